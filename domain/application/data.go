@@ -1,0 +1,144 @@
+package application
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The limits of a databag (RELATIONS.md P6), in bytes.
+const (
+	MaxKey   = 253
+	MaxValue = 64 << 10
+	MaxBag   = 512 << 10
+)
+
+// ParseData reads the YAML map of a data.tengu.io/<endpoint> annotation into a
+// databag. Scalars become the text they were written as; a null or empty value
+// deletes a derived key (RELATIONS.md P3). On a problem the bag is nil: a bag is
+// refused whole (P6).
+func ParseData(key, text string) (map[string]string, []Problem) {
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+		return nil, []Problem{{Key: key, Reason: "it is not YAML: " + strings.TrimPrefix(err.Error(), "yaml: "), Cure: dataExample}}
+	}
+	if len(document.Content) == 0 {
+		return nil, []Problem{{Key: key, Reason: "it is empty", Cure: dataExample}}
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, []Problem{{Key: key, Reason: "it is not a map of keys to values", Cure: dataExample}}
+	}
+	bag := make(map[string]string, len(root.Content)/2)
+	var problems []Problem
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if p := readPair(bag, root.Content[i], root.Content[i+1]); p != nil {
+			p.Key = key
+			problems = append(problems, *p)
+		}
+	}
+	if p := checkSize(bag); p != nil {
+		p.Key = key
+		problems = append(problems, *p)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return bag, nil
+}
+
+const dataExample = `write for example "host: db.example.org" and "port: 5432" on lines of their own`
+
+func readPair(bag map[string]string, key, value *yaml.Node) *Problem {
+	name := key.Value
+	switch {
+	case key.Kind != yaml.ScalarNode || name == "":
+		return &Problem{Entry: name, Reason: "a key is one word of text"}
+	case value.Kind != yaml.ScalarNode:
+		return &Problem{Entry: name, Reason: "a value is text, a number or a truth value, not a list or a map", Cure: "quote it as JSON in a string"}
+	}
+	if _, twice := bag[name]; twice {
+		return &Problem{Entry: name, Reason: "the key is there twice", Cure: "keep one"}
+	}
+	text := value.Value
+	if value.Tag == "!!null" {
+		text = ""
+	}
+	if p := CheckPair(name, text); p != nil {
+		return p
+	}
+	bag[name] = text
+	return nil
+}
+
+// CheckPair returns why a key and value cannot be in a databag, or nil
+// (RELATIONS.md P6).
+func CheckPair(key, value string) *Problem {
+	switch {
+	case len(key) > MaxKey:
+		return &Problem{Entry: key[:40] + "…", Reason: fmt.Sprintf("a key has at most %d bytes, this one has %d", MaxKey, len(key)), Cure: "shorten it"}
+	case len(value) > MaxValue:
+		return &Problem{Entry: key, Reason: fmt.Sprintf("a value has at most %d bytes, this one has %d", MaxValue, len(value)), Cure: "shorten it"}
+	case !utf8.ValidString(key) || !utf8.ValidString(value):
+		return &Problem{Entry: key, Reason: "it is not UTF-8", Cure: "encode it, for example as base64"}
+	default:
+		return nil
+	}
+}
+
+func checkSize(bag map[string]string) *Problem {
+	size := 0
+	for k, v := range bag {
+		size += len(k) + len(v)
+	}
+	if size <= MaxBag {
+		return nil
+	}
+	return &Problem{Reason: fmt.Sprintf("a databag has at most %d bytes, this one has %d", MaxBag, size), Cure: "leave something out"}
+}
+
+// ParseEnv reads tengu.io/env: endpoint=KEY,KEY with a ';' or a new line
+// between endpoints. The keys are of the endpoint's databag, in order.
+func ParseEnv(text string) (map[string][]string, []Problem) {
+	asked := map[string][]string{}
+	var problems []Problem
+	for _, entry := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' }) {
+		entry = strings.TrimSpace(entry)
+		endpoint, keys, found := strings.Cut(entry, "=")
+		reason, cure := checkEndpoint(endpoint)
+		if !found {
+			reason, cure = "an entry is endpoint=KEY,KEY", "write for example db=username,password"
+		} else if _, twice := asked[endpoint]; twice {
+			reason, cure = "the endpoint is named twice", "list its keys in one entry"
+		}
+		if reason != "" {
+			problems = append(problems, Problem{Key: KeyEnv, Entry: entry, Reason: reason, Cure: cure})
+			continue
+		}
+		asked[endpoint] = nil
+		for _, k := range strings.Split(keys, ",") {
+			k = strings.TrimSpace(k)
+			if k == "" || len(k) > MaxKey {
+				problems = append(problems, Problem{Key: KeyEnv, Entry: entry, Reason: "a key is missing or too long", Cure: "write for example db=username,password"})
+				continue
+			}
+			asked[endpoint] = append(asked[endpoint], k)
+		}
+	}
+	if len(asked) == 0 && len(problems) == 0 {
+		problems = append(problems, Problem{Key: KeyEnv, Reason: "it is empty", Cure: "write for example db=username,password"})
+	}
+	return asked, problems
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

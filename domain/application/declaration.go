@@ -1,0 +1,256 @@
+package application
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// OnChange is what a change of data does to running pods.
+type OnChange string
+
+// The answers to a change that need no code in the pod.
+const (
+	// Files renews the files and nothing else; the default.
+	Files OnChange = "files"
+	// Restart also rolls the workload out once.
+	Restart OnChange = "restart"
+)
+
+// DefaultRetain is how long a relation outlives its declaration
+// (SAFETY.md L5).
+const DefaultRetain = 24 * time.Hour
+
+// Declaration is what one object says of its application.
+type Declaration struct {
+	// Endpoints that it provides, consumes or has peers on.
+	Endpoints []Endpoint
+	// Relations it wants.
+	Relations []Reference
+	// Data is the static application bag of each endpoint.
+	Data map[string]map[string]string
+	// Env lists, for each endpoint, further keys wanted as variables.
+	Env map[string][]string
+	// OnChange is Files where nothing is said.
+	OnChange OnChange
+	// Ungated is set where containers start without waiting.
+	Ungated bool
+	// Retain is DefaultRetain where nothing is said.
+	Retain time.Duration
+	// Application names the application; empty for the object's own name.
+	Application string
+}
+
+// Empty reports whether the object declares no endpoint and no relation.
+func (d Declaration) Empty() bool {
+	return len(d.Endpoints) == 0 && len(d.Relations) == 0
+}
+
+// Endpoint returns the endpoint of that name.
+func (d Declaration) Endpoint(name string) (Endpoint, bool) {
+	i := slices.IndexFunc(d.Endpoints, func(e Endpoint) bool { return e.Name == name })
+	if i < 0 {
+		return Endpoint{}, false
+	}
+	return d.Endpoints[i], true
+}
+
+// Parse reads what the labels and annotations of a Service or workload
+// declare. It returns all problems at once, in order of key, and with them what
+// could be read: one wrong entry must not take a working relation down.
+func Parse(labels, annotations map[string]string) (Declaration, []Problem) {
+	p := parser{declaration: Declaration{OnChange: Files, Retain: DefaultRetain}}
+	if label, ok := labels[KeyProvides]; ok {
+		if _, both := annotations[KeyProvides]; both {
+			p.refuse(Problem{Key: KeyProvides, Reason: "it is both a label and an annotation", Cure: "keep one of them"})
+		} else {
+			p.endpoints(ParseProvides(label))
+		}
+	}
+	for _, key := range sortedKeys(annotations) {
+		p.read(key, annotations[key])
+	}
+	p.unknownKeys(labels)
+	p.checkTogether(annotations)
+	return p.declaration, p.problems
+}
+
+type parser struct {
+	declaration Declaration
+	problems    []Problem
+}
+
+func (p *parser) refuse(problems ...Problem) { p.problems = append(p.problems, problems...) }
+
+func (p *parser) endpoints(endpoints []Endpoint, problems []Problem) {
+	p.refuse(problems...)
+	for _, e := range endpoints {
+		if _, taken := p.declaration.Endpoint(e.Name); taken {
+			p.refuse(Problem{Key: keyOf(e.Role), Entry: e.Name, Reason: "another role of this application has an endpoint of that name", Cure: "choose another name"})
+			continue
+		}
+		p.declaration.Endpoints = append(p.declaration.Endpoints, e)
+	}
+}
+
+func keyOf(r Role) string {
+	switch r {
+	case Provider:
+		return KeyProvides
+	case Requirer:
+		return KeyConsumes
+	case Peer:
+		return KeyPeers
+	default:
+		return ""
+	}
+}
+
+func (p *parser) read(key, value string) {
+	d := &p.declaration
+	switch {
+	case key == KeyProvides:
+		p.endpoints(ParseProvides(value))
+	case key == KeyConsumes:
+		p.endpoints(ParseConsumes(value))
+	case key == KeyPeers:
+		p.endpoints(ParsePeers(value))
+	case key == KeyRelations:
+		references, problems := ParseRelations(value)
+		d.Relations = references
+		p.refuse(problems...)
+	case key == KeyEnv:
+		env, problems := ParseEnv(value)
+		d.Env = env
+		p.refuse(problems...)
+	case strings.HasPrefix(key, PrefixData):
+		p.data(key, value)
+	default:
+		p.setting(key, value)
+	}
+}
+
+func (p *parser) data(key, value string) {
+	bag, problems := ParseData(key, value)
+	p.refuse(problems...)
+	if bag == nil {
+		return
+	}
+	if p.declaration.Data == nil {
+		p.declaration.Data = map[string]map[string]string{}
+	}
+	p.declaration.Data[strings.TrimPrefix(key, PrefixData)] = bag
+}
+
+// setting reads the keys that take one word.
+func (p *parser) setting(key, value string) {
+	d := &p.declaration
+	switch key {
+	case KeyOnChange:
+		d.OnChange = OnChange(value)
+		if d.OnChange != Files && d.OnChange != Restart {
+			d.OnChange = Files
+			p.refuse(Problem{Key: key, Entry: value, Reason: "this version knows files and restart", Cure: "write one of them"})
+		}
+	case KeyGate:
+		d.Ungated = value == "none"
+		if !d.Ungated && value != "wait" {
+			p.refuse(Problem{Key: key, Entry: value, Reason: "it is neither wait nor none", Cure: "write none to start without waiting, or leave it out"})
+		}
+	case KeyRetain:
+		retain, err := time.ParseDuration(value)
+		if err != nil || retain < 0 {
+			p.refuse(Problem{Key: key, Entry: value, Reason: "it is not a duration", Cure: "write for example 24h or 90m"})
+			return
+		}
+		d.Retain = retain
+	case KeyApplication:
+		if reason, cure := checkApplication(value); reason != "" {
+			p.refuse(Problem{Key: key, Entry: value, Reason: reason, Cure: cure})
+			return
+		}
+		d.Application = value
+	default:
+		p.unknownKeys(map[string]string{key: value})
+	}
+}
+
+// checkTogether finds what no key can know by itself.
+func (p *parser) checkTogether(annotations map[string]string) {
+	d := p.declaration
+	for _, endpoint := range sortedKeys(d.Env) {
+		if e, ok := d.Endpoint(endpoint); !ok || e.Role != Requirer {
+			p.refuse(Problem{Key: KeyEnv, Entry: endpoint, Reason: "tengu.io/consumes has no such endpoint", Cure: "add it there or take it out here"})
+		}
+	}
+	for _, reference := range d.Relations {
+		if reference.Endpoint == "" {
+			continue
+		}
+		if e, ok := d.Endpoint(reference.Endpoint); !ok || e.Role == Peer {
+			p.refuse(Problem{Key: KeyRelations, Entry: reference.String(), Reason: fmt.Sprintf("this object declares no endpoint %q", reference.Endpoint), Cure: "name it in tengu.io/consumes, or leave the endpoint out"})
+		}
+	}
+	if _, ok := annotations[KeyConsumes]; ok && len(d.Relations) == 0 && annotations[KeyRelations] == "" {
+		p.refuse(Problem{Key: KeyConsumes, Reason: "it relates to nobody, because tengu.io/relations is missing", Cure: "add tengu.io/relations with the applications to relate to", Warning: true})
+	}
+}
+
+// unknownKeys warns of keys that look like ours and are not (INJECTION.md I1).
+func (p *parser) unknownKeys(keys map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		prefix, _, found := strings.Cut(key, "/")
+		if !found || !ours(prefix) || slices.Contains(knownKeys(), key) || strings.HasPrefix(key, PrefixData) || strings.HasPrefix(key, PrefixSecret) {
+			continue
+		}
+		p.refuse(Problem{Key: key, Reason: "no such key is known, so it does nothing", Cure: suggestKey(key), Warning: true})
+	}
+}
+
+func ours(prefix string) bool {
+	return prefix == "tengu.io" || strings.HasSuffix(prefix, ".tengu.io") && prefix != "orcon.tengu.io"
+}
+
+func knownKeys() []string {
+	return []string{
+		KeyProvides, KeyConsumes, KeyRelations, KeyPeers, KeyEnv, KeyOnChange, KeyGate, KeyRetain,
+		KeyApplication, KeyRelationships, KeyInjected, KeyInject, KeyStatus,
+	}
+}
+
+// suggestKey names the known key that is nearest to what was written.
+func suggestKey(key string) string {
+	best, distance := "", 4
+	for _, known := range knownKeys() {
+		if d := editDistance(key, known); d < distance {
+			best, distance = known, d
+		}
+	}
+	if best == "" {
+		return "see the table of declarations"
+	}
+	return "did you mean " + best + "?"
+}
+
+// editDistance counts the letters to insert, delete or replace to turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

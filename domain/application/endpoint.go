@@ -1,0 +1,134 @@
+package application
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Role is the part that an endpoint plays in a relation.
+type Role string
+
+// The roles (RELATIONS.md, Words).
+const (
+	Provider Role = "provides"
+	Requirer Role = "requires"
+	Peer     Role = "peers"
+)
+
+// Endpoint is a named end of an application.
+type Endpoint struct {
+	// Name is unique in its application across roles (RELATIONS.md M5).
+	Name string
+	// Interface is what both sides must agree on.
+	Interface string
+	// Version of the interface, 1 or more; 0 if the declaration names none and
+	// any will do.
+	Version int
+	// Role is the endpoint's part in its relations.
+	Role Role
+	// Optional endpoints are not waited for by the start gate.
+	Optional bool
+	// Limit is the most relations it takes; 0 for no limit.
+	Limit int
+}
+
+// ParseProvides reads a list of endpoint[:interface[@version]], as on a
+// Service. On problems it returns the endpoints that are right.
+func ParseProvides(text string) ([]Endpoint, []Problem) {
+	return parseEndpoints(KeyProvides, Provider, text)
+}
+
+// ParseConsumes reads a list of endpoint[:interface[@version]][?][!limit], as
+// on a workload. On problems it returns the endpoints that are right.
+func ParseConsumes(text string) ([]Endpoint, []Problem) {
+	return parseEndpoints(KeyConsumes, Requirer, text)
+}
+
+// ParsePeers reads a list of endpoint:interface.
+func ParsePeers(text string) ([]Endpoint, []Problem) {
+	return parseEndpoints(KeyPeers, Peer, text)
+}
+
+func parseEndpoints(key string, role Role, text string) ([]Endpoint, []Problem) {
+	var (
+		endpoints []Endpoint
+		problems  []Problem
+		seen      = map[string]bool{}
+	)
+	for _, entry := range strings.Split(text, ",") {
+		entry = strings.TrimSpace(entry)
+		endpoint, problem := parseEndpoint(role, entry)
+		if problem == nil && seen[endpoint.Name] {
+			problem = &Problem{Reason: "the endpoint is named twice", Cure: "name it once"}
+		}
+		if problem != nil {
+			problem.Key, problem.Entry = key, entry
+			problems = append(problems, *problem)
+			continue
+		}
+		seen[endpoint.Name] = true
+		endpoints = append(endpoints, endpoint)
+	}
+	return endpoints, problems
+}
+
+// parseEndpoint reads one entry from its end: limit, mark, version, interface.
+func parseEndpoint(role Role, entry string) (Endpoint, *Problem) {
+	e := Endpoint{Role: role}
+	if entry == "" {
+		return e, &Problem{Reason: "an entry is empty", Cure: "write names separated by single commas, such as sse,db"}
+	}
+	rest := entry
+	if role == Requirer {
+		var problem *Problem
+		if rest, problem = e.cutMarks(rest); problem != nil {
+			return e, problem
+		}
+	}
+	rest, version, versioned := strings.Cut(rest, "@")
+	if versioned {
+		n, err := strconv.Atoi(version)
+		if err != nil || n < 1 || n > 1<<20 {
+			return e, &Problem{Reason: "an interface version is a whole number from 1", Cure: "write for example " + e.example() + "@1"}
+		}
+		e.Version = n
+	}
+	name, iface, named := strings.Cut(rest, ":")
+	e.Name, e.Interface = name, name
+	if named {
+		e.Interface = iface
+	}
+	if versioned && !named {
+		return e, &Problem{Reason: "a version belongs to an interface", Cure: "write endpoint:interface@version"}
+	}
+	if role == Peer && !named {
+		return e, &Problem{Reason: "a peers entry names its interface", Cure: "write endpoint:interface"}
+	}
+	for _, part := range []string{e.Name, e.Interface} {
+		if reason, cure := checkEndpoint(part); reason != "" {
+			return e, &Problem{Reason: reason, Cure: cure}
+		}
+	}
+	return e, nil
+}
+
+// cutMarks takes "?" and "!limit" off the end of a consumes entry.
+func (e *Endpoint) cutMarks(entry string) (string, *Problem) {
+	rest, limit, limited := strings.Cut(entry, "!")
+	if limited {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > 1<<20 {
+			return rest, &Problem{Reason: "a limit is a whole number from 1, after '?'", Cure: "write for example db?!1"}
+		}
+		e.Limit = n
+	}
+	rest, e.Optional = strings.CutSuffix(rest, "?")
+	return rest, nil
+}
+
+func (e *Endpoint) example() string {
+	if e.Role == Peer {
+		return "ring:gossip"
+	}
+	return "db:postgresql"
+}

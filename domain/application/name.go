@@ -1,0 +1,65 @@
+package application
+
+import (
+	"regexp"
+	"strings"
+)
+
+// maxName is the longest endpoint, interface or application name, in bytes: it
+// must fit a label and a file name beside an id.
+const maxName = 63
+
+//nolint:gochecknoglobals // compiled once, never changed
+var (
+	endpointName    = regexp.MustCompile(`^[a-z]([a-z0-9_-]*[a-z0-9])?$`)
+	applicationName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+)
+
+// checkEndpoint returns why name cannot name an endpoint or an interface
+// (RELATIONS.md M5), or "".
+func checkEndpoint(name string) (reason, cure string) {
+	switch {
+	case name == "":
+		return "a name is missing", "write a name such as db"
+	case len(name) > maxName:
+		return "a name has at most 63 characters", "shorten it"
+	case !endpointName.MatchString(name):
+		return "a name is lower-case letters, digits, '-' and '_', begins with a letter and does not end with '-' or '_'",
+			suggestName(name, "_-")
+	case name == "juju" || strings.HasPrefix(name, "juju-"):
+		return "names that are juju or begin with juju- are reserved", "choose another name"
+	default:
+		return "", ""
+	}
+}
+
+// checkApplication returns why name cannot name an application, or "".
+func checkApplication(name string) (reason, cure string) {
+	switch {
+	case name == "":
+		return "the application's name is missing", "write the name of a Service or workload"
+	case len(name) > maxName:
+		return "a name has at most 63 characters", "shorten it"
+	case !applicationName.MatchString(name):
+		return "an application's name is lower-case letters, digits and '-', as of a Service", suggestName(name, "-")
+	default:
+		return "", ""
+	}
+}
+
+// suggestName turns what was written into the nearest name that is allowed.
+func suggestName(name, also string) string {
+	mapped := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune(also, r):
+			return r
+		default:
+			return '-'
+		}
+	}, strings.ToLower(name))
+	mapped = strings.Trim(mapped, "-_")
+	if mapped == "" || endpointName.MatchString(mapped) != true {
+		return "choose a name such as db"
+	}
+	return "write " + mapped
+}
