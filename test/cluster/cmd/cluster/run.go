@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/supervisor"
+)
+
+// runFlags are what `run` and `up` share.
+type runFlags struct {
+	target
+	form string
+}
+
+func (f *runFlags) add(c *cobra.Command, name string) {
+	f.flags(c, name)
+	c.Flags().StringVar(&f.form, "form", string(state.ControlPlane), "control-plane (no root) or node (root; runs pods)")
+}
+
+func newRun() *cobra.Command {
+	f, detached := &runFlags{}, false
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Run a cluster in the foreground until standard input ends",
+		Long: `run brings a cluster up and prints one line of JSON on standard output when it
+is ready. It ends the cluster, completely, when standard input ends or at
+SIGINT, SIGTERM, SIGHUP or SIGQUIT, so that a cluster cannot outlive the test
+that holds the other end of the pipe. Progress goes to standard error.`,
+		Example: `  sleep 600 | cluster run --form node
+  mkfifo hold && cluster run --name mine <hold   # ends when hold is closed`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithCancel(c.Context())
+			defer cancel()
+			if !detached {
+				go cancelAtEnd(c.InOrStdin(), cancel)
+			}
+			return f.run(ctx, c, detached)
+		},
+	}
+	f.add(c, fmt.Sprintf("run-%d", os.Getpid()))
+	c.Flags().BoolVar(&detached, "detached", false, "do not watch standard input")
+	_ = c.Flags().MarkHidden("detached")
+	return c
+}
+
+// cancelAtEnd calls cancel when the reader ends.
+func cancelAtEnd(in io.Reader, cancel context.CancelFunc) {
+	_, _ = io.Copy(io.Discard, in)
+	cancel()
+}
+
+// run supervises a cluster until ctx ends.
+func (f *runFlags) run(ctx context.Context, c *cobra.Command, detached bool) error {
+	form, err := state.ParseForm(f.form)
+	if err != nil {
+		return err
+	}
+	folder, err := f.folder()
+	if err != nil {
+		return err
+	}
+	beside, err := programs()
+	if err != nil {
+		return err
+	}
+	options := supervisor.Options{
+		Name: f.name, Dir: folder, Form: form, Programs: beside,
+		Log: log.New(c.ErrOrStderr(), "cluster "+f.name+": ", 0),
+	}
+	return supervisor.Run(ctx, options, func(info supervisor.Info) error {
+		if err := json.NewEncoder(c.OutOrStdout()).Encode(info); err != nil {
+			return fmt.Errorf("cannot report that the cluster is ready: %w", err)
+		}
+		if detached {
+			return releaseOutput(folder)
+		}
+		return nil
+	})
+}
+
+// releaseOutput sends later output to a log: whoever waits for the end of the
+// output of `up` must not wait for the end of the cluster.
+func releaseOutput(d state.Dir) error {
+	file, err := os.OpenFile(d.Log("supervisor"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot open log of the supervisor: %w", err)
+	}
+	defer file.Close()
+	for _, output := range []*os.File{os.Stdout, os.Stderr} {
+		if err := syscall.Dup3(int(file.Fd()), int(output.Fd()), 0); err != nil {
+			return fmt.Errorf("cannot send output to the supervisor's log: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,18 @@
+// Package component runs the programs of a cluster, each as a process that can
+// be stopped, killed and started again with the same arguments.
+//
+// Which programs there are and what they are told must not come in.
+package component
+
+import "context"
+
+// Spec says how to run one component and how to see that it works.
+type Spec struct {
+	Name string
+	// Command is the program's absolute path and its arguments.
+	Command []string
+	// Environment is added to the supervisor's own.
+	Environment []string
+	// Healthy returns nil once the component does its work.
+	Healthy func(ctx context.Context) error
+}
