@@ -1,0 +1,317 @@
+package application
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Application is a workload with its Services, or a Service without pods.
+type Application struct {
+	Name string
+	// Services that join it: aliases, addresses, places for declarations.
+	Services []string
+	// Workloads of it, by kind and name.
+	Workloads []Workload
+	Endpoints []Endpoint
+	Relations []Reference
+	// Bags holds, for each endpoint, the application bag that needs no code:
+	// what the Service gives, overlaid by data.tengu.io (SAFETY.md V5).
+	Bags map[string]map[string]string
+	// OnChange is Restart if any of its objects says so.
+	OnChange OnChange
+	// Retain is DefaultRetain unless one of its objects says otherwise.
+	Retain time.Duration
+	// Pods that are its units, in order of creation, then name.
+	Pods []Pod
+	// Faults are what is wrong with its declarations, each with its object.
+	Faults []Fault
+}
+
+// Fault is a problem and the object that has it.
+type Fault struct {
+	// Object is written as kind/name, for example Service/db.
+	Object string
+	// Reason is one word for programs.
+	Reason string
+	// Message is one sentence that a person can act on.
+	Message string
+}
+
+// Consumes reports whether it requires anything of others.
+func (a Application) Consumes() bool {
+	return slices.ContainsFunc(a.Endpoints, func(e Endpoint) bool { return e.Role == Requirer })
+}
+
+// TakesPart reports whether it declares an endpoint or a relation.
+func (a Application) TakesPart() bool { return len(a.Endpoints) > 0 || len(a.Relations) > 0 }
+
+// Endpoint returns the endpoint of that name.
+func (a Application) Endpoint(name string) (Endpoint, bool) {
+	return Declaration{Endpoints: a.Endpoints}.Endpoint(name)
+}
+
+// The reasons of faults.
+const (
+	ReasonInvalid   = "InvalidDeclaration"
+	ReasonNameTaken = "NameTaken"
+	ReasonDot       = "DotInName"
+	ReasonAmbiguous = "SelectsSeveral"
+	ReasonNoPods    = "SelectsNothing"
+)
+
+// Gather finds the applications of a namespace, in order of name. Equal
+// inventories give equal applications, whatever the order of their objects.
+// A name is claimed by the earliest object (SAFETY.md A1); what takes no part
+// is told in the faults of the application it would have been, or second.
+func Gather(in Inventory) (applications []Application, orphans []Fault) {
+	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}}
+	g.workloads(withImplied(in))
+	g.services(in.Services)
+	g.pods(in.Pods)
+	for _, name := range sortedKeys(g.byName) {
+		app := g.byName[name]
+		app.checkBags()
+		applications = append(applications, *app)
+	}
+	return applications, g.orphans
+}
+
+type gathering struct {
+	namespace string
+	byName    map[string]*Application
+	// owner maps kind/name of a workload to its application.
+	owner   map[string]string
+	orphans []Fault
+}
+
+// withImplied adds the workloads that are known by their pods only: bare pods,
+// and pods of controllers of another kind.
+func withImplied(in Inventory) []Workload {
+	known := map[string]bool{}
+	for _, w := range in.Workloads {
+		known[id(w.Kind, w.Name)] = true
+	}
+	workloads := slices.Clone(in.Workloads)
+	for _, p := range sortObjects(in.Pods, func(p Pod) Object { return p.Object }) {
+		if known[id(p.OwnerKind, p.OwnerName)] || p.Finished {
+			continue
+		}
+		known[id(p.OwnerKind, p.OwnerName)] = true
+		w := Workload{Kind: p.OwnerKind, TemplateLabels: p.Labels, TemplateAnnotations: p.Annotations}
+		w.Name, w.UID, w.Created = p.OwnerName, p.UID, p.Created
+		workloads = append(workloads, w)
+	}
+	return sortObjects(workloads, func(w Workload) Object { return w.Object })
+}
+
+func id(kind WorkloadKind, name string) string { return string(kind) + "/" + name }
+
+func sortObjects[T any](all []T, object func(T) Object) []T {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b T) int {
+		x, y := object(a), object(b)
+		return cmp.Or(x.Created.Compare(y.Created), cmp.Compare(x.Name, y.Name), cmp.Compare(x.UID, y.UID))
+	})
+	return sorted
+}
+
+func (g *gathering) workloads(workloads []Workload) {
+	for _, w := range workloads {
+		declared, problems := w.declaration()
+		object, name := id(w.Kind, w.Name), cmp.Or(declared.Application, w.Name)
+		takesPart := !declared.Empty() || len(declared.Data) > 0
+		if strings.Contains(name, ".") {
+			if takesPart {
+				g.orphans = append(g.orphans, Fault{object, ReasonDot, fmt.Sprintf("%s takes no part: an application's name has no dot; set %s on its pod template", object, KeyApplication)})
+			}
+			continue
+		}
+		app, taken := g.byName[name]
+		if taken && declared.Application == "" {
+			// Nobody shares a name by accident; with the annotation it is wanted.
+			if takesPart {
+				g.orphans = append(g.orphans, Fault{object, ReasonNameTaken, fmt.Sprintf("%s takes no part: %s has the name %q already; set %s on one of them", object, id(app.Workloads[0].Kind, app.Workloads[0].Name), name, KeyApplication)})
+			}
+			continue
+		}
+		if !taken {
+			app = &Application{Name: name, OnChange: Files, Retain: DefaultRetain}
+			g.byName[name] = app
+		}
+		g.owner[object] = name
+		app.Workloads = append(app.Workloads, w)
+		app.take(object, declared, problems)
+	}
+}
+
+// take adds what one object declares.
+func (a *Application) take(object string, d Declaration, problems []Problem) {
+	for _, p := range problems {
+		if !p.Warning {
+			a.Faults = append(a.Faults, Fault{object, ReasonInvalid, object + ": " + p.Error()})
+		}
+	}
+	for _, e := range d.Endpoints {
+		if there, ok := a.Endpoint(e.Name); ok {
+			if there != e {
+				a.Faults = append(a.Faults, Fault{object, ReasonInvalid, fmt.Sprintf("%s: endpoint %q is declared otherwise elsewhere in application %q; name it once", object, e.Name, a.Name)})
+			}
+			continue
+		}
+		a.Endpoints = append(a.Endpoints, e)
+	}
+	for _, r := range d.Relations {
+		if !slices.Contains(a.Relations, r) {
+			a.Relations = append(a.Relations, r)
+		}
+	}
+	for _, endpoint := range sortedKeys(d.Data) {
+		a.overlay(endpoint, d.Data[endpoint])
+	}
+	if d.OnChange == Restart {
+		a.OnChange = Restart
+	}
+	if d.Retain != DefaultRetain {
+		a.Retain = d.Retain
+	}
+}
+
+// overlay puts a layer on an endpoint's bag; an empty value deletes the key
+// (RELATIONS.md P3).
+func (a *Application) overlay(endpoint string, layer map[string]string) {
+	if a.Bags == nil {
+		a.Bags = map[string]map[string]string{}
+	}
+	if a.Bags[endpoint] == nil {
+		a.Bags[endpoint] = map[string]string{}
+	}
+	bag := a.Bags[endpoint]
+	maps.Copy(bag, layer)
+	maps.DeleteFunc(bag, func(_, v string) bool { return v == "" })
+}
+
+// checkBags finds data for endpoints that nobody declares.
+func (a *Application) checkBags() {
+	for _, endpoint := range sortedKeys(a.Bags) {
+		if _, ok := a.Endpoint(endpoint); !ok {
+			a.Faults = append(a.Faults, Fault{a.Name, ReasonInvalid, fmt.Sprintf("%s%s: application %q declares no endpoint %q; declare it, or take the data out", PrefixData, endpoint, a.Name, endpoint)})
+		}
+	}
+}
+
+func (g *gathering) services(services []Service) {
+	for _, s := range sortObjects(services, func(s Service) Object { return s.Object }) {
+		app := g.applicationOf(s)
+		if app == nil {
+			continue
+		}
+		app.Services = append(app.Services, s.Name)
+		declared, problems := Parse(s.Labels, s.Annotations)
+		for _, e := range declared.Endpoints {
+			if e.Role == Provider {
+				// The derived layer lies under data that a workload gave before.
+				above := maps.Clone(app.Bags[e.Name])
+				app.overlay(e.Name, derive(s, g.namespace))
+				app.overlay(e.Name, above)
+			}
+		}
+		app.take("Service/"+s.Name, declared, problems)
+	}
+}
+
+// applicationOf returns the application that a Service joins or is, or nil if
+// it takes no part.
+func (g *gathering) applicationOf(s Service) *Application {
+	object := "Service/" + s.Name
+	declared, _ := Parse(s.Labels, s.Annotations)
+	if len(s.Selector) == 0 || s.ExternalName != "" {
+		return g.own(s, !declared.Empty())
+	}
+	var selected []string
+	for _, name := range sortedKeys(g.byName) {
+		if slices.ContainsFunc(g.byName[name].Workloads, func(w Workload) bool { return Selects(s.Selector, w.TemplateLabels) }) {
+			selected = append(selected, name)
+		}
+	}
+	switch {
+	case len(selected) == 1:
+		return g.byName[selected[0]]
+	case declared.Empty():
+	case len(selected) == 0:
+		g.orphans = append(g.orphans, Fault{object, ReasonNoPods, object + " takes no part yet: its selector matches no workload or pod"})
+	default:
+		g.orphans = append(g.orphans, Fault{object, ReasonAmbiguous, fmt.Sprintf("%s takes no part: it selects the applications %s; narrow its selector, or give them one %s", object, strings.Join(selected, ", "), KeyApplication)})
+	}
+	return nil
+}
+
+// own makes a Service without pods an application of its own.
+func (g *gathering) own(s Service, takesPart bool) *Application {
+	if there, taken := g.byName[s.Name]; taken {
+		if takesPart {
+			g.orphans = append(g.orphans, Fault{"Service/" + s.Name, ReasonNameTaken, fmt.Sprintf("Service/%s takes no part: %s has the name already; rename one of them", s.Name, id(there.Workloads[0].Kind, there.Workloads[0].Name))})
+		}
+		return nil
+	}
+	app := &Application{Name: s.Name, OnChange: Files, Retain: DefaultRetain}
+	g.byName[s.Name] = app
+	return app
+}
+
+// Selects reports whether every label of the selector is among labels.
+func Selects(selector, labels map[string]string) bool {
+	for k, v := range selector {
+		if have, ok := labels[k]; !ok || have != v {
+			return false
+		}
+	}
+	return len(selector) > 0
+}
+
+func (g *gathering) pods(pods []Pod) {
+	for _, p := range sortObjects(pods, func(p Pod) Object { return p.Object }) {
+		if name, ok := g.owner[id(p.OwnerKind, p.OwnerName)]; ok && !p.Finished {
+			g.byName[name].Pods = append(g.byName[name].Pods, p)
+		}
+	}
+}
+
+// derive returns what a Service says by itself: host, port, ports and url
+// (RELATIONS.md, Declarations). Without a port there is only the host.
+func derive(s Service, namespace string) map[string]string {
+	bag := map[string]string{"host": cmp.Or(s.ExternalName, s.Name+"."+namespace+".svc")}
+	if len(s.Ports) == 0 {
+		return bag
+	}
+	var ports []string
+	for _, p := range s.Ports {
+		ports = append(ports, strings.TrimPrefix(p.Name+"="+strconv.Itoa(p.Number), "="))
+	}
+	first := s.Ports[0]
+	bag["port"] = strconv.Itoa(first.Number)
+	bag["ports"] = strings.Join(ports, ",")
+	bag["url"] = scheme(first) + "://" + bag["host"] + ":" + bag["port"]
+	return bag
+}
+
+// scheme is the port's application protocol, or what its name or number say.
+func scheme(p Port) string {
+	for _, known := range []string{"https", "http", "grpc", "postgresql", "mysql", "redis", "amqp", "mqtt", "mongodb", "ldap", "smtp"} {
+		if p.Protocol == known || p.Name == known || strings.HasPrefix(p.Name, known+"-") {
+			return known
+		}
+	}
+	switch p.Number {
+	case 80:
+		return "http"
+	case 443:
+		return "https"
+	default:
+		return "tcp"
+	}
+}

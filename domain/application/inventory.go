@@ -1,0 +1,103 @@
+package application
+
+import (
+	"maps"
+	"time"
+)
+
+// Object is what every observed object has.
+type Object struct {
+	Name string
+	UID  string
+	// Created orders claims to a name: the earlier has it (SAFETY.md A1).
+	Created     time.Time
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+// Service is a Service as observed.
+type Service struct {
+	Object
+	// Selector is nil for a Service without pods.
+	Selector map[string]string
+	// ExternalName is set where the Service is an alias of a name outside.
+	ExternalName string
+	Ports        []Port
+}
+
+// Port is one port of a Service.
+type Port struct {
+	Name string
+	// Number is what clients dial.
+	Number int
+	// Protocol that clients speak, as the Service says; may be empty.
+	Protocol string
+}
+
+// WorkloadKind names a kind of workload: Deployment, StatefulSet, DaemonSet,
+// Job, CronJob, Pod, or one that is known by its pods only.
+type WorkloadKind string
+
+// The kinds that the rules tell apart.
+const (
+	Deployment  WorkloadKind = "Deployment"
+	StatefulSet WorkloadKind = "StatefulSet"
+	DaemonSet   WorkloadKind = "DaemonSet"
+	Job         WorkloadKind = "Job"
+	CronJob     WorkloadKind = "CronJob"
+	BarePod     WorkloadKind = "Pod"
+)
+
+// Workload makes pods.
+type Workload struct {
+	Object
+	Kind WorkloadKind
+	// TemplateLabels and TemplateAnnotations are those of its pods.
+	TemplateLabels      map[string]string
+	TemplateAnnotations map[string]string
+	// Replicas is how many units it wants; of use for a StatefulSet.
+	Replicas int
+	// RollingOut is set until its pods are those of its present template.
+	RollingOut bool
+}
+
+// Restartable reports whether a change of its template replaces its pods.
+func (w Workload) Restartable() bool {
+	return w.Kind == Deployment || w.Kind == StatefulSet || w.Kind == DaemonSet
+}
+
+// declaration parses what the workload says; its template wins over its
+// metadata (INJECTION.md I30).
+func (w Workload) declaration() (Declaration, []Problem) {
+	annotations := maps.Clone(w.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.Copy(annotations, w.TemplateAnnotations)
+	return Parse(nil, annotations)
+}
+
+// Pod is a pod as observed.
+type Pod struct {
+	Object
+	// OwnerKind and OwnerName are its topmost known controller; a bare pod owns
+	// itself, with the kind Pod.
+	OwnerKind WorkloadKind
+	OwnerName string
+	// Ordinal is the pod's number in a StatefulSet, else -1.
+	Ordinal int
+	// Injected is set where the pod has an agent.
+	Injected bool
+	// Finished pods Succeeded or Failed: they are gone (SAFETY.md A2).
+	Finished bool
+	// Ending pods are being deleted.
+	Ending bool
+}
+
+// Inventory is all that a namespace holds of interest.
+type Inventory struct {
+	Namespace string
+	Services  []Service
+	Workloads []Workload
+	Pods      []Pod
+}

@@ -1,0 +1,99 @@
+package application
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Unit is one pod of an application.
+type Unit struct {
+	// Number is the unit's name within its application; never used again for
+	// another (SAFETY.md A2, D10).
+	Number int
+	Pod    string
+	PodUID string
+	Since  time.Time
+	// Gone says why the unit is gone; empty while it lives.
+	Gone string
+}
+
+// The reasons why a unit is gone (RELATIONS.md E3).
+const (
+	GoneScaledDown = "scaled-down"
+	GoneReplaced   = "replaced"
+)
+
+// keepGone is how many gone units are remembered, for people who look.
+const keepGone = 16
+
+// Number gives every pod its unit. A StatefulSet's pod has its ordinal; any
+// other takes the next number. It returns the units in order of number, and the
+// next number.
+func Number(app Application, units []Unit, next int) ([]Unit, int) {
+	ordinals := app.ordinals()
+	live := map[string]bool{}
+	known := map[string]bool{}
+	units = slices.Clone(units)
+	for _, u := range units {
+		known[u.PodUID] = true
+	}
+	for _, p := range app.Pods {
+		if !p.Injected {
+			continue
+		}
+		live[p.UID] = true
+		if known[p.UID] {
+			continue
+		}
+		u := Unit{Number: next, Pod: p.Name, PodUID: p.UID, Since: p.Created}
+		if ordinals && p.Ordinal >= 0 {
+			u.Number = p.Ordinal
+			units = slices.DeleteFunc(units, func(old Unit) bool { return old.Number == p.Ordinal })
+		}
+		next = max(next, u.Number+1)
+		units = append(units, u)
+	}
+	for i := range units {
+		if !live[units[i].PodUID] && units[i].Gone == "" && !app.returns(units[i], ordinals) {
+			units[i].Gone = app.whyGone(units[i], ordinals)
+		}
+	}
+	slices.SortFunc(units, func(a, b Unit) int { return cmp.Compare(a.Number, b.Number) })
+	return forget(units), next
+}
+
+// ordinals reports whether the application is one StatefulSet.
+func (a Application) ordinals() bool {
+	return len(a.Workloads) == 1 && a.Workloads[0].Kind == StatefulSet
+}
+
+// returns reports whether the unit is only between two pods: an ordinal below
+// the StatefulSet's replicas is the same unit after a restart.
+func (a Application) returns(u Unit, ordinals bool) bool {
+	return ordinals && u.Number < a.Workloads[0].Replicas
+}
+
+func (a Application) whyGone(u Unit, ordinals bool) string {
+	if ordinals && u.Number >= a.Workloads[0].Replicas {
+		return GoneScaledDown
+	}
+	return GoneReplaced
+}
+
+// forget drops the oldest gone units beyond keepGone.
+func forget(units []Unit) []Unit {
+	gone := 0
+	for _, u := range units {
+		if u.Gone != "" {
+			gone++
+		}
+	}
+	return slices.DeleteFunc(units, func(u Unit) bool {
+		if u.Gone == "" || gone <= keepGone {
+			return false
+		}
+		gone--
+		return true
+	})
+}

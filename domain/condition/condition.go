@@ -1,0 +1,70 @@
+// Package condition holds what Orcon says of the state of a thing: a type, a
+// truth, a reason for programs and one sentence for people.
+//
+// What must not come in: a clock (a message must not change while the problem
+// is the same) and anything that knows Kubernetes.
+package condition
+
+import "slices"
+
+// Type names a condition.
+type Type string
+
+// The conditions (SAFETY.md C1). Every kind has the first three.
+const (
+	// Ready says that the thing does what it is for.
+	Ready Type = "Ready"
+	// Reconciling says that something may still happen by itself.
+	Reconciling Type = "Reconciling"
+	// Stalled says that a person must act.
+	Stalled Type = "Stalled"
+	// Held says that a declaration has vanished and its relation waits for it
+	// (SAFETY.md L5).
+	Held Type = "Held"
+	// RestartsPaused says that changes came too fast to restart for each
+	// (SAFETY.md L8).
+	RestartsPaused Type = "RestartsPaused"
+	// NotInjected names pods that should have an agent and have none
+	// (INJECTION.md I1).
+	NotInjected Type = "NotInjected"
+	// GateCycle names applications that wait for each other (SAFETY.md I17).
+	GateCycle Type = "GateCycle"
+	// EnvRefused names keys that cannot be environment variables
+	// (SAFETY.md P8, P9).
+	EnvRefused Type = "EnvRefused"
+)
+
+// Condition is one statement.
+type Condition struct {
+	Type   Type
+	True   bool
+	Reason string
+	// Message is one sentence that a person can act on.
+	Message string
+}
+
+// Find returns the condition of type t.
+func Find(conditions []Condition, t Type) (Condition, bool) {
+	i := slices.IndexFunc(conditions, func(c Condition) bool { return c.Type == t })
+	if i < 0 {
+		return Condition{}, false
+	}
+	return conditions[i], true
+}
+
+// Settled is Ready, neither Reconciling nor Stalled.
+func Settled(reason, message string) []Condition { return three(reason, message, true, false, false) }
+
+// Waiting is not Ready, but may become so by itself.
+func Waiting(reason, message string) []Condition { return three(reason, message, false, true, false) }
+
+// Stuck is not Ready until a person acts.
+func Stuck(reason, message string) []Condition { return three(reason, message, false, false, true) }
+
+func three(reason, message string, ready, reconciling, stalled bool) []Condition {
+	return []Condition{
+		{Type: Ready, True: ready, Reason: reason, Message: message},
+		{Type: Reconciling, True: reconciling, Reason: reason, Message: message},
+		{Type: Stalled, True: stalled, Reason: reason, Message: message},
+	}
+}

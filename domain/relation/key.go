@@ -1,0 +1,53 @@
+package relation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// End is one end of a relation.
+type End struct {
+	Namespace   string
+	Application string
+	Endpoint    string
+}
+
+// String returns application:endpoint.
+func (e End) String() string { return e.Application + ":" + e.Endpoint }
+
+// Key says which two ends are related. The same pair twice is one relation
+// (RELATIONS.md M3).
+type Key struct {
+	Requirer End
+	Provider End
+}
+
+// Name returns the name of the relation's object: readable, at most 63
+// characters, and different for different keys (SAFETY.md C3).
+func (k Key) Name() string {
+	return objectName(k.Requirer.Application+"-"+k.Requirer.Endpoint,
+		k.Requirer.Namespace, k.Requirer.Application, k.Requirer.Endpoint,
+		k.Provider.Namespace, k.Provider.Application, k.Provider.Endpoint)
+}
+
+// DatabagName returns the name of the object that holds the application bag of
+// an endpoint.
+func DatabagName(application, endpoint string) string {
+	return objectName(application+"-"+endpoint, application, endpoint)
+}
+
+// maxReadable is how much of a generated name is for people.
+const maxReadable = 40
+
+func objectName(readable string, parts ...string) string {
+	sum := sha256.New()
+	for _, p := range parts {
+		writeString(sum, p)
+	}
+	readable = strings.ReplaceAll(readable, "_", "-")
+	if len(readable) > maxReadable {
+		readable = strings.TrimRight(readable[:maxReadable], "-")
+	}
+	return readable + "-" + hex.EncodeToString(sum.Sum(nil))[:10]
+}

@@ -1,0 +1,111 @@
+package relation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// Pair is two endpoints that fit, with what they agree on.
+type Pair struct {
+	Key
+	Interface string
+	// Version is the highest common interface version; 0 where neither names one.
+	Version int
+}
+
+// pairs returns each way in which a and b can be related, restricted to the
+// endpoints that the reference names, in order of key.
+func pairs(a, b end, ref application.Reference) []Pair {
+	var found []Pair
+	for _, mine := range a.Endpoints {
+		for _, theirs := range b.Endpoints {
+			if ref.Endpoint != "" && mine.Name != ref.Endpoint || ref.RemoteEndpoint != "" && theirs.Name != ref.RemoteEndpoint {
+				continue
+			}
+			if pair, ok := fit(a.at(mine), b.at(theirs)); ok {
+				found = append(found, pair)
+			}
+		}
+	}
+	slices.SortFunc(found, func(x, y Pair) int { return strings.Compare(x.String(), y.String()) })
+	return found
+}
+
+// end is an application and where it is.
+type end struct {
+	namespace string
+	application.Application
+}
+
+// site is one endpoint and where it is.
+type site struct {
+	End
+	application.Endpoint
+}
+
+func (e end) at(endpoint application.Endpoint) site {
+	return site{End{e.namespace, e.Name, endpoint.Name}, endpoint}
+}
+
+// fit reports whether two endpoints relate (RELATIONS.md M1).
+func fit(a, b site) (Pair, bool) {
+	if a.Role == application.Provider {
+		a, b = b, a
+	}
+	sameApplication := a.Namespace == b.Namespace && a.Application == b.Application
+	if a.Role != application.Requirer || b.Role != application.Provider || sameApplication || a.Interface != b.Interface {
+		return Pair{}, false
+	}
+	version, ok := commonVersion(a.Version, b.Version)
+	return Pair{Key{Requirer: a.End, Provider: b.End}, a.Interface, version}, ok
+}
+
+// commonVersion returns the highest version that both accept; 0 accepts any.
+func commonVersion(a, b int) (int, bool) {
+	return max(a, b), a == 0 || b == 0 || a == b
+}
+
+// String returns the pair as it can be written in tengu.io/relations.
+func (p Pair) String() string {
+	return fmt.Sprintf("%s=%s", p.Requirer.Endpoint, p.Provider)
+}
+
+// infer completes a relation that names applications only. It never picks one
+// of several endpoints: a database chosen by sort order is an outage waiting
+// for the next application to be deployed (RELATIONS.md M2).
+func infer(a, b end, ref application.Reference) (Pair, *Obstacle) {
+	found := pairs(a, b, ref)
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Pair{}, &Obstacle{Reference: ref, Reason: ReasonNoMatch, Message: fmt.Sprintf(
+			"no endpoint of %s (%s) fits one of %s (%s): interface, version and role must agree", a.Name, offers(a), b.Name, offers(b))}
+	default:
+		var all []string
+		for _, p := range found {
+			all = append(all, p.String())
+		}
+		return Pair{}, &Obstacle{Reference: ref, Reason: ReasonAmbiguous, Stuck: true, Message: fmt.Sprintf(
+			"%q fits in several ways: name one of %s in %s", ref, strings.Join(all, ", "), application.KeyRelations)}
+	}
+}
+
+// offers lists an application's endpoints for a message.
+func offers(e end) string {
+	if len(e.Endpoints) == 0 {
+		return "declares no endpoint"
+	}
+	var all []string
+	for _, x := range e.Endpoints {
+		text := fmt.Sprintf("%s %s:%s", x.Role, x.Name, x.Interface)
+		if x.Version > 0 {
+			text += fmt.Sprintf("@%d", x.Version)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,404 @@
+package relation
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// teardown bounds how long a relation stays dying, so that its units hear of
+// the end (RELATIONS.md L4).
+const teardown = 10 * time.Second
+
+// Negotiate returns what must happen for s to be settled, ordered so that equal
+// snapshots always give equal decisions: ends first, then data, applications,
+// relations, and last what nobody needs any more. wake is when to look again
+// although nothing changes; zero for never.
+func Negotiate(s Snapshot) (decisions []Decision, wake time.Time) {
+	n := newNegotiation(s)
+	n.resolve()
+	n.judgeRelations()
+	n.relate()
+	n.judgeApplications()
+	return slices.Concat(n.ends, n.publish(), n.remember, n.relates, n.updates, n.withdraw(), n.forgets), n.wake
+}
+
+// negotiation is one run of Negotiate: what it knows and what it has decided.
+type negotiation struct {
+	Snapshot
+	apps map[string]application.Application
+	// services maps the name of a Service to the application it joined.
+	services map[string]string
+	// relations are those there are, with the state they shall have.
+	relations []Relation
+	// index lists, for each application, its places in relations.
+	index map[string][]int
+	// pairs are what is declared and not yet related.
+	pairs []Pair
+	// obstacles are why a reference of an application leads nowhere.
+	obstacles map[string][]Obstacle
+	lastID    int
+	// stored are the bags as they are.
+	stored map[End]Databag
+
+	ends, remember, relates, updates, forgets []Decision
+	wake                                      time.Time
+}
+
+func newNegotiation(s Snapshot) *negotiation {
+	n := &negotiation{Snapshot: s, apps: map[string]application.Application{}, services: map[string]string{}, obstacles: map[string][]Obstacle{}, index: map[string][]int{}}
+	for _, a := range s.Applications {
+		n.apps[a.Name] = a
+		for _, service := range a.Services {
+			n.services[service] = a.Name
+		}
+	}
+	n.stored = make(map[End]Databag, len(s.Databags))
+	for _, b := range s.Databags {
+		n.stored[End{s.Namespace, b.Application, b.Endpoint}] = b
+	}
+	n.relations = slices.Clone(s.Relations)
+	slices.SortFunc(n.relations, byAge)
+	for i, r := range n.relations {
+		n.lastID = max(n.lastID, r.State.ID)
+		n.note(r.Key, i)
+	}
+	for _, r := range s.Records {
+		n.lastID = max(n.lastID, r.State.LastRelation)
+	}
+	return n
+}
+
+// note puts the relation at place i into the index of both its applications.
+func (n *negotiation) note(k Key, i int) {
+	n.index[k.Requirer.Application] = append(n.index[k.Requirer.Application], i)
+	if k.Provider.Namespace == n.Namespace && k.Provider.Application != k.Requirer.Application {
+		n.index[k.Provider.Application] = append(n.index[k.Provider.Application], i)
+	}
+}
+
+// of yields the relations of an application, oldest first.
+func (n *negotiation) of(application string) iter.Seq[Relation] {
+	return func(yield func(Relation) bool) {
+		for _, i := range n.index[application] {
+			if !yield(n.relations[i]) {
+				return
+			}
+		}
+	}
+}
+
+// related returns the relation between the two ends of k, if there is one.
+func (n *negotiation) related(k Key) bool {
+	for r := range n.of(k.Requirer.Application) {
+		if r.Key == k {
+			return true
+		}
+	}
+	return false
+}
+
+// byAge orders relations: the one with the lowest id first, those without last.
+func byAge(a, b Relation) int {
+	const none = int(^uint(0) >> 1)
+	order := func(r Relation) int {
+		if r.State.ID == 0 {
+			return none
+		}
+		return r.State.ID
+	}
+	if d := order(a) - order(b); d != 0 {
+		return d
+	}
+	if d := a.Created.Compare(b.Created); d != 0 {
+		return d
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// find returns the application that a reference names: its own name, or that
+// of a Service which joined it.
+func (n *negotiation) find(ref application.Reference) (application.Application, bool) {
+	if a, ok := n.apps[ref.Application]; ok {
+		return a, true
+	}
+	a, ok := n.apps[n.services[ref.Application]]
+	return a, ok
+}
+
+// resolve turns references into pairs to relate, or obstacles. A reference
+// that a living relation already answers leads to nothing new: matching makes
+// relations and never ends or moves one (SAFETY.md M8).
+func (n *negotiation) resolve() {
+	for _, a := range n.Applications {
+		for _, ref := range a.Relations {
+			if pair, obstacle := n.resolveOne(a, ref); obstacle != nil {
+				n.obstacles[a.Name] = append(n.obstacles[a.Name], *obstacle)
+			} else if pair != nil && !slices.ContainsFunc(n.pairs, func(p Pair) bool { return p.Key == pair.Key }) {
+				n.pairs = append(n.pairs, *pair)
+			}
+		}
+	}
+}
+
+func (n *negotiation) resolveOne(a application.Application, ref application.Reference) (*Pair, *Obstacle) {
+	if ref.Namespace != "" && ref.Namespace != n.Namespace {
+		return nil, &Obstacle{Reference: ref, Reason: ReasonNoOffer, Message: fmt.Sprintf("namespace %s offers no application %s to this namespace", ref.Namespace, ref.Application)}
+	}
+	b, found := n.find(ref)
+	if !found {
+		return nil, &Obstacle{Reference: ref, Reason: ReasonNoApplication, Message: n.nobody(ref)}
+	}
+	for r := range n.of(a.Name) {
+		if r.Alive() && n.covers(a, ref, r.Key) {
+			return nil, nil
+		}
+	}
+	pair, obstacle := infer(end{n.Namespace, a}, end{n.Namespace, b}, ref)
+	if obstacle != nil {
+		return nil, obstacle
+	}
+	return &pair, nil
+}
+
+// nobody says that no application has the name, and what is odd about it.
+func (n *negotiation) nobody(ref application.Reference) string {
+	text := fmt.Sprintf("no Service or workload named %s takes part in namespace %s", ref.Application, n.Namespace)
+	for _, o := range n.Orphans {
+		if _, name, _ := strings.Cut(o.Object, "/"); name == ref.Application {
+			return text + ": " + o.Message
+		}
+	}
+	return text
+}
+
+// covers reports whether a reference of application a still declares the
+// relation k: the applications, endpoints, roles and interfaces still agree.
+func (n *negotiation) covers(a application.Application, ref application.Reference, k Key) bool {
+	b, found := n.find(ref)
+	if !found || ref.Namespace != "" && ref.Namespace != n.Namespace {
+		return false
+	}
+	for _, p := range pairs(end{n.Namespace, a}, end{n.Namespace, b}, ref) {
+		if p.Key == k {
+			return true
+		}
+	}
+	return false
+}
+
+// declared reports whether some reference still declares the relation.
+func (n *negotiation) declared(r Relation) bool {
+	for _, name := range []string{r.Requirer.Application, r.Provider.Application} {
+		a := n.apps[name]
+		for _, ref := range a.Relations {
+			if n.covers(a, ref, r.Key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// judgeRelations gives each relation the state it shall have.
+func (n *negotiation) judgeRelations() {
+	for i, before := range n.relations {
+		r := before
+		if !r.Deleted.IsZero() {
+			n.teardown(&r)
+		} else {
+			n.life(&r)
+		}
+		r.State.Conditions = n.conditions(r)
+		if r.State.ID == 0 {
+			n.lastID++
+			r.State.ID = n.lastID
+		}
+		n.relations[i] = r
+		if !reflect.DeepEqual(r.State, before.State) {
+			n.updates = append(n.updates, Update{r})
+		}
+		if r.Deleted.IsZero() && r.State.EndReason != "" {
+			n.updates = append(n.updates, Finish{r})
+		}
+	}
+}
+
+// life holds a relation whose declaration has vanished, lets it go on when the
+// declaration returns, and ends it when the time is over (SAFETY.md L5).
+func (n *negotiation) life(r *Relation) {
+	switch {
+	case r.State.EndReason != "" || !r.Declared:
+	case n.declared(*r):
+		r.State.HeldSince = time.Time{}
+		r.State.Retain = n.retain(r.Key)
+	case !r.Held():
+		r.State.HeldSince = n.Now
+		n.wakeAt(n.Now.Add(r.State.Retain))
+	case !n.Now.Before(r.State.HeldSince.Add(r.State.Retain)):
+		r.State.EndReason = ReasonDeclarationGone
+	default:
+		n.wakeAt(r.State.HeldSince.Add(r.State.Retain))
+	}
+}
+
+// retain is what the requirer says, or the provider where it says nothing.
+func (n *negotiation) retain(k Key) time.Duration {
+	for _, name := range []string{k.Requirer.Application, k.Provider.Application} {
+		if a, ok := n.apps[name]; ok && a.Retain != application.DefaultRetain {
+			return a.Retain
+		}
+	}
+	return application.DefaultRetain
+}
+
+func (n *negotiation) wakeAt(t time.Time) {
+	if n.wake.IsZero() || t.Before(n.wake) {
+		n.wake = t
+	}
+}
+
+// teardown keeps a deleted relation for its units to hear of, but not for long.
+// Without units it is dead at once (RELATIONS.md L1, L4).
+func (n *negotiation) teardown(r *Relation) {
+	if r.State.EndReason == "" {
+		r.State.EndReason = "Deleted"
+	}
+	over := r.Deleted.Add(teardown)
+	if n.Ending || !n.Now.Before(over) || !hasUnits(n.apps[r.Requirer.Application]) {
+		n.ends = append(n.ends, Release{*r})
+		return
+	}
+	n.wakeAt(over)
+}
+
+func hasUnits(a application.Application) bool {
+	return slices.ContainsFunc(a.Pods, func(p application.Pod) bool { return p.Injected })
+}
+
+// relate makes the relations that are declared, within their limits.
+func (n *negotiation) relate() {
+	for _, p := range n.pairs {
+		if n.related(p.Key) {
+			continue // dying: made again when it is dead, with a new id
+		}
+		if full := n.full(p); full != "" {
+			ref := application.Reference{Endpoint: p.Requirer.Endpoint, Application: p.Provider.Application, RemoteEndpoint: p.Provider.Endpoint}
+			n.obstacles[p.Requirer.Application] = append(n.obstacles[p.Requirer.Application], Obstacle{Reference: ref, Reason: ReasonLimit, Stuck: true, Message: full})
+			continue
+		}
+		n.lastID++
+		r := Relation{Key: p.Key, Interface: p.Interface, Version: p.Version, Declared: true, Name: p.Name()}
+		r.State = State{ID: n.lastID, Retain: n.retain(p.Key)}
+		r.State.Conditions = n.conditions(r)
+		n.note(r.Key, len(n.relations))
+		n.relations = append(n.relations, r)
+		n.relates = append(n.relates, Relate{Pair: p, State: r.State})
+	}
+}
+
+// full says which end has as many relations as it takes (RELATIONS.md M3).
+// Relations that are held do not count: they are leaving.
+func (n *negotiation) full(p Pair) string {
+	for _, e := range []End{p.Requirer, p.Provider} {
+		endpoint, _ := n.apps[e.Application].Endpoint(e.Endpoint)
+		if endpoint.Limit == 0 {
+			continue
+		}
+		count := 0
+		for r := range n.of(e.Application) {
+			if r.Alive() && !r.Held() && (r.Requirer == e || r.Provider == e) {
+				count++
+			}
+		}
+		if count >= endpoint.Limit {
+			return fmt.Sprintf("endpoint %s takes %d relation(s) and has them; raise its limit, or end one", e, endpoint.Limit)
+		}
+	}
+	return ""
+}
+
+// conditions says what a relation's state is, and why.
+func (n *negotiation) conditions(r Relation) []condition.Condition {
+	_, requirer := n.apps[r.Requirer.Application]
+	_, provider := n.apps[r.Provider.Application]
+	var cs []condition.Condition
+	switch {
+	case r.State.EndReason != "":
+		cs = condition.Waiting(ReasonEnding, "the relation has ended and is being taken down")
+	case r.Provider.Namespace != n.Namespace:
+		cs = condition.Stuck(ReasonNoOffer, fmt.Sprintf("namespace %s offers no application %s to this namespace", r.Provider.Namespace, r.Provider.Application))
+	case !provider:
+		cs = condition.Waiting(ReasonProviderGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Provider.Application))
+	case !requirer:
+		cs = condition.Waiting(ReasonRequirerGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Requirer.Application))
+	case len(n.bag(r.Provider)) == 0:
+		cs = condition.Waiting(ReasonNoData, fmt.Sprintf("%s has given no data yet", r.Provider))
+	default:
+		cs = condition.Settled(ReasonComplete, fmt.Sprintf("%s has what it needs of %s", r.Requirer, r.Provider))
+	}
+	if r.Held() {
+		cs = append(cs, condition.Condition{Type: condition.Held, True: true, Reason: ReasonDeclarationGone,
+			Message: "nothing declares it any more: declare it again, or it ends when its time is over"})
+	}
+	return cs
+}
+
+// bag is what the bag of an endpoint shall be: what is declared, or where
+// nobody declares it any more what it was.
+func (n *negotiation) bag(e End) map[string]string {
+	if a, ok := n.apps[e.Application]; ok {
+		if _, declared := a.Endpoint(e.Endpoint); declared {
+			return a.Bags[e.Endpoint]
+		}
+	}
+	return n.stored[e].Data
+}
+
+// publish stores each bag that differs from what is stored.
+func (n *negotiation) publish() []Decision {
+	var decisions []Decision
+	for _, a := range n.Applications {
+		for _, e := range a.Endpoints {
+			bag, ok := a.Bags[e.Name]
+			before, there := n.stored[End{n.Namespace, a.Name, e.Name}]
+			if ok && (!there || !maps.Equal(before.Data, bag)) {
+				decisions = append(decisions, Publish{Databag{a.Name, e.Name, bag}})
+			}
+		}
+	}
+	return decisions
+}
+
+// withdraw deletes the bags that nobody declares and no relation needs.
+func (n *negotiation) withdraw() []Decision {
+	var decisions []Decision
+	for _, b := range n.Databags {
+		if !n.needed(b) {
+			decisions = append(decisions, Withdraw{b})
+		}
+	}
+	return decisions
+}
+
+// needed reports whether somebody declares the bag or a relation is about it.
+func (n *negotiation) needed(b Databag) bool {
+	a := n.apps[b.Application]
+	if _, declared := a.Endpoint(b.Endpoint); declared && a.Bags[b.Endpoint] != nil {
+		return true
+	}
+	e := End{n.Namespace, b.Application, b.Endpoint}
+	for r := range n.of(b.Application) {
+		if r.Provider == e || r.Requirer == e {
+			return true
+		}
+	}
+	return false
+}

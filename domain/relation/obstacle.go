@@ -1,0 +1,51 @@
+package relation
+
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+
+// The reasons why a relation is not made or not ready.
+const (
+	// ReasonComplete: all that was asked for is there.
+	ReasonComplete = "Complete"
+	// ReasonNoApplication: nobody of that name is there yet.
+	ReasonNoApplication = "NoApplication"
+	// ReasonNoMatch: no endpoints fit.
+	ReasonNoMatch = "NoMatchingEndpoint"
+	// ReasonAmbiguous: several endpoints fit.
+	ReasonAmbiguous = "Ambiguous"
+	// ReasonLimit: an endpoint has as many relations as it takes.
+	ReasonLimit = "LimitReached"
+	// ReasonNoOffer: the other namespace offers nothing of that name.
+	ReasonNoOffer = "NoOffer"
+	// ReasonNoRelation: tengu.io/relations names nobody for an endpoint.
+	ReasonNoRelation = "NoRelationDeclared"
+	// ReasonNoData: both sides are there and the bag is empty.
+	ReasonNoData = "NoData"
+	// ReasonProviderGone: the provider's application is gone.
+	ReasonProviderGone = "ProviderGone"
+	// ReasonRequirerGone: the requirer's application is gone.
+	ReasonRequirerGone = "RequirerGone"
+	// ReasonDeclarationGone: both are there, but one no longer says so.
+	ReasonDeclarationGone = "DeclarationGone"
+	// ReasonEnding: the relation is being taken down.
+	ReasonEnding = "Ending"
+	// ReasonWaiting: an application waits for one of its relations.
+	ReasonWaiting = "WaitingForRelations"
+)
+
+// Obstacle is why one reference has led to no relation.
+type Obstacle struct {
+	Reference application.Reference
+	Reason    string
+	Message   string
+	// Stuck is set where nothing but a person can remove it.
+	Stuck bool
+}
+
+// Waiting is one endpoint that has no complete relation.
+type Waiting struct {
+	Endpoint string
+	// Optional endpoints hold no gate.
+	Optional bool
+	Reason   string
+	Message  string
+}

@@ -1,0 +1,126 @@
+package relation
+
+import (
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// Relation is a relation that exists.
+type Relation struct {
+	Key
+	Name string
+	UID  string
+	// Interface and Version are what both sides agreed on when it was made.
+	Interface string
+	Version   int
+	// Declared relations come from annotations; others a person made.
+	Declared bool
+	Created  time.Time
+	// Deleted is when its deletion was asked for; zero while it is not.
+	Deleted time.Time
+	State   State
+}
+
+// State is what Orcon says of a relation.
+type State struct {
+	// ID is unique in the namespace and never used again; 0 before it is given.
+	ID int
+	// Retain is how long it outlives its declaration.
+	Retain time.Duration
+	// HeldSince is when its declaration was found missing; zero if it was not.
+	HeldSince time.Time
+	// EndReason says why it ends; empty while it lives.
+	EndReason  string
+	Conditions []condition.Condition
+}
+
+// Alive reports whether nobody has ended the relation (RELATIONS.md L1).
+func (r Relation) Alive() bool { return r.Deleted.IsZero() && r.State.EndReason == "" }
+
+// Held reports whether it waits for its declaration to return.
+func (r Relation) Held() bool { return !r.State.HeldSince.IsZero() }
+
+// Record is what is remembered of an application.
+type Record struct {
+	Name  string
+	UID   string
+	State ApplicationState
+}
+
+// ApplicationState is what Orcon says of an application.
+type ApplicationState struct {
+	// Endpoints in force, in order of declaration.
+	Endpoints []application.Endpoint
+	// Sources are the objects that it is made of, as kind/name.
+	Sources  []string
+	Units    []application.Unit
+	NextUnit int
+	// LastRelation is the highest relation id that it was ever given.
+	LastRelation int
+	Restarts     Restarts
+	// Waiting lists the endpoints that have no complete relation.
+	Waiting    []Waiting
+	Conditions []condition.Condition
+}
+
+// Snapshot is one namespace as last seen, and the time, whole seconds in UTC.
+type Snapshot struct {
+	Namespace string
+	Now       time.Time
+	// Ending is set while the namespace is being deleted.
+	Ending       bool
+	Applications []application.Application
+	// Orphans are declarations that belong to no application.
+	Orphans   []application.Fault
+	Relations []Relation
+	Databags  []Databag
+	Records   []Record
+}
+
+// Decision is one thing to do.
+//
+//sumtype:decl
+type Decision interface{ decision() }
+
+// Publish stores the application bag of an endpoint.
+type Publish struct{ Databag }
+
+// Remember stores what is known of an application. Rollout, if any, comes
+// before: a rollout that is asked for twice is one, a record of a rollout that
+// was never asked for loses it.
+type Remember struct {
+	Record
+	Rollout *Rollout
+}
+
+// Relate makes a relation.
+type Relate struct {
+	Pair
+	State State
+}
+
+// Update stores the state of a relation.
+type Update struct{ Relation }
+
+// Finish deletes a relation that is over.
+type Finish struct{ Relation }
+
+// Release lets go of a deleted relation: it is dead.
+type Release struct{ Relation }
+
+// Withdraw deletes a bag that nobody declares and no relation needs.
+type Withdraw struct{ Databag }
+
+// Forget deletes the record of an application that takes no part any more.
+type Forget struct{ Record }
+
+func (Publish) decision()  {}
+func (Remember) decision() {}
+func (Relate) decision()   {}
+func (Update) decision()   {}
+func (Finish) decision()   {}
+func (Release) decision()  {}
+func (Withdraw) decision() {}
+func (Forget) decision()   {}

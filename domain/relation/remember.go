@@ -1,0 +1,237 @@
+package relation
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// judgeApplications records each application that takes part, and forgets
+// those that do not and that no relation needs.
+func (n *negotiation) judgeApplications() {
+	before := map[string]Record{}
+	for _, r := range n.Records {
+		before[r.Name] = r
+	}
+	waiting := map[string][]Waiting{}
+	for _, a := range n.Applications {
+		waiting[a.Name] = n.waiting(a)
+	}
+	cycles := n.cycles(waiting)
+	for _, name := range slices.Sorted(maps.Keys(n.named())) {
+		a := n.apps[name]
+		a.Name = name
+		was, there := before[name]
+		is, rollout := n.state(a, was.State, waiting[name], cycles[name])
+		if !there || rollout != nil || !reflect.DeepEqual(is, was.State) {
+			n.remember = append(n.remember, Remember{Record: Record{Name: name, UID: was.UID, State: is}, Rollout: rollout})
+		}
+		delete(before, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		n.forgets = append(n.forgets, Forget{before[name]})
+	}
+}
+
+// named returns the applications to record: those that take part, and those
+// that a relation names.
+func (n *negotiation) named() map[string]bool {
+	names := map[string]bool{}
+	for _, a := range n.Applications {
+		if a.TakesPart() {
+			names[a.Name] = true
+		}
+	}
+	for _, r := range n.relations {
+		for _, e := range []End{r.Requirer, r.Provider} {
+			if e.Namespace == n.Namespace {
+				names[e.Application] = true
+			}
+		}
+	}
+	return names
+}
+
+func (n *negotiation) state(a application.Application, was ApplicationState, waiting []Waiting, cycle []string) (ApplicationState, *Rollout) {
+	is := ApplicationState{Endpoints: a.Endpoints, Sources: sources(a), Waiting: waiting, LastRelation: was.LastRelation}
+	is.Units, is.NextUnit = application.Number(a, was.Units, was.NextUnit)
+	for r := range n.of(a.Name) {
+		is.LastRelation = max(is.LastRelation, r.State.ID)
+	}
+	is.Conditions = n.applicationConditions(a, waiting)
+	if len(cycle) > 0 {
+		is.Conditions = append(is.Conditions, condition.Condition{Type: condition.GateCycle, True: true, Reason: "WaitForEachOther",
+			Message: fmt.Sprintf("%s wait for each other: set %s: none on one of them", strings.Join(cycle, ", "), application.KeyGate)})
+	}
+	restarts, rollout, paused := n.restart(a, was.Restarts)
+	is.Restarts = restarts
+	is.Conditions = append(is.Conditions, paused...)
+	return is, rollout
+}
+
+func sources(a application.Application) []string {
+	var all []string
+	for _, w := range a.Workloads {
+		all = append(all, string(w.Kind)+"/"+w.Name)
+	}
+	for _, s := range a.Services {
+		all = append(all, "Service/"+s)
+	}
+	return all
+}
+
+// applicationConditions sums an application up: what a person must mend comes
+// before what may still happen by itself.
+func (n *negotiation) applicationConditions(a application.Application, waiting []Waiting) []condition.Condition {
+	var stuck, open []string
+	for _, f := range a.Faults {
+		stuck = append(stuck, f.Message)
+	}
+	for _, o := range n.obstacles[a.Name] {
+		if o.Stuck {
+			stuck = append(stuck, o.Message)
+		}
+	}
+	for _, w := range waiting {
+		if !w.Optional {
+			open = append(open, w.Endpoint+": "+w.Message)
+		}
+	}
+	cs := condition.Settled(ReasonComplete, "every required relation is complete")
+	switch {
+	case !a.TakesPart():
+		cs = condition.Waiting(ReasonDeclarationGone, "it declares nothing any more; its relations are held")
+	case len(stuck) > 0:
+		cs = condition.Stuck(application.ReasonInvalid, strings.Join(stuck, "; "))
+	case len(open) > 0:
+		cs = condition.Waiting(ReasonWaiting, "waits for "+strings.Join(open, "; "))
+	}
+	return append(cs, notInjected(a)...)
+}
+
+// notInjected names the pods that should have an agent and have none, with the
+// cure (INJECTION.md I1).
+func notInjected(a application.Application) []condition.Condition {
+	if !a.Consumes() {
+		return nil
+	}
+	for _, p := range a.Pods {
+		if p.Injected || p.Ending || p.Annotations[application.KeyInject] == "false" || p.Labels[application.KeyInject] == "false" {
+			continue
+		}
+		cure := "delete it and create it again"
+		if w := a.Workloads[0]; w.Restartable() {
+			cure = fmt.Sprintf("kubectl rollout restart %s/%s", strings.ToLower(string(w.Kind)), w.Name)
+		}
+		return []condition.Condition{{Type: condition.NotInjected, True: true, Reason: "NoAgent",
+			Message: fmt.Sprintf("pod %s has no agent, because it was created before its declaration, its namespace's label or Orcon: %s", p.Name, cure)}}
+	}
+	return nil
+}
+
+// waiting lists the endpoints of a that have no complete relation, in order of
+// declaration, each with the reason.
+func (n *negotiation) waiting(a application.Application) []Waiting {
+	var all []Waiting
+	for _, e := range a.Endpoints {
+		if e.Role != application.Requirer {
+			continue
+		}
+		if reason, message := n.why(a, e); reason != "" {
+			all = append(all, Waiting{Endpoint: e.Name, Optional: e.Optional, Reason: reason, Message: message})
+		}
+	}
+	return all
+}
+
+// why returns the reason why an endpoint has no complete relation; empty if it
+// has one.
+func (n *negotiation) why(a application.Application, e application.Endpoint) (reason, message string) {
+	here := End{n.Namespace, a.Name, e.Name}
+	for r := range n.of(a.Name) {
+		if r.Requirer != here {
+			continue
+		}
+		ready, _ := condition.Find(r.State.Conditions, condition.Ready)
+		if ready.True {
+			return "", ""
+		}
+		if reason == "" || reason == ReasonEnding {
+			reason, message = ready.Reason, ready.Message
+		}
+	}
+	if reason != "" && reason != ReasonEnding {
+		return reason, message
+	}
+	var others []string
+	for _, o := range n.obstacles[a.Name] {
+		if o.Reference.Endpoint == e.Name {
+			return o.Reason, o.Message
+		}
+		if o.Reference.Endpoint == "" {
+			reason, others = o.Reason, append(others, o.Message)
+		}
+	}
+	if len(others) > 0 {
+		return reason, strings.Join(others, "; ")
+	}
+	return ReasonNoRelation, n.candidates(a, e)
+}
+
+// candidates says what could be written for an endpoint that nothing names; it
+// never picks one (SAFETY.md I22).
+func (n *negotiation) candidates(a application.Application, e application.Endpoint) string {
+	var all []string
+	for _, b := range n.Applications {
+		for _, p := range pairs(end{n.Namespace, a}, end{n.Namespace, b}, application.Reference{Endpoint: e.Name}) {
+			all = append(all, p.String())
+		}
+	}
+	if len(all) == 0 {
+		return fmt.Sprintf("%s names nobody for it, and nobody here provides %s", application.KeyRelations, e.Interface)
+	}
+	return fmt.Sprintf("%s names nobody for it: add one of %s", application.KeyRelations, strings.Join(all, ", "))
+}
+
+// cycles finds the applications that wait for each other's data: each maps to
+// the members of its cycle (SAFETY.md I17).
+func (n *negotiation) cycles(waiting map[string][]Waiting) map[string][]string {
+	waits := map[string][]string{}
+	for _, r := range n.relations {
+		ready, _ := condition.Find(r.State.Conditions, condition.Ready)
+		if ready.Reason == ReasonNoData && len(waiting[r.Requirer.Application]) > 0 {
+			waits[r.Requirer.Application] = append(waits[r.Requirer.Application], r.Provider.Application)
+		}
+	}
+	members := map[string][]string{}
+	for name := range waits {
+		for _, other := range slices.Sorted(maps.Keys(waits)) {
+			if reaches(waits, name, other) && reaches(waits, other, name) {
+				members[name] = append(members[name], other)
+			}
+		}
+	}
+	return members
+}
+
+// reaches reports whether a path of at least one edge leads from a to b.
+func reaches(edges map[string][]string, a, b string) bool {
+	seen, queue := map[string]bool{}, slices.Clone(edges[a])
+	for len(queue) > 0 {
+		next := queue[0]
+		queue = queue[1:]
+		if next == b {
+			return true
+		}
+		if !seen[next] {
+			seen[next] = true
+			queue = append(queue, edges[next]...)
+		}
+	}
+	return false
+}
