@@ -1,0 +1,147 @@
+// Command relation-agent runs beside an application in its pod: it keeps the
+// relations' data in files and opens the pod's start gate. The same binary is the
+// gate's startup probe and tells a person what the agent knows.
+//
+// What must not come in: decisions and loops; they are controller/agent's.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+
+	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/stream"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
+)
+
+// version is set when the binary is linked.
+var version = "development" //nolint:gochecknoglobals // the linker needs one
+
+const usage = `relation-agent keeps the files of a pod's relations and opens its start gate.
+
+Usage:
+  relation-agent [flags]          run the agent, until a signal
+  relation-agent [flags] wait     return when the start gate is open
+  relation-agent [flags] status   say what the agent knows and waits for
+  relation-agent version          print the version
+
+Examples:
+  # why does this pod not start?
+  kubectl exec POD -c relation-agent -- /relation-agent status
+  # the same, from its log
+  kubectl logs POD -c relation-agent
+
+Settings come from the environment, as the webhook wrote it: ORCON_ADDRESS,
+ORCON_SERVER_NAME, ORCON_TRUST, ORCON_CONSUMES, ORCON_ENV, ORCON_LOG_LEVEL,
+ORCON_METRICS_ADDRESS (":9465" by default), POD_NAME, POD_NAMESPACE.
+
+Flags:
+`
+
+func main() {
+	err := run(os.Args[1:], os.Stdout)
+	glog.Flush()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "relation-agent:", err)
+		os.Exit(1)
+	}
+}
+
+// run carries out one command line.
+func run(args []string, out io.Writer) error {
+	flags := flag.CommandLine // glog's are there
+	flags.Init("relation-agent", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.Usage = func() { fmt.Fprint(out, usage); flags.PrintDefaults() }
+	at := flags.String("root", "/orcon", "folder of the agent's volumes: bindings, run, state, identity")
+	_ = flags.Set("logtostderr", "true")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	root := folder(*at)
+	switch command := flags.Arg(0); command {
+	case "":
+		return serve(ctx, root)
+	case "wait":
+		return agent.Wait(ctx, root.socket(), root.opened())
+	case "status":
+		return agent.Status(ctx, root.socket(), out)
+	case "version":
+		_, err := fmt.Fprintln(out, version)
+		return err
+	case "help":
+		flags.Usage()
+		return nil
+	default:
+		return fmt.Errorf("cannot %q: there are wait, status and version; see relation-agent -help", command)
+	}
+}
+
+// serve runs the agent until ctx is done, and at that moment returns: nothing
+// that is in flight is worth a second of a pod's deletion.
+func serve(ctx context.Context, root folder) error {
+	settings, problems := agent.ParseSettings(os.Getenv)
+	_ = flag.Set("v", strconv.Itoa(settings.LogLevel))
+	for _, p := range problems {
+		glog.Warning(p.Error())
+	}
+	spareMemory()
+	a := agent.New(settings, root.disk())
+	go a.ServeSocket(ctx, root.socket())
+	a.Start()
+	go a.ServeMetrics(ctx)
+	client := &stream.Client{
+		Address: settings.Address, ServerName: settings.ServerName, Trust: settings.Trust,
+		TrustFile: root.path("identity", "ca.crt"), TokenFile: root.path("identity", "token"),
+		Listener: a, Pace: stream.DefaultPace(),
+	}
+	client.Run(ctx)
+	glog.Info("stopped by a signal")
+	return nil
+}
+
+// spareMemory lets the collector run early: the agent's data is small, and the
+// processor time it has is never used up (SAFETY.md I20).
+func spareMemory() {
+	debug.SetGCPercent(25)
+	debug.SetMemoryLimit(6 << 20)
+}
+
+// folder is where the agent's volumes are.
+type folder string
+
+func (f folder) path(parts ...string) string {
+	return filepath.Join(append([]string{string(f)}, parts...)...)
+}
+
+func (f folder) socket() string        { return f.path("run", "agent.sock") }
+func (f folder) opened() bindings.File { return bindings.File{Path: f.path("run", "opened")} }
+
+func (f folder) disk() agent.Disk {
+	volume := bindings.Volume{Path: f.path("bindings")}
+	if err := volume.Clean(); err != nil {
+		glog.Warningf("%v", err)
+	}
+	return agent.Disk{
+		Bindings:   volume,
+		Env:        bindings.File{Path: f.path("run", "env")},
+		Opened:     f.opened(),
+		Memory:     bindings.File{Path: f.path("state", "memory")},
+		EverOpened: bindings.File{Path: f.path("state", "opened")},
+	}
+}

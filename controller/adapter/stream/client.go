@@ -1,0 +1,172 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/golang/glog"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
+)
+
+// maxSnapshot is the largest snapshot that is read, in bytes: what fits the
+// bindings volume.
+const maxSnapshot = 16 << 20
+
+// Listener is told what the stream hears.
+type Listener interface {
+	// Revisions returns what to tell a replica that we have acted on
+	// (SAFETY.md V4).
+	Revisions() map[string]uint64
+	// Eager tells whether somebody waits, so that longer pauses would hurt.
+	Eager() bool
+	// Connected is called when a replica has begun to answer.
+	Connected()
+	// Heard is called for every snapshot, in order, one at a time.
+	Heard(*wire.Snapshot)
+	// Lost is called when the conversation has ended or could not begin; the
+	// next attempt is made after the pause.
+	Lost(reason error, pause time.Duration)
+}
+
+// Client converses with the controller for as long as it runs.
+type Client struct {
+	// Address is the controller's, for example https://10.96.0.7:443.
+	Address string
+	// ServerName is the name that its certificate must be for.
+	ServerName string
+	// Trust is a PEM bundle to trust besides TrustFile; may be empty.
+	Trust string
+	// TrustFile is a PEM bundle that is read at every dial; may be missing.
+	TrustFile string
+	// TokenFile holds the token; it is read at every dial and every Renew.
+	TokenFile string
+	// Listener hears what comes in.
+	Listener Listener
+	// Pace is how long the client waits for what.
+	Pace Pace
+}
+
+// Run converses until ctx is done. Nothing else ends it: every failure is told
+// to the listener and tried again (SAFETY.md I19).
+func (c *Client) Run(ctx context.Context) {
+	var failures, sentAway int
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := c.converse(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > c.Pace.Greeting { // it worked for a while
+			failures, sentAway = 0, 0
+		}
+		pause := c.Pace.pause(failures, c.Listener.Eager())
+		if behind(err) && sentAway < c.Pace.Elsewhere {
+			sentAway++
+			pause = 0
+		} else {
+			failures++
+		}
+		c.Listener.Lost(explain(err, c), pause)
+		sleep(ctx, pause)
+	}
+}
+
+// converse holds one conversation, and returns why it ended.
+func (c *Client) converse(ctx context.Context) error {
+	token, err := c.token()
+	if err != nil {
+		return err
+	}
+	transport, err := c.transport()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stream := relationsv1alpha1connect.NewRelationsServiceClient(
+		httpClient(transport), c.Address,
+		connect.WithAcceptCompression("gzip", nil, nil), // memory and the controller's CPU are dearer than bytes
+		connect.WithReadMaxBytes(maxSnapshot),
+	).Converse(ctx)
+	defer func() {
+		cancel(nil) // first: nothing then waits for the peer
+		_ = stream.CloseResponse()
+		transport.CloseIdleConnections()
+	}()
+	greeting := time.AfterFunc(c.Pace.Greeting, func() { cancel(errSilent) })
+	defer greeting.Stop()
+
+	hello := &wire.Hello{Token: token, Revisions: c.Listener.Revisions()}
+	err = stream.Send(&wire.ConverseRequest{Message: &wire.ConverseRequest_Hello{Hello: hello}})
+	if err != nil && !errors.Is(err, io.EOF) { // on EOF, receiving says why
+		return cause(ctx, err)
+	}
+	go c.renew(ctx, stream, token)
+	return cause(ctx, c.listen(stream, greeting))
+}
+
+// conversation is the client's end of an open stream.
+type conversation = connect.BidiStreamForClient[wire.ConverseRequest, wire.ConverseResponse]
+
+// listen passes on what it hears, until the stream ends.
+func (c *Client) listen(stream *conversation, greeting *time.Timer) error {
+	for greeted := false; ; greeted = true {
+		message, err := stream.Receive()
+		if err != nil {
+			return err
+		}
+		if !greeted {
+			greeting.Stop()
+			c.Listener.Connected()
+		}
+		if snapshot := message.GetSnapshot(); snapshot != nil {
+			c.Listener.Heard(snapshot)
+		}
+	}
+}
+
+// renew sends the token whenever its file has changed, until ctx is done. The
+// kubelet replaces it when a fifth of its life is left.
+func (c *Client) renew(ctx context.Context, stream *conversation, sent string) {
+	for sleep(ctx, c.Pace.Renew) {
+		token, err := c.token()
+		if err != nil {
+			glog.Warningf("%v", err)
+			continue
+		}
+		if token == sent {
+			continue
+		}
+		if err := stream.Send(&wire.ConverseRequest{Message: &wire.ConverseRequest_Renew{Renew: &wire.Renew{Token: token}}}); err != nil {
+			return // the receiving side says why
+		}
+		sent = token
+	}
+}
+
+func (c *Client) token() (string, error) {
+	text, err := os.ReadFile(c.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the pod's token: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// sleep waits and tells whether to go on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

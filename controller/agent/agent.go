@@ -1,0 +1,269 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/golang/glog"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+)
+
+// Bindings is where the directories of relations are.
+type Bindings interface {
+	// Write makes a directory hold exactly files, all at once.
+	Write(name string, files map[string]string) error
+	// Remove takes a directory away; one that does not exist is no error.
+	Remove(name string) error
+}
+
+// File is a file that is replaced whole.
+type File interface {
+	// Replace makes content the file's content, all at once.
+	Replace(content []byte) error
+	// Read returns the content, nil if there is none.
+	Read() ([]byte, error)
+	// Exists tells whether there is such a file.
+	Exists() bool
+}
+
+// Disk is all that the agent writes.
+type Disk struct {
+	// Bindings are the files of the pod's containers.
+	Bindings Bindings
+	// Env is what the kubelet takes variables from.
+	Env File
+	// Opened says that the gate is open, to whoever waits; it outlives the
+	// container.
+	Opened File
+	// Memory is what the agent has used; it outlives a reboot of the node.
+	Memory File
+	// EverOpened says the same as Opened and outlives a reboot of the node.
+	EverOpened File
+}
+
+// optionalGrace is how long a gate that waits for nothing waits for a first
+// snapshot all the same, so that optional data that is there is in the variables.
+const optionalGrace = time.Second
+
+// Agent carries out what the decisions of this package say.
+type Agent struct {
+	settings Settings
+	disk     Disk
+	gate     chan struct{}
+
+	mu      sync.Mutex
+	view    View
+	heard   bool                         // a snapshot was used by this process
+	ready   bool                         // the gate may open: heard, or waited long enough
+	written map[string]map[string]string // directories as last written; nil content: removed
+	env     *string                      // the env file as last written
+	retry   *time.Timer
+	report  report
+}
+
+// New returns an agent that has not started.
+func New(settings Settings, disk Disk) *Agent {
+	return &Agent{
+		settings: settings, disk: disk,
+		gate:    make(chan struct{}),
+		written: map[string]map[string]string{},
+		report:  report{started: time.Now()},
+	}
+}
+
+// Start recalls what a process before this one has used and makes the files so.
+// A gate that was open opens at once: an outage does not close it (SAFETY.md I19).
+func (a *Agent) Start() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if view, err := a.recall(); err != nil {
+		glog.Errorf("%v; going on without it", err)
+	} else {
+		a.view = view
+	}
+	a.apply()
+	switch {
+	case a.disk.Opened.Exists():
+		a.open()
+	case a.disk.EverOpened.Exists():
+		if err := a.disk.Opened.Replace(nil); err != nil {
+			glog.Errorf("cannot mark the gate as open: %v", err)
+		}
+		a.open()
+	case len(a.view.Unmet(a.settings.Consumes)) == 0:
+		time.AfterFunc(optionalGrace, a.openUnheard)
+	}
+}
+
+// openUnheard opens a gate that waits for nothing.
+func (a *Agent) openUnheard() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ready = true
+	a.apply()
+}
+
+func (a *Agent) recall() (View, error) {
+	memory, err := a.disk.Memory.Read()
+	if err != nil {
+		return View{}, err
+	}
+	return decode(memory)
+}
+
+// Opened is closed when the gate is open.
+func (a *Agent) Opened() <-chan struct{} { return a.gate }
+
+// Heard acts on a snapshot, unless it is older than what was used (SAFETY.md V4).
+func (a *Agent) Heard(snapshot *wire.Snapshot) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	heard := fromWire(snapshot)
+	if kind := a.view.Behind(heard); kind != "" {
+		a.report.refuse(kind, a.view.Revisions[kind], heard.Revisions[kind])
+		return
+	}
+	a.view = a.view.Merge(heard)
+	a.report.applied++
+	a.heard, a.ready = true, true
+	a.apply()
+}
+
+// apply makes disk and gate what the view says, and tries again later what
+// failed. Memory comes first: an agent that is killed in between finishes the
+// work when it starts again, and never goes back.
+func (a *Agent) apply() {
+	remembered := a.remember()
+	err := a.project()
+	if err == nil {
+		err = a.maybeOpen()
+	}
+	a.settle(errors.Join(remembered, err))
+}
+
+func (a *Agent) remember() error {
+	if !a.heard {
+		return nil
+	}
+	memory, err := encode(a.view)
+	if err != nil {
+		return err
+	}
+	return a.disk.Memory.Replace(memory)
+}
+
+// project writes the directories and the env file that differ.
+func (a *Agent) project() error {
+	plan := a.view.Plan()
+	var failed []error
+	for name, files := range plan.Write {
+		if held := a.written[name]; held == nil || !maps.Equal(held, files) {
+			failed = append(failed, a.write(name, files))
+		}
+	}
+	for _, name := range plan.Remove {
+		if held, known := a.written[name]; !known || held != nil {
+			failed = append(failed, a.remove(name))
+		}
+	}
+	return errors.Join(append(failed, a.writeEnv())...)
+}
+
+func (a *Agent) write(name string, files map[string]string) error {
+	if err := a.disk.Bindings.Write(name, files); err != nil {
+		delete(a.written, name)
+		return err
+	}
+	a.written[name] = files
+	a.report.changed("wrote bindings %s: %d files", name, len(files))
+	return nil
+}
+
+func (a *Agent) remove(name string) error {
+	if err := a.disk.Bindings.Remove(name); err != nil {
+		return err
+	}
+	if a.written[name] != nil {
+		a.report.changed("removed bindings %s: the relation has ended", name)
+	}
+	a.written[name] = nil
+	return nil
+}
+
+func (a *Agent) writeEnv() error {
+	text, left := a.view.Environment(a.settings.Variables)
+	if a.env != nil && *a.env == text {
+		return nil
+	}
+	if a.env == nil && text == "" && a.disk.Env.Exists() {
+		return nil // the last process knew more
+	}
+	if err := a.disk.Env.Replace([]byte(text)); err != nil {
+		return err
+	}
+	a.env = &text
+	if left > 0 {
+		glog.Warningf("%d variables are left out: their values cannot be variables; read the files", left)
+	}
+	return nil
+}
+
+// maybeOpen opens the gate when everything it waits for is in the files.
+func (a *Agent) maybeOpen() error {
+	if !a.ready || a.isOpen() {
+		return nil
+	}
+	if unmet := a.view.Unmet(a.settings.Consumes); len(unmet) > 0 {
+		a.report.wait(unmet)
+		return nil
+	}
+	if err := a.disk.Opened.Replace(nil); err != nil {
+		return fmt.Errorf("cannot open the gate: %w", err)
+	}
+	a.open()
+	return nil
+}
+
+// open releases everybody who waits, once and for good.
+func (a *Agent) open() {
+	if a.isOpen() {
+		return
+	}
+	if err := a.disk.EverOpened.Replace(nil); err != nil {
+		glog.Errorf("cannot remember that the gate is open: %v", err)
+	}
+	a.report.opened = time.Now()
+	glog.Infof("the gate is open after %s", a.report.waited())
+	close(a.gate)
+}
+
+func (a *Agent) isOpen() bool {
+	select {
+	case <-a.gate:
+		return true
+	default:
+		return false
+	}
+}
+
+// settle plans another attempt if something failed: a volume that is full now
+// may have room later.
+func (a *Agent) settle(err error) {
+	if a.retry != nil {
+		a.retry.Stop()
+		a.retry = nil
+	}
+	if pause := a.report.settle(err); err != nil {
+		a.retry = time.AfterFunc(pause, a.applyAgain)
+	}
+}
+
+func (a *Agent) applyAgain() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.apply()
+}

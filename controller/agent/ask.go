@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// lookAgain is how soon to look again for an agent that does not listen yet.
+const lookAgain = 20 * time.Millisecond
+
+// Wait returns when the gate is open: because opened is there, or because the
+// agent at socket says so. An agent that is not there yet, or no more, is waited
+// for; only ctx ends that (SAFETY.md I19).
+func Wait(ctx context.Context, socket string, opened File) error {
+	for {
+		if opened.Exists() {
+			return nil
+		}
+		if err := ask(ctx, socket, pathGate, io.Discard); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+// Status copies what the agent at socket says of itself to w.
+func Status(ctx context.Context, socket string, w io.Writer) error {
+	if err := ask(ctx, socket, pathStatus, w); err != nil {
+		return fmt.Errorf("cannot ask the agent at %s: %w", socket, err)
+	}
+	return nil
+}
+
+func ask(ctx context.Context, socket, path string, w io.Writer) error {
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		},
+		DisableKeepAlives: true,
+	}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://agent"+path, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answered %s", response.Status)
+	}
+	_, err = io.Copy(w, response.Body)
+	return err
+}

@@ -1,0 +1,39 @@
+package agent
+
+import "net/http"
+
+// The paths that the agent serves on its socket.
+const (
+	pathGate   = "/gate"
+	pathStatus = "/status"
+)
+
+// SocketHandler answers the commands of this binary within the pod.
+func (a *Agent) SocketHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+pathGate, func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-a.gate:
+			w.WriteHeader(http.StatusOK)
+		case <-r.Context().Done():
+		}
+	})
+	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, _ *http.Request) {
+		_ = a.WriteStatus(w) // whoever asked has gone
+	})
+	return mux
+}
+
+// MetricsHandler serves /metrics and /healthz to the network. Health is that of
+// the process and of nothing else (SAFETY.md I19).
+func (a *Agent) MetricsHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_ = a.WriteMetrics(w) // whoever asked has gone
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("ok\n"))
+	})
+	return mux
+}

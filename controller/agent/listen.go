@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"maps"
+	"time"
+
+	"github.com/golang/glog"
+)
+
+// Revisions returns the highest revision of each kind that was used.
+func (a *Agent) Revisions() map[string]uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.view.Revisions)
+}
+
+// Eager tells whether the pod waits for its gate.
+func (a *Agent) Eager() bool { return !a.isOpen() }
+
+// Connected notes that the controller answers.
+func (a *Agent) Connected() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.report.connected, a.report.since, a.report.why = true, time.Now(), ""
+	glog.Infof("connected to the controller at %s", a.settings.Address)
+}
+
+// Lost notes that the conversation has ended or could not begin. Nothing else
+// follows from it: the files stay, the gate stays as it is (SAFETY.md I19).
+func (a *Agent) Lost(reason error, pause time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := &a.report
+	if r.connected || r.since.IsZero() {
+		r.connected, r.since = false, time.Now()
+	}
+	if text := reason.Error(); text != r.why {
+		r.why = text
+		glog.Warningf("%s; trying again", text)
+	}
+	if glog.V(2) {
+		glog.Infof("the next attempt is in %s", pause.Round(time.Millisecond))
+	}
+	if !a.isOpen() {
+		r.wait(a.view.Unmet(a.settings.Consumes))
+	}
+	r.reconnects++
+}

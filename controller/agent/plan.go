@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxFileName is the longest key that becomes a file, in bytes (SAFETY.md W1).
+const maxFileName = 253
+
+// Plan is what the bindings volume must hold. Directories that it does not name
+// stay as they are.
+type Plan struct {
+	// Write is the content of each directory: file name to content.
+	Write map[string]map[string]string
+	// Remove are directories of relations that have ended, and of nothing else.
+	Remove []string
+}
+
+// Plan returns the directories for what is known: <endpoint>-<id>/ for each
+// relation and <endpoint>/ for the oldest one on each endpoint (SAFETY.md W2).
+func (v View) Plan() Plan {
+	plan := Plan{Write: map[string]map[string]string{}}
+	for _, r := range v.Relations {
+		if r.projected() && isDirectoryName(r.Endpoint) {
+			plan.Write[directory(r)] = v.files(r)
+		}
+	}
+	// The short names come second: an endpoint called db-7 wins over
+	// relation 7 of endpoint db.
+	for _, r := range v.Relations {
+		if first, ok := v.primary(r.Endpoint); ok && isDirectoryName(r.Endpoint) {
+			plan.Write[r.Endpoint] = v.files(first)
+		}
+	}
+	for _, r := range v.Relations {
+		if !r.Ended || !isDirectoryName(r.Endpoint) {
+			continue
+		}
+		for _, dir := range []string{directory(r), r.Endpoint} {
+			if _, used := plan.Write[dir]; !used {
+				plan.Remove = append(plan.Remove, dir)
+			}
+		}
+	}
+	return plan
+}
+
+// files returns the content of a relation's directory: the keys that may be
+// files (SAFETY.md W1), and type and provider, which are Orcon's whatever the
+// bag says.
+func (v View) files(r Relation) map[string]string {
+	files := make(map[string]string, len(r.Bag)+2)
+	for key, value := range r.Bag {
+		if isFileName(key) {
+			files[key] = value
+		}
+	}
+	files["type"] = r.Interface
+	files["provider"] = r.provider(v.Unit.Namespace)
+	return files
+}
+
+// provider names the other side as the pod's namespace does: name, or
+// name.namespace from another.
+func (r Relation) provider(local string) string {
+	if r.Namespace == "" || r.Namespace == local {
+		return r.Application
+	}
+	return r.Application + "." + r.Namespace
+}
+
+func directory(r Relation) string { return fmt.Sprintf("%s-%d", r.Endpoint, r.ID) }
+
+// isFileName tells whether a key may be a file's name (SAFETY.md W1):
+// [A-Za-z0-9][A-Za-z0-9._-]{0,252}.
+func isFileName(key string) bool {
+	if key == "" || len(key) > maxFileName || strings.IndexByte("._-", key[0]) >= 0 {
+		return false
+	}
+	for i := range len(key) {
+		if !isLetterOrDigit(key[i]) && strings.IndexByte("._-", key[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isDirectoryName tells whether an endpoint's name may begin a directory's: a
+// file name with room for an id. Nothing that comes over the wire is trusted to
+// be one.
+func isDirectoryName(endpoint string) bool {
+	return isFileName(endpoint) && len(endpoint) <= maxFileName-len("-9223372036854775807")
+}
+
+func isLetterOrDigit(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}

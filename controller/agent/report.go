@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/golang/glog"
+)
+
+// report is what happened, for logs, metrics and people. It logs a thing once,
+// not each time that it is still so.
+type report struct {
+	started, opened time.Time
+
+	connected  bool
+	since      time.Time // of connected, or of not being so
+	why        string    // not connected
+	reconnects int
+
+	applied, refused int
+	refusal          string // the latest
+
+	lastChange time.Time
+	failures   int    // of writing, in a row
+	failing    string // why
+	failed     int    // of writing, in all
+	waiting    string // what the gate waits for
+}
+
+// The pauses between attempts to write what could not be written.
+const (
+	firstPause = 500 * time.Millisecond
+	mostPause  = 30 * time.Second
+)
+
+// settle notes whether everything was written and returns how long to wait
+// before another attempt.
+func (r *report) settle(err error) time.Duration {
+	if err == nil {
+		if r.failures > 0 {
+			glog.Infof("everything is written again")
+		}
+		r.failures, r.failing = 0, ""
+		return 0
+	}
+	if text := err.Error(); text != r.failing {
+		glog.Errorf("%v; trying again", err)
+		r.failing = text
+	}
+	pause := min(firstPause<<min(r.failures, 6), mostPause)
+	r.failures++
+	r.failed++
+	return pause
+}
+
+// refuse notes a snapshot that was not used.
+func (r *report) refuse(kind string, used, got uint64) {
+	r.refused++
+	text := fmt.Sprintf("a snapshot was not used: its revision of %s is %d, and this agent has used %d", kind, got, used)
+	if text != r.refusal {
+		glog.Warning(text)
+	}
+	r.refusal = text
+}
+
+// changed notes a change of the files.
+func (r *report) changed(format string, args ...any) {
+	r.lastChange = time.Now()
+	glog.Infof(format, args...)
+}
+
+// wait notes what the gate waits for.
+func (r *report) wait(unmet []Unmet) {
+	var whys []string
+	for _, u := range unmet {
+		whys = append(whys, u.Endpoint+": "+u.Why)
+	}
+	if text := strings.Join(whys, "; "); text != r.waiting {
+		glog.Infof("the gate waits for %s", text)
+		r.waiting = text
+	}
+}
+
+// waited returns how long the gate was closed, until now if it still is.
+func (r *report) waited() time.Duration {
+	until := r.opened
+	if until.IsZero() {
+		until = time.Now()
+	}
+	return until.Sub(r.started).Round(time.Millisecond)
+}

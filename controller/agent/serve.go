@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/golang/glog"
+)
+
+// readHeader bounds how long a client may take to say what it wants.
+const readHeader = 5 * time.Second
+
+// ServeSocket answers on the Unix socket at path until ctx is done. Where it
+// cannot listen it says so and tries again: without a socket a gate would never
+// be seen to open.
+func (a *Agent) ServeSocket(ctx context.Context, path string) {
+	for ctx.Err() == nil {
+		if err := a.serveSocket(ctx, path); err != nil {
+			glog.Errorf("cannot serve the socket: %v; trying again", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (a *Agent) serveSocket(ctx context.Context, path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // of a process before this one
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return err
+	}
+	return serve(ctx, listener, a.SocketHandler())
+}
+
+// ServeMetrics serves metrics on the settings' address until ctx is done. A port
+// that is taken, as on a host network, costs the metrics and nothing else.
+func (a *Agent) ServeMetrics(ctx context.Context) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.MetricsAddress)
+	if err == nil {
+		err = serve(ctx, listener, a.MetricsHandler())
+	}
+	if err != nil {
+		glog.Warningf("cannot serve metrics, going on without: %v", err)
+	}
+}
+
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeader}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"strconv"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+)
+
+// Settings is what the webhook wrote into the agent's environment.
+type Settings struct {
+	// Namespace and Pod name the pod, for people.
+	Namespace, Pod string
+	// Address is the controller's: https://host[:port].
+	Address string
+	// ServerName is the name that the controller's certificate must be for.
+	ServerName string
+	// Trust is the PEM bundle of the pod's admission; may be empty.
+	Trust string
+	// Consumes are the endpoints that the pod declares.
+	Consumes []application.Endpoint
+	// Variables are what its containers take from the env file.
+	Variables []injection.Variable
+	// MetricsAddress is where metrics are served; empty for nowhere.
+	MetricsAddress string
+	// LogLevel is glog's -v; 0 by default.
+	LogLevel int
+}
+
+// ParseSettings reads the settings with getenv. A declaration that is wrong has
+// been refused at admission; should one come through, the agent goes on with the
+// endpoints that are right and returns the problems to be logged (SAFETY.md I19).
+func ParseSettings(getenv func(string) string) (Settings, []application.Problem) {
+	s := Settings{
+		Namespace:      getenv("POD_NAMESPACE"),
+		Pod:            getenv("POD_NAME"),
+		Address:        strings.TrimSuffix(getenv("ORCON_ADDRESS"), "/"),
+		ServerName:     getenv("ORCON_SERVER_NAME"),
+		Trust:          getenv("ORCON_TRUST"),
+		MetricsAddress: ":9465",
+	}
+	var problems []application.Problem
+	if text := getenv("ORCON_CONSUMES"); text != "" {
+		s.Consumes, problems = application.ParseConsumes(text)
+	}
+	var asked map[string][]string
+	if text := getenv("ORCON_ENV"); text != "" {
+		keys, wrong := application.ParseEnv(text)
+		asked, problems = keys, append(problems, wrong...)
+	}
+	variables, wrong := injection.Variables(s.Consumes, asked)
+	s.Variables, problems = variables, append(problems, wrong...)
+	if address := getenv("ORCON_METRICS_ADDRESS"); address != "" {
+		s.MetricsAddress = address
+	}
+	if text := getenv("ORCON_LOG_LEVEL"); text != "" {
+		level, err := strconv.Atoi(text)
+		if err != nil {
+			problems = append(problems, application.Problem{Key: "ORCON_LOG_LEVEL", Entry: text, Reason: "it is not a whole number", Cure: "write for example 2"})
+		}
+		s.LogLevel = level
+	}
+	return s, problems
+}
