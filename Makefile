@@ -1,0 +1,36 @@
+# A short menu: each target is one script or one go command.
+.DEFAULT_GOAL := help
+.PHONY: help build images test demo lint generate cluster bench fuzz clean
+
+help: ## This menu
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+build: ## Build every binary into bin/
+	build/builder build --all
+
+images: ## Build every image into dist/ (no Docker engine needed)
+	build/builder publish --all
+
+test: ## Everything that must hold (stages: make test ONLY="unit lint")
+	scripts/test.sh $(ONLY)
+
+demo: ## The story on a real cluster (KEEP=1 leaves it up)
+	scripts/demo.sh
+
+lint: ## Check style (FIX=1 repairs what can be)
+	scripts/lint.sh $(if $(FIX),--fix)
+
+generate: ## Write CRDs and generated Go
+	scripts/generate.sh
+
+cluster: ## Build the test cluster into bin/
+	test/cluster/build.sh
+
+bench: ## Run the benchmarks (ONLY=Webhook chooses)
+	scripts/bench.sh $(ONLY)
+
+fuzz: ## Run every fuzz target (TIME=60s each)
+	scripts/fuzz.sh $(or $(TIME),60s)
+
+clean: ## Remove bin/ and dist/
+	rm -rf bin dist

@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# What the scripts share: headings with elapsed time, errors that name cause and
+# cure, the repository's root. Sourced, never run; sets root.
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+export PATH="$root/bin:$PATH"
+
+# heading TEXT prints a section heading with the time since the script began.
+heading() {
+  local bold='' plain=''
+  [ ! -t 2 ] || { bold=$'\033[1m' plain=$'\033[0m'; }
+  printf '\n%s[%02d:%02d] %s%s\n' "$bold" "$((SECONDS / 60))" "$((SECONDS % 60))" "$*" "$plain" >&2
+}
+
+# die CAUSE [CURE] ends the script with a message a person can act on.
+die() {
+  printf '%s: %s\n' "$(basename "$0")" "$1" >&2
+  [ $# -lt 2 ] || printf '  %s\n' "${@:2}" >&2
+  exit 1
+}
+
+# usage_of FILE prints the comment at the head of a script, which is its help.
+usage_of() {
+  sed -n '2,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$1"
+}
+
+# packages COMMAND:PACKAGE... installs the Debian packages whose command is
+# missing. Needs root and apt-get; says what to install otherwise.
+packages() {
+  local pair missing=()
+  for pair in "$@"; do
+    command -v "${pair%%:*}" >/dev/null || missing+=("${pair#*:}")
+  done
+  [ "${#missing[@]}" -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    die "missing packages: ${missing[*]}" "install them, for example: sudo apt-get install --no-install-recommends ${missing[*]}"
+  fi
+  heading "Installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null 2>&1 ||
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; } ||
+    die "cannot install ${missing[*]}" "run 'apt-get update' and try again, or install them by hand"
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Checks style: Go with golangci-lint (.golangci.yml), modules outside the main
+# one with gofmt and go vet, scripts with shellcheck.
+#
+#   scripts/lint.sh           check
+#   scripts/lint.sh --fix     repair what can be repaired, then check
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+cd "$root"
+
+fix=()
+case "${1:-}" in
+  -h | --help) usage_of "$0"; exit 0 ;;
+  --fix) fix=(--fix) ;;
+  "") ;;
+  *) die "unknown argument '$1'" "see scripts/lint.sh --help" ;;
+esac
+
+packages shellcheck:shellcheck
+"$root/scripts/tools.sh" golangci-lint
+
+heading "golangci-lint"
+nice bin/golangci-lint run "${fix[@]}" ./...
+
+heading "gofmt, every module"
+# Deleted files are listed until their deletion is committed.
+unformatted="$(git ls-files -co --exclude-standard '*.go' | while read -r f; do [ ! -e "$f" ] || printf '%s\n' "$f"; done | xargs -r gofmt -l)"
+[ -z "$unformatted" ] || die "not formatted: $unformatted" "run gofmt -w on them, or 'make lint FIX=1' for the main module"
+
+heading "shellcheck"
+# -I leaves binary files out; a script is known by its name or its first line.
+{
+  git ls-files -co --exclude-standard '*.sh'
+  git ls-files -co --exclude-standard | grep -v '\.sh$' | while read -r f; do
+    [ ! -f "$f" ] || grep -IlE -m1 '^#!/(usr/bin/env |bin/)(ba)?sh' "$f" || true
+  done
+} | sort -u | while read -r f; do [ ! -e "$f" ] || printf '%s\n' "$f"; done |
+  xargs -r shellcheck --external-sources
