@@ -1,29 +1,43 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/component"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/namespace"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/node"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
 )
+
+// errNoNode says that a cluster has nothing that runs containers.
+var errNoNode = errors.New("it has no node; bring it up with --form node")
 
 func newExec() *cobra.Command {
 	t := &target{}
 	c := &cobra.Command{
-		Use:   "exec -- COMMAND [ARGUMENT…]",
-		Short: "Run a command with the cluster's kubectl and KUBECONFIG",
-		Args:  cobra.MinimumNArgs(1),
+		Use:   "exec [--name NAME] -- COMMAND [ARGUMENT…]",
+		Short: "Run a command inside the cluster, with KUBECONFIG and kubectl",
+		Long: `exec runs a command with KUBECONFIG and PATH (kubectl) set and exits with its exit
+code. With a node, the command runs in the node's network, mount, process and
+host-name namespaces: it reaches addresses of pods and Services and resolves
+their names. It sees the host's files, but /run, /var/lib and /var/log are the
+node's own.`,
+		Example: `  cluster exec -- kubectl get pods -A
+  cluster exec --name second -- curl http://blog.default.svc:8080`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := t.live()
 			if err != nil {
 				return err
 			}
-			os.Setenv("PATH", r.Dir.Programs()+":"+os.Getenv("PATH"))
-			command := exec.Command(args[0], args[1:]...)
-			command.Env = environ(r)
-			command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-			return command.Run()
+			return execute(c.Context(), r, args)
 		},
 	}
 	c.Flags().SetInterspersed(false)
@@ -31,8 +45,83 @@ func newExec() *cobra.Command {
 	return c
 }
 
-func newLoad() *cobra.Command {
-	return &cobra.Command{Use: "load", RunE: func(*cobra.Command, []string) error { return errors.New("not yet") }}
+// execute runs a command in the cluster's namespaces and waits for its end. A
+// signal that would end this process goes to the command instead.
+func execute(ctx context.Context, r state.Record, args []string) error {
+	environment := environ(r)
+	if err := os.Setenv("PATH", r.Dir.Programs()+":"+os.Getenv("PATH")); err != nil {
+		return fmt.Errorf("cannot set PATH: %w", err)
+	}
+	launcher, err := enter(r)
+	if err != nil {
+		return err
+	}
+	command := exec.Command(args[0], args[1:]...)
+	command.Env = environment
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	command.Dir, err = os.Getwd()
+	if err != nil {
+		return fmt.Errorf("cannot find working directory: %w", err)
+	}
+	if err := launcher.Start(command); err != nil {
+		return fmt.Errorf("cannot run %q: %w", args[0], err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = command.Process.Signal(syscall.SIGTERM) })()
+	return command.Wait()
 }
 
-func newInit() *cobra.Command { return &cobra.Command{Use: "init", Hidden: true} }
+// enter returns a launcher inside the cluster.
+func enter(r state.Record) (*component.Launcher, error) {
+	if r.Form != state.Node {
+		return component.NewLauncher()
+	}
+	return component.NewLauncherIn(func() error { return namespace.Enter(r.Init.PID) })
+}
+
+func newLoad() *cobra.Command {
+	t := &target{}
+	c := &cobra.Command{
+		Use:   "load FILE…",
+		Short: "Load images into the node, for pods to use without pulling",
+		Long: `load imports image archives, OCI or docker, into the node's containerd. A pod names
+the image as the archive does, for instance localhost/agent:dev, and must not
+have imagePullPolicy: Always. There is no registry to pull from.`,
+		Example: `  cluster load agent.tar controller.tar`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := t.live()
+			if err != nil {
+				return err
+			}
+			if r.Form != state.Node {
+				return fmt.Errorf("cannot load images into cluster %q: %w", t.name, errNoNode)
+			}
+			for _, file := range args {
+				said, err := node.LoadImage(c.Context(), r.Dir, file)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(c.OutOrStdout(), said)
+			}
+			return nil
+		},
+	}
+	t.flags(c, defaultName)
+	return c
+}
+
+// newInit is how the supervisor starts process 1 of a node.
+func newInit() *cobra.Command {
+	return &cobra.Command{
+		Use:    namespace.InitCommand + " DIR",
+		Short:  "Be process 1 of a node (for internal use)",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if os.Getpid() != 1 {
+				return fmt.Errorf("cannot be process 1 of a node: %w", errors.ErrUnsupported)
+			}
+			return namespace.Init(c.Context(), state.Dir(args[0]))
+		},
+	}
+}

@@ -217,7 +217,7 @@ func (g *Group) command(spec Spec) (*exec.Cmd, error) {
 	command.Env = append(os.Environ(), spec.Environment...)
 	command.Dir = string(g.dir)
 	command.Stdout, command.Stderr = log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: g.launcher.deathSignal}
 	return command, nil
 }
 

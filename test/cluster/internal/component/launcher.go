@@ -3,6 +3,7 @@ package component
 import (
 	"os/exec"
 	"runtime"
+	"syscall"
 )
 
 // Launcher starts processes from one operating-system thread that lives as
@@ -11,12 +12,26 @@ import (
 // the starting thread.
 type Launcher struct {
 	work chan func()
+	// deathSignal is sent to a component when the supervisor dies.
+	deathSignal syscall.Signal
 }
 
-// NewLauncher makes a launcher whose thread has called enter, which may move
-// the thread to other namespaces. No other code ever runs on that thread.
-func NewLauncher(enter func() error) (*Launcher, error) {
-	l := &Launcher{work: make(chan func())}
+// NewLauncher makes a launcher in this process's own namespaces. What it
+// starts is killed when this process dies.
+func NewLauncher() (*Launcher, error) {
+	return newLauncher(func() error { return nil }, syscall.SIGKILL)
+}
+
+// NewLauncherIn makes a launcher whose thread has called enter, which moves
+// the thread to other namespaces; no other code ever runs on that thread. What
+// it starts ends with process 1 of those namespaces: a death signal cannot be
+// set, since os/exec compares process ids, which differ between namespaces.
+func NewLauncherIn(enter func() error) (*Launcher, error) {
+	return newLauncher(enter, 0)
+}
+
+func newLauncher(enter func() error, deathSignal syscall.Signal) (*Launcher, error) {
+	l := &Launcher{work: make(chan func()), deathSignal: deathSignal}
 	entered := make(chan error)
 	go l.serve(enter, entered)
 	if err := <-entered; err != nil {

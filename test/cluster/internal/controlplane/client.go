@@ -1,56 +1,31 @@
 package controlplane
 
 import (
-	"bytes"
-	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
-	"strings"
-	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/pki"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/rest"
 )
 
-// requestTimeout bounds one request of a probe.
-const requestTimeout = 5 * time.Second
-
-// ErrExists says that an object to be created is already there.
-var ErrExists = errors.New("it exists already")
-
-// Dial opens connections; inside a node they start in its network.
-type Dial func(ctx context.Context, network, address string) (net.Conn, error)
-
-// Client is the little of the Kubernetes API that bringing up a cluster needs.
-type Client struct {
-	base string
-	http *http.Client
-}
-
 // newAdmin makes a client with the rights of an administrator.
-func (p Plan) newAdmin(authority *pki.Authority) (*Client, error) {
+func (p Plan) newAdmin(authority *pki.Authority) (*rest.Client, error) {
 	leaf, err := authority.Issue(pki.Subject{User: "supervisor", Group: "system:masters"})
 	if err != nil {
 		return nil, err
 	}
-	return newClient(p.URL(), authority.PEM(), leaf)
+	return rest.New(p.URL(), authority.PEM(), leaf)
 }
 
 // newProbe makes a client that trusts one authority file and shows one
 // certificate, or none if leaf is empty.
-func (p Plan) newProbe(authority, leaf string) (*Client, error) {
+func (p Plan) newProbe(authority, leaf string) (*rest.Client, error) {
 	trusted, err := os.ReadFile(p.Dir.PKI(authority))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read authority: %w", err)
 	}
 	if leaf == "" {
-		return newClient("", trusted, pki.Leaf{})
+		return rest.New("", trusted, pki.Leaf{})
 	}
 	certificate, err := os.ReadFile(p.Dir.PKI(leaf + ".crt"))
 	if err != nil {
@@ -60,72 +35,5 @@ func (p Plan) newProbe(authority, leaf string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read key: %w", err)
 	}
-	return newClient("", trusted, pki.Leaf{Certificate: certificate, Key: key})
-}
-
-func newClient(base string, authority []byte, leaf pki.Leaf) (*Client, error) {
-	config := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-	if !config.RootCAs.AppendCertsFromPEM(authority) {
-		return nil, errors.New("cannot read authority: no certificate in it")
-	}
-	if leaf.Certificate != nil {
-		certificate, err := tls.X509KeyPair(leaf.Certificate, leaf.Key)
-		if err != nil {
-			return nil, fmt.Errorf("cannot use certificate: %w", err)
-		}
-		config.Certificates = []tls.Certificate{certificate}
-	}
-	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
-	return &Client{base: base, http: &http.Client{Transport: transport, Timeout: requestTimeout}}, nil
-}
-
-// DialBy makes later connections go through dial.
-func (c *Client) DialBy(dial Dial) {
-	if transport, ok := c.http.Transport.(*http.Transport); ok {
-		transport.DialContext = dial
-	}
-}
-
-// Get fetches a path, or a whole URL if the client has no base, and decodes
-// the answer into out unless that is nil.
-func (c *Client) Get(ctx context.Context, path string, out any) error {
-	return c.do(ctx, http.MethodGet, path, nil, out)
-}
-
-// Create posts an object to a collection. It returns ErrExists if there is one
-// of its name.
-func (c *Client) Create(ctx context.Context, path string, object any) error {
-	data, err := json.Marshal(object)
-	if err != nil {
-		return fmt.Errorf("cannot encode object: %w", err)
-	}
-	return c.do(ctx, http.MethodPost, path, data, nil)
-}
-
-func (c *Client) do(ctx context.Context, method, path string, body []byte, out any) error {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("cannot ask for %s: %w", path, err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := c.http.Do(request)
-	if err != nil {
-		return fmt.Errorf("cannot ask for %s: %w", path, err)
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	switch {
-	case err != nil:
-		return fmt.Errorf("cannot read answer for %s: %w", path, err)
-	case response.StatusCode == http.StatusConflict:
-		return fmt.Errorf("cannot %s %s: %w", strings.ToLower(method), path, ErrExists)
-	case response.StatusCode >= http.StatusMultipleChoices:
-		return fmt.Errorf("cannot %s %s: %s: %s", strings.ToLower(method), path, response.Status, data)
-	case out == nil:
-		return nil
-	}
-	if err := json.Unmarshal(data, out); err != nil {
-		return fmt.Errorf("cannot read answer for %s: %w", path, err)
-	}
-	return nil
+	return rest.New("", trusted, pki.Leaf{Certificate: certificate, Key: key})
 }

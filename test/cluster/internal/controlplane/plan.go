@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/component"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/pki"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/rest"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
 )
 
@@ -43,7 +44,7 @@ type Plan struct {
 	Reach string
 	// Dial reaches the loopback addresses of the components; nil where they
 	// are the supervisor's own.
-	Dial Dial
+	Dial rest.Dial
 }
 
 // URL is the API server's address in the kubeconfigs.
@@ -55,7 +56,7 @@ func (p Plan) URL() string {
 type Files struct {
 	Authority *pki.Authority
 	// Admin talks to the API server as an administrator.
-	Admin *Client
+	Admin *rest.Client
 }
 
 // Prepare writes all certificates, kubeconfigs and configuration files.
@@ -217,6 +218,6 @@ leaderElection:
 `
 
 // Specs are the components of the control plane in order of need.
-func (p Plan) Specs(admin *Client) []component.Spec {
+func (p Plan) Specs(admin *rest.Client) []component.Spec {
 	return []component.Spec{p.etcd(), p.apiServer(admin), p.controllerManager(), p.scheduler()}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/component"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/rest"
 )
 
 // Names of the components, which are also the subcommands of the binary.
@@ -44,7 +45,7 @@ func (p Plan) etcd() component.Spec {
 	}
 }
 
-func (p Plan) apiServer(admin *Client) component.Spec {
+func (p Plan) apiServer(admin *rest.Client) component.Spec {
 	return component.Spec{
 		Name: APIServer,
 		Command: append([]string{
@@ -134,7 +135,7 @@ func (p Plan) scheduler() component.Spec {
 
 // probe reads certificates when first asked: the plan is made before them.
 func (p Plan) probe(authority, leaf, url string) func(context.Context) error {
-	var client *Client
+	var client *rest.Client
 	return func(ctx context.Context) error {
 		if client == nil {
 			made, err := p.newProbe(authority, leaf)

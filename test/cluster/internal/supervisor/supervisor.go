@@ -145,7 +145,7 @@ func (s *Supervisor) upControlPlane(ctx context.Context) error {
 		return err
 	}
 	s.claims = append(s.claims, claim.Close)
-	launcher, err := component.NewLauncher(func() error { return nil })
+	launcher, err := component.NewLauncher()
 	if err != nil {
 		return err
 	}

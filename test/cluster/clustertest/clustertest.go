@@ -1,0 +1,154 @@
+// Package clustertest runs a cluster for the length of a Go test, by way of the
+// cluster program alone, so that a test of any module can do the same.
+//
+// A Kubernetes client must not come in: tests bring their own.
+package clustertest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// Forms of a cluster.
+const (
+	ControlPlane = "control-plane"
+	Node         = "node"
+)
+
+// endTimeout is how long a cluster may take to end.
+const endTimeout = 60 * time.Second
+
+// Cluster is what `cluster run` reports; see README.md for the fields.
+type Cluster struct {
+	Name        string         `json:"name"`
+	Dir         string         `json:"dir"`
+	Form        string         `json:"form"`
+	Kubeconfig  string         `json:"kubeconfig"`
+	APIServer   string         `json:"apiServer"`
+	HostAddress string         `json:"hostAddress"`
+	Programs    string         `json:"programs"`
+	AuditLog    string         `json:"auditLog"`
+	Supervisor  int            `json:"supervisor"`
+	NetnsPID    int            `json:"netnsPid"`
+	PIDs        map[string]int `json:"pids"`
+
+	program string
+	command *exec.Cmd
+	stdin   io.Closer
+	ended   chan error
+	stderr  *bytes.Buffer
+}
+
+// Program returns bin/cluster of this repository, and fails the test if it is
+// not built.
+func Program(t testing.TB) string {
+	t.Helper()
+	_, file, _, _ := runtime.Caller(0)
+	program := filepath.Join(filepath.Dir(file), "..", "..", "..", "bin", "cluster")
+	if _, err := os.Stat(program); err != nil {
+		t.Fatalf("cannot use %s: %v; run test/cluster/build.sh", program, err)
+	}
+	return program
+}
+
+// Up runs a cluster until the test ends. If the test's process dies, the
+// cluster ends too.
+func Up(t testing.TB, form string) *Cluster {
+	t.Helper()
+	c := &Cluster{program: Program(t), ended: make(chan error, 1), stderr: &bytes.Buffer{}}
+	c.command = exec.Command(c.program, "run", "--form", form)
+	c.command.Stderr = c.stderr
+	stdin, err := c.command.StdinPipe()
+	if err != nil {
+		t.Fatalf("cannot run a cluster: %v", err)
+	}
+	stdout, err := c.command.StdoutPipe()
+	if err != nil {
+		t.Fatalf("cannot run a cluster: %v", err)
+	}
+	if err := c.command.Start(); err != nil {
+		t.Fatalf("cannot run a cluster: %v", err)
+	}
+	c.stdin = stdin
+	t.Cleanup(func() { c.Down(t) })
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	go func() { c.ended <- c.command.Wait() }()
+	if err != nil {
+		<-c.ended
+		c.ended <- nil
+		t.Fatalf("cannot bring up a cluster:\n%s", c.stderr)
+	}
+	if err := json.Unmarshal(line, c); err != nil {
+		t.Fatalf("cannot read the cluster's report %q: %v", line, err)
+	}
+	return c
+}
+
+// Down ends the cluster and waits until nothing of it is left. A second call
+// does nothing.
+func (c *Cluster) Down(t testing.TB) {
+	t.Helper()
+	_ = c.stdin.Close()
+	select {
+	case err := <-c.ended:
+		c.ended <- nil
+		if err != nil {
+			t.Errorf("the cluster ended with %v:\n%s", err, c.stderr)
+		}
+	case <-time.After(endTimeout):
+		t.Errorf("the cluster did not end within %s:\n%s", endTimeout, c.stderr)
+	}
+}
+
+// Run runs the cluster program on this cluster, for instance
+// Run(t, "kill", "kubelet"), and returns what it printed.
+func (c *Cluster) Run(t testing.TB, verb string, arguments ...string) string {
+	t.Helper()
+	out, err := c.Try(verb, arguments...)
+	if err != nil {
+		t.Fatalf("cluster %s %q: %v\n%s", verb, arguments, err, out)
+	}
+	return out
+}
+
+// Try is Run for a command that may fail.
+func (c *Cluster) Try(verb string, arguments ...string) (string, error) {
+	command := exec.Command(c.program, append([]string{verb, "--dir", c.Dir}, arguments...)...)
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+// Kubectl runs kubectl on this cluster and returns what it printed.
+func (c *Cluster) Kubectl(t testing.TB, arguments ...string) string {
+	t.Helper()
+	out, err := c.TryKubectl("", arguments...)
+	if err != nil {
+		t.Fatalf("kubectl %q: %v\n%s", arguments, err, out)
+	}
+	return out
+}
+
+// Apply applies manifests.
+func (c *Cluster) Apply(t testing.TB, manifests string) {
+	t.Helper()
+	if out, err := c.TryKubectl(manifests, "apply", "-f", "-"); err != nil {
+		t.Fatalf("kubectl apply: %v\n%s", err, out)
+	}
+}
+
+// TryKubectl is Kubectl for a command that may fail or has input.
+func (c *Cluster) TryKubectl(input string, arguments ...string) (string, error) {
+	command := exec.Command(filepath.Join(c.Programs, "kubectl"), arguments...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig)
+	command.Stdin = bytes.NewReader([]byte(input))
+	out, err := command.CombinedOutput()
+	return string(out), err
+}

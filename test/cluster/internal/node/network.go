@@ -1,0 +1,103 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/component"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
+)
+
+// Addresses of a node, from the range for tests of networks (RFC 2544). They
+// are the same in each node, which has a network of its own.
+const (
+	// Address is the node's own.
+	Address = "198.18.0.2"
+	podCIDR = "198.18.1.0/24"
+	// DNSAddress is that of the Service kube-dns.
+	DNSAddress = "198.18.128.10"
+	// cables is how many nodes can be up at once: each has a cable to the host
+	// with addresses of its own.
+	cables = 250
+)
+
+// ErrNoCable says that all cables are in use.
+var ErrNoCable = errors.New("no free cable")
+
+// Cable is the pair of addresses that connects one node with the host.
+type Cable struct {
+	// Host is the host's address, at which the node reaches its servers.
+	Host string
+	// Node is the node's address, at which the host reaches the API server.
+	Node string
+}
+
+// ClaimCable takes a cable that no other cluster has. The claim, an abstract
+// Unix socket, ends with this process.
+func ClaimCable() (Cable, io.Closer, error) {
+	for n := range cables {
+		claim, err := net.Listen("unix", fmt.Sprintf("@orcon-cluster-cable-%d", n))
+		if err != nil {
+			continue
+		}
+		cable := Cable{Host: fmt.Sprintf("198.19.%d.1", n), Node: fmt.Sprintf("198.19.%d.2", n)}
+		if isFree(cable) {
+			return cable, claim, nil
+		}
+		_ = claim.Close()
+	}
+	return Cable{}, nil, fmt.Errorf("cannot connect the node with the host: %w among %d", ErrNoCable, cables)
+}
+
+// isFree says whether no interface of the host is in the cable's network.
+func isFree(c Cable) bool {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, a := range addresses {
+		if network, ok := a.(*net.IPNet); ok && network.Contains(net.ParseIP(c.Node)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Connect lays the cable and gives the node its addresses. There is no way
+// further than the host's end: any other address is unreachable at once.
+func Connect(d state.Dir, c Cable, init state.Process, inside *component.Launcher) error {
+	outer := fmt.Sprintf(`link add %[1]s type veth peer name uplink netns %[2]d
+address add %[3]s/30 dev %[1]s
+link set %[1]s up
+`, d.Link(), init.PID, c.Host)
+	if err := ip(outer, (*exec.Cmd).Start); err != nil {
+		return err
+	}
+	inner := fmt.Sprintf(`link set lo up
+link add node type bridge
+address add %s/24 dev node
+link set node up
+address add %s/30 dev uplink
+link set uplink up
+route add unreachable default
+`, Address, c.Node)
+	return ip(inner, inside.Start)
+}
+
+// ip runs commands of ip(8), started by start.
+func ip(commands string, start func(*exec.Cmd) error) error {
+	output := &strings.Builder{}
+	command := exec.Command("ip", "-batch", "-")
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(commands), output, output
+	if err := start(command); err != nil {
+		return fmt.Errorf("cannot set network up: %w", err)
+	}
+	if err := command.Wait(); err != nil {
+		return fmt.Errorf("cannot set network up: %w: %s", err, output)
+	}
+	return nil
+}
