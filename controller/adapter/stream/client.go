@@ -95,8 +95,12 @@ func (c *Client) converse(ctx context.Context) error {
 		connect.WithAcceptCompression("gzip", nil, nil), // memory and the controller's CPU are dearer than bytes
 		connect.WithReadMaxBytes(maxSnapshot),
 	).Converse(ctx)
+	// The transport sees that ctx is done only once the request has ended.
+	stop := context.AfterFunc(ctx, func() { _ = stream.CloseRequest() })
 	defer func() {
+		stop()
 		cancel(nil) // first: nothing then waits for the peer
+		_ = stream.CloseRequest()
 		_ = stream.CloseResponse()
 		transport.CloseIdleConnections()
 	}()

@@ -1,0 +1,9 @@
+package streamtest
+
+import (
+	"io"
+	"log"
+)
+
+// discard returns a logger for what a server says of clients that leave.
+func discard() *log.Logger { return log.New(io.Discard, "", 0) }
