@@ -17,24 +17,24 @@
 // dies between any two writes is followed by one that reads the Secret,
 // publishes what it says and goes on.
 //
-//	           (no usable authority)
-//	                    │ create: bundle first, then Secret
-//	                    ▼
-//	     ┌────────▶  serving          tls.*                bundle: current
-//	     │              │ announce: a third of the lifetime is left
-//	     │              ▼
-//	     │          announced         + ca.next.*          bundle: current+next
-//	     │              │ stamp: the bundle is in every place
-//	     │              ▼
-//	     │         propagating        + published=T        bundle: current+next
-//	     │              │ promote: T + propagation has passed, so that
-//	     │              │ kubelets have refreshed every ConfigMap
-//	     │              ▼
-//	     │          promoted          tls.* = next,        bundle: current+old
-//	     │              │             + ca.old.crt, promoted=T
-//	     │              │ retire: T + leaf + skew has passed, so that
-//	     │              │ no leaf signed by the old one is alive
-//	     └──────────────┘
+//	      (no usable authority)
+//	               │ create: bundle first, then Secret
+//	               ▼
+//	┌────────▶  serving          tls.*                bundle: current
+//	│              │ announce: a third of the lifetime is left
+//	│              ▼
+//	│          announced         + ca.next.*          bundle: current+next
+//	│              │ stamp: the bundle is in every place
+//	│              ▼
+//	│         propagating        + published=T        bundle: current+next
+//	│              │ promote: T + propagation has passed, so that
+//	│              │ kubelets have refreshed every ConfigMap
+//	│              ▼
+//	│          promoted          tls.* = next,        bundle: current+old
+//	│              │             + ca.old.crt, promoted=T
+//	│              │ retire: T + leaf + skew has passed, so that
+//	│              │ no leaf signed by the old one is alive
+//	└──────────────┘
 //
 // The invariant: a leaf in use verifies against every bundle that anybody
 // holds. A place that refuses its bundle (a namespace whose admission says

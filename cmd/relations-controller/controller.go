@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
+)
+
+// service is the name of the controller's Service, Deployment and Lease.
+const service = "relations-controller"
+
+// oldest is the oldest Kubernetes whose pods read environment from a file
+// (SAFETY.md D13).
+const oldest = "1.35.0-0"
+
+// controller is the wired process.
+type controller struct {
+	settings
+	manager   manager.Manager
+	clientset kubernetes.Interface
+	source    certificate.Source
+}
+
+func newController(ctx context.Context, cfg *rest.Config, s settings) (*controller, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("cannot register kinds: %w", err)
+	}
+	clientset, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client: %w", err)
+	}
+	if err := checkVersion(clientset.Discovery()); err != nil {
+		return nil, err
+	}
+	m, err := ctrl.NewManager(cfg, manager.Options{
+		Scheme:                        scheme,
+		Cache:                         kube.CacheOptions(),
+		Metrics:                       server.Options{BindAddress: "0"}, // served with health
+		LeaderElection:                s.leaderElect,
+		LeaderElectionID:              service,
+		LeaderElectionNamespace:       s.namespace,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	c := &controller{settings: s, manager: m, clientset: clientset}
+	return c, errors.Join(c.addRelations(ctx), c.addCertificates(ctx), c.addServers(ctx))
+}
+
+// checkVersion refuses a cluster that is too old, before it can be half served.
+func checkVersion(d discovery.ServerVersionInterface) error {
+	info, err := d.ServerVersion()
+	if err != nil {
+		return fmt.Errorf("cannot reach the API server: %w", err)
+	}
+	have, err := version.ParseSemantic(info.GitVersion)
+	if err != nil {
+		return fmt.Errorf("cannot read the API server's version %q: %w", info.GitVersion, err)
+	}
+	if have.LessThan(version.MustParseSemantic(oldest)) {
+		return fmt.Errorf("the cluster is Kubernetes %s: Orcon needs 1.35 or newer, whose pods read environment from a file", info.GitVersion)
+	}
+	return nil
+}
+
+func (c *controller) addRelations(ctx context.Context) error {
+	world := &kube.World{
+		Reader: c.manager.GetCache(), Writer: c.manager.GetClient(),
+		Events: c.manager.GetEventRecorder(service), Now: time.Now,
+	}
+	if err := kube.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
+		return err
+	}
+	if err := world.Follow(ctx, c.manager.GetCache()); err != nil {
+		return err
+	}
+	return (&relation.Reconciler{World: world}).Setup(c.manager)
+}
+
+func (c *controller) addCertificates(ctx context.Context) error {
+	informer, err := c.manager.GetCache().GetInformer(ctx, &corev1.Namespace{})
+	if err != nil {
+		return fmt.Errorf("cannot watch namespaces: %w", err)
+	}
+	namespaces, err := certificate.NewNamespaces(informer)
+	if err != nil {
+		return err
+	}
+	var publisher manager.Runnable
+	if c.certFile != "" {
+		c.source, err = certificate.NewFiles(c.certFile, c.keyFile)
+		if err != nil {
+			return err
+		}
+		publisher, err = certificate.NewTrustFile(certificate.TrustFileOptions{
+			Client: c.clientset, Namespace: c.namespace, Namespaces: namespaces, File: c.trustFile,
+		})
+	} else {
+		c.source, err = certificate.NewSelfManaged(certificate.SelfManagedOptions{
+			Client: c.clientset, Namespace: c.namespace, DNSNames: certificate.ServiceNames(service, c.namespace),
+		})
+		if err != nil {
+			return err
+		}
+		publisher, err = certificate.NewRotator(certificate.RotatorOptions{
+			Client: c.clientset, Namespace: c.namespace, WebhookConfiguration: c.webhookConfiguration, Namespaces: namespaces,
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.manager.Add(c.source), c.manager.Add(publisher))
+}
+
+func (c *controller) addServers(ctx context.Context) error {
+	live := certificate.NewLiveTrust(c.clientset, c.namespace)
+	api := &serve.Server{Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}}
+	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
+	api.World = views
+	synced := make(chan struct{})
+	follow := everywhere(func(ctx context.Context) error {
+		if err := views.Follow(ctx, c.manager.GetCache()); err != nil {
+			return err
+		}
+		close(synced)
+		<-ctx.Done()
+		return nil
+	})
+	apiServer := &http.Server{
+		Addr: fmt.Sprintf(":%d", c.port), Handler: api.Handler(), ReadHeaderTimeout: 5 * time.Second,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.source.GetCertificate},
+	}
+	serveAPI := everywhere(func(ctx context.Context) error {
+		select {
+		case <-synced:
+		case <-ctx.Done():
+			return nil
+		}
+		return listenUntil(ctx, apiServer, func() error { return apiServer.ListenAndServeTLS("", "") })
+	})
+	ready := func(req *http.Request) error {
+		select {
+		case <-synced:
+			return certificate.Verified(c.source, live, certificate.ServiceNames(service, c.namespace)[0], time.Now)(req)
+		default:
+			return errors.New("the informers have not synced yet")
+		}
+	}
+	health := &http.Server{Addr: fmt.Sprintf(":%d", c.healthPort), Handler: healthHandler(ready), ReadHeaderTimeout: 5 * time.Second}
+	serveHealth := everywhere(func(ctx context.Context) error { return listenUntil(ctx, health, health.ListenAndServe) })
+	return errors.Join(c.manager.Add(live), c.manager.Add(follow), c.manager.Add(serveAPI), c.manager.Add(serveHealth))
+}
+
+// everywhere is a runnable of every replica, not of the leader alone.
+type everywhere func(ctx context.Context) error
+
+// Start runs it.
+func (e everywhere) Start(ctx context.Context) error { return e(ctx) }
+
+// NeedLeaderElection is false.
+func (e everywhere) NeedLeaderElection() bool { return false }
+
+func healthHandler(ready healthz.Checker) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/healthz", &healthz.Handler{})
+	mux.Handle("/readyz", &healthz.Handler{Checks: map[string]healthz.Checker{"serving": ready}})
+	mux.Handle("/metrics", metricsHandler())
+	return mux
+}
+
+// listenUntil serves until ctx ends, and then lets streams go: agents find
+// another replica.
+func listenUntil(ctx context.Context, s *http.Server, listen func() error) error {
+	failed := make(chan error, 1)
+	go func() { failed <- listen() }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("cannot serve on %s: %w", s.Addr, err)
+	case <-ctx.Done():
+		return s.Close()
+	}
+}

@@ -1,0 +1,188 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// RolloutAnnotation, on a pod template, is the version of the data that its
+// pods started with, in restart mode.
+const RolloutAnnotation = "injector.tengu.io/data-version"
+
+// Apply carries out one decision. Applying it twice does no harm: what Orcon
+// alone writes goes with the resourceVersion that was read, and is deleted with
+// its UID (SAFETY.md D11).
+func (w *World) Apply(ctx context.Context, namespace string, decision relation.Decision) error {
+	switch d := decision.(type) {
+	case relation.Publish:
+		return w.publish(ctx, namespace, d)
+	case relation.Remember:
+		return w.remember(ctx, namespace, d)
+	case relation.Relate:
+		return w.relate(ctx, namespace, d)
+	case relation.Update:
+		return w.update(ctx, namespace, d)
+	case relation.Finish:
+		return w.remove(ctx, named(&v1alpha1.Relation{}, namespace, d.Name), d.UID)
+	case relation.Release:
+		return w.release(ctx, namespace, d)
+	case relation.Withdraw:
+		return w.withdraw(ctx, namespace, d)
+	case relation.Forget:
+		return w.remove(ctx, named(&v1alpha1.RelatedApplication{}, namespace, d.Name), d.UID)
+	default:
+		return fmt.Errorf("cannot apply %T: it is not known here", decision)
+	}
+}
+
+func named[T client.Object](o T, namespace, name string) T {
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+// get returns a copy of the object as last seen or written, or nil if there is
+// none.
+func get[T client.Object](ctx context.Context, w *World, o T) (found T, ok bool, err error) {
+	err = w.Reader.Get(ctx, client.ObjectKeyFromObject(o), o)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return o, false, fmt.Errorf("cannot read %T: %w", o, err)
+	}
+	copied, isT := latest(&w.overlay, o).DeepCopyObject().(T)
+	return copied, isT && copied.GetResourceVersion() != "", nil
+}
+
+// store creates the object if it is not there, and then writes its status.
+// fill must fill in the status from the object as it is.
+func store[T client.Object](ctx context.Context, w *World, o T, fill func(T)) (T, error) {
+	found, there, err := get(ctx, w, named(o.DeepCopyObject().(T), o.GetNamespace(), o.GetName())) //nolint:forcetypeassert // a copy has the type of its original
+	if err != nil {
+		return o, err
+	}
+	if !there {
+		found = o
+		if err := w.Writer.Create(ctx, found); err != nil {
+			return o, fmt.Errorf("cannot create %s: %w", o.GetName(), err)
+		}
+	}
+	fill(found)
+	if err := w.Writer.Status().Update(ctx, found); err != nil {
+		return o, fmt.Errorf("cannot write the status of %s: %w", o.GetName(), err)
+	}
+	w.overlay.wrote(found)
+	return found, nil
+}
+
+func (w *World) publish(ctx context.Context, namespace string, d relation.Publish) error {
+	bag := named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
+	bag.Spec = v1alpha1.DatabagSpec{Application: d.Application, Endpoint: d.Endpoint}
+	_, err := store(ctx, w, bag, func(b *v1alpha1.Databag) { b.SetData(d.Data, w.Now()) })
+	return err
+}
+
+func (w *World) remember(ctx context.Context, namespace string, d relation.Remember) error {
+	if d.Rollout != nil {
+		if err := w.rollOut(ctx, namespace, *d.Rollout); err != nil {
+			return err
+		}
+	}
+	var before v1alpha1.RelatedApplicationStatus
+	app := named(&v1alpha1.RelatedApplication{}, namespace, d.Name)
+	app, err := store(ctx, w, app, func(a *v1alpha1.RelatedApplication) {
+		before = a.Status
+		a.SetState(d.State, w.Now())
+	})
+	if err == nil {
+		w.tellApplication(ctx, app, before)
+	}
+	return err
+}
+
+// rollOut asks for one rollout of each workload. The same version again changes
+// nothing, so a crash before the record is written costs no second one.
+func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollout) error {
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{
+		"metadata": map[string]any{"annotations": map[string]string{RolloutAnnotation: r.Version}},
+	}}})
+	if err != nil {
+		return fmt.Errorf("cannot write the rollout patch: %w", err)
+	}
+	for _, workload := range r.Workloads {
+		o := named(objectOf(string(workload.Kind)), namespace, workload.Name)
+		if err := w.Writer.Patch(ctx, o, client.RawPatch(types.StrategicMergePatchType, patch), client.FieldOwner("relations-controller-restart")); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("cannot restart %s %s: %w", workload.Kind, workload.Name, err)
+		}
+		w.say(o, "Restarted", "its relations' data changed, and %s says restart", application.KeyOnChange)
+	}
+	return nil
+}
+
+func (w *World) relate(ctx context.Context, namespace string, d relation.Relate) error {
+	r, err := store(ctx, w, v1alpha1.ForPair(namespace, d.Pair), func(r *v1alpha1.Relation) { r.SetState(d.State, w.Now()) })
+	if err == nil {
+		w.say(r, "Related", "%s and %s are related by %s", r.Status.Requirer, r.Status.Provider, r.Spec.Interface)
+		w.tellRelation(r, v1alpha1.RelationStatus{})
+	}
+	return err
+}
+
+func (w *World) update(ctx context.Context, namespace string, d relation.Update) error {
+	r, there, err := get(ctx, w, named(&v1alpha1.Relation{}, namespace, d.Name))
+	if err != nil || !there || string(r.UID) != d.UID {
+		return err
+	}
+	if r.DeletionTimestamp == nil && controllerutil.AddFinalizer(r, v1alpha1.Finalizer) {
+		if err := w.Writer.Update(ctx, r); err != nil {
+			return fmt.Errorf("cannot put the finalizer on relation %s: %w", d.Name, err)
+		}
+	}
+	before := *r.Status.DeepCopy()
+	r.SetState(d.State, w.Now())
+	if err := w.Writer.Status().Update(ctx, r); err != nil {
+		return fmt.Errorf("cannot write the status of relation %s: %w", d.Name, err)
+	}
+	w.overlay.wrote(r)
+	w.tellRelation(r, before)
+	return nil
+}
+
+func (w *World) release(ctx context.Context, namespace string, d relation.Release) error {
+	r, there, err := get(ctx, w, named(&v1alpha1.Relation{}, namespace, d.Name))
+	if err != nil || !there || string(r.UID) != d.UID || !slices.Contains(r.Finalizers, v1alpha1.Finalizer) {
+		return err
+	}
+	controllerutil.RemoveFinalizer(r, v1alpha1.Finalizer)
+	if err := w.Writer.Update(ctx, r); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cannot release relation %s: %w", d.Name, err)
+	}
+	return nil
+}
+
+func (w *World) withdraw(ctx context.Context, namespace string, d relation.Withdraw) error {
+	bag, there, err := get(ctx, w, named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint)))
+	if err != nil || !there {
+		return err
+	}
+	return w.remove(ctx, bag, string(bag.UID))
+}
+
+func (w *World) remove(ctx context.Context, o client.Object, uid string) error {
+	condition := client.Preconditions{UID: (*types.UID)(&uid)}
+	err := w.Writer.Delete(ctx, o, condition, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cannot delete %s: %w", o.GetName(), err)
+	}
+	return nil
+}

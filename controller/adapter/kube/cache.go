@@ -1,0 +1,64 @@
+package kube
+
+import (
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// CacheOptions keeps of each object only what the controller reads.
+func CacheOptions() cache.Options {
+	return cache.Options{
+		DefaultTransform: strip,
+		ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: stripPod}},
+	}
+}
+
+// strip drops what is large and never read here: who wrote which field, and the
+// containers that a workload makes.
+func strip(object any) (any, error) {
+	o, ok := object.(metav1.Object)
+	if !ok {
+		return object, nil
+	}
+	o.SetManagedFields(nil)
+	if _, large := o.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; large {
+		kept := maps.Clone(o.GetAnnotations())
+		delete(kept, corev1.LastAppliedConfigAnnotation)
+		o.SetAnnotations(kept)
+	}
+	switch typed := object.(type) {
+	case *appsv1.Deployment:
+		typed.Spec.Template.Spec = corev1.PodSpec{}
+	case *appsv1.StatefulSet:
+		typed.Spec.Template.Spec, typed.Spec.VolumeClaimTemplates = corev1.PodSpec{}, nil
+	case *appsv1.DaemonSet:
+		typed.Spec.Template.Spec = corev1.PodSpec{}
+	case *batchv1.Job:
+		typed.Spec.Template.Spec = corev1.PodSpec{}
+	case *batchv1.CronJob:
+		typed.Spec.JobTemplate.Spec.Template.Spec = corev1.PodSpec{}
+	}
+	return object, nil
+}
+
+// stripPod keeps a pod's metadata, its account, its phase, and whether it has
+// an agent.
+func stripPod(object any) (any, error) {
+	p, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	var agent []corev1.Container
+	if Injected(p) {
+		agent = []corev1.Container{{Name: AgentContainer}}
+	}
+	p.Spec = corev1.PodSpec{ServiceAccountName: p.Spec.ServiceAccountName, InitContainers: agent}
+	p.Status = corev1.PodStatus{Phase: p.Status.Phase}
+	return strip(object)
+}

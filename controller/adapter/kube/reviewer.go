@@ -1,0 +1,83 @@
+package kube
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Audience is what an agent's token must be for.
+const Audience = "relations.tengu.io"
+
+// ErrToken says that a token proves nothing.
+var ErrToken = errors.New("the token is not valid for this API")
+
+// Identity is the pod that a token names.
+type Identity struct {
+	Namespace string
+	Account   string
+	Pod       string
+	UID       string
+	// Expires is when the token ends.
+	Expires time.Time
+}
+
+// Reviewer asks the API server whom a token names.
+type Reviewer struct{ Writer client.Client }
+
+// Review returns the pod that the token names. The error wraps ErrToken if
+// signature, issuer, audience or expiry do not hold, or if the token is bound
+// to no pod (SAFETY.md S4).
+func (r Reviewer) Review(ctx context.Context, token string) (Identity, error) {
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{Audience}}}
+	if err := r.Writer.Create(ctx, review); err != nil {
+		return Identity{}, fmt.Errorf("cannot review a token: %w", err)
+	}
+	status := review.Status
+	if !status.Authenticated || !slices.Contains(status.Audiences, Audience) {
+		return Identity{}, fmt.Errorf("%w: %s", ErrToken, status.Error)
+	}
+	account, ok := strings.CutPrefix(status.User.Username, "system:serviceaccount:")
+	namespace, name, found := strings.Cut(account, ":")
+	id := Identity{Namespace: namespace, Account: name, Pod: extra(status.User, "pod-name"), UID: extra(status.User, "pod-uid")}
+	if !ok || !found || id.Pod == "" || id.UID == "" {
+		return Identity{}, fmt.Errorf("%w: it is bound to no pod", ErrToken)
+	}
+	expires, err := expiry(token)
+	id.Expires = expires
+	return id, err
+}
+
+func extra(user authenticationv1.UserInfo, key string) string {
+	if values := user.Extra["authentication.kubernetes.io/"+key]; len(values) == 1 {
+		return values[0]
+	}
+	return ""
+}
+
+// expiry reads the end of a token that the API server has found to be good.
+func expiry(token string) (time.Time, error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return time.Time{}, fmt.Errorf("%w: it is no JWT", ErrToken)
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%w: %v", ErrToken, err) //nolint:errorlint // the cause is of no use to a caller
+	}
+	var claims struct {
+		Expires int64 `json:"exp"`
+	}
+	if err := json.Unmarshal(payload, &claims); err != nil || claims.Expires == 0 {
+		return time.Time{}, fmt.Errorf("%w: it has no expiry", ErrToken)
+	}
+	return time.Unix(claims.Expires, 0), nil
+}

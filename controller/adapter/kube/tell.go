@@ -1,0 +1,123 @@
+package kube
+
+import (
+	"context"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// action is what events.k8s.io calls the thing the controller was doing.
+const action = "Negotiate"
+
+func (w *World) say(about runtime.Object, reason, format string, args ...any) {
+	w.Events.Eventf(about, nil, corev1.EventTypeNormal, reason, action, format, args...)
+}
+
+func (w *World) warn(about runtime.Object, reason, message string) {
+	w.Events.Eventf(about, nil, corev1.EventTypeWarning, reason, action, "%s", message)
+}
+
+// tellRelation says on the Relation when it became ready, or why it is not.
+func (w *World) tellRelation(r *v1alpha1.Relation, before v1alpha1.RelationStatus) {
+	for _, c := range news(before.Conditions, r.Status.Conditions) {
+		if c.Type == string(condition.Ready) && c.Status == metav1.ConditionTrue {
+			w.say(r, "Ready", "%s", c.Message)
+		} else {
+			w.warn(r, c.Reason, c.Message)
+		}
+	}
+}
+
+// tellApplication says on the application's own objects what it waits for, and
+// on each new pod that it starts to wait with.
+func (w *World) tellApplication(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
+	ready := meta.FindStatusCondition(a.Status.Conditions, string(condition.Ready))
+	if source := w.source(ctx, a); source != nil {
+		for _, c := range news(before.Conditions, a.Status.Conditions) {
+			if c.Type != string(condition.Ready) || c.Status != metav1.ConditionTrue {
+				w.warn(source, c.Reason, c.Message)
+			} else if before.ObservedGeneration > 0 || len(a.Status.Units) > 0 {
+				w.say(source, "RelationsReady", "%s", c.Message)
+			}
+		}
+	}
+	if ready == nil || ready.Status == metav1.ConditionTrue {
+		return
+	}
+	known := map[string]bool{}
+	for _, u := range before.Units {
+		known[u.PodUID] = true
+	}
+	for _, u := range a.Status.Units {
+		if !known[u.PodUID] && u.Gone == "" {
+			pod := named(&corev1.Pod{}, a.Namespace, u.Pod)
+			pod.UID = types.UID(u.PodUID)
+			w.warn(pod, ready.Reason, ready.Message)
+		}
+	}
+}
+
+// news returns the conditions that say something else than before: Ready, and
+// the special ones when they are true.
+func news(before, after []metav1.Condition) []metav1.Condition {
+	var all []metav1.Condition
+	for _, c := range after {
+		if c.Type == string(condition.Reconciling) || c.Type == string(condition.Stalled) {
+			continue
+		}
+		old := meta.FindStatusCondition(before, c.Type)
+		if old == nil || old.Status != c.Status || old.Message != c.Message {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// source returns the first object that an application is made of, as the
+// informers know it; nil if it is of a kind that they do not.
+func (w *World) source(ctx context.Context, a *v1alpha1.RelatedApplication) client.Object {
+	if len(a.Status.Sources) == 0 {
+		return nil
+	}
+	kind, name, _ := strings.Cut(a.Status.Sources[0], "/")
+	o := objectOf(kind)
+	if o == nil {
+		return nil
+	}
+	if err := w.Reader.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: name}, o); err != nil {
+		return nil
+	}
+	return o
+}
+
+func objectOf(kind string) client.Object {
+	switch kind {
+	case "Deployment":
+		return &appsv1.Deployment{}
+	case "StatefulSet":
+		return &appsv1.StatefulSet{}
+	case "DaemonSet":
+		return &appsv1.DaemonSet{}
+	case "Job":
+		return &batchv1.Job{}
+	case "CronJob":
+		return &batchv1.CronJob{}
+	case "Pod":
+		return &corev1.Pod{}
+	case "Service":
+		return &corev1.Service{}
+	default:
+		return nil
+	}
+}

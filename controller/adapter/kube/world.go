@@ -1,0 +1,145 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// World is the cluster of the relations controller.
+type World struct {
+	// Reader reads from the informers.
+	Reader client.Reader
+	// Writer writes to the API server.
+	Writer client.Client
+	// Events tells people.
+	Events events.EventRecorder
+	// Now is the clock.
+	Now func() time.Time
+
+	overlay overlay
+}
+
+// Follow has the world forget its writes as soon as the informers show them.
+func (w *World) Follow(ctx context.Context, informers cache.Cache) error {
+	for _, kind := range []client.Object{&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}} {
+		informer, err := informers.GetInformer(ctx, kind)
+		if err != nil {
+			return fmt.Errorf("cannot watch %T: %w", kind, err)
+		}
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    w.seen,
+			UpdateFunc: func(_, o any) { w.seen(o) },
+			DeleteFunc: w.seen,
+		})
+		if err != nil {
+			return fmt.Errorf("cannot follow %T: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+func (w *World) seen(event any) {
+	if gone, ok := event.(toolscache.DeletedFinalStateUnknown); ok {
+		event = gone.Obj
+	}
+	if o, ok := event.(client.Object); ok {
+		w.overlay.seen(o)
+	}
+}
+
+// Observe returns the namespace as the informers and this process last saw it.
+// A namespace that has not opted in has no applications: what was related in it
+// is held.
+func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapshot, error) {
+	s := relation.Snapshot{Namespace: namespace, Now: w.Now().UTC().Truncate(time.Second)}
+	var ns corev1.Namespace
+	if err := w.Reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns); err != nil && !apierrors.IsNotFound(err) {
+		return s, fmt.Errorf("cannot read namespace %s: %w", namespace, err)
+	}
+	s.Ending = ns.Name == "" || ns.DeletionTimestamp != nil
+	if ns.Labels[application.LabelOptIn] == application.OptedIn {
+		in, err := inventory(ctx, w.Reader, namespace)
+		if err != nil {
+			return s, err
+		}
+		s.Applications, s.Orphans = application.Gather(in)
+	}
+	return s, errors.Join(w.observeRelations(ctx, &s), w.observeRecords(ctx, &s), w.observeDatabags(ctx, &s))
+}
+
+func (w *World) observeRelations(ctx context.Context, s *relation.Snapshot) error {
+	var list v1alpha1.RelationList
+	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("cannot list relations: %w", err)
+	}
+	for _, r := range merge(&w.overlay, s.Namespace, pointers(list.Items)) {
+		d, err := r.ToDomain()
+		if err != nil {
+			w.warn(r, "Invalid", err.Error())
+			continue
+		}
+		s.Relations = append(s.Relations, d)
+	}
+	return nil
+}
+
+func (w *World) observeRecords(ctx context.Context, s *relation.Snapshot) error {
+	var list v1alpha1.RelatedApplicationList
+	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("cannot list applications: %w", err)
+	}
+	for _, a := range merge(&w.overlay, s.Namespace, pointers(list.Items)) {
+		record, err := a.ToDomain()
+		if err != nil {
+			return err
+		}
+		s.Records = append(s.Records, record)
+	}
+	return nil
+}
+
+func (w *World) observeDatabags(ctx context.Context, s *relation.Snapshot) error {
+	var list v1alpha1.DatabagList
+	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("cannot list databags: %w", err)
+	}
+	for _, b := range merge(&w.overlay, s.Namespace, pointers(list.Items)) {
+		// Without a version the content was never stored: a crash came between
+		// the two writes, and the bag is to be published again.
+		if bag, err := b.ToDomain(); err == nil && b.Status.Version != "" {
+			s.Databags = append(s.Databags, bag)
+		}
+	}
+	return nil
+}
+
+func pointers[T any](items []T) []*T {
+	all := make([]*T, len(items))
+	for i := range items {
+		all[i] = &items[i]
+	}
+	return all
+}
+
+// merge lays what was written over what is cached.
+func merge[T client.Object](v *overlay, namespace string, cached []T) []T {
+	names := make(map[string]bool, len(cached))
+	for i, o := range cached {
+		names[o.GetName()] = true
+		cached[i] = latest(v, o)
+	}
+	return append(cached, unseen[T](v, namespace, names)...)
+}

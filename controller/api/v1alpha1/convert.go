@@ -1,0 +1,233 @@
+package v1alpha1
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// ToDomain returns the relation as the domain knows it.
+func (r *Relation) ToDomain() (relation.Relation, error) {
+	d := relation.Relation{
+		Key: relation.Key{
+			Requirer: r.Spec.Requirer.toDomain(r.Namespace),
+			Provider: r.Spec.Provider.toDomain(r.Namespace),
+		},
+		Name: r.Name, UID: string(r.UID),
+		Interface: r.Spec.Interface, Version: int(r.Spec.InterfaceVersion),
+		Declared: r.Spec.Origin == OriginDeclared,
+		Created:  r.CreationTimestamp.UTC(),
+		Deleted:  toTime(r.DeletionTimestamp),
+		State: relation.State{
+			HeldSince: toTime(r.Status.HeldSince),
+			EndReason: r.Status.EndReason, Conditions: toConditions(r.Status.Conditions),
+		},
+	}
+	if r.Status.Retain != nil {
+		d.State.Retain = r.Status.Retain.Duration
+	}
+	id, err := toInt(r.Status.ID)
+	if err != nil {
+		return d, fmt.Errorf("cannot read relation %q: id: %w", r.Name, err)
+	}
+	d.State.ID = id
+	if d.Requirer.Namespace != r.Namespace {
+		return d, fmt.Errorf("cannot read relation %q: a relation lives in its requirer's namespace, not in %s", r.Name, r.Namespace)
+	}
+	return d, nil
+}
+
+// SetState writes the domain's state into the status.
+func (r *Relation) SetState(s relation.State, now time.Time) {
+	r.Status.ObservedGeneration = r.Generation
+	r.Status.ID = int64(s.ID)
+	r.Status.Requirer, r.Status.Provider = r.Spec.Requirer.String(), r.Spec.Provider.String()
+	r.Status.HeldSince = fromTime(s.HeldSince)
+	r.Status.Retain = nil
+	if s.Retain != 0 {
+		r.Status.Retain = &metav1.Duration{Duration: s.Retain}
+	}
+	r.Status.EndReason = s.EndReason
+	r.Status.Conditions = setConditions(r.Status.Conditions, s.Conditions, r.Generation, now)
+}
+
+// ForPair returns the Relation that the domain decided to make.
+func ForPair(namespace string, p relation.Pair) *Relation {
+	r := &Relation{Spec: RelationSpec{
+		Requirer:         RelationEnd{Application: p.Requirer.Application, Endpoint: p.Requirer.Endpoint},
+		Provider:         RelationEnd{Application: p.Provider.Application, Endpoint: p.Provider.Endpoint},
+		Interface:        p.Interface,
+		InterfaceVersion: fromInt(p.Version),
+		Origin:           OriginDeclared,
+	}}
+	if p.Provider.Namespace != namespace {
+		r.Spec.Provider.Namespace = p.Provider.Namespace
+	}
+	r.Namespace, r.Name = namespace, p.Name()
+	r.Finalizers = []string{Finalizer}
+	return r
+}
+
+func (e RelationEnd) toDomain(namespace string) relation.End {
+	return relation.End{Namespace: cmp.Or(e.Namespace, namespace), Application: e.Application, Endpoint: e.Endpoint}
+}
+
+// ToDomain returns the record of the application.
+func (a *RelatedApplication) ToDomain() (relation.Record, error) {
+	s := a.Status
+	record := relation.Record{Name: a.Name, UID: string(a.UID), State: relation.ApplicationState{
+		Sources: s.Sources, Conditions: toConditions(s.Conditions),
+	}}
+	state := &record.State
+	for _, e := range s.Endpoints {
+		state.Endpoints = append(state.Endpoints, application.Endpoint{
+			Name: e.Name, Role: application.Role(e.Role), Interface: e.Interface,
+			Version: int(e.Version), Optional: e.Necessity == Optional, Limit: int(e.Limit),
+		})
+	}
+	for _, w := range s.Waiting {
+		state.Waiting = append(state.Waiting, relation.Waiting{Endpoint: w.Endpoint, Optional: w.Necessity == Optional, Reason: w.Reason, Message: w.Message})
+	}
+	for _, u := range s.Units {
+		number, err := toInt(u.Number)
+		if err != nil {
+			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
+		}
+		state.Units = append(state.Units, application.Unit{Number: number, Pod: u.Pod, PodUID: u.PodUID, Since: u.Since.UTC(), Gone: u.Gone})
+	}
+	if r := s.Restarts; r != nil {
+		state.Restarts.Versions = r.Versions
+		for i := range r.Times {
+			state.Restarts.Times = append(state.Restarts.Times, r.Times[i].UTC())
+		}
+	}
+	var err error
+	if state.NextUnit, err = toInt(s.NextUnit); err == nil {
+		state.LastRelation, err = toInt(s.LastRelation)
+	}
+	if err != nil {
+		return record, fmt.Errorf("cannot read application %q: %w", a.Name, err)
+	}
+	return record, nil
+}
+
+// SetState writes the domain's state into the status.
+func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time) {
+	status := RelatedApplicationStatus{
+		ObservedGeneration: a.Generation,
+		Sources:            s.Sources,
+		NextUnit:           int64(s.NextUnit),
+		LastRelation:       int64(s.LastRelation),
+		Conditions:         setConditions(a.Status.Conditions, s.Conditions, a.Generation, now),
+	}
+	for _, e := range s.Endpoints {
+		status.Endpoints = append(status.Endpoints, Endpoint{
+			Name: e.Name, Role: Role(e.Role), Interface: e.Interface,
+			Version: fromInt(e.Version), Necessity: necessity(e.Optional), Limit: fromInt(e.Limit),
+		})
+	}
+	for _, w := range s.Waiting {
+		status.Waiting = append(status.Waiting, Waiting{Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message})
+	}
+	for _, u := range s.Units {
+		status.Units = append(status.Units, Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Since: metav1.NewTime(u.Since), Gone: u.Gone})
+	}
+	if len(s.Restarts.Versions)+len(s.Restarts.Times) > 0 {
+		status.Restarts = &Restarts{Versions: maps.Clone(s.Restarts.Versions)}
+		for _, t := range s.Restarts.Times {
+			status.Restarts.Times = append(status.Restarts.Times, metav1.NewTime(t))
+		}
+	}
+	a.Status = status
+}
+
+func necessity(optional bool) Necessity {
+	if optional {
+		return Optional
+	}
+	return Required
+}
+
+// ToDomain returns the bag as the domain knows it.
+func (b *Databag) ToDomain() (relation.Databag, error) {
+	if b.Name != relation.DatabagName(b.Spec.Application, b.Spec.Endpoint) {
+		return relation.Databag{}, fmt.Errorf("cannot read databag %q: it is not the name of the bag of %s:%s", b.Name, b.Spec.Application, b.Spec.Endpoint)
+	}
+	return relation.Databag{Application: b.Spec.Application, Endpoint: b.Spec.Endpoint, Data: b.Status.Data}, nil
+}
+
+// SetData writes the content into the status.
+func (b *Databag) SetData(data map[string]string, now time.Time) {
+	b.Status.ObservedGeneration = b.Generation
+	b.Status.Data = maps.Clone(data)
+	b.Status.Version = relation.Version(data)
+	stored := condition.Settled("Stored", "the content is stored")
+	b.Status.Conditions = setConditions(b.Status.Conditions, stored, b.Generation, now)
+}
+
+// setConditions returns wanted as API conditions. The time of one that does not
+// change stays.
+func setConditions(before []metav1.Condition, wanted []condition.Condition, generation int64, now time.Time) []metav1.Condition {
+	old := map[string]metav1.Condition{}
+	for _, c := range before {
+		old[c.Type] = c
+	}
+	var all []metav1.Condition
+	for _, c := range wanted {
+		status := metav1.ConditionFalse
+		if c.True {
+			status = metav1.ConditionTrue
+		}
+		next := metav1.Condition{
+			Type: string(c.Type), Status: status, Reason: c.Reason, Message: c.Message,
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		}
+		if o, ok := old[next.Type]; ok && o.Status == status {
+			next.LastTransitionTime = o.LastTransitionTime
+		}
+		all = append(all, next)
+	}
+	return all
+}
+
+func toConditions(all []metav1.Condition) []condition.Condition {
+	var cs []condition.Condition
+	for _, c := range all {
+		cs = append(cs, condition.Condition{Type: condition.Type(c.Type), True: c.Status == metav1.ConditionTrue, Reason: c.Reason, Message: c.Message})
+	}
+	return cs
+}
+
+func toTime(t *metav1.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func fromTime(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: t}
+}
+
+func toInt(n int64) (int, error) {
+	if n < 0 || n > math.MaxInt32 {
+		return 0, fmt.Errorf("%d is out of range", n)
+	}
+	return int(n), nil
+}
+
+// fromInt narrows a number that the domain keeps small.
+func fromInt(n int) int32 {
+	return int32(min(max(n, 0), math.MaxInt32)) //nolint:gosec // bounded on the same line
+}

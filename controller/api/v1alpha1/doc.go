@@ -1,0 +1,12 @@
+// Package v1alpha1 holds Orcon's kinds as people and tools see them in the
+// cluster: Relation, RelatedApplication and Databag.
+//
+// RelatedApplication and Databag are generated and written by the controller
+// alone, all of it in status: one change is one write (SAFETY.md D11, D12). ToDomain
+// is the only way in, and each kind has one.
+//
+// What must not come in: a decision.
+//
+// +kubebuilder:object:generate=true
+// +groupName=orcon.tengu.io
+package v1alpha1

@@ -1,0 +1,147 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// RelatedApplication is what Orcon knows of one application that takes part:
+// its endpoints, where they are declared, its units, and what it waits for. It
+// is generated; change the declarations, not this.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=rapp,categories=orcon
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type RelatedApplication struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// status is written by the controller.
+	// +optional
+	Status RelatedApplicationStatus `json:"status,omitempty"`
+}
+
+// RelatedApplicationStatus is what Orcon knows of an application.
+type RelatedApplicationStatus struct {
+	// observedGeneration is the generation that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// sources are the objects that the application is made of, as kind/name.
+	// +optional
+	// +listType=atomic
+	Sources []string `json:"sources,omitempty"`
+	// endpoints in force.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Endpoints []Endpoint `json:"endpoints,omitempty"`
+	// waiting lists the endpoints without a complete relation, and why.
+	// +optional
+	// +listType=map
+	// +listMapKey=endpoint
+	Waiting []Waiting `json:"waiting,omitempty"`
+	// units are its pods with an agent, and the last ones that are gone.
+	// +optional
+	// +listType=map
+	// +listMapKey=number
+	Units []Unit `json:"units,omitempty"`
+	// nextUnit is the number of the next new unit.
+	// +optional
+	NextUnit int64 `json:"nextUnit,omitempty"`
+	// lastRelation is the highest relation id that the application was given.
+	// +optional
+	LastRelation int64 `json:"lastRelation,omitempty"`
+	// restarts is what is remembered in restart mode.
+	// +optional
+	Restarts *Restarts `json:"restarts,omitempty"`
+	// conditions: Ready, Reconciling, Stalled, and what is special.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Role is the part an endpoint plays.
+// +kubebuilder:validation:Enum=provides;requires;peers
+type Role string
+
+// Necessity says whether the start gate waits for an endpoint.
+// +kubebuilder:validation:Enum=Required;Optional
+type Necessity string
+
+// The necessities.
+const (
+	// Required endpoints are waited for.
+	Required Necessity = "Required"
+	// Optional endpoints are not.
+	Optional Necessity = "Optional"
+)
+
+// Endpoint is a named end of an application.
+type Endpoint struct {
+	// name is unique in the application.
+	Name string `json:"name"`
+	// role is provides, requires or peers.
+	Role Role `json:"role"`
+	// interface is what both sides must agree on.
+	Interface string `json:"interface"`
+	// version of the interface; unset accepts any.
+	// +optional
+	Version int32 `json:"version,omitempty"`
+	// necessity is Required, the default, or Optional.
+	// +optional
+	Necessity Necessity `json:"necessity,omitempty"`
+	// limit is the most relations it takes; unset is no limit.
+	// +optional
+	Limit int32 `json:"limit,omitempty"`
+}
+
+// Waiting is an endpoint that has no complete relation.
+type Waiting struct {
+	// endpoint is its name.
+	Endpoint string `json:"endpoint"`
+	// necessity is Required, the default, or Optional.
+	// +optional
+	Necessity Necessity `json:"necessity,omitempty"`
+	// reason is one word.
+	Reason string `json:"reason"`
+	// message is one sentence that a person can act on.
+	Message string `json:"message"`
+}
+
+// Unit is one pod of an application.
+type Unit struct {
+	// number is the unit's name within its application, never used again.
+	Number int64 `json:"number"`
+	// pod is the name of its pod.
+	Pod string `json:"pod"`
+	// podUID is the UID of its pod.
+	PodUID string `json:"podUID"`
+	// since is when its pod was created.
+	Since metav1.Time `json:"since"`
+	// gone says why it is gone; unset while it lives.
+	// +optional
+	Gone string `json:"gone,omitempty"`
+}
+
+// Restarts is what is remembered of an application in restart mode.
+type Restarts struct {
+	// versions maps a relation's UID to the bag version that pods started with.
+	// +optional
+	Versions map[string]string `json:"versions,omitempty"`
+	// times of the restarts of the last hour, oldest first.
+	// +optional
+	// +listType=atomic
+	Times []metav1.Time `json:"times,omitempty"`
+}
+
+// RelatedApplicationList is a list of RelatedApplications.
+//
+// +kubebuilder:object:root=true
+type RelatedApplicationList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []RelatedApplication `json:"items"`
+}

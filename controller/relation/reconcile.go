@@ -1,0 +1,83 @@
+// Package relation is the loop that keeps relations: it observes a namespace,
+// lets the domain negotiate, and applies what was decided.
+//
+// What must not come in: a decision, or a Kubernetes type other than a request.
+package relation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang/glog"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// World is the part of the cluster this controller needs, and all of it.
+type World interface {
+	// Observe returns the namespace as last seen, this process's own writes
+	// included.
+	Observe(ctx context.Context, namespace string) (relation.Snapshot, error)
+	// Apply carries out one decision. Applying it twice does no harm.
+	Apply(ctx context.Context, namespace string, d relation.Decision) error
+}
+
+// Reconciler settles one namespace at a time; the request's name is the
+// namespace's.
+type Reconciler struct {
+	World World
+}
+
+// Reconcile observes, lets the domain decide, and applies. One decision that
+// fails does not hold back the rest; the workqueue retries what failed.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	snapshot, err := r.World.Observe(ctx, req.Name)
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("cannot observe namespace %s: %w", req.Name, err)
+	}
+	decisions, wake := relation.Negotiate(snapshot)
+	var failed []error
+	for _, d := range decisions {
+		if err := r.World.Apply(ctx, req.Name, d); err != nil {
+			failed = append(failed, fmt.Errorf("cannot apply %T in namespace %s: %w", d, req.Name, err))
+			continue
+		}
+		glog.V(1).Infof("namespace %s: %s", req.Name, describe(d))
+	}
+	return reconcile.Result{RequeueAfter: until(wake, snapshot.Now)}, errors.Join(failed...)
+}
+
+// until is how long to sleep; 0 for until something changes.
+func until(wake, now time.Time) time.Duration {
+	if wake.IsZero() {
+		return 0
+	}
+	return max(wake.Sub(now), time.Second)
+}
+
+// describe names a decision for the log: never a value of a databag.
+func describe(decision relation.Decision) string {
+	switch d := decision.(type) {
+	case relation.Publish:
+		return fmt.Sprintf("publish the databag of %s:%s", d.Application, d.Endpoint)
+	case relation.Remember:
+		return "record application " + d.Name
+	case relation.Relate:
+		return fmt.Sprintf("relate %s and %s, id %d", d.Requirer, d.Provider, d.State.ID)
+	case relation.Update:
+		return fmt.Sprintf("record relation %d", d.State.ID)
+	case relation.Finish:
+		return fmt.Sprintf("end relation %d: %s", d.State.ID, d.State.EndReason)
+	case relation.Release:
+		return fmt.Sprintf("release relation %d", d.State.ID)
+	case relation.Withdraw:
+		return fmt.Sprintf("withdraw the databag of %s:%s", d.Application, d.Endpoint)
+	case relation.Forget:
+		return "forget application " + d.Name
+	default:
+		return fmt.Sprintf("%T", decision)
+	}
+}

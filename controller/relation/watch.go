@@ -1,0 +1,68 @@
+package relation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// debounce is how long changes of one namespace are merged. The queue keeps the
+// earliest time, so that a steady stream of changes delays none of them.
+const debounce = 20 * time.Millisecond
+
+// workers is how many namespaces are settled at once; each does nothing but
+// wait for the API server most of the time.
+const workers = 4
+
+// Setup registers the reconciler with the manager; it runs on the replica that
+// won the leader election.
+func (r *Reconciler) Setup(m manager.Manager) error {
+	c, err := controller.New("relations", m, controller.Options{Reconciler: r, MaxConcurrentReconciles: workers})
+	if err != nil {
+		return fmt.Errorf("cannot make the controller: %w", err)
+	}
+	for _, kind := range []client.Object{
+		&corev1.Namespace{}, &corev1.Service{}, &corev1.Pod{},
+		&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &batchv1.Job{}, &batchv1.CronJob{},
+		kube.ReplicaSet(),
+		&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{},
+	} {
+		if err := c.Watch(source.Kind(m.GetCache(), kind, settleLater())); err != nil {
+			return fmt.Errorf("cannot watch %T: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// settleLater asks for the object's namespace to be settled.
+func settleLater() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	later := func(o client.Object, q queue) {
+		namespace := o.GetNamespace()
+		if namespace == "" {
+			namespace = o.GetName()
+		}
+		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: namespace}}, debounce)
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { later(e.Object, q) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { later(e.ObjectNew, q) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { later(e.Object, q) },
+	}
+}

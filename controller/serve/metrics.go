@@ -1,0 +1,19 @@
+package serve
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+//nolint:gochecknoglobals // metrics are a process's own
+var (
+	streams = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "orcon_agent_streams", Help: "Agents that hold a stream to this replica.",
+	})
+	snapshots = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "orcon_snapshots_sent_total", Help: "Snapshots sent to agents by this replica.",
+	})
+)
+
+//nolint:gochecknoinits // the registry is a process's own
+func init() { metrics.Registry.MustRegister(streams, snapshots) }
