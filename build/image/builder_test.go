@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/crane"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// source lays out a small repository with one binary, which prints its version.
+func source(t *testing.T) Source {
+	t.Helper()
+	root := t.TempDir()
+	for file, text := range map[string]string{
+		"go.mod":             "module example.org/small\n\ngo 1.26\n",
+		"LICENSE":            "Do as you please.\n",
+		"cmd/small/main.go":  "package main\n\nvar version string\n\nfunc main() { print(version) }\n",
+		"cmd/broken/main.go": "package main\n\nfunc main() { nonsense() }\n",
+	} {
+		path := filepath.Join(root, file)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	return Source{Root: root}
+}
+
+func TestBuildIsTheSameEverywhere(t *testing.T) {
+	var binaries, tarballs [][]byte
+	for range 2 {
+		src := source(t)
+		require.NoError(t, run(t.Context(), src, []string{"publish", "small"}, io.Discard))
+		binary, err := os.ReadFile(filepath.Join(src.Root, "bin", "small"))
+		require.NoError(t, err)
+		image, err := os.ReadFile(filepath.Join(src.Root, "dist", "small.tar"))
+		require.NoError(t, err)
+		binaries, tarballs = append(binaries, binary), append(tarballs, image)
+	}
+	assert.True(t, bytes.Equal(binaries[0], binaries[1]), "the binary depends on where it was built")
+	assert.True(t, bytes.Equal(tarballs[0], tarballs[1]), "the image depends on when or where it was made")
+}
+
+func TestBuildIsStaticAndRuns(t *testing.T) {
+	src := source(t)
+	require.NoError(t, run(t.Context(), src, []string{"build", "small"}, io.Discard))
+	out, err := exec.CommandContext(t.Context(), filepath.Join(src.Root, "bin", "small")).CombinedOutput()
+	require.NoError(t, err)
+	assert.Equal(t, "development", string(out), "the version was not linked in")
+	assert.NoFileExists(t, filepath.Join(src.Root, "dist", "small.tar"), "build makes no image")
+}
+
+func TestPublishToTarball(t *testing.T) {
+	src := source(t)
+	target := filepath.Join(t.TempDir(), "new", "image.tar")
+	require.NoError(t, run(t.Context(), src, []string{"publish", "small", "--tag", "v1", "--tarball", target}, io.Discard))
+
+	tag, err := name.NewTag("localhost/orcon/small:v1")
+	require.NoError(t, err)
+	image, err := tarball.ImageFromPath(target, &tag)
+	require.NoError(t, err, "the tarball does not hold the image under its name")
+	assertSmall(t, image)
+	assert.NoFileExists(t, target+".part")
+}
+
+func TestPublishToRegistry(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	src := source(t)
+	host := strings.TrimPrefix(server.URL, "http://")
+	var said bytes.Buffer
+	require.NoError(t, run(t.Context(), src, []string{"publish", "--registry", host + "/team", "--tag", "v1", "small"}, &said))
+
+	ref, err := name.ParseReference(host + "/team/small:v1")
+	require.NoError(t, err)
+	image, err := remote.Image(ref)
+	require.NoError(t, err)
+	assertSmall(t, image)
+	digest, err := image.Digest()
+	require.NoError(t, err)
+	assert.Contains(t, said.String(), "pushed "+ref.String()+"@"+digest.String())
+}
+
+// assertSmall checks what a cluster relies on: user, entrypoint, and nothing in
+// the image but the binary and its licence.
+func assertSmall(t *testing.T, image v1.Image) {
+	t.Helper()
+	config, err := image.ConfigFile()
+	require.NoError(t, err)
+	assert.Equal(t, "65532:65532", config.Config.User)
+	assert.Equal(t, []string{"/small"}, config.Config.Entrypoint)
+	assert.Equal(t, "linux", config.OS)
+	var files bytes.Buffer
+	require.NoError(t, crane.Export(image, &files))
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "tar", "xpf", "-", "-C", dir)
+	cmd.Stdin = &files
+	require.NoError(t, cmd.Run())
+	var names []string
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, strings.TrimPrefix(path, dir))
+		}
+		return err
+	}))
+	assert.Equal(t, []string{"/licenses/LICENSE", "/small"}, names)
+	assert.NoError(t, exec.CommandContext(t.Context(), filepath.Join(dir, "small")).Run(), "the image's binary does not run")
+}
+
+func TestBuildForAnotherMachine(t *testing.T) {
+	src := source(t)
+	src.Arch = "arm64"
+	require.NoError(t, run(t.Context(), src, []string{"publish", "small"}, io.Discard))
+	image, err := tarball.ImageFromPath(filepath.Join(src.Root, "dist", "small.tar"), nil)
+	require.NoError(t, err)
+	config, err := image.ConfigFile()
+	require.NoError(t, err)
+	assert.Equal(t, "arm64", config.Architecture)
+}
+
+func TestBusybox(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "busybox")
+	require.NoError(t, os.WriteFile(file, []byte("not really"), 0o755))
+	image, err := busyboxImage(file, []string{"busybox", "sh", "sleep"})
+	require.NoError(t, err)
+	var files bytes.Buffer
+	require.NoError(t, crane.Export(image, &files))
+	cmd := exec.CommandContext(t.Context(), "tar", "tf", "-")
+	cmd.Stdin = &files
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"bin", "bin/busybox", "bin/sh", "bin/sleep"}, strings.Fields(string(out)))
+}
+
+func TestMistakesAreNamed(t *testing.T) {
+	tests := map[string]struct {
+		why  string
+		args []string
+		want string
+	}{
+		"NoName":        {why: "nothing to build is a mistake, not a success", args: []string{"build"}, want: "--all"},
+		"UnknownName":   {why: "the names that would work are the cure", args: []string{"build", "smal"}, want: "broken small"},
+		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish and busybox"},
+		"UnknownFlag":   {why: "a mistyped flag must not be ignored", args: []string{"publish", "small", "--tga", "v1"}, want: "-tga"},
+		"TwoPlaces":     {why: "one image goes to one place", args: []string{"publish", "small", "--tarball", "x", "--registry", "r"}, want: "exclude"},
+		"ManyInOne":     {why: "one tarball would be written twice", args: []string{"publish", "--all", "--tarball", "x"}, want: "2 were named"},
+		"DoesNotBuild":  {why: "which binary failed must be clear", args: []string{"build", "broken"}, want: "cannot build broken"},
+		"NoRegistry":    {why: "the likely causes are named", args: []string{"publish", "small", "--registry", "127.0.0.1:1"}, want: "docker login"},
+		"BadImageName":  {why: "names are lower case", args: []string{"publish", "small", "--registry", "UPPER/x y"}, want: "image's name"},
+		"NoPlaceToSave": {why: "a path through a file cannot be made", args: []string{"publish", "small", "--tarball", "/dev/null/x"}, want: "place for the tarball"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			err := run(t.Context(), source(t), tc.args, io.Discard)
+			require.Error(t, err, tc.why)
+			assert.ErrorContains(t, err, tc.want, tc.why)
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"publish", "-h"}} {
+		var out bytes.Buffer
+		require.NoError(t, run(t.Context(), source(t), args, &out))
+		assert.Contains(t, out.String(), "build/builder publish NAME")
+		assert.Contains(t, out.String(), "broken small", "help names the binaries")
+	}
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// nonRoot is the user that Orcon's processes run as; no user database is in the image.
+const nonRoot = "65532:65532"
+
+// entry is one file or, with a target, one symbolic link of an image. Entries
+// have no owner but root and no time but the epoch, so that equal files give equal images.
+type entry struct {
+	name   string
+	file   string
+	target string
+	mode   int64
+}
+
+// pack makes an image from scratch: entries in the order given, as one layer, and config.
+func pack(arch string, config v1.Config, entries []entry) (v1.Image, error) {
+	content, err := archive(entries)
+	if err != nil {
+		return nil, err
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the layer: %w", err)
+	}
+	image, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
+		return nil, fmt.Errorf("cannot add the layer: %w", err)
+	}
+	described, err := image.ConfigFile()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the image's configuration: %w", err)
+	}
+	described = described.DeepCopy()
+	described.OS, described.Architecture, described.Config = "linux", arch, config
+	image, err = mutate.ConfigFile(image, described)
+	if err != nil {
+		return nil, fmt.Errorf("cannot describe the image: %w", err)
+	}
+	return image, nil
+}
+
+// archive writes the entries, and the folders above them, as a tar.
+func archive(entries []entry) ([]byte, error) {
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	made := map[string]bool{".": true, "/": true}
+	for _, e := range entries {
+		if err := folder(w, path.Dir(e.name), made); err != nil {
+			return nil, err
+		}
+		if err := e.write(w); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("cannot end the layer: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+func folder(w *tar.Writer, name string, made map[string]bool) error {
+	if made[name] {
+		return nil
+	}
+	if err := folder(w, path.Dir(name), made); err != nil {
+		return err
+	}
+	made[name] = true
+	header := &tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755, Format: tar.FormatPAX}
+	if err := w.WriteHeader(header); err != nil {
+		return fmt.Errorf("cannot add folder %s: %w", name, err)
+	}
+	return nil
+}
+
+func (e entry) write(w *tar.Writer) error {
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: e.mode, Format: tar.FormatPAX}
+	var content []byte
+	if e.target != "" {
+		header.Typeflag, header.Linkname, header.Mode = tar.TypeSymlink, e.target, 0o777
+	} else {
+		var err error
+		if content, err = os.ReadFile(e.file); err != nil {
+			return fmt.Errorf("cannot read what goes into the image: %w", err)
+		}
+		header.Size = int64(len(content))
+	}
+	if err := w.WriteHeader(header); err != nil {
+		return fmt.Errorf("cannot add %s: %w", e.name, err)
+	}
+	if _, err := w.Write(content); err != nil {
+		return fmt.Errorf("cannot add %s: %w", e.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// local is the name before which images go that no registry holds; the
+// manifests in deployment/ use it, so that what was just built can be imported and run.
+const local = "localhost/orcon"
+
+// Image wraps a binary: alone in its image but for the licence, not as root.
+func Image(src Source, binaryName, file, version string) (v1.Image, error) {
+	config := v1.Config{
+		User:       nonRoot,
+		Entrypoint: []string{"/" + binaryName},
+		Labels: map[string]string{
+			"org.opencontainers.image.title":    binaryName,
+			"org.opencontainers.image.version":  version,
+			"org.opencontainers.image.licenses": "Apache-2.0",
+			"org.opencontainers.image.source":   "https://gitlab.ilabt.imec.be/tengu/orcon",
+		},
+	}
+	image, err := pack(src.arch(), config, []entry{
+		{name: binaryName, file: file, mode: 0o755},
+		{name: "licenses/LICENSE", file: filepath.Join(src.Root, "LICENSE"), mode: 0o644},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the image of %s: %w", binaryName, err)
+	}
+	return image, nil
+}
+
+// publish makes the image of a built binary and takes it where the order says.
+func publish(ctx context.Context, src Source, binaryName, file string, o order, out io.Writer) error {
+	image, err := Image(src, binaryName, file, src.Version(ctx))
+	if err != nil {
+		return err
+	}
+	if o.registry != "" {
+		return push(ctx, image, o.registry+"/"+binaryName+":"+o.tag, out)
+	}
+	target := o.tarball
+	if target == "" {
+		target = filepath.Join(src.Root, "dist", binaryName+".tar")
+	}
+	return save(image, local+"/"+binaryName+":"+o.tag, target, out)
+}
+
+// push sends the image to a registry. Loopback registries are spoken to without TLS.
+func push(ctx context.Context, image v1.Image, reference string, out io.Writer) error {
+	ref, err := name.ParseReference(reference)
+	if err != nil {
+		return fmt.Errorf("cannot read the image's name: %w", err)
+	}
+	fmt.Fprintf(out, "pushing %s\n", ref)
+	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
+	if err := remote.Write(ref, image, options...); err != nil {
+		return fmt.Errorf("cannot push %s (is the registry reachable, and did you 'docker login'?): %w", ref, err)
+	}
+	digest, err := image.Digest()
+	if err != nil {
+		return fmt.Errorf("cannot compute the digest of %s: %w", ref, err)
+	}
+	fmt.Fprintf(out, "pushed %s@%s\n", ref, digest)
+	return nil
+}
+
+// save writes the image as a tarball that 'ctr images import' and 'docker load'
+// read. A half-written tarball never takes the place of a whole one.
+func save(image v1.Image, reference, target string, out io.Writer) error {
+	tag, err := name.NewTag(reference)
+	if err != nil {
+		return fmt.Errorf("cannot read the image's name: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return fmt.Errorf("cannot make a place for the tarball: %w", err)
+	}
+	if err := tarball.WriteToFile(target+".part", tag, image); err != nil {
+		return fmt.Errorf("cannot write %s: %w", target, err)
+	}
+	if err := os.Rename(target+".part", target); err != nil {
+		return fmt.Errorf("cannot put %s in its place: %w", target, err)
+	}
+	fmt.Fprintf(out, "wrote %s (%s): %s\n", target, size(target), tag)
+	fmt.Fprintf(out, "  import it into a node: ctr -n k8s.io images import %s\n", target)
+	return nil
+}

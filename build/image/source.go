@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Source is the repository that is built.
+type Source struct {
+	// Root is the repository's top folder.
+	Root string
+	// Arch is the machine the binaries are for, in Go's words; unset means this one's.
+	Arch string
+}
+
+// Names returns the binaries that can be built, sorted: the folders of cmd/.
+func (s Source) Names() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(s.Root, "cmd"))
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the binaries: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// Build compiles cmd/NAME to bin/NAME and returns the file's path. The result
+// is static and depends on source, Go version and architecture alone, not on where or
+// when it was built.
+func (s Source) Build(ctx context.Context, name string, out io.Writer) (string, error) {
+	names, err := s.Names()
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains(names, name) {
+		return "", fmt.Errorf("no binary %q; there are: %s", name, strings.Join(names, " "))
+	}
+	file := filepath.Join(s.Root, "bin", name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", "-s -w -X main.version="+s.Version(ctx), "-o", file, "./cmd/"+name)
+	cmd.Dir = s.Root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+s.arch())
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("cannot build %s: %w", name, err)
+	}
+	return file, nil
+}
+
+// Version names the source: the nearest tag and what was added to it, or
+// "development" where git does not say.
+func (s Source) Version(ctx context.Context) string {
+	cmd := exec.CommandContext(ctx, "git", "describe", "--always", "--tags", "--dirty")
+	cmd.Dir = s.Root
+	text, err := cmd.Output()
+	if err != nil || len(text) == 0 {
+		return "development"
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func (s Source) arch() string {
+	if s.Arch == "" {
+		return runtime.GOARCH
+	}
+	return s.Arch
+}
+
+// size says how big a file is, for people.
+func size(file string) string {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "size unknown"
+	}
+	return fmt.Sprintf("%.1f MiB", float64(info.Size())/(1<<20))
+}
