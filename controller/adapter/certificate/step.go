@@ -53,7 +53,7 @@ func afterPromotion(s State, now time.Time, p Periods) (Step, time.Duration) {
 	if s.Promoted.IsZero() {
 		return StepStamp, 0
 	}
-	return waitUntil(StepRetire, s.Promoted.Add(p.Leaf/4), now)
+	return waitUntil(StepRetire, s.Promoted.Add(p.Leaf+p.Skew), now)
 }
 
 // afterAnnouncement lets the next authority sign when everybody trusts it. It
