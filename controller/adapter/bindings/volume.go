@@ -38,6 +38,9 @@ type Volume struct {
 // is written. On an error, such as a full volume, what was there stays.
 func (v Volume) Write(name string, files map[string]string) error {
 	err := v.within(func(root *os.Root) error {
+		if err := checkNames(name, files); err != nil {
+			return err
+		}
 		current, err := root.Readlink(path.Join(name, dataLink))
 		if err != nil {
 			return create(root, name, files)
@@ -56,7 +59,10 @@ func (v Volume) Write(name string, files map[string]string) error {
 // Remove takes directory name away, all at once. A name that does not exist is
 // no error.
 func (v Volume) Remove(name string) error {
-	err := v.within(func(root *os.Root) error { return discard(root, name) })
+	err := checkName(name)
+	if err == nil {
+		err = v.within(func(root *os.Root) error { return discard(root, name) })
+	}
 	if err != nil {
 		return fmt.Errorf("cannot remove bindings %q: %w", name, err)
 	}

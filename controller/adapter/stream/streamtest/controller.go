@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -87,7 +88,8 @@ func (c *Controller) Say(s *wire.Snapshot) {
 	c.set(func() { c.present, c.refusal = s, nil })
 }
 
-// Refuse ends every stream with err, now and at every Hello to come.
+// Refuse ends every stream with err, now and at every Hello to come; io.EOF ends
+// them without an error.
 func (c *Controller) Refuse(err error) { c.set(func() { c.refusal = err }) }
 
 // Hush lets the controller accept streams and say nothing on them.
@@ -132,6 +134,9 @@ func (c *Controller) Converse(ctx context.Context, stream *connect.BidiStream[wi
 		c.mu.Lock()
 		snapshot, refusal, silent, changed := c.present, c.refusal, c.silent, c.changed
 		c.mu.Unlock()
+		if errors.Is(refusal, io.EOF) {
+			return nil
+		}
 		if refusal != nil {
 			return refusal
 		}
