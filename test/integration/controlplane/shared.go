@@ -1,0 +1,44 @@
+package controlplane
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+)
+
+// one is the cluster that the tests of a package share. A global, since tests
+// of a package have nothing else in common.
+var one struct { //nolint:gochecknoglobals // see above
+	once    sync.Once
+	form    []string
+	cluster *Cluster
+	err     error
+}
+
+// Main runs the tests of a package and then ends the cluster that they shared,
+// if any of them asked for it. The form is the shared cluster's. It returns
+// the code to exit with.
+func Main(m *testing.M, form ...string) int {
+	one.form = form
+	code := m.Run()
+	if one.cluster == nil {
+		return code
+	}
+	if err := one.cluster.end(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// Shared returns the cluster of the package, which is started for the first
+// test that asks. The package's TestMain calls Main.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	one.once.Do(func() { one.cluster, one.err = run(one.form...) })
+	if one.err != nil {
+		t.Fatal(one.err)
+	}
+	return one.cluster
+}
