@@ -217,6 +217,8 @@ func knownKeys() []string {
 	return []string{
 		KeyProvides, KeyConsumes, KeyRelations, KeyPeers, KeyEnv, KeyOnChange, KeyGate, KeyRetain,
 		KeyApplication, KeyRelationships, KeyInjected, KeyInject, KeyStatus,
+		KeyMode, KeyContainers, KeyImage, KeyPullSecrets, KeyLogLevel, KeyCPURequest, KeyCPULimit, KeyMemoryRequest, KeyMemoryLimit,
+		KeyRecord, KeyCopied,
 	}
 }
 

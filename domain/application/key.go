@@ -30,6 +30,31 @@ const (
 	KeyInject = "injector.tengu.io/inject"
 	// KeyStatus is the annotation that the webhook puts on injected pods.
 	KeyStatus = "injector.tengu.io/status"
+	// KeyMode is sidecar, the default, or init for a pod that needs no updates.
+	KeyMode = "injector.tengu.io/mode"
+	// KeyContainers lists the containers that get variables and files; unset
+	// for all of them.
+	KeyContainers = "injector.tengu.io/containers"
+	// KeyImage is the agent's image.
+	KeyImage = "injector.tengu.io/image"
+	// KeyPullSecrets lists Secrets to pull the agent's image with.
+	KeyPullSecrets = "injector.tengu.io/image-pull-secrets"
+	// KeyLogLevel is the agent's -v, 0 to 9.
+	KeyLogLevel = "injector.tengu.io/log-level"
+	// KeyCPURequest is what the agent requests of the processor.
+	KeyCPURequest = "injector.tengu.io/cpu-request"
+	// KeyCPULimit is the most that the agent gets of the processor.
+	KeyCPULimit = "injector.tengu.io/cpu-limit"
+	// KeyMemoryRequest is what the agent requests of the memory.
+	KeyMemoryRequest = "injector.tengu.io/memory-request"
+	// KeyMemoryLimit is the most that the agent gets of the memory.
+	KeyMemoryLimit = "injector.tengu.io/memory-limit"
+	// KeyRecord is the annotation in which the webhook writes what it kept and
+	// added, where the pod itself does not show it.
+	KeyRecord = "injector.tengu.io/record"
+	// KeyCopied is the annotation in which the webhook lists the keys that it
+	// copied to a pod template.
+	KeyCopied = "injector.tengu.io/copied"
 	// PrefixData, before an endpoint's name, holds its static databag.
 	PrefixData = "data.tengu.io/"
 	// PrefixSecret, before an endpoint's name, names a Secret to grant.
