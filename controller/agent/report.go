@@ -44,8 +44,8 @@ func (r *report) settle(err error) time.Duration {
 		r.failures, r.failing = 0, ""
 		return 0
 	}
-	if text := err.Error(); text != r.failing {
-		glog.Errorf("%v; trying again", err)
+	if text := strings.ReplaceAll(err.Error(), "\n", "; "); text != r.failing {
+		glog.Errorf("%s; trying again", text)
 		r.failing = text
 	}
 	pause := min(firstPause<<min(r.failures, 6), mostPause)

@@ -1,0 +1,403 @@
+package agent
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+)
+
+// volumes is a pod's disk in a folder.
+type volumes string
+
+func (v volumes) path(parts ...string) string {
+	return filepath.Join(append([]string{string(v)}, parts...)...)
+}
+
+func newVolumes(t require.TestingT, dir string) volumes {
+	for _, d := range []string{"bindings", "run", "state"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, d), 0o750))
+	}
+	return volumes(dir)
+}
+
+func (v volumes) disk() Disk {
+	return Disk{
+		Bindings: bindings.Volume{Path: v.path("bindings")},
+		Env:      bindings.File{Path: v.path("run", "env")},
+		Opened:   bindings.File{Path: v.path("run", "opened")},
+		Memory:   bindings.File{Path: v.path("state", "memory")}, EverOpened: bindings.File{Path: v.path("state", "opened")},
+	}
+}
+
+// tree returns every directory and what is in it.
+func (v volumes) tree(t require.TestingT) map[string]map[string]string {
+	tree := map[string]map[string]string{}
+	dirs, err := os.ReadDir(v.path("bindings"))
+	require.NoError(t, err)
+	for _, dir := range dirs {
+		files := map[string]string{}
+		entries, err := os.ReadDir(v.path("bindings", dir.Name()))
+		require.NoError(t, err)
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), "..") {
+				continue
+			}
+			content, err := os.ReadFile(v.path("bindings", dir.Name(), e.Name()))
+			require.NoError(t, err)
+			files[e.Name()] = string(content)
+		}
+		tree[dir.Name()] = files
+	}
+	return tree
+}
+
+func settings(t require.TestingT, consumes, env string) Settings {
+	s, problems := ParseSettings(func(name string) string {
+		return map[string]string{"ORCON_CONSUMES": consumes, "ORCON_ENV": env}[name]
+	})
+	require.Empty(t, problems)
+	return s
+}
+
+// model is what the agent should do, said once more and more simply: it keeps
+// for each relation what was heard last.
+type model struct {
+	used    map[string]uint64
+	order   []int64 // as they came to have data
+	bags    map[int64]map[string]string
+	ended   map[int64]bool
+	present map[string]bool // endpoints that are complete in the latest snapshot
+	opened  bool
+}
+
+func (m *model) hear(s *wire.Snapshot) {
+	for kind, used := range m.used {
+		if s.GetRevisions()[kind] < used {
+			return
+		}
+	}
+	m.used, m.present = s.GetRevisions(), map[string]bool{}
+	var came []int64
+	for _, r := range s.GetRelations() {
+		id := r.GetId()
+		m.ended[id] = m.ended[id] || r.GetEnded()
+		if r.GetComplete() && !m.ended[id] {
+			m.present[endpointOf(id)] = true
+		}
+		if len(r.GetBag().GetData()) > 0 {
+			m.bags[id] = r.GetBag().GetData()
+			if !slices.Contains(m.order, id) {
+				came = append(came, id)
+			}
+		}
+	}
+	slices.Sort(came)
+	m.order = append(m.order, came...)
+	m.opened = m.opened || m.present["db"] && m.present["mail"]
+}
+
+func (m *model) tree() map[string]map[string]string {
+	tree := map[string]map[string]string{}
+	for _, id := range m.order {
+		if m.ended[id] {
+			continue
+		}
+		files := maps.Clone(m.bags[id])
+		files["type"], files["provider"] = endpointOf(id), fmt.Sprint("app-", id)
+		tree[fmt.Sprint(endpointOf(id), "-", id)] = files
+		if tree[endpointOf(id)] == nil {
+			tree[endpointOf(id)] = files
+		}
+	}
+	return tree
+}
+
+// endpointOf spreads relations over three endpoints.
+func endpointOf(id int64) string { return []string{"db", "mail", "cache"}[id%3] }
+
+// drawSnapshot returns a snapshot of some of nine relations; a complete one has data.
+func drawSnapshot(t *rapid.T) *wire.Snapshot {
+	s := &wire.Snapshot{Revisions: map[string]uint64{
+		"Relation": rapid.Uint64Range(1, 6).Draw(t, "relations"), "Databag": rapid.Uint64Range(1, 6).Draw(t, "databags"),
+	}}
+	for _, id := range rapid.SliceOfNDistinct(rapid.Int64Range(1, 9), 0, 9, rapid.ID[int64]).Draw(t, "ids") {
+		r := &wire.Relation{
+			Id: id, Uid: fmt.Sprint("uid-", id), Endpoint: endpointOf(id), Interface: endpointOf(id), RemoteApplication: fmt.Sprint("app-", id),
+			Ended: rapid.IntRange(0, 9).Draw(t, "ended") == 0,
+			Bag:   &wire.Databag{Data: rapid.MapOfN(rapid.SampledFrom([]string{"host", "port", "x"}), rapid.StringMatching(`[a-z]{1,3}`), 0, 3).Draw(t, "bag")},
+		}
+		r.Complete = len(r.Bag.Data) > 0 && rapid.Bool().Draw(t, "complete")
+		s.Relations = append(s.Relations, r)
+	}
+	return s
+}
+
+// Property: whatever is heard, in whatever order, with restarts in between, the
+// disk holds the last acceptable state (SAFETY.md V4, E13, W2) and the gate is
+// open exactly when it should be: never early, and never closed again (I16, I19).
+func TestTheDiskIsTheLastAcceptableSnapshot(t *testing.T) {
+	root, round := t.TempDir(), 0
+	rapid.Check(t, func(t *rapid.T) {
+		round++
+		v := newVolumes(t, filepath.Join(root, fmt.Sprint(round)))
+		m := &model{bags: map[int64]map[string]string{}, ended: map[int64]bool{}}
+		s := settings(t, "db,mail,cache?", "")
+		a := New(s, v.disk())
+		a.Start()
+		for range rapid.IntRange(1, 12).Draw(t, "snapshots") {
+			snapshot := drawSnapshot(t)
+			a.Heard(snapshot)
+			m.hear(snapshot)
+			require.Equal(t, m.tree(), v.tree(t))
+			require.Equal(t, m.opened, a.isOpen(), "SAFETY.md I16: neither early nor late")
+			require.Equal(t, m.used, a.Revisions())
+			if rapid.IntRange(0, 3).Draw(t, "restart") == 0 {
+				a = New(s, v.disk())
+				a.Start()
+				require.Equal(t, m.tree(), v.tree(t), "a restart changes nothing")
+				require.Equal(t, m.opened, a.isOpen())
+			}
+		}
+	})
+}
+
+// kubeletEnv reads an env file as the kubelet of Kubernetes 1.36 does
+// (pkg/kubelet/util/env, ParseEnv): line by line, values between single quotes,
+// an error anywhere for any line it cannot read.
+func kubeletEnv(text string) (map[string]string, error) {
+	values := map[string]string{}
+	lines := bufio.NewScanner(strings.NewReader(text))
+	for lines.Scan() {
+		line := strings.TrimLeft(lines.Text(), " \t")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, rest, ok := strings.Cut(line, "='")
+		if !ok || name == "" || strings.ContainsAny(name, " \t=") {
+			return nil, fmt.Errorf("cannot read %q", line)
+		}
+		value, tail, closed := strings.Cut(rest, "'")
+		for !closed {
+			if !lines.Scan() {
+				return nil, errors.New("a quote is not closed")
+			}
+			var more string
+			more, tail, closed = strings.Cut(lines.Text(), "'")
+			value += "\n" + more
+		}
+		if tail != "" {
+			return nil, fmt.Errorf("%q after a closing quote", tail)
+		}
+		if _, twice := values[name]; !twice {
+			values[name] = value
+		}
+	}
+	return values, lines.Err()
+}
+
+// Property, and fuzz target: no value a provider can write keeps the kubelet from
+// reading the file, sets a variable nobody declared, or arrives altered
+// (SAFETY.md P7, P9).
+func FuzzEnvironment(f *testing.F) {
+	for _, value := range append(hostileNames(), "a'b", "a\r\nb", "\r", "\n'\nLD_PRELOAD='x", "#", "\\", "''", strings.Repeat("x", 33<<10), strings.Repeat("é\n", 9000)) {
+		f.Add(value, "second")
+		f.Add("first", value)
+	}
+	s := settings(f, "db:postgresql,mail?", "db=a,b")
+	f.Fuzz(func(t *testing.T, host, b string) {
+		view := after(heard(with(db(7, ""), func(r *Relation) { r.Bag = map[string]string{"host": host, "b": b} })))
+		text, _ := view.Environment(s.Variables)
+		got, err := kubeletEnv(text)
+		require.NoError(t, err)
+		for name, value := range got {
+			want, declared := map[string]string{"POSTGRESQL": host, "DB_HOST": host, "DB_B": b}[name]
+			require.True(t, declared, name)
+			require.Equal(t, want, value)
+		}
+	})
+}
+
+// FuzzHeard: no bytes that decode as a snapshot, and none that lie where the
+// memory should, stop the agent or leave the volume (SAFETY.md I19, I28).
+func FuzzHeard(f *testing.F) {
+	for _, v := range []View{after(heard(db(7, "a"))), after(heard(with(db(-1, "x"), func(r *Relation) { r.Endpoint = "../../x" })))} {
+		memory, err := encode(v)
+		require.NoError(f, err)
+		f.Add(memory)
+	}
+	f.Add([]byte("\x00"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		dir := t.TempDir()
+		v := newVolumes(t, filepath.Join(dir, "pod"))
+		require.NoError(t, os.WriteFile(v.path("state", "memory"), raw, 0o600))
+		a := New(settings(t, "db", ""), v.disk())
+		a.Start()
+		snapshot := &wire.Snapshot{}
+		if proto.Unmarshal(raw, snapshot) != nil {
+			return
+		}
+		a.Heard(snapshot)
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+	})
+}
+
+// SAFETY.md I16: when the marker is there, everything else is.
+func TestWhoSeesTheGateOpenSeesTheData(t *testing.T) {
+	for round := range 50 {
+		v := newVolumes(t, filepath.Join(t.TempDir(), fmt.Sprint(round)))
+		a := New(settings(t, "db", ""), v.disk())
+		a.Start()
+		go a.Heard(&wire.Snapshot{Relations: []*wire.Relation{{
+			Id: 7, Endpoint: "db", Interface: "db", RemoteApplication: "pg", Complete: true,
+			Bag: &wire.Databag{Data: map[string]string{"host": "a", "port": "1", "url": "u"}},
+		}}})
+		for !(bindings.File{Path: v.path("run", "opened")}).Exists() {
+			select {
+			case <-a.Opened():
+			default:
+			}
+		}
+		env, err := os.ReadFile(v.path("run", "env"))
+		require.NoError(t, err)
+		assert.Equal(t, "DB='a'\nDB_HOST='a'\nDB_PORT='1'\nDB_URL='u'\n", string(env))
+		assert.Len(t, v.tree(t)["db"], 5)
+	}
+}
+
+// broken is a volume that fails until it is mended.
+type broken struct {
+	Bindings
+	mu     sync.Mutex
+	mended bool
+	tried  int
+}
+
+func (b *broken) Write(name string, files map[string]string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tried++
+	if !b.mended {
+		return fs.ErrPermission
+	}
+	return b.Bindings.Write(name, files)
+}
+
+// The gate never opens over files that could not be written, and what failed is
+// tried again without anybody's help (SAFETY.md I19).
+func TestAFailedWriteKeepsTheGateClosedAndIsTriedAgain(t *testing.T) {
+	v := newVolumes(t, t.TempDir())
+	disk := v.disk()
+	volume := &broken{Bindings: disk.Bindings}
+	disk.Bindings = volume
+	a := New(settings(t, "db", ""), disk)
+	a.Start()
+	a.Heard(&wire.Snapshot{Relations: []*wire.Relation{{Id: 7, Endpoint: "db", Complete: true, Bag: &wire.Databag{Data: map[string]string{"host": "a"}}}}})
+	assert.False(t, a.isOpen())
+	var metrics strings.Builder
+	require.NoError(t, a.WriteMetrics(&metrics))
+	assert.Contains(t, metrics.String(), "\norcon_agent_write_failures_total 1\n")
+	var status strings.Builder
+	require.NoError(t, a.WriteStatus(&status))
+	assert.Contains(t, status.String(), "not all written: permission denied")
+	assert.Contains(t, status.String(), "waits for its files to be written")
+
+	volume.mu.Lock()
+	volume.mended = true
+	volume.mu.Unlock()
+	require.Eventually(t, a.isOpen, 5*time.Second, time.Millisecond)
+	assert.Equal(t, "a", v.tree(t)["db"]["host"])
+}
+
+// A gate that waits for nothing still gives optional data a moment to come.
+func TestAGateThatWaitsForNothing(t *testing.T) {
+	tests := map[string]struct {
+		why      string
+		consumes string
+		heard    bool
+	}{
+		"Nothing":  {why: "no endpoint at all"},
+		"Optional": {why: "no controller, and nothing required", consumes: "db?"},
+		"Heard":    {why: "a snapshot opens it at once", consumes: "db?", heard: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := newVolumes(t, t.TempDir())
+			a := New(settings(t, test.consumes, ""), v.disk())
+			a.Start()
+			assert.False(t, a.isOpen())
+			if test.heard {
+				a.Heard(&wire.Snapshot{})
+				assert.True(t, a.isOpen(), test.why)
+			}
+			select {
+			case <-a.Opened():
+			case <-time.After(3 * optionalGrace):
+				assert.Fail(t, test.why)
+			}
+			assert.FileExists(t, v.path("run", "env"), "the kubelet needs the file, even an empty one")
+		})
+	}
+}
+
+// SAFETY.md V4: an older snapshot changes nothing, and it is said.
+func TestAnOlderSnapshotIsRefused(t *testing.T) {
+	v := newVolumes(t, t.TempDir())
+	a := New(settings(t, "db", ""), v.disk())
+	a.Start()
+	say := func(relation, databag uint64, host string) {
+		a.Heard(&wire.Snapshot{
+			Revisions: map[string]uint64{"Relation": relation, "Databag": databag},
+			Relations: []*wire.Relation{{Id: 7, Endpoint: "db", Complete: true, Bag: &wire.Databag{Data: map[string]string{"host": host}}}},
+		})
+	}
+	say(5, 5, "new")
+	say(6, 4, "old")
+	assert.Equal(t, "new", v.tree(t)["db"]["host"])
+	say(6, 5, "newer")
+	assert.Equal(t, "newer", v.tree(t)["db"]["host"])
+	var status strings.Builder
+	require.NoError(t, a.WriteStatus(&status))
+	assert.Contains(t, status.String(), "its revision of Databag is 4, and this agent has used 5")
+}
+
+func TestStatusSaysWhatAPersonAsks(t *testing.T) {
+	a := New(settings(t, "db,mail,cache?", ""), newVolumes(t, t.TempDir()).disk())
+	a.Start()
+	a.Lost(errors.New("cannot trust the controller"), time.Second)
+	a.Heard(&wire.Snapshot{
+		Unit: &wire.Unit{Application: "web", Namespace: "demo", Number: 2, Known: true},
+		Relations: []*wire.Relation{
+			{Id: 7, Endpoint: "db", Interface: "postgresql", RemoteApplication: "pg", RemoteNamespace: "shared", Complete: true, Held: true, Bag: &wire.Databag{Data: map[string]string{"password": "s3cret"}}},
+			{Id: 8, Endpoint: "db", Interface: "postgresql", RemoteApplication: "pg2", Message: "pg2 has given no data yet"},
+		},
+		Waiting: []*wire.Waiting{{Endpoint: "mail", Message: "there is no application smtp"}},
+	})
+	var out strings.Builder
+	require.NoError(t, a.WriteStatus(&out))
+	for _, want := range []string{
+		"web/2", "not connected since", "cannot trust the controller", "waits for mail: there is no application smtp",
+		"pg.shared", "held", "pg2 has given no data yet",
+	} {
+		assert.Contains(t, out.String(), want)
+	}
+	assert.NotContains(t, out.String(), "s3cret", "STYLE.md: never a databag value")
+}
