@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# Orcon's main job as a story, on a real Kubernetes that runs on this machine.
+#
+#   scripts/demo.sh            starts a cluster, installs Orcon, tells the story, removes all
+#   KEEP=1 scripts/demo.sh     leaves the cluster up and says how to look around
+#
+# As root on Debian it is a real node with real pods. Without root it is a control
+# plane only: relations are shown, injected pods are not run.
+# The first build of Kubernetes takes minutes; later ones take seconds.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+cd "$root"
+
+name=demo
+ns=k8s-tengu-test
+form=node
+[ "$(id -u)" -eq 0 ] || form=control-plane
+delay=''
+
+case "${1:-}" in
+  '') ;;
+  -h | --help) usage_of "$0"; exit 0 ;;
+  *) die "unknown argument '$1'" "see scripts/demo.sh --help" ;;
+esac
+
+# finish removes the cluster on every way out, unless it is to be kept.
+finish() {
+  local code=$?
+  trap - EXIT INT TERM
+  if [ "$code" -ne 0 ] && [ -x bin/cluster ] && cluster kubeconfig --name "$name" >/dev/null 2>&1; then
+    heading 'The demo failed; what the cluster says:'
+    run kubectl get pods --all-namespaces -o wide || true
+    run kubectl -n "$ns" get events --sort-by=.lastTimestamp || true
+    kubectl -n orcon-system logs -l app.kubernetes.io/part-of=orcon --prefix --tail=20 || true
+  fi >&2
+  if [ "$code" -eq 0 ] && [ -n "${KEEP:-}" ]; then
+    heading 'Left up, as asked. To look around:'
+    cat <<EOF
+  export PATH=$root/bin:\$PATH KUBECONFIG=$(cluster kubeconfig --name "$name" --file)
+  cluster exec --name $name -- kubectl -n $ns get relations,rapp,pods
+  cluster exec --name $name -- kubectl -n $ns exec deploy/sleep -- sh
+To remove it:
+  bin/cluster down --name $name
+EOF
+  else
+    [ ! -x bin/cluster ] || cluster down --name "$name" >&2 || code=1
+  fi
+  exit "$code"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+kubectl() { cluster exec --name "$name" -- kubectl "$@"; }
+
+# run shows a command as a person would type it, and runs it.
+run() {
+  printf '\n$ %s\n' "$*"
+  "$@"
+}
+
+# say tells the story.
+say() { printf '\n# %s\n' "$*"; }
+
+# until_ok SECONDS WHAT COMMAND... repeats a quiet command until it succeeds.
+until_ok() {
+  local limit=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    [ "$SECONDS" -lt "$limit" ] || die "gave up waiting for $what"
+    sleep 0.2
+  done
+}
+
+milliseconds() { date +%s%3N; }
+
+build() {
+  heading 'Building the test cluster (the first time takes minutes)'
+  test/cluster/build.sh
+  heading 'Building Orcon'
+  build/builder publish --all
+}
+
+start() {
+  heading "Starting a real Kubernetes, form $form"
+  cluster up --name "$name" --form "$form"
+  if [ "$form" = node ]; then
+    cluster load --name "$name" dist/*.tar
+    return
+  fi
+  say 'You are not root: there is no kubelet, so no pod runs. What follows shows the objects;'
+  say 'waiting pods, their environment and files are not shown. Run it as root to see those.'
+}
+
+install_orcon() {
+  heading 'Installing Orcon from deployment/, as on any cluster'
+  run kubectl apply -k deployment/selfsigned
+  [ "$form" = node ] || return 0
+  run kubectl -n orcon-system rollout status deployment/relations-controller --timeout=60s
+  run kubectl -n orcon-system rollout status deployment/relations-mutating-webhook --timeout=60s
+}
+
+# story_waiting: a consumer whose second provider does not exist yet.
+story_waiting() {
+  heading 'A workload that consumes sse and db; db is not there yet'
+  run kubectl apply -f deployment/demo/namespace.yaml
+  run kubectl -n "$ns" apply -f deployment/demo/external-service.yaml
+  run kubectl -n "$ns" delete service db-endpoint
+  run kubectl -n "$ns" apply -f deployment/demo/sleep-deployment.yaml
+  until_ok 30 'the injected pod' pod_waits
+  say 'The pod waits, has its IP, and says why:'
+  run kubectl -n "$ns" get pods -o wide
+  run kubectl -n "$ns" get relatedapplications
+  run kubectl -n "$ns" logs deploy/sleep -c relation-agent
+}
+
+pod_waits() { kubectl -n "$ns" logs deploy/sleep -c relation-agent | grep -q db; }
+
+story_starting() {
+  heading 'db-endpoint is created: the pod starts by itself'
+  local begin
+  begin=$(milliseconds)
+  run kubectl -n "$ns" apply -f deployment/demo/external-service.yaml
+  until_ok 30 'the pod to start' kubectl -n "$ns" wait --for=condition=Ready pod -l app=sleep --timeout=10s
+  say "ready $(($(milliseconds) - begin)) ms after the command that created it"
+  run kubectl -n "$ns" get pods
+  say 'What the application sees, read inside its container:'
+  run kubectl -n "$ns" exec deploy/sleep -c sleep -- sh -c 'env | grep -E "^(SSE|DB)" | sort'
+  run kubectl -n "$ns" exec deploy/sleep -c sleep -- sh -c 'cd /bindings && head */*'
+  run kubectl -n "$ns" get relations
+}
+
+# story_change: the delay is from before the write to the new content inside the
+# running container, read there by a loop that started earlier.
+story_change() {
+  heading 'db-endpoint moves: the running container sees it'
+  local begin end reader
+  coproc WATCH { kubectl -n "$ns" exec deploy/sleep -c sleep -- sh -c 'echo reading; until grep -q db2 /bindings/db/host; do sleep 0.01; done; cat /bindings/db/host'; }
+  reader=$WATCH_PID
+  read -r _ <&"${WATCH[0]}"
+  begin=$(milliseconds)
+  run kubectl -n "$ns" patch service db-endpoint --type merge -p '{"spec":{"externalName":"db2.tengu.io"}}'
+  read -r value <&"${WATCH[0]}"
+  end=$(milliseconds)
+  wait "$reader" || true
+  delay=$((end - begin))
+  say "/bindings/db/host in the running container: $value, $delay ms after the kubectl command began"
+  run kubectl -n "$ns" get pods
+}
+
+story_objects() {
+  heading 'Relations without pods'
+  run kubectl apply -k deployment/demo
+  until_ok 20 'the declarations' kubectl -n "$ns" get service db-endpoint
+  run kubectl -n "$ns" get services,deployments
+}
+
+build
+start
+install_orcon
+if [ "$form" = node ]; then
+  story_waiting
+  story_starting
+  story_change
+  heading "Done: found, started and changed without a restart; the change took $delay ms"
+else
+  story_objects
+  heading 'Done, as far as it goes without root'
+fi
