@@ -152,3 +152,13 @@ func (c *Cluster) TryKubectl(input string, arguments ...string) (string, error) 
 	out, err := command.CombinedOutput()
 	return string(out), err
 }
+
+// Attach returns the cluster that is up in a folder. It goes on after the test.
+func Attach(t testing.TB, dir string) *Cluster {
+	t.Helper()
+	c := &Cluster{program: Program(t), Dir: dir}
+	if err := json.Unmarshal([]byte(c.Run(t, "status", "--json")), c); err != nil {
+		t.Fatalf("cannot read the cluster's status: %v", err)
+	}
+	return c
+}

@@ -69,7 +69,7 @@ func (p Plan) Prepare() (Files, error) {
 	if err := p.writeConfigurations(); err != nil {
 		return Files{}, err
 	}
-	if err := p.writeEtcdCertificates(); err != nil {
+	if err := p.writeOtherAuthorities(); err != nil {
 		return Files{}, err
 	}
 	authority, err := p.writeAuthority()
@@ -136,20 +136,30 @@ func (p Plan) writeServiceAccountKey() error {
 	return nil
 }
 
-// writeEtcdCertificates keeps etcd under an authority of its own: whoever gets
-// a certificate signed by the cluster must not reach the store with it.
-func (p Plan) writeEtcdCertificates() error {
-	authority, err := pki.NewAuthority("orcon-test-etcd")
-	if err != nil {
-		return err
+// writeOtherAuthorities keeps etcd and the API server's proxy under authorities
+// of their own: whoever gets a certificate signed by the cluster must not reach
+// the store, or speak for another user, with it.
+func (p Plan) writeOtherAuthorities() error {
+	others := map[string]map[string]pki.Subject{
+		"etcd-ca": {
+			"etcd":        {User: "etcd", Names: []string{"localhost"}, Addresses: []net.IP{net.ParseIP(loopback)}},
+			"etcd-client": {User: "kube-apiserver"},
+		},
+		"proxy-ca": {"proxy": {User: proxyUser}},
 	}
-	if err := authority.Write(p.Dir.PKI("etcd-ca")); err != nil {
-		return err
+	for name, subjects := range others {
+		authority, err := pki.NewAuthority("orcon-test-" + name)
+		if err != nil {
+			return err
+		}
+		if err := authority.Write(p.Dir.PKI(name)); err != nil {
+			return err
+		}
+		if err := writeLeaves(p.Dir, authority, subjects); err != nil {
+			return err
+		}
 	}
-	return writeLeaves(p.Dir, authority, map[string]pki.Subject{
-		"etcd":        {User: "etcd", Names: []string{"localhost"}, Addresses: []net.IP{net.ParseIP(loopback)}},
-		"etcd-client": {User: "kube-apiserver"},
-	})
+	return nil
 }
 
 func (p Plan) writeKubeconfigs(authority *pki.Authority) error {

@@ -16,6 +16,9 @@ const (
 	Scheduler         = "kube-scheduler"
 )
 
+// proxyUser is who may speak for other users to an aggregated API server.
+const proxyUser = "front-proxy-client"
+
 // etcd does not wait for the disk: a test cluster's data is never kept.
 func (p Plan) etcd() component.Spec {
 	client := fmt.Sprintf("https://%s:%d", loopback, p.Ports.EtcdClient)
@@ -67,10 +70,19 @@ func (p Plan) apiServer(admin *rest.Client) component.Spec {
 			"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 			"--service-account-key-file=" + p.Dir.PKI("sa.pub"),
 			"--service-account-signing-key-file=" + p.Dir.PKI("sa.key"),
+			"--requestheader-client-ca-file=" + p.Dir.PKI("proxy-ca.crt"),
+			"--requestheader-allowed-names=" + proxyUser,
+			"--requestheader-username-headers=X-Remote-User",
+			"--requestheader-group-headers=X-Remote-Group",
+			"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+			"--proxy-client-cert-file=" + p.Dir.PKI("proxy.crt"),
+			"--proxy-client-key-file=" + p.Dir.PKI("proxy.key"),
 			"--authorization-mode=Node,RBAC",
 			"--enable-admission-plugins=NodeRestriction,PodSecurity,MutatingAdmissionWebhook",
 			"--allow-privileged",
 			"--profiling=false",
+			// Without it, a server asked to end waits a minute for open watches.
+			"--shutdown-watch-termination-grace-period=2s",
 			"--audit-policy-file=" + p.Dir.Path("audit-policy.yaml"),
 			"--audit-log-path=" + p.Dir.Audit(),
 		}, p.advertise()...),

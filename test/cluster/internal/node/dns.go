@@ -21,9 +21,10 @@ func (p Plan) coreDNS() component.Spec {
 }
 
 // corefile answers names of the cluster; any other name does not exist, which
-// a client is told at once.
+// a client is told at once. There are two blocks since in one of them template
+// would come before kubernetes, whatever the order here.
 func (p Plan) corefile() string {
-	return fmt.Sprintf(`.:53 {
+	return fmt.Sprintf(`cluster.local:53 in-addr.arpa:53 ip6.arpa:53 {
     bind %[1]s
     errors
     health %[1]s:10054
@@ -32,8 +33,11 @@ func (p Plan) corefile() string {
         kubeconfig %[2]q
         pods insecure
         ttl 1
-        fallthrough in-addr.arpa ip6.arpa
     }
+}
+.:53 {
+    bind %[1]s
+    errors
     template ANY ANY . {
         rcode NXDOMAIN
     }

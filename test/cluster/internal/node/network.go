@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/component"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/controlplane"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
 )
 
@@ -69,6 +70,8 @@ func isFree(c Cable) bool {
 
 // Connect lays the cable and gives the node its addresses. There is no way
 // further than the host's end: any other address is unreachable at once.
+// Addresses of Services need a route, since the node's own packets are routed
+// before kube-proxy's rules send them elsewhere.
 func Connect(d state.Dir, c Cable, init state.Process, inside *component.Launcher) error {
 	outer := fmt.Sprintf(`link add %[1]s type veth peer name uplink netns %[2]d
 address add %[3]s/30 dev %[1]s
@@ -83,8 +86,9 @@ address add %s/24 dev node
 link set node up
 address add %s/30 dev uplink
 link set uplink up
+route add %s dev node
 route add unreachable default
-`, Address, c.Node)
+`, Address, c.Node, controlplane.ServiceCIDR)
 	return ip(inner, inside.Start)
 }
 

@@ -1,0 +1,75 @@
+package clustertest_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/clustertest"
+)
+
+const (
+	// upLimit is the promise: a cluster that is built is ready within it.
+	upLimit = 15 * time.Second
+	// patience bounds waits for what a cluster does in its own time.
+	patience = 60 * time.Second
+	poll     = 100 * time.Millisecond
+)
+
+// TestMain builds what it tests, which is quick unless Kubernetes itself was
+// never built here.
+func TestMain(m *testing.M) {
+	build := exec.Command("../build.sh")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "cannot build the cluster:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// needRoot says what a run without root does not show.
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("NOT SHOWN without root: the node form (pods, Services, DNS, its tear-down); run as root")
+	}
+}
+
+// eventually waits until check returns nil.
+func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	var err error
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(poll) {
+		if err = check(); err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s: not within %s: %v", what, patience, err)
+}
+
+// wants fails the test unless text has part.
+func wants(t *testing.T, what, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%s: want %q in:\n%s", what, part, text)
+	}
+}
+
+// tryKubectl runs kubectl until it succeeds.
+func tryKubectl(t *testing.T, c *clustertest.Cluster, arguments ...string) string {
+	t.Helper()
+	said := ""
+	eventually(t, "kubectl "+strings.Join(arguments, " "), func() error {
+		out, err := c.TryKubectl("", arguments...)
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		said = out
+		return nil
+	})
+	return said
+}

@@ -1,0 +1,196 @@
+package clustertest_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/clustertest"
+)
+
+// traces tells what of one cluster is on the machine. Other clusters and other
+// work may come and go at the same time, so that it looks for this cluster's
+// own marks: its folder, its namespaces, its id.
+type traces struct {
+	dir        string
+	id         string
+	namespaces map[string]bool
+}
+
+// traceOf learns a cluster's marks while it is up.
+func traceOf(t *testing.T, c *clustertest.Cluster) traces {
+	t.Helper()
+	tr := traces{dir: c.Dir, namespaces: map[string]bool{}}
+	record, err := os.ReadFile(filepath.Join(c.Dir, "cluster.json"))
+	if err != nil || !strings.Contains(string(record), c.Dir) {
+		t.Fatalf("cannot read the cluster's record: %v", err)
+	}
+	if c.NetnsPID == 0 {
+		return tr
+	}
+	for _, i := range interfaces(t) {
+		if id, found := strings.CutPrefix(i.Name, "orcon"); found && hasAddress(i, c.HostAddress) {
+			tr.id = id
+		}
+	}
+	if tr.id == "" {
+		t.Fatalf("no link of the host has address %s", c.HostAddress)
+	}
+	inside := namespaceOf(c.NetnsPID, "pid")
+	for _, pid := range processes(t) {
+		if namespaceOf(pid, "pid") == inside || namespaceOf(pid, "pid") != namespaceOf(os.Getpid(), "pid") && descends(pid, c.NetnsPID) {
+			tr.namespaces[namespaceOf(pid, "net")] = true
+			tr.namespaces[namespaceOf(pid, "mnt")] = true
+			tr.namespaces[namespaceOf(pid, "pid")] = true
+		}
+	}
+	return tr
+}
+
+// found lists everything that bears the marks, by kind.
+func (tr traces) found(t *testing.T) map[string][]string {
+	t.Helper()
+	all := map[string][]string{"process": tr.findProcesses(t), "mount": tr.findMounts(t)}
+	if _, err := os.Lstat(tr.dir); err == nil {
+		all["folder"] = []string{tr.dir}
+	}
+	if tr.id == "" {
+		return all
+	}
+	for _, i := range interfaces(t) {
+		if i.Name == "orcon"+tr.id {
+			all["link"] = append(all["link"], i.Name)
+		}
+	}
+	for _, pattern := range []string{"/sys/fs/cgroup/orcon-", "/sys/fs/cgroup/*/orcon-"} {
+		cgroups, _ := filepath.Glob(pattern + tr.id)
+		all["cgroup"] = append(all["cgroup"], cgroups...)
+	}
+	return all
+}
+
+func (tr traces) findProcesses(t *testing.T) []string {
+	t.Helper()
+	found := []string{}
+	for _, pid := range processes(t) {
+		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		inside := false
+		for _, kind := range []string{"net", "mnt", "pid"} {
+			inside = inside || tr.namespaces[namespaceOf(pid, kind)]
+		}
+		if inside || strings.Contains(string(command), tr.dir) && pid != os.Getpid() {
+			found = append(found, fmt.Sprintf("%d %q", pid, command))
+		}
+	}
+	return found
+}
+
+// findMounts looks into the mount namespace of the tests, where none may be
+// even while the cluster is up.
+func (tr traces) findMounts(t *testing.T) []string {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool {
+		return !strings.Contains(line, tr.dir) && (tr.id == "" || !strings.Contains(line, tr.id))
+	})
+}
+
+// assertPresent proves that the marks would be seen.
+func (tr traces) assertPresent(t *testing.T, kinds ...string) {
+	t.Helper()
+	found := tr.found(t)
+	for _, kind := range kinds {
+		if len(found[kind]) == 0 {
+			t.Errorf("no %s of the cluster seen while it is up: the check proves nothing", kind)
+		}
+	}
+	if len(found["mount"]) != 0 {
+		t.Errorf("mounts of the cluster are visible to the host: %q", found["mount"])
+	}
+}
+
+// assertGone proves that nothing is left.
+func (tr traces) assertGone(t *testing.T) {
+	t.Helper()
+	for kind, things := range tr.found(t) {
+		if len(things) != 0 {
+			t.Errorf("left behind: %s %q", kind, things)
+		}
+	}
+}
+
+// waitGone waits for what ends by itself.
+func (tr traces) waitGone(t *testing.T) {
+	t.Helper()
+	eventually(t, "the cluster ends by itself", func() error {
+		for kind, things := range tr.found(t) {
+			if len(things) != 0 {
+				return fmt.Errorf("left: %s %q", kind, things)
+			}
+		}
+		return nil
+	})
+}
+
+func interfaces(t *testing.T) []net.Interface {
+	t.Helper()
+	all, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func hasAddress(i net.Interface, address string) bool {
+	addresses, _ := i.Addrs()
+	return slices.ContainsFunc(addresses, func(a net.Addr) bool { return strings.HasPrefix(a.String(), address+"/") })
+}
+
+func processes(t *testing.T) []int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := []int{}
+	for _, e := range entries {
+		pid := 0
+		if n, _ := fmt.Sscanf(e.Name(), "%d", &pid); n == 1 {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func namespaceOf(pid int, kind string) string {
+	name, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, kind))
+	if err != nil {
+		return "gone"
+	}
+	return name
+}
+
+// descends says whether ancestor is among the parents of pid.
+func descends(pid, ancestor int) bool {
+	for range 64 {
+		if pid == ancestor {
+			return true
+		}
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return false
+		}
+		fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+		if _, err := fmt.Sscanf(fields[1], "%d", &pid); err != nil || pid <= 1 {
+			return false
+		}
+	}
+	return false
+}
