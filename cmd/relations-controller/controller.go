@@ -67,7 +67,12 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
 	c := &controller{settings: s, manager: m, clientset: clientset}
-	return c, errors.Join(c.addRelations(ctx), c.addCertificates(ctx), c.addServers(ctx))
+	for _, add := range []func(context.Context) error{c.addRelations, c.addCertificates, c.addServers} {
+		if err := add(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
 }
 
 // checkVersion refuses a cluster that is too old, before it can be half served.
@@ -149,10 +154,7 @@ func (c *controller) addServers(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	})
-	apiServer := &http.Server{
-		Addr: fmt.Sprintf(":%d", c.port), Handler: api.Handler(), ReadHeaderTimeout: 5 * time.Second,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.source.GetCertificate},
-	}
+	apiServer := newAPIServer(fmt.Sprintf(":%d", c.port), api.Handler(), c.source)
 	serveAPI := everywhere(func(ctx context.Context) error {
 		select {
 		case <-synced:
@@ -172,6 +174,23 @@ func (c *controller) addServers(ctx context.Context) error {
 	health := &http.Server{Addr: fmt.Sprintf(":%d", c.healthPort), Handler: healthHandler(ready), ReadHeaderTimeout: 5 * time.Second}
 	serveHealth := everywhere(func(ctx context.Context) error { return listenUntil(ctx, health, health.ListenAndServe) })
 	return errors.Join(c.manager.Add(live), c.manager.Add(follow), c.manager.Add(serveAPI), c.manager.Add(serveHealth))
+}
+
+// newAPIServer returns a server for many agents, each with a connection of its
+// own that is silent most of the time. An agent that is gone without a word is
+// found by a ping; what has no stream is closed; and what an agent may say is
+// small, so that few bytes are buffered for each.
+func newAPIServer(address string, handler http.Handler, source certificate.Source) *http.Server {
+	return &http.Server{
+		Addr: address, Handler: handler,
+		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: source.GetCertificate},
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: 15 * time.Second,
+			MaxConcurrentStreams:          100,
+			MaxReceiveBufferPerConnection: 128 << 10, MaxReceiveBufferPerStream: 64 << 10,
+		},
+	}
 }
 
 // everywhere is a runnable of every replica, not of the leader alone.

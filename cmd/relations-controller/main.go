@@ -107,6 +107,7 @@ func ownNamespace() string {
 
 func start(ctx context.Context, s settings) error {
 	ctrl.SetLogger(glogr.New())
+	glog.CopyStandardLogTo("INFO") // what net/http says of handshakes
 	rest, err := config.GetConfig()
 	if err != nil {
 		return fmt.Errorf("cannot find the cluster: %w: run in a pod, or give -kubeconfig", err)

@@ -47,7 +47,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		glog.V(1).Infof("namespace %s: %s", req.Name, describe(d))
 	}
-	return reconcile.Result{RequeueAfter: until(wake, snapshot.Now)}, errors.Join(failed...)
+	if len(failed) > 0 {
+		return reconcile.Result{}, errors.Join(failed...)
+	}
+	return reconcile.Result{RequeueAfter: until(wake, snapshot.Now)}, nil
 }
 
 // until is how long to sleep; 0 for until something changes.

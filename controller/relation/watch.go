@@ -30,10 +30,21 @@ const debounce = 20 * time.Millisecond
 // wait for the API server most of the time.
 const workers = 4
 
+// firstRetry and lastRetry bound the pause before a namespace that failed is
+// tried again; it doubles in between. After an outage of the API server no
+// namespace waits longer than the last.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
 // Setup registers the reconciler with the manager; it runs on the replica that
 // won the leader election.
 func (r *Reconciler) Setup(m manager.Manager) error {
-	c, err := controller.New("relations", m, controller.Options{Reconciler: r, MaxConcurrentReconciles: workers})
+	c, err := controller.New("relations", m, controller.Options{
+		Reconciler: r, MaxConcurrentReconciles: workers,
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+	})
 	if err != nil {
 		return fmt.Errorf("cannot make the controller: %w", err)
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"connectrpc.com/connect"
 	"github.com/golang/glog"
-	"google.golang.org/protobuf/proto"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
@@ -20,8 +20,19 @@ type conversation struct {
 	bell        *bell
 	identity    kube.Identity
 	application string
+	audience    *audience
 	leaving     []func()
-	sent        *v1alpha1.Snapshot
+	// floor are the revisions that the agent has used (SAFETY.md V4).
+	floor map[string]uint64
+	// said is the content that was sent last, as unit.
+	said *content
+	unit unit
+}
+
+// unit is the pod as its application knows it.
+type unit struct {
+	number int64
+	known  bool
 }
 
 func (c *conversation) leave() {
@@ -37,24 +48,37 @@ func (c *conversation) identify(ctx context.Context, token string) error {
 		return err
 	}
 	id := c.identity
-	c.leaving = append(c.leaving, c.server.hub.join(podTopic(id.Namespace, id.Pod), c.bell))
+	_, leave := c.server.hub.join(podTopic(id.Namespace, id.Pod), c.bell)
+	c.leaving = append(c.leaving, leave)
+	known := c.await(ctx, func() bool {
+		c.application, _ = c.server.World.Pod(ctx, id.Namespace, id.Pod, id.UID, id.Account)
+		return c.application != ""
+	})
+	if !known {
+		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s/%s is not known here yet, or its application is not", id.Namespace, id.Pod))
+	}
+	c.audience, leave = c.server.hub.join(applicationTopic(id.Namespace, c.application), c.bell)
+	c.leaving = append(c.leaving, leave)
+	return nil
+}
+
+// await waits until done, for as long as caches may take to catch up.
+func (c *conversation) await(ctx context.Context, done func() bool) bool {
 	deadline := time.NewTimer(catchUp)
 	defer deadline.Stop()
+	tick := time.NewTicker(catchUp / 20)
+	defer tick.Stop()
 	for {
-		application, ok := c.server.World.Pod(ctx, id.Namespace, id.Pod, id.UID, id.Account)
-		if ok {
-			c.application = application
-			c.leaving = append(c.leaving, c.server.hub.join(applicationTopic(id.Namespace, application), c.bell))
-			return nil
+		if done() {
+			return true
 		}
 		select {
 		case <-c.bell.rung:
+		case <-tick.C:
 		case <-deadline.C:
-			c.leave()
-			return connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s/%s is not known here yet, or its owner is not", id.Namespace, id.Pod))
+			return false
 		case <-ctx.Done():
-			c.leave()
-			return ctx.Err()
+			return false
 		}
 	}
 }
@@ -75,21 +99,16 @@ func (c *conversation) review(ctx context.Context, token string) error {
 
 // waitFor waits until this replica has seen what the agent has (SAFETY.md V4).
 func (c *conversation) waitFor(ctx context.Context, revisions map[string]uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, catchUp)
-	defer cancel()
-	tick := time.NewTicker(catchUp / 20)
-	defer tick.Stop()
-	for {
-		behind := behindIn(c.server.World.Revisions(), revisions)
-		if behind == "" {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return connect.NewError(connect.CodeUnavailable, fmt.Errorf("this replica has seen less of %s than you have: ask another", behind))
-		}
+	c.floor = revisions
+	behind := ""
+	caughtUp := c.await(ctx, func() bool {
+		behind = behindIn(c.server.World.CaughtUp(), revisions)
+		return behind == ""
+	})
+	if !caughtUp {
+		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("this replica has seen less of %s than you have: ask another", behind))
 	}
+	return nil
 }
 
 // behindIn returns a kind of which have is older than want; empty if none is.
@@ -109,7 +128,7 @@ type sender interface {
 
 // talk sends a snapshot at once and after each change, until the agent goes,
 // its token ends or its pod has been gone for a while.
-func (c *conversation) talk(ctx context.Context, stream sender, renewed <-chan string) error {
+func (c *conversation) talk(ctx context.Context, stream sender, heard <-chan *v1alpha1.ConverseRequest) error {
 	expires := time.NewTimer(time.Until(c.identity.Expires))
 	defer expires.Stop()
 	var gone <-chan time.Time
@@ -117,16 +136,24 @@ func (c *conversation) talk(ctx context.Context, stream sender, renewed <-chan s
 		if err := c.say(ctx, stream); err != nil {
 			return err
 		}
-		if gone == nil && !c.podLives(ctx) {
+		lives, err := c.checkPod(ctx)
+		switch {
+		case err != nil:
+			return err
+		case lives:
+			gone = nil
+		case gone == nil:
 			gone = time.After(afterPod)
 		}
 		select {
 		case <-c.bell.rung:
-		case token := <-renewed:
-			if err := c.review(ctx, token); err != nil {
+		case request, ok := <-heard:
+			if !ok {
+				return nil // the agent has gone
+			}
+			if err := c.renew(ctx, request.GetRenew(), expires); err != nil {
 				return err
 			}
-			expires.Reset(time.Until(c.identity.Expires))
 		case <-gone:
 			return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("pod %s/%s is gone", c.identity.Namespace, c.identity.Pod))
 		case <-expires.C:
@@ -137,46 +164,68 @@ func (c *conversation) talk(ctx context.Context, stream sender, renewed <-chan s
 	}
 }
 
-func (c *conversation) podLives(ctx context.Context) bool {
+// renew takes a new token of the same pod.
+func (c *conversation) renew(ctx context.Context, renew *v1alpha1.Renew, expires *time.Timer) error {
+	if renew == nil {
+		return nil // said by a newer agent
+	}
+	if err := c.review(ctx, renew.GetToken()); err != nil {
+		return err
+	}
+	expires.Reset(time.Until(c.identity.Expires))
+	return nil
+}
+
+// checkPod tells whether the pod still lives. A pod that has become a unit of
+// another application must begin anew.
+func (c *conversation) checkPod(ctx context.Context) (lives bool, err error) {
 	id := c.identity
-	_, ok := c.server.World.Pod(ctx, id.Namespace, id.Pod, id.UID, id.Account)
-	return ok
+	application, lives := c.server.World.Pod(ctx, id.Namespace, id.Pod, id.UID, id.Account)
+	if application != "" && application != c.application {
+		return lives, connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s/%s is a unit of %s now: connect again", id.Namespace, id.Pod, application))
+	}
+	return lives, nil
 }
 
 // say sends the present snapshot, unless nothing in it differs from the last.
 func (c *conversation) say(ctx context.Context, stream sender) error {
-	next, err := c.snapshot(ctx)
+	t, err := c.audience.get(ctx, c.server.World, c.identity.Namespace, c.application, c.floor)
 	if err != nil {
-		return err
+		return connect.NewError(connect.CodeUnavailable, err)
 	}
-	if c.sent != nil && sameBut(c.sent, next) {
+	if u := t.unit(c.identity.UID); c.said == t.content && c.unit == u {
 		return nil
 	}
-	if err := stream.Send(&v1alpha1.ConverseResponse{Snapshot: next}); err != nil {
+	snapshot := c.snapshot(t)
+	if err := stream.Send(&v1alpha1.ConverseResponse{Snapshot: snapshot}); err != nil {
 		return err
 	}
-	c.sent = next
+	c.said, c.unit = t.content, t.unit(c.identity.UID)
 	snapshots.Inc()
-	glog.V(2).Infof("told pod %s/%s of %d relation(s)", c.identity.Namespace, c.identity.Pod, len(next.GetRelations()))
+	glog.V(2).Infof("told pod %s/%s of %d relation(s)", c.identity.Namespace, c.identity.Pod, len(snapshot.GetRelations()))
 	return nil
 }
 
-// sameBut reports whether two snapshots say the same, revisions aside.
-func sameBut(a, b *v1alpha1.Snapshot) bool {
-	kept := b.GetRevisions()
-	b.Revisions = a.GetRevisions()
-	same := proto.Equal(a, b)
-	b.Revisions = kept
-	return same
+func (t *telling) unit(uid string) unit {
+	number, known := t.numbers[uid]
+	return unit{number, known}
 }
 
-// snapshot is what the pod may know now. The revisions are read first: what is
-// read after them is at least as new.
-func (c *conversation) snapshot(ctx context.Context) (*v1alpha1.Snapshot, error) {
-	revisions := c.server.World.Revisions()
-	view, err := c.server.World.View(ctx, c.identity.Namespace, c.application)
-	if err != nil {
-		return nil, connect.NewError(connect.CodeUnavailable, err)
+// snapshot is what the pod may know now. Its revisions are never lower than
+// what the agent has used: this replica has caught up to that.
+func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
+	revisions := maps.Clone(c.floor)
+	if revisions == nil {
+		revisions = map[string]uint64{}
 	}
-	return toSnapshot(view, c.identity, revisions), nil
+	for kind, revision := range t.revisions {
+		revisions[kind] = max(revisions[kind], revision)
+	}
+	u := t.unit(c.identity.UID)
+	return &v1alpha1.Snapshot{
+		Revisions: revisions,
+		Unit:      &v1alpha1.Unit{Application: c.application, Namespace: c.identity.Namespace, Number: u.number, Known: u.known},
+		Relations: t.content.relations,
+		Waiting:   t.content.waiting,
+	}
 }

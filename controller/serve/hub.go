@@ -1,11 +1,14 @@
 package serve
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // hub wakes the streams that a change concerns.
 type hub struct {
-	mu      sync.Mutex
-	waiters map[topic]map[*bell]struct{}
+	mu        sync.Mutex
+	audiences map[topic]*audience
 }
 
 // topic is an application, or a pod.
@@ -13,6 +16,15 @@ type topic struct{ kind, namespace, name string }
 
 func applicationTopic(namespace, name string) topic { return topic{"application", namespace, name} }
 func podTopic(namespace, name string) topic         { return topic{"pod", namespace, name} }
+
+// audience are the streams that wait for one topic.
+type audience struct {
+	bells map[*bell]struct{}
+	// changes counts them, so that a telling knows whether it is out of date.
+	changes atomic.Uint64
+	// last is what the audience of an application was told last.
+	last lastTelling
+}
 
 // bell rings at least once after each change; several changes may be one ring.
 type bell struct{ rung chan struct{} }
@@ -27,30 +39,39 @@ func (b *bell) ring() {
 }
 
 // join has the bell ring for a topic until the returned function is called.
-func (h *hub) join(t topic, b *bell) (leave func()) {
+func (h *hub) join(t topic, b *bell) (a *audience, leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.waiters == nil {
-		h.waiters = map[topic]map[*bell]struct{}{}
+	if h.audiences == nil {
+		h.audiences = map[topic]*audience{}
 	}
-	if h.waiters[t] == nil {
-		h.waiters[t] = map[*bell]struct{}{}
+	a = h.audiences[t]
+	if a == nil {
+		a = &audience{bells: map[*bell]struct{}{}}
+		h.audiences[t] = a
 	}
-	h.waiters[t][b] = struct{}{}
-	return func() {
+	a.bells[b] = struct{}{}
+	return a, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.waiters[t], b)
-		if len(h.waiters[t]) == 0 {
-			delete(h.waiters, t)
+		delete(a.bells, b)
+		if len(a.bells) == 0 && h.audiences[t] == a {
+			delete(h.audiences, t)
 		}
 	}
 }
 
+// changed counts the change before it rings: who hears the bell finds the
+// telling out of date.
 func (h *hub) changed(t topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for b := range h.waiters[t] {
+	a := h.audiences[t]
+	if a == nil {
+		return
+	}
+	a.changes.Add(1)
+	for b := range a.bells {
 		b.ring()
 	}
 }

@@ -23,6 +23,8 @@ const (
 	catchUp = time.Second
 	// afterPod is how long a stream outlives its pod (SAFETY.md S4).
 	afterPod = 2 * time.Second
+	// helloWithin is how long an agent may take to say who it is.
+	helloWithin = 10 * time.Second
 	// maxRequest is the size of the largest thing an agent may say.
 	maxRequest = 64 << 10
 )
@@ -35,12 +37,17 @@ type Reviewer interface {
 
 // World is what the API reads, all of it from memory.
 type World interface {
-	// Pod returns the application of a living pod of that UID and account.
-	Pod(ctx context.Context, namespace, name, uid, account string) (application string, ok bool)
+	// Pod tells whether a pod of that UID and account lives, and its
+	// application; empty as long as that is not known.
+	Pod(ctx context.Context, namespace, name, uid, account string) (application string, lives bool)
 	// View returns what an application may see.
 	View(ctx context.Context, namespace, application string) (relation.View, error)
-	// Revisions returns the highest revision of each kind in memory.
+	// Revisions returns the highest revision of each kind that was heard of:
+	// what is read later is at least as new.
 	Revisions() map[string]uint64
+	// CaughtUp returns the revision that each kind is known to be at; it may be
+	// higher.
+	CaughtUp() map[string]uint64
 }
 
 // Server serves the relations API.
@@ -73,58 +80,69 @@ func (s *Server) Get(ctx context.Context, req *connect.Request[v1alpha1.GetReque
 		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the Authorization header has no bearer token"))
 	}
 	c := conversation{server: s, bell: newBell()}
+	defer c.leave()
 	if err := c.identify(ctx, token); err != nil {
 		return nil, err
 	}
-	defer c.leave()
-	snapshot, err := c.snapshot(ctx)
+	t, err := c.audience.get(ctx, s.World, c.identity.Namespace, c.application, nil)
 	if err != nil {
-		return nil, err
+		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
-	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: snapshot}), nil
+	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: c.snapshot(t)}), nil
 }
 
 // Converse holds one agent's stream until either side or the pod ends it.
 func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alpha1.ConverseRequest, v1alpha1.ConverseResponse]) error {
-	first, err := stream.Receive()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	heard := make(chan *v1alpha1.ConverseRequest)
+	go listen(ctx, stream, heard)
+	hello, err := greet(ctx, heard)
 	if err != nil {
 		return err
 	}
-	hello := first.GetHello()
-	if hello == nil {
-		return connect.NewError(connect.CodeInvalidArgument, errors.New("a conversation begins with hello"))
-	}
 	c := conversation{server: s, bell: newBell()}
+	defer c.leave()
 	if err := c.identify(ctx, hello.GetToken()); err != nil {
 		return err
 	}
-	defer c.leave()
 	if err := c.waitFor(ctx, hello.GetRevisions()); err != nil {
 		return err
 	}
 	streams.Inc()
 	defer streams.Dec()
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	renewed := make(chan string)
-	go listen(ctx, stream, renewed, stop)
-	return c.talk(ctx, stream, renewed)
+	return c.talk(ctx, stream, heard)
 }
 
-// listen passes on what the agent says after hello.
-func listen(ctx context.Context, stream *connect.BidiStream[v1alpha1.ConverseRequest, v1alpha1.ConverseResponse], renewed chan<- string, stop context.CancelCauseFunc) {
+// greet waits for hello.
+func greet(ctx context.Context, heard <-chan *v1alpha1.ConverseRequest) (*v1alpha1.Hello, error) {
+	late := time.NewTimer(helloWithin)
+	defer late.Stop()
+	select {
+	case first := <-heard:
+		if hello := first.GetHello(); hello != nil {
+			return hello, nil
+		}
+		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("a conversation begins with hello"))
+	case <-late.C:
+		return nil, connect.NewError(connect.CodeDeadlineExceeded, fmt.Errorf("no hello within %s", helloWithin))
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// listen passes on what the agent says, and closes heard when it has gone.
+func listen(ctx context.Context, stream *connect.BidiStream[v1alpha1.ConverseRequest, v1alpha1.ConverseResponse], heard chan<- *v1alpha1.ConverseRequest) {
+	defer close(heard)
 	for {
 		said, err := stream.Receive()
 		if err != nil {
-			stop(fmt.Errorf("the agent has gone: %w", err))
 			return
 		}
-		if renew := said.GetRenew(); renew != nil {
-			select {
-			case renewed <- renew.GetToken():
-			case <-ctx.Done():
-				return
-			}
+		select {
+		case heard <- said:
+		case <-ctx.Done():
+			return
 		}
 	}
 }

@@ -53,21 +53,24 @@ func named[T client.Object](o T, namespace, name string) T {
 	return o
 }
 
-// get returns a copy of the object as last seen or written, or nil if there is
-// none.
+// get returns the object as last seen or written; ok is false if there is none.
 func get[T client.Object](ctx context.Context, w *World, o T) (found T, ok bool, err error) {
+	unseen := w.unseen(placeOf(o))
 	err = w.Reader.Get(ctx, client.ObjectKeyFromObject(o), o)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return o, false, fmt.Errorf("cannot read %T: %w", o, err)
 	}
-	copied, isT := latest(&w.overlay, o).DeepCopyObject().(T)
-	return copied, isT && copied.GetResourceVersion() != "", nil
+	if written, ok := unseen[o.GetName()].(T); ok && revision(written) > revision(o) {
+		o, _ = written.DeepCopyObject().(T)
+	}
+	return o, o.GetResourceVersion() != "", nil
 }
 
 // store creates the object if it is not there, and then writes its status.
 // fill must fill in the status from the object as it is.
 func store[T client.Object](ctx context.Context, w *World, o T, fill func(T)) (T, error) {
-	found, there, err := get(ctx, w, named(o.DeepCopyObject().(T), o.GetNamespace(), o.GetName())) //nolint:forcetypeassert // a copy has the type of its original
+	empty, _ := o.DeepCopyObject().(T)
+	found, there, err := get(ctx, w, empty)
 	if err != nil {
 		return o, err
 	}
@@ -76,6 +79,7 @@ func store[T client.Object](ctx context.Context, w *World, o T, fill func(T)) (T
 		if err := w.Writer.Create(ctx, found); err != nil {
 			return o, fmt.Errorf("cannot create %s: %w", o.GetName(), err)
 		}
+		w.overlay.wrote(found)
 	}
 	fill(found)
 	if err := w.Writer.Status().Update(ctx, found); err != nil {
@@ -121,10 +125,14 @@ func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollou
 	}
 	for _, workload := range r.Workloads {
 		o := named(objectOf(string(workload.Kind)), namespace, workload.Name)
-		if err := w.Writer.Patch(ctx, o, client.RawPatch(types.StrategicMergePatchType, patch), client.FieldOwner("relations-controller-restart")); client.IgnoreNotFound(err) != nil {
+		err := w.Writer.Patch(ctx, o, client.RawPatch(types.StrategicMergePatchType, patch), client.FieldOwner("relations-controller-restart"))
+		if apierrors.IsNotFound(err) {
+			continue // deleted meanwhile: nothing is left to restart
+		}
+		if err != nil {
 			return fmt.Errorf("cannot restart %s %s: %w", workload.Kind, workload.Name, err)
 		}
-		w.say(o, "Restarted", "its relations' data changed, and %s says restart", application.KeyOnChange)
+		w.say(o, "Restarted", fmt.Sprintf("its relations' data changed, and %s says restart", application.KeyOnChange))
 	}
 	return nil
 }
@@ -132,7 +140,7 @@ func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollou
 func (w *World) relate(ctx context.Context, namespace string, d relation.Relate) error {
 	r, err := store(ctx, w, v1alpha1.ForPair(namespace, d.Pair), func(r *v1alpha1.Relation) { r.SetState(d.State, w.Now()) })
 	if err == nil {
-		w.say(r, "Related", "%s and %s are related by %s", r.Status.Requirer, r.Status.Provider, r.Spec.Interface)
+		w.say(r, "Related", fmt.Sprintf("%s and %s are related by %s", r.Status.Requirer, r.Status.Provider, r.Spec.Interface))
 		w.tellRelation(r, v1alpha1.RelationStatus{})
 	}
 	return err
@@ -147,6 +155,7 @@ func (w *World) update(ctx context.Context, namespace string, d relation.Update)
 		if err := w.Writer.Update(ctx, r); err != nil {
 			return fmt.Errorf("cannot put the finalizer on relation %s: %w", d.Name, err)
 		}
+		w.overlay.wrote(r)
 	}
 	before := *r.Status.DeepCopy()
 	r.SetState(d.State, w.Now())

@@ -33,8 +33,8 @@ func inventory(ctx context.Context, reader client.Reader, namespace string) (app
 	var pods corev1.PodList
 	l.list(&pods)
 	for i := range pods.Items {
-		if kind, name, known := owners.Of(ctx, &pods.Items[i]); known {
-			in.Pods = append(in.Pods, toPod(&pods.Items[i], kind, name))
+		if owner, known := owners.Of(ctx, &pods.Items[i]); known {
+			in.Pods = append(in.Pods, toPod(&pods.Items[i], owner))
 		}
 	}
 	return in, l.err
@@ -152,18 +152,22 @@ func toService(s *corev1.Service) application.Service {
 	return service
 }
 
-func toPod(p *corev1.Pod, kind application.WorkloadKind, name string) application.Pod {
+func toPod(p *corev1.Pod, owner Owner) application.Pod {
 	pod := application.Pod{
-		Object: toObject(p), OwnerKind: kind, OwnerName: name, Ordinal: -1,
+		Object: toObject(p), OwnerKind: owner.Kind, OwnerName: owner.Name, Ordinal: -1,
 		Injected: Injected(p), Ending: p.DeletionTimestamp != nil,
-		Finished: p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
+		Finished: finished(p),
 	}
-	if kind == application.StatefulSet {
+	if owner.Kind == application.StatefulSet {
 		if n, err := strconv.Atoi(p.Name[strings.LastIndexByte(p.Name, '-')+1:]); err == nil {
 			pod.Ordinal = n
 		}
 	}
 	return pod
+}
+
+func finished(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
 // Injected reports whether the pod has an agent.

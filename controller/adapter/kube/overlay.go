@@ -1,27 +1,81 @@
 package kube
 
 import (
+	"context"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// overlay holds what this process wrote until the caches show it.
+// overlay holds what this process wrote until the caches show it. Whether they
+// do is told by a cache's revision, not by its events: an object that is
+// deleted while a watch is down has no event, and must not come back to life.
+//
+// A namespace is read and written by one worker at a time.
 type overlay struct {
 	mu      sync.Mutex
-	written map[overlayKey]client.Object
+	written map[place]map[string]client.Object
 }
 
-type overlayKey struct {
-	kind reflect.Type
-	name types.NamespacedName
+// place is a kind in a namespace.
+type place struct {
+	kind      reflect.Type
+	namespace string
 }
 
-func keyOf(o client.Object) overlayKey {
-	return overlayKey{reflect.TypeOf(o), client.ObjectKeyFromObject(o)}
+func placeOf(o client.Object) place { return place{reflect.TypeOf(o), o.GetNamespace()} }
+
+// wrote notes an object as the API server returned it.
+func (v *overlay) wrote(o client.Object) {
+	kept, isObject := o.DeepCopyObject().(client.Object)
+	if !isObject {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.written == nil {
+		v.written = map[place]map[string]client.Object{}
+	}
+	if v.written[placeOf(o)] == nil {
+		v.written[placeOf(o)] = map[string]client.Object{}
+	}
+	v.written[placeOf(o)][o.GetName()] = kept
+}
+
+// unseen returns by name what was written in a place and is newer than a cache
+// that has caught up to a revision; the rest is forgotten. The revision must be
+// read before the cache is: what comes in between is then in both.
+func (v *overlay) unseen(p place, caughtUp uint64) map[string]client.Object {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	maps.DeleteFunc(v.written[p], func(_ string, o client.Object) bool { return revision(o) <= caughtUp })
+	if len(v.written[p]) == 0 {
+		delete(v.written, p)
+	}
+	return maps.Clone(v.written[p])
+}
+
+// merge lays what was written over what is cached.
+func merge[T client.Object](cached []T, unseen map[string]client.Object) []T {
+	for i, o := range cached {
+		if w, ok := unseen[o.GetName()].(T); ok && revision(w) > revision(o) {
+			cached[i] = w
+		}
+		delete(unseen, o.GetName())
+	}
+	for _, name := range slices.Sorted(maps.Keys(unseen)) {
+		if w, ok := unseen[name].(T); ok {
+			cached = append(cached, w)
+		}
+	}
+	return cached
 }
 
 // revision is an object's resourceVersion as the number that it is
@@ -33,47 +87,15 @@ func parseRevision(text string) uint64 {
 	return n
 }
 
-// wrote notes an object as the API server returned it.
-func (v *overlay) wrote(o client.Object) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.written == nil {
-		v.written = map[overlayKey]client.Object{}
+// storeOf returns the store of the informer of o's kind.
+func storeOf(ctx context.Context, informers cache.Cache, o client.Object) (toolscache.Store, error) {
+	informer, err := informers.GetInformer(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("cannot watch %T: %w", o, err)
 	}
-	v.written[keyOf(o)] = o
-}
-
-// seen drops what a cache has caught up with, or what is deleted.
-func (v *overlay) seen(o client.Object) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if w, ok := v.written[keyOf(o)]; ok && revision(w) <= revision(o) {
-		delete(v.written, keyOf(o))
+	shared, ok := informer.(toolscache.SharedInformer)
+	if !ok {
+		return nil, fmt.Errorf("cannot follow %T: its informer %T has no store", o, informer)
 	}
-}
-
-// latest returns the later of a cached object and what was written.
-func latest[T client.Object](v *overlay, cached T) T {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if w, ok := v.written[keyOf(cached)]; ok && revision(w) > revision(cached) {
-		if typed, ok := w.(T); ok {
-			return typed
-		}
-	}
-	return cached
-}
-
-// unseen returns the written objects of T's kind in a namespace that no cache
-// shows yet.
-func unseen[T client.Object](v *overlay, namespace string, cached map[string]bool) []T {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	var all []T
-	for key, w := range v.written {
-		if typed, ok := w.(T); ok && key.name.Namespace == namespace && !cached[key.name.Name] {
-			all = append(all, typed)
-		}
-	}
-	return all
+	return shared.GetStore(), nil
 }

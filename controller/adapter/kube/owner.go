@@ -23,12 +23,27 @@ func ReplicaSet() *metav1.PartialObjectMetadata {
 	return &rs
 }
 
-// Of returns the kind and name of the controller: a ReplicaSet's Deployment, a
-// Job's CronJob, else the pod's own controller; a bare pod is its own. known is
-// false while the informers do not show a controller between: to guess would
-// make an application of a ReplicaSet.
-func (o Owners) Of(ctx context.Context, p *corev1.Pod) (kind application.WorkloadKind, name string, known bool) {
-	ref := metav1.GetControllerOf(p)
+// Owner is the topmost known controller of a pod.
+type Owner struct {
+	Kind application.WorkloadKind
+	Name string
+	// Application is the name of the application that the pod is a unit of.
+	Application string
+}
+
+// source is the owner as a RelatedApplication lists it.
+func (o Owner) source() string { return string(o.Kind) + "/" + o.Name }
+
+// Of returns a ReplicaSet's Deployment, a Job's CronJob, else the pod's own
+// controller; a bare pod owns itself. known is false while the informers do not
+// show a controller between: to guess would make an application of a ReplicaSet.
+func (o Owners) Of(ctx context.Context, p *corev1.Pod) (owner Owner, known bool) {
+	kind, name, known := o.top(ctx, p)
+	return Owner{Kind: kind, Name: name, Application: cmp.Or(p.Annotations[application.KeyApplication], name)}, known
+}
+
+func (o Owners) top(ctx context.Context, p *corev1.Pod) (kind application.WorkloadKind, name string, known bool) {
+	ref := metav1.GetControllerOfNoCopy(p)
 	if ref == nil {
 		return application.BarePod, p.Name, true
 	}
@@ -41,17 +56,11 @@ func (o Owners) Of(ctx context.Context, p *corev1.Pod) (kind application.Workloa
 	default:
 		return application.WorkloadKind(ref.Kind), ref.Name, true
 	}
-	if err := o.Reader.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: ref.Name}, between); err != nil {
+	if err := o.Reader.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: ref.Name}, between, client.UnsafeDisableDeepCopy); err != nil {
 		return "", "", false
 	}
-	if top := metav1.GetControllerOf(between); top != nil {
+	if top := metav1.GetControllerOfNoCopy(between); top != nil {
 		return application.WorkloadKind(top.Kind), top.Name, true
 	}
 	return application.WorkloadKind(ref.Kind), ref.Name, true
-}
-
-// Application returns the name of the application that the pod is a unit of.
-func (o Owners) Application(ctx context.Context, p *corev1.Pod) (name string, known bool) {
-	_, name, known = o.Of(ctx, p)
-	return cmp.Or(p.Annotations[application.KeyApplication], name), known
 }

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -37,13 +38,16 @@ type Reviewer struct{ Writer client.Client }
 // signature, issuer, audience or expiry do not hold, or if the token is bound
 // to no pod (SAFETY.md S4).
 func (r Reviewer) Review(ctx context.Context, token string) (Identity, error) {
+	if token == "" {
+		return Identity{}, fmt.Errorf("%w: there is none", ErrToken)
+	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{Audience}}}
 	if err := r.Writer.Create(ctx, review); err != nil {
 		return Identity{}, fmt.Errorf("cannot review a token: %w", err)
 	}
 	status := review.Status
 	if !status.Authenticated || !slices.Contains(status.Audiences, Audience) {
-		return Identity{}, fmt.Errorf("%w: %s", ErrToken, status.Error)
+		return Identity{}, fmt.Errorf("%w: %s", ErrToken, cmp.Or(status.Error, "it is not for audience "+Audience))
 	}
 	account, ok := strings.CutPrefix(status.User.Username, "system:serviceaccount:")
 	namespace, name, found := strings.Cut(account, ":")

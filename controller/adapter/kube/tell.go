@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,22 +19,33 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
-// action is what events.k8s.io calls the thing the controller was doing.
-const action = "Negotiate"
+// maxNote is the longest note that the API server takes.
+const maxNote = 1024
 
-func (w *World) say(about runtime.Object, reason, format string, args ...any) {
-	w.Events.Eventf(about, nil, corev1.EventTypeNormal, reason, action, format, args...)
+func (w *World) say(about runtime.Object, reason, note string) {
+	w.tell(about, corev1.EventTypeNormal, reason, note)
 }
 
-func (w *World) warn(about runtime.Object, reason, message string) {
-	w.Events.Eventf(about, nil, corev1.EventTypeWarning, reason, action, "%s", message)
+func (w *World) warn(about runtime.Object, reason, note string) {
+	w.tell(about, corev1.EventTypeWarning, reason, note)
+}
+
+// tell writes an Event. The recorder takes two Events that differ in their note
+// alone for one, and shows the older note: the action tells them apart.
+func (w *World) tell(about runtime.Object, kind, reason, note string) {
+	if len(note) > maxNote {
+		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
+	}
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(note))
+	w.Events.Eventf(about, nil, kind, reason, fmt.Sprintf("Negotiate-%08x", sum.Sum32()), "%s", note)
 }
 
 // tellRelation says on the Relation when it became ready, or why it is not.
 func (w *World) tellRelation(r *v1alpha1.Relation, before v1alpha1.RelationStatus) {
 	for _, c := range news(before.Conditions, r.Status.Conditions) {
 		if c.Type == string(condition.Ready) && c.Status == metav1.ConditionTrue {
-			w.say(r, "Ready", "%s", c.Message)
+			w.say(r, "Ready", c.Message)
 		} else {
 			w.warn(r, c.Reason, c.Message)
 		}
@@ -48,7 +61,7 @@ func (w *World) tellApplication(ctx context.Context, a *v1alpha1.RelatedApplicat
 			if c.Type != string(condition.Ready) || c.Status != metav1.ConditionTrue {
 				w.warn(source, c.Reason, c.Message)
 			} else if before.ObservedGeneration > 0 || len(a.Status.Units) > 0 {
-				w.say(source, "RelationsReady", "%s", c.Message)
+				w.say(source, "RelationsReady", c.Message)
 			}
 		}
 	}

@@ -3,8 +3,11 @@ package kube
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -28,8 +31,9 @@ type Views struct {
 	// PodChanged is called with each pod that came, changed or went.
 	PodChanged func(namespace, name string)
 
-	mu        sync.Mutex
-	revisions map[string]uint64
+	mu     sync.Mutex
+	heard  map[string]uint64
+	stores map[string]toolscache.Store
 }
 
 // Index declares the indexes; it must come before the informers start.
@@ -64,7 +68,6 @@ func endKey(namespace, own, application string) string {
 // Follow starts to tell of changes and to count revisions. It returns when the
 // informers have synced.
 func (v *Views) Follow(ctx context.Context, informers cache.Cache) error {
-	v.revisions = map[string]uint64{}
 	for kind, o := range map[string]client.Object{
 		"relations": &v1alpha1.Relation{}, "relatedapplications": &v1alpha1.RelatedApplication{},
 		"databags": &v1alpha1.Databag{}, "pods": &corev1.Pod{},
@@ -73,9 +76,10 @@ func (v *Views) Follow(ctx context.Context, informers cache.Cache) error {
 			return fmt.Errorf("cannot follow %s: %w", kind, err)
 		}
 	}
-	_, err := informers.GetInformer(ctx, ReplicaSet())
-	if err != nil {
-		return fmt.Errorf("cannot follow ReplicaSets: %w", err)
+	for _, o := range []client.Object{ReplicaSet(), &batchv1.Job{}} { // owners of pods
+		if _, err := informers.GetInformer(ctx, o); err != nil {
+			return fmt.Errorf("cannot follow %T: %w", o, err)
+		}
 	}
 	return nil
 }
@@ -95,11 +99,19 @@ func (v *Views) follow(ctx context.Context, informers cache.Cache, kind string, 
 	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return fmt.Errorf("cannot sync: %w", context.Cause(ctx))
 	}
-	if shared, ok := informer.(toolscache.SharedIndexInformer); ok {
-		// What was deleted before this replica began is in no object's
-		// revision, but in that of the list.
-		v.raise(kind, parseRevision(shared.LastSyncResourceVersion()))
+	if kind == "pods" {
+		return nil // whether a pod lives is no part of a view
 	}
+	store, err := storeOf(ctx, informers, o)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.stores == nil {
+		v.stores = map[string]toolscache.Store{}
+	}
+	v.stores[kind] = store
 	return nil
 }
 
@@ -113,7 +125,9 @@ func (v *Views) seen(ctx context.Context, kind string, event any) {
 	if !ok {
 		return
 	}
-	v.raise(kind, revision(o))
+	if kind != "pods" {
+		v.raise(kind, revision(o))
+	}
 	switch typed := o.(type) {
 	case *v1alpha1.Relation:
 		v.Changed(typed.Namespace, typed.Spec.Requirer.Application)
@@ -141,34 +155,57 @@ func (v *Views) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
 func (v *Views) raise(kind string, to uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.revisions[kind] = max(v.revisions[kind], to)
+	if v.heard == nil {
+		v.heard = map[string]uint64{}
+	}
+	v.heard[kind] = max(v.heard[kind], to)
 }
 
-// Revisions returns the highest revision of each kind that can be read here
-// (SAFETY.md V4).
+// Revisions returns, for each kind, the highest revision of an object that came,
+// changed or went here: what is read after it is at least as new (SAFETY.md V4).
 func (v *Views) Revisions() map[string]uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	all := make(map[string]uint64, len(v.revisions))
-	for kind, n := range v.revisions {
-		if kind != "pods" {
-			all[kind] = n
-		}
+	return maps.Clone(v.heard)
+}
+
+// CaughtUp returns the revision that each kind is known to be at, which may be
+// higher: it also counts what the API server said of objects that are not here,
+// and of those that went while a watch was down. Replicas differ in it although
+// they hold the same, so that an agent must not be told.
+func (v *Views) CaughtUp() map[string]uint64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	all := make(map[string]uint64, len(v.stores))
+	for kind, store := range v.stores {
+		all[kind] = max(v.heard[kind], parseRevision(store.LastStoreSyncResourceVersion()))
 	}
 	return all
 }
 
-// Pod returns the application of a living pod; ok is false if no pod of that
-// UID and service account lives here (SAFETY.md S4).
-func (v *Views) Pod(ctx context.Context, namespace, name, uid, account string) (application string, ok bool) {
+// Pod tells whether a pod of that UID and service account lives here
+// (SAFETY.md S4), and of which application it is a unit. The application is
+// empty as long as that is not certain: while the pod's owner is not in memory,
+// and where another workload has the name, so that this one takes no part
+// (SAFETY.md A1).
+func (v *Views) Pod(ctx context.Context, namespace, name, uid, account string) (application string, lives bool) {
 	var p corev1.Pod
-	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &p); err != nil {
+	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &p, client.UnsafeDisableDeepCopy); err != nil {
 		return "", false
 	}
-	if string(p.UID) != uid || p.Spec.ServiceAccountName != account {
+	if string(p.UID) != uid || p.Spec.ServiceAccountName != account || finished(&p) {
 		return "", false
 	}
-	return Owners{v.Reader}.Application(ctx, &p)
+	owner, known := Owners{v.Reader}.Of(ctx, &p)
+	if !known {
+		return "", true
+	}
+	var app v1alpha1.RelatedApplication
+	err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: owner.Application}, &app, client.UnsafeDisableDeepCopy)
+	if err == nil && len(app.Status.Sources) > 0 && !slices.Contains(app.Status.Sources, owner.source()) {
+		return "", true
+	}
+	return owner.Application, true
 }
 
 // View returns what an application may see.
@@ -194,7 +231,12 @@ func (v *Views) View(ctx context.Context, namespace, application string) (relati
 			relations = append(relations, r)
 		}
 	}
-	return relation.Look(record, relations, func(e relation.End) map[string]string { return v.bag(ctx, e) }), nil
+	return relation.Look(record, relations, func(e relation.End) map[string]string {
+		if e.Namespace != namespace {
+			return nil // a Relation alone must not open another namespace (RELATIONS.md M6)
+		}
+		return v.bag(ctx, e)
+	}), nil
 }
 
 func (v *Views) bag(ctx context.Context, e relation.End) map[string]string {

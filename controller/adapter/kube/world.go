@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,34 +31,31 @@ type World struct {
 	Now func() time.Time
 
 	overlay overlay
+	stores  map[reflect.Type]toolscache.Store
 }
 
 // Follow has the world forget its writes as soon as the informers show them.
+// It comes before the first Observe.
 func (w *World) Follow(ctx context.Context, informers cache.Cache) error {
+	w.stores = map[reflect.Type]toolscache.Store{}
 	for _, kind := range []client.Object{&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}} {
-		informer, err := informers.GetInformer(ctx, kind)
+		store, err := storeOf(ctx, informers, kind)
 		if err != nil {
-			return fmt.Errorf("cannot watch %T: %w", kind, err)
+			return err
 		}
-		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    w.seen,
-			UpdateFunc: func(_, o any) { w.seen(o) },
-			DeleteFunc: w.seen,
-		})
-		if err != nil {
-			return fmt.Errorf("cannot follow %T: %w", kind, err)
-		}
+		w.stores[reflect.TypeOf(kind)] = store
 	}
 	return nil
 }
 
-func (w *World) seen(event any) {
-	if gone, ok := event.(toolscache.DeletedFinalStateUnknown); ok {
-		event = gone.Obj
+// unseen returns by name what was written in a place and is in no cache yet. It
+// must be called before the cache is read.
+func (w *World) unseen(p place) map[string]client.Object {
+	caughtUp := uint64(0)
+	if store := w.stores[p.kind]; store != nil {
+		caughtUp = parseRevision(store.LastStoreSyncResourceVersion())
 	}
-	if o, ok := event.(client.Object); ok {
-		w.overlay.seen(o)
-	}
+	return w.overlay.unseen(p, caughtUp)
 }
 
 // Observe returns the namespace as the informers and this process last saw it.
@@ -82,10 +80,11 @@ func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapsho
 
 func (w *World) observeRelations(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.RelationList
+	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.Relation](), s.Namespace})
 	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list relations: %w", err)
 	}
-	for _, r := range merge(&w.overlay, s.Namespace, pointers(list.Items)) {
+	for _, r := range merge(pointers(list.Items), unseen) {
 		d, err := r.ToDomain()
 		if err != nil {
 			w.warn(r, "Invalid", err.Error())
@@ -98,10 +97,11 @@ func (w *World) observeRelations(ctx context.Context, s *relation.Snapshot) erro
 
 func (w *World) observeRecords(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.RelatedApplicationList
+	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.RelatedApplication](), s.Namespace})
 	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list applications: %w", err)
 	}
-	for _, a := range merge(&w.overlay, s.Namespace, pointers(list.Items)) {
+	for _, a := range merge(pointers(list.Items), unseen) {
 		record, err := a.ToDomain()
 		if err != nil {
 			return err
@@ -113,10 +113,11 @@ func (w *World) observeRecords(ctx context.Context, s *relation.Snapshot) error 
 
 func (w *World) observeDatabags(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.DatabagList
+	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.Databag](), s.Namespace})
 	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list databags: %w", err)
 	}
-	for _, b := range merge(&w.overlay, s.Namespace, pointers(list.Items)) {
+	for _, b := range merge(pointers(list.Items), unseen) {
 		// Without a version the content was never stored: a crash came between
 		// the two writes, and the bag is to be published again.
 		if bag, err := b.ToDomain(); err == nil && b.Status.Version != "" {
@@ -132,14 +133,4 @@ func pointers[T any](items []T) []*T {
 		all[i] = &items[i]
 	}
 	return all
-}
-
-// merge lays what was written over what is cached.
-func merge[T client.Object](v *overlay, namespace string, cached []T) []T {
-	names := make(map[string]bool, len(cached))
-	for i, o := range cached {
-		names[o.GetName()] = true
-		cached[i] = latest(v, o)
-	}
-	return append(cached, unseen[T](v, namespace, names)...)
 }

@@ -51,6 +51,7 @@ type Relation struct {
 // RelationSpec says who is related.
 type RelationSpec struct {
 	// requirer is the end that consumes; its namespace is the Relation's own.
+	// +kubebuilder:validation:XValidation:rule="!has(self.__namespace__)",message="a relation lives in its requirer's namespace: leave the namespace out"
 	Requirer RelationEnd `json:"requirer"`
 	// provider is the end that provides.
 	Provider RelationEnd `json:"provider"`
