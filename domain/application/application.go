@@ -24,6 +24,8 @@ type Application struct {
 	Bags map[string]map[string]string
 	// OnChange is Restart if any of its objects says so.
 	OnChange OnChange
+	// Ungated is set if one of its workloads starts without waiting.
+	Ungated bool
 	// Retain is DefaultRetain unless one of its objects says otherwise.
 	Retain time.Duration
 	// Pods that are its units, in order of creation, then name.
@@ -69,9 +71,12 @@ const (
 // A name is claimed by the earliest object (SAFETY.md A1); what takes no part
 // is told in the faults of the application it would have been, or second.
 func Gather(in Inventory) (applications []Application, orphans []Fault) {
-	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}}
+	services := sortObjects(in.Services, func(s Service) Object { return s.Object })
+	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}, alone: map[string]Service{}}
+	g.claims(services)
 	g.workloads(withImplied(in))
-	g.services(in.Services)
+	g.index()
+	g.services(services)
 	g.pods(in.Pods)
 	for _, name := range sortedKeys(g.byName) {
 		app := g.byName[name]
@@ -85,8 +90,23 @@ type gathering struct {
 	namespace string
 	byName    map[string]*Application
 	// owner maps kind/name of a workload to its application.
-	owner   map[string]string
-	orphans []Fault
+	owner map[string]string
+	// alone maps names to the Services without pods that declare something.
+	alone map[string]Service
+	// labelled lists, for each label of a pod template, the applications that
+	// have it, in order.
+	labelled map[[2]string][]string
+	orphans  []Fault
+}
+
+// claims notes the Services that may be applications of their own: one that
+// declares something keeps its name when a workload comes later.
+func (g *gathering) claims(services []Service) {
+	for _, s := range services {
+		if declared, _ := Parse(s.Labels, s.Annotations); s.withoutPods() && !declared.Empty() {
+			g.alone[s.Name] = s
+		}
+	}
 }
 
 // withImplied adds the workloads that are known by their pods only: bare pods,
@@ -131,22 +151,35 @@ func (g *gathering) workloads(workloads []Workload) {
 			}
 			continue
 		}
-		app, taken := g.byName[name]
-		if taken && declared.Application == "" {
-			// Nobody shares a name by accident; with the annotation it is wanted.
+		if holder := g.holder(name, w, declared); holder != "" {
 			if takesPart {
-				g.orphans = append(g.orphans, Fault{object, ReasonNameTaken, fmt.Sprintf("%s takes no part: %s has the name %q already; set %s on one of them", object, id(app.Workloads[0].Kind, app.Workloads[0].Name), name, KeyApplication)})
+				g.orphans = append(g.orphans, Fault{object, ReasonNameTaken, fmt.Sprintf("%s takes no part: %s has the name %q already; set %s on one of them", object, holder, name, KeyApplication)})
 			}
 			continue
 		}
-		if !taken {
+		app, there := g.byName[name]
+		if !there {
 			app = &Application{Name: name, OnChange: Files, Retain: DefaultRetain}
 			g.byName[name] = app
 		}
 		g.owner[object] = name
 		app.Workloads = append(app.Workloads, w)
+		app.Ungated = app.Ungated || declared.Ungated
 		app.take(object, declared, problems)
 	}
+}
+
+// holder returns the object that has a workload's name already; empty if the
+// workload may have it. Nobody shares a name by accident; with the annotation it
+// is wanted, but a Service without pods shares with nobody.
+func (g *gathering) holder(name string, w Workload, declared Declaration) string {
+	if s, ok := g.alone[name]; ok && s.Created.Before(w.Created) {
+		return "Service/" + name
+	}
+	if app, taken := g.byName[name]; taken && declared.Application == "" {
+		return id(app.Workloads[0].Kind, app.Workloads[0].Name)
+	}
+	return ""
 }
 
 // take adds what one object declares.
@@ -205,7 +238,7 @@ func (a *Application) checkBags() {
 }
 
 func (g *gathering) services(services []Service) {
-	for _, s := range sortObjects(services, func(s Service) Object { return s.Object }) {
+	for _, s := range services {
 		app := g.applicationOf(s)
 		if app == nil {
 			continue
@@ -229,15 +262,10 @@ func (g *gathering) services(services []Service) {
 func (g *gathering) applicationOf(s Service) *Application {
 	object := "Service/" + s.Name
 	declared, _ := Parse(s.Labels, s.Annotations)
-	if len(s.Selector) == 0 || s.ExternalName != "" {
+	if s.withoutPods() {
 		return g.own(s, !declared.Empty())
 	}
-	var selected []string
-	for _, name := range sortedKeys(g.byName) {
-		if slices.ContainsFunc(g.byName[name].Workloads, func(w Workload) bool { return Selects(s.Selector, w.TemplateLabels) }) {
-			selected = append(selected, name)
-		}
-	}
+	selected := g.selected(s.Selector)
 	switch {
 	case len(selected) == 1:
 		return g.byName[selected[0]]
@@ -248,6 +276,39 @@ func (g *gathering) applicationOf(s Service) *Application {
 		g.orphans = append(g.orphans, Fault{object, ReasonAmbiguous, fmt.Sprintf("%s takes no part: it selects the applications %s; narrow its selector, or give them one %s", object, strings.Join(selected, ", "), KeyApplication)})
 	}
 	return nil
+}
+
+// withoutPods reports whether the Service selects nothing and never will.
+func (s Service) withoutPods() bool { return len(s.Selector) == 0 || s.ExternalName != "" }
+
+// index notes which applications have which label, so that ten thousand
+// Services need not look at ten thousand workloads each.
+func (g *gathering) index() {
+	g.labelled = map[[2]string][]string{}
+	for _, name := range sortedKeys(g.byName) {
+		for _, w := range g.byName[name].Workloads {
+			for k, v := range w.TemplateLabels {
+				label := [2]string{k, v}
+				if all := g.labelled[label]; len(all) == 0 || all[len(all)-1] != name {
+					g.labelled[label] = append(all, name)
+				}
+			}
+		}
+	}
+}
+
+// selected returns the applications that a selector selects, in order of name.
+func (g *gathering) selected(selector map[string]string) []string {
+	var few []string
+	first := true
+	for k, v := range selector {
+		if all := g.labelled[[2]string{k, v}]; first || len(all) < len(few) {
+			few, first = all, false
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(few), func(name string) bool {
+		return !slices.ContainsFunc(g.byName[name].Workloads, func(w Workload) bool { return Selects(selector, w.TemplateLabels) })
+	})
 }
 
 // own makes a Service without pods an application of its own.

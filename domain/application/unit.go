@@ -55,7 +55,9 @@ func Number(app Application, units []Unit, next int) ([]Unit, int) {
 		units = append(units, u)
 	}
 	for i := range units {
-		if !live[units[i].PodUID] && units[i].Gone == "" && !app.returns(units[i], ordinals) {
+		if live[units[i].PodUID] {
+			units[i].Gone = "" // its application had lost its name for a while
+		} else if units[i].Gone == "" && !app.returns(units[i], ordinals) {
 			units[i].Gone = app.whyGone(units[i], ordinals)
 		}
 	}

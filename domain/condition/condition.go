@@ -5,7 +5,10 @@
 // is the same) and anything that knows Kubernetes.
 package condition
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Type names a condition.
 type Type string
@@ -61,7 +64,14 @@ func Waiting(reason, message string) []Condition { return three(reason, message,
 // Stuck is not Ready until a person acts.
 func Stuck(reason, message string) []Condition { return three(reason, message, false, false, true) }
 
+// maxMessage is the longest message in bytes: the API refuses more than 32 KiB,
+// and nobody reads as much.
+const maxMessage = 4096
+
 func three(reason, message string, ready, reconciling, stalled bool) []Condition {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage-len("…")], "") + "…"
+	}
 	return []Condition{
 		{Type: Ready, True: ready, Reason: reason, Message: message},
 		{Type: Reconciling, True: reconciling, Reason: reason, Message: message},

@@ -68,9 +68,17 @@ func commonVersion(a, b int) (int, bool) {
 	return max(a, b), a == 0 || b == 0 || a == b
 }
 
-// String returns the pair as it can be written in tengu.io/relations.
-func (p Pair) String() string {
-	return fmt.Sprintf("%s=%s", p.Requirer.Endpoint, p.Provider)
+// String returns the pair as the requirer can write it in tengu.io/relations.
+func (p Pair) String() string { return p.writtenBy(p.Requirer.Application).String() }
+
+// writtenBy returns the pair as an entry of the tengu.io/relations of one of
+// its applications.
+func (p Pair) writtenBy(name string) application.Reference {
+	mine, theirs := p.Requirer, p.Provider
+	if mine.Application != name {
+		mine, theirs = theirs, mine
+	}
+	return application.Reference{Endpoint: mine.Endpoint, Application: theirs.Application, RemoteEndpoint: theirs.Endpoint}
 }
 
 // infer completes a relation that names applications only. It never picks one
@@ -87,7 +95,7 @@ func infer(a, b end, ref application.Reference) (Pair, *Obstacle) {
 	default:
 		var all []string
 		for _, p := range found {
-			all = append(all, p.String())
+			all = append(all, p.writtenBy(a.Name).String())
 		}
 		return Pair{}, &Obstacle{Reference: ref, Reason: ReasonAmbiguous, Stuck: true, Message: fmt.Sprintf(
 			"%q fits in several ways: name one of %s in %s", ref, strings.Join(all, ", "), application.KeyRelations)}

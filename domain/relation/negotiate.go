@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -18,13 +19,19 @@ import (
 const teardown = 10 * time.Second
 
 // Negotiate returns what must happen for s to be settled, ordered so that equal
-// snapshots always give equal decisions: ends first, then data, applications,
-// relations, and last what nobody needs any more. wake is when to look again
-// although nothing changes; zero for never.
+// snapshots always give equal decisions, whatever the order of their lists: ends
+// first, then data, applications, relations, and last what nobody needs any
+// more. wake is when to look again although nothing changes; zero for never.
+//
+// In a namespace that is ending nothing can be made any more, and all goes by
+// itself: its relations are released and nothing else is done.
 func Negotiate(s Snapshot) (decisions []Decision, wake time.Time) {
 	n := newNegotiation(s)
 	n.resolve()
 	n.judgeRelations()
+	if s.Ending {
+		return n.ends, time.Time{}
+	}
 	n.relate()
 	n.judgeApplications()
 	return slices.Concat(n.ends, n.publish(), n.remember, n.relates, n.updates, n.withdraw(), n.forgets), n.wake
@@ -38,13 +45,21 @@ type negotiation struct {
 	services map[string]string
 	// relations are those there are, with the state they shall have.
 	relations []Relation
-	// index lists, for each application, its places in relations.
-	index map[string][]int
+	// index lists, for each application, its places in relations; between lists
+	// them for each requirer and provider of this namespace.
+	index   map[string][]int
+	between map[[2]string][]int
+	// declared are the places of the relations that a reference declares.
+	declared map[int]bool
 	// pairs are what is declared and not yet related.
 	pairs []Pair
+	// providers lists, for each interface, the applications that provide it.
+	providers map[string][]application.Application
 	// obstacles are why a reference of an application leads nowhere.
 	obstacles map[string][]Obstacle
-	lastID    int
+	// lastID is the highest id that is known, recorded the highest that a record
+	// holds.
+	lastID, recorded int
 	// stored are the bags as they are.
 	stored map[End]Databag
 
@@ -53,33 +68,75 @@ type negotiation struct {
 }
 
 func newNegotiation(s Snapshot) *negotiation {
-	n := &negotiation{Snapshot: s, apps: map[string]application.Application{}, services: map[string]string{}, obstacles: map[string][]Obstacle{}, index: map[string][]int{}}
-	for _, a := range s.Applications {
-		n.apps[a.Name] = a
-		for _, service := range a.Services {
-			n.services[service] = a.Name
-		}
+	n := &negotiation{
+		Snapshot: inOrder(s),
+		apps:     map[string]application.Application{}, services: map[string]string{}, providers: map[string][]application.Application{},
+		index: map[string][]int{}, between: map[[2]string][]int{}, declared: map[int]bool{}, obstacles: map[string][]Obstacle{},
+	}
+	for _, a := range n.Applications {
+		n.noteApplication(a)
 	}
 	n.stored = make(map[End]Databag, len(s.Databags))
 	for _, b := range s.Databags {
 		n.stored[End{s.Namespace, b.Application, b.Endpoint}] = b
 	}
-	n.relations = slices.Clone(s.Relations)
-	slices.SortFunc(n.relations, byAge)
+	n.relations = slices.Clone(n.Relations)
 	for i, r := range n.relations {
 		n.lastID = max(n.lastID, r.State.ID)
 		n.note(r.Key, i)
 	}
 	for _, r := range s.Records {
-		n.lastID = max(n.lastID, r.State.LastRelation)
+		n.recorded = max(n.recorded, r.State.LastRelation)
 	}
+	n.lastID = max(n.lastID, n.recorded)
 	return n
+}
+
+// inOrder returns the snapshot with every list sorted. The caller's are left
+// as they are.
+func inOrder(s Snapshot) Snapshot {
+	s.Applications = sorted(s.Applications, func(a, b application.Application) int { return strings.Compare(a.Name, b.Name) })
+	s.Orphans = sorted(s.Orphans, func(a, b application.Fault) int {
+		return cmp.Or(strings.Compare(a.Object, b.Object), strings.Compare(a.Message, b.Message))
+	})
+	s.Relations = sorted(s.Relations, byAge)
+	s.Databags = sorted(s.Databags, func(a, b Databag) int {
+		return cmp.Or(strings.Compare(a.Application, b.Application), strings.Compare(a.Endpoint, b.Endpoint))
+	})
+	s.Records = sorted(s.Records, func(a, b Record) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+func sorted[T any](all []T, compare func(a, b T) int) []T {
+	all = slices.Clone(all)
+	slices.SortFunc(all, compare)
+	return all
+}
+
+// noteApplication puts an application where it is looked for.
+func (n *negotiation) noteApplication(a application.Application) {
+	n.apps[a.Name] = a
+	for _, service := range a.Services {
+		n.services[service] = a.Name
+	}
+	seen := map[string]bool{}
+	for _, e := range a.Endpoints {
+		if e.Role == application.Provider && !seen[e.Interface] {
+			seen[e.Interface] = true
+			n.providers[e.Interface] = append(n.providers[e.Interface], a)
+		}
+	}
 }
 
 // note puts the relation at place i into the index of both its applications.
 func (n *negotiation) note(k Key, i int) {
 	n.index[k.Requirer.Application] = append(n.index[k.Requirer.Application], i)
-	if k.Provider.Namespace == n.Namespace && k.Provider.Application != k.Requirer.Application {
+	if k.Provider.Namespace != n.Namespace {
+		return
+	}
+	both := [2]string{k.Requirer.Application, k.Provider.Application}
+	n.between[both] = append(n.between[both], i)
+	if both[0] != both[1] {
 		n.index[k.Provider.Application] = append(n.index[k.Provider.Application], i)
 	}
 }
@@ -97,12 +154,9 @@ func (n *negotiation) of(application string) iter.Seq[Relation] {
 
 // related returns the relation between the two ends of k, if there is one.
 func (n *negotiation) related(k Key) bool {
-	for r := range n.of(k.Requirer.Application) {
-		if r.Key == k {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.between[[2]string{k.Requirer.Application, k.Provider.Application}], func(i int) bool {
+		return n.relations[i].Key == k
+	})
 }
 
 // byAge orders relations: the one with the lowest id first, those without last.
@@ -137,11 +191,13 @@ func (n *negotiation) find(ref application.Reference) (application.Application, 
 // that a living relation already answers leads to nothing new: matching makes
 // relations and never ends or moves one (SAFETY.md M8).
 func (n *negotiation) resolve() {
+	seen := map[Key]bool{}
 	for _, a := range n.Applications {
 		for _, ref := range a.Relations {
 			if pair, obstacle := n.resolveOne(a, ref); obstacle != nil {
 				n.obstacles[a.Name] = append(n.obstacles[a.Name], *obstacle)
-			} else if pair != nil && !slices.ContainsFunc(n.pairs, func(p Pair) bool { return p.Key == pair.Key }) {
+			} else if pair != nil && !seen[pair.Key] {
+				seen[pair.Key] = true
 				n.pairs = append(n.pairs, *pair)
 			}
 		}
@@ -156,10 +212,8 @@ func (n *negotiation) resolveOne(a application.Application, ref application.Refe
 	if !found {
 		return nil, &Obstacle{Reference: ref, Reason: ReasonNoApplication, Message: n.nobody(ref)}
 	}
-	for r := range n.of(a.Name) {
-		if r.Alive() && n.covers(a, ref, r.Key) {
-			return nil, nil
-		}
+	if n.answered(a, b, ref) {
+		return nil, nil
 	}
 	pair, obstacle := infer(end{n.Namespace, a}, end{n.Namespace, b}, ref)
 	if obstacle != nil {
@@ -179,64 +233,77 @@ func (n *negotiation) nobody(ref application.Reference) string {
 	return text
 }
 
-// covers reports whether a reference of application a still declares the
-// relation k: the applications, endpoints, roles and interfaces still agree.
-func (n *negotiation) covers(a application.Application, ref application.Reference, k Key) bool {
-	b, found := n.find(ref)
-	if !found || ref.Namespace != "" && ref.Namespace != n.Namespace {
-		return false
-	}
-	for _, p := range pairs(end{n.Namespace, a}, end{n.Namespace, b}, ref) {
-		if p.Key == k {
-			return true
-		}
-	}
-	return false
-}
-
-// declared reports whether some reference still declares the relation.
-func (n *negotiation) declared(r Relation) bool {
-	for _, name := range []string{r.Requirer.Application, r.Provider.Application} {
-		a := n.apps[name]
-		for _, ref := range a.Relations {
-			if n.covers(a, ref, r.Key) {
-				return true
+// answered notes the relations between a and b that a reference of a declares,
+// and reports whether one of them lives.
+func (n *negotiation) answered(a, b application.Application, ref application.Reference) (alive bool) {
+	for _, both := range [][2]string{{a.Name, b.Name}, {b.Name, a.Name}} {
+		for _, i := range n.between[both] {
+			if r := n.relations[i]; covers(a, b, ref, r.Key) {
+				n.declared[i] = true
+				alive = alive || r.Alive()
 			}
 		}
 	}
-	return false
+	return alive
+}
+
+// covers reports whether a reference of a to b still declares the relation k:
+// endpoints, roles and interfaces still agree. Their versions are a matter of
+// new relations only (SAFETY.md M8).
+func covers(a, b application.Application, ref application.Reference, k Key) bool {
+	mine, theirs := k.Requirer, k.Provider
+	requirer, provider := a, b
+	if mine.Application != a.Name {
+		mine, theirs = theirs, mine
+		requirer, provider = b, a
+	}
+	if ref.Endpoint != "" && ref.Endpoint != mine.Endpoint || ref.RemoteEndpoint != "" && ref.RemoteEndpoint != theirs.Endpoint {
+		return false
+	}
+	r, requires := requirer.Endpoint(k.Requirer.Endpoint)
+	p, provides := provider.Endpoint(k.Provider.Endpoint)
+	return requires && provides && r.Role == application.Requirer && p.Role == application.Provider && r.Interface == p.Interface
 }
 
 // judgeRelations gives each relation the state it shall have.
 func (n *negotiation) judgeRelations() {
 	for i, before := range n.relations {
 		r := before
-		if !r.Deleted.IsZero() {
-			n.teardown(&r)
-		} else {
-			n.life(&r)
+		if r.State.ID == 0 && r.Declared {
+			// A crash came between the object and its first state: it must not
+			// end for want of a retention that nobody chose.
+			r.State.Retain = n.retain(r.Key)
 		}
+		released := n.teardown(&r)
+		n.life(&r, n.declared[i])
 		r.State.Conditions = n.conditions(r)
-		if r.State.ID == 0 {
-			n.lastID++
-			r.State.ID = n.lastID
+		if !released {
+			n.update(&r, before)
 		}
 		n.relations[i] = r
-		if !reflect.DeepEqual(r.State, before.State) {
-			n.updates = append(n.updates, Update{r})
-		}
-		if r.Deleted.IsZero() && r.State.EndReason != "" {
-			n.updates = append(n.updates, Finish{r})
-		}
+	}
+}
+
+// update stores what is new of a relation, and ends it if it shall end.
+func (n *negotiation) update(r *Relation, before Relation) {
+	if r.State.ID == 0 {
+		n.lastID++
+		r.State.ID = n.lastID
+	}
+	if !reflect.DeepEqual(r.State, before.State) {
+		n.updates = append(n.updates, Update{*r})
+	}
+	if r.Deleted.IsZero() && r.State.EndReason != "" {
+		n.updates = append(n.updates, Finish{*r})
 	}
 }
 
 // life holds a relation whose declaration has vanished, lets it go on when the
 // declaration returns, and ends it when the time is over (SAFETY.md L5).
-func (n *negotiation) life(r *Relation) {
+func (n *negotiation) life(r *Relation, declared bool) {
 	switch {
-	case r.State.EndReason != "" || !r.Declared:
-	case n.declared(*r):
+	case !r.Alive() || !r.Declared:
+	case declared:
 		r.State.HeldSince = time.Time{}
 		r.State.Retain = n.retain(r.Key)
 	case !r.Held():
@@ -266,17 +333,23 @@ func (n *negotiation) wakeAt(t time.Time) {
 }
 
 // teardown keeps a deleted relation for its units to hear of, but not for long.
-// Without units it is dead at once (RELATIONS.md L1, L4).
-func (n *negotiation) teardown(r *Relation) {
-	if r.State.EndReason == "" {
-		r.State.EndReason = "Deleted"
+// Without units it is dead at once (RELATIONS.md L1, L4). It is not let go
+// before a record holds its id, which must not be given again.
+func (n *negotiation) teardown(r *Relation) (released bool) {
+	if r.Deleted.IsZero() {
+		return false
 	}
+	r.State.EndReason = cmp.Or(r.State.EndReason, "Deleted")
 	over := r.Deleted.Add(teardown)
-	if n.Ending || !n.Now.Before(over) || !hasUnits(n.apps[r.Requirer.Application]) {
-		n.ends = append(n.ends, Release{*r})
-		return
+	if !n.Ending && n.Now.Before(over) && hasUnits(n.apps[r.Requirer.Application]) {
+		n.wakeAt(over)
+		return false
 	}
-	n.wakeAt(over)
+	if !n.Ending && r.State.ID > n.recorded {
+		return false // the record is written now, and wakes us
+	}
+	n.ends = append(n.ends, Release{*r})
+	return true
 }
 
 func hasUnits(a application.Application) bool {
@@ -354,9 +427,10 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 // bag is what the bag of an endpoint shall be: what is declared, or where
 // nobody declares it any more what it was.
 func (n *negotiation) bag(e End) map[string]string {
-	if a, ok := n.apps[e.Application]; ok {
+	a := n.apps[e.Application]
+	if bag, ok := a.Bags[e.Endpoint]; ok {
 		if _, declared := a.Endpoint(e.Endpoint); declared {
-			return a.Bags[e.Endpoint]
+			return bag
 		}
 	}
 	return n.stored[e].Data

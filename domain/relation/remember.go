@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -38,12 +39,12 @@ func (n *negotiation) judgeApplications() {
 	}
 }
 
-// named returns the applications to record: those that take part, and those
-// that a relation names.
+// named returns the applications to record: those that take part or try to,
+// those that a relation names, and the one that holds the last relation id.
 func (n *negotiation) named() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range n.Applications {
-		if a.TakesPart() {
+		if a.TakesPart() || len(a.Faults) > 0 {
 			names[a.Name] = true
 		}
 	}
@@ -54,7 +55,30 @@ func (n *negotiation) named() map[string]bool {
 			}
 		}
 	}
+	if name := n.keeper(names); name != "" {
+		names[name] = true
+	}
 	return names
+}
+
+// keeper returns the application that nobody needs but for its record, which
+// alone holds the highest relation id: without it the id would be given again.
+func (n *negotiation) keeper(names map[string]bool) string {
+	highest, name := 0, ""
+	for _, r := range n.relations {
+		highest = max(highest, r.State.ID)
+	}
+	for _, r := range n.Records {
+		if names[r.Name] {
+			highest = max(highest, r.State.LastRelation)
+		}
+	}
+	for _, r := range n.Records {
+		if r.State.LastRelation > highest {
+			highest, name = r.State.LastRelation, r.Name
+		}
+	}
+	return name
 }
 
 func (n *negotiation) state(a application.Application, was ApplicationState, waiting []Waiting, cycle []string) (ApplicationState, *Rollout) {
@@ -66,7 +90,7 @@ func (n *negotiation) state(a application.Application, was ApplicationState, wai
 	is.Conditions = n.applicationConditions(a, waiting)
 	if len(cycle) > 0 {
 		is.Conditions = append(is.Conditions, condition.Condition{Type: condition.GateCycle, True: true, Reason: "WaitForEachOther",
-			Message: fmt.Sprintf("%s wait for each other: set %s: none on one of them", strings.Join(cycle, ", "), application.KeyGate)})
+			Message: fmt.Sprintf("%s wait for each other: set %s: none on one of them", listed(cycle), application.KeyGate)})
 	}
 	restarts, rollout, paused := n.restart(a, was.Restarts)
 	is.Restarts = restarts
@@ -89,12 +113,13 @@ func sources(a application.Application) []string {
 // before what may still happen by itself.
 func (n *negotiation) applicationConditions(a application.Application, waiting []Waiting) []condition.Condition {
 	var stuck, open []string
+	why := ""
 	for _, f := range a.Faults {
-		stuck = append(stuck, f.Message)
+		why, stuck = cmp.Or(why, f.Reason), append(stuck, f.Message)
 	}
 	for _, o := range n.obstacles[a.Name] {
 		if o.Stuck {
-			stuck = append(stuck, o.Message)
+			why, stuck = cmp.Or(why, o.Reason), append(stuck, o.Message)
 		}
 	}
 	for _, w := range waiting {
@@ -104,10 +129,10 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 	}
 	cs := condition.Settled(ReasonComplete, "every required relation is complete")
 	switch {
-	case !a.TakesPart():
-		cs = condition.Waiting(ReasonDeclarationGone, "it declares nothing any more; its relations are held")
 	case len(stuck) > 0:
-		cs = condition.Stuck(application.ReasonInvalid, strings.Join(stuck, "; "))
+		cs = condition.Stuck(why, strings.Join(stuck, "; "))
+	case !a.TakesPart():
+		cs = condition.Waiting(ReasonDeclarationGone, "it declares nothing any more; relations that were declared are held")
 	case len(open) > 0:
 		cs = condition.Waiting(ReasonWaiting, "waits for "+strings.Join(open, "; "))
 	}
@@ -177,8 +202,11 @@ func (n *negotiation) why(a application.Application, e application.Endpoint) (re
 			reason, others = o.Reason, append(others, o.Message)
 		}
 	}
-	if len(others) > 0 {
+	switch {
+	case len(others) > 0:
 		return reason, strings.Join(others, "; ")
+	case reason == ReasonEnding:
+		return reason, message
 	}
 	return ReasonNoRelation, n.candidates(a, e)
 }
@@ -187,7 +215,7 @@ func (n *negotiation) why(a application.Application, e application.Endpoint) (re
 // never picks one (SAFETY.md I22).
 func (n *negotiation) candidates(a application.Application, e application.Endpoint) string {
 	var all []string
-	for _, b := range n.Applications {
+	for _, b := range n.providers[e.Interface] {
 		for _, p := range pairs(end{n.Namespace, a}, end{n.Namespace, b}, application.Reference{Endpoint: e.Name}) {
 			all = append(all, p.String())
 		}
@@ -195,43 +223,14 @@ func (n *negotiation) candidates(a application.Application, e application.Endpoi
 	if len(all) == 0 {
 		return fmt.Sprintf("%s names nobody for it, and nobody here provides %s", application.KeyRelations, e.Interface)
 	}
-	return fmt.Sprintf("%s names nobody for it: add one of %s", application.KeyRelations, strings.Join(all, ", "))
+	return fmt.Sprintf("%s names nobody for it: add one of %s", application.KeyRelations, listed(all))
 }
 
-// cycles finds the applications that wait for each other's data: each maps to
-// the members of its cycle (SAFETY.md I17).
-func (n *negotiation) cycles(waiting map[string][]Waiting) map[string][]string {
-	waits := map[string][]string{}
-	for _, r := range n.relations {
-		ready, _ := condition.Find(r.State.Conditions, condition.Ready)
-		if ready.Reason == ReasonNoData && len(waiting[r.Requirer.Application]) > 0 {
-			waits[r.Requirer.Application] = append(waits[r.Requirer.Application], r.Provider.Application)
-		}
+// listed joins what may be very many for a message.
+func listed(all []string) string {
+	const most = 20
+	if len(all) <= most {
+		return strings.Join(all, ", ")
 	}
-	members := map[string][]string{}
-	for name := range waits {
-		for _, other := range slices.Sorted(maps.Keys(waits)) {
-			if reaches(waits, name, other) && reaches(waits, other, name) {
-				members[name] = append(members[name], other)
-			}
-		}
-	}
-	return members
-}
-
-// reaches reports whether a path of at least one edge leads from a to b.
-func reaches(edges map[string][]string, a, b string) bool {
-	seen, queue := map[string]bool{}, slices.Clone(edges[a])
-	for len(queue) > 0 {
-		next := queue[0]
-		queue = queue[1:]
-		if next == b {
-			return true
-		}
-		if !seen[next] {
-			seen[next] = true
-			queue = append(queue, edges[next]...)
-		}
-	}
-	return false
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
 }
