@@ -42,6 +42,11 @@ func TestAllKilled(t *testing.T) {
 	for _, form := range forms() {
 		t.Run(form, func(t *testing.T) {
 			b := background(t, form)
+			if form == clustertest.Node {
+				b.cluster.Run(t, "load", shellArchive(t))
+				b.cluster.Apply(t, web)
+				b.cluster.Kubectl(t, "wait", "--for=condition=Ready", "--timeout=60s", "pod/web", "pod/client")
+			}
 			tr := traceOf(t, b.cluster)
 			kill(t, janitorOf(t, b.cluster))
 			kill(t, b.cluster.Supervisor)
@@ -103,7 +108,7 @@ func TestInterruptedStart(t *testing.T) {
 				if command.Wait() == nil {
 					t.Error("an interrupted start must not look like a success")
 				}
-				traces{dir: dir}.assertGone(t)
+				traceIn(dir).assertGone(t)
 			})
 		}
 	}
@@ -131,7 +136,7 @@ func TestFailedStart(t *testing.T) {
 	}
 	wants(t, "the last words", string(out), "some last words")
 	wants(t, "the component", string(out), "etcd")
-	traces{dir: dir}.assertGone(t)
+	traceIn(dir).assertGone(t)
 }
 
 // resident is a cluster that `up` brought up.

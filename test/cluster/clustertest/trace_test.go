@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/clustertest"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
 )
 
 // traces tells what of one cluster is on the machine. Other clusters and other
@@ -21,10 +22,13 @@ type traces struct {
 	namespaces map[string]bool
 }
 
+// traceIn has the marks of a cluster that is not up.
+func traceIn(dir string) traces { return traces{dir: dir, id: state.Dir(dir).ID()} }
+
 // traceOf learns a cluster's marks while it is up.
 func traceOf(t *testing.T, c *clustertest.Cluster) traces {
 	t.Helper()
-	tr := traces{dir: c.Dir, namespaces: map[string]bool{}}
+	tr := traces{dir: c.Dir, id: state.Dir(c.Dir).ID(), namespaces: map[string]bool{}}
 	record, err := os.ReadFile(filepath.Join(c.Dir, "cluster.json"))
 	if err != nil || !strings.Contains(string(record), c.Dir) {
 		t.Fatalf("cannot read the cluster's record: %v", err)
@@ -32,17 +36,9 @@ func traceOf(t *testing.T, c *clustertest.Cluster) traces {
 	if c.NetnsPID == 0 {
 		return tr
 	}
-	for _, i := range interfaces(t) {
-		if id, found := strings.CutPrefix(i.Name, "orcon"); found && hasAddress(i, c.HostAddress) {
-			tr.id = id
-		}
-	}
-	if tr.id == "" {
-		t.Fatalf("no link of the host has address %s", c.HostAddress)
-	}
 	inside := namespaceOf(c.NetnsPID, "pid")
 	for _, pid := range processes(t) {
-		if namespaceOf(pid, "pid") == inside || namespaceOf(pid, "pid") != namespaceOf(os.Getpid(), "pid") && descends(pid, c.NetnsPID) {
+		if namespaceOf(pid, "pid") == inside || descends(pid, c.NetnsPID) {
 			tr.namespaces[namespaceOf(pid, "net")] = true
 			tr.namespaces[namespaceOf(pid, "mnt")] = true
 			tr.namespaces[namespaceOf(pid, "pid")] = true
@@ -57,9 +53,6 @@ func (tr traces) found(t *testing.T) map[string][]string {
 	all := map[string][]string{"process": tr.findProcesses(t), "mount": tr.findMounts(t)}
 	if _, err := os.Lstat(tr.dir); err == nil {
 		all["folder"] = []string{tr.dir}
-	}
-	if tr.id == "" {
-		return all
 	}
 	for _, i := range interfaces(t) {
 		if i.Name == "orcon"+tr.id {
@@ -98,7 +91,7 @@ func (tr traces) findMounts(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool {
-		return !strings.Contains(line, tr.dir) && (tr.id == "" || !strings.Contains(line, tr.id))
+		return !strings.Contains(line, tr.dir) && !strings.Contains(line, tr.id)
 	})
 }
 
@@ -146,11 +139,6 @@ func interfaces(t *testing.T) []net.Interface {
 		t.Fatal(err)
 	}
 	return all
-}
-
-func hasAddress(i net.Interface, address string) bool {
-	addresses, _ := i.Addrs()
-	return slices.ContainsFunc(addresses, func(a net.Addr) bool { return strings.HasPrefix(a.String(), address+"/") })
 }
 
 func processes(t *testing.T) []int {
