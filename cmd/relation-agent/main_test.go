@@ -24,7 +24,7 @@ import (
 )
 
 // binary is built once, as it is shipped.
-var binary string
+var binary string //nolint:gochecknoglobals // TestMain has no other way to hand it on
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "relation-agent")
@@ -70,9 +70,9 @@ func (l *log) String() string {
 	return l.buf.String()
 }
 
-func newPod(t *testing.T, address, trust, consumes string) *pod {
+func newPod(t *testing.T, address, trust string) *pod {
 	t.Helper()
-	root, err := os.MkdirTemp("", "pod") // short: a socket's path has a limit
+	root, err := os.MkdirTemp("", "pod") //nolint:usetesting // a socket's path has at most 108 bytes
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	for _, dir := range []string{"bindings", "run", "state", "identity"} {
@@ -82,7 +82,7 @@ func newPod(t *testing.T, address, trust, consumes string) *pod {
 	p.put("identity/token", "token-1")
 	p.env = []string{
 		"POD_NAME=sleep-1", "POD_NAMESPACE=demo", "ORCON_ADDRESS=" + address, "ORCON_SERVER_NAME=" + streamtest.ServerName,
-		"ORCON_TRUST=" + trust, "ORCON_CONSUMES=" + consumes, "ORCON_METRICS_ADDRESS=127.0.0.1:0",
+		"ORCON_TRUST=" + trust, "ORCON_CONSUMES=db", "ORCON_METRICS_ADDRESS=127.0.0.1:0",
 	}
 	return p
 }
@@ -171,7 +171,7 @@ func database(revision uint64, host string) *wire.Snapshot {
 func TestTheGateOpensByItselfWhenTheDataComes(t *testing.T) {
 	authority := streamtest.NewAuthority(t)
 	controller := streamtest.Start(t, authority)
-	p := newPod(t, controller.Address(), authority.PEM(), "db")
+	p := newPod(t, controller.Address(), authority.PEM())
 	opened := p.wait() // the probe may come before the agent
 	p.start()
 
@@ -206,7 +206,7 @@ func TestARestartedAgentDoesNotCloseTheGate(t *testing.T) {
 	authority := streamtest.NewAuthority(t)
 	controller := streamtest.Start(t, authority)
 	controller.Say(database(5, "db.tengu.io"))
-	p := newPod(t, controller.Address(), authority.PEM(), "db")
+	p := newPod(t, controller.Address(), authority.PEM())
 	p.start()
 	require.NoError(t, <-p.wait())
 	controller.Stop()
@@ -254,7 +254,7 @@ func TestASignalEndsTheAgentAtOnce(t *testing.T) {
 	controller.Say(database(1, ""))
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := newPod(t, test.address, authority.PEM(), "db")
+			p := newPod(t, test.address, authority.PEM())
 			p.start()
 			p.wait()
 			p.eventually("ready", func() bool { return strings.Contains(p.log.String()+p.status(), test.ready) })
@@ -288,7 +288,7 @@ func TestNothingEndsTheAgentButASignal(t *testing.T) {
 		"NoRun":      {why: "nor this one", spoil: func(p *pod) { _ = os.RemoveAll(filepath.Join(p.root, "run")) }},
 		"NoState":    {why: "memory is a help, not a need", spoil: func(p *pod) { _ = os.RemoveAll(filepath.Join(p.root, "state")) }},
 		"Nonsense":   {why: "a declaration that slipped through admission", spoil: func(p *pod) { p.env = append(p.env, "ORCON_CONSUMES=,,!!", "ORCON_ENV==", "ORCON_LOG_LEVEL=x") }},
-		"BadMemory":  {why: "a torn memory is left aside", spoil: func(p *pod) { p.put("state/memory", "\x00\x00torn") }},
+		"BadMemory":  {why: "a torn memory is left aside", spoil: func(p *pod) { p.put("state/memory.0", "\x00\x00torn") }},
 		"BadAddress": {why: "an address that cannot be dialled", spoil: func(p *pod) { p.env = append(p.env, "ORCON_ADDRESS=::/") }},
 		"MetricsTaken": {why: "metrics are the agent's smallest duty", spoil: func(p *pod) {
 			p.env = append(p.env, "ORCON_METRICS_ADDRESS="+strings.TrimPrefix(controller.Address(), "https://"))
@@ -297,7 +297,7 @@ func TestNothingEndsTheAgentButASignal(t *testing.T) {
 	controller.Say(database(1, "db.tengu.io"))
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := newPod(t, controller.Address(), authority.PEM(), "db")
+			p := newPod(t, controller.Address(), authority.PEM())
 			test.spoil(p)
 			p.start()
 			select {
@@ -316,7 +316,7 @@ func TestAVolumeThatComesBackIsUsed(t *testing.T) {
 	authority := streamtest.NewAuthority(t)
 	controller := streamtest.Start(t, authority)
 	controller.Say(database(1, "db.tengu.io"))
-	p := newPod(t, controller.Address(), authority.PEM(), "db")
+	p := newPod(t, controller.Address(), authority.PEM())
 	for _, dir := range []string{"bindings", "run"} {
 		require.NoError(t, os.Remove(filepath.Join(p.root, dir)))
 	}
@@ -333,7 +333,7 @@ func TestAVolumeThatComesBackIsUsed(t *testing.T) {
 func TestTheAgentIsSmall(t *testing.T) {
 	authority := streamtest.NewAuthority(t)
 	controller := streamtest.Start(t, authority)
-	p := newPod(t, controller.Address(), authority.PEM(), "db")
+	p := newPod(t, controller.Address(), authority.PEM())
 	p.start()
 	opened := p.wait()
 	for i := range 100 {
@@ -381,7 +381,7 @@ func TestMetricsAndHealth(t *testing.T) {
 	authority := streamtest.NewAuthority(t)
 	controller := streamtest.Start(t, authority)
 	controller.Say(database(1, "db.tengu.io"))
-	p := newPod(t, controller.Address(), authority.PEM(), "db")
+	p := newPod(t, controller.Address(), authority.PEM())
 	address := "127.0.0.1:" + freePort(t)
 	p.env = append(p.env, "ORCON_METRICS_ADDRESS="+address)
 	p.start()

@@ -42,7 +42,7 @@ func (v volumes) disk() Disk {
 		Bindings: bindings.Volume{Path: v.path("bindings")},
 		Env:      bindings.File{Path: v.path("run", "env")},
 		Opened:   bindings.File{Path: v.path("run", "opened")},
-		Memory:   bindings.File{Path: v.path("state", "memory")}, EverOpened: bindings.File{Path: v.path("state", "opened")},
+		Memory:   bindings.NewPair(v.path("state", "memory")), EverOpened: bindings.File{Path: v.path("state", "opened")},
 	}
 }
 
@@ -246,7 +246,7 @@ func FuzzHeard(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		dir := t.TempDir()
 		v := newVolumes(t, filepath.Join(dir, "pod"))
-		require.NoError(t, os.WriteFile(v.path("state", "memory"), raw, 0o600))
+		require.NoError(t, bindings.NewPair(v.path("state", "memory")).Replace(raw))
 		a := New(settings(t, "db", ""), v.disk())
 		a.Start()
 		snapshot := &wire.Snapshot{}

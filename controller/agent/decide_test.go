@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -187,9 +188,7 @@ func TestHostileKeysAreNoFiles(t *testing.T) {
 	}
 	require.Greater(t, len(bag), 100)
 	good := map[string]string{"a": "1", "A.b_c-9": "2", "0": "3", "tls.crt": "4", strings.Repeat("k", 253): "5"}
-	for key, value := range good {
-		bag[key] = value
-	}
+	maps.Copy(bag, good)
 	view := after(heard(with(db(7, ""), func(r *Relation) { r.Bag = bag })))
 	good["type"], good["provider"] = "postgresql", "pg"
 	assert.Equal(t, good, view.Plan().Write["db"])

@@ -20,19 +20,7 @@ type Plan struct {
 // Plan returns the directories for what is known: <endpoint>-<id>/ for each
 // relation and <endpoint>/ for the oldest one on each endpoint (SAFETY.md W2).
 func (v View) Plan() Plan {
-	plan := Plan{Write: map[string]map[string]string{}}
-	for _, r := range v.Relations {
-		if r.projected() && isDirectoryName(r.Endpoint) {
-			plan.Write[directory(r)] = v.files(r)
-		}
-	}
-	// The short names come second: an endpoint called db-7 wins over
-	// relation 7 of endpoint db.
-	for _, r := range v.Relations {
-		if first, ok := v.primary(r.Endpoint); ok && isDirectoryName(r.Endpoint) {
-			plan.Write[r.Endpoint] = v.files(first)
-		}
-	}
+	plan := Plan{Write: v.directories()}
 	for _, r := range v.Relations {
 		if !r.Ended || !isDirectoryName(r.Endpoint) {
 			continue
@@ -44,6 +32,24 @@ func (v View) Plan() Plan {
 		}
 	}
 	return plan
+}
+
+// directories returns the content of every directory.
+func (v View) directories() map[string]map[string]string {
+	dirs := map[string]map[string]string{}
+	for _, r := range v.Relations {
+		if r.projected() && isDirectoryName(r.Endpoint) {
+			dirs[directory(r)] = v.files(r)
+		}
+	}
+	// The short names come second: an endpoint called db-7 wins over
+	// relation 7 of endpoint db.
+	for _, r := range v.Relations {
+		if first, ok := v.primary(r.Endpoint); ok && isDirectoryName(r.Endpoint) {
+			dirs[r.Endpoint] = v.files(first)
+		}
+	}
+	return dirs
 }
 
 // files returns the content of a relation's directory: the keys that may be

@@ -10,7 +10,7 @@
 //	db/..2026_…/host            the value
 //
 // One rename of ..data changes the whole set. A [File] is a single file that is
-// replaced whole.
+// replaced whole; a [Pair] is for content that only its writer reads.
 //
 // What must not come in: which directories there are and what is in them; that
 // is decided by the caller.

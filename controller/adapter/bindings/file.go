@@ -17,7 +17,7 @@ type File struct {
 // Replace makes content the file's content. On an error what was there stays.
 func (f File) Replace(content []byte) error {
 	staged := f.Path + ".new"
-	err := os.WriteFile(staged, content, modeFile) //nolint:gosec // the kubelet of a rootless node reads it too
+	err := os.WriteFile(staged, content, modeFile)
 	if err == nil {
 		err = os.Rename(staged, f.Path)
 	}

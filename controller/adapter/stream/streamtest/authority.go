@@ -25,19 +25,19 @@ type Authority struct {
 }
 
 // NewAuthority returns an authority that nobody trusts yet.
-func NewAuthority(t testing.TB) Authority {
-	t.Helper()
+func NewAuthority(tb testing.TB) Authority {
+	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	template := &x509.Certificate{
-		SerialNumber: serial(t), Subject: pkix.Name{CommonName: "orcon"},
+		SerialNumber: serial(tb), Subject: pkix.Name{CommonName: "orcon"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	cert, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return Authority{key: key, cert: cert}
 }
 
@@ -47,23 +47,23 @@ func (a Authority) PEM() string {
 }
 
 // Leaf returns a fresh certificate for ServerName.
-func (a Authority) Leaf(t testing.TB) tls.Certificate {
-	t.Helper()
+func (a Authority) Leaf(tb testing.TB) tls.Certificate {
+	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	template := &x509.Certificate{
-		SerialNumber: serial(t), DNSNames: []string{ServerName},
+		SerialNumber: serial(tb), DNSNames: []string{ServerName},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func serial(t testing.TB) *big.Int {
-	t.Helper()
+func serial(tb testing.TB) *big.Int {
+	tb.Helper()
 	n, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return n
 }

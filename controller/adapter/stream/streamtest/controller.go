@@ -27,7 +27,7 @@ import (
 type Controller struct {
 	relationsv1alpha1connect.UnimplementedRelationsServiceHandler
 
-	t       testing.TB
+	tb      testing.TB
 	address string
 
 	mu       sync.Mutex
@@ -42,11 +42,11 @@ type Controller struct {
 
 // Start returns a controller that answers with a leaf of authority and has
 // nothing to say yet.
-func Start(t testing.TB, authority Authority) *Controller {
-	t.Helper()
-	c := &Controller{t: t, address: "127.0.0.1:0", changed: make(chan struct{})}
+func Start(tb testing.TB, authority Authority) *Controller {
+	tb.Helper()
+	c := &Controller{tb: tb, address: "127.0.0.1:0", changed: make(chan struct{})}
 	c.Start(authority)
-	t.Cleanup(c.Stop)
+	tb.Cleanup(c.Stop)
 	return c
 }
 
@@ -55,11 +55,11 @@ func (c *Controller) Address() string { return "https://" + c.address }
 
 // Start lets it listen (again).
 func (c *Controller) Start(authority Authority) {
-	c.t.Helper()
+	c.tb.Helper()
 	var listener net.Listener
-	require.Eventually(c.t, func() (ok bool) {
+	require.Eventually(c.tb, func() (ok bool) {
 		var err error
-		listener, err = net.Listen("tcp", c.address)
+		listener, err = (&net.ListenConfig{}).Listen(c.tb.Context(), "tcp", c.address)
 		return err == nil
 	}, 5*time.Second, 10*time.Millisecond)
 	c.address = listener.Addr().String()
@@ -67,7 +67,7 @@ func (c *Controller) Start(authority Authority) {
 	mux.Handle(relationsv1alpha1connect.NewRelationsServiceHandler(c))
 	server := &http.Server{
 		Handler: mux, ReadHeaderTimeout: time.Second,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{authority.Leaf(c.t)}, MinVersion: tls.VersionTLS13},
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{authority.Leaf(c.tb)}, MinVersion: tls.VersionTLS13},
 		ErrorLog:  discard(),
 	}
 	c.mu.Lock()

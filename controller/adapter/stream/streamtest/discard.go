@@ -2,7 +2,7 @@ package streamtest
 
 import (
 	"io"
-	"log"
+	"log" //nolint:depguard // net/http wants one
 )
 
 // discard returns a logger for what a server says of clients that leave.
