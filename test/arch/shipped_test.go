@@ -1,0 +1,163 @@
+package arch
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+)
+
+// commandLine are binaries for people's machines: they have no image.
+const commandLine = "orcon"
+
+func TestEveryBinaryHasAnImage(t *testing.T) {
+	entries, err := os.ReadDir(filepath.Join(repository, "cmd"))
+	require.NoError(t, err)
+	images, err := os.ReadFile(filepath.Join(repository, "deployment/images/kustomization.yaml"))
+	require.NoError(t, err)
+	for _, e := range entries {
+		if e.Name() != commandLine {
+			assert.Contains(t, string(images), "\n  - name: localhost/orcon/"+e.Name()+"\n", "cmd/%s is built and not shipped", e.Name())
+		}
+	}
+	for line := range strings.Lines(string(images)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "- name: localhost/orcon/"); ok {
+			assert.DirExists(t, filepath.Join(repository, "cmd", name), "an image of no binary")
+		}
+	}
+}
+
+func TestEveryCRDIsShippedWithAnExample(t *testing.T) {
+	crds := kustomize(t, filepath.Join(repository, "deployment/crd"))
+	files, err := filepath.Glob(filepath.Join(repository, "deployment/crd/orcon.tengu.io_*.yaml"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	assert.Len(t, crds, len(files), "deployment/crd/kustomization.yaml does not list every CRD")
+
+	var shown []string
+	examples, err := filepath.Glob(filepath.Join(repository, "deployment/examples/*.yaml"))
+	require.NoError(t, err)
+	for _, file := range examples {
+		for _, o := range readManifests(t, file) {
+			shown = append(shown, o.GetKind())
+		}
+	}
+	for _, crd := range crds {
+		kind, _ := unstructuredString(crd.Object, "spec", "names", "kind")
+		assert.Contains(t, shown, kind, "no example of %s in deployment/examples", kind)
+	}
+}
+
+func unstructuredString(o map[string]any, path ...string) (string, bool) {
+	for _, key := range path[:len(path)-1] {
+		next, ok := o[key].(map[string]any)
+		if !ok {
+			return "", false
+		}
+		o = next
+	}
+	s, ok := o[path[len(path)-1]].(string)
+	return s, ok
+}
+
+// Both ways deploy the same objects (PROTOTYPE.md). cert-manager's own and the
+// namespace are all that differs.
+func TestAllVariantsAreTheSameObjects(t *testing.T) {
+	all := variants(t)
+	want := append(all["Prototype"].all.names(), "Namespace/orcon-system")
+	assert.ElementsMatch(t, want, all["SelfSigned"].all.names())
+	assert.ElementsMatch(t, want, slices.DeleteFunc(all["CertManager"].all.names(), func(name string) bool {
+		return strings.HasPrefix(name, "Certificate/") || strings.HasPrefix(name, "Issuer/")
+	}))
+}
+
+// The prototype's namespace is right everywhere, and nothing of it is left in the
+// recommended one (SAFETY.md S6).
+func TestNamespaces(t *testing.T) {
+	clusterScoped := map[string]bool{
+		"Namespace": true, "CustomResourceDefinition": true, "ClusterRole": true, "ClusterRoleBinding": true, "MutatingWebhookConfiguration": true,
+	}
+	for label, v := range variants(t) {
+		t.Run(label, func(t *testing.T) {
+			for _, o := range v.all {
+				if clusterScoped[o.GetKind()] {
+					assert.Empty(t, o.GetNamespace(), "%s %s", o.GetKind(), o.GetName())
+				} else {
+					assert.Equal(t, v.namespace, o.GetNamespace(), "%s %s", o.GetKind(), o.GetName())
+				}
+			}
+			for _, b := range objects[clusterBinding](t, v.all, "ClusterRoleBinding") {
+				for _, s := range b.Subjects {
+					assert.Equal(t, v.namespace, s.Namespace)
+				}
+			}
+			for _, b := range objects[binding](t, v.all, "RoleBinding") {
+				for _, s := range b.Subjects {
+					assert.Equal(t, v.namespace, s.Namespace)
+				}
+			}
+		})
+	}
+}
+
+// The one place for images reaches all three, the agent's too.
+func TestImagesAreSetInOnePlace(t *testing.T) {
+	root := edited(t, map[string][2]string{"images/kustomization.yaml": {"    newTag: dev", "    newTag: v7"}})
+	for _, variant := range []string{"selfsigned", "certmanager"} {
+		var images []string
+		for _, d := range objects[deployment](t, kustomize(t, filepath.Join(root, variant)), "Deployment") {
+			for _, c := range d.Spec.Template.Spec.Containers {
+				images = append(images, c.Image)
+				for _, e := range c.Env {
+					if e.Name == "ORCON_AGENT_IMAGE" {
+						images = append(images, e.Value)
+					}
+				}
+			}
+		}
+		assert.ElementsMatch(t, []string{
+			"localhost/orcon/relations-controller:v7", "localhost/orcon/relations-mutating-webhook:v7", "localhost/orcon/relation-agent:v7",
+		}, images, variant)
+	}
+}
+
+// Another namespace is a change of two files, as orcon-system/kustomization.yaml says.
+func TestNamespaceCanBeChosen(t *testing.T) {
+	root := edited(t, map[string][2]string{
+		"orcon-system/kustomization.yaml": {"namespace: orcon-system", "namespace: tengu"},
+		"orcon-system/namespace.yaml":     {"name: orcon-system", "name: tengu"},
+	})
+	for _, variant := range []string{"selfsigned", "certmanager"} {
+		for _, o := range kustomize(t, filepath.Join(root, variant)) {
+			text, err := o.MarshalJSON()
+			require.NoError(t, err)
+			assert.NotContains(t, string(text), "orcon-system", "%s %s", o.GetKind(), o.GetName())
+			assert.NotContains(t, string(text), ".default.svc", "%s %s", o.GetKind(), o.GetName())
+		}
+	}
+}
+
+// The configuration that is shipped is one that the webhook reads, and says what
+// holds without it.
+func TestShippedConfiguration(t *testing.T) {
+	for _, o := range prototype(t) {
+		if o.GetKind() != "ConfigMap" {
+			continue
+		}
+		text, found := unstructuredString(o.Object, "data", "tenguconfig.yaml")
+		require.True(t, found)
+		config, err := injection.ParseConfig([]byte(text))
+		require.NoError(t, err)
+		want := injection.DefaultConfig()
+		want.Agent.PullPolicy = "IfNotPresent"
+		assert.Equal(t, want, config)
+		return
+	}
+	require.Fail(t, "no ConfigMap with tenguconfig.yaml")
+}

@@ -1,0 +1,201 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// module is the main module's path; what begins with it is a folder of ours.
+const module = "gitlab.ilabt.imec.be/tengu/orcon/"
+
+// Groups of outside modules that the floors share.
+const (
+	kubeTypes  = "k8s.io/api k8s.io/apimachinery"
+	kubeClient = kubeTypes + " k8s.io/client-go sigs.k8s.io/controller-runtime"
+	wire       = "connectrpc.com/connect google.golang.org/protobuf"
+	watched    = "github.com/golang/glog github.com/prometheus/client_golang"
+)
+
+// mayImport says, for each folder, which folders and outside modules its
+// non-test files may use besides the standard library. Most specific wins; a star
+// stands for one folder name. A name allows what lies below it too.
+//
+//nolint:gochecknoglobals // the table itself; adding an edge is a reviewed one-line change
+var mayImport = map[string]string{
+	"domain/application": "gopkg.in/yaml.v3",
+	"domain/condition":   "",
+	"domain/injection":   "gopkg.in/yaml.v3 domain/application",
+	"domain/relation":    "gopkg.in/yaml.v3 domain/application domain/condition",
+
+	// What the rooms share of reading a review and answering it.
+	"webhook/internal/*": "domain " + kubeTypes + " " + watched,
+
+	"webhook/*": "domain webhook/internal controller/api " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/webhook " + watched,
+
+	"controller/*":             "domain controller/api controller/adapter " + kubeClient + " " + wire + " " + watched,
+	"controller/agent":         "domain controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog",
+	"controller/api/v1alpha1":  "domain " + kubeTypes,
+	"controller/api/relations": "controller/api/relations " + wire,
+
+	"controller/adapter/*":           "domain controller/api " + watched,
+	"controller/adapter/certificate": "domain github.com/cert-manager/cert-manager/pkg/server/tls github.com/fsnotify/fsnotify github.com/go-logr/glogr " + kubeClient + " " + watched,
+	"controller/adapter/kube":        "domain controller/api " + kubeClient + " " + watched,
+	"controller/adapter/stream":      "controller/api/relations " + wire + " " + watched,
+	// A server for the tests of its callers; no binary imports it.
+	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
+
+	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
+	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/stream github.com/golang/glog",
+
+	"build/*": "github.com/google/go-containerregistry",
+	"test/*":  "*",
+}
+
+// pure are folders that decide and do nothing else: no operating system, no
+// network, no clock, no deadline.
+const pure = "domain/"
+
+// impure is what a pure folder may not have of the standard library.
+//
+//nolint:gochecknoglobals // a table
+var impure = map[string]bool{
+	"os": true, "os/exec": true, "os/signal": true, "os/user": true, "syscall": true, "path/filepath": true,
+	"net": true, "net/http": true, "net/rpc": true, "crypto/tls": true, "database/sql": true,
+	"context": true, "log": true, "log/slog": true, "math/rand": true, "math/rand/v2": true, "crypto/rand": true, "testing": true,
+}
+
+// clock are the functions of package time that look at it.
+//
+//nolint:gochecknoglobals // a table
+var clock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+// floors are the only folders at the top that hold Go.
+const floors = "cmd domain webhook controller deployment build scripts test"
+
+// brokenWalls walks a repository and names every import that the table does not
+// allow, and every use of the clock in a pure folder.
+func brokenWalls(root string, table map[string]string) ([]string, error) {
+	var broken []string
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			return enter(root, file, entry)
+		case !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		found, err := brokenIn(file, filepath.ToSlash(folder), table)
+		broken = append(broken, found...)
+		return err
+	})
+	return broken, err
+}
+
+// enter leaves out what is not of the main module.
+func enter(root, dir string, entry fs.DirEntry) error {
+	if dir == root {
+		return nil
+	}
+	if strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "bin" || entry.Name() == "dist" {
+		return filepath.SkipDir
+	}
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		return filepath.SkipDir
+	}
+	return nil
+}
+
+func brokenIn(file, folder string, table map[string]string) ([]string, error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", file, err)
+	}
+	name := folder + "/" + filepath.Base(file)
+	rule, known := ruleFor(folder, table)
+	if !known {
+		return []string{fmt.Sprintf("%s: folder %s has no row in mayImport", name, folder)}, nil
+	}
+	var broken []string
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read an import of %s: %w", file, err)
+		}
+		if why := refusal(folder, imported, rule); why != "" {
+			broken = append(broken, name+": "+why)
+		}
+	}
+	if strings.HasPrefix(folder, pure) {
+		broken = append(broken, looksAtClock(parsed, name)...)
+	}
+	return broken, nil
+}
+
+// ruleFor returns the row of the table that fits the folder best: its own, else
+// its parent's, with a row without a star before one with.
+func ruleFor(folder string, table map[string]string) (string, bool) {
+	for at := folder; at != "."; at = path.Dir(at) {
+		if rule, ok := table[at]; ok {
+			return rule, true
+		}
+		if rule, ok := table[path.Dir(at)+"/*"]; ok {
+			return rule, true
+		}
+	}
+	return "", false
+}
+
+// refusal says why a folder may not import a package, or nothing.
+func refusal(folder, imported, rule string) string {
+	local, ours := strings.CutPrefix(imported, module)
+	first, _, _ := strings.Cut(imported, "/")
+	switch {
+	case !strings.Contains(first, "."):
+		if strings.HasPrefix(folder, pure) && impure[imported] {
+			return fmt.Sprintf("a domain room imports %q: it holds values and decisions only", imported)
+		}
+		return ""
+	case ours && strings.HasPrefix(local, "cmd/"):
+		return "a binary is imported: " + local
+	case ours && (strings.HasPrefix(local, "test/") || strings.HasPrefix(local, "build/")) && !strings.HasPrefix(folder, "test/"):
+		return local + " is imported by what it builds or tests"
+	case ours:
+		imported = local
+	}
+	for allowed := range strings.FieldsSeq(rule) {
+		if allowed == "*" || imported == allowed || strings.HasPrefix(imported, allowed+"/") {
+			return ""
+		}
+	}
+	return fmt.Sprintf("imports %q, which mayImport does not allow to %s", imported, folder)
+}
+
+// looksAtClock names each use of the clock.
+func looksAtClock(file *ast.File, name string) []string {
+	var found []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if pkg, ok := selector.X.(*ast.Ident); ok && pkg.Name == "time" && slices.Contains(clock, selector.Sel.Name) {
+			found = append(found, fmt.Sprintf("%s: a domain room uses time.%s: take the time as an argument", name, selector.Sel.Name))
+		}
+		return true
+	})
+	return found
+}
