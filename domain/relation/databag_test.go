@@ -1,0 +1,41 @@
+package relation_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// Different contents have different versions, equal ones the same
+// (RELATIONS.md V1). The alphabet is what a careless encoding would mix up.
+func TestVersionIsInjective(t *testing.T) {
+	text := rapid.StringOfN(rapid.RuneFrom([]rune{'a', 'b', '=', ',', '\n', 0, 8}), 0, 4, -1)
+	content := rapid.MapOfN(text, text, 0, 3)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := content.Draw(t, "a"), content.Draw(t, "b")
+		assert.Equal(t, maps.Equal(a, b), relation.Version(a) == relation.Version(b))
+		assert.Equal(t, relation.Version(a), relation.Version(maps.Clone(a)))
+	})
+}
+
+func TestVersionTellsApart(t *testing.T) {
+	tests := map[string]struct {
+		why  string
+		a, b map[string]string
+	}{
+		"MovedLetter":  {"a letter moves from key to value", map[string]string{"ab": "c"}, map[string]string{"a": "bc"}},
+		"TwoKeys":      {"one value that looks like two pairs", map[string]string{"a": "b", "c": "d"}, map[string]string{"a": "bcd"}},
+		"SwappedPairs": {"values change places", map[string]string{"a": "x", "b": "y"}, map[string]string{"a": "y", "b": "x"}},
+		"EmptyValue":   {"a key without a value is a key", map[string]string{"a": ""}, map[string]string{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.NotEqual(t, relation.Version(test.a), relation.Version(test.b), test.why)
+		})
+	}
+	assert.Equal(t, relation.Version(nil), relation.Version(map[string]string{}), "no content is one content")
+}

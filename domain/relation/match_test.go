@@ -1,0 +1,227 @@
+package relation_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+func TestMatching(t *testing.T) {
+	tests := map[string]struct {
+		why       string
+		provides  string
+		consumes  string
+		relations string
+		want      string
+		version   int
+		message   string
+	}{
+		"Short": {
+			why:      "the prototype's form: endpoint and interface have one name",
+			provides: "main", consumes: "main", relations: "db", want: "web:main-db:main",
+		},
+		"Interface": {
+			why:      "M1: names of endpoints differ, the interface is one",
+			provides: "main:pg", consumes: "store:pg", relations: "db", want: "web:store-db:main",
+		},
+		"OtherInterface": {
+			why:      "M1: interfaces differ, so nothing is related, and both sides' endpoints are told",
+			provides: "main:mysql", consumes: "store:pg@2", relations: "db",
+			message: "no endpoint of web (requires store:pg@2) fits one of db (provides main:mysql): interface, version and role must agree",
+		},
+		"SameVersion": {
+			why:      "M1: a version that both name is common",
+			provides: "main:pg@2", consumes: "store:pg@2", relations: "db", want: "web:store-db:main", version: 2,
+		},
+		"OneVersion": {
+			why:      "M1: a side that names none takes any",
+			provides: "main:pg@3", consumes: "store:pg", relations: "db", want: "web:store-db:main", version: 3,
+		},
+		"RequirerVersion": {
+			why:      "M1: and so does the other",
+			provides: "main:pg", consumes: "store:pg@3", relations: "db", want: "web:store-db:main", version: 3,
+		},
+		"OtherVersion": {
+			why:      "M1: no common version, no relation",
+			provides: "main:pg@1", consumes: "store:pg@2", relations: "db",
+			message: "no endpoint of web (requires store:pg@2) fits one of db (provides main:pg@1): interface, version and role must agree",
+		},
+		"SeveralProvided": {
+			why:      "M2: two that fit are no choice of ours; both are told as they can be written",
+			provides: "main:pg,spare:pg", consumes: "store:pg", relations: "db",
+			message: `"db" fits in several ways: name one of store=db:main, store=db:spare in tengu.io/relations`,
+		},
+		"SeveralConsumed": {
+			why:      "M2: the same where the consumer has two",
+			provides: "main:pg", consumes: "store:pg,other:pg", relations: "db",
+			message: `"db" fits in several ways: name one of other=db:main, store=db:main in tengu.io/relations`,
+		},
+		"OneFitsBest": {
+			why:      "M2: versions and interfaces may leave one",
+			provides: "main:pg@1,spare:pg@2,http", consumes: "store:pg@2", relations: "db", want: "web:store-db:spare", version: 2,
+		},
+		"NamedRemote": {
+			why:      "M2: a named endpoint is no guess",
+			provides: "main:pg,spare:pg", consumes: "store:pg", relations: "db:spare", want: "web:store-db:spare",
+		},
+		"NamedLocal": {
+			why:      "M2: nor is a local one",
+			provides: "main:pg", consumes: "store:pg,other:pg", relations: "other=db", want: "web:other-db:main",
+		},
+		"NamedBoth": {
+			why:      "M2: two entries make two relations to one provider",
+			provides: "main:pg", consumes: "store:pg,other:pg", relations: "other=db:main,store=db:main",
+			want: "web:other-db:main web:store-db:main",
+		},
+		"SamePairTwice": {
+			why:      "M3: the same pair twice is one relation",
+			provides: "main:pg", consumes: "store:pg", relations: "db,store=db,db:main,db.shop", want: "web:store-db:main",
+		},
+		"OwnApplication": {
+			why:      "M1: an application does not relate to itself",
+			provides: "main:pg", consumes: "store:pg", relations: "web",
+			message: "no endpoint of web (requires store:pg) fits one of web (requires store:pg): interface, version and role must agree",
+		},
+		"NothingThere": {
+			why:      "I27: a provider may come later",
+			provides: "main:pg", consumes: "store:pg", relations: "soon",
+			message: "no Service or workload named soon takes part in namespace shop",
+		},
+		"OtherNamespace": {
+			why:      "M6, M7: without an Offer the answer is the same whether the application exists or not",
+			provides: "main:pg", consumes: "store:pg", relations: "db.elsewhere",
+			message: "namespace elsewhere offers no application db to this namespace",
+		},
+		"Limit": {
+			why:      "M3: the second relation is one too many, and says of which endpoint",
+			provides: "main:pg,spare:pg", consumes: "store:pg!1", relations: "db:main,db:spare", want: "web:store-db:main",
+			message: "endpoint web:store takes 1 relation(s) and has them; raise its limit, or end one",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.external("db", test.provides)
+			w.consumes("web", test.consumes, test.relations)
+			w.settle(t)
+			for _, r := range w.relations {
+				assert.Equal(t, test.version, r.Version, test.why)
+			}
+			assert.ElementsMatch(t, words(test.want), words(w.related()), test.why)
+			if test.message != "" {
+				assert.Contains(t, w.told("web"), test.message, test.why)
+			}
+		})
+	}
+}
+
+// A provider may name its consumers too, and then reads what it can write.
+func TestMatchingFromTheProvider(t *testing.T) {
+	tests := map[string]struct {
+		why       string
+		relations string
+		want      string
+		message   string
+	}{
+		"One": {
+			why:       "either side may declare the relation",
+			relations: "web:store", want: "web:store-db:main",
+		},
+		"Several": {
+			why:       "the candidates begin with the provider's own endpoint, as its annotation must",
+			relations: "web", message: `name one of main=web:other, main=web:store in tengu.io/relations`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.deployment("db", map[string]string{application.KeyProvides: "main:pg", application.KeyRelations: test.relations, "data.tengu.io/main": "host: db"})
+			w.consumes("web", "store:pg,other:pg", "")
+			w.settle(t)
+			assert.Equal(t, test.want, w.related(), test.why)
+			assert.Contains(t, w.told("db"), test.message, test.why)
+			assert.Equal(t, test.message != "", w.says("db", condition.Stalled).True, test.why)
+		})
+	}
+}
+
+// An alias leads to the application that the Service joined, and both names to
+// one relation (SAFETY.md A1).
+func TestMatchingByAlias(t *testing.T) {
+	w := newWorld()
+	w.deployment("postgres", nil)
+	w.service("postgres", map[string]string{application.KeyProvides: "main:pg"})
+	alias := w.services["postgres"]
+	alias.Name, alias.UID, alias.Annotations = "db", w.uid(), nil
+	w.services["db"] = alias
+	w.consumes("web", "store:pg", "db,postgres")
+	w.settle(t)
+	assert.Equal(t, "web:store-postgres:main", w.related())
+}
+
+// Who is asked for and takes no part says why (SAFETY.md A1).
+func TestMatchingNamesTheOrphan(t *testing.T) {
+	w := newWorld()
+	w.deployment("one", nil)
+	w.deployment("two", nil)
+	s := application.Service{Selector: map[string]string{"tier": "back"}}
+	s.Object = w.object(s.Object, "db")
+	s.Annotations = map[string]string{application.KeyProvides: "main:pg"}
+	w.services["db"] = s
+	w.consumes("web", "store:pg", "db")
+	w.settle(t)
+	assert.Contains(t, w.told("web"), "Service/db takes no part yet: its selector matches no workload or pod")
+}
+
+// The highest common version wins, in whatever order the two sides are asked
+// (RELATIONS.md M1).
+func TestMatchingVersions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		version := func(label string) (string, int) {
+			n := rapid.IntRange(0, 4).Draw(t, label)
+			return []string{"", "@1", "@2", "@3", "@4"}[n], n
+		}
+		provided, p := version("provided")
+		required, r := version("required")
+		w := newWorld()
+		w.external("db", "main:pg"+provided)
+		w.consumes("web", "store:pg"+required, "db")
+		w.settle(t)
+		if p != 0 && r != 0 && p != r {
+			assert.Empty(t, w.relations)
+			return
+		}
+		assert.Equal(t, max(p, r), w.only(t).Version)
+	})
+}
+
+func TestKeyNames(t *testing.T) {
+	part := rapid.StringMatching(`[a-z]([a-z0-9_-]{0,61}[a-z0-9])?`)
+	key := rapid.Custom(func(t *rapid.T) relation.Key {
+		end := func() relation.End {
+			return relation.End{Namespace: part.Draw(t, "namespace"), Application: part.Draw(t, "application"), Endpoint: part.Draw(t, "endpoint")}
+		}
+		return relation.Key{Requirer: end(), Provider: end()}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := key.Draw(t, "a"), key.Draw(t, "b")
+		for _, name := range []string{a.Name(), relation.DatabagName(a.Requirer.Application, a.Requirer.Endpoint)} {
+			assert.LessOrEqual(t, len(name), 63, "SAFETY.md C3")
+			assert.Regexp(t, `^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`, name)
+		}
+		assert.Equal(t, a == b, a.Name() == b.Name(), "different keys have different names")
+		assert.Equal(t, a.Requirer.Application == b.Requirer.Application && a.Requirer.Endpoint == b.Requirer.Endpoint,
+			relation.DatabagName(a.Requirer.Application, a.Requirer.Endpoint) == relation.DatabagName(b.Requirer.Application, b.Requirer.Endpoint))
+	})
+}
+
+// Names that read alike are different all the same (SAFETY.md C3).
+func TestKeyNamesThatReadAlike(t *testing.T) {
+	assert.NotEqual(t, relation.DatabagName("a-b", "c"), relation.DatabagName("a", "b-c"))
+	assert.NotEqual(t, relation.DatabagName("a", "b-c"), relation.DatabagName("a", "b_c"))
+}
