@@ -41,7 +41,8 @@ func derivedKeys() []string { return []string{"host", "port", "ports", "url"} }
 // two keys would share (P9) is in none of them but in a problem: a warning
 // unless tengu.io/env asked for it.
 func Variables(consumes []application.Endpoint, env map[string][]string) ([]Variable, []application.Problem) {
-	var c chooser
+	most := 5 * len(consumes)
+	c := chooser{first: make(map[string]int, most), candidates: make([]candidate, 0, most)}
 	for _, e := range consumes {
 		if e.Role != application.Requirer && e.Role != "" {
 			continue
@@ -80,45 +81,40 @@ func EnvName(text string) string {
 type chooser struct {
 	candidates []candidate
 	first      map[string]int
-	clash      map[string]bool
 }
 
 type candidate struct {
 	Variable
 	asked bool
+	clash bool // on the first of a name
+	later bool // not the first of its name
 }
 
 func (c *chooser) add(v Variable, asked bool) {
-	if c.first == nil {
-		c.first, c.clash = map[string]int{}, map[string]bool{}
-	}
 	i, taken := c.first[v.Name]
 	if taken && c.candidates[i].Endpoint == v.Endpoint && c.candidates[i].Key == v.Key {
 		c.candidates[i].asked = c.candidates[i].asked || asked
 		return
 	}
 	if taken {
-		c.clash[v.Name] = true
+		c.candidates[i].clash = true
 	} else {
 		c.first[v.Name] = len(c.candidates)
 	}
-	c.candidates = append(c.candidates, candidate{v, asked})
+	c.candidates = append(c.candidates, candidate{Variable: v, asked: asked, later: taken})
 }
 
 // chosen splits the candidates into variables and problems.
 func (c *chooser) chosen() ([]Variable, []application.Problem) {
 	var (
-		variables []Variable
+		variables = make([]Variable, 0, len(c.candidates))
 		problems  []application.Problem
-		told      = map[string]bool{}
 	)
 	for _, v := range c.candidates {
 		switch {
-		case c.clash[v.Name]:
-			if !told[v.Name] {
-				told[v.Name] = true
-				problems = append(problems, c.clashProblem(v.Name))
-			}
+		case v.later:
+		case v.clash:
+			problems = append(problems, c.clashProblem(v.Name))
 		case refused(v.Name):
 			problems = append(problems, refusedProblem(v))
 		default:

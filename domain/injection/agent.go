@@ -1,0 +1,229 @@
+package injection
+
+import (
+	"cmp"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// AgentContainer is the name of the agent's container; a pod that has it is
+// injected (INJECTION.md I6).
+const AgentContainer = "relation-agent"
+
+// The volumes of an injected pod.
+const (
+	volumeBindings = "orcon-bindings"
+	volumeRun      = "orcon-run"
+	volumeState    = "orcon-state"
+	volumeIdentity = "orcon-identity"
+)
+
+func volumeNames() []string {
+	return []string{volumeBindings, volumeRun, volumeState, volumeIdentity}
+}
+
+// localVolumes are those that would keep the autoscaler from removing a node
+// (INJECTION.md I8).
+func localVolumes() []string { return []string{volumeBindings, volumeRun, volumeState} }
+
+const (
+	// nobody is the agent's user where the pod asks for root, with which
+	// runAsNonRoot never starts (INJECTION.md I4).
+	nobody = 65532
+	// probeSeconds is how long one startup probe waits for the gate, which is
+	// not a limit: another one follows (INJECTION.md I16).
+	probeSeconds = 3600
+	// forever is the number of startup probes that may fail.
+	forever = 1<<31 - 1
+)
+
+// The types below are what is written of Kubernetes' own, in its field names.
+type (
+	container struct {
+		Name            string          `json:"name"`
+		Image           string          `json:"image"`
+		ImagePullPolicy string          `json:"imagePullPolicy,omitempty"`
+		Command         []string        `json:"command"`
+		RestartPolicy   string          `json:"restartPolicy,omitempty"`
+		Env             []env           `json:"env"`
+		VolumeMounts    []mount         `json:"volumeMounts"`
+		Resources       *requirements   `json:"resources,omitempty"`
+		SecurityContext securityContext `json:"securityContext"`
+		StartupProbe    *probe          `json:"startupProbe,omitempty"`
+	}
+	env struct {
+		Name      string     `json:"name"`
+		Value     string     `json:"value,omitempty"`
+		ValueFrom *envSource `json:"valueFrom,omitempty"`
+	}
+	envSource struct {
+		FieldRef fieldRef `json:"fieldRef"`
+	}
+	fieldRef struct {
+		APIVersion string `json:"apiVersion"`
+		FieldPath  string `json:"fieldPath"`
+	}
+	mount struct {
+		Name      string `json:"name"`
+		MountPath string `json:"mountPath"`
+		ReadOnly  bool   `json:"readOnly,omitempty"`
+	}
+	requirements struct {
+		Requests amounts `json:"requests"`
+		Limits   amounts `json:"limits"`
+	}
+	amounts struct {
+		CPU    string `json:"cpu"`
+		Memory string `json:"memory"`
+	}
+	securityContext struct {
+		AllowPrivilegeEscalation bool           `json:"allowPrivilegeEscalation"`
+		Capabilities             capabilities   `json:"capabilities"`
+		ReadOnlyRootFilesystem   bool           `json:"readOnlyRootFilesystem"`
+		RunAsNonRoot             bool           `json:"runAsNonRoot"`
+		RunAsUser                int            `json:"runAsUser,omitempty"`
+		SeccompProfile           seccompProfile `json:"seccompProfile"`
+	}
+	capabilities struct {
+		Drop []string `json:"drop"`
+	}
+	seccompProfile struct {
+		Type string `json:"type"`
+	}
+	probe struct {
+		Exec             execAction `json:"exec"`
+		TimeoutSeconds   int        `json:"timeoutSeconds"`
+		PeriodSeconds    int        `json:"periodSeconds"`
+		FailureThreshold int        `json:"failureThreshold"`
+	}
+	execAction struct {
+		Command []string `json:"command"`
+	}
+)
+
+// agent returns the agent's container: a native sidecar that is the start gate
+// by a startup probe that blocks (INJECTION.md I3, I16), with nothing that can
+// make its pod unready (SAFETY.md I19).
+func (b *builder) agent() container {
+	c := container{
+		Name: AgentContainer, Image: b.options.Agent.Image, ImagePullPolicy: b.options.Agent.PullPolicy,
+		Command: []string{"/relation-agent"}, RestartPolicy: "Always",
+		Env: b.agentEnv(),
+		VolumeMounts: []mount{
+			{Name: volumeBindings, MountPath: "/orcon/bindings"},
+			{Name: volumeRun, MountPath: "/orcon/run"},
+			{Name: volumeState, MountPath: "/orcon/state"},
+			{Name: volumeIdentity, MountPath: "/orcon/identity", ReadOnly: true},
+		},
+		Resources: b.agentResources(),
+		SecurityContext: securityContext{
+			Capabilities: capabilities{Drop: []string{"ALL"}}, ReadOnlyRootFilesystem: true, RunAsNonRoot: true,
+			SeccompProfile: seccompProfile{Type: "RuntimeDefault"},
+		},
+		StartupProbe: &probe{
+			Exec:           execAction{Command: []string{"/relation-agent", "wait"}},
+			TimeoutSeconds: probeSeconds, PeriodSeconds: 1, FailureThreshold: forever,
+		},
+	}
+	if user := b.pod.Spec.SecurityContext.RunAsUser; user != nil && *user == 0 {
+		c.SecurityContext.RunAsUser = nobody
+	}
+	if b.options.InitOnly {
+		c.Command, c.RestartPolicy, c.StartupProbe = []string{"/relation-agent", "once"}, "", nil
+	}
+	return c
+}
+
+func (b *builder) agentEnv() []env {
+	downward := func(name, path string) env {
+		return env{Name: name, ValueFrom: &envSource{FieldRef: fieldRef{APIVersion: "v1", FieldPath: path}}}
+	}
+	name := cmp.Or(b.settings.Config.ControllerServerName, "relations-controller."+b.settings.Namespace+".svc")
+	vars := []env{
+		downward("POD_NAME", "metadata.name"), downward("POD_NAMESPACE", "metadata.namespace"), downward("POD_UID", "metadata.uid"),
+		{Name: "ORCON_ADDRESS", Value: b.address(name)}, {Name: "ORCON_SERVER_NAME", Value: name},
+	}
+	if b.settings.Trust != "" {
+		vars = append(vars, env{Name: "ORCON_TRUST", Value: b.settings.Trust})
+	}
+	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: b.declared()})
+	if asked := b.pod.Metadata.Annotations[application.KeyEnv]; asked != "" {
+		vars = append(vars, env{Name: "ORCON_ENV", Value: literal(asked)})
+	}
+	vars = append(vars, env{Name: "ORCON_LOG_LEVEL", Value: b.options.Agent.LogLevel})
+	if b.pod.Spec.HostNetwork {
+		vars = append(vars, env{Name: "ORCON_METRICS_ADDRESS", Value: "127.0.0.1:0"})
+	}
+	return vars
+}
+
+// address is where the agent finds the controller. A pod on the host network
+// has its node's names, which do not include the cluster's, so it gets the
+// cluster IP.
+func (b *builder) address(name string) string {
+	switch {
+	case b.settings.Config.ControllerAddress != "":
+		return b.settings.Config.ControllerAddress
+	case b.pod.Spec.HostNetwork && b.settings.ControllerIP != "":
+		if strings.Contains(b.settings.ControllerIP, ":") {
+			return "https://[" + b.settings.ControllerIP + "]"
+		}
+		return "https://" + b.settings.ControllerIP
+	default:
+		return "https://" + name
+	}
+}
+
+// declared is the declaration as the agent gets it: as written. With
+// tengu.io/gate: none every entry is optional, so that the gate opens at once
+// and still not before the file of variables exists, without which the kubelet
+// starts no container (SAFETY.md I17).
+func (b *builder) declared() string {
+	written := b.pod.Metadata.Annotations[application.KeyConsumes]
+	if !b.ungated {
+		return literal(written)
+	}
+	entries := strings.Split(written, ",")
+	for i, entry := range entries {
+		name, limit, limited := strings.Cut(strings.TrimSpace(entry), "!")
+		entries[i] = strings.TrimSuffix(name, "?") + "?"
+		if limited {
+			entries[i] += "!" + limit
+		}
+	}
+	return literal(strings.Join(entries, ","))
+}
+
+// literal keeps the kubelet from taking $(NAME) in a value for a variable.
+func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }
+
+// agentResources are the agent's; nil where the pod as a whole has resources,
+// of which the agent takes its part.
+func (b *builder) agentResources() *requirements {
+	if b.pod.Spec.Resources != nil {
+		return nil
+	}
+	r := b.options.Agent.Resources
+	if b.pod.Spec.guaranteed() {
+		r = r.guaranteed()
+	}
+	return &requirements{
+		Requests: amounts{CPU: r.CPURequest, Memory: r.MemoryRequest},
+		Limits:   amounts{CPU: r.CPULimit, Memory: r.MemoryLimit},
+	}
+}
+
+// volumesJSON are the volumes of every injected pod, in the order of
+// volumeNames. The memory volumes have limits, since what is in them is the
+// agent's memory (SAFETY.md I20).
+func volumesJSON() []string {
+	return []string{
+		`{"name":"orcon-bindings","emptyDir":{"medium":"Memory","sizeLimit":"16Mi"}}`,
+		`{"name":"orcon-run","emptyDir":{"medium":"Memory","sizeLimit":"1Mi"}}`,
+		`{"name":"orcon-state","emptyDir":{}}`,
+		`{"name":"orcon-identity","projected":{"defaultMode":292,"sources":[` +
+			`{"serviceAccountToken":{"audience":"relations.tengu.io","expirationSeconds":3600,"path":"token"}},` +
+			`{"configMap":{"name":"orcon-trust","optional":true,"items":[{"key":"ca.crt","path":"ca.crt"}]}}]}}`,
+	}
+}

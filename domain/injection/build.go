@@ -1,0 +1,251 @@
+package injection
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// Injection is what one pod gets. Operations writes it as a patch.
+type Injection struct {
+	inserted    []json.RawMessage // init containers, in order
+	at          int               // where among the pod's own
+	targets     []target
+	labels      []pair
+	annotations []pair
+	pullSecrets []string
+}
+
+// target is what one of the author's containers gets.
+type target struct {
+	list  string // initContainers or containers
+	index int
+	env   []json.RawMessage
+	mount *mount
+}
+
+type pair struct{ key, value string }
+
+// Record is what the webhook writes into the pod where the pod itself does not
+// show what was the author's and what was added.
+type Record struct {
+	// Kept are the variables that containers had already and that were not
+	// overwritten (INJECTION.md I14): container to names.
+	Kept map[string][]string `json:"kept,omitempty"`
+	// InitContainers are those of tenguconfig.yaml that were added.
+	InitContainers []string `json:"initContainers,omitempty"`
+	// ImagePullSecrets are those that were added.
+	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
+}
+
+type builder struct {
+	settings  Settings
+	pod       *Shape
+	options   Options
+	consumes  []application.Endpoint
+	ungated   bool
+	variables []Variable
+
+	injection Injection
+	record    Record
+	problems  []application.Problem
+}
+
+func (b *builder) build() *Injection {
+	b.insert()
+	b.fill()
+	b.secrets()
+	b.mark()
+	return &b.injection
+}
+
+// insert places the prototype's containers and the agent: before everything of
+// the author's, since the agent is the gate, and after a mesh's own
+// containers, without which it may have no network (SAFETY.md I18).
+func (b *builder) insert() {
+	inits := b.pod.Spec.InitContainers
+	if slices.ContainsFunc(inits, nativeProxy) {
+		for i := range inits {
+			if meshContainer(inits[i].Name) {
+				b.injection.at = i + 1
+			}
+		}
+	}
+	taken := func(name string) bool {
+		named := func(c Container) bool { return c.Name == name }
+		return slices.ContainsFunc(inits, named) || slices.ContainsFunc(b.pod.Spec.Containers, named)
+	}
+	for _, c := range b.settings.Config.InitContainers {
+		if !taken(c.Name) {
+			b.injection.inserted = append(b.injection.inserted, c.JSON)
+			b.record.InitContainers = append(b.record.InitContainers, c.Name)
+		}
+	}
+	b.injection.inserted = append(b.injection.inserted, encode(b.agent()))
+}
+
+func nativeProxy(c Container) bool { return c.RestartPolicy == "Always" && meshContainer(c.Name) }
+
+// meshContainer knows the containers of service meshes, which get neither
+// variables nor mounts (SAFETY.md P9).
+func meshContainer(name string) bool {
+	switch name {
+	case "istio-proxy", "istio-init", "istio-validation",
+		"linkerd-proxy", "linkerd-init", "linkerd-network-validator", "linkerd-debug",
+		"kuma-sidecar", "kuma-init", "kuma-validation", "consul-dataplane", "consul-connect-inject-init":
+		return true
+	default:
+		return false
+	}
+}
+
+// fill gives the author's containers their variables and files. Init
+// containers before the agent get none: the file of variables is not there
+// yet, and the kubelet would not start them.
+func (b *builder) fill() {
+	chosen := b.chosen()
+	for i := range b.pod.Spec.InitContainers[b.injection.at:] {
+		b.give("initContainers", b.injection.at+i, &b.pod.Spec.InitContainers[b.injection.at+i], chosen)
+	}
+	for i := range b.pod.Spec.Containers {
+		b.give("containers", i, &b.pod.Spec.Containers[i], chosen)
+	}
+}
+
+// chosen reports which containers the author wants served.
+func (b *builder) chosen() func(name string) bool {
+	list := b.options.Containers
+	if list == nil {
+		return func(name string) bool { return !meshContainer(name) }
+	}
+	for _, name := range list {
+		named := func(c Container) bool { return c.Name == name }
+		if !slices.ContainsFunc(b.pod.Spec.Containers, named) && !slices.ContainsFunc(b.pod.Spec.InitContainers, named) {
+			b.warn(application.KeyContainers, name, "the pod has no such container", "name containers of this pod")
+		}
+	}
+	return func(name string) bool { return slices.Contains(list, name) }
+}
+
+func (b *builder) warn(key, entry, reason, cure string) {
+	b.problems = append(b.problems, application.Problem{Key: key, Entry: entry, Reason: reason, Cure: cure, Warning: true})
+}
+
+func (b *builder) give(list string, index int, c *Container, chosen func(string) bool) {
+	if !chosen(c.Name) {
+		return
+	}
+	t := target{list: list, index: index}
+	var kept []string
+	for _, v := range b.variables {
+		if slices.ContainsFunc(c.Env, func(e EnvVar) bool { return e.Name == v.Name }) {
+			kept = append(kept, v.Name)
+			continue
+		}
+		t.env = append(t.env, fromFile(v.Name))
+	}
+	if len(kept) > 0 {
+		b.warn("spec."+list+"["+c.Name+"].env", strings.Join(kept, ", "), "the container has it already, so it is not set", "remove it to get the relation's value")
+	}
+	root, own := b.root(list, c)
+	if own {
+		kept = append(kept, bindingRoot)
+	} else {
+		t.env = append(t.env, json.RawMessage(`{"name":"`+bindingRoot+`","value":`+quote(root)+`}`))
+	}
+	if reason := unmountable(root, c); reason == "" {
+		t.mount = &mount{Name: volumeBindings, MountPath: root, ReadOnly: true}
+	} else {
+		b.warn("spec."+list+"["+c.Name+"].volumeMounts", root, reason, "set "+bindingRoot+" to another path")
+	}
+	if len(kept) > 0 {
+		if b.record.Kept == nil {
+			b.record.Kept = map[string][]string{}
+		}
+		b.record.Kept[c.Name] = kept
+	}
+	if len(t.env) > 0 || t.mount != nil {
+		b.injection.targets = append(b.injection.targets, t)
+	}
+}
+
+// bindingRoot is the variable of the Service Binding specification.
+const bindingRoot = "SERVICE_BINDING_ROOT"
+
+// root returns where the container's files are mounted, and whether the
+// container itself says so (INJECTION.md I14).
+func (b *builder) root(list string, c *Container) (path string, own bool) {
+	for _, e := range c.Env {
+		if e.Name != bindingRoot {
+			continue
+		}
+		if mountable(e.Value) {
+			return e.Value, true
+		}
+		b.warn("spec."+list+"["+c.Name+"].env", bindingRoot, "its value is not an absolute path that can be read here", "write it as a plain value; the files are at "+b.settings.Config.BindingsRoot)
+		return b.settings.Config.BindingsRoot, true
+	}
+	return b.settings.Config.BindingsRoot, false
+}
+
+// unmountable returns why the files cannot be mounted at path, or "". A mount
+// inside a read-only volume cannot be made by the container runtime.
+func unmountable(path string, c *Container) string {
+	path = strings.TrimRight(path, "/")
+	for _, m := range c.VolumeMounts {
+		at := strings.TrimRight(m.MountPath, "/")
+		if at == path || strings.HasPrefix(at, path+"/") {
+			return fmt.Sprintf("the container mounts volume %s at %s, so it gets no files", m.Name, m.MountPath)
+		}
+	}
+	return ""
+}
+
+// fromFile is a variable whose value the kubelet reads from the agent's file
+// (SAFETY.md D4). Names are of [A-Z0-9_] and need no quoting.
+func fromFile(name string) json.RawMessage {
+	return json.RawMessage(`{"name":"` + name + `","valueFrom":{"fileKeyRef":{"volumeName":"` + volumeRun + `","path":"env","key":"` + name + `","optional":true}}}`)
+}
+
+// secrets adds the Secrets to pull the agent's image with (INJECTION.md I11).
+func (b *builder) secrets() {
+	for _, name := range b.options.Agent.PullSecrets {
+		there := slices.ContainsFunc(b.pod.Spec.ImagePullSecrets, func(s Named) bool { return s.Name == name })
+		if !there && !slices.Contains(b.injection.pullSecrets, name) {
+			b.injection.pullSecrets = append(b.injection.pullSecrets, name)
+		}
+	}
+	b.record.ImagePullSecrets = b.injection.pullSecrets
+}
+
+// evictKey tells the cluster autoscaler which volumes a node may lose.
+const evictKey = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+
+// mark writes what was done where people and the controller look.
+func (b *builder) mark() {
+	b.injection.labels = []pair{{application.KeyInjected, "true"}}
+	b.injection.annotations = []pair{
+		{application.KeyStatus, "injected"},
+		{evictKey, merged(b.pod.Metadata.Annotations[evictKey])},
+	}
+	if record := string(encode(b.record)); record != "{}" {
+		b.injection.annotations = append(b.injection.annotations, pair{application.KeyRecord, record})
+	}
+}
+
+// merged adds our volumes to a list of the author's (INJECTION.md I8).
+func merged(list string) string {
+	var names []string
+	if strings.TrimSpace(list) != "" {
+		names = split(list)
+	}
+	for _, name := range localVolumes() {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
+}

@@ -1,0 +1,157 @@
+package injection
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// Settings are what an injection needs besides the pod: the same for every pod
+// of an installation.
+type Settings struct {
+	// Config is tenguconfig.yaml.
+	Config Config
+	// Namespace is Orcon's own.
+	Namespace string
+	// Trust is the PEM bundle by which agents know the controller; may be empty.
+	Trust string
+	// ControllerIP is the cluster IP of the controller's Service, for pods that
+	// use their node's names; may be empty.
+	ControllerIP string
+	// Unsupported says why nothing can be injected in this cluster; empty if
+	// it can (SAFETY.md D13).
+	Unsupported string
+}
+
+// Decision is the answer for one pod: exactly one of Injection, Skip and
+// Refused is set.
+type Decision struct {
+	// Injection is what the pod gets.
+	Injection *Injection
+	// Skip says why it gets nothing.
+	Skip Skip
+	// Refused says why it must not start as it is.
+	Refused error
+	// Told is what its author should hear although the pod is admitted.
+	Told []application.Problem
+}
+
+// Skip is why a pod is not injected: never silent (INJECTION.md I1). The zero
+// Skip is none.
+type Skip struct {
+	// Reason is one word, for a condition or a metric.
+	Reason SkipReason
+	// Message is one sentence with the cure.
+	Message string
+}
+
+// SkipReason is one word for a Skip.
+type SkipReason string
+
+// The reasons not to inject a pod.
+const (
+	AlreadyInjected SkipReason = "AlreadyInjected"
+	Undeclared      SkipReason = "Undeclared"
+	OptedOut        SkipReason = "OptedOut"
+	MirrorPod       SkipReason = "MirrorPod"
+	WindowsPod      SkipReason = "WindowsPod"
+	OrconItself     SkipReason = "OrconItself"
+	OldCluster      SkipReason = "OldCluster"
+)
+
+// mirrorKey is on pods that a kubelet made from a file.
+const mirrorKey = "kubernetes.io/config.mirror"
+
+// For decides what a pod of an opted-in namespace gets. It is a function of
+// the pod and the settings alone (SAFETY.md I21).
+//
+// What is wrong in the declaration of a pod that a person made refuses it
+// (SAFETY.md I27). For a pod that a controller made it is told, and the right
+// entries work: refusing would stop a workload that was admitted long ago from
+// ever starting again. If no entry is right, the pod would start bare, and
+// that is refused.
+func For(settings Settings, namespace string, pod *Shape) Decision {
+	if skip := skipped(settings, namespace, pod); skip.Reason != "" {
+		return Decision{Skip: skip}
+	}
+	options, problems := ParseOptions(pod.Metadata.Annotations, settings.Config.Agent)
+	if options.Out {
+		return Decision{Skip: Skip{OptedOut, "the pod opts out by " + application.KeyInject + ": false"}}
+	}
+	declared, wrong := application.Parse(pod.Metadata.Labels, pod.Metadata.Annotations)
+	consumes := requirers(declared.Endpoints)
+	variables, left := Variables(consumes, declared.Env)
+	problems = append(append(problems, wrong...), left...)
+	_, made := pod.Metadata.Controller()
+	if refused := application.Refusals(problems); refused != nil && (!made || len(consumes) == 0) {
+		return Decision{Refused: refused}
+	}
+	if err := clash(pod); err != nil {
+		return Decision{Refused: err}
+	}
+	b := builder{settings: settings, pod: pod, options: options, consumes: consumes, ungated: declared.Ungated, variables: variables}
+	injection := b.build()
+	problems = append(problems, b.problems...)
+	if made {
+		problems = slices.DeleteFunc(problems, func(p application.Problem) bool { return p.Warning })
+	}
+	return Decision{Injection: injection, Told: problems}
+}
+
+func skipped(settings Settings, namespace string, pod *Shape) Skip {
+	switch {
+	case slices.ContainsFunc(pod.Spec.InitContainers, isAgent):
+		return Skip{AlreadyInjected, "the pod has the container " + AgentContainer + " already"}
+	case pod.Metadata.Annotations[mirrorKey] != "":
+		return Skip{MirrorPod, "it is a mirror of a static pod, which only its kubelet can change"}
+	case namespace != "" && (namespace == settings.Namespace || systemNamespace(namespace)):
+		return Skip{OrconItself, "pods of namespace " + namespace + " are never injected"}
+	case pod.Metadata.Annotations[application.KeyConsumes] == "" && !has(pod.Metadata.Annotations, application.KeyConsumes):
+		return Skip{Undeclared, "the pod has no annotation " + application.KeyConsumes + "; write it on the workload or its pod template"}
+	case pod.Metadata.Labels[application.KeyInject] == "false":
+		return Skip{OptedOut, "the pod opts out by " + application.KeyInject + ": false"}
+	case pod.Spec.windows():
+		return Skip{WindowsPod, "it is for Windows nodes, for which there is no agent"}
+	case settings.Unsupported != "":
+		return Skip{OldCluster, settings.Unsupported}
+	default:
+		return Skip{}
+	}
+}
+
+func has(m map[string]string, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+func isAgent(c Container) bool { return c.Name == AgentContainer }
+
+// systemNamespace names the namespaces that a cluster cannot start without.
+func systemNamespace(name string) bool {
+	return name == "kube-system" || name == "kube-node-lease" || name == "kube-public"
+}
+
+func requirers(endpoints []application.Endpoint) []application.Endpoint {
+	return slices.DeleteFunc(slices.Clone(endpoints), func(e application.Endpoint) bool { return e.Role != application.Requirer })
+}
+
+// ErrTaken says that the pod uses a name that the injection needs.
+var ErrTaken = errors.New("name taken")
+
+// clash refuses what the API server would refuse anyway, with a reason that
+// leads to the author's own line.
+func clash(pod *Shape) error {
+	for i, c := range pod.Spec.Containers {
+		if isAgent(c) {
+			return fmt.Errorf("spec.containers[%d].name: %q: %w: it is Orcon's; choose another name", i, c.Name, ErrTaken)
+		}
+	}
+	for i, v := range pod.Spec.Volumes {
+		if slices.Contains(volumeNames(), v.Name) {
+			return fmt.Errorf("spec.volumes[%d].name: %q: %w: it is Orcon's; choose another name", i, v.Name, ErrTaken)
+		}
+	}
+	return nil
+}

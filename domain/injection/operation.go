@@ -1,0 +1,173 @@
+package injection
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Operation is one step of a JSON Patch (RFC 6902).
+type Operation struct {
+	// Op is add; only a copied key whose origin is gone is a remove.
+	Op string
+	// Path is a JSON Pointer.
+	Path string
+	// Value is what is added; nil for a remove.
+	Value json.RawMessage
+}
+
+// Operations writes an injection as steps that only add. A parent that is
+// absent is added whole, and nothing is addressed that the pod's author wrote,
+// so that fields newer than this program stay as they are, byte for byte
+// (INJECTION.md I2). The paths begin with prefix: empty for a pod, the path of
+// the template in a workload.
+func Operations(prefix string, pod *Shape, injection *Injection) []Operation {
+	p := patch{prefix: prefix, operations: make([]Operation, 0, 32)}
+	p.fields("/metadata/labels", pod.Metadata.Labels == nil, injection.labels)
+	p.fields("/metadata/annotations", pod.Metadata.Annotations == nil, injection.annotations)
+	volumes := make([]json.RawMessage, 0, len(volumeNames()))
+	for _, v := range volumesJSON() {
+		volumes = append(volumes, json.RawMessage(v))
+	}
+	p.appends("/spec/volumes", len(pod.Spec.Volumes), volumes)
+	secrets := make([]json.RawMessage, 0, len(injection.pullSecrets))
+	for _, name := range injection.pullSecrets {
+		secrets = append(secrets, json.RawMessage(`{"name":`+quote(name)+`}`))
+	}
+	p.appends("/spec/imagePullSecrets", len(pod.Spec.ImagePullSecrets), secrets)
+	for _, t := range injection.targets {
+		p.target(pod, t)
+	}
+	// The containers come last: they move the indices of those above.
+	p.inserts("/spec/initContainers", len(pod.Spec.InitContainers), injection.at, injection.inserted)
+	return p.operations
+}
+
+type patch struct {
+	prefix     string
+	operations []Operation
+}
+
+func (p *patch) add(path string, value json.RawMessage) {
+	p.operations = append(p.operations, Operation{Op: "add", Path: p.prefix + path, Value: value})
+}
+
+// fields adds members to a map, or the map.
+func (p *patch) fields(path string, absent bool, pairs []pair) {
+	if !absent {
+		for _, f := range pairs {
+			p.add(path+"/"+Pointer(f.key), json.RawMessage(quote(f.value)))
+		}
+		return
+	}
+	members := make(map[string]string, len(pairs))
+	for _, f := range pairs {
+		members[f.key] = f.value
+	}
+	p.add(path, encode(members))
+}
+
+// appends adds items at the end of a list, or the list.
+func (p *patch) appends(path string, have int, items []json.RawMessage) {
+	switch {
+	case len(items) == 0:
+	case have == 0:
+		p.add(path, list(items))
+	default:
+		for _, item := range items {
+			p.add(path+"/-", item)
+		}
+	}
+}
+
+// inserts adds items to a list before index at, or the list.
+func (p *patch) inserts(path string, have, at int, items []json.RawMessage) {
+	switch {
+	case len(items) == 0:
+	case have == 0:
+		p.add(path, list(items))
+	default:
+		for i, item := range items {
+			p.add(path+"/"+strconv.Itoa(at+i), item)
+		}
+	}
+}
+
+// target puts the variables first: $(NAME) in the author's own variables may
+// use only those before.
+func (p *patch) target(pod *Shape, t target) {
+	containers := pod.Spec.Containers
+	if t.list == "initContainers" {
+		containers = pod.Spec.InitContainers
+	}
+	c := &containers[t.index]
+	path := "/spec/" + t.list + "/" + strconv.Itoa(t.index)
+	p.inserts(path+"/env", len(c.Env), 0, t.env)
+	if t.mount != nil {
+		item := json.RawMessage(`{"name":"` + t.mount.Name + `","mountPath":` + quote(t.mount.MountPath) + `,"readOnly":true}`)
+		p.appends(path+"/volumeMounts", len(c.VolumeMounts), []json.RawMessage{item})
+	}
+}
+
+func list(items []json.RawMessage) json.RawMessage {
+	size := 2
+	for _, item := range items {
+		size += len(item) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
+	for i, item := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, item...)
+	}
+	return append(out, ']')
+}
+
+// Pointer escapes a key for a JSON Pointer (RFC 6901).
+func Pointer(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}
+
+// encode writes what is made of text, numbers, lists and maps of them, which
+// always can be written.
+func encode(v any) json.RawMessage {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return encoded
+}
+
+func quote(text string) string { return string(appendQuoted(nil, text)) }
+
+// appendQuoted appends text as JSON; what needs no escape is the common case.
+func appendQuoted(to []byte, text string) []byte {
+	for i := range len(text) {
+		if b := text[i]; b < ' ' || b >= 0x7f || b == '"' || b == '\\' || b == '<' || b == '>' || b == '&' {
+			return append(to, encode(text)...)
+		}
+	}
+	to = append(append(to, '"'), text...)
+	return append(to, '"')
+}
+
+// AppendPatch appends the operations as a JSON Patch.
+func AppendPatch(to []byte, operations []Operation) []byte {
+	to = append(to, '[')
+	for i, o := range operations {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = append(to, `{"op":"`...)
+		to = append(to, o.Op...)
+		to = append(to, `","path":`...)
+		to = appendQuoted(to, o.Path)
+		if o.Value != nil {
+			to = append(to, `,"value":`...)
+			to = append(to, o.Value...)
+		}
+		to = append(to, '}')
+	}
+	return append(to, ']')
+}

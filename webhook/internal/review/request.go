@@ -1,0 +1,228 @@
+package review
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/scan"
+)
+
+// MaxBody is the longest request that is read, in bytes: two objects of the
+// API server's limit of 3 MiB each.
+const MaxBody = 6 << 20
+
+// maxPooled is the largest buffer that is kept for the next request.
+const maxPooled = 256 << 10
+
+// Request is what is read of an AdmissionRequest; T is what is read of its
+// objects.
+type Request[T any] struct {
+	UID         string
+	Kind        Kind
+	Resource    Resource
+	SubResource string
+	Namespace   string
+	Operation   string
+	DryRun      bool
+	Object      T
+	OldObject   T
+}
+
+// Kind is the kind of a request's object.
+type Kind struct {
+	Group string
+	Kind  string
+}
+
+// Resource is the resource that is asked for.
+type Resource struct {
+	Group    string
+	Resource string
+}
+
+// The operations of a request.
+const (
+	Create = "CREATE"
+	Update = "UPDATE"
+)
+
+// fault is a request that cannot be judged, as an HTTP status.
+type fault struct {
+	status int
+	cause  error
+}
+
+func (f *fault) Error() string { return f.cause.Error() }
+
+func (f *fault) Unwrap() error { return f.cause }
+
+func faultf(status int, format string, args ...any) *fault {
+	return &fault{status: status, cause: fmt.Errorf(format, args...)}
+}
+
+//nolint:gochecknoglobals // a pool is shared or useless
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// read reads one AdmissionReview. On a fault it returns the request as far as
+// it could be read, for its UID.
+func (h Handler[T]) read(w http.ResponseWriter, r *http.Request) (*Request[T], error) {
+	if r.Method != http.MethodPost {
+		return nil, faultf(http.StatusMethodNotAllowed, "cannot %s an AdmissionReview: POST it", r.Method)
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, faultf(http.StatusUnsupportedMediaType, "cannot read content type %q: send application/json", r.Header.Get("Content-Type"))
+	}
+	body, _ := buffers.Get().(*bytes.Buffer)
+	body.Reset()
+	defer func() {
+		if body.Cap() <= maxPooled {
+			buffers.Put(body)
+		}
+	}()
+	if n := r.ContentLength; n > 0 && n <= MaxBody {
+		body.Grow(int(n) + bytes.MinRead)
+	}
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody)); err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return nil, faultf(http.StatusRequestEntityTooLarge, "cannot read the request: it is longer than %d bytes", MaxBody)
+		}
+		return nil, faultf(http.StatusBadRequest, "cannot read the request: %w", err)
+	}
+	return h.decode(body.Bytes())
+}
+
+func (h Handler[T]) decode(body []byte) (*Request[T], error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, faultf(http.StatusBadRequest, "cannot read the request: it is empty")
+	}
+	version, kind, request, err := h.envelope(body)
+	switch {
+	case errors.Is(err, scan.ErrType) && request != nil:
+		return request, faultf(http.StatusBadRequest, "cannot read the request: %w", err)
+	case err != nil:
+		return salvage[T](body), faultf(http.StatusBadRequest, "cannot read the request: %w", err)
+	case kind != "AdmissionReview" || version != "admission.k8s.io/v1":
+		return request, faultf(http.StatusBadRequest, "cannot judge %s of %q: this webhook reads AdmissionReview of admission.k8s.io/v1", cmp.Or(kind, "an object"), version)
+	case request == nil:
+		return nil, faultf(http.StatusBadRequest, "cannot judge the AdmissionReview: it has no request")
+	case request.UID == "":
+		return request, faultf(http.StatusBadRequest, "cannot judge the request: it has no uid")
+	default:
+		return request, nil
+	}
+}
+
+// envelope reads an AdmissionReview.
+func (h Handler[T]) envelope(body []byte) (version, kind string, request *Request[T], err error) {
+	c := scan.New(body)
+	for c.Open('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "apiVersion":
+			version = c.Text()
+		case "kind":
+			kind = c.Text()
+		case "request":
+			request = h.request(c)
+		default:
+			c.Skip()
+		}
+	}
+	c.End()
+	return version, kind, request, c.Err()
+}
+
+func (h Handler[T]) request(c *scan.Cursor) *Request[T] {
+	if c.Null() {
+		return nil
+	}
+	r := &Request[T]{}
+	for c.Open('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "uid":
+			r.UID = c.Text()
+		case "kind":
+			r.Kind.Group, r.Kind.Kind = named(c, "kind")
+		case "resource":
+			r.Resource.Group, r.Resource.Resource = named(c, "resource")
+		case "subResource":
+			r.SubResource = c.Text()
+		case "namespace":
+			r.Namespace = c.Text()
+		case "operation":
+			r.Operation = c.Text()
+		case "dryRun":
+			r.DryRun = c.Bool()
+		case "object":
+			h.Read(c, &r.Object)
+		case "oldObject":
+			h.Read(c, &r.OldObject)
+		default:
+			c.Skip()
+		}
+	}
+	return r
+}
+
+// named reads the group of a kind or resource, and its name.
+func named(c *scan.Cursor, field string) (group, name string) {
+	for c.Open('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "group":
+			group = c.Text()
+		case field:
+			name = c.Text()
+		default:
+			c.Skip()
+		}
+	}
+	return group, name
+}
+
+// salvage finds the UID in a request of which the rest cannot be read: an
+// answer without it is of no use to the API server.
+func salvage[T any](body []byte) *Request[T] {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	var (
+		path []string
+		key  string
+	)
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil
+		}
+		switch t := token.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				path, key = append(path, key), ""
+			} else {
+				path, key = path[:len(path)-1], ""
+			}
+		case string:
+			if key == "" {
+				key = t
+				continue
+			}
+			if key == "uid" && len(path) == 2 && path[1] == "request" {
+				return &Request[T]{UID: t}
+			}
+			key = ""
+		default:
+			key = ""
+		}
+	}
+}
+
+// drain reads what is left of a refused request, within limits, so that the
+// connection can be used again.
+func drain(r *http.Request) {
+	_, _ = io.CopyN(io.Discard, r.Body, maxPooled)
+}
