@@ -417,7 +417,7 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 	default:
 		cs = condition.Settled(ReasonComplete, fmt.Sprintf("%s has what it needs of %s", r.Requirer, r.Provider))
 	}
-	if r.Held() {
+	if r.Held() && r.State.EndReason == "" {
 		cs = append(cs, condition.Condition{Type: condition.Held, True: true, Reason: ReasonDeclarationGone,
 			Message: "nothing declares it any more: declare it again, or it ends when its time is over"})
 	}

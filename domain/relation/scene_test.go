@@ -136,3 +136,10 @@ func (w *world) told(application string) string {
 
 // words splits a list of relations.
 func words(text string) []string { return strings.Fields(text) }
+
+// clear takes all declarations away, and the pods.
+func (w *world) clear() {
+	clear(w.services)
+	clear(w.workloads)
+	clear(w.pods)
+}
