@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	told := false
 	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "rapid.checks" })
 	if !told {
-		if err := flag.Set("rapid.checks", "1500"); err != nil {
+		if err := flag.Set("rapid.checks", "1000"); err != nil {
 			panic(err)
 		}
 	}

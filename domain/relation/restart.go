@@ -21,7 +21,7 @@ const (
 type Restarts struct {
 	// Versions maps a relation's UID to the bag version its pods started with.
 	Versions map[string]string
-	// Times of the rollouts of the last hour, oldest first.
+	// Times of the rollouts in the hour before the last one, oldest first, and it.
 	Times []time.Time
 }
 
@@ -41,26 +41,27 @@ func (n *negotiation) restart(a application.Application, was Restarts) (Restarts
 		return Restarts{}, nil, nil
 	}
 	versions, changed := n.versions(a, was.Versions)
-	is := Restarts{Versions: versions, Times: lastHour(was.Times, n.Now)}
+	is := Restarts{Versions: versions, Times: was.Times}
 	if !changed {
 		return is, nil, nil
 	}
 	is.Versions = keepKnown(versions, was.Versions)
 	workloads, rolling := restartable(a)
+	recent := lastHour(was.Times, n.Now)
 	switch {
 	case len(workloads) == 0:
 		return is, nil, []condition.Condition{paused("NothingToRestart", "data changed, but a Job, CronJob or bare Pod is not restarted: create it again to use the new data as environment")}
 	case rolling:
 		return is, nil, nil // its end is a change, which wakes us
-	case len(is.Times) >= restartsAnHour:
-		n.wakeAt(is.Times[0].Add(time.Hour))
+	case len(recent) >= restartsAnHour:
+		n.wakeAt(recent[0].Add(time.Hour))
 		return is, nil, []condition.Condition{paused("TooManyRestarts", fmt.Sprintf("data changed more than %d times in an hour: the next restart waits; files are up to date", restartsAnHour))}
-	case len(is.Times) > 0 && n.Now.Before(is.Times[len(is.Times)-1].Add(restartPause)):
-		n.wakeAt(is.Times[len(is.Times)-1].Add(restartPause))
+	case len(recent) > 0 && n.Now.Before(recent[len(recent)-1].Add(restartPause)):
+		n.wakeAt(recent[len(recent)-1].Add(restartPause))
 		return is, nil, nil
 	}
 	is.Versions = versions
-	is.Times = append(is.Times, n.Now)
+	is.Times = append(recent, n.Now)
 	return is, &Rollout{Workloads: workloads, Version: Version(versions)}, nil
 }
 

@@ -298,7 +298,7 @@ func declares(s relation.Snapshot, k relation.Key) bool {
 	says := func(mine, theirs relation.End) bool {
 		for _, ref := range named[mine.Application].Relations {
 			if named[mine.Application].Name == mine.Application && named[ref.Application].Name == theirs.Application &&
-				(ref.Endpoint == "" || ref.Endpoint == mine.Endpoint) && (ref.RemoteEndpoint == "" || ref.RemoteEndpoint == theirs.Endpoint) {
+				(ref.Namespace == "" || ref.Namespace == namespace) && (ref.Endpoint == "" || ref.Endpoint == mine.Endpoint) && (ref.RemoteEndpoint == "" || ref.RemoteEndpoint == theirs.Endpoint) {
 				return true
 			}
 		}
