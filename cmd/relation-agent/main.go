@@ -33,6 +33,8 @@ const usage = `relation-agent keeps the files of a pod's relations and opens its
 Usage:
   relation-agent [flags]          run the agent, until a signal
   relation-agent [flags] wait     return when the start gate is open
+  relation-agent [flags] started  return when the first files are written, for
+                                  pods that start without waiting
   relation-agent [flags] status   say what the agent knows and waits for
   relation-agent version          print the version
 
@@ -79,6 +81,8 @@ func run(args []string, out io.Writer) error {
 		return serve(ctx, root)
 	case "wait":
 		return agent.Wait(ctx, root.socket(), root.opened())
+	case "started":
+		return agent.WaitFor(ctx, root.env())
 	case "status":
 		return agent.Status(ctx, root.socket(), out)
 	case "version":
@@ -88,7 +92,7 @@ func run(args []string, out io.Writer) error {
 		flags.Usage()
 		return nil
 	default:
-		return fmt.Errorf("cannot %q: there are wait, status and version; see relation-agent -help", command)
+		return fmt.Errorf("cannot %q: there are wait, started, status and version; see relation-agent -help", command)
 	}
 }
 
@@ -133,6 +137,7 @@ func (f folder) path(parts ...string) string {
 
 func (f folder) socket() string        { return f.path("run", "agent.sock") }
 func (f folder) opened() bindings.File { return bindings.File{Path: f.path("run", "opened")} }
+func (f folder) env() bindings.File    { return bindings.File{Path: f.path("run", "env")} }
 
 func (f folder) disk() agent.Disk {
 	volume := bindings.Volume{Path: f.path("bindings")}
@@ -141,7 +146,7 @@ func (f folder) disk() agent.Disk {
 	}
 	return agent.Disk{
 		Bindings:   volume,
-		Env:        bindings.File{Path: f.path("run", "env")},
+		Env:        f.env(),
 		Opened:     f.opened(),
 		Memory:     bindings.NewPair(f.path("state", "memory")),
 		EverOpened: bindings.File{Path: f.path("state", "opened")},

@@ -128,8 +128,10 @@ func (p *pod) stop(signal os.Signal) (time.Duration, error) {
 }
 
 // wait runs the startup probe's command; the channel gets how it ended.
-func (p *pod) wait() <-chan error {
-	cmd, done := p.command("wait"), make(chan error, 1)
+func (p *pod) wait() <-chan error { return p.background("wait") }
+
+func (p *pod) background(command string) <-chan error {
+	cmd, done := p.command(command), make(chan error, 1)
 	require.NoError(p.t, cmd.Start())
 	p.t.Cleanup(func() { _ = cmd.Process.Kill() })
 	go func() { done <- cmd.Wait() }()
@@ -198,6 +200,18 @@ func TestTheGateOpensByItselfWhenTheDataComes(t *testing.T) {
 	p.eventually("a change reaches file and env", func() bool {
 		return p.read("bindings/db/host") == "db2.tengu.io" && strings.Contains(p.read("run/env"), "DB='db2.tengu.io'")
 	})
+}
+
+// SAFETY.md I17: a pod whose gate is none starts without a controller, but not
+// before the env file is there, which the kubelet insists on.
+func TestAPodThatDoesNotWait(t *testing.T) {
+	p := newPod(t, "https://127.0.0.1:1", streamtest.NewAuthority(t).PEM())
+	started := p.background("started")
+	assert.Empty(t, started)
+	p.start()
+	require.NoError(t, <-started)
+	assert.FileExists(t, filepath.Join(p.root, "run/env"))
+	assert.NoFileExists(t, filepath.Join(p.root, "run/opened"))
 }
 
 // SAFETY.md I19: the marker outlives the container, and nothing of the controller
@@ -425,7 +439,7 @@ func TestTheCommandLine(t *testing.T) {
 		"Version":    {why: "one line for scripts", args: []string{"version"}, want: "v1.2.3\n"},
 		"Help":       {why: "examples are what people read", args: []string{"--help"}, want: "kubectl exec POD"},
 		"HelpWord":   {why: "as they also write it", args: []string{"help"}, want: "kubectl exec POD"},
-		"Unknown":    {why: "a typo must not start a second agent", args: []string{"statsu"}, want: "there are wait, status and version", code: 1},
+		"Unknown":    {why: "a typo must not start a second agent", args: []string{"statsu"}, want: "there are wait, started, status and version", code: 1},
 		"StatusDead": {why: "status of no agent says so", args: []string{"-root", "/nonexistent", "status"}, want: "cannot ask the agent", code: 1},
 	}
 	for name, test := range tests {

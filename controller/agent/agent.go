@@ -57,7 +57,6 @@ type Agent struct {
 
 	mu      sync.Mutex
 	view    View
-	heard   bool                         // a snapshot was used by this process
 	ready   bool                         // the gate may open: heard, or waited long enough
 	written map[string]map[string]string // directories as last written; nil content: removed
 	env     *string                      // the env file as last written
@@ -129,7 +128,7 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) {
 	}
 	a.view = a.view.Merge(heard)
 	a.report.applied++
-	a.heard, a.ready = true, true
+	a.ready = true
 	a.apply()
 }
 
@@ -146,7 +145,7 @@ func (a *Agent) apply() {
 }
 
 func (a *Agent) remember() error {
-	if !a.heard {
+	if !a.view.Heard {
 		return nil
 	}
 	memory, err := encode(a.view)

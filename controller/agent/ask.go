@@ -23,11 +23,29 @@ func Wait(ctx context.Context, socket string, opened File) error {
 		if err := ask(ctx, socket, pathGate, io.Discard); err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(lookAgain):
+		if err := pause(ctx); err != nil {
+			return err
 		}
+	}
+}
+
+// WaitFor returns when file is there. A pod whose gate is none waits so for the
+// env file, without which the kubelet starts no container.
+func WaitFor(ctx context.Context, file File) error {
+	for !file.Exists() {
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(lookAgain):
+		return nil
 	}
 }
 

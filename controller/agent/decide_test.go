@@ -216,6 +216,10 @@ func TestUnmet(t *testing.T) {
 		view     View
 		want     []Unmet
 	}{
+		"Unheard": {
+			why: "nobody has said anything", consumes: "db", view: View{},
+			want: []Unmet{{"db", "the controller has not answered yet"}},
+		},
 		"Complete": {why: "all is there", consumes: "db", view: after(heard(db(7, "a")))},
 		"Optional": {why: "nobody waits for it", consumes: "db?", view: after(heard())},
 		"One":      {why: "one of several relations is enough", consumes: "db", view: after(heard(incomplete, db(9, "b")))},
@@ -312,5 +316,6 @@ func TestMemoryKeepsTheOrder(t *testing.T) {
 	for i := range v.Relations {
 		v.Relations[i].Present = false
 	}
+	v.Heard = false
 	assert.Equal(t, v, back)
 }

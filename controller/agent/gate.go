@@ -32,6 +32,9 @@ func (v View) Unmet(consumes []application.Endpoint) []Unmet {
 
 // whyNot returns why no relation on endpoint is complete; "" if one is.
 func (v View) whyNot(endpoint string) string {
+	if !v.Heard {
+		return "the controller has not answered yet"
+	}
 	why := ""
 	for _, w := range v.Waiting {
 		if w.Endpoint == endpoint {

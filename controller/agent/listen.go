@@ -38,9 +38,7 @@ func (a *Agent) Lost(reason error, pause time.Duration) {
 		r.why = text
 		glog.Warningf("%s; trying again", text)
 	}
-	if glog.V(2) {
-		glog.Infof("the next attempt is in %s", pause.Round(time.Millisecond))
-	}
+	glog.V(2).Infof("the next attempt is in %s", pause.Round(time.Millisecond))
 	if !a.isOpen() {
 		r.wait(a.view.Unmet(a.settings.Consumes))
 	}

@@ -85,7 +85,7 @@ func (a *Agent) gateStatus() string {
 		return fmt.Sprintf("open since %s, after %s", stamp(a.report.opened), a.report.waited())
 	}
 	why := cmp.Or(a.report.waiting, "a first answer of the controller")
-	if a.heard && len(a.view.Unmet(a.settings.Consumes)) == 0 {
+	if len(a.view.Unmet(a.settings.Consumes)) == 0 {
 		why = "its files to be written"
 	}
 	return fmt.Sprintf("closed for %s, waits for %s", a.report.waited(), why)

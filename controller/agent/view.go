@@ -20,6 +20,9 @@ type View struct {
 	Relations []Relation
 	// Waiting says why an endpoint has no relation.
 	Waiting []Waiting
+	// Heard tells that this process has used a snapshot; what is only remembered
+	// is not heard.
+	Heard bool
 }
 
 // Unit is the pod as its application knows it.
@@ -50,7 +53,7 @@ func (v View) Behind(heard View) string {
 // Merge returns what is known after heard, a snapshot that is not behind. What
 // heard does not name is kept (SAFETY.md E13).
 func (v View) Merge(heard View) View {
-	merged := View{Revisions: heard.Revisions, Unit: heard.Unit, Waiting: heard.Waiting}
+	merged := View{Revisions: heard.Revisions, Unit: heard.Unit, Waiting: heard.Waiting, Heard: true}
 	fresh := make(map[string]Relation, len(heard.Relations))
 	for _, r := range heard.Relations {
 		r.Present = true

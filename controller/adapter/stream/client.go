@@ -160,7 +160,11 @@ func (c *Client) token() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot read the pod's token: %w", err)
 	}
-	return strings.TrimSpace(string(text)), nil
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", fmt.Errorf("cannot read the pod's token: %s is empty", c.TokenFile)
+	}
+	return token, nil
 }
 
 // sleep waits and tells whether to go on.

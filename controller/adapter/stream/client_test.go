@@ -108,7 +108,9 @@ func run(t *testing.T, address, trust string, change func(*stream.Client)) *runn
 
 func (r *running) put(t *testing.T, file, content string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(r.dir, file), []byte(content), 0o600))
+	path := filepath.Join(r.dir, file)
+	require.NoError(t, os.WriteFile(path+".new", []byte(content), 0o600))
+	require.NoError(t, os.Rename(path+".new", path), "as the kubelet: all at once")
 }
 
 func eventually(t *testing.T, condition func() bool, why string) {
@@ -158,6 +160,7 @@ func TestTheTokenIsRenewedOnTheStream(t *testing.T) {
 	r.put(t, "token", "token-2")
 	eventually(t, func() bool { return len(controller.Renewals()) == 1 }, "renewed")
 	require.NoError(t, os.Remove(filepath.Join(r.dir, "token")))
+	r.put(t, "token", "\n")
 	r.put(t, "token", "token-3")
 	eventually(t, func() bool { return len(controller.Renewals()) == 2 }, "and again, after the file was away")
 	assert.Equal(t, []string{"token-2", "token-3"}, controller.Renewals(), "each once")

@@ -45,6 +45,16 @@ func explain(err error, c *Client) error {
 	case connect.CodeOf(err) == connect.CodePermissionDenied:
 		return fmt.Errorf("the controller at %s refuses this pod: %w", c.Address, err)
 	default:
-		return fmt.Errorf("cannot converse with the controller at %s: %w", c.Address, err)
+		return fmt.Errorf("cannot converse with the controller at %s: %w", c.Address, plain(err))
 	}
+}
+
+// plain takes off the code that connect puts on errors of the network: a dial
+// that is refused is not "canceled".
+func plain(err error) error {
+	var coded *connect.Error
+	if errors.As(err, &coded) && !connect.IsWireError(err) {
+		return coded.Unwrap()
+	}
+	return err
 }
