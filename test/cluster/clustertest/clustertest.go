@@ -49,72 +49,72 @@ type Cluster struct {
 
 // Program returns bin/cluster of this repository, and fails the test if it is
 // not built.
-func Program(t testing.TB) string {
-	t.Helper()
+func Program(tb testing.TB) string {
+	tb.Helper()
 	_, file, _, _ := runtime.Caller(0)
 	program := filepath.Join(filepath.Dir(file), "..", "..", "..", "bin", "cluster")
 	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("cannot use %s: %v; run test/cluster/build.sh", program, err)
+		tb.Fatalf("cannot use %s: %v; run test/cluster/build.sh", program, err)
 	}
 	return program
 }
 
 // Up runs a cluster until the test ends. If the test's process dies, the
 // cluster ends too.
-func Up(t testing.TB, form string) *Cluster {
-	t.Helper()
-	c := &Cluster{program: Program(t), ended: make(chan error, 1), stderr: &bytes.Buffer{}}
+func Up(tb testing.TB, form string) *Cluster {
+	tb.Helper()
+	c := &Cluster{program: Program(tb), ended: make(chan error, 1), stderr: &bytes.Buffer{}}
 	c.command = exec.Command(c.program, "run", "--form", form)
 	c.command.Stderr = c.stderr
 	stdin, err := c.command.StdinPipe()
 	if err != nil {
-		t.Fatalf("cannot run a cluster: %v", err)
+		tb.Fatalf("cannot run a cluster: %v", err)
 	}
 	stdout, err := c.command.StdoutPipe()
 	if err != nil {
-		t.Fatalf("cannot run a cluster: %v", err)
+		tb.Fatalf("cannot run a cluster: %v", err)
 	}
 	if err := c.command.Start(); err != nil {
-		t.Fatalf("cannot run a cluster: %v", err)
+		tb.Fatalf("cannot run a cluster: %v", err)
 	}
 	c.stdin = stdin
-	t.Cleanup(func() { c.Down(t) })
+	tb.Cleanup(func() { c.Down(tb) })
 	line, err := bufio.NewReader(stdout).ReadBytes('\n')
 	go func() { c.ended <- c.command.Wait() }()
 	if err != nil {
-		<-c.ended
-		c.ended <- nil
-		t.Fatalf("cannot bring up a cluster:\n%s", c.stderr)
+		end := <-c.ended
+		c.ended <- nil // so that the clean-up does not wait
+		tb.Fatalf("cannot bring up a cluster: %v\n%s", end, c.stderr)
 	}
 	if err := json.Unmarshal(line, c); err != nil {
-		t.Fatalf("cannot read the cluster's report %q: %v", line, err)
+		tb.Fatalf("cannot read the cluster's report %q: %v", line, err)
 	}
 	return c
 }
 
 // Down ends the cluster and waits until nothing of it is left. A second call
 // does nothing.
-func (c *Cluster) Down(t testing.TB) {
-	t.Helper()
+func (c *Cluster) Down(tb testing.TB) {
+	tb.Helper()
 	_ = c.stdin.Close()
 	select {
 	case err := <-c.ended:
 		c.ended <- nil
 		if err != nil {
-			t.Errorf("the cluster ended with %v:\n%s", err, c.stderr)
+			tb.Errorf("the cluster ended with %v:\n%s", err, c.stderr)
 		}
 	case <-time.After(endTimeout):
-		t.Errorf("the cluster did not end within %s:\n%s", endTimeout, c.stderr)
+		tb.Errorf("the cluster did not end within %s:\n%s", endTimeout, c.stderr)
 	}
 }
 
 // Run runs the cluster program on this cluster, for instance
 // Run(t, "kill", "kubelet"), and returns what it printed.
-func (c *Cluster) Run(t testing.TB, verb string, arguments ...string) string {
-	t.Helper()
+func (c *Cluster) Run(tb testing.TB, verb string, arguments ...string) string {
+	tb.Helper()
 	out, err := c.Try(verb, arguments...)
 	if err != nil {
-		t.Fatalf("cluster %s %q: %v\n%s", verb, arguments, err, out)
+		tb.Fatalf("cluster %s %q: %v\n%s", verb, arguments, err, out)
 	}
 	return out
 }
@@ -127,20 +127,20 @@ func (c *Cluster) Try(verb string, arguments ...string) (string, error) {
 }
 
 // Kubectl runs kubectl on this cluster and returns what it printed.
-func (c *Cluster) Kubectl(t testing.TB, arguments ...string) string {
-	t.Helper()
+func (c *Cluster) Kubectl(tb testing.TB, arguments ...string) string {
+	tb.Helper()
 	out, err := c.TryKubectl("", arguments...)
 	if err != nil {
-		t.Fatalf("kubectl %q: %v\n%s", arguments, err, out)
+		tb.Fatalf("kubectl %q: %v\n%s", arguments, err, out)
 	}
 	return out
 }
 
 // Apply applies manifests.
-func (c *Cluster) Apply(t testing.TB, manifests string) {
-	t.Helper()
+func (c *Cluster) Apply(tb testing.TB, manifests string) {
+	tb.Helper()
 	if out, err := c.TryKubectl(manifests, "apply", "-f", "-"); err != nil {
-		t.Fatalf("kubectl apply: %v\n%s", err, out)
+		tb.Fatalf("kubectl apply: %v\n%s", err, out)
 	}
 }
 
@@ -154,11 +154,11 @@ func (c *Cluster) TryKubectl(input string, arguments ...string) (string, error) 
 }
 
 // Attach returns the cluster that is up in a folder. It goes on after the test.
-func Attach(t testing.TB, dir string) *Cluster {
-	t.Helper()
-	c := &Cluster{program: Program(t), Dir: dir}
-	if err := json.Unmarshal([]byte(c.Run(t, "status", "--json")), c); err != nil {
-		t.Fatalf("cannot read the cluster's status: %v", err)
+func Attach(tb testing.TB, dir string) *Cluster {
+	tb.Helper()
+	c := &Cluster{program: Program(tb), Dir: dir}
+	if err := json.Unmarshal([]byte(c.Run(tb, "status", "--json")), c); err != nil {
+		tb.Fatalf("cannot read the cluster's status: %v", err)
 	}
 	return c
 }

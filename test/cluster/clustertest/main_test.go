@@ -43,12 +43,18 @@ func needRoot(t *testing.T) {
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	var err error
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(poll) {
+	tick, late := time.NewTicker(poll), time.After(patience)
+	defer tick.Stop()
+	for {
 		if err = check(); err == nil {
 			return
 		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("%s: not within %s: %v", what, patience, err)
+		}
 	}
-	t.Fatalf("%s: not within %s: %v", what, patience, err)
 }
 
 // wants fails the test unless text has part.

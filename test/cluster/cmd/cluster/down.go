@@ -49,15 +49,26 @@ folder. It works on a crashed cluster too. With no such cluster it does nothing.
 	return c
 }
 
+// waitDead waits until a supervisor has ended, but not for ever.
+func waitDead(supervisor state.Process) {
+	tick, late := time.NewTicker(downPoll), time.After(orderly)
+	defer tick.Stop()
+	for supervisor.Alive() {
+		select {
+		case <-tick.C:
+		case <-late:
+			return
+		}
+	}
+}
+
 // end lets the supervisor end its cluster, and does it itself if the
 // supervisor is dead or stuck.
 func end(ctx context.Context, r state.Record) error {
 	if err := r.Supervisor.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(orderly); r.Supervisor.Alive() && time.Now().Before(deadline); {
-		time.Sleep(downPoll)
-	}
+	waitDead(r.Supervisor)
 	if err := r.Supervisor.Signal(syscall.SIGKILL); err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func copyFile(w io.Writer, name string) error {
 	if err != nil {
 		return fmt.Errorf("cannot print %s: %w", name, err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	if _, err := io.Copy(w, file); err != nil {
 		return fmt.Errorf("cannot print %s: %w", name, err)
 	}

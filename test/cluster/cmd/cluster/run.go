@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"syscall"
 
@@ -75,7 +74,9 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, detached bool) err
 	}
 	options := supervisor.Options{
 		Name: f.name, Dir: folder, Form: form, Programs: beside,
-		Log: log.New(c.ErrOrStderr(), "cluster "+f.name+": ", 0),
+		Log: func(format string, args ...any) {
+			fmt.Fprintf(c.ErrOrStderr(), "cluster %s: %s\n", f.name, fmt.Sprintf(format, args...))
+		},
 	}
 	return supervisor.Run(ctx, options, func(info supervisor.Info) error {
 		if err := json.NewEncoder(c.OutOrStdout()).Encode(info); err != nil {
@@ -95,7 +96,7 @@ func releaseOutput(d state.Dir) error {
 	if err != nil {
 		return fmt.Errorf("cannot open log of the supervisor: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	for _, output := range []*os.File{os.Stdout, os.Stderr} {
 		if err := syscall.Dup3(int(file.Fd()), int(output.Fd()), 0); err != nil {
 			return fmt.Errorf("cannot send output to the supervisor's log: %w", err)

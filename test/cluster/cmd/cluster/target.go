@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,6 +45,9 @@ func (t *target) live() (state.Record, error) {
 		return state.Record{}, err
 	}
 	r, err := state.Load(d)
+	if err != nil && !errors.Is(err, state.ErrNoCluster) {
+		return state.Record{}, err
+	}
 	if err != nil {
 		return state.Record{}, fmt.Errorf("%w; bring it up with `cluster up --name %s`", err, t.name)
 	}

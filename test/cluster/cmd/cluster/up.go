@@ -40,7 +40,7 @@ they are missing. What a crashed cluster of the same name left is removed first.
 
 // up starts a supervisor in a session of its own and waits for its report.
 func (f *runFlags) up(c *cobra.Command) error {
-	info, err := f.detach(c.Context(), c)
+	info, err := f.detach(c.Context())
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (f *runFlags) up(c *cobra.Command) error {
 	return nil
 }
 
-func (f *runFlags) detach(ctx context.Context, c *cobra.Command) (supervisor.Info, error) {
+func (f *runFlags) detach(ctx context.Context) (supervisor.Info, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return supervisor.Info{}, fmt.Errorf("cannot find own program: %w", err)

@@ -20,6 +20,8 @@ const (
 	stopTimeout = 30 * time.Second
 	// healthInterval is how often a starting component is looked at.
 	healthInterval = 50 * time.Millisecond
+	// restartDelay is how long a component that gave up stays down.
+	restartDelay = time.Second
 )
 
 // ErrUnknown says that the cluster has no component of that name.
@@ -39,6 +41,7 @@ type Group struct {
 	mu       sync.Mutex
 	launcher *Launcher
 	members  map[string]*member
+	keep     bool
 }
 
 type member struct {
@@ -46,6 +49,8 @@ type member struct {
 	process state.Process
 	exit    string
 	done    chan struct{}
+	// down is set when somebody asked for its end.
+	down bool
 }
 
 // Status is what is known of one component.
@@ -67,6 +72,15 @@ func (g *Group) SetLauncher(l *Launcher) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.launcher = l
+}
+
+// KeepRunning makes later failures be repaired: a component that gives up, with
+// an exit code that is not zero, is started again, as the node of a real
+// cluster would. One that was stopped, or killed by anybody, stays down.
+func (g *Group) KeepRunning() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.keep = true
 }
 
 // Add starts components at once, without waiting for any to be healthy.
@@ -97,6 +111,7 @@ func (g *Group) Signal(ctx context.Context, name string, signal syscall.Signal) 
 		return err
 	}
 	g.mu.Lock()
+	m.down = true
 	process, done := m.process, m.done
 	g.mu.Unlock()
 	if err := process.Signal(signal); err != nil {
@@ -186,6 +201,21 @@ func (g *Group) launch(name string) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	m.down = false
+	return g.launchLocked(m)
+}
+
+// relaunch starts a component that gave up, unless somebody was faster.
+func (g *Group) relaunch(m *member) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !m.down && m.process.PID == 0 {
+		_ = g.launchLocked(m)
+	}
+}
+
+func (g *Group) launchLocked(m *member) error {
+	name := m.spec.Name
 	if m.process.PID != 0 {
 		return fmt.Errorf("cannot start %s: %w", name, ErrRunning)
 	}
@@ -231,6 +261,10 @@ func (g *Group) watch(m *member, command *exec.Cmd) {
 	m.process, m.exit = state.Process{}, command.ProcessState.String()
 	close(m.done)
 	g.tell()
+	// ExitCode is negative for a process that a signal ended.
+	if g.keep && !m.down && command.ProcessState.ExitCode() > 0 {
+		time.AfterFunc(restartDelay, func() { g.relaunch(m) })
+	}
 }
 
 // tell reports the running components; its caller holds the lock.

@@ -35,7 +35,7 @@ func Enter(pid int) error {
 		if err != nil {
 			return fmt.Errorf("cannot enter namespaces of process %d: %w", pid, err)
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }()
 		files = append(files, file)
 	}
 	for i, file := range files {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"os/exec"
 	"strings"
@@ -54,32 +53,32 @@ func needs() []need {
 }
 
 // EnsureHost sees that this process may run a node and that the packages for it
-// are there, and installs those that are not.
-func EnsureHost(l *log.Logger) error {
+// are there, and installs those that are not; apt's own words go to output.
+func EnsureHost(log func(format string, args ...any), output io.Writer) error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("cannot run a node: %w", ErrNotRoot)
 	}
 	if err := os.Setenv("PATH", os.Getenv("PATH")+":"+systemPath); err != nil {
 		return fmt.Errorf("cannot set PATH: %w", err)
 	}
-	missing := missingPackages(l)
+	missing := missingPackages(log)
 	if len(missing) == 0 {
 		return nil
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("cannot run a node without %s: %w", strings.Join(missing, ", "), errNoApt)
 	}
-	return install(l.Writer(), missing)
+	return install(output, missing)
 }
 
 // missingPackages names each missing package once and logs why it is needed.
-func missingPackages(l *log.Logger) []string {
+func missingPackages(log func(format string, args ...any)) []string {
 	missing, seen := []string{}, map[string]bool{}
 	for _, n := range needs() {
 		if _, err := exec.LookPath(n.program); err == nil || seen[n.name] {
 			continue
 		}
-		l.Printf("installing Debian package %s: %s", n.name, n.reason)
+		log("installing Debian package %s: %s", n.name, n.reason)
 		missing, seen[n.name] = append(missing, n.name), true
 	}
 	return missing
@@ -124,7 +123,7 @@ func forbidServices() (allow func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot forbid services: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	if _, err := file.WriteString("#!/bin/sh\nexit 101\n"); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot forbid services: %w", err), os.Remove(policy))
 	}

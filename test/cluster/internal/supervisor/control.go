@@ -98,7 +98,7 @@ func ask(ctx context.Context, d state.Dir, method, path string) ([]byte, error) 
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask cluster in %s: %w", d, err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask cluster in %s: %w", d, err)

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"net"
+	"os"
 	"path/filepath"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/component"
@@ -24,7 +25,7 @@ func (s *Supervisor) upNode(ctx context.Context) error {
 	if err := namespace.CheckDir(s.options.Dir); err != nil {
 		return err
 	}
-	if err := node.EnsureHost(s.options.Log); err != nil {
+	if err := node.EnsureHost(s.options.Log, os.Stderr); err != nil {
 		return err
 	}
 	cable, inside, err := s.enterNode()

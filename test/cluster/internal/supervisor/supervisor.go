@@ -9,8 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log"
 	"sync"
 	"time"
 
@@ -38,7 +36,7 @@ type Options struct {
 	// Programs is the folder of the kube and pause binaries.
 	Programs string
 	// Log gets one line a step.
-	Log *log.Logger
+	Log func(format string, args ...any)
 }
 
 // Supervisor runs one cluster.
@@ -55,7 +53,7 @@ type Supervisor struct {
 // Run brings a cluster up, calls ready, and ends the cluster when ctx ends or
 // the start fails. When it returns, nothing of the cluster is left.
 func Run(ctx context.Context, options Options, ready func(Info) error) (err error) {
-	if err := clear(ctx, options); err != nil {
+	if err := clearCrashed(ctx, options); err != nil {
 		return err
 	}
 	if err := options.Dir.Create(); err != nil {
@@ -83,13 +81,11 @@ func Run(ctx context.Context, options Options, ready func(Info) error) (err erro
 	return nil
 }
 
-// clear removes what a crashed cluster of the same folder left.
-func clear(ctx context.Context, options Options) error {
+// clearCrashed removes what a crashed cluster of the same folder left.
+func clearCrashed(ctx context.Context, options Options) error {
 	old, err := state.Load(options.Dir)
 	switch {
 	case errors.Is(err, state.ErrNoCluster):
-		return nil
-	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
@@ -97,7 +93,7 @@ func clear(ctx context.Context, options Options) error {
 		return fmt.Errorf("cannot bring up cluster %q: %w (supervisor %d, folder %s); use `cluster down` first or another --name",
 			options.Name, ErrUp, old.Supervisor.PID, options.Dir)
 	}
-	options.Log.Printf("removing what a crashed cluster left in %s", options.Dir)
+	options.Log("removing what a crashed cluster left in %s", options.Dir)
 	return teardown.End(ctx, options.Dir)
 }
 
@@ -133,6 +129,7 @@ func (s *Supervisor) up(ctx context.Context) error {
 	if err := start(ctx); err != nil {
 		return fmt.Errorf("cannot bring up cluster %q: %w", s.options.Name, err)
 	}
+	s.group.KeepRunning()
 	s.update(func(r *state.Record) { r.Ready = true })
 	s.step("ready")
 	return nil
@@ -218,5 +215,5 @@ func (s *Supervisor) update(change func(*state.Record)) {
 }
 
 func (s *Supervisor) step(format string, args ...any) {
-	s.options.Log.Printf("%5.1fs  %s", time.Since(s.started).Seconds(), fmt.Sprintf(format, args...))
+	s.options.Log("%5.1fs  %s", time.Since(s.started).Seconds(), fmt.Sprintf(format, args...))
 }

@@ -38,7 +38,7 @@ func End(ctx context.Context, d state.Dir) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }()
 	r, err := state.Load(d)
 	if errors.Is(err, state.ErrNoCluster) {
 		return nil

@@ -24,16 +24,19 @@ const cgroupRoot = "/sys/fs/cgroup"
 // removeLink removes the host's end of the cable. The kernel would do so some
 // time after the last process of the network namespace.
 func removeLink(d state.Dir) error {
-	if _, err := net.InterfaceByName(d.Link()); err != nil {
+	if !hasLink(d) {
 		return nil
 	}
-	if out, err := exec.Command("ip", "link", "delete", d.Link()).CombinedOutput(); err != nil {
-		if _, gone := net.InterfaceByName(d.Link()); gone != nil {
-			return nil
-		}
+	// The kernel may be faster: only a link that is still there is a failure.
+	if out, err := exec.Command("ip", "link", "delete", d.Link()).CombinedOutput(); err != nil && hasLink(d) {
 		return fmt.Errorf("cannot remove network link %s: %w: %s", d.Link(), err, out)
 	}
 	return nil
+}
+
+func hasLink(d state.Dir) bool {
+	_, err := net.InterfaceByName(d.Link())
+	return err == nil
 }
 
 // removeCgroups ends what still runs in the cluster's cgroups, in each
@@ -116,7 +119,7 @@ func mountsBelow(folder string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list mounts: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	found := []string{}
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {

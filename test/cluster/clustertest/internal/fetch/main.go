@@ -25,7 +25,7 @@ func fetch(url string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("cannot fetch: %w", err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if _, err := io.Copy(out, response.Body); err != nil {
 		return fmt.Errorf("cannot fetch %s: %w", url, err)
 	}
