@@ -5,6 +5,10 @@
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 export PATH="$root/bin:$PATH"
 
+# Every build, test and check compiles alike, so that all share one cache: on a
+# new machine each dependency is compiled once, not once a tool.
+export GOFLAGS="-trimpath -buildvcs=false" CGO_ENABLED=0
+
 # heading TEXT prints a section heading with the time since the script began.
 heading() {
   local bold='' plain=''
