@@ -72,7 +72,7 @@ const (
 // is told in the faults of the application it would have been, or second.
 func Gather(in Inventory) (applications []Application, orphans []Fault) {
 	services := sortObjects(in.Services, func(s Service) Object { return s.Object })
-	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}, alone: map[string]Service{}}
+	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}, alone: map[string]Service{}, derived: map[[2]string]bool{}}
 	g.claims(services)
 	g.workloads(withImplied(in))
 	g.index()
@@ -96,6 +96,9 @@ type gathering struct {
 	// labelled lists, for each label of a pod template, the applications that
 	// have it, in order.
 	labelled map[[2]string][]string
+	// derived holds the application and endpoint of each bag that has its derived
+	// layer: the earliest Service gives it whole, or host and port would be of two.
+	derived map[[2]string]bool
 	orphans  []Fault
 }
 
@@ -246,7 +249,9 @@ func (g *gathering) services(services []Service) {
 		app.Services = append(app.Services, s.Name)
 		declared, problems := Parse(s.Labels, s.Annotations)
 		for _, e := range declared.Endpoints {
-			if e.Role == Provider {
+			there, known := app.Endpoint(e.Name)
+			if endpoint := [2]string{app.Name, e.Name}; e.Role == Provider && (!known || there.Role == Provider) && !g.derived[endpoint] {
+				g.derived[endpoint] = true
 				// The derived layer lies under data that a workload gave before.
 				above := maps.Clone(app.Bags[e.Name])
 				app.overlay(e.Name, derive(s, g.namespace))

@@ -226,6 +226,9 @@ func knownKeys() []string {
 func suggestKey(key string) string {
 	best, distance := "", 4
 	for _, known := range knownKeys() {
+		if abs := len(key) - len(known); abs >= distance || -abs >= distance {
+			continue // and so a long list of long keys costs little
+		}
 		if d := editDistance(key, known); d < distance {
 			best, distance = known, d
 		}

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -55,7 +56,11 @@ func parseEndpoints(key string, role Role, text string) ([]Endpoint, []Problem) 
 		problems  []Problem
 		seen      = map[string]bool{}
 	)
-	for _, entry := range strings.Split(text, ",") {
+	entries, tooMany := splitEntries(key, text)
+	if tooMany != nil {
+		return nil, []Problem{*tooMany}
+	}
+	for _, entry := range entries {
 		entry = strings.TrimSpace(entry)
 		endpoint, problem := parseEndpoint(role, entry)
 		if problem == nil && seen[endpoint.Name] {
@@ -70,6 +75,18 @@ func parseEndpoints(key string, role Role, text string) ([]Endpoint, []Problem) 
 		endpoints = append(endpoints, endpoint)
 	}
 	return endpoints, problems
+}
+
+// MaxEntries is how many entries a list has at most: what is read at every
+// admission must not grow with what one person writes.
+const MaxEntries = 128
+
+func splitEntries(key, text string) ([]string, *Problem) {
+	entries := strings.Split(text, ",")
+	if len(entries) > MaxEntries {
+		return nil, &Problem{Key: key, Reason: fmt.Sprintf("a list has at most %d entries, this one has %d", MaxEntries, len(entries)), Cure: "split the application"}
+	}
+	return entries, nil
 }
 
 // parseEndpoint reads one entry from its end: limit, mark, version, interface.

@@ -38,7 +38,11 @@ func ParseRelations(text string) ([]Reference, []Problem) {
 		problems   []Problem
 		seen       = map[Reference]bool{}
 	)
-	for _, entry := range strings.Split(text, ",") {
+	entries, tooMany := splitEntries(KeyRelations, text)
+	if tooMany != nil {
+		return nil, []Problem{*tooMany}
+	}
+	for _, entry := range entries {
 		entry = strings.TrimSpace(entry)
 		reference, problem := parseReference(entry)
 		if problem == nil && seen[reference] {

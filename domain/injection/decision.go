@@ -155,3 +155,36 @@ func clash(pod *Shape) error {
 	}
 	return nil
 }
+
+// Preview returns what the author of a pod template should hear before a
+// controller makes pods of it, whose warnings nobody reads (INJECTION.md I1).
+// All of it is warnings: syntax is judged where it is written.
+func Preview(settings Settings, namespace string, pod *Shape) []application.Problem {
+	if !has(pod.Metadata.Annotations, application.KeyConsumes) {
+		return nil
+	}
+	if pod.Metadata.Annotations[application.KeyInject] == "false" {
+		return []application.Problem{notInjected("the pods opt out by " + application.KeyInject + ": false, although they declare what they consume")}
+	}
+	switch skip := skipped(settings, namespace, pod); skip.Reason {
+	case "":
+	case AlreadyInjected:
+		return nil
+	default:
+		return []application.Problem{notInjected(skip.Message)}
+	}
+	if err := clash(pod); err != nil {
+		return []application.Problem{notInjected("the pods will be refused: " + err.Error())}
+	}
+	b := builder{settings: settings, pod: pod}
+	b.options, _ = ParseOptions(pod.Metadata.Annotations, settings.Config.Agent)
+	declared, _ := application.Parse(nil, pod.Metadata.Annotations)
+	b.consumes = requirers(declared.Endpoints)
+	b.variables, _ = Variables(b.consumes, declared.Env)
+	b.build()
+	return b.problems
+}
+
+func notInjected(reason string) application.Problem {
+	return application.Problem{Key: application.KeyConsumes, Reason: "not injected: " + reason, Warning: true}
+}

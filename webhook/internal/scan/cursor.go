@@ -304,3 +304,19 @@ func (c *Cursor) End() {
 		c.fail(ErrSyntax, "nothing more")
 	}
 }
+
+// Decode reads a value with encoding/json, for where speed does not matter.
+func (c *Cursor) Decode(to any) {
+	raw := c.Raw()
+	if c.err != nil {
+		return
+	}
+	err := json.Unmarshal(raw, to)
+	var shape *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &shape):
+		c.fail(ErrType, shape.Type.String()+" at "+shape.Field)
+	case err != nil:
+		c.fail(ErrSyntax, "a value")
+	}
+}

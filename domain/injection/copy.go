@@ -1,0 +1,207 @@
+package injection
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// Workload is what copying reads of a workload.
+type Workload struct {
+	// Metadata is its own.
+	Metadata Metadata
+	// Template is its pod template.
+	Template Shape
+	// Path is the JSON Pointer of the template.
+	Path string
+	// Frozen is set where the template can no longer be changed.
+	Frozen bool
+}
+
+// Service is what copying reads of a Service.
+type Service struct {
+	// Name is the Service's.
+	Name string
+	// Selector is what its pods are labelled with; empty for no pods.
+	Selector map[string]string
+	// Annotations are the Service's.
+	Annotations map[string]string
+}
+
+// selects reports whether the Service selects pods with those labels.
+func (s Service) selects(labels map[string]string) bool {
+	for key, value := range s.Selector {
+		if labels[key] != value {
+			return false
+		}
+	}
+	return len(s.Selector) > 0
+}
+
+// consumerKeys are what a pod must carry itself, since its injection depends
+// on nothing else (SAFETY.md I21). Relations are not among them: the controller
+// reads those from the workload, and a new one must not roll it out.
+func consumerKeys() []string {
+	return []string{application.KeyConsumes, application.KeyEnv, application.KeyGate, application.KeyApplication, application.KeyInject}
+}
+
+// serviceKeys are those that a Service may give (SAFETY.md I22).
+func serviceKeys() []string {
+	return []string{application.KeyConsumes, application.KeyEnv, application.KeyGate}
+}
+
+// Copies brings the consumer keys of a workload, or of the one Service that
+// selects it, to its pod template (INJECTION.md I30). What the template's
+// author wrote stays. Copies are listed in an annotation, so that they follow
+// their origin; a copy from a Service stays when the Service is not there, for
+// an end is never guessed (SAFETY.md L5).
+//
+// It returns the template's annotations as they will be, the steps, and what
+// the author should hear.
+func Copies(w Workload, services []Service) (map[string]string, []Operation, []application.Problem) {
+	_, made := w.Metadata.Controller()
+	if w.Frozen || made {
+		return w.Template.Metadata.Annotations, nil, nil
+	}
+	c := copier{template: w.Template.Metadata.Annotations, marks: parseMarks(w.Template.Metadata.Annotations[application.KeyCopied])}
+	c.wantOwn(w.Metadata.Annotations)
+	c.wantServices(services, w.Template.Metadata.Labels)
+	return c.write(w.Path)
+}
+
+type copier struct {
+	template map[string]string
+	marks    map[string]string // key to origin as it was: "" or a Service's name
+	wanted   map[string]wanted
+	problems []application.Problem
+}
+
+type wanted struct{ value, origin string }
+
+func (c *copier) wantOwn(annotations map[string]string) {
+	c.wanted = map[string]wanted{}
+	for _, key := range consumerKeys() {
+		if value, there := annotations[key]; there {
+			c.wanted[key] = wanted{value: value}
+		}
+	}
+}
+
+// wantServices takes the keys of the one declaring Service, unless the
+// workload or its template declares by itself.
+func (c *copier) wantServices(services []Service, labels map[string]string) {
+	if _, own := c.wanted[application.KeyConsumes]; own || c.authored(application.KeyConsumes) {
+		return
+	}
+	var from []Service
+	for _, s := range services {
+		if _, declares := s.Annotations[application.KeyConsumes]; declares && s.selects(labels) {
+			from = append(from, s)
+		}
+	}
+	slices.SortFunc(from, func(a, b Service) int { return strings.Compare(a.Name, b.Name) })
+	if len(from) > 1 {
+		c.problems = append(c.problems, application.Problem{
+			Key: application.KeyConsumes, Warning: true,
+			Reason: fmt.Sprintf("Services %s and %s both say what these pods consume, so neither counts", from[0].Name, from[1].Name),
+			Cure:   "say it on the workload",
+		})
+	}
+	if len(from) != 1 {
+		return
+	}
+	for _, key := range serviceKeys() {
+		if value, there := from[0].Annotations[key]; there {
+			if _, own := c.wanted[key]; !own {
+				c.wanted[key] = wanted{value: value, origin: from[0].Name}
+			}
+		}
+	}
+}
+
+// authored reports whether the template's author wrote the key.
+func (c *copier) authored(key string) bool {
+	_, marked := c.marks[key]
+	return has(c.template, key) && !marked
+}
+
+func (c *copier) write(path string) (map[string]string, []Operation, []application.Problem) {
+	after := maps.Clone(c.template)
+	if after == nil {
+		after = map[string]string{}
+	}
+	marks := map[string]string{}
+	for _, key := range consumerKeys() {
+		origin, marked := c.marks[key]
+		want, wants := c.wanted[key]
+		switch {
+		case wants && c.authored(key):
+			if after[key] != want.value {
+				c.problems = append(c.problems, application.Problem{Key: key, Entry: want.value, Warning: true, Reason: fmt.Sprintf("the pod template says %q, which counts", after[key]), Cure: "say it in one place"})
+			}
+		case wants:
+			after[key], marks[key] = want.value, want.origin
+		case marked && origin == "":
+			delete(after, key)
+		case marked && has(c.template, key):
+			marks[key] = origin
+		}
+	}
+	if list := formatMarks(marks); list != "" {
+		after[application.KeyCopied] = list
+	} else if len(c.marks) > 0 {
+		delete(after, application.KeyCopied)
+	}
+	return after, difference(path+"/metadata/annotations", c.template, after), c.problems
+}
+
+// difference writes the steps from one map to another, by key.
+func difference(path string, before, after map[string]string) []Operation {
+	if maps.Equal(before, after) {
+		return nil
+	}
+	if before == nil {
+		return []Operation{{Op: "add", Path: path, Value: encode(after)}}
+	}
+	var operations []Operation
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		if old, there := before[key]; !there || old != after[key] {
+			operations = append(operations, Operation{Op: "add", Path: path + "/" + Pointer(key), Value: encode(after[key])})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if !has(after, key) {
+			operations = append(operations, Operation{Op: "remove", Path: path + "/" + Pointer(key)})
+		}
+	}
+	return operations
+}
+
+// parseMarks reads the list of copied keys: key, or key@service.
+func parseMarks(text string) map[string]string {
+	marks := map[string]string{}
+	if strings.TrimSpace(text) == "" {
+		return marks
+	}
+	for _, entry := range split(text) {
+		key, origin, _ := strings.Cut(entry, "@")
+		if slices.Contains(consumerKeys(), key) {
+			marks[key] = origin
+		}
+	}
+	return marks
+}
+
+func formatMarks(marks map[string]string) string {
+	var entries []string
+	for _, key := range slices.Sorted(maps.Keys(marks)) {
+		if origin := marks[key]; origin != "" {
+			key += "@" + origin
+		}
+		entries = append(entries, key)
+	}
+	return strings.Join(entries, ",")
+}

@@ -1,0 +1,141 @@
+package declaration
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+)
+
+// object is what is read of a Service or workload.
+type object struct {
+	Metadata injection.Metadata `json:"metadata"`
+	Spec     struct {
+		Template    *template `json:"template"`
+		JobTemplate struct {
+			Spec struct {
+				Template *template `json:"template"`
+			} `json:"spec"`
+		} `json:"jobTemplate"`
+	} `json:"spec"`
+}
+
+// template is a pod template.
+type template struct {
+	Metadata *injection.Metadata `json:"metadata"`
+	Spec     injection.Spec      `json:"spec"`
+}
+
+// templatePath is where the pod template of a kind is; empty for a kind
+// without pods.
+func templatePath(kind string) string {
+	switch kind {
+	case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job":
+		return "/spec/template"
+	case "CronJob":
+		return "/spec/jobTemplate/spec/template"
+	default:
+		return ""
+	}
+}
+
+// pointerToField turns a JSON Pointer into the path people write.
+func pointerToField(pointer string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
+}
+
+func (o *object) template() *template {
+	if o.Spec.Template != nil {
+		return o.Spec.Template
+	}
+	return o.Spec.JobTemplate.Spec.Template
+}
+
+func (o *object) templateHasMetadata() bool {
+	t := o.template()
+	return t != nil && t.Metadata != nil
+}
+
+func (o *object) workload(path string) injection.Workload {
+	w := injection.Workload{Metadata: o.Metadata, Path: path}
+	if t := o.template(); t != nil {
+		w.Template.Spec = t.Spec
+		if t.Metadata != nil {
+			w.Template.Metadata = *t.Metadata
+		}
+	}
+	return w
+}
+
+// place is one metadata in which something is declared.
+type place struct {
+	path                string
+	labels, annotations map[string]string
+	// beside is what counts here although it is written elsewhere.
+	beside map[string]string
+	// copied are keys whose origin is judged where it was written.
+	copied []string
+	// pod is set where the injector's own keys are read.
+	pod bool
+	// elsewhere is set where the injector's own keys do nothing.
+	elsewhere bool
+}
+
+// service returns the one place of a Service.
+func (o *object) service() []place {
+	return []place{{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, elsewhere: true}}
+}
+
+// places returns the two places of a workload.
+func (o *object) places(path string, services []injection.Service) []place {
+	w := o.workload(path)
+	pods := w.Template.Metadata
+	related := map[string]string{}
+	for _, s := range services {
+		if value, there := s.Annotations[application.KeyRelations]; there {
+			related[application.KeyRelations] = value
+		}
+	}
+	return []place{
+		{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, beside: union(related, pods.Annotations), elsewhere: true},
+		{path: pointerToField(path) + ".metadata", labels: pods.Labels, annotations: pods.Annotations, beside: union(related, o.Metadata.Annotations), copied: copied(pods.Annotations), pod: true},
+	}
+}
+
+func union(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+func copied(annotations map[string]string) []string {
+	var keys []string
+	for _, entry := range strings.Split(annotations[application.KeyCopied], ",") {
+		key, _, _ := strings.Cut(entry, "@")
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// field names a key of the place as people write it.
+func (p place) field(key string) string {
+	kind := "annotations"
+	if _, annotated := p.annotations[key]; !annotated && key != "" {
+		if _, labelled := p.labels[key]; labelled {
+			kind = "labels"
+		}
+	}
+	return p.path + "." + kind
+}
+
+// value returns what is written under a key.
+func (p place) value(key string) string { return p.labels[key] + "\x00" + p.annotations[key] }
+
+// wrote reports whether the key is written here, and not copied here.
+func (p place) wrote(key string) bool {
+	_, annotated := p.annotations[key]
+	_, labelled := p.labels[key]
+	return (annotated || labelled) && !slices.Contains(p.copied, key)
+}
