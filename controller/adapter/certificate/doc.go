@@ -18,7 +18,7 @@
 // publishes what it says and goes on.
 //
 //	      (no usable authority)
-//	               │ create: bundle first, then Secret
+//	               │ create: webhook configuration first, then Secret
 //	               ▼
 //	┌────────▶  serving          tls.*                bundle: current
 //	│              │ announce: a third of the lifetime is left

@@ -36,14 +36,15 @@ func DefaultPeriods() Periods {
 	}
 }
 
-// Validate returns ErrPeriods unless a rotation fits into the last sixth of
-// an authority's life.
+// Validate returns ErrPeriods unless a leaf fits into the last third of an
+// authority's life, in which its successor is announced, and propagation and
+// skew into the last sixth, in which nobody is waited for any more.
 func (p Periods) Validate() error {
 	if p.Leaf <= 0 || p.Propagation < 0 || p.Skew < 0 {
 		return fmt.Errorf("%w: leaf %s, propagation %s, skew %s", ErrPeriods, p.Leaf, p.Propagation, p.Skew)
 	}
-	if need := p.Propagation + p.Leaf + p.Skew; p.Authority < 6*need {
-		return fmt.Errorf("%w: authority %s is shorter than 6 × %s", ErrPeriods, p.Authority, need)
+	if need := max(3*p.Leaf, 6*(p.Propagation+p.Skew)); p.Authority < need {
+		return fmt.Errorf("%w: authority %s is shorter than %s", ErrPeriods, p.Authority, need)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/golang/glog"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -76,6 +77,14 @@ func (p *publisher) places() ([]place, error) {
 		out = append(out, mapPlace{namespace: name, seen: maps[name]})
 	}
 	return out, nil
+}
+
+// webhooksOf returns the places that the API server reads.
+func webhooksOf(places []place) []place {
+	return slices.DeleteFunc(slices.Clone(places), func(at place) bool {
+		_, ok := at.(webhookPlace)
+		return !ok
+	})
 }
 
 // own returns ConfigMap orcon-trust of Orcon's namespace, or nil.

@@ -132,9 +132,10 @@ func (r *Rotator) take(ctx context.Context, step Step, s State, read *corev1.Sec
 	}
 	after := s.After(step, r.now(), fresh)
 	if step == StepCreate {
-		// Replicas sign as soon as they see the Secret, so the bundle goes
-		// first. A place that refuses it does not keep all others waiting.
-		if err := r.publisher.publish(ctx, places, after.Bundle()); err != nil {
+		// Replicas sign as soon as they see the Secret, so the API server has
+		// to trust them by then. The rest would not be in time anyway, and a
+		// rotator that dies over many namespaces must not begin for ever anew.
+		if err := r.publisher.publish(ctx, webhooksOf(places), after.Bundle()); err != nil {
 			glog.Warningf("certificate rotator: %v", err)
 		}
 	}

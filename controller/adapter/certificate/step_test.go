@@ -102,8 +102,9 @@ func TestPeriods(t *testing.T) {
 		ok  bool
 	}{
 		"Default":  {why: "must work", in: DefaultPeriods(), ok: true},
-		"Tight":    {why: "exactly fits", in: Periods{Authority: 12, Leaf: 1, Propagation: 1}, ok: true},
-		"TooShort": {why: "the authority would expire during its rotation", in: Periods{Authority: 11, Leaf: 1, Propagation: 1}},
+		"Tight":    {why: "exactly fits", in: Periods{Authority: 6, Leaf: 2, Propagation: 1}, ok: true},
+		"TooShort": {why: "the authority would expire during its rotation", in: Periods{Authority: 11, Leaf: 1, Propagation: 1, Skew: 1}},
+		"LongLeaf": {why: "a leaf that outlives the authority's last third", in: Periods{Authority: 11, Leaf: 4}},
 		"NoLeaf":   {why: "a leaf that never lives", in: Periods{Authority: 11}},
 		"Negative": {why: "time does not run backwards", in: Periods{Authority: 100, Leaf: 1, Propagation: -1}},
 	}
