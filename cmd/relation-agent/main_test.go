@@ -140,7 +140,7 @@ func (p *pod) background(command string) <-chan error {
 
 func (p *pod) eventually(what string, condition func() bool) {
 	p.t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for !condition() {
 		select {
 		case <-deadline:
@@ -274,7 +274,7 @@ func TestASignalEndsTheAgentAtOnce(t *testing.T) {
 			p.eventually("ready", func() bool { return strings.Contains(p.log.String()+p.status(), test.ready) })
 			took, err := p.stop(syscall.SIGTERM)
 			require.NoError(t, err, test.why)
-			assert.Less(t, took, 500*time.Millisecond, test.why)
+			assert.Less(t, took, time.Second, test.why)
 		})
 	}
 }

@@ -98,7 +98,7 @@ func run(t *testing.T, address, trust string, change func(*stream.Client)) *runn
 		cancel()
 		select {
 		case <-done:
-		case <-time.After(time.Second):
+		case <-time.After(10 * time.Second):
 			assert.Fail(t, "the client does not end with its context")
 		}
 	}
@@ -115,7 +115,7 @@ func (r *running) put(t *testing.T, file, content string) {
 
 func eventually(t *testing.T, condition func() bool, why string) {
 	t.Helper()
-	require.Eventually(t, condition, 10*time.Second, 2*time.Millisecond, why)
+	require.Eventually(t, condition, time.Minute, 2*time.Millisecond, why)
 }
 
 func TestASnapshotIsHeardAtOnce(t *testing.T) {
