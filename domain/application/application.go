@@ -97,9 +97,9 @@ type gathering struct {
 	// have it, in order.
 	labelled map[[2]string][]string
 	// derived holds the application and endpoint of each bag that has its derived
-	// layer: the earliest Service gives it whole, or host and port would be of two.
+	// layer.
 	derived map[[2]string]bool
-	orphans  []Fault
+	orphans []Fault
 }
 
 // claims notes the Services that may be applications of their own: one that
@@ -249,17 +249,25 @@ func (g *gathering) services(services []Service) {
 		app.Services = append(app.Services, s.Name)
 		declared, problems := Parse(s.Labels, s.Annotations)
 		for _, e := range declared.Endpoints {
-			there, known := app.Endpoint(e.Name)
-			if endpoint := [2]string{app.Name, e.Name}; e.Role == Provider && (!known || there.Role == Provider) && !g.derived[endpoint] {
-				g.derived[endpoint] = true
-				// The derived layer lies under data that a workload gave before.
-				above := maps.Clone(app.Bags[e.Name])
-				app.overlay(e.Name, derive(s, g.namespace))
-				app.overlay(e.Name, above)
-			}
+			g.derive(app, e, s)
 		}
 		app.take("Service/"+s.Name, declared, problems)
 	}
+}
+
+// derive puts what a Service says by itself under the bag of an endpoint that it
+// provides. The earliest Service gives all of it, or host and port would be of
+// two; data that a workload gave before stays above.
+func (g *gathering) derive(app *Application, e Endpoint, s Service) {
+	there, known := app.Endpoint(e.Name)
+	endpoint := [2]string{app.Name, e.Name}
+	if e.Role != Provider || known && there.Role != Provider || g.derived[endpoint] {
+		return
+	}
+	g.derived[endpoint] = true
+	above := maps.Clone(app.Bags[e.Name])
+	app.overlay(e.Name, derive(s, g.namespace))
+	app.overlay(e.Name, above)
 }
 
 // applicationOf returns the application that a Service joins or is, or nil if

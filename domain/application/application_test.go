@@ -452,7 +452,7 @@ func TestGatherIsOrderFree(t *testing.T) {
 			if rapid.Bool().Draw(t, "external") {
 				s = external(s.Name, age.Draw(t, "age"), says.Draw(t, "says")...)
 			}
-			s.Name, s.UID = fmt.Sprintf("%s%d", s.Name, i/3), s.UID+strconv.Itoa(i)
+			s.Name, s.UID = fmt.Sprintf("%s%d", s.Name, i), s.UID+strconv.Itoa(i)
 			in.Services = append(in.Services, s)
 		}
 		for i := range rapid.IntRange(0, 6).Draw(t, "pods") {
