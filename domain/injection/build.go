@@ -139,7 +139,7 @@ func (b *builder) give(list string, index int, c *Container, chosen func(string)
 		return
 	}
 	t := target{list: list, index: index}
-	var kept []string
+	kept := make([]string, 0, 1)
 	for _, v := range b.variables {
 		if slices.ContainsFunc(c.Env, func(e EnvVar) bool { return e.Name == v.Name }) {
 			kept = append(kept, v.Name)
@@ -153,13 +153,15 @@ func (b *builder) give(list string, index int, c *Container, chosen func(string)
 	root, own := b.root(list, c)
 	if own {
 		kept = append(kept, bindingRoot)
-	} else {
-		t.env = append(t.env, json.RawMessage(`{"name":"`+bindingRoot+`","value":`+quote(root)+`}`))
 	}
-	if reason := unmountable(root, c); reason == "" {
-		t.mount = &mount{Name: volumeBindings, MountPath: root, ReadOnly: true}
-	} else {
+	switch reason := unmountable(root, c); {
+	case reason != "":
 		b.warn("spec."+list+"["+c.Name+"].volumeMounts", root, reason, "set "+bindingRoot+" to another path")
+	case own:
+		t.mount = &mount{Name: volumeBindings, MountPath: root, ReadOnly: true}
+	default:
+		t.mount = &mount{Name: volumeBindings, MountPath: root, ReadOnly: true}
+		t.env = append(t.env, json.RawMessage(`{"name":"`+bindingRoot+`","value":`+quote(root)+`}`))
 	}
 	if len(kept) > 0 {
 		if b.record.Kept == nil {
@@ -236,16 +238,18 @@ func (b *builder) mark() {
 	}
 }
 
-// merged adds our volumes to a list of the author's (INJECTION.md I8).
+// merged adds our volumes to a list of the author's, which stays as it is
+// written (INJECTION.md I8).
 func merged(list string) string {
-	var names []string
-	if strings.TrimSpace(list) != "" {
-		names = split(list)
-	}
+	have := split(list)
 	for _, name := range localVolumes() {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		if slices.Contains(have, name) {
+			continue
 		}
+		if strings.TrimSpace(list) != "" {
+			name = list + "," + name
+		}
+		list = name
 	}
-	return strings.Join(names, ",")
+	return list
 }

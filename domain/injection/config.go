@@ -235,7 +235,6 @@ func (r *configReader) containers(path string, n *yaml.Node) []InitContainer {
 	return containers
 }
 
-//nolint:gochecknoglobals // compiled once, never changed
 var (
 	label        = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	subdomain    = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)

@@ -82,7 +82,7 @@ func (o *optionReader) resources(installed Resources) {
 
 func areNames(fits func(string) bool) func(string) bool {
 	return func(list string) bool {
-		for _, name := range strings.Split(list, ",") {
+		for name := range strings.SplitSeq(list, ",") {
 			if !fits(strings.TrimSpace(name)) {
 				return false
 			}

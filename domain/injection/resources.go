@@ -40,7 +40,6 @@ func (r Resources) guaranteed() Resources {
 	return Resources{CPURequest: r.CPULimit, CPULimit: r.CPULimit, MemoryRequest: r.MemoryLimit, MemoryLimit: r.MemoryLimit}
 }
 
-//nolint:gochecknoglobals // compiled once, never changed
 var quantity = regexp.MustCompile(`^([0-9]{1,15}|[0-9]{0,15}\.[0-9]{1,9})(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`)
 
 func isQuantity(s string) bool { return quantity.MatchString(s) && amount(s) > 0 }
