@@ -42,11 +42,11 @@ type World interface {
 	Pod(ctx context.Context, namespace, name, uid, account string) (application string, lives bool)
 	// View returns what an application may see.
 	View(ctx context.Context, namespace, application string) (relation.View, error)
-	// Revisions returns the highest revision of each kind that was heard of:
-	// what is read later is at least as new.
+	// Revisions returns the highest revision of each kind that was heard of or
+	// shown: what was viewed before is not newer.
 	Revisions() map[string]uint64
-	// CaughtUp returns the revision that each kind is known to be at; it may be
-	// higher.
+	// CaughtUp returns the revision that each kind is known to be at: what is
+	// viewed later is at least as new.
 	CaughtUp() map[string]uint64
 }
 

@@ -16,9 +16,10 @@ import (
 type telling struct {
 	// change is the change that it was made after.
 	change uint64
-	// revisions are what agents are told; caughtUp is what is certain. Both were
-	// read before the view was.
-	revisions, caughtUp map[string]uint64
+	// caughtUp was read before the view, which is at least as new; revisions were
+	// read after it, so that nothing in it is newer. An agent has used revisions,
+	// and whoever serves it next must have caught up to them (SAFETY.md V4).
+	caughtUp, revisions map[string]uint64
 	// content is the same pointer as long as it says the same.
 	content *content
 	// numbers maps the UID of a pod to its unit's number.
@@ -47,11 +48,12 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 	if last != nil && last.change == a.changes.Load() && behindIn(last.caughtUp, newerThan) == "" {
 		return last, nil
 	}
-	next := &telling{change: a.changes.Load(), revisions: world.Revisions(), caughtUp: world.CaughtUp()}
+	next := &telling{change: a.changes.Load(), caughtUp: world.CaughtUp()}
 	view, err := world.View(ctx, namespace, application)
 	if err != nil {
 		return nil, err
 	}
+	next.revisions = world.Revisions()
 	next.take(view)
 	if last != nil && last.content.same(next.content) {
 		next.content = last.content

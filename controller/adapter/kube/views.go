@@ -161,18 +161,20 @@ func (v *Views) raise(kind string, to uint64) {
 	v.heard[kind] = max(v.heard[kind], to)
 }
 
-// Revisions returns, for each kind, the highest revision of an object that came,
-// changed or went here: what is read after it is at least as new (SAFETY.md V4).
+// Revisions returns, for each kind, the highest revision of an object that was
+// heard of here or shown in a view: nothing that was viewed before is newer
+// (SAFETY.md V4). A deletion that came while a watch was down is not heard of;
+// what is absent is unknown, not new (SAFETY.md E13).
 func (v *Views) Revisions() map[string]uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return maps.Clone(v.heard)
 }
 
-// CaughtUp returns the revision that each kind is known to be at, which may be
-// higher: it also counts what the API server said of objects that are not here,
-// and of those that went while a watch was down. Replicas differ in it although
-// they hold the same, so that an agent must not be told.
+// CaughtUp returns the revision that each kind is known to be at: what is viewed
+// later is at least as new. It also counts what the API server said of objects
+// that are not here, and when. Replicas that hold the same differ in it, so that
+// it is not for agents.
 func (v *Views) CaughtUp() map[string]uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -217,6 +219,7 @@ func (v *Views) View(ctx context.Context, namespace, application string) (relati
 		return relation.View{}, fmt.Errorf("cannot read application %s: %w", application, err)
 	}
 	if err == nil {
+		v.raise("relatedapplications", revision(&app))
 		if record, err = app.ToDomain(); err != nil {
 			return relation.View{}, err
 		}
@@ -227,6 +230,7 @@ func (v *Views) View(ctx context.Context, namespace, application string) (relati
 	}
 	var relations []relation.Relation
 	for i := range list.Items {
+		v.raise("relations", revision(&list.Items[i]))
 		if r, err := list.Items[i].ToDomain(); err == nil {
 			relations = append(relations, r)
 		}
@@ -245,5 +249,6 @@ func (v *Views) bag(ctx context.Context, e relation.End) map[string]string {
 	if err := v.Reader.Get(ctx, key, &b, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}
+	v.raise("databags", revision(&b))
 	return b.Status.Data
 }

@@ -1,0 +1,232 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+func relationBetween(namespace, requirer, providerNamespace, provider string) *v1alpha1.Relation {
+	r := v1alpha1.ForPair(namespace, relation.Pair{Key: relation.Key{
+		Requirer: relation.End{Namespace: namespace, Application: requirer, Endpoint: "db"},
+		Provider: relation.End{Namespace: providerNamespace, Application: provider, Endpoint: "db"},
+	}, Interface: "db"})
+	r.SetState(relation.State{ID: 7, Conditions: condition.Settled("Complete", "all is there")}, epoch())
+	r.ResourceVersion = "5"
+	return r
+}
+
+func databag(namespace, app string, data map[string]string) *v1alpha1.Databag {
+	b := named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
+	b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db"}
+	b.SetData(data, epoch())
+	b.ResourceVersion = "6"
+	return b
+}
+
+func TestView(t *testing.T) {
+	m := memory{}
+	app := named(&v1alpha1.RelatedApplication{}, "shop", "blog")
+	app.Status.Waiting = []v1alpha1.Waiting{{Endpoint: "sse", Reason: "NoApplication", Message: "nobody"}}
+	m.put(app, relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "db"), databag("shop", "db", map[string]string{"host": "here"}))
+	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+	require.NoError(t, err)
+	require.Len(t, view.Relations, 1, "its own and no other's")
+	assert.Equal(t, map[string]string{"host": "here"}, view.Relations[0].Bag)
+	assert.True(t, view.Relations[0].Complete)
+	assert.Equal(t, "sse", view.Waiting[0].Endpoint)
+}
+
+// A Relation that anybody may make in a namespace of their own must not open
+// another namespace's bags (RELATIONS.md M6, SAFETY.md M7).
+func TestViewDoesNotReachIntoOtherNamespaces(t *testing.T) {
+	m := memory{}
+	m.put(relationBetween("mallory", "blog", "bank", "vault"), databag("bank", "vault", map[string]string{"account": "secret"}))
+	view, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")
+	require.NoError(t, err)
+	require.Len(t, view.Relations, 1)
+	assert.Empty(t, view.Relations[0].Bag)
+	assert.False(t, view.Relations[0].Complete)
+}
+
+func controlled(o metav1.Object, kind, name string) {
+	yes := true
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: kind, Name: name, UID: types.UID("uid-" + name), Controller: &yes}})
+}
+
+func podOf(kind, owner string) *corev1.Pod {
+	p := named(&corev1.Pod{}, "shop", "pod-1")
+	p.UID, p.Spec.ServiceAccountName = "uid-1", "default"
+	if kind != "" {
+		controlled(p, kind, owner)
+	}
+	return p
+}
+
+// SAFETY.md A1: the topmost known controller.
+func TestOwners(t *testing.T) {
+	m := memory{}
+	rs := named(ReplicaSet(), "shop", "web-5d9")
+	controlled(rs, "Deployment", "web")
+	lone := named(ReplicaSet(), "shop", "lone")
+	job := named(&batchv1.Job{}, "shop", "nightly-123")
+	controlled(job, "CronJob", "nightly")
+	m.put(rs, lone, job, named(&batchv1.Job{}, "shop", "once"))
+	tests := map[string]struct {
+		why   string
+		pod   *corev1.Pod
+		want  string
+		known bool
+	}{
+		"Deployment":     {pod: podOf("ReplicaSet", "web-5d9"), want: "Deployment/web", known: true, why: "through its ReplicaSet"},
+		"CronJob":        {pod: podOf("Job", "nightly-123"), want: "CronJob/nightly", known: true, why: "through its Job"},
+		"ReplicaSet":     {pod: podOf("ReplicaSet", "lone"), want: "ReplicaSet/lone", known: true, why: "which nobody owns"},
+		"Job":            {pod: podOf("Job", "once"), want: "Job/once", known: true, why: "which nobody owns"},
+		"StatefulSet":    {pod: podOf("StatefulSet", "db"), want: "StatefulSet/db", known: true, why: "the direct owner"},
+		"Foreign":        {pod: podOf("Rollout", "canary"), want: "Rollout/canary", known: true, why: "a kind that nobody here knows"},
+		"Bare":           {pod: podOf("", ""), want: "Pod/pod-1", known: true, why: "its own"},
+		"UnseenSet":      {pod: podOf("ReplicaSet", "young-1"), why: "to guess would make an application of a ReplicaSet"},
+		"UnseenCreation": {pod: podOf("Job", "young-2"), why: "the same for a CronJob's Job"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			owner, known := Owners{m}.Of(t.Context(), test.pod)
+			assert.Equal(t, test.known, known, test.why)
+			if known {
+				assert.Equal(t, test.want, owner.source(), test.why)
+				assert.Equal(t, owner.Name, owner.Application)
+			}
+		})
+	}
+	renamed := podOf("StatefulSet", "db")
+	renamed.Annotations = map[string]string{"tengu.io/application": "data"}
+	owner, _ := Owners{m}.Of(t.Context(), renamed)
+	assert.Equal(t, "data", owner.Application, "the annotation wins (A1)")
+}
+
+func TestPod(t *testing.T) {
+	app := func(sources ...string) *v1alpha1.RelatedApplication {
+		a := named(&v1alpha1.RelatedApplication{}, "shop", "web")
+		a.Status.Sources = sources
+		return a
+	}
+	rs := named(ReplicaSet(), "shop", "web-5d9")
+	controlled(rs, "Deployment", "web")
+	finished := podOf("ReplicaSet", "web-5d9")
+	finished.Status.Phase = corev1.PodSucceeded
+	tests := map[string]struct {
+		why         string
+		pod         *corev1.Pod
+		app         *v1alpha1.RelatedApplication
+		uid, as     string
+		application string
+		lives       bool
+	}{
+		"Unit":         {pod: podOf("ReplicaSet", "web-5d9"), application: "web", lives: true, why: "nothing is recorded yet"},
+		"Recorded":     {pod: podOf("ReplicaSet", "web-5d9"), app: app("Deployment/web", "Service/web"), application: "web", lives: true, why: "one of its sources"},
+		"NameTaken":    {pod: podOf("StatefulSet", "web"), app: app("Deployment/web"), lives: true, why: "A1: the later claim takes no part"},
+		"OtherUID":     {pod: podOf("ReplicaSet", "web-5d9"), uid: "uid-0", why: "S4: by UID"},
+		"OtherAccount": {pod: podOf("ReplicaSet", "web-5d9"), as: "admin", why: "S4: with that account"},
+		"Finished":     {pod: finished, why: "A2: gone"},
+		"NoOwnerYet":   {pod: podOf("ReplicaSet", "unseen"), lives: true, why: "it lives all the same"},
+		"NoPod":        {why: "S4: it lives in the cache"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := memory{}
+			m.put(rs)
+			if test.pod != nil {
+				m.put(test.pod)
+			}
+			if test.app != nil {
+				m.put(test.app)
+			}
+			uid, account := "uid-1", "default"
+			if test.uid != "" {
+				uid = test.uid
+			}
+			if test.as != "" {
+				account = test.as
+			}
+			application, lives := (&Views{Reader: m}).Pod(t.Context(), "shop", "pod-1", uid, account)
+			assert.Equal(t, test.lives, lives, test.why)
+			assert.Equal(t, test.application, application, test.why)
+		})
+	}
+}
+
+// RELATIONS.md V3: each change of what a view is made of is announced, to those
+// whom it concerns.
+func TestChangesAreAnnounced(t *testing.T) {
+	m := memory{}
+	blog, other := relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "queue")
+	m.put(blog, other)
+	var told []string
+	v := &Views{
+		Reader:     m,
+		Changed:    func(namespace, name string) { told = append(told, "application "+namespace+"/"+name) },
+		PodChanged: func(namespace, name string) { told = append(told, "pod "+namespace+"/"+name) },
+	}
+	tests := map[string]struct {
+		event any
+		kind  string
+		want  []string
+	}{
+		"Relation":    {event: blog, kind: "relations", want: []string{"application shop/blog"}},
+		"Application": {event: named(&v1alpha1.RelatedApplication{}, "shop", "db"), kind: "relatedapplications", want: []string{"application shop/db"}},
+		"Databag":     {event: databag("shop", "db", nil), kind: "databags", want: []string{"application shop/blog"}},
+		"Nobodys":     {event: databag("shop", "nobody", nil), kind: "databags"},
+		"Pod":         {event: podOf("", ""), kind: "pods", want: []string{"pod shop/pod-1"}},
+		"Unseen":      {event: cache.DeletedFinalStateUnknown{Obj: blog}, kind: "relations", want: []string{"application shop/blog"}},
+		"Garbage":     {event: "?", kind: "relations"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			told = nil
+			v.seen(t.Context(), test.kind, test.event)
+			assert.Equal(t, test.want, told)
+		})
+	}
+	assert.Equal(t, map[string]uint64{"relations": 5, "databags": 6, "relatedapplications": 0}, v.Revisions(), "pods are no part of a view")
+}
+
+// SAFETY.md V4: what an agent is told is what was heard of; what is certain may
+// be more, and never less.
+func TestCaughtUp(t *testing.T) {
+	at := "9"
+	store := &cache.FakeCustomStore{LastStoreSyncResourceVersionFunc: func() string { return at }}
+	v := &Views{stores: map[string]cache.Store{"relations": store}}
+	v.raise("relations", 7)
+	assert.Equal(t, map[string]uint64{"relations": 7}, v.Revisions())
+	assert.Equal(t, map[string]uint64{"relations": 9}, v.CaughtUp())
+	at = "3" // a resync may set a store back; what it holds stays
+	assert.Equal(t, map[string]uint64{"relations": 7}, v.CaughtUp())
+}
+
+// BenchmarkView is one look at an application of many units and relations.
+func BenchmarkView(b *testing.B) {
+	m := memory{}
+	app := named(&v1alpha1.RelatedApplication{}, "shop", "blog")
+	for i := range 1000 {
+		app.Status.Units = append(app.Status.Units, v1alpha1.Unit{Number: int64(i), Pod: fmt.Sprintf("blog-%d", i), PodUID: fmt.Sprintf("uid-%d", i)})
+	}
+	m.put(app, relationBetween("shop", "blog", "shop", "db"), databag("shop", "db", map[string]string{"host": "here"}))
+	v := &Views{Reader: m}
+	for b.Loop() {
+		if _, err := v.View(context.Background(), "shop", "blog"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package v1alpha1
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+func names() *rapid.Generator[string] { return rapid.StringMatching(`[a-z][a-z0-9-]{0,6}[a-z0-9]`) }
+
+// seconds are times as the API stores them: whole seconds, UTC.
+func seconds() *rapid.Generator[time.Time] {
+	return rapid.Custom(func(t *rapid.T) time.Time {
+		return time.Unix(rapid.Int64Range(1, 4e9).Draw(t, "seconds"), 0).UTC()
+	})
+}
+
+func maybe[T any](g *rapid.Generator[T]) *rapid.Generator[T] {
+	return rapid.Custom(func(t *rapid.T) T {
+		var none T
+		if rapid.Bool().Draw(t, "there") {
+			return g.Draw(t, "value")
+		}
+		return none
+	})
+}
+
+// list is a list as the domain has it: nil, never empty.
+func list[T any](g *rapid.Generator[T]) *rapid.Generator[[]T] {
+	return rapid.Map(rapid.SliceOfN(g, 0, 4), func(all []T) []T {
+		if len(all) == 0 {
+			return nil
+		}
+		return all
+	})
+}
+
+func conditions() *rapid.Generator[[]condition.Condition] {
+	types := []condition.Type{condition.Ready, condition.Reconciling, condition.Stalled, condition.Held, condition.GateCycle}
+	return rapid.Custom(func(t *rapid.T) []condition.Condition {
+		var all []condition.Condition
+		for _, kind := range types {
+			if rapid.Bool().Draw(t, string(kind)) {
+				all = append(all, condition.Condition{Type: kind, True: rapid.Bool().Draw(t, "true"), Reason: "Because", Message: rapid.String().Draw(t, "message")})
+			}
+		}
+		return all
+	})
+}
+
+// stored is an object as it comes back from the API server.
+func stored[T any](t *rapid.T, o *T) *T {
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back T
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	return &back
+}
+
+// What is stored reads as what was decided, so that looking again writes
+// nothing: ToDomain after SetState is the identity.
+func TestRelationRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := relation.State{
+			ID: rapid.IntRange(0, 1<<31-1).Draw(t, "id"), Retain: time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "retain")),
+			HeldSince: maybe(seconds()).Draw(t, "held"), EndReason: maybe(names()).Draw(t, "end"), Conditions: conditions().Draw(t, "conditions"),
+		}
+		pair := relation.Pair{
+			Key: relation.Key{
+				Requirer: relation.End{Namespace: "shop", Application: names().Draw(t, "requirer"), Endpoint: names().Draw(t, "endpoint")},
+				Provider: relation.End{Namespace: rapid.SampledFrom([]string{"shop", "bank"}).Draw(t, "namespace"), Application: names().Draw(t, "provider"), Endpoint: "db"},
+			},
+			Interface: names().Draw(t, "interface"), Version: rapid.IntRange(0, 1<<20).Draw(t, "version"),
+		}
+		r := ForPair("shop", pair)
+		r.UID, r.Generation = "uid", 3
+		r.SetState(want, time.Now())
+		got, err := stored(t, r).ToDomain()
+		require.NoError(t, err)
+		assert.Equal(t, want, got.State)
+		assert.Equal(t, pair.Key, got.Key)
+		assert.Equal(t, pair.Version, got.Version)
+		assert.True(t, got.Declared)
+		assert.LessOrEqual(t, len(r.Name), 63, "SAFETY.md C3")
+		before := r.DeepCopy()
+		r.SetState(got.State, time.Now().Add(time.Hour))
+		assert.Equal(t, before, r, "and writing it again changes no time")
+	})
+}
+
+func TestApplicationRoundTrip(t *testing.T) {
+	endpoints := rapid.Custom(func(t *rapid.T) application.Endpoint {
+		return application.Endpoint{
+			Name: names().Draw(t, "name"), Interface: names().Draw(t, "interface"), Version: rapid.IntRange(0, 1<<20).Draw(t, "version"),
+			Role:     rapid.SampledFrom([]application.Role{application.Provider, application.Requirer, application.Peer}).Draw(t, "role"),
+			Optional: rapid.Bool().Draw(t, "optional"), Limit: rapid.IntRange(0, 1<<20).Draw(t, "limit"),
+		}
+	})
+	units := rapid.Custom(func(t *rapid.T) application.Unit {
+		return application.Unit{Number: rapid.IntRange(0, 1<<31-1).Draw(t, "number"), Pod: names().Draw(t, "pod"), PodUID: names().Draw(t, "uid"), Since: seconds().Draw(t, "since"), Gone: maybe(names()).Draw(t, "gone")}
+	})
+	waiting := rapid.Custom(func(t *rapid.T) relation.Waiting {
+		return relation.Waiting{Endpoint: names().Draw(t, "endpoint"), Optional: rapid.Bool().Draw(t, "optional"), Reason: "Because", Message: rapid.String().Draw(t, "message")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		want := relation.ApplicationState{
+			Endpoints: list(endpoints).Draw(t, "endpoints"), Sources: list(names()).Draw(t, "sources"), Units: list(units).Draw(t, "units"),
+			NextUnit: rapid.IntRange(0, 1<<31-1).Draw(t, "next"), LastRelation: rapid.IntRange(0, 1<<31-1).Draw(t, "last"),
+			Waiting: list(waiting).Draw(t, "waiting"), Conditions: conditions().Draw(t, "conditions"),
+			Restarts: relation.Restarts{Times: list(seconds()).Draw(t, "times")},
+		}
+		if versions := rapid.MapOf(names(), names()).Draw(t, "versions"); len(versions) > 0 {
+			want.Restarts.Versions = versions
+		}
+		var a RelatedApplication
+		a.Name = "blog"
+		a.SetState(want, time.Now())
+		got, err := stored(t, &a).ToDomain()
+		require.NoError(t, err)
+		assert.Equal(t, want, got.State)
+	})
+}
+
+func TestDatabagRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		data := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "data")
+		b := Databag{Spec: DatabagSpec{Application: "db", Endpoint: "db"}}
+		b.Name = relation.DatabagName("db", "db")
+		b.SetData(data, time.Now())
+		got, err := stored(t, &b).ToDomain()
+		require.NoError(t, err)
+		assert.True(t, maps.Equal(data, got.Data))
+		assert.Equal(t, relation.Version(got.Data), b.Status.Version)
+		assert.Len(t, b.Status.Conditions, 3, "SAFETY.md C1: from the first write")
+	})
+}
+
+func TestUnreadable(t *testing.T) {
+	r := ForPair("shop", relation.Pair{Key: relation.Key{Requirer: relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"}}})
+	r.Spec.Requirer.Namespace = "bank"
+	_, err := r.ToDomain()
+	require.ErrorContains(t, err, "requirer's namespace", "SAFETY.md M7")
+	r.Spec.Requirer.Namespace, r.Status.ID = "", -1
+	_, err = r.ToDomain()
+	require.Error(t, err)
+	b := Databag{Spec: DatabagSpec{Application: "db", Endpoint: "db"}}
+	b.Name = "anything"
+	_, err = b.ToDomain()
+	require.Error(t, err, "a bag that a person made is nobody's")
+	a := RelatedApplication{Status: RelatedApplicationStatus{NextUnit: 1 << 40}}
+	_, err = a.ToDomain()
+	require.Error(t, err)
+}
+
+// The time of a condition is when it changed, not when it was looked at.
+func TestConditionTimes(t *testing.T) {
+	early, late := time.Unix(1000, 0), time.Unix(2000, 0)
+	all := setConditions(nil, condition.Waiting("NoData", "nothing yet"), 1, early)
+	all = setConditions(all, condition.Waiting("NoApplication", "nobody"), 2, late)
+	for _, c := range all {
+		assert.Equal(t, metav1.NewTime(early), c.LastTransitionTime, "another reason is no transition: %s", c.Type)
+		assert.Equal(t, "NoApplication", c.Reason)
+		assert.EqualValues(t, 2, c.ObservedGeneration)
+	}
+	all = setConditions(all, condition.Settled("Complete", "all"), 2, late)
+	i := slices.IndexFunc(all, func(c metav1.Condition) bool { return c.Type == "Ready" })
+	assert.Equal(t, metav1.NewTime(late), all[i].LastTransitionTime)
+}

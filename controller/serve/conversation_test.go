@@ -1,0 +1,331 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+)
+
+// converse runs a conversation in the background; its end can be awaited.
+func converse(ctx context.Context, r *replica, a *agent, token string, revisions map[string]uint64) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		c := conversation{server: r.server, bell: newBell()}
+		defer c.leave()
+		err := c.identify(ctx, token)
+		if err == nil {
+			err = c.waitFor(ctx, revisions)
+		}
+		if err == nil {
+			err = c.talk(ctx, a, a.requests)
+		}
+		ended <- err
+	}()
+	return ended
+}
+
+// inBubble runs a test with a clock of its own and a pod that is known.
+func inBubble(t *testing.T, test func(t *testing.T, ctx context.Context, r *replica, a *agent)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		r := newReplica()
+		r.pod("blog-1")
+		r.publish("one", 10)
+		test(t, ctx, r, newAgent())
+	})
+}
+
+// pass lets time pass, by the bubble's clock.
+func pass(d time.Duration) { <-time.After(d) }
+
+func assertNobodyListens(t *testing.T, r *replica) {
+	t.Helper()
+	synctest.Wait()
+	assert.Empty(t, r.server.hub.audiences)
+}
+
+// SAFETY.md S4: the stream ends 2 s after its pod is gone, and not before.
+func TestStreamEndsAfterItsPod(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		ended := converse(ctx, r, a, "token-blog-1", nil)
+		synctest.Wait()
+		began := time.Now()
+		r.set(func() { delete(r.pods, "blog-1") })
+		err := <-ended
+		assert.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err))
+		assert.Equal(t, 2*time.Second, time.Since(began))
+		assertNobodyListens(t, r)
+	})
+}
+
+// A pod of the same name that is another pod does not prolong the stream
+// (SAFETY.md S4: by UID).
+func TestSuccessorDoesNotInherit(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		ended := converse(ctx, r, a, "token-blog-1", nil)
+		synctest.Wait()
+		r.set(func() { r.pods["blog-1"] = pod{uid: "another", account: "default", application: "blog"} })
+		assert.Equal(t, connect.CodePermissionDenied, connect.CodeOf(<-ended))
+	})
+}
+
+func TestPodThatReturnsKeepsItsStream(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		ended := converse(ctx, r, a, "token-blog-1", nil)
+		synctest.Wait()
+		r.set(func() { delete(r.pods, "blog-1") })
+		pass(time.Second)
+		r.pod("blog-1")
+		pass(time.Minute)
+		assert.Empty(t, ended, "a relist that showed it late ends nothing")
+	})
+}
+
+// While an owner goes before its pods (kubectl delete deployment), the pod lives.
+func TestUnknownOwnerEndsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		ended := converse(ctx, r, a, "token-blog-1", nil)
+		synctest.Wait()
+		r.set(func() { r.pods["blog-1"] = pod{uid: "uid-blog-1", account: "default"} })
+		pass(time.Minute)
+		assert.Empty(t, ended)
+	})
+}
+
+func TestPodOfAnotherApplicationBeginsAnew(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		ended := converse(ctx, r, a, "token-blog-1", nil)
+		synctest.Wait()
+		r.set(func() { r.pods["blog-1"] = pod{uid: "uid-blog-1", account: "default", application: "shop"} })
+		assert.Equal(t, connect.CodeUnavailable, connect.CodeOf(<-ended))
+	})
+}
+
+// SAFETY.md S4: a token counts until it expires.
+func TestStreamEndsWithItsToken(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		began := time.Now()
+		err := <-converse(ctx, r, a, "token-blog-1", nil)
+		assert.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err))
+		assert.Equal(t, time.Hour, time.Since(began))
+	})
+}
+
+// SAFETY.md S4: renewed on the stream.
+func TestRenewProlongs(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		began := time.Now()
+		ended := converse(ctx, r, a, "token-blog-1", nil)
+		pass(50 * time.Minute)
+		r.set(func() {
+			id := r.tokens["token-blog-1"]
+			id.Expires = time.Now().Add(time.Hour)
+			r.tokens["fresh"] = id
+		})
+		a.renew("fresh")
+		err := <-ended
+		assert.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err))
+		assert.Equal(t, 110*time.Minute, time.Since(began))
+	})
+}
+
+func TestRenewIsChecked(t *testing.T) {
+	tests := map[string]struct {
+		token string
+		away  error
+		want  connect.Code
+	}{
+		"AnothersToken": {token: "token-blog-2", want: connect.CodePermissionDenied},
+		"Garbage":       {token: "garbage", want: connect.CodeUnauthenticated},
+		"NoAnswer":      {token: "token-blog-1", away: errors.New("the API server is away"), want: connect.CodeUnavailable},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+				r.pod("blog-2")
+				ended := converse(ctx, r, a, "token-blog-1", nil)
+				synctest.Wait()
+				r.set(func() { r.broken = test.away })
+				a.renew(test.token)
+				assert.Equal(t, test.want, connect.CodeOf(<-ended))
+			})
+		})
+	}
+}
+
+// What a newer agent says is let pass (SAFETY.md D14).
+func TestUnknownRequestsAreIgnored(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		ended := converse(ctx, r, a, "token-blog-1", nil)
+		a.requests <- &v1alpha1.ConverseRequest{}
+		synctest.Wait()
+		assert.Empty(t, ended)
+		close(a.requests)
+		assert.NoError(t, <-ended, "the agent has gone")
+	})
+}
+
+// SAFETY.md V4: a replica that is behind waits at most 1 s, then sends the agent
+// away.
+func TestReplicaThatIsBehind(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		began := time.Now()
+		err := <-converse(ctx, r, a, "token-blog-1", map[string]uint64{"databags": 12})
+		assert.Equal(t, connect.CodeUnavailable, connect.CodeOf(err))
+		assert.ErrorContains(t, err, "databags", "it says of what")
+		assert.Equal(t, time.Second, time.Since(began))
+		assert.Empty(t, a.heard, "and nothing older was said")
+	})
+}
+
+func TestReplicaThatCatchesUp(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		converse(ctx, r, a, "token-blog-1", map[string]uint64{"databags": 12})
+		pass(500 * time.Millisecond)
+		r.publish("two", 12)
+		pass(100 * time.Millisecond)
+		assert.Equal(t, []string{"two"}, a.hosts())
+		assert.EqualValues(t, 12, a.last().GetRevisions()["databags"])
+	})
+}
+
+// A replica whose watch was down while an object went has heard of less than it
+// has: what it sends must not look older than what the agent used.
+func TestSnapshotIsNeverOlderThanPromised(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		r.set(func() { r.caughtUp["databags"] = 30 })
+		converse(ctx, r, a, "token-blog-1", map[string]uint64{"databags": 25, "relations": 0})
+		synctest.Wait()
+		assert.EqualValues(t, 25, a.last().GetRevisions()["databags"])
+	})
+}
+
+// A telling that was made before the replica caught up is not for an agent that
+// was promised more, although no change was announced yet (SAFETY.md V4).
+func TestOldTellingIsNotPromised(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		converse(ctx, r, a, "token-blog-1", nil)
+		synctest.Wait()
+		r.mu.Lock() // the store has it, its handlers have not run
+		r.views["blog"], r.caughtUp["databags"] = blog("two"), 12
+		r.mu.Unlock()
+		r.pod("other") // rings nobody of blog's telling
+		second := newAgent()
+		converse(ctx, r, second, "token-blog-1", map[string]uint64{"databags": 12})
+		synctest.Wait()
+		assert.Equal(t, []string{"two"}, second.hosts())
+	})
+}
+
+func TestYoungPodIsWaitedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		r.set(func() { delete(r.pods, "blog-1") })
+		ended := converse(ctx, r, a, "token-blog-1", nil)
+		pass(300 * time.Millisecond)
+		r.pod("blog-1")
+		synctest.Wait()
+		assert.Empty(t, ended)
+		assert.Equal(t, []string{"one"}, a.hosts())
+	})
+}
+
+func TestUnknownPodIsSentAway(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		r.set(func() { r.pods["blog-1"] = pod{uid: "another", account: "default", application: "blog"} })
+		began := time.Now()
+		err := <-converse(ctx, r, a, "token-blog-1", nil)
+		assert.Equal(t, connect.CodeUnavailable, connect.CodeOf(err), "the API server knew it just now: another replica may")
+		assert.Equal(t, time.Second, time.Since(began))
+		assertNobodyListens(t, r)
+	})
+}
+
+func TestForeignAccount(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		r.set(func() {
+			id := r.tokens["token-blog-1"]
+			id.Account = "somebody-else"
+			r.tokens["token-blog-1"] = id
+		})
+		assert.Error(t, <-converse(ctx, r, a, "token-blog-1", nil))
+		assert.Empty(t, a.heard)
+	})
+}
+
+func TestSnapshotOnlyWhenSomethingChanged(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		converse(ctx, r, a, "token-blog-1", nil)
+		synctest.Wait()
+		require.Equal(t, []string{"one"}, a.hosts(), "at once")
+		assert.EqualValues(t, 4, a.last().GetUnit().GetNumber())
+		assert.True(t, a.last().GetUnit().GetKnown())
+
+		r.publish("one", 11)
+		synctest.Wait()
+		assert.Len(t, a.hosts(), 1, "revisions alone are no news")
+
+		r.publish("two", 12)
+		synctest.Wait()
+		assert.Equal(t, []string{"one", "two"}, a.hosts())
+		assert.EqualValues(t, 12, a.last().GetRevisions()["databags"])
+
+		r.set(func() { v := blog("two"); v.Units = nil; r.views["blog"] = v })
+		synctest.Wait()
+		assert.Len(t, a.hosts(), 3, "its own unit is news")
+		assert.False(t, a.last().GetUnit().GetKnown())
+	})
+}
+
+func TestBrokenConnectionEndsTheConversation(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		ended := converse(ctx, r, a, "token-blog-1", nil)
+		synctest.Wait()
+		a.mu.Lock()
+		a.unwell = true
+		a.mu.Unlock()
+		r.publish("two", 11)
+		assert.Error(t, <-ended)
+	})
+}
+
+// A thousand units of an application cost one look for a change.
+func TestUnitsShareATelling(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, _ *agent) {
+		var agents []*agent
+		for range 1000 {
+			a := newAgent()
+			agents = append(agents, a)
+			converse(ctx, r, a, "token-blog-1", nil)
+		}
+		synctest.Wait()
+		before := r.looked()
+		r.publish("two", 11)
+		synctest.Wait()
+		for _, a := range agents {
+			require.Equal(t, "two", a.hosts()[len(a.hosts())-1])
+		}
+		assert.LessOrEqual(t, r.looked()-before, 2)
+	})
+}
+
+func TestReviewTellsWrongFromAway(t *testing.T) {
+	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+		assert.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(<-converse(ctx, r, a, "garbage", nil)))
+		r.set(func() { r.broken = errors.New("the API server is away") })
+		err := <-converse(ctx, r, a, "token-blog-1", nil)
+		assert.Equal(t, connect.CodeUnavailable, connect.CodeOf(err))
+		assert.NotErrorIs(t, err, kube.ErrToken)
+	})
+}

@@ -1,0 +1,175 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// replica is a World and a Reviewer that behave: pods, tokens and views are
+// what the test has put there, and the server is told of each change.
+type replica struct {
+	server *Server
+
+	mu       sync.Mutex
+	pods     map[string]pod
+	tokens   map[string]kube.Identity
+	views    map[string]relation.View
+	heard    map[string]uint64
+	caughtUp map[string]uint64
+	// shown are the revisions of what a view shows; not all were heard of.
+	shown  map[string]uint64
+	broken error
+	looks  int
+}
+
+type pod struct{ uid, account, application string }
+
+func newReplica() *replica {
+	r := &replica{
+		pods: map[string]pod{}, tokens: map[string]kube.Identity{}, views: map[string]relation.View{},
+		heard: map[string]uint64{"databags": 10}, caughtUp: map[string]uint64{"databags": 10},
+	}
+	r.server = &Server{Reviewer: r, World: r}
+	return r
+}
+
+// set changes the replica, and then tells the server.
+func (r *replica) set(change func()) {
+	r.mu.Lock()
+	change()
+	r.mu.Unlock()
+	r.server.PodChanged("shop", "blog-1")
+	r.server.ApplicationChanged("shop", "blog")
+}
+
+// pod adds a living pod of application blog with a token of its name.
+func (r *replica) pod(name string) {
+	r.set(func() {
+		r.pods[name] = pod{uid: "uid-" + name, account: "default", application: "blog"}
+		r.tokens["token-"+name] = kube.Identity{Namespace: "shop", Account: "default", Pod: name, UID: "uid-" + name, Expires: time.Now().Add(time.Hour)}
+	})
+}
+
+// publish gives the database's bag a value at a revision.
+func (r *replica) publish(value string, revision uint64) {
+	r.set(func() {
+		r.views["blog"] = blog(value)
+		r.heard["databags"] = revision
+		r.caughtUp["databags"] = max(r.caughtUp["databags"], revision)
+	})
+}
+
+func blog(value string) relation.View {
+	return relation.View{Application: "blog", Units: []application.Unit{{Number: 4, PodUID: "uid-blog-1"}}, Relations: []relation.Seen{{
+		Relation: relation.Relation{
+			Key: relation.Key{Requirer: relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"}, Provider: relation.End{Namespace: "shop", Application: "db", Endpoint: "db"}},
+			UID: "r-1", Interface: "db", State: relation.State{ID: 1, Conditions: condition.Settled("Complete", "all is there")},
+		},
+		Bag: map[string]string{"host": value}, Complete: true, Reason: "Complete",
+	}}}
+}
+
+func (r *replica) Review(_ context.Context, token string) (kube.Identity, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != nil {
+		return kube.Identity{}, r.broken
+	}
+	id, ok := r.tokens[token]
+	if !ok {
+		return id, kube.ErrToken
+	}
+	return id, nil
+}
+
+func (r *replica) Pod(_ context.Context, _, name, uid, account string) (string, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p, ok := r.pods[name]
+	if !ok || p.uid != uid || p.account != account {
+		return "", false
+	}
+	return p.application, true
+}
+
+func (r *replica) View(_ context.Context, _, name string) (relation.View, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looks++
+	for kind, revision := range r.shown {
+		r.heard[kind] = max(r.heard[kind], revision)
+	}
+	return r.views[name], nil
+}
+
+func (r *replica) Revisions() map[string]uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.heard)
+}
+
+func (r *replica) CaughtUp() map[string]uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.caughtUp)
+}
+
+func (r *replica) looked() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.looks
+}
+
+// agent is the other end of a stream.
+type agent struct {
+	mu       sync.Mutex
+	heard    []*v1alpha1.Snapshot
+	unwell   bool
+	requests chan *v1alpha1.ConverseRequest
+}
+
+func newAgent() *agent { return &agent{requests: make(chan *v1alpha1.ConverseRequest)} }
+
+func (a *agent) Send(response *v1alpha1.ConverseResponse) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.unwell {
+		return errors.New("the connection is broken")
+	}
+	a.heard = append(a.heard, response.GetSnapshot())
+	return nil
+}
+
+func (a *agent) renew(token string) {
+	a.requests <- &v1alpha1.ConverseRequest{Message: &v1alpha1.ConverseRequest_Renew{Renew: &v1alpha1.Renew{Token: token}}}
+}
+
+// hosts are the values that the agent heard, oldest first.
+func (a *agent) hosts() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var all []string
+	for _, s := range a.heard {
+		host := ""
+		for _, r := range s.GetRelations() {
+			host = r.GetBag().GetData()["host"]
+		}
+		all = append(all, host)
+	}
+	return all
+}
+
+func (a *agent) last() *v1alpha1.Snapshot {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.heard[len(a.heard)-1]
+}
