@@ -204,8 +204,8 @@ func (e everywhere) NeedLeaderElection() bool { return false }
 
 func healthHandler(ready healthz.Checker) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/healthz", &healthz.Handler{})
-	mux.Handle("/readyz", &healthz.Handler{Checks: map[string]healthz.Checker{"serving": ready}})
+	mux.Handle("/healthz", http.StripPrefix("/healthz", &healthz.Handler{}))
+	mux.Handle("/readyz", http.StripPrefix("/readyz", &healthz.Handler{Checks: map[string]healthz.Checker{"serving": ready}}))
 	mux.Handle("/metrics", metricsHandler())
 	return mux
 }

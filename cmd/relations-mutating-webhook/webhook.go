@@ -196,10 +196,10 @@ func (p *process) addHealth() error {
 		return nil
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/healthz", &healthz.Handler{})
-	mux.Handle("/readyz", &healthz.Handler{Checks: map[string]healthz.Checker{
+	mux.Handle("/healthz", http.StripPrefix("/healthz", &healthz.Handler{}))
+	mux.Handle("/readyz", http.StripPrefix("/readyz", &healthz.Handler{Checks: map[string]healthz.Checker{
 		"listening": p.manager.GetWebhookServer().StartedChecker(), "synced": synced, "trusted": trusted,
-	}})
+	}}))
 	mux.Handle("/metrics", promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
 	health := &http.Server{Addr: fmt.Sprintf(":%d", p.healthPort), Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	return p.manager.Add(&manager.Server{Name: "health", Server: health})
