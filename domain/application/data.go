@@ -1,7 +1,9 @@
 package application
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -21,12 +23,16 @@ const (
 // deletes a derived key (RELATIONS.md P3). On a problem the bag is nil: a bag is
 // refused whole (P6).
 func ParseData(key, text string) (map[string]string, []Problem) {
-	var document yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+	var document, another yaml.Node
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
 		return nil, []Problem{{Key: key, Reason: "it is not YAML: " + strings.TrimPrefix(err.Error(), "yaml: "), Cure: dataExample}}
 	}
 	if len(document.Content) == 0 {
 		return nil, []Problem{{Key: key, Reason: "it is empty", Cure: dataExample}}
+	}
+	if err := decoder.Decode(&another); !errors.Is(err, io.EOF) {
+		return nil, []Problem{{Key: key, Reason: "it holds several documents, or is not YAML to its end", Cure: dataExample}}
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
@@ -56,7 +62,7 @@ func readPair(bag map[string]string, key, value *yaml.Node) *Problem {
 	name := key.Value
 	switch {
 	case key.Kind != yaml.ScalarNode || name == "":
-		return &Problem{Entry: name, Reason: "a key is one word of text"}
+		return &Problem{Entry: name, Reason: "a key is one word of text", Cure: dataExample}
 	case value.Kind != yaml.ScalarNode:
 		return &Problem{Entry: name, Reason: "a value is text, a number or a truth value, not a list or a map", Cure: "quote it as JSON in a string"}
 	}
@@ -108,9 +114,12 @@ func ParseEnv(text string) (map[string][]string, []Problem) {
 	for _, entry := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' }) {
 		entry = strings.TrimSpace(entry)
 		endpoint, keys, found := strings.Cut(entry, "=")
+		endpoint = strings.TrimSpace(endpoint)
 		reason, cure := checkEndpoint(endpoint)
 		if !found {
 			reason, cure = "an entry is endpoint=KEY,KEY", "write for example db=username,password"
+		} else if strings.Count(keys, ",") >= MaxEntries {
+			reason, cure = fmt.Sprintf("a list has at most %d keys", MaxEntries), "read the files"
 		} else if _, twice := asked[endpoint]; twice {
 			reason, cure = "the endpoint is named twice", "list its keys in one entry"
 		}

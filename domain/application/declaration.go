@@ -73,6 +73,7 @@ func Parse(labels, annotations map[string]string) (Declaration, []Problem) {
 		p.read(key, annotations[key])
 	}
 	p.unknownKeys(labels)
+	p.uselessLabels(labels)
 	p.checkTogether(annotations)
 	return p.declaration, p.problems
 }
@@ -133,6 +134,10 @@ func (p *parser) read(key, value string) {
 }
 
 func (p *parser) data(key, value string) {
+	if reason, cure := checkEndpoint(strings.TrimPrefix(key, PrefixData)); reason != "" {
+		p.refuse(Problem{Key: key, Reason: "after '/' is an endpoint: " + reason, Cure: cure})
+		return
+	}
 	bag, problems := ParseData(key, value)
 	p.refuse(problems...)
 	if bag == nil {
@@ -206,6 +211,20 @@ func (p *parser) unknownKeys(keys map[string]string) {
 			continue
 		}
 		p.refuse(Problem{Key: key, Reason: "no such key is known, so it does nothing", Cure: suggestKey(key), Warning: true})
+	}
+}
+
+// uselessLabels warns of keys that count as annotations alone: a label's value
+// has no room for what they hold.
+func (p *parser) uselessLabels(labels map[string]string) {
+	for _, key := range sortedKeys(labels) {
+		switch key {
+		case KeyProvides, KeyRelationships, KeyInjected, KeyInject:
+		default:
+			if slices.Contains(knownKeys(), key) {
+				p.refuse(Problem{Key: key, Reason: "it does nothing as a label", Cure: "write it as an annotation", Warning: true})
+			}
+		}
 	}
 }
 
