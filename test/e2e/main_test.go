@@ -1,0 +1,71 @@
+// Package e2e proves the stories of users on real pods: a real kubelet, the
+// images as they ship, installed from deployment/ as a user would.
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+func TestMain(m *testing.M) { os.Exit(controlplane.Main(m, controlplane.Node)) }
+
+// installed makes sure that the shared cluster has Orcon, once.
+var installed sync.Once
+
+// withOrcon returns the shared cluster with the images loaded and Orcon
+// installed with its own certificates, ready.
+func withOrcon(t *testing.T) *world {
+	t.Helper()
+	c := controlplane.Shared(t)
+	installed.Do(func() {
+		loadImages(t, c)
+		c.Kubectl(t, "apply", "-k", deployment(t, "selfsigned"))
+		waitForOrcon(t, c)
+	})
+	return newWorld(t, c)
+}
+
+func waitForOrcon(t *testing.T, c *controlplane.Cluster) {
+	t.Helper()
+	for _, name := range []string{"relations-controller", "relations-mutating-webhook"} {
+		c.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/"+name, "--timeout=120s")
+	}
+}
+
+// loadImages builds every image and imports it into the node.
+func loadImages(t *testing.T, c *controlplane.Cluster) {
+	t.Helper()
+	root := repository(t)
+	build := exec.CommandContext(t.Context(), filepath.Join(root, "build", "builder"), "publish", "--all")
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+	images, err := filepath.Glob(filepath.Join(root, "dist", "*.tar"))
+	require.NoError(t, err)
+	require.NotEmpty(t, images, "build/builder publish --all made no image")
+	c.Run(t, "load", images...)
+}
+
+func repository(t *testing.T) string {
+	t.Helper()
+	root, err := controlplane.Root()
+	require.NoError(t, err)
+	return root
+}
+
+// deployment returns a path under deployment/.
+func deployment(t *testing.T, path string) string {
+	t.Helper()
+	return filepath.Join(repository(t), "deployment", filepath.FromSlash(path))
+}
+
+// unique gives each test a namespace of its own.
+func unique(t *testing.T, n int) string { return fmt.Sprintf("e2e-%d-%d", os.Getpid(), n) }

@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+// patience is how long a test waits for what must happen by itself.
+const patience = 60 * time.Second
+
+var namespaces atomic.Int64
+
+// world is a namespace of the shared cluster, and what tests do in it.
+type world struct {
+	*controlplane.Cluster
+	t         *testing.T
+	namespace string
+	client    kubernetes.Interface
+}
+
+// newWorld makes a namespace that has opted in, removed at the end.
+func newWorld(t *testing.T, c *controlplane.Cluster) *world {
+	t.Helper()
+	w := &world{Cluster: c, t: t, client: c.Client(t), namespace: unique(t, int(namespaces.Add(1)))}
+	w.makeNamespace(map[string]string{"tengu-injector": "enabled"})
+	t.Cleanup(func() {
+		if t.Failed() {
+			w.tell()
+		}
+		w.Kubectl(t, "delete", "namespace", w.namespace, "--wait=false")
+	})
+	return w
+}
+
+func (w *world) makeNamespace(labels map[string]string) {
+	w.t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: labels}}
+	_, err := w.client.CoreV1().Namespaces().Create(w.t.Context(), ns, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+}
+
+// tell prints what a person would look at after a failure.
+func (w *world) tell() {
+	for _, args := range [][]string{
+		{"get", "pods,services,relations,relatedapplications,databags", "-o", "wide"},
+		{"get", "events", "--sort-by=.lastTimestamp"},
+	} {
+		out, _ := w.try(args...)
+		w.t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
+	}
+	out, _ := w.try("-n", "orcon-system", "logs", "-l", "app.kubernetes.io/part-of=orcon", "--prefix", "--tail=30")
+	w.t.Logf("Orcon's logs\n%s", out)
+}
+
+// kubectl runs kubectl in the namespace and returns what it printed.
+func (w *world) kubectl(args ...string) string {
+	w.t.Helper()
+	out, err := w.try(args...)
+	require.NoErrorf(w.t, err, "kubectl %q: %s", args, out)
+	return out
+}
+
+// try is kubectl for commands that may fail.
+func (w *world) try(args ...string) (string, error) {
+	return w.tryWith("", args...)
+}
+
+func (w *world) tryWith(stdin string, args ...string) (string, error) {
+	all := append([]string{"--kubeconfig", w.Kubeconfig, "-n", w.namespace}, args...)
+	cmd := exec.Command(filepath.Join(w.Programs, "kubectl"), all...) //nolint:gosec // the cluster's own kubectl
+	cmd.Stdin = strings.NewReader(stdin)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return strings.TrimRight(out.String(), "\n"), err
+}
+
+// apply applies a manifest in the namespace.
+func (w *world) apply(manifest string) string {
+	w.t.Helper()
+	out, err := w.tryWith(manifest, "apply", "-f", "-")
+	require.NoErrorf(w.t, err, "kubectl apply: %s\n%s", out, manifest)
+	return out
+}
+
+// eventually waits until check returns "", which otherwise says what is missing.
+func (w *world) eventually(check func() string) {
+	w.t.Helper()
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		missing := check()
+		if missing == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			require.FailNow(w.t, "waited in vain", missing)
+		}
+		<-tick.C
+	}
+}
+
+// prints waits until kubectl prints exactly want.
+func (w *world) prints(want string, args ...string) {
+	w.t.Helper()
+	w.eventually(func() string {
+		out, err := w.try(args...)
+		if err == nil && out == want {
+			return ""
+		}
+		return "kubectl " + strings.Join(args, " ") + " prints " + out + ", not " + want
+	})
+}
+
+// contains waits until kubectl prints something that contains want.
+func (w *world) contains(want string, args ...string) {
+	w.t.Helper()
+	w.eventually(func() string {
+		out, err := w.try(args...)
+		if err == nil && strings.Contains(out, want) {
+			return ""
+		}
+		return "kubectl " + strings.Join(args, " ") + " does not print " + want + " but " + out
+	})
+}
+
+// external is an ExternalName Service that provides an interface of a name.
+func external(name, provides, host string) string {
+	return `
+apiVersion: v1
+kind: Service
+metadata: {name: ` + name + `, labels: {tengu.io/provides: ` + provides + `}}
+spec: {type: ExternalName, externalName: ` + host + `}
+`
+}
+
+// sleeper is a workload of one pod that does nothing, with annotations on its
+// metadata as YAML flow entries.
+func sleeper(kind, name, annotations string) string {
+	version, extra := "apps/v1", "selector: {matchLabels: {app: "+name+"}}"
+	restart := "Always"
+	switch kind {
+	case "StatefulSet":
+		extra += "\n  serviceName: " + name
+	case "Job":
+		version, extra, restart = "batch/v1", "backoffLimit: 0", "Never"
+	}
+	return `
+apiVersion: ` + version + `
+kind: ` + kind + `
+metadata: {name: ` + name + `, annotations: {` + annotations + `}}
+spec:
+  ` + extra + `
+  template:
+    metadata: {labels: {app: ` + name + `}}
+    spec:
+      restartPolicy: ` + restart + `
+      terminationGracePeriodSeconds: 1
+      containers:
+      - {name: main, image: "busybox:stable", imagePullPolicy: IfNotPresent, command: [sleep, infinity]}
+`
+}
