@@ -56,7 +56,12 @@ kubectl() { cluster exec --name "$name" -- kubectl "$@"; }
 
 # run shows a command as a person would type it, and runs it.
 run() {
-  printf '\n$ %s\n' "$*"
+  local word line=''
+  for word in "$@"; do
+    [[ $word =~ ^[A-Za-z0-9_./:=,-]+$ ]] || word="'$word'"
+    line+=" $word"
+  done
+  printf '\n$%s\n' "$line"
   "$@"
 }
 
@@ -105,8 +110,7 @@ install_orcon() {
 story_waiting() {
   heading 'A workload that consumes sse and db; db is not there yet'
   run kubectl apply -f deployment/demo/namespace.yaml
-  run kubectl -n "$ns" apply -f deployment/demo/external-service.yaml
-  run kubectl -n "$ns" delete service db-endpoint
+  run kubectl -n "$ns" apply -f deployment/demo/external-service.yaml -l tengu.io/provides=sse
   run kubectl -n "$ns" apply -f deployment/demo/sleep-deployment.yaml
   until_ok 30 'the injected pod' pod_waits
   say 'The pod waits, has its IP, and says why:'
@@ -122,12 +126,12 @@ story_starting() {
   local begin
   begin=$(milliseconds)
   run kubectl -n "$ns" apply -f deployment/demo/external-service.yaml
-  until_ok 30 'the pod to start' kubectl -n "$ns" wait --for=condition=Ready pod -l app=sleep --timeout=10s
+  until_ok 30 'the pod to start' kubectl -n "$ns" wait --for=condition=Ready pod -l app.kubernetes.io/name=sleep --timeout=10s
   say "ready $(($(milliseconds) - begin)) ms after the command that created it"
   run kubectl -n "$ns" get pods
   say 'What the application sees, read inside its container:'
   run kubectl -n "$ns" exec deploy/sleep -c sleep -- sh -c 'env | grep -E "^(SSE|DB)" | sort'
-  run kubectl -n "$ns" exec deploy/sleep -c sleep -- sh -c 'cd /bindings && head */*'
+  run kubectl -n "$ns" exec deploy/sleep -c sleep -- sh -c 'cd /bindings && head -n 1 */*'
   run kubectl -n "$ns" get relations
 }
 
@@ -135,17 +139,19 @@ story_starting() {
 # running container, read there by a loop that started earlier.
 story_change() {
   heading 'db-endpoint moves: the running container sees it'
-  local begin end reader
-  coproc WATCH { kubectl -n "$ns" exec deploy/sleep -c sleep -- sh -c 'echo reading; until grep -q db2 /bindings/db/host; do sleep 0.01; done; cat /bindings/db/host'; }
+  local begin end reader value
+  coproc WATCH { kubectl -n "$ns" exec deploy/sleep -c sleep -- sh -c 'echo reading; until grep -q db2 /bindings/db/host; do sleep 0.01; done; cat /bindings/db/host; echo'; }
   reader=$WATCH_PID
-  read -r _ <&"${WATCH[0]}"
+  exec {answers}<&"${WATCH[0]}"
+  read -r _ <&"$answers"
   begin=$(milliseconds)
   run kubectl -n "$ns" patch service db-endpoint --type merge -p '{"spec":{"externalName":"db2.tengu.io"}}'
-  read -r value <&"${WATCH[0]}"
+  read -r value <&"$answers"
   end=$(milliseconds)
+  exec {answers}<&-
   wait "$reader" || true
   delay=$((end - begin))
-  say "/bindings/db/host in the running container: $value, $delay ms after the kubectl command began"
+  say "/bindings/db/host in the running container is now $value, $delay ms after the kubectl command began"
   run kubectl -n "$ns" get pods
 }
 
