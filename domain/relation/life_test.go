@@ -25,12 +25,12 @@ func shopWorld(t *testing.T) (*world, relation.Relation) {
 }
 
 func TestLife(t *testing.T) {
-	drop := func(service string) func(*testing.T, *world) {
-		return func(_ *testing.T, w *world) { delete(w.services, service) }
+	drop := func(service string) func(require.TestingT, *world) {
+		return func(_ require.TestingT, w *world) { delete(w.services, service) }
 	}
 	tests := map[string]struct {
 		why     string
-		happens func(t *testing.T, w *world)
+		happens func(t require.TestingT, w *world)
 		// held, dying and gone are what becomes of the relation; none of them: it
 		// goes on.
 		held, dying, gone bool
@@ -38,22 +38,22 @@ func TestLife(t *testing.T) {
 	}{
 		"Nothing": {
 			why:     "what is declared and has data is ready",
-			happens: func(*testing.T, *world) {},
+			happens: func(require.TestingT, *world) {},
 			reason:  relation.ReasonComplete,
 		},
 		"ConsumerUndeclares": {
 			why:     "L5: a declaration that vanishes holds the relation, which goes on as it was",
-			happens: func(_ *testing.T, w *world) { w.deployment("web", nil) },
+			happens: func(_ require.TestingT, w *world) { w.deployment("web", nil) },
 			held:    true, reason: relation.ReasonComplete,
 		},
 		"ConsumerNamesNobody": {
 			why:     "L5: the same where only the reference is gone",
-			happens: func(_ *testing.T, w *world) { w.consumes("web", "store:pg", "") },
+			happens: func(_ require.TestingT, w *world) { w.consumes("web", "store:pg", "") },
 			held:    true, reason: relation.ReasonComplete,
 		},
 		"ConsumerDeleted": {
 			why:     "L5: nor is a deleted Deployment an end: people recreate objects",
-			happens: func(_ *testing.T, w *world) { delete(w.workloads, "Deployment/web"); delete(w.pods, "web-1") },
+			happens: func(_ require.TestingT, w *world) { delete(w.workloads, "Deployment/web"); delete(w.pods, "web-1") },
 			held:    true, reason: relation.ReasonRequirerGone,
 		},
 		"ProviderDeleted": {
@@ -63,46 +63,46 @@ func TestLife(t *testing.T) {
 		},
 		"LabelGone": {
 			why:     "L5: the Service is there and provides no more; its bag stays",
-			happens: func(_ *testing.T, w *world) { w.external("db", "http") },
+			happens: func(_ require.TestingT, w *world) { w.external("db", "http") },
 			held:    true, reason: relation.ReasonComplete,
 		},
 		"OptedOut": {
 			why:     "L5: a namespace label that vanishes is a declaration that vanishes",
-			happens: func(_ *testing.T, w *world) { w.optedIn = false },
+			happens: func(_ require.TestingT, w *world) { w.optedIn = false },
 			held:    true, reason: relation.ReasonProviderGone,
 		},
 		"ProviderSpeaksAnotherInterface": {
 			why:     "M1: the endpoint is there and means something else now",
-			happens: func(_ *testing.T, w *world) { w.external("db", "main:mysql") },
+			happens: func(_ require.TestingT, w *world) { w.external("db", "main:mysql") },
 			held:    true, reason: relation.ReasonComplete,
 		},
 		"RoleChanged": {
 			why: "M1: nor do two requirers relate",
-			happens: func(_ *testing.T, w *world) {
+			happens: func(_ require.TestingT, w *world) {
 				w.deployment("web", map[string]string{application.KeyProvides: "store:pg"})
 			},
 			held: true, reason: relation.ReasonComplete,
 		},
 		"NewerSchema": {
 			why:     "M8: a newer version concerns new relations only",
-			happens: func(_ *testing.T, w *world) { w.external("db", "main:pg@2"); w.consumes("web", "store:pg@1", "db") },
+			happens: func(_ require.TestingT, w *world) { w.external("db", "main:pg@2"); w.consumes("web", "store:pg@1", "db") },
 			reason:  relation.ReasonComplete,
 		},
 		"SecondCandidate": {
 			why:     "M8: what became ambiguous stays related as it is",
-			happens: func(_ *testing.T, w *world) { w.external("db", "main:pg,spare:pg") },
+			happens: func(_ require.TestingT, w *world) { w.external("db", "main:pg,spare:pg") },
 			reason:  relation.ReasonComplete,
 		},
 		"SecondConsumerEndpoint": {
 			why: "M8: on the consumer's side too",
-			happens: func(_ *testing.T, w *world) {
+			happens: func(_ require.TestingT, w *world) {
 				w.consumes("web", "store:pg,another:pg?", "db")
 			},
 			reason: relation.ReasonComplete,
 		},
 		"LowerLimit": {
 			why: "M8: a lower limit ends nothing",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				w.external("db2", "main:pg")
 				w.consumes("web", "store:pg", "db,db2")
 				w.settle(t)
@@ -118,17 +118,17 @@ func TestLife(t *testing.T) {
 		},
 		"DeclaredOtherwise": {
 			why:     "the same relation, declared by the other side",
-			happens: func(_ *testing.T, w *world) { declareFromProvider(w) },
+			happens: func(_ require.TestingT, w *world) { declareFromProvider(w) },
 			reason:  relation.ReasonComplete,
 		},
 		"Replaced": {
 			why:     "another pod of the same application is of no concern to the relation",
-			happens: func(_ *testing.T, w *world) { delete(w.pods, "web-1"); w.pod(application.Deployment, "web", "web-2") },
+			happens: func(_ require.TestingT, w *world) { delete(w.pods, "web-1"); w.pod(application.Deployment, "web", "web-2") },
 			reason:  relation.ReasonComplete,
 		},
 		"DeletedByHand": {
 			why: "L1: who deletes the Relation ends it; its units are told first",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				w.consumes("web", "store:pg", "")
 				r := w.only(t)
 				w.remove(r.Name, r.UID)
@@ -137,7 +137,7 @@ func TestLife(t *testing.T) {
 		},
 		"DeletedByHandWithoutUnits": {
 			why: "L1: without units it is dead at once",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				delete(w.pods, "web-1")
 				w.consumes("web", "store:pg", "")
 				r := w.only(t)
@@ -147,7 +147,7 @@ func TestLife(t *testing.T) {
 		},
 		"NamespaceEnds": {
 			why: "L5: a deleted namespace is an end",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				w.ending = true
 				r := w.only(t)
 				w.remove(r.Name, r.UID)
@@ -167,7 +167,7 @@ func TestLife(t *testing.T) {
 			is := w.only(t)
 			assert.Equal(t, []any{was.UID, was.State.ID, test.held, test.dying, test.reason},
 				[]any{is.UID, is.State.ID, is.Held(), !is.Alive(), ready(is).Reason}, test.why)
-			assert.Equal(t, "db.example.org", w.bagOf("db", "main")["host"], "the bag stays while the relation does")
+			assert.Equal(t, "db.example.org", w.bagOfDB("main")["host"], "the bag stays while the relation does")
 			held, _ := condition.Find(is.State.Conditions, condition.Held)
 			assert.Equal(t, test.held, held.True, "a held relation says so")
 		})
@@ -201,6 +201,7 @@ func TestHeldUntilItsTimeIsOver(t *testing.T) {
 	assert.Equal(t, relation.ReasonDeclarationGone, dying.State.EndReason)
 	assert.Equal(t, w.now, dying.Deleted)
 	assert.Equal(t, was.UID, dying.UID)
+	assert.Equal(t, w.now.Add(relationTeardown), w.settle(t), "to look again when its units have had their time")
 
 	w.consumes("web", "store:pg", "db")
 	w.settle(t)
@@ -335,13 +336,13 @@ func TestEndpointRenamed(t *testing.T) {
 	old := w.between(t, "web:store-db:main")
 	assert.Equal(t, was.UID, old.UID)
 	assert.True(t, old.Held())
-	assert.Equal(t, "db.example.org", w.bagOf("db", "main")["host"])
-	assert.Equal(t, "db.example.org", w.bagOf("db", "primary")["host"])
+	assert.Equal(t, "db.example.org", w.bagOfDB("main")["host"])
+	assert.Equal(t, "db.example.org", w.bagOfDB("primary")["host"])
 
 	w.later(t, time.Hour)
 	w.later(t, relationTeardown)
 	assert.Equal(t, "web:store-db:primary", w.related())
-	assert.Nil(t, w.bagOf("db", "main"), "nobody needs the old bag")
+	assert.Nil(t, w.bagOfDB("main"), "nobody needs the old bag")
 }
 
 // A held relation is leaving: it does not stand in the way of the one that was
@@ -433,6 +434,12 @@ func TestIDsAreNeverGivenTwice(t *testing.T) {
 	w.settle(t)
 	assert.Equal(t, 5, w.only(t).State.ID)
 	assert.Equal(t, []string{"queue", "worker"}, sortedNames(w.records), "and goes when another holds a later one")
+
+	delete(w.workloads, "Deployment/worker")
+	r := w.only(t)
+	w.remove(r.Name, r.UID)
+	w.settle(t)
+	assert.Equal(t, []string{"queue"}, sortedNames(w.records), "or one as late")
 }
 
 // A relation is not let go before a record holds its id, should the record's

@@ -1,6 +1,7 @@
 package relation_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -224,4 +225,7 @@ func TestKeyNames(t *testing.T) {
 func TestKeyNamesThatReadAlike(t *testing.T) {
 	assert.NotEqual(t, relation.DatabagName("a-b", "c"), relation.DatabagName("a", "b-c"))
 	assert.NotEqual(t, relation.DatabagName("a", "b-c"), relation.DatabagName("a", "b_c"))
+	long := strings.Repeat("a", 62)
+	assert.NotEqual(t, relation.DatabagName(long+"b", long), relation.DatabagName(long+"c", long))
+	assert.Regexp(t, `^a{40}-[0-9a-f]{10}$`, relation.DatabagName(long, long), "40 characters for people")
 }

@@ -193,22 +193,28 @@ func (n *negotiation) why(a application.Application, e application.Endpoint) (re
 	if reason != "" && reason != ReasonEnding {
 		return reason, message
 	}
-	var others []string
-	for _, o := range n.obstacles[a.Name] {
-		if o.Reference.Endpoint == e.Name {
-			return o.Reason, o.Message
-		}
-		if o.Reference.Endpoint == "" {
-			reason, others = o.Reason, append(others, o.Message)
-		}
+	if blocked, by := n.blocked(a, e); blocked != "" {
+		return blocked, by
 	}
-	switch {
-	case len(others) > 0:
-		return reason, strings.Join(others, "; ")
-	case reason == ReasonEnding:
+	if reason == ReasonEnding {
 		return reason, message
 	}
 	return ReasonNoRelation, n.candidates(a, e)
+}
+
+// blocked returns why the references that may be about an endpoint lead
+// nowhere: the one that names it, or all that name none.
+func (n *negotiation) blocked(a application.Application, e application.Endpoint) (reason, message string) {
+	var all []string
+	for _, o := range n.obstacles[a.Name] {
+		switch o.Reference.Endpoint {
+		case e.Name:
+			return o.Reason, o.Message
+		case "":
+			reason, all = o.Reason, append(all, o.Message)
+		}
+	}
+	return reason, strings.Join(all, "; ")
 }
 
 // candidates says what could be written for an endpoint that nothing names; it

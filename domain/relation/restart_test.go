@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -25,8 +26,7 @@ func restarting() *world {
 func (w *world) restarts() int { return w.rollouts["Deployment/web"] }
 
 // roll settles, ends what rolls out, and settles again.
-func (w *world) roll(t *testing.T) {
-	t.Helper()
+func (w *world) roll(t require.TestingT) {
 	w.settle(t)
 	w.finishRollouts()
 	w.settle(t)
@@ -35,29 +35,29 @@ func (w *world) roll(t *testing.T) {
 func TestRestart(t *testing.T) {
 	tests := map[string]struct {
 		why     string
-		happens func(t *testing.T, w *world)
+		happens func(t require.TestingT, w *world)
 		want    int
 		paused  string
 	}{
 		"FirstData": {
 			why:     "the pods waited for the first data at their gate: it is no change",
-			happens: func(*testing.T, *world) {},
+			happens: func(require.TestingT, *world) {},
 		},
 		"Change": {
 			why:     "one change is one rollout",
-			happens: func(_ *testing.T, w *world) { w.port("db", 1) },
+			happens: func(_ require.TestingT, w *world) { w.port("db", 1) },
 			want:    1,
 		},
 		"FilesMode": {
 			why: "who did not ask for restarts gets none",
-			happens: func(_ *testing.T, w *world) {
+			happens: func(_ require.TestingT, w *world) {
 				w.consumes("web", "store:pg", "db")
 				w.port("db", 1)
 			},
 		},
 		"TwoAtOnce": {
 			why: "two providers that change together are one rollout",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				w.external("queue", "amqp")
 				w.consumes("web", "store:pg,amqp", "db,queue", application.KeyOnChange, "restart")
 				w.roll(t)
@@ -68,14 +68,14 @@ func TestRestart(t *testing.T) {
 		},
 		"NewRelation": {
 			why: "the first data of a second relation is no change of the first",
-			happens: func(_ *testing.T, w *world) {
+			happens: func(_ require.TestingT, w *world) {
 				w.external("queue", "amqp")
 				w.consumes("web", "store:pg,amqp?", "db,queue", application.KeyOnChange, "restart")
 			},
 		},
 		"RelationEnds": {
 			why: "nor is the end of one: files say so",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				w.consumes("web", "store:pg?", "", application.KeyOnChange, "restart")
 				r := w.only(t)
 				w.remove(r.Name, r.UID)
@@ -85,7 +85,7 @@ func TestRestart(t *testing.T) {
 		},
 		"ProviderRecreated": {
 			why: "the same data after an interruption is no change",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				delete(w.services, "db")
 				w.roll(t)
 				w.external("db", "main:pg")
@@ -93,7 +93,7 @@ func TestRestart(t *testing.T) {
 		},
 		"ProviderRecreatedOtherwise": {
 			why: "other data after an interruption is one",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				delete(w.services, "db")
 				w.roll(t)
 				w.external("db", "main:pg")
@@ -103,13 +103,13 @@ func TestRestart(t *testing.T) {
 		},
 		"OwnData": {
 			why: "L8: only the remote application's bag counts, or two sides restart each other for ever",
-			happens: func(_ *testing.T, w *world) {
+			happens: func(_ require.TestingT, w *world) {
 				w.consumes("web", "store:pg", "db", application.KeyOnChange, "restart", application.PrefixData+"store", "database: orders")
 			},
 		},
 		"WhileRolling": {
 			why: "one rollout at a time",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				w.port("db", 1)
 				w.settle(t)
 				w.now = w.now.Add(time.Hour)
@@ -119,7 +119,7 @@ func TestRestart(t *testing.T) {
 		},
 		"AfterRolling": {
 			why: "and the next when it is over",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				w.port("db", 1)
 				w.settle(t)
 				w.now = w.now.Add(time.Hour)
@@ -130,7 +130,7 @@ func TestRestart(t *testing.T) {
 		},
 		"TooSoon": {
 			why: "at most one in five minutes",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				w.port("db", 1)
 				w.roll(t)
 				w.port("db", 2)
@@ -141,7 +141,7 @@ func TestRestart(t *testing.T) {
 		},
 		"SoonEnough": {
 			why: "what came too soon is not forgotten",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				w.port("db", 1)
 				w.roll(t)
 				w.port("db", 2)
@@ -152,7 +152,7 @@ func TestRestart(t *testing.T) {
 		},
 		"ChangedBack": {
 			why: "what was changed back in the meantime needs no restart",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				w.port("db", 1)
 				w.roll(t)
 				w.port("db", 2)
@@ -164,7 +164,7 @@ func TestRestart(t *testing.T) {
 		},
 		"TooOften": {
 			why: "at most six in an hour",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				for i := range 7 {
 					w.port("db", i+1)
 					w.roll(t)
@@ -175,7 +175,7 @@ func TestRestart(t *testing.T) {
 		},
 		"TooOftenIsOver": {
 			why: "an hour after the first there is room for one, and nothing is paused",
-			happens: func(t *testing.T, w *world) {
+			happens: func(t require.TestingT, w *world) {
 				for i := range 7 {
 					w.port("db", i+1)
 					w.roll(t)

@@ -116,9 +116,9 @@ func (w *world) says(application string, t condition.Type) condition.Condition {
 	return c
 }
 
-// bagOf returns what is stored as the bag of an endpoint.
-func (w *world) bagOf(application, endpoint string) map[string]string {
-	return w.databags[relation.DatabagName(application, endpoint)].Data
+// bagOfDB returns what is stored as the bag of an endpoint of db.
+func (w *world) bagOfDB(endpoint string) map[string]string {
+	return w.databags[relation.DatabagName("db", endpoint)].Data
 }
 
 // told returns all that is said of an application: its conditions and what it
