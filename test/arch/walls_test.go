@@ -37,7 +37,7 @@ var mayImport = map[string]string{
 	"domain/relation":    "gopkg.in/yaml.v3 domain/application domain/condition",
 
 	// What the rooms share of reading a review and answering it.
-	"webhook/internal/*": "domain " + kubeTypes + " " + watched,
+	"webhook/internal/*": "domain webhook/internal " + kubeTypes + " " + watched,
 
 	"webhook/*": "domain webhook/internal controller/api " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/webhook " + watched,
 
