@@ -1,0 +1,362 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+func consumes(list, relations string) map[string]string {
+	return map[string]string{application.KeyConsumes: list, application.KeyRelations: relations}
+}
+
+// From declarations to relations and back: the story of the demo, and all that
+// may happen to its objects.
+func TestControllerFollowsDeclarations(t *testing.T) {
+	w := newControllerWorld(t)
+	c := w.controller(-1)
+	sleep := w.consumer("sleep", consumes("sse,db", "sse-endpoint,db-endpoint"))
+	sse := w.provider("sse-endpoint", "idlab-iot.tengu.io")
+	w.create(sse, sleep)
+	w.becomes("sse-endpoint", "Complete")
+	w.eventually("it says what it waits for", func() bool { return reason(w.app("sleep").Status.Conditions, "Ready") == "!WaitingForRelations" })
+	assert.NotContains(t, w.relations(), "db-endpoint")
+
+	t.Log("a Service that appears later")
+	db := w.provider("db-endpoint", "db.tengu.io")
+	w.create(db)
+	w.becomes("db-endpoint", "Complete")
+	w.eventually("the application is complete", func() bool { return reason(w.app("sleep").Status.Conditions, "Ready") == "Complete" })
+	related := w.relations()["db-endpoint"]
+	assert.Equal(t, "db.tengu.io", w.bag("db-endpoint").Status.Data["host"])
+
+	t.Log("externalName and ports change")
+	w.change(db, func() { db.Spec.ExternalName = "db2.tengu.io" })
+	w.eventually("the bag follows", func() bool { return w.bag("db-endpoint").Status.Data["host"] == "db2.tengu.io" })
+	w.change(db, func() { db.Spec.Ports = []corev1.ServicePort{{Name: "postgresql", Port: 5432}} })
+	w.eventually("the ports follow", func() bool { return w.bag("db-endpoint").Status.Data["url"] == "postgresql://db2.tengu.io:5432" })
+
+	t.Log("SAFETY.md L5: an annotation removed and restored ends nothing")
+	w.change(sleep, func() { sleep.Spec.Template.Annotations = consumes("sse,db", "sse-endpoint") })
+	w.eventually("it is held", func() bool { return w.relations()["db-endpoint"].Status.HeldSince != nil })
+	held := w.relations()["db-endpoint"]
+	assert.Equal(t, "DeclarationGone", reason(held.Status.Conditions, "Held"))
+	assert.Equal(t, "Complete", reason(held.Status.Conditions, "Ready"), "nobody hears of it")
+	w.change(sleep, func() { sleep.Spec.Template.Annotations = consumes("sse,db", "sse-endpoint,db-endpoint") })
+	w.eventually("it goes on", func() bool { return w.relations()["db-endpoint"].Status.HeldSince == nil })
+	assert.Equal(t, related.UID, w.relations()["db-endpoint"].UID)
+	assert.Equal(t, related.Status.ID, w.relations()["db-endpoint"].Status.ID)
+
+	t.Log("the provider is deleted: not ready, with the reason, and its last data kept")
+	require.NoError(t, w.admin.Delete(w.ctx, db))
+	w.becomes("db-endpoint", "!ProviderGone")
+	assert.Equal(t, "postgresql://db2.tengu.io:5432", w.bag("db-endpoint").Status.Data["url"])
+	db = w.provider("db-endpoint", "db3.tengu.io")
+	w.create(db)
+	w.becomes("db-endpoint", "Complete")
+	assert.Equal(t, related.UID, w.relations()["db-endpoint"].UID, "the same relation goes on")
+
+	t.Log("a rename of the endpoint is another relation; the old one is held")
+	w.change(sse, func() { sse.Labels[application.KeyProvides] = "events" })
+	w.eventually("held", func() bool { return w.relations()["sse-endpoint"].Status.HeldSince != nil })
+	assert.Zero(t, c.refused.Load(), "deployment/rbac grants what the controller needs")
+}
+
+// SAFETY.md L5: retain is how long a relation outlives its declaration.
+func TestControllerEndsWhatIsNotRetained(t *testing.T) {
+	w := newControllerWorld(t)
+	w.controller(-1)
+	declared := consumes("db", "db-endpoint")
+	declared[application.KeyRetain] = "0s"
+	sleep := w.consumer("sleep", declared)
+	w.create(w.provider("db-endpoint", "db.tengu.io"), sleep)
+	w.becomes("db-endpoint", "Complete")
+	first := w.relations()["db-endpoint"].Status.ID
+	w.change(sleep, func() { delete(sleep.Spec.Template.Annotations, application.KeyRelations) })
+	w.eventually("it ends", func() bool { return w.relations()["db-endpoint"].Name == "" })
+	w.change(sleep, func() { sleep.Spec.Template.Annotations[application.KeyRelations] = "db-endpoint" })
+	w.becomes("db-endpoint", "Complete")
+	assert.Greater(t, w.relations()["db-endpoint"].Status.ID, first, "an id is never used again (SAFETY.md D10)")
+}
+
+func (w *controllerWorld) manual(requirer, provider string) *v1alpha1.Relation {
+	return &v1alpha1.Relation{ObjectMeta: w.meta("by-hand"), Spec: v1alpha1.RelationSpec{
+		Requirer: v1alpha1.RelationEnd{Application: requirer, Endpoint: "db"}, Provider: v1alpha1.RelationEnd{Application: provider, Endpoint: "db"}, Interface: "db",
+	}}
+}
+
+func TestControllerKeepsRelationsMadeByHand(t *testing.T) {
+	w := newControllerWorld(t)
+	w.controller(-1)
+	w.create(w.provider("db-endpoint", "db.tengu.io"), w.consumer("sleep", map[string]string{application.KeyConsumes: "db"}))
+	w.eventually("it names the candidates (SAFETY.md I22)", func() bool {
+		for _, waiting := range w.app("sleep").Status.Waiting {
+			return assert.Contains(t, waiting.Message, "db=db-endpoint:db")
+		}
+		return false
+	})
+	r := w.manual("sleep", "db-endpoint")
+	w.create(r)
+	w.becomes("db-endpoint", "Complete")
+	made := w.relations()["db-endpoint"]
+	assert.Equal(t, v1alpha1.OriginManual, made.Spec.Origin)
+	assert.Contains(t, made.Finalizers, v1alpha1.Finalizer)
+	assert.NotZero(t, made.Status.ID)
+
+	made.Spec.Provider.Application = "another"
+	err := w.admin.Update(w.ctx, &made)
+	require.True(t, apierrors.IsInvalid(err), "SAFETY.md C3: %v", err)
+	assert.ErrorContains(t, err, "delete it and make another")
+	astray := w.manual("sleep", "db-endpoint")
+	astray.Name, astray.Spec.Requirer.Namespace = "astray", "bank"
+	require.True(t, apierrors.IsInvalid(w.admin.Create(w.ctx, astray)), "SAFETY.md M7: a relation lives with its requirer")
+
+	require.NoError(t, w.admin.Delete(w.ctx, r))
+	w.eventually("deleting it ends it", func() bool { return w.relations()["db-endpoint"].Name == "" })
+}
+
+// SAFETY.md C1: every kind says Ready, Reconciling and Stalled, of which
+// generation, from the first status that is written; watched from the start.
+func TestControllerConditionsFromTheFirstWrite(t *testing.T) {
+	w := newControllerWorld(t)
+	watching, err := client.NewWithWatch(w.cluster.Config(t), client.Options{Scheme: w.scheme})
+	require.NoError(t, err)
+	type written struct {
+		kind     string
+		metadata metav1.ObjectMeta
+		status   struct {
+			ObservedGeneration int64
+			Conditions         []metav1.Condition
+		}
+	}
+	states := make(chan written, 1000)
+	for _, list := range []client.ObjectList{&v1alpha1.RelationList{}, &v1alpha1.RelatedApplicationList{}, &v1alpha1.DatabagList{}} {
+		watch, err := watching.Watch(w.ctx, list, client.InNamespace(w.namespace))
+		require.NoError(t, err)
+		t.Cleanup(watch.Stop)
+		go func() {
+			for event := range watch.ResultChan() {
+				var o struct {
+					Metadata metav1.ObjectMeta
+					Status   map[string]any
+				}
+				state := written{kind: fmt.Sprintf("%T", event.Object)}
+				if roundTripJSON(event.Object, &o) == nil && len(o.Status) > 0 && roundTripJSON(o.Status, &state.status) == nil {
+					state.metadata = o.Metadata
+					states <- state
+				}
+			}
+		}()
+	}
+	w.controller(-1)
+	w.create(w.consumer("sleep", consumes("db", "db-endpoint")), w.provider("db-endpoint", "db.tengu.io"))
+	w.becomes("db-endpoint", "Complete")
+	kinds := map[string]bool{}
+	for len(kinds) < 3 {
+		select {
+		case o := <-states:
+			kinds[o.kind] = true
+			for _, condition := range []string{"Ready", "Reconciling", "Stalled"} {
+				assert.NotEmpty(t, reason(o.status.Conditions, condition), "%s says %s", o.kind, condition)
+			}
+			assert.NotZero(t, o.status.ObservedGeneration, o.kind)
+			assert.Empty(t, o.metadata.Labels, "SAFETY.md C2")
+			assert.Empty(t, o.metadata.Annotations, "SAFETY.md C2")
+		case <-time.After(soon):
+			require.Failf(t, "not all kinds were written", "%v", kinds)
+		}
+	}
+}
+
+// SAFETY.md D12: a provider's change costs one write, however many consume it.
+func TestControllerWritesAChangeOnce(t *testing.T) {
+	w := newControllerWorld(t)
+	w.controller(-1)
+	db := w.provider("db-endpoint", "db.tengu.io")
+	w.create(db)
+	const consumers = 20
+	for i := range consumers {
+		d := w.consumer("c"+string(rune('a'+i)), consumes("db", "db-endpoint"))
+		d.Spec.Replicas = new(int32)
+		w.create(d)
+	}
+	w.eventually("all are related", func() bool { return w.count(&v1alpha1.RelationList{}) == consumers && w.settled() })
+	before := w.versions()
+	w.change(db, func() { db.Spec.ExternalName = "db2.tengu.io" })
+	w.eventually("the bag follows", func() bool { return w.bag("db-endpoint").Status.Data["host"] == "db2.tengu.io" })
+	w.marker("once")
+	var changed []string
+	for name, version := range w.versions() {
+		if before[name] != version {
+			changed = append(changed, name)
+		}
+	}
+	assert.Equal(t, []string{"*v1alpha1.DatabagList/" + w.bag("db-endpoint").Name}, changed)
+	assert.Len(t, w.versions(), len(before))
+}
+
+func (w *controllerWorld) count(list client.ObjectList) int {
+	require.NoError(w.t, w.admin.List(w.ctx, list, client.InNamespace(w.namespace)))
+	var items struct {
+		Items []metav1.PartialObjectMetadata
+	}
+	require.NoError(w.t, roundTripJSON(list, &items))
+	return len(items.Items)
+}
+
+// settled tells whether every relation and application is ready.
+func (w *controllerWorld) settled() bool {
+	var relations v1alpha1.RelationList
+	var apps v1alpha1.RelatedApplicationList
+	require.NoError(w.t, w.admin.List(w.ctx, &relations, client.InNamespace(w.namespace)))
+	require.NoError(w.t, w.admin.List(w.ctx, &apps, client.InNamespace(w.namespace)))
+	for _, r := range relations.Items {
+		if reason(r.Status.Conditions, "Ready") != "Complete" {
+			return false
+		}
+	}
+	for _, a := range apps.Items {
+		if reason(a.Status.Conditions, "Ready") != "Complete" {
+			return false
+		}
+	}
+	return len(relations.Items) > 0
+}
+
+// A restart looks at all again and writes nothing.
+func TestControllerRestartWritesNothing(t *testing.T) {
+	w := newControllerWorld(t)
+	first := w.controller(-1)
+	declared := consumes("sse,db", "sse-endpoint,db-endpoint")
+	declared[application.KeyOnChange] = "restart"
+	w.create(w.provider("db-endpoint", "db.tengu.io"), w.provider("sse-endpoint", "sse.tengu.io"), w.consumer("sleep", declared))
+	w.eventually("settled", func() bool {
+		a := w.app("sleep")
+		return len(w.relations()) == 2 && w.settled() && len(a.Status.Units) == 1 && a.Status.Restarts != nil && len(a.Status.Restarts.Versions) == 2
+	})
+	w.marker("before")
+	first.stop()
+	before := w.versions()
+	w.controller(-1)
+	w.marker("after")
+	assert.Equal(t, before, w.versions())
+}
+
+// SAFETY.md L8 on the real API and with the real Deployment controller: one
+// change of data is one change of the template.
+func TestControllerRestartsOnceAChange(t *testing.T) {
+	w := newControllerWorld(t)
+	w.controller(-1)
+	declared := consumes("db", "db-endpoint")
+	declared[application.KeyOnChange] = "restart"
+	db, sleep := w.provider("db-endpoint", "db.tengu.io"), w.consumer("sleep", declared)
+	w.create(db, sleep)
+	w.eventually("the first data is known", func() bool {
+		a := w.app("sleep")
+		return a.Status.Restarts != nil && len(a.Status.Restarts.Versions) == 1
+	})
+	template := func() (string, int64) {
+		var d appsv1.Deployment
+		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(sleep), &d))
+		return d.Spec.Template.Annotations[kube.RolloutAnnotation], d.Generation
+	}
+	version, generation := template()
+	assert.Empty(t, version, "the first data is no change")
+
+	w.change(db, func() { db.Spec.ExternalName = "db2.tengu.io" })
+	w.eventually("a rollout", func() bool { _, g := template(); return g == generation+1 })
+	w.eventually("is recorded", func() bool { return len(w.app("sleep").Status.Restarts.Times) == 1 })
+	w.marker("once")
+	_, now := template()
+	assert.Equal(t, generation+1, now, "exactly once")
+
+	t.Log("the next change waits: at most one in five minutes")
+	w.change(db, func() { db.Spec.ExternalName = "db3.tengu.io" })
+	w.eventually("the bag follows at once", func() bool { return w.bag("db-endpoint").Status.Data["host"] == "db3.tengu.io" })
+	w.marker("twice")
+	_, now = template()
+	assert.Equal(t, generation+1, now)
+	w.eventually("a person can see it", func() bool { return w.hasEvent("Restarted") })
+}
+
+// hasEvent tells whether kubectl describe would show an Event of that reason.
+func (w *controllerWorld) hasEvent(reason string) bool {
+	var list corev1.EventList
+	require.NoError(w.t, w.admin.List(w.ctx, &list, client.InNamespace(w.namespace)))
+	for i := range list.Items {
+		if list.Items[i].Reason == reason && list.Items[i].InvolvedObject.UID != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// What goes wrong is told where a person looks.
+func TestControllerTellsPeople(t *testing.T) {
+	w := newControllerWorld(t)
+	w.controller(-1)
+	peer := func(name, other string) *appsv1.Deployment {
+		declared := consumes("from-"+other+":data", other)
+		declared[application.KeyProvides] = "data" // which code gives, once it runs
+		return w.consumer(name, declared)
+	}
+	w.create(peer("chicken", "egg"), peer("egg", "chicken"))
+	for _, name := range []string{"chicken", "egg"} {
+		w.eventually("SAFETY.md I17: the cycle is named on "+name, func() bool { return reason(w.app(name).Status.Conditions, "GateCycle") != "" })
+	}
+	w.eventually("and in Events", func() bool { return w.hasEvent("WaitForEachOther") })
+
+	bare := w.consumer("late", consumes("db", "db-endpoint"))
+	bare.Spec.Template.Spec.InitContainers = nil
+	w.create(bare)
+	w.eventually("INJECTION.md I1: a pod without an agent is named", func() bool { return reason(w.app("late").Status.Conditions, "NotInjected") != "" })
+	w.eventually("and in Events", func() bool { return w.hasEvent("NoAgent") })
+	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "describe", "deployment", "late"), "kubectl rollout restart deployment/late", "with the cure")
+}
+
+func TestControllerNamespaceLabelRemoved(t *testing.T) {
+	w := newControllerWorld(t)
+	w.controller(-1)
+	w.create(w.provider("db-endpoint", "db.tengu.io"), w.consumer("sleep", consumes("db", "db-endpoint")))
+	w.becomes("db-endpoint", "Complete")
+	before := w.relations()["db-endpoint"]
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	w.change(ns, func() { delete(ns.Labels, application.LabelOptIn) })
+	w.eventually("held, not ended", func() bool { return w.relations()["db-endpoint"].Status.HeldSince != nil })
+	w.change(ns, func() { ns.Labels = map[string]string{application.LabelOptIn: application.OptedIn} })
+	w.becomes("db-endpoint", "Complete")
+	assert.Equal(t, before.UID, w.relations()["db-endpoint"].UID)
+	w.eventually("its units live", func() bool {
+		for _, u := range w.app("sleep").Status.Units {
+			return u.Gone == ""
+		}
+		return false
+	})
+}
+
+// SAFETY.md L5: a deleted namespace ends its relations; no finalizer holds it.
+func TestControllerNamespaceDeleted(t *testing.T) {
+	w := newControllerWorld(t)
+	w.controller(-1)
+	w.create(w.provider("db-endpoint", "db.tengu.io"), w.consumer("sleep", consumes("db", "db-endpoint")))
+	w.becomes("db-endpoint", "Complete")
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	require.NoError(t, w.admin.Delete(w.ctx, ns))
+	began := time.Now()
+	require.Eventually(t, func() bool {
+		return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(ns), ns))
+	}, 2*soon, 50*time.Millisecond)
+	t.Logf("the namespace was gone after %s", time.Since(began).Round(time.Millisecond))
+}

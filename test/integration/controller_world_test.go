@@ -1,0 +1,309 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+// soon is how long a test waits for something that takes milliseconds on a
+// machine with nothing else to do.
+const soon = 30 * time.Second
+
+// controllerWorld is an opted-in namespace of the shared cluster, with Orcon's
+// kinds and the controller's own roles installed from deployment/.
+type controllerWorld struct {
+	t         testing.TB
+	ctx       context.Context //nolint:containedctx // the life of one test
+	cluster   *controlplane.Cluster
+	scheme    *runtime.Scheme
+	admin     client.Client
+	namespace string
+}
+
+//nolint:gochecknoglobals // what is installed once in the cluster that tests share
+var installOrcon sync.Once
+
+func newControllerWorld(t testing.TB) *controllerWorld {
+	t.Helper()
+	cluster := controlplane.Shared(t)
+	root, err := controlplane.Root()
+	require.NoError(t, err)
+	installOrcon.Do(func() {
+		cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
+		cluster.Kubectl(t, "wait", "--for=condition=Established", "crd", "relations.orcon.tengu.io", "databags.orcon.tengu.io", "relatedapplications.orcon.tengu.io")
+		cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "relations-controller.yaml"))
+	})
+	w := &controllerWorld{t: t, ctx: t.Context(), cluster: cluster, scheme: runtime.NewScheme()}
+	require.NoError(t, errors.Join(clientscheme.AddToScheme(w.scheme), v1alpha1.AddToScheme(w.scheme)))
+	w.admin, err = client.New(cluster.Config(t), client.Options{Scheme: w.scheme})
+	require.NoError(t, err)
+	w.namespace = w.newNamespace(map[string]string{application.LabelOptIn: application.OptedIn})
+	return w
+}
+
+func (w *controllerWorld) newNamespace(labels map[string]string) string {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "controller-", Labels: labels}}
+	w.create(ns)
+	return ns.Name
+}
+
+func (w *controllerWorld) create(all ...client.Object) {
+	w.t.Helper()
+	for _, o := range all {
+		require.NoError(w.t, w.admin.Create(w.ctx, o))
+	}
+}
+
+// change reads an object, changes it and writes it, until nobody is in between.
+func (w *controllerWorld) change(o client.Object, change func()) {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool {
+		require.NoError(w.t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(o), o))
+		change()
+		return w.admin.Update(w.ctx, o) == nil
+	}, soon, 10*time.Millisecond)
+}
+
+func (w *controllerWorld) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: w.namespace, Name: name}
+}
+
+// provider is a Service without pods, as in the demo.
+func (w *controllerWorld) provider(name, externalName string) *corev1.Service {
+	s := &corev1.Service{ObjectMeta: w.meta(name), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: externalName}}
+	s.Labels = map[string]string{application.KeyProvides: strings.TrimSuffix(name, "-endpoint")}
+	return s
+}
+
+// consumer is a Deployment whose pods have an agent, as the webhook would give.
+func (w *controllerWorld) consumer(name string, annotations map[string]string) *appsv1.Deployment {
+	one, always := int32(1), corev1.ContainerRestartPolicyAlways
+	labels := map[string]string{"app": name}
+	return &appsv1.Deployment{ObjectMeta: w.meta(name), Spec: appsv1.DeploymentSpec{
+		Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: annotations},
+			Spec: corev1.PodSpec{
+				InitContainers: []corev1.Container{{Name: kube.AgentContainer, Image: "agent", RestartPolicy: &always}},
+				Containers:     []corev1.Container{{Name: "app", Image: "app"}},
+			},
+		},
+	}}
+}
+
+// asController is the configuration of the controller's ServiceAccount: what
+// deployment/rbac does not grant, the controller cannot do here either.
+func (w *controllerWorld) asController() *rest.Config {
+	cfg := w.cluster.Config(w.t)
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:default:relations-controller"}
+	return cfg
+}
+
+// replica is a controller that runs in the test's process.
+type controllerReplica struct {
+	api  *httptest.Server
+	stop func()
+	// done is closed when it has ended, by stop or by itself.
+	done chan struct{}
+	// refused counts requests that its roles do not allow.
+	refused *atomic.Int64
+}
+
+// controller runs a controller until the test ends or it is stopped. writes is
+// how many it may make before it dies; negative for no limit.
+func (w *controllerWorld) controller(writes int64) *controllerReplica {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.ctx)
+	r := &controllerReplica{done: make(chan struct{}), refused: &atomic.Int64{}}
+	cfg := w.asController()
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.watched(next, r.refused, writes, cancel) })
+	m, err := ctrl.NewManager(cfg, manager.Options{
+		Scheme: w.scheme, Cache: kube.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+	require.NoError(w.t, err)
+	world := &kube.World{Reader: m.GetCache(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: time.Now}
+	require.NoError(w.t, kube.Index(ctx, m.GetFieldIndexer()))
+	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
+	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
+	api := &serve.Server{Reviewer: kube.Reviewer{Writer: m.GetClient()}}
+	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
+	api.World = views
+	synced := make(chan struct{})
+	require.NoError(w.t, m.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		if err := views.Follow(ctx, m.GetCache()); err != nil {
+			return err
+		}
+		close(synced)
+		<-ctx.Done()
+		return nil
+	})))
+	go func() {
+		defer close(r.done)
+		_ = m.Start(ctx)
+	}()
+	r.api = httptest.NewUnstartedServer(api.Handler())
+	r.api.EnableHTTP2 = true
+	r.api.StartTLS()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		<-r.done
+		r.api.CloseClientConnections()
+		r.api.Close()
+	})
+	w.t.Cleanup(r.stop)
+	select {
+	case <-synced:
+	case <-r.done:
+	case <-time.After(soon):
+		require.Fail(w.t, "the controller's caches did not sync")
+	}
+	return r
+}
+
+// watched counts what the roles refuse, and lets the process die at a write:
+// that write and all after it are never made.
+func (w *controllerWorld) watched(next http.RoundTripper, refused *atomic.Int64, writes int64, die func()) http.RoundTripper {
+	var made atomic.Int64
+	return roundTrip(func(req *http.Request) (*http.Response, error) {
+		reads := req.Method == http.MethodGet || strings.HasSuffix(req.URL.Path, "/tokenreviews")
+		if !reads && writes >= 0 && !strings.HasSuffix(req.URL.Path, "/events") && made.Add(1) > writes {
+			die()
+			return nil, errors.New("this process is dead")
+		}
+		res, err := next.RoundTrip(req)
+		if err == nil && res.StatusCode == http.StatusForbidden {
+			refused.Add(1)
+			fmt.Println("refused by deployment/rbac:", req.Method, req.URL.Path)
+		}
+		return res, err
+	})
+}
+
+// relations returns the relations of the namespace by provider.
+func (w *controllerWorld) relations() map[string]v1alpha1.Relation {
+	var list v1alpha1.RelationList
+	require.NoError(w.t, w.admin.List(w.ctx, &list, client.InNamespace(w.namespace)))
+	all := map[string]v1alpha1.Relation{}
+	for _, r := range list.Items {
+		all[r.Spec.Provider.Application] = r
+	}
+	return all
+}
+
+func (w *controllerWorld) app(name string) v1alpha1.RelatedApplication {
+	var a v1alpha1.RelatedApplication
+	_ = w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &a)
+	return a
+}
+
+// bag returns the databag of an application.
+func (w *controllerWorld) bag(name string) v1alpha1.Databag {
+	var list v1alpha1.DatabagList
+	require.NoError(w.t, w.admin.List(w.ctx, &list, client.InNamespace(w.namespace)))
+	for _, b := range list.Items {
+		if b.Spec.Application == name {
+			return b
+		}
+	}
+	return v1alpha1.Databag{}
+}
+
+// reason is the reason of a condition; with "!" before it where it is not True.
+func reason(conditions []metav1.Condition, kind string) string {
+	for _, c := range conditions {
+		if c.Type == kind && c.Status == metav1.ConditionTrue {
+			return c.Reason
+		} else if c.Type == kind {
+			return "!" + c.Reason
+		}
+	}
+	return ""
+}
+
+// eventually waits for a condition, and on failure shows the namespace.
+func (w *controllerWorld) eventually(what string, holds func() bool) {
+	w.t.Helper()
+	deadline := time.Now().Add(soon)
+	for tick := time.NewTicker(20 * time.Millisecond); !holds(); <-tick.C {
+		if time.Now().After(deadline) {
+			require.Failf(w.t, "did not come about", "%s:\n%s", what, w.cluster.Kubectl(w.t, "-n", w.namespace, "get", "relations,rapp,databags,deployments,services", "-o", "wide"))
+		}
+	}
+}
+
+func (w *controllerWorld) becomes(provider, ready string) {
+	w.t.Helper()
+	w.eventually(provider+" "+ready, func() bool {
+		r, ok := w.relations()[provider]
+		return ok && reason(r.Status.Conditions, "Ready") == ready
+	})
+}
+
+// versions are the resourceVersions of all that Orcon wrote.
+func (w *controllerWorld) versions() map[string]string {
+	all := map[string]string{}
+	for _, list := range []client.ObjectList{&v1alpha1.RelationList{}, &v1alpha1.RelatedApplicationList{}, &v1alpha1.DatabagList{}, &appsv1.DeploymentList{}} {
+		require.NoError(w.t, w.admin.List(w.ctx, list, client.InNamespace(w.namespace)))
+		text, err := json.Marshal(list)
+		require.NoError(w.t, err)
+		var items struct {
+			Items []metav1.PartialObjectMetadata
+		}
+		require.NoError(w.t, json.Unmarshal(text, &items))
+		for _, o := range items.Items {
+			all[fmt.Sprintf("%T/%s", list, o.Name)] = o.ResourceVersion
+		}
+	}
+	return all
+}
+
+// marker makes something that the controller must answer, and waits until it
+// has: what it did not do until then, it does not do.
+func (w *controllerWorld) marker(name string) {
+	w.t.Helper()
+	home := w.namespace
+	defer func() { w.namespace = home }()
+	w.namespace = w.newNamespace(map[string]string{application.LabelOptIn: application.OptedIn})
+	w.create(w.provider(name, "marker.tengu.io"))
+	w.eventually("the controller answers", func() bool { return w.bag(name).Status.Version != "" })
+}
+
+// roundTripJSON reads into one thing what another writes.
+func roundTripJSON(from, into any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
