@@ -46,11 +46,12 @@ type Handler[T any] struct {
 // ServeHTTP answers one AdmissionReview, also where it cannot be read.
 func (h Handler[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request, err := h.read(w, r)
+	others := request != nil && request.UID != "" && !h.Concerns(request)
 	switch {
-	case err != nil && !errors.Is(err, scan.ErrType), err != nil && (request.UID == "" || h.Concerns(request)):
+	case err != nil && !(others && errors.Is(err, scan.ErrType)):
 		drain(r)
 		writeFault(w, request, err)
-	case !h.Concerns(request):
+	case others:
 		writeAnswer(w, request.UID, Answer{})
 	default:
 		writeAnswer(w, request.UID, h.Judge(request))

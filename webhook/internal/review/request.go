@@ -37,14 +37,14 @@ type Request[T any] struct {
 
 // Kind is the kind of a request's object.
 type Kind struct {
-	Group string
-	Kind  string
+	Group string `json:"group"`
+	Kind  string `json:"kind"`
 }
 
 // Resource is the resource that is asked for.
 type Resource struct {
-	Group    string
-	Resource string
+	Group    string `json:"group"`
+	Resource string `json:"resource"`
 }
 
 // The operations of a request.
@@ -105,8 +105,6 @@ func (h Handler[T]) decode(body []byte) (*Request[T], error) {
 	}
 	version, kind, request, err := h.envelope(body)
 	switch {
-	case errors.Is(err, scan.ErrType) && request != nil:
-		return request, faultf(http.StatusBadRequest, "cannot read the request: %w", err)
 	case err != nil:
 		return salvage[T](body), faultf(http.StatusBadRequest, "cannot read the request: %w", err)
 	case kind != "AdmissionReview" || version != "admission.k8s.io/v1":
@@ -186,9 +184,28 @@ func named(c *scan.Cursor, field string) (group, name string) {
 	return group, name
 }
 
-// salvage finds the UID in a request of which the rest cannot be read: an
-// answer without it is of no use to the API server.
+// salvage reads a request without its objects, or at least its UID, where all
+// of it cannot be read: an answer without it is of no use to the API server.
+// It never returns nil.
 func salvage[T any](body []byte) *Request[T] {
+	var in struct {
+		Request struct {
+			UID         string   `json:"uid"`
+			Kind        Kind     `json:"kind"`
+			Resource    Resource `json:"resource"`
+			SubResource string   `json:"subResource"`
+			Operation   string   `json:"operation"`
+		} `json:"request"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return &Request[T]{UID: salvageUID(body)}
+	}
+	r := in.Request
+	return &Request[T]{UID: r.UID, Kind: r.Kind, Resource: r.Resource, SubResource: r.SubResource, Operation: r.Operation}
+}
+
+// salvageUID finds the UID in what is not JSON to its end.
+func salvageUID(body []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	var (
 		path []string
@@ -197,24 +214,18 @@ func salvage[T any](body []byte) *Request[T] {
 	for {
 		token, err := decoder.Token()
 		if err != nil {
-			return nil
+			return ""
 		}
-		switch t := token.(type) {
-		case json.Delim:
-			if t == '{' || t == '[' {
-				path, key = append(path, key), ""
-			} else {
-				path, key = path[:len(path)-1], ""
-			}
-		case string:
-			if key == "" {
-				key = t
-				continue
-			}
-			if key == "uid" && len(path) == 2 && path[1] == "request" {
-				return &Request[T]{UID: t}
-			}
-			key = ""
+		text, isText := token.(string)
+		switch delim, _ := token.(json.Delim); {
+		case delim == '{' || delim == '[':
+			path, key = append(path, key), ""
+		case delim != 0:
+			path, key = path[:len(path)-1], ""
+		case isText && key == "":
+			key = text
+		case isText && key == "uid" && len(path) == 2 && path[1] == "request":
+			return text
 		default:
 			key = ""
 		}

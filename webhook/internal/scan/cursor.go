@@ -70,10 +70,10 @@ func (c *Cursor) Open(bracket byte) {
 	case 'n':
 		c.none = true
 		c.Skip()
-	case 0:
-		c.fail(ErrSyntax, string(rune(bracket)))
-	default:
+	case '{', '[', '"', 't', 'f', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		c.fail(ErrType, string(rune(bracket)))
+	default:
+		c.fail(ErrSyntax, string(rune(bracket)))
 	}
 }
 
