@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -85,10 +86,17 @@ func save(image v1.Image, reference, target string, out io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return fmt.Errorf("cannot make a place for the tarball: %w", err)
 	}
-	if err := tarball.WriteToFile(target+".part", tag, image); err != nil {
+	// A name of its own: two builds beside each other must not share it.
+	part, err := os.CreateTemp(filepath.Dir(target), filepath.Base(target)+".part-*")
+	if err != nil {
+		return fmt.Errorf("cannot write beside %s: %w", target, err)
+	}
+	defer os.Remove(part.Name()) //nolint:errcheck // it is gone where all went well
+	err = errors.Join(tarball.Write(tag, image, part), part.Chmod(0o644), part.Close())
+	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", target, err)
 	}
-	if err := os.Rename(target+".part", target); err != nil {
+	if err := os.Rename(part.Name(), target); err != nil {
 		return fmt.Errorf("cannot put %s in its place: %w", target, err)
 	}
 	fmt.Fprintf(out, "wrote %s (%s): %s\n", target, size(target), tag)

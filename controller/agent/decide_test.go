@@ -66,6 +66,7 @@ func TestPlan(t *testing.T) {
 		return map[string]string{"host": host, "type": "postgresql", "provider": "pg"}
 	}
 	ended := func(r *Relation) { r.Ended = true }
+	held := func(r *Relation) { r.Held = true }
 	tests := map[string]struct {
 		why    string
 		view   View
@@ -129,6 +130,16 @@ func TestPlan(t *testing.T) {
 			why:   "a relation that is there with another bag is written, complete or not",
 			view:  after(heard(db(7, "a")), heard(with(db(7, "b"), func(r *Relation) { r.Complete, r.Held = false, true }))),
 			write: map[string]map[string]string{"db": files("b"), "db-7": files("b")},
+		},
+		"HeldGivesWay": {
+			why:   "W2, L5: what somebody declared in its place is meant, not what is held",
+			view:  after(heard(db(7, "a")), heard(with(db(7, "a"), held), db(9, "b"))),
+			write: map[string]map[string]string{"db": files("b"), "db-7": files("a"), "db-9": files("b")},
+		},
+		"HeldAlone": {
+			why:   "L5: nobody hears of a relation that is held",
+			view:  after(heard(db(7, "a")), heard(with(db(7, "a"), held))),
+			write: map[string]map[string]string{"db": files("a"), "db-7": files("a")},
 		},
 		"Clash": {
 			why:  "an endpoint called db-7 keeps its short name from relation 7 of db",

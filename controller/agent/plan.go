@@ -2,11 +2,9 @@ package agent
 
 import (
 	"fmt"
-	"strings"
-)
 
-// maxFileName is the longest key that becomes a file, in bytes (SAFETY.md W1).
-const maxFileName = 253
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
 
 // Plan is what the bindings volume must hold. Directories that it does not name
 // stay as they are.
@@ -58,7 +56,7 @@ func (v View) directories() map[string]map[string]string {
 func (v View) files(r Relation) map[string]string {
 	files := make(map[string]string, len(r.Bag)+2)
 	for key, value := range r.Bag {
-		if isFileName(key) {
+		if application.FileName(key) {
 			files[key] = value
 		}
 	}
@@ -78,27 +76,9 @@ func (r Relation) provider(local string) string {
 
 func directory(r Relation) string { return fmt.Sprintf("%s-%d", r.Endpoint, r.ID) }
 
-// isFileName tells whether a key may be a file's name (SAFETY.md W1):
-// [A-Za-z0-9][A-Za-z0-9._-]{0,252}.
-func isFileName(key string) bool {
-	if key == "" || len(key) > maxFileName || strings.IndexByte("._-", key[0]) >= 0 {
-		return false
-	}
-	for i := range len(key) {
-		if !isLetterOrDigit(key[i]) && strings.IndexByte("._-", key[i]) < 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // isDirectoryName tells whether an endpoint's name may begin a directory's: a
 // file name with room for an id. Nothing that comes over the wire is trusted to
 // be one.
 func isDirectoryName(endpoint string) bool {
-	return isFileName(endpoint) && len(endpoint) <= maxFileName-len("-9223372036854775807")
-}
-
-func isLetterOrDigit(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+	return application.FileName(endpoint) && len(endpoint) <= application.MaxKey-len("-9223372036854775807")
 }

@@ -99,12 +99,22 @@ func (v *View) forget() {
 }
 
 // primary returns the relation that <endpoint>/ and the variables show: the
-// oldest that has data. It stays the same while it lives (SAFETY.md W2).
+// oldest that has data and is declared, else the oldest that has data. It stays
+// the same while it lives (SAFETY.md W2); a held one gives way to one that
+// somebody declared in its place.
 func (v View) primary(endpoint string) (Relation, bool) {
-	for _, r := range v.Relations {
-		if r.Endpoint == endpoint && r.projected() {
+	var held *Relation
+	for i, r := range v.Relations {
+		switch {
+		case r.Endpoint != endpoint || !r.projected():
+		case !r.Held:
 			return r, true
+		case held == nil:
+			held = &v.Relations[i]
 		}
 	}
-	return Relation{}, false
+	if held == nil {
+		return Relation{}, false
+	}
+	return *held, true
 }

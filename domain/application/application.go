@@ -22,6 +22,8 @@ type Application struct {
 	// Bags holds, for each endpoint, the application bag that needs no code:
 	// what the Service gives, overlaid by data.tengu.io (SAFETY.md V5).
 	Bags map[string]map[string]string
+	// Env lists, for each endpoint, further keys wanted as variables.
+	Env map[string][]string
 	// OnChange is Restart if any of its objects says so.
 	OnChange OnChange
 	// Ungated is set if one of its workloads starts without waiting.
@@ -208,6 +210,12 @@ func (a *Application) take(object string, d Declaration, problems []Problem) {
 	}
 	for _, endpoint := range sortedKeys(d.Data) {
 		a.overlay(endpoint, d.Data[endpoint])
+	}
+	for _, endpoint := range sortedKeys(d.Env) {
+		if a.Env == nil {
+			a.Env = map[string][]string{}
+		}
+		a.Env[endpoint] = d.Env[endpoint]
 	}
 	if d.OnChange == Restart {
 		a.OnChange = Restart

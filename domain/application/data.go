@@ -80,6 +80,18 @@ func readPair(bag map[string]string, key, value *yaml.Node) *Problem {
 	return nil
 }
 
+// FileName reports whether a key may be a file's name (SAFETY.md W1):
+// [A-Za-z0-9][A-Za-z0-9._-]{0,252}.
+func FileName(key string) bool {
+	if key == "" || len(key) > MaxKey || strings.IndexByte("._-", key[0]) >= 0 {
+		return false
+	}
+	return strings.IndexFunc(key, func(r rune) bool {
+		letterOrDigit := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letterOrDigit && !strings.ContainsRune("._-", r)
+	}) < 0
+}
+
 // CheckPair returns why a key and value cannot be in a databag, or nil
 // (RELATIONS.md P6).
 func CheckPair(key, value string) *Problem {

@@ -35,6 +35,8 @@ const (
 	// EnvRefused names keys that cannot be environment variables
 	// (SAFETY.md P8, P9).
 	EnvRefused Type = "EnvRefused"
+	// FilesRefused names keys that cannot be files (SAFETY.md W1).
+	FilesRefused Type = "FilesRefused"
 )
 
 // Condition is one statement.

@@ -84,9 +84,12 @@ func TestLife(t *testing.T) {
 			held: true, reason: relation.ReasonComplete,
 		},
 		"NewerSchema": {
-			why:     "M8: a newer version concerns new relations only",
-			happens: func(_ require.TestingT, w *world) { w.external("db", "main:pg@2"); w.consumes("web", "store:pg@1", "db") },
-			reason:  relation.ReasonComplete,
+			why: "M8: a newer version concerns new relations only",
+			happens: func(_ require.TestingT, w *world) {
+				w.external("db", "main:pg@2")
+				w.consumes("web", "store:pg@1", "db")
+			},
+			reason: relation.ReasonComplete,
 		},
 		"SecondCandidate": {
 			why:     "M8: what became ambiguous stays related as it is",
@@ -122,9 +125,12 @@ func TestLife(t *testing.T) {
 			reason:  relation.ReasonComplete,
 		},
 		"Replaced": {
-			why:     "another pod of the same application is of no concern to the relation",
-			happens: func(_ require.TestingT, w *world) { delete(w.pods, "web-1"); w.pod(application.Deployment, "web", "web-2") },
-			reason:  relation.ReasonComplete,
+			why: "another pod of the same application is of no concern to the relation",
+			happens: func(_ require.TestingT, w *world) {
+				delete(w.pods, "web-1")
+				w.pod(application.Deployment, "web", "web-2")
+			},
+			reason: relation.ReasonComplete,
 		},
 		"DeletedByHand": {
 			why: "L1: who deletes the Relation ends it; its units are told first",

@@ -136,7 +136,7 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 	case len(open) > 0:
 		cs = condition.Waiting(ReasonWaiting, "waits for "+strings.Join(open, "; "))
 	}
-	return append(cs, notInjected(a)...)
+	return slices.Concat(cs, notInjected(a), n.projected(a))
 }
 
 // notInjected names the pods that should have an agent and have none, with the

@@ -34,7 +34,7 @@ var mayImport = map[string]string{
 	"domain/application": "gopkg.in/yaml.v3",
 	"domain/condition":   "",
 	"domain/injection":   "gopkg.in/yaml.v3 domain/application",
-	"domain/relation":    "gopkg.in/yaml.v3 domain/application domain/condition",
+	"domain/relation":    "gopkg.in/yaml.v3 domain/application domain/condition domain/injection",
 
 	// What the rooms share of reading a review and answering it.
 	"webhook/internal/*": "domain webhook/internal " + kubeTypes + " " + watched,
