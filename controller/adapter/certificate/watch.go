@@ -73,8 +73,8 @@ func (w *watch) notify(f func()) error {
 // start begins, and returns once the first answer is there or ctx has ended.
 func (w *watch) start(ctx context.Context) error {
 	w.factory.StartWithContext(ctx)
-	if !cache.WaitForCacheSync(ctx.Done(), w.informer.HasSynced) {
-		return fmt.Errorf("cannot read %s: %w", w.name, context.Cause(ctx))
+	if err := w.factory.WaitForCacheSyncWithContext(ctx).Err; err != nil {
+		return fmt.Errorf("cannot read %s: %w", w.name, err)
 	}
 	return nil
 }
