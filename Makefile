@@ -9,7 +9,7 @@ build: ## Build every binary into bin/
 	build/builder build --all
 
 images: ## Build every image into dist/ (no Docker engine needed)
-	build/builder publish --all
+	scripts/images.sh
 
 test: ## Everything that must hold (stages: make test ONLY="unit lint")
 	scripts/test.sh $(ONLY)

@@ -13,6 +13,7 @@ set -euo pipefail
 cd "$root"
 
 name=demo
+controller=''
 ns=k8s-tengu-test
 form=node
 [ "$(id -u)" -eq 0 ] || form=control-plane
@@ -28,6 +29,7 @@ esac
 finish() {
   local code=$?
   trap - EXIT INT TERM
+  [ -z "$controller" ] || kill "$controller" 2>/dev/null || true
   if [ "$code" -ne 0 ] && [ -x bin/cluster ] && cluster kubeconfig --name "$name" >/dev/null 2>&1; then
     heading 'The demo failed; what the cluster says:'
     run kubectl get pods --all-namespaces -o wide || true
@@ -84,26 +86,34 @@ build() {
   heading 'Building the test cluster (the first time takes minutes)'
   test/cluster/build.sh
   heading 'Building Orcon'
-  build/builder publish --all
+  if [ "$form" = node ]; then scripts/images.sh; else build/builder build relations-controller; fi
 }
 
 start() {
   heading "Starting a real Kubernetes, form $form"
   cluster up --name "$name" --form "$form"
+  mkdir -p dist
   if [ "$form" = node ]; then
     cluster load --name "$name" dist/*.tar
     return
   fi
-  say 'You are not root: there is no kubelet, so no pod runs. What follows shows the objects;'
-  say 'waiting pods, their environment and files are not shown. Run it as root to see those.'
+  say 'You are not root: there is no kubelet, so no pod runs, and the controller runs as a process'
+  say 'beside the cluster. Waiting pods, their environment and files are not shown; root sees those.'
 }
 
 install_orcon() {
   heading 'Installing Orcon from deployment/, as on any cluster'
+  if [ "$form" = control-plane ]; then
+    run kubectl apply -k deployment/crd
+    run kubectl create namespace orcon-system
+    KUBECONFIG=$(cluster kubeconfig --name "$name" --file) bin/relations-controller \
+      -namespace orcon-system -port 28443 -healthPort 28081 2>dist/demo-controller.log &
+    controller=$!
+    return
+  fi
   run kubectl apply -k deployment/selfsigned
-  [ "$form" = node ] || return 0
-  run kubectl -n orcon-system rollout status deployment/relations-controller --timeout=60s
-  run kubectl -n orcon-system rollout status deployment/relations-mutating-webhook --timeout=60s
+  run kubectl -n orcon-system rollout status deployment/relations-controller --timeout=120s
+  run kubectl -n orcon-system rollout status deployment/relations-mutating-webhook --timeout=120s
 }
 
 # story_waiting: a consumer whose second provider does not exist yet.
@@ -158,9 +168,12 @@ story_change() {
 story_objects() {
   heading 'Relations without pods'
   run kubectl apply -k deployment/demo
-  until_ok 20 'the declarations' kubectl -n "$ns" get service db-endpoint
-  run kubectl -n "$ns" get services,deployments
+  until_ok 30 'the relations' related
+  run kubectl -n "$ns" get relations
+  run kubectl -n "$ns" get relatedapplications
 }
+
+related() { [ "$(kubectl -n "$ns" get relations -o name | wc -l)" -eq 2 ]; }
 
 build
 start

@@ -57,20 +57,20 @@ stage_cluster() {
 stage_integration() {
   has test/integration
   [ -x bin/cluster ] || test/cluster/build.sh
+  packages openssl:openssl
   go_test -count=1 -v ./test/integration/...
 }
 
 stage_images() {
-  local name
-  for name in relations-mutating-webhook relations-controller relation-agent; do
-    build/builder publish "$name"
-  done
+  scripts/images.sh
 }
 
 stage_e2e() {
   has test/e2e
   [ "$(id -u)" -eq 0 ] || die "the e2e stage needs root" "run 'sudo make test', or only the other stages: scripts/test.sh unit lint generated arch cluster integration images"
   [ -x bin/cluster ] || test/cluster/build.sh
+  packages busybox:busybox-static openssl:openssl
+  build/builder busybox # what the tests' pods run
   go_test -count=1 -v -timeout 25m ./test/e2e/...
 }
 
