@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(controlplane.Main(m, controlplane.Node)) }
 
 // installed makes sure that the shared cluster has Orcon, once.
-var installed sync.Once
+var installed sync.Once //nolint:gochecknoglobals // what is done once to the cluster that tests share
 
 // withOrcon returns the shared cluster with the images loaded and Orcon
 // installed with its own certificates, ready.
@@ -27,6 +27,7 @@ func withOrcon(t *testing.T) *world {
 	c := controlplane.Shared(t)
 	installed.Do(func() {
 		loadImages(t, c)
+		beforeOrcon(t, c)
 		c.Kubectl(t, "apply", "-k", deployment(t, "selfsigned"))
 		waitForOrcon(t, c)
 	})
@@ -44,13 +45,13 @@ func waitForOrcon(t *testing.T, c *controlplane.Cluster) {
 func loadImages(t *testing.T, c *controlplane.Cluster) {
 	t.Helper()
 	root := repository(t)
-	build := exec.CommandContext(t.Context(), filepath.Join(root, "build", "builder"), "publish", "--all")
+	build := exec.CommandContext(t.Context(), filepath.Join(root, "scripts", "images.sh"))
 	build.Dir = root
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	images, err := filepath.Glob(filepath.Join(root, "dist", "*.tar"))
 	require.NoError(t, err)
-	require.NotEmpty(t, images, "build/builder publish --all made no image")
+	require.NotEmpty(t, images, "scripts/images.sh made no image")
 	c.Run(t, "load", images...)
 }
 
@@ -68,4 +69,4 @@ func deployment(t *testing.T, path string) string {
 }
 
 // unique gives each test a namespace of its own.
-func unique(t *testing.T, n int) string { return fmt.Sprintf("e2e-%d-%d", os.Getpid(), n) }
+func unique(n int) string { return fmt.Sprintf("e2e-%d-%d", os.Getpid(), n) }

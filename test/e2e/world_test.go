@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,15 +13,21 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // patience is how long a test waits for what must happen by itself.
 const patience = 60 * time.Second
 
-var namespaces atomic.Int64
+var namespaces atomic.Int64 //nolint:gochecknoglobals // names are unique in the cluster that tests share
 
 // world is a namespace of the shared cluster, and what tests do in it.
 type world struct {
@@ -28,13 +35,25 @@ type world struct {
 	t         *testing.T
 	namespace string
 	client    kubernetes.Interface
+	objects   client.Client
 }
 
 // newWorld makes a namespace that has opted in, removed at the end.
 func newWorld(t *testing.T, c *controlplane.Cluster) *world {
 	t.Helper()
-	w := &world{Cluster: c, t: t, client: c.Client(t), namespace: unique(t, int(namespaces.Add(1)))}
-	w.makeNamespace(map[string]string{"tengu-injector": "enabled"})
+	return worldWith(t, c, map[string]string{application.LabelOptIn: application.OptedIn})
+}
+
+// inUnlabelled is a namespace beside it that has not opted in.
+func (w *world) inUnlabelled() *world {
+	w.t.Helper()
+	return worldWith(w.t, w.Cluster, nil)
+}
+
+func worldWith(t *testing.T, c *controlplane.Cluster, labels map[string]string) *world {
+	t.Helper()
+	w := &world{Cluster: c, t: t, client: c.Client(t), objects: objects(t, c), namespace: unique(int(namespaces.Add(1)))}
+	w.makeNamespace(labels)
 	t.Cleanup(func() {
 		if t.Failed() {
 			w.tell()
@@ -42,6 +61,18 @@ func newWorld(t *testing.T, c *controlplane.Cluster) *world {
 		w.Kubectl(t, "delete", "namespace", w.namespace, "--wait=false")
 	})
 	return w
+}
+
+// objects returns a client for the cluster's kinds and Orcon's.
+func objects(t *testing.T, c *controlplane.Cluster) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	require.NoError(t, errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
+	config := c.Config(t)
+	config.WarningHandler = rest.NoWarnings{}
+	all, err := client.New(config, client.Options{Scheme: scheme})
+	require.NoError(t, err)
+	return all
 }
 
 func (w *world) makeNamespace(labels map[string]string) {
@@ -79,7 +110,7 @@ func (w *world) try(args ...string) (string, error) {
 
 func (w *world) tryWith(stdin string, args ...string) (string, error) {
 	all := append([]string{"--kubeconfig", w.Kubeconfig, "-n", w.namespace}, args...)
-	cmd := exec.Command(filepath.Join(w.Programs, "kubectl"), all...) //nolint:gosec // the cluster's own kubectl
+	cmd := exec.Command(filepath.Join(w.Programs, "kubectl"), all...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -135,41 +166,4 @@ func (w *world) contains(want string, args ...string) {
 		}
 		return "kubectl " + strings.Join(args, " ") + " does not print " + want + " but " + out
 	})
-}
-
-// external is an ExternalName Service that provides an interface of a name.
-func external(name, provides, host string) string {
-	return `
-apiVersion: v1
-kind: Service
-metadata: {name: ` + name + `, labels: {tengu.io/provides: ` + provides + `}}
-spec: {type: ExternalName, externalName: ` + host + `}
-`
-}
-
-// sleeper is a workload of one pod that does nothing, with annotations on its
-// metadata as YAML flow entries.
-func sleeper(kind, name, annotations string) string {
-	version, extra := "apps/v1", "selector: {matchLabels: {app: "+name+"}}"
-	restart := "Always"
-	switch kind {
-	case "StatefulSet":
-		extra += "\n  serviceName: " + name
-	case "Job":
-		version, extra, restart = "batch/v1", "backoffLimit: 0", "Never"
-	}
-	return `
-apiVersion: ` + version + `
-kind: ` + kind + `
-metadata: {name: ` + name + `, annotations: {` + annotations + `}}
-spec:
-  ` + extra + `
-  template:
-    metadata: {labels: {app: ` + name + `}}
-    spec:
-      restartPolicy: ` + restart + `
-      terminationGracePeriodSeconds: 1
-      containers:
-      - {name: main, image: "busybox:stable", imagePullPolicy: IfNotPresent, command: [sleep, infinity]}
-`
 }

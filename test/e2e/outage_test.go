@@ -1,0 +1,182 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// outage is how long all of Orcon is away. The rule speaks of ten minutes; every
+// timer that an outage sets off (a dead peer, the pauses between attempts, the
+// probes of the kubelet) is shorter than this.
+const outage = 60 * time.Second
+
+// scale sets the replicas of Orcon's Deployments and waits until it is so.
+func (w *world) scale(replicas int, names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		w.Kubectl(w.t, "-n", "orcon-system", "scale", "deployment/"+name, fmt.Sprintf("--replicas=%d", replicas))
+	}
+	for _, name := range names {
+		w.Kubectl(w.t, "-n", "orcon-system", "rollout", "status", "deployment/"+name, "--timeout=120s")
+		w.eventually(func() string {
+			pods, err := w.client.CoreV1().Pods("orcon-system").List(w.t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + name})
+			require.NoError(w.t, err)
+			if len(pods.Items) == replicas {
+				return ""
+			}
+			return fmt.Sprintf("%s has %d pods, not %d", name, len(pods.Items), replicas)
+		})
+	}
+}
+
+const (
+	controllerName = "relations-controller"
+	webhookName    = "relations-mutating-webhook"
+)
+
+// Pods are ready all through an outage of the whole of Orcon, with the agent
+// that they had; what waits can be deleted; workloads that declare nothing
+// start, as does everything in other namespaces; and afterwards changes flow
+// again (SAFETY.md I19, INJECTION.md I5, I16, I30).
+func TestOutage(t *testing.T) {
+	w := withOrcon(t)
+	other := w.inUnlabelled()
+	w.apply(external("db-endpoint", "db", "db.tengu.io"))
+	w.apply(workload{kind: "Deployment", name: "app", annotations: consumesDB, replicas: 2}.yaml())
+	w.apply(workload{kind: "Pod", name: "waiter", annotations: `tengu.io/consumes: db, tengu.io/relations: never`, grace: 30}.yaml())
+	kept, killed := w.running("app", 2)[0], w.running("app", 2)[1]
+	waiter := w.waiting("waiter", 1)[0]
+	t.Cleanup(func() { w.scale(2, controllerName, webhookName) }) // also after a failure: others need it
+	unready := w.watchReadiness("app")
+
+	w.scale(0, controllerName, webhookName)
+	end := time.NewTimer(outage)
+	defer end.Stop()
+	t.Logf("a waiting pod with 30 s of grace was gone %s after its deletion, without a controller", w.deletion(waiter))
+	w.apply(sleeper("Deployment", "plain", ""))
+	other.apply(sleeper("Deployment", "plain", consumesDB))
+	w.running("plain", 1)
+	other.running("plain", 1)
+	out, err := w.tryWith(sleeper("Pod", "declaring", consumesDB), "apply", "-f", "-")
+	require.Error(t, err, "a declaring pod must not start bare")
+	assert.Contains(t, out, "pods.relations.tengu.io", "and the refusal says who is missing")
+	w.move("db2.tengu.io") // the declaration webhook is not needed for it
+	<-end.C
+	assert.Empty(t, unready(), "no pod was unready for a moment")
+	w.assertUnmoved(kept, killed)
+
+	w.agentDies(killed)
+	w.scale(2, controllerName, webhookName)
+	for _, pod := range []corev1.Pod{kept, killed} {
+		w.reads("db2.tengu.io", pod.Name, "/bindings/db/host")
+	}
+	for _, now := range w.running("app", 2) {
+		if now.UID == kept.UID {
+			assert.Equal(t, agentStatus(&kept).ContainerID, agentStatus(&now).ContainerID, "the agent is the one that was there before")
+		}
+		assert.Zero(t, mainStatus(&now).RestartCount)
+	}
+}
+
+// assertUnmoved asserts that nothing of the pods has changed.
+func (w *world) assertUnmoved(before ...corev1.Pod) {
+	w.t.Helper()
+	for _, pod := range before {
+		now, err := w.client.CoreV1().Pods(w.namespace).Get(w.t.Context(), pod.Name, metav1.GetOptions{})
+		require.NoError(w.t, err)
+		assert.Equal(w.t, pod.UID, now.UID)
+		assert.Equal(w.t, agentStatus(&pod).ContainerID, agentStatus(now).ContainerID)
+		assert.Equal(w.t, mainStatus(&pod).ContainerID, mainStatus(now).ContainerID)
+		assert.Equal(w.t, "db.tengu.io", w.sh(pod.Name, "cat /bindings/db/host"), "the last files stay")
+	}
+}
+
+// agentDies kills the agent of a pod while there is no controller: it comes
+// back by itself with all that it knew, and the pod is ready again, its
+// containers undisturbed.
+func (w *world) agentDies(pod corev1.Pod) {
+	w.t.Helper()
+	begin := time.Now()
+	require.NoError(w.t, w.agentProcess(pod).Kill())
+	w.eventually(func() string {
+		now, err := w.client.CoreV1().Pods(w.namespace).Get(w.t.Context(), pod.Name, metav1.GetOptions{})
+		require.NoError(w.t, err)
+		if agentStatus(now).RestartCount == 1 && ready(now) {
+			return ""
+		}
+		return "the pod is not ready again"
+	})
+	w.t.Logf("an agent that was killed in the outage was back, and its pod ready, %s later", time.Since(begin).Round(time.Millisecond))
+	assert.Equal(w.t, "db.tengu.io", w.sh(pod.Name, "cat /bindings/db/host"))
+}
+
+// watchReadiness watches the pods of app from now on; what it returns tells
+// which of them was not ready at any time since.
+func (w *world) watchReadiness(app string) (unready func() []string) {
+	w.t.Helper()
+	list, err := w.client.CoreV1().Pods(w.namespace).List(w.t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})
+	require.NoError(w.t, err)
+	watcher, err := w.client.CoreV1().Pods(w.namespace).Watch(w.t.Context(), metav1.ListOptions{LabelSelector: "app=" + app, ResourceVersion: list.ResourceVersion})
+	require.NoError(w.t, err)
+	told := make(chan []string)
+	go func() {
+		var all []string
+		for event := range watcher.ResultChan() {
+			if pod, ok := event.Object.(*corev1.Pod); !ok || event.Type == watch.Deleted || !ready(pod) {
+				all = append(all, fmt.Sprintf("%s: %v", event.Type, event.Object))
+			}
+		}
+		told <- all
+	}()
+	return func() []string {
+		watcher.Stop()
+		return <-told
+	}
+}
+
+// With two replicas, the end of the one that leads delays a change and loses
+// nothing.
+func TestLeaderDies(t *testing.T) {
+	w := withOrcon(t)
+	w.apply(external("db-endpoint", "db", "db.tengu.io"))
+	w.apply(sleeper("Deployment", "app", consumesDB))
+	pod := w.running("app", 1)[0]
+	for _, host := range []string{"db2.tengu.io", "db3.tengu.io"} {
+		leader := w.leader()
+		require.NoError(t, w.client.CoreV1().Pods("orcon-system").Delete(t.Context(), leader, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
+		begin := time.Now()
+		w.move(host)
+		w.reads(host, pod.Name, "/bindings/db/host")
+		t.Logf("the change was in the file %s after its command began, %s having been deleted just before", time.Since(begin).Round(time.Millisecond), leader)
+		w.eventually(func() string {
+			if now := w.leader(); now != leader {
+				return ""
+			}
+			return leader + " is still the leader"
+		})
+		w.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/"+controllerName, "--timeout=60s")
+	}
+	now := w.running("app", 1)[0]
+	assert.Equal(t, mainStatus(&pod).ContainerID, mainStatus(&now).ContainerID)
+	assert.Equal(t, agentStatus(&pod).ContainerID, agentStatus(&now).ContainerID)
+}
+
+// leader returns the name of the controller's pod that leads.
+func (w *world) leader() string {
+	w.t.Helper()
+	var lease coordinationv1.Lease
+	require.NoError(w.t, w.objects.Get(w.t.Context(), client.ObjectKey{Namespace: "orcon-system", Name: controllerName}, &lease))
+	require.NotNil(w.t, lease.Spec.HolderIdentity)
+	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	return name
+}
