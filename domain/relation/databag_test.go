@@ -2,6 +2,7 @@ package relation_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,14 +24,16 @@ func TestVersionIsInjective(t *testing.T) {
 }
 
 func TestVersionTellsApart(t *testing.T) {
+	zeros := strings.Repeat("\x00", 8)
 	tests := map[string]struct {
 		why  string
 		a, b map[string]string
 	}{
-		"MovedLetter":  {"a letter moves from key to value", map[string]string{"ab": "c"}, map[string]string{"a": "bc"}},
-		"TwoKeys":      {"one value that looks like two pairs", map[string]string{"a": "b", "c": "d"}, map[string]string{"a": "bcd"}},
-		"SwappedPairs": {"values change places", map[string]string{"a": "x", "b": "y"}, map[string]string{"a": "y", "b": "x"}},
-		"EmptyValue":   {"a key without a value is a key", map[string]string{"a": ""}, map[string]string{}},
+		"MovedLetter":   {"a letter moves from key to value", map[string]string{"ab": "c"}, map[string]string{"a": "bc"}},
+		"TwoKeys":       {"one value that looks like two pairs", map[string]string{"a": "b", "c": "d"}, map[string]string{"a": "bcd"}},
+		"OwnSeparators": {"a value that holds what might stand between two", map[string]string{"a": "b", "c": "d"}, map[string]string{"a": "b" + zeros + "c" + zeros + "d"}},
+		"SwappedPairs":  {"values change places", map[string]string{"a": "x", "b": "y"}, map[string]string{"a": "y", "b": "x"}},
+		"EmptyValue":    {"a key without a value is a key", map[string]string{"a": ""}, map[string]string{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

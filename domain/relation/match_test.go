@@ -151,6 +151,17 @@ func TestMatchingFromTheProvider(t *testing.T) {
 	}
 }
 
+// An application that offers what it needs does not relate to itself
+// (RELATIONS.md M1).
+func TestMatchingItself(t *testing.T) {
+	w := newWorld()
+	w.consumes("web", "upstream:http", "web")
+	w.service("web", map[string]string{application.KeyProvides: "site:http"})
+	w.settle(t)
+	assert.Empty(t, w.relations)
+	assert.Contains(t, w.told("web"), "no endpoint of web")
+}
+
 // An alias leads to the application that the Service joined, and both names to
 // one relation (SAFETY.md A1).
 func TestMatchingByAlias(t *testing.T) {

@@ -262,8 +262,11 @@ func (w *world) settle(t require.TestingT) time.Time {
 func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 	s := w.observe()
 	decisions, wake := relation.Negotiate(s)
+	released := map[string]bool{}
 	for _, decision := range decisions {
 		switch d := decision.(type) {
+		case relation.Update:
+			assert.False(t, released[d.Name], "what is let go is not written any more")
 		case relation.Finish:
 			before := w.relations[d.Name]
 			fresh := before.Alive()
@@ -274,11 +277,12 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 				assert.False(t, w.now.Before(before.State.HeldSince.Add(before.State.Retain)), "nothing ends before its time")
 			}
 		case relation.Release:
+			released[d.Name] = true
 			assert.False(t, w.relations[d.Name].Deleted.IsZero(), "only what is deleted is let go")
 		case relation.Publish:
 			old, there := w.databags[relation.DatabagName(d.Application, d.Endpoint)]
 			assert.False(t, there && old.written && maps.Equal(old.Data, d.Data), "what is stored is not written again (SAFETY.md D12)")
-		case relation.Remember, relation.Relate, relation.Update, relation.Withdraw, relation.Forget:
+		case relation.Remember, relation.Relate, relation.Withdraw, relation.Forget:
 		}
 	}
 	return decisions, wake
