@@ -125,34 +125,44 @@ func ParseEnv(text string) (map[string][]string, []Problem) {
 	var problems []Problem
 	for _, entry := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' }) {
 		entry = strings.TrimSpace(entry)
-		endpoint, keys, found := strings.Cut(entry, "=")
-		endpoint = strings.TrimSpace(endpoint)
-		reason, cure := checkEndpoint(endpoint)
-		if !found {
-			reason, cure = "an entry is endpoint=KEY,KEY", "write for example db=username,password"
-		} else if strings.Count(keys, ",") >= MaxEntries {
-			reason, cure = fmt.Sprintf("a list has at most %d keys", MaxEntries), "read the files"
-		} else if _, twice := asked[endpoint]; twice {
-			reason, cure = "the endpoint is named twice", "list its keys in one entry"
-		}
-		if reason != "" {
+		if reason, cure := parseAsked(asked, entry); reason != "" {
 			problems = append(problems, Problem{Key: KeyEnv, Entry: entry, Reason: reason, Cure: cure})
-			continue
-		}
-		asked[endpoint] = nil
-		for _, k := range strings.Split(keys, ",") {
-			k = strings.TrimSpace(k)
-			if k == "" || len(k) > MaxKey {
-				problems = append(problems, Problem{Key: KeyEnv, Entry: entry, Reason: "a key is missing or too long", Cure: "write for example db=username,password"})
-				continue
-			}
-			asked[endpoint] = append(asked[endpoint], k)
 		}
 	}
 	if len(asked) == 0 && len(problems) == 0 {
-		problems = append(problems, Problem{Key: KeyEnv, Reason: "it is empty", Cure: "write for example db=username,password"})
+		problems = append(problems, Problem{Key: KeyEnv, Reason: "it is empty", Cure: envExample})
 	}
 	return asked, problems
+}
+
+const envExample = "write for example db=username,password"
+
+// parseAsked reads one entry into asked, as far as it is right.
+func parseAsked(asked map[string][]string, entry string) (reason, cure string) {
+	endpoint, list, found := strings.Cut(entry, "=")
+	endpoint = strings.TrimSpace(endpoint)
+	if !found {
+		return "an entry is endpoint=KEY,KEY", envExample
+	}
+	if reason, cure = checkEndpoint(endpoint); reason != "" {
+		return reason, cure
+	}
+	if _, twice := asked[endpoint]; twice {
+		return "the endpoint is named twice", "list its keys in one entry"
+	}
+	keys := strings.Split(list, ",")
+	if len(keys) > MaxEntries {
+		return fmt.Sprintf("a list has at most %d keys", MaxEntries), "read the files"
+	}
+	asked[endpoint] = nil
+	for _, key := range keys {
+		if key = strings.TrimSpace(key); key == "" || len(key) > MaxKey {
+			reason, cure = "a key is missing or too long", envExample
+			continue
+		}
+		asked[endpoint] = append(asked[endpoint], key)
+	}
+	return reason, cure
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -103,23 +103,20 @@ func parseEndpoint(role Role, entry string) (Endpoint, *Problem) {
 		}
 	}
 	rest, version, versioned := strings.Cut(rest, "@")
-	if versioned {
-		n, err := strconv.Atoi(version)
-		if err != nil || n < 1 || n > 1<<20 {
-			return e, &Problem{Reason: "an interface version is a whole number from 1", Cure: "write for example " + e.example() + "@1"}
-		}
-		e.Version = n
-	}
 	name, iface, named := strings.Cut(rest, ":")
 	e.Name, e.Interface = name, name
 	if named {
 		e.Interface = iface
 	}
-	if versioned && !named {
+	switch n, err := strconv.Atoi(version); {
+	case versioned && (err != nil || n < 1 || n > 1<<20):
+		return e, &Problem{Reason: "an interface version is a whole number from 1", Cure: "write for example " + e.example() + "@1"}
+	case versioned && !named:
 		return e, &Problem{Reason: "a version belongs to an interface", Cure: "write endpoint:interface@version"}
-	}
-	if role == Peer && !named {
+	case role == Peer && !named:
 		return e, &Problem{Reason: "a peers entry names its interface", Cure: "write endpoint:interface"}
+	default:
+		e.Version = n // 0 where there is none
 	}
 	for _, part := range []string{e.Name, e.Interface} {
 		if reason, cure := checkEndpoint(part); reason != "" {

@@ -11,6 +11,7 @@ import (
 
 // told checks that every problem names its key and a reason.
 func told(t *testing.T, problems []application.Problem) {
+	t.Helper()
 	for _, p := range problems {
 		require.NotEmpty(t, p.Key)
 		require.NotEmpty(t, p.Reason)
@@ -19,6 +20,7 @@ func told(t *testing.T, problems []application.Problem) {
 }
 
 func endpoints(t *testing.T, found []application.Endpoint, problems []application.Problem) {
+	t.Helper()
 	told(t, problems)
 	for _, e := range found {
 		require.Regexp(t, `^[a-z][a-z0-9_-]{0,62}$`, e.Name)

@@ -9,7 +9,6 @@ import (
 // must fit a label and a file name beside an id.
 const maxName = 63
 
-//nolint:gochecknoglobals // compiled once, never changed
 var (
 	endpointName    = regexp.MustCompile(`^[a-z]([a-z0-9_-]*[a-z0-9])?$`)
 	applicationName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
@@ -58,7 +57,7 @@ func suggestName(name, also string) string {
 		}
 	}, strings.ToLower(name))
 	mapped = strings.Trim(mapped, "-_")
-	if mapped == "" || endpointName.MatchString(mapped) != true {
+	if mapped == "" || !endpointName.MatchString(mapped) {
 		return "choose a name such as db"
 	}
 	return "write " + mapped

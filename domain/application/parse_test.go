@@ -172,7 +172,7 @@ func TestParseData(t *testing.T) {
 // large is a bag of nine values of nearly the largest size.
 func large() string {
 	var b strings.Builder
-	for _, key := range strings.Split("abcdefghi", "") {
+	for key := range strings.SplitSeq("abcdefghi", "") {
 		b.WriteString(key + ": " + strings.Repeat("v", 64<<10) + "\n")
 	}
 	return b.String()

@@ -10,7 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
-func shape(t testing.TB, manifest string) *injection.Shape {
+func shape(t *testing.T, manifest string) *injection.Shape {
 	t.Helper()
 	var s injection.Shape
 	require.NoError(t, json.Unmarshal(toJSON(t, manifest), &s))

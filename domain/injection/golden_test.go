@@ -16,7 +16,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
+var update = flag.Bool("update", false, "write the goldens anew") //nolint:gochecknoglobals // a flag
 
 // TestInjectGoldens shows what is injected where (INJECTION.md I3, I4, I8, I14,
 // I15, I16, I18, SAFETY.md P9, I20, I29). Each archive holds why it is there, a
@@ -68,7 +68,7 @@ func TestInjectGoldens(t *testing.T) {
 	}
 }
 
-func toJSON(t testing.TB, text string) []byte {
+func toJSON(t *testing.T, text string) []byte {
 	t.Helper()
 	var v any
 	require.NoError(t, yaml.Unmarshal([]byte(text), &v))
@@ -77,7 +77,7 @@ func toJSON(t testing.TB, text string) []byte {
 	return out
 }
 
-func toYAML(t testing.TB, text []byte) string {
+func toYAML(t *testing.T, text []byte) string {
 	t.Helper()
 	var v any
 	require.NoError(t, json.Unmarshal(text, &v))

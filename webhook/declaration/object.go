@@ -112,7 +112,7 @@ func union(a, b map[string]string) map[string]string {
 
 func copied(annotations map[string]string) []string {
 	var keys []string
-	for _, entry := range strings.Split(annotations[application.KeyCopied], ",") {
+	for entry := range strings.SplitSeq(annotations[application.KeyCopied], ",") {
 		key, _, _ := strings.Cut(entry, "@")
 		keys = append(keys, key)
 	}

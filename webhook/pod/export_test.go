@@ -10,7 +10,7 @@ import (
 )
 
 // ReadShape reads a pod as the handler does.
-func ReadShape(t testing.TB, text string) injection.Shape {
+func ReadShape(t *testing.T, text string) injection.Shape {
 	t.Helper()
 	var s injection.Shape
 	c := scan.New([]byte(text))

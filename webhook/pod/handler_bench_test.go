@@ -84,6 +84,7 @@ type served struct {
 }
 
 func start(b *testing.B, name string) served {
+	b.Helper()
 	command := exec.CommandContext(b.Context(), os.Args[0])
 	command.Env = append(os.Environ(), serveAs+"="+name)
 	stdin, err := command.StdinPipe()
@@ -98,6 +99,7 @@ func start(b *testing.B, name string) served {
 }
 
 func (s served) post(b *testing.B) {
+	b.Helper()
 	response, err := s.client.Post(s.url+"/mutate", "application/json", bytes.NewReader(captured))
 	if err != nil {
 		b.Fatal(err)
@@ -107,6 +109,7 @@ func (s served) post(b *testing.B) {
 }
 
 func (s served) usage(b *testing.B) (used time.Duration) {
+	b.Helper()
 	response, err := s.client.Get(s.url + "/usage")
 	require.NoError(b, err)
 	defer func() { _ = response.Body.Close() }()

@@ -22,7 +22,7 @@ import (
 )
 
 // call sends a body and returns the HTTP status and the answer.
-func call(t testing.TB, h http.Handler, contentType, body string) (int, *admissionv1.AdmissionResponse) {
+func call(t *testing.T, h http.Handler, contentType, body string) (int, *admissionv1.AdmissionResponse) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/mutate", strings.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
@@ -37,7 +37,7 @@ func call(t testing.TB, h http.Handler, contentType, body string) (int, *admissi
 }
 
 // changed returns the captured request with parts of it replaced.
-func changed(t testing.TB, change func(request map[string]any)) string {
+func changed(t *testing.T, change func(request map[string]any)) string {
 	t.Helper()
 	var review map[string]any
 	require.NoError(t, json.Unmarshal(captured, &review))
@@ -168,7 +168,8 @@ func TestMalformedRequests(t *testing.T) {
 }
 
 // pods returns the captured request for a pod of a person's own.
-func pods(t testing.TB, annotations map[string]any, spec map[string]any) string {
+func pods(t *testing.T, annotations map[string]any, spec map[string]any) string {
+	t.Helper()
 	return changed(t, func(r map[string]any) {
 		r["object"] = map[string]any{"metadata": map[string]any{"name": "p", "annotations": annotations}, "spec": spec}
 	})

@@ -48,7 +48,7 @@ func (h Handler[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request, err := h.read(w, r)
 	others := request != nil && request.UID != "" && !h.Concerns(request)
 	switch {
-	case err != nil && !(others && errors.Is(err, scan.ErrType)):
+	case err != nil && (!others || !errors.Is(err, scan.ErrType)):
 		drain(r)
 		writeFault(w, request, err)
 	case others:
@@ -61,8 +61,7 @@ func (h Handler[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func writeFault[T any](w http.ResponseWriter, request *Request[T], err error) {
 	glog.Warningf("refused an admission request: %v", err)
 	status, uid := http.StatusInternalServerError, ""
-	var f *fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault](err); ok {
 		status = f.status
 	}
 	if request != nil {

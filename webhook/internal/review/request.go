@@ -90,8 +90,7 @@ func (h Handler[T]) read(w http.ResponseWriter, r *http.Request) (*Request[T], e
 		body.Grow(int(n) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody)); err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			return nil, faultf(http.StatusRequestEntityTooLarge, "cannot read the request: it is longer than %d bytes", MaxBody)
 		}
 		return nil, faultf(http.StatusBadRequest, "cannot read the request: %w", err)

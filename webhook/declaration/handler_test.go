@@ -1,0 +1,291 @@
+package declaration_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admission/v1"
+	"sigs.k8s.io/yaml"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/webhook/declaration"
+)
+
+// ask sends a manifest to be admitted, over what it was before if that is not
+// empty.
+func ask(t *testing.T, h http.Handler, manifest, before string) *admissionv1.AdmissionResponse {
+	t.Helper()
+	object := toJSON(t, manifest)
+	var typed struct {
+		Kind     string `json:"kind"`
+		Metadata struct {
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+	}
+	require.NoError(t, json.Unmarshal(object, &typed))
+	request := map[string]any{
+		"uid": "u", "kind": map[string]any{"kind": typed.Kind}, "operation": "CREATE", "namespace": "shop",
+		"object": json.RawMessage(object), "oldObject": nil,
+	}
+	if before != "" {
+		request["operation"], request["oldObject"] = "UPDATE", json.RawMessage(toJSON(t, before))
+	}
+	body, err := json.Marshal(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+	require.NoError(t, err)
+	r := httptest.NewRequest(http.MethodPost, "/declare", strings.NewReader(string(body)))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	var review admissionv1.AdmissionReview
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &review))
+	for _, warning := range review.Response.Warnings {
+		assert.Less(t, len(warning), 256, "INJECTION.md I1")
+	}
+	return review.Response
+}
+
+func toJSON(t *testing.T, text string) []byte {
+	t.Helper()
+	out, err := yaml.YAMLToJSON([]byte(text))
+	require.NoError(t, err)
+	return out
+}
+
+func handler(services ...injection.Service) http.Handler {
+	index := &declaration.Index{}
+	for _, s := range services {
+		index.See("shop", s)
+	}
+	return &declaration.Handler{
+		Settings: func() injection.Settings {
+			return injection.Settings{Config: injection.DefaultConfig(), Namespace: "orcon-system"}
+		},
+		Services: index,
+	}
+}
+
+// deployment has these annotations on itself and on its template.
+func deployment(own, template string) string {
+	return "kind: Deployment\nmetadata: {name: web, annotations: {" + own + "}}\nspec: {template: {metadata: {labels: {app: web}, annotations: {" + template + "}}, spec: {containers: [{name: a}]}}}\n"
+}
+
+func service(labels, annotations string) string {
+	return "kind: Service\nmetadata: {name: web, labels: {" + labels + "}, annotations: {" + annotations + "}}\nspec: {selector: {app: web}}\n"
+}
+
+// TestRefuses: what is wrong in the object alone is refused with its field, its
+// entry, the reason and what to write (INJECTION.md I30, SAFETY.md I27, P8, P9).
+func TestRefuses(t *testing.T) {
+	const related = "tengu.io/relations: x, "
+	tests := map[string]struct {
+		manifest string
+		want     string
+	}{
+		"ServiceLabel":         {service("tengu.io/provides: S_", ""), `metadata.labels[tengu.io/provides]: "S_": a name is lower-case`},
+		"ServiceAnnotation":    {service("", "tengu.io/provides: 'a,,b'"), `metadata.annotations[tengu.io/provides]: an entry is empty; write names separated by single commas`},
+		"ServiceBoth":          {service("tengu.io/provides: a", "tengu.io/provides: a"), `[tengu.io/provides]: it is both a label and an annotation; keep one`},
+		"ServiceVersion":       {service("", "tengu.io/provides: 'a:b@x'"), `"a:b@x": an interface version is a whole number from 1`},
+		"ServiceMarks":         {service("", "tengu.io/provides: 'a?'"), `metadata.annotations[tengu.io/provides]: "a?"`},
+		"ServiceDataYAML":      {service("", "data.tengu.io/a: '['"), `metadata.annotations[data.tengu.io/a]: it is not YAML`},
+		"ServiceDataNested":    {service("", "data.tengu.io/a: 'b: {c: d}'"), `metadata.annotations[data.tengu.io/a]: "b": a value is text`},
+		"ServiceDataName":      {service("", "data.tengu.io/A: 'b: c'"), `metadata.annotations[data.tengu.io/A]: after '/' is an endpoint`},
+		"ServiceRetain":        {service("", "tengu.io/retain: soon"), `metadata.annotations[tengu.io/retain]: "soon": it is not a duration`},
+		"ServiceConsumes":      {service("", related+"tengu.io/consumes: 'D B'"), `metadata.annotations[tengu.io/consumes]: "D B": a name is lower-case letters, digits, '-' and '_', begins with a letter and does not end with '-' or '_'; write d-b`},
+		"Consumes":             {deployment(related+"tengu.io/consumes: DB", ""), `metadata.annotations[tengu.io/consumes]: "DB"`},
+		"ConsumesTwice":        {deployment(related+"tengu.io/consumes: 'db,db'", ""), `[tengu.io/consumes]: "db": the endpoint is named twice`},
+		"ConsumesLimit":        {deployment(related+"tengu.io/consumes: 'db!0'", ""), `[tengu.io/consumes]: "db!0": a limit is`},
+		"ConsumesReserved":     {deployment(related+"tengu.io/consumes: juju-info", ""), `"juju-info": names that are juju`},
+		"ConsumesTemplate":     {deployment(related, "tengu.io/consumes: '1'"), `spec.template.metadata.annotations[tengu.io/consumes]: "1"`},
+		"ConsumesMany":         {deployment(related+"tengu.io/consumes: 'a"+strings.Repeat(",a", 200)+"'", ""), "at most 128 entries"},
+		"Relations":            {deployment("tengu.io/relations: 'A'", ""), `metadata.annotations[tengu.io/relations]: "A": an application's name`},
+		"RelationsDots":        {deployment("tengu.io/relations: a.b.c", ""), `"a.b.c": the namespace after '.'`},
+		"RelationsEndpoint":    {deployment("tengu.io/consumes: db, tengu.io/relations: 'dv=pg'", ""), `[tengu.io/relations]: "dv=pg": this object declares no endpoint "dv"`},
+		"Peers":                {deployment("tengu.io/peers: ring", ""), `metadata.annotations[tengu.io/peers]: "ring": a peers entry names its interface`},
+		"Roles":                {deployment(related+"tengu.io/consumes: db, tengu.io/provides: db", ""), `another role of this application has an endpoint of that name`},
+		"EnvNobody":            {deployment("tengu.io/env: db=user", ""), `[tengu.io/env]: "db": tengu.io/consumes has no such endpoint`},
+		"EnvSyntax":            {deployment(related+"tengu.io/consumes: db, tengu.io/env: user", ""), `[tengu.io/env]: "user": an entry is endpoint=KEY,KEY`},
+		"EnvLoader":            {deployment(related+"tengu.io/consumes: ld, tengu.io/env: ld=preload", ""), `metadata.annotations[tengu.io/env]: "LD_PRELOAD": a variable of that name steers`},
+		"EnvClash":             {deployment(related+"tengu.io/consumes: db, tengu.io/env: 'db=a.b,a-b'", ""), `"DB_A_B": the variable would be both a.b of db and a-b of db`},
+		"OnChange":             {deployment("tengu.io/on-change: signal", ""), `metadata.annotations[tengu.io/on-change]: "signal"`},
+		"Gate":                 {deployment("tengu.io/gate: never", ""), `metadata.annotations[tengu.io/gate]: "never": it is neither wait nor none`},
+		"Application":          {deployment("", "tengu.io/application: A.B"), `spec.template.metadata.annotations[tengu.io/application]: "A.B"`},
+		"Inject":               {deployment("injector.tengu.io/inject: 'no'", ""), `metadata.annotations[injector.tengu.io/inject]: "no": it is neither true nor false`},
+		"TemplateMode":         {deployment("", "injector.tengu.io/mode: once"), `spec.template.metadata.annotations[injector.tengu.io/mode]: "once": it is neither sidecar nor init`},
+		"TemplateImage":        {deployment("", "injector.tengu.io/image: 'a b'"), `[injector.tengu.io/image]: "a b"`},
+		"TemplateResources":    {deployment("", "injector.tengu.io/memory-limit: 10Mi"), `[injector.tengu.io/memory-limit]: "10Mi"`},
+		"TemplateLabel":        {"kind: Deployment\nmetadata: {name: web}\nspec: {template: {metadata: {labels: {tengu.io/provides: X_}}}}", `spec.template.metadata.labels[tengu.io/provides]: "X_"`},
+		"CronJob":              {"kind: CronJob\nmetadata: {name: web}\nspec: {jobTemplate: {spec: {template: {metadata: {annotations: {tengu.io/consumes: X}}}}}}", `spec.jobTemplate.spec.template.metadata.annotations[tengu.io/consumes]: "X"`},
+		"EnvBesideTheTemplate": {deployment("tengu.io/env: ld=preload", related+"tengu.io/consumes: ld"), `metadata.annotations[tengu.io/env]: "LD_PRELOAD"`},
+	}
+	require.GreaterOrEqual(t, len(tests), 20)
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			answer := ask(t, handler(), tc.manifest, "")
+			require.False(t, answer.Allowed, "%v", answer)
+			assert.Contains(t, answer.Result.Message, tc.want)
+			assert.Empty(t, answer.Patch)
+		})
+	}
+}
+
+// TestAllows: what is right, foreign, or somebody else's to judge passes as it
+// is, and what an author should know is a warning (INJECTION.md I1, SAFETY.md
+// I23, I27).
+func TestAllows(t *testing.T) {
+	tests := map[string]struct {
+		why      string
+		manifest string
+		warning  string
+	}{
+		"Nothing":          {why: "nothing declared", manifest: service("a: b", "c: d")},
+		"PrototypeService": {why: "PROTOTYPE.md", manifest: "kind: Service\nmetadata: {name: sse-endpoint, labels: {tengu.io/provides: sse}}\nspec: {type: ExternalName, externalName: idlab-iot.tengu.io}"},
+		"NobodyThere":      {why: "I27: what depends on others is no refusal", manifest: service("", "tengu.io/consumes: db, tengu.io/relations: nobody")},
+		"Unrelated":        {why: "I22: a warning now, a condition later", manifest: service("", "tengu.io/consumes: db"), warning: "metadata.annotations[tengu.io/consumes]: it relates to nobody"},
+		"Typo":             {why: "I1: the nearest key is offered", manifest: service("", "tengu.io/provide: db"), warning: "did you mean tengu.io/provides?"},
+		"TypoInTemplate":   {why: "the same", manifest: deployment("", "tengu.io/consume: db"), warning: "spec.template.metadata.annotations[tengu.io/consume]: no such key is known"},
+		"LabelDoesNothing": {why: "said, not swallowed", manifest: service("tengu.io/consumes: db", ""), warning: "it does nothing as a label"},
+		"Misplaced":        {why: "I23: modes are read from pods alone", manifest: deployment("injector.tengu.io/mode: init", ""), warning: "metadata.annotations[injector.tengu.io/mode]: it does nothing here"},
+		"HttpProxy":        {why: "P8: left out, not refused: files are there", manifest: service("", "tengu.io/consumes: 'web:http_proxy', tengu.io/relations: x"), warning: `"HTTP_PROXY"`},
+		"Deleted":          {why: "I30: never an object being deleted", manifest: "kind: Service\nmetadata: {name: web, deletionTimestamp: '2026-01-01T00:00:00Z', annotations: {tengu.io/consumes: 'D B'}}"},
+		"Made":             {why: "its maker was judged", manifest: "kind: ReplicaSet\nmetadata: {name: web, ownerReferences: [{kind: Deployment, name: web, controller: true}], annotations: {tengu.io/consumes: 'D B'}}"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			answer := ask(t, handler(), tc.manifest, "")
+			require.True(t, answer.Allowed, "%v", answer.Result)
+			assert.Empty(t, answer.Patch, tc.why)
+			if tc.warning == "" {
+				assert.Empty(t, answer.Warnings, tc.why)
+				return
+			}
+			assert.Contains(t, strings.Join(answer.Warnings, "\n"), tc.warning, tc.why)
+		})
+	}
+}
+
+// TestJudgesChangesAlone: an update is judged by what it changes (INJECTION.md
+// I30).
+func TestJudgesChangesAlone(t *testing.T) {
+	wrong := service("", "tengu.io/provides: 'A', x: yy")
+	tests := map[string]struct {
+		why        string
+		now, older string
+		allowed    bool
+	}{
+		"SomethingElse": {why: "what was admitted must not keep anybody from changing something else", now: service("", "tengu.io/provides: 'A', x: zz"), older: wrong, allowed: true},
+		"Worse":         {why: "this request wrote it", now: service("", "tengu.io/provides: 'A,B'"), older: wrong},
+		"Rewritten":     {why: "the value changed, the fault stays", now: service("", "tengu.io/provides: 'A,b'"), older: wrong},
+		"Mended":        {why: "right now", now: service("", "tengu.io/provides: 'a'"), older: wrong, allowed: true},
+		"New":           {why: "this request wrote it", now: wrong, older: service("", "")},
+		"ByAnother":     {why: "this request took the endpoint away", now: deployment("tengu.io/relations: x, tengu.io/consumes: db, tengu.io/env: sse=a", ""), older: deployment("tengu.io/relations: x, tengu.io/consumes: 'db,sse', tengu.io/env: sse=a", "")},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tc.allowed, ask(t, handler(), tc.now, tc.older).Allowed, tc.why)
+		})
+	}
+}
+
+// TestCopies: the pod carries its declaration, whatever kind makes it
+// (INJECTION.md I30, SAFETY.md I21, I22).
+func TestCopies(t *testing.T) {
+	const own = "metadata: {name: w, annotations: {tengu.io/consumes: db, tengu.io/relations: pg}}\n"
+	byService := injection.Service{Name: "web", Selector: map[string]string{"app": "web"}, Annotations: map[string]string{"tengu.io/consumes": "sse", "tengu.io/relations": "x"}}
+	tests := map[string]struct {
+		why      string
+		manifest string
+		before   string
+		services []injection.Service
+		path     string
+		want     string
+	}{
+		"Deployment":  {why: "nil annotations", manifest: "kind: Deployment\n" + own + "spec: {template: {metadata: {labels: {a: b}}}}", want: "db"},
+		"StatefulSet": {why: "another kind", manifest: "kind: StatefulSet\n" + own + "spec: {template: {metadata: {annotations: {x: yy}}}}", want: "db"},
+		"DaemonSet":   {why: "no metadata at all", manifest: "kind: DaemonSet\n" + own + "spec: {template: {spec: {}}}", want: "db"},
+		"Job":         {why: "at creation", manifest: "kind: Job\n" + own + "spec: {template: {metadata: {}}}", want: "db"},
+		"JobLater":    {why: "its template cannot change", manifest: "kind: Job\n" + own + "spec: {template: {metadata: {}}}", before: "kind: Job\nmetadata: {name: w}\nspec: {template: {metadata: {}}}"},
+		"CronJob":     {why: "a deeper template", manifest: "kind: CronJob\n" + own + "spec: {jobTemplate: {spec: {template: {metadata: {}}}}}", path: "/spec/jobTemplate/spec/template/", want: "db"},
+		"ByService":   {why: "I22: known in time", manifest: deployment("", ""), services: []injection.Service{byService}, want: "sse"},
+		"Taken":       {why: "the copy goes with its origin", manifest: deployment("", "tengu.io/consumes: db, injector.tengu.io/copied: tengu.io/consumes"), before: deployment("tengu.io/consumes: db", "tengu.io/consumes: db, injector.tengu.io/copied: tengu.io/consumes"), want: "-"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			answer := ask(t, handler(tc.services...), tc.manifest, tc.before)
+			require.True(t, answer.Allowed, "%v", answer.Result)
+			assert.Empty(t, answer.Warnings)
+			if tc.want == "" {
+				assert.Empty(t, answer.Patch, tc.why)
+				return
+			}
+			patch, err := jsonpatch.DecodePatch(answer.Patch)
+			require.NoError(t, err)
+			after, err := patch.Apply(toJSON(t, tc.manifest))
+			require.NoError(t, err)
+			var w struct {
+				Spec struct {
+					Template    template                                   `json:"template"`
+					JobTemplate struct{ Spec struct{ Template template } } `json:"jobTemplate"`
+				} `json:"spec"`
+			}
+			require.NoError(t, json.Unmarshal(after, &w))
+			annotations := w.Spec.Template.Metadata.Annotations
+			if tc.path != "" {
+				annotations = w.Spec.JobTemplate.Spec.Template.Metadata.Annotations
+			}
+			if tc.want == "-" {
+				assert.NotContains(t, annotations, "tengu.io/consumes", tc.why)
+				return
+			}
+			assert.Equal(t, tc.want, annotations["tengu.io/consumes"], tc.why)
+		})
+	}
+}
+
+type template struct {
+	Metadata struct {
+		Annotations map[string]string `json:"annotations"`
+	} `json:"metadata"`
+}
+
+// TestWarnsOfPods: what nobody would read at the pods is said at the workload
+// (INJECTION.md I1, I14).
+func TestWarnsOfPods(t *testing.T) {
+	const declares = "kind: Deployment\nmetadata: {name: w, annotations: {tengu.io/consumes: db, tengu.io/relations: pg}}\n"
+	tests := map[string]struct{ manifest, warning string }{
+		"Windows":  {declares + "spec: {template: {metadata: {}, spec: {os: {name: windows}}}}", "not injected: it is for Windows nodes"},
+		"OptedOut": {declares + "spec: {template: {metadata: {annotations: {injector.tengu.io/inject: 'false'}}}}", "the pods opt out"},
+		"Kept":     {declares + "spec: {template: {metadata: {}, spec: {containers: [{name: a, env: [{name: DB_HOST}]}]}}}", `spec.template.spec.containers[a].env: "DB_HOST": the container has it already`},
+		"Conflict": {declares + "spec: {template: {metadata: {annotations: {tengu.io/consumes: sse}}}}", `the pod template says "sse", which counts`},
+		"Taken":    {declares + "spec: {template: {metadata: {}, spec: {containers: [{name: relation-agent}]}}}", "will be refused"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			answer := ask(t, handler(), tc.manifest, "")
+			require.True(t, answer.Allowed)
+			require.Len(t, answer.Warnings, 1)
+			assert.Contains(t, answer.Warnings[0], tc.warning)
+		})
+	}
+}
+
+func TestIndexForgets(t *testing.T) {
+	x := &declaration.Index{}
+	assert.Empty(t, x.Declaring("shop"))
+	x.Forget("shop", "web")
+	says := map[string]string{"tengu.io/consumes": "db"}
+	x.See("shop", injection.Service{Name: "web", Annotations: says})
+	x.See("other", injection.Service{Name: "web", Annotations: says})
+	assert.Len(t, x.Declaring("shop"), 1)
+	x.See("shop", injection.Service{Name: "web"})
+	assert.Empty(t, x.Declaring("shop"), "it says nothing any more")
+	assert.Len(t, x.Declaring("other"), 1)
+	x.Forget("other", "web")
+	assert.Empty(t, x.Declaring("other"))
+}
