@@ -110,7 +110,10 @@ func TestOneFailureHoldsBackNothingElse(t *testing.T) {
 	}{
 		"Publish":  {why: "data of one provider", fail: func(d relation.Decision) bool { p, ok := d.(relation.Publish); return ok && p.Application == "db" }},
 		"Remember": {why: "a record is for people first", fail: func(d relation.Decision) bool { r, ok := d.(relation.Remember); return ok && r.Name == "blog" }},
-		"Relate":   {why: "one relation of two", fail: func(d relation.Decision) bool { r, ok := d.(relation.Relate); return ok && r.Provider.Application == "db" }},
+		"Relate": {why: "one relation of two", fail: func(d relation.Decision) bool {
+			r, ok := d.(relation.Relate)
+			return ok && r.Provider.Application == "db"
+		}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

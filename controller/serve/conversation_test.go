@@ -33,8 +33,16 @@ func converse(ctx context.Context, r *replica, a *agent, token string, revisions
 	return ended
 }
 
-// inBubble runs a test with a clock of its own and a pod that is known.
-func inBubble(t *testing.T, test func(t *testing.T, ctx context.Context, r *replica, a *agent)) {
+// scene is what a test in a bubble has: a clock of its own and a pod that is
+// known.
+type scene struct {
+	t   *testing.T
+	ctx context.Context //nolint:containedctx // the life of one test
+	r   *replica
+	a   *agent
+}
+
+func inBubble(t *testing.T, test func(s scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -43,7 +51,7 @@ func inBubble(t *testing.T, test func(t *testing.T, ctx context.Context, r *repl
 		r := newReplica()
 		r.pod("blog-1")
 		r.publish("one", 10)
-		test(t, ctx, r, newAgent())
+		test(scene{t, ctx, r, newAgent()})
 	})
 }
 
@@ -58,7 +66,8 @@ func assertNobodyListens(t *testing.T, r *replica) {
 
 // SAFETY.md S4: the stream ends 2 s after its pod is gone, and not before.
 func TestStreamEndsAfterItsPod(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		synctest.Wait()
 		began := time.Now()
@@ -73,7 +82,8 @@ func TestStreamEndsAfterItsPod(t *testing.T) {
 // A pod of the same name that is another pod does not prolong the stream
 // (SAFETY.md S4: by UID).
 func TestSuccessorDoesNotInherit(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		synctest.Wait()
 		r.set(func() { r.pods["blog-1"] = pod{uid: "another", account: "default", application: "blog"} })
@@ -82,7 +92,8 @@ func TestSuccessorDoesNotInherit(t *testing.T) {
 }
 
 func TestPodThatReturnsKeepsItsStream(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		synctest.Wait()
 		r.set(func() { delete(r.pods, "blog-1") })
@@ -95,7 +106,8 @@ func TestPodThatReturnsKeepsItsStream(t *testing.T) {
 
 // While an owner goes before its pods (kubectl delete deployment), the pod lives.
 func TestUnknownOwnerEndsNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		synctest.Wait()
 		r.set(func() { r.pods["blog-1"] = pod{uid: "uid-blog-1", account: "default"} })
@@ -105,7 +117,8 @@ func TestUnknownOwnerEndsNothing(t *testing.T) {
 }
 
 func TestPodOfAnotherApplicationBeginsAnew(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		synctest.Wait()
 		r.set(func() { r.pods["blog-1"] = pod{uid: "uid-blog-1", account: "default", application: "shop"} })
@@ -115,7 +128,8 @@ func TestPodOfAnotherApplicationBeginsAnew(t *testing.T) {
 
 // SAFETY.md S4: a token counts until it expires.
 func TestStreamEndsWithItsToken(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		began := time.Now()
 		err := <-converse(ctx, r, a, "token-blog-1", nil)
 		assert.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err))
@@ -125,7 +139,8 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 
 // SAFETY.md S4: renewed on the stream.
 func TestRenewProlongs(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		began := time.Now()
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		pass(50 * time.Minute)
@@ -153,7 +168,8 @@ func TestRenewIsChecked(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+			inBubble(t, func(s scene) {
+				t, ctx, r, a := s.t, s.ctx, s.r, s.a
 				r.pod("blog-2")
 				ended := converse(ctx, r, a, "token-blog-1", nil)
 				synctest.Wait()
@@ -167,7 +183,8 @@ func TestRenewIsChecked(t *testing.T) {
 
 // What a newer agent says is let pass (SAFETY.md D14).
 func TestUnknownRequestsAreIgnored(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		a.requests <- &v1alpha1.ConverseRequest{}
 		synctest.Wait()
@@ -180,7 +197,8 @@ func TestUnknownRequestsAreIgnored(t *testing.T) {
 // SAFETY.md V4: a replica that is behind waits at most 1 s, then sends the agent
 // away.
 func TestReplicaThatIsBehind(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		began := time.Now()
 		err := <-converse(ctx, r, a, "token-blog-1", map[string]uint64{"databags": 12})
 		assert.Equal(t, connect.CodeUnavailable, connect.CodeOf(err))
@@ -191,7 +209,8 @@ func TestReplicaThatIsBehind(t *testing.T) {
 }
 
 func TestReplicaThatCatchesUp(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		converse(ctx, r, a, "token-blog-1", map[string]uint64{"databags": 12})
 		pass(500 * time.Millisecond)
 		r.publish("two", 12)
@@ -204,7 +223,8 @@ func TestReplicaThatCatchesUp(t *testing.T) {
 // A replica whose watch was down while an object went has heard of less than it
 // has: what it sends must not look older than what the agent used.
 func TestSnapshotIsNeverOlderThanPromised(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		r.set(func() { r.caughtUp["databags"] = 30 })
 		converse(ctx, r, a, "token-blog-1", map[string]uint64{"databags": 25, "relations": 0})
 		synctest.Wait()
@@ -215,7 +235,8 @@ func TestSnapshotIsNeverOlderThanPromised(t *testing.T) {
 // A telling that was made before the replica caught up is not for an agent that
 // was promised more, although no change was announced yet (SAFETY.md V4).
 func TestOldTellingIsNotPromised(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		converse(ctx, r, a, "token-blog-1", nil)
 		synctest.Wait()
 		r.mu.Lock() // the store has it, its handlers have not run
@@ -230,7 +251,8 @@ func TestOldTellingIsNotPromised(t *testing.T) {
 }
 
 func TestYoungPodIsWaitedFor(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		r.set(func() { delete(r.pods, "blog-1") })
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		pass(300 * time.Millisecond)
@@ -242,7 +264,8 @@ func TestYoungPodIsWaitedFor(t *testing.T) {
 }
 
 func TestUnknownPodIsSentAway(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		r.set(func() { r.pods["blog-1"] = pod{uid: "another", account: "default", application: "blog"} })
 		began := time.Now()
 		err := <-converse(ctx, r, a, "token-blog-1", nil)
@@ -253,7 +276,8 @@ func TestUnknownPodIsSentAway(t *testing.T) {
 }
 
 func TestForeignAccount(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		r.set(func() {
 			id := r.tokens["token-blog-1"]
 			id.Account = "somebody-else"
@@ -265,7 +289,8 @@ func TestForeignAccount(t *testing.T) {
 }
 
 func TestSnapshotOnlyWhenSomethingChanged(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		converse(ctx, r, a, "token-blog-1", nil)
 		synctest.Wait()
 		require.Equal(t, []string{"one"}, a.hosts(), "at once")
@@ -289,7 +314,8 @@ func TestSnapshotOnlyWhenSomethingChanged(t *testing.T) {
 }
 
 func TestBrokenConnectionEndsTheConversation(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		synctest.Wait()
 		a.mu.Lock()
@@ -302,7 +328,8 @@ func TestBrokenConnectionEndsTheConversation(t *testing.T) {
 
 // A thousand units of an application cost one look for a change.
 func TestUnitsShareATelling(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, _ *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r := s.t, s.ctx, s.r
 		var agents []*agent
 		for range 1000 {
 			a := newAgent()
@@ -321,7 +348,8 @@ func TestUnitsShareATelling(t *testing.T) {
 }
 
 func TestReviewTellsWrongFromAway(t *testing.T) {
-	inBubble(t, func(t *testing.T, ctx context.Context, r *replica, a *agent) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		assert.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(<-converse(ctx, r, a, "garbage", nil)))
 		r.set(func() { r.broken = errors.New("the API server is away") })
 		err := <-converse(ctx, r, a, "token-blog-1", nil)

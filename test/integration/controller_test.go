@@ -308,7 +308,7 @@ func TestControllerTellsPeople(t *testing.T) {
 	w := newControllerWorld(t)
 	w.controller(-1)
 	peer := func(name, other string) *appsv1.Deployment {
-		declared := consumes("from-"+other+":data", other)
+		declared := consumes("from-"+other+":data", "from-"+other+"="+other+":data")
 		declared[application.KeyProvides] = "data" // which code gives, once it runs
 		return w.consumer(name, declared)
 	}

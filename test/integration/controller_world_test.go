@@ -42,7 +42,7 @@ const soon = 30 * time.Second
 // controllerWorld is an opted-in namespace of the shared cluster, with Orcon's
 // kinds and the controller's own roles installed from deployment/.
 type controllerWorld struct {
-	t         testing.TB
+	t         *testing.T
 	ctx       context.Context //nolint:containedctx // the life of one test
 	cluster   *controlplane.Cluster
 	scheme    *runtime.Scheme
@@ -53,7 +53,7 @@ type controllerWorld struct {
 //nolint:gochecknoglobals // what is installed once in the cluster that tests share
 var installOrcon sync.Once
 
-func newControllerWorld(t testing.TB) *controllerWorld {
+func newControllerWorld(t *testing.T) *controllerWorld {
 	t.Helper()
 	cluster := controlplane.Shared(t)
 	root, err := controlplane.Root()

@@ -17,8 +17,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// RolloutAnnotation, on a pod template, is the version of the data that its
-// pods started with, in restart mode.
+// RolloutAnnotation is the key, on a pod template, of the version of the data
+// that its pods started with, in restart mode.
 const RolloutAnnotation = "injector.tengu.io/data-version"
 
 // Apply carries out one decision. Applying it twice does no harm: what Orcon

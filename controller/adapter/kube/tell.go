@@ -55,7 +55,6 @@ func (w *World) tellRelation(r *v1alpha1.Relation, before v1alpha1.RelationStatu
 // tellApplication says on the application's own objects what it waits for, and
 // on each new pod that it starts to wait with.
 func (w *World) tellApplication(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
-	ready := meta.FindStatusCondition(a.Status.Conditions, string(condition.Ready))
 	if source := w.source(ctx, a); source != nil {
 		for _, c := range news(before.Conditions, a.Status.Conditions) {
 			if c.Type != string(condition.Ready) || c.Status != metav1.ConditionTrue {
@@ -65,9 +64,12 @@ func (w *World) tellApplication(ctx context.Context, a *v1alpha1.RelatedApplicat
 			}
 		}
 	}
-	if ready == nil || ready.Status == metav1.ConditionTrue {
-		return
+	if ready := meta.FindStatusCondition(a.Status.Conditions, string(condition.Ready)); ready != nil && ready.Status != metav1.ConditionTrue {
+		w.tellNewPods(a, before, *ready)
 	}
+}
+
+func (w *World) tellNewPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus, ready metav1.Condition) {
 	known := map[string]bool{}
 	for _, u := range before.Units {
 		known[u.PodUID] = true

@@ -229,5 +229,5 @@ func toInt(n int64) (int, error) {
 
 // fromInt narrows a number that the domain keeps small.
 func fromInt(n int) int32 {
-	return int32(min(max(n, 0), math.MaxInt32)) //nolint:gosec // bounded on the same line
+	return int32(min(max(n, 0), math.MaxInt32))
 }

@@ -1,0 +1,159 @@
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+// controllerProcess is the real binary.
+type controllerProcess struct {
+	cmd    *exec.Cmd
+	health string
+	said   *lockedBuffer
+}
+
+// lockedBuffer keeps what a process says while it runs.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to the text.
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String returns the text.
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// controllerKubeconfig lets the binary act with the rights of its account.
+func (w *controllerWorld) controllerKubeconfig() string {
+	cfg, err := clientcmd.LoadFromFile(w.cluster.Kubeconfig)
+	require.NoError(w.t, err)
+	for _, user := range cfg.AuthInfos {
+		user.Impersonate = "system:serviceaccount:default:relations-controller"
+	}
+	path := filepath.Join(w.t.TempDir(), "kubeconfig")
+	require.NoError(w.t, clientcmd.WriteToFile(*cfg, path))
+	return path
+}
+
+func (w *controllerWorld) buildController() string {
+	root, err := controlplane.Root()
+	require.NoError(w.t, err)
+	program := filepath.Join(w.t.TempDir(), "relations-controller")
+	build := exec.CommandContext(w.ctx, "go", "build", "-o", program, "./cmd/relations-controller")
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	require.NoError(w.t, err, "%s", out)
+	return program
+}
+
+// start runs a replica of the binary, and waits until it is ready.
+func (w *controllerWorld) startProcess(program, kubeconfig string) *controllerProcess {
+	w.t.Helper()
+	api, health := freePort(w.t), freePort(w.t)
+	p := &controllerProcess{health: fmt.Sprintf("http://127.0.0.1:%d", health), said: &lockedBuffer{}}
+	p.cmd = exec.CommandContext(w.ctx, program, "-namespace=default", "-v=1", "-kubeconfig="+kubeconfig, fmt.Sprintf("-port=%d", api), fmt.Sprintf("-healthPort=%d", health))
+	p.cmd.Stderr, p.cmd.Env = p.said, os.Environ()
+	require.NoError(w.t, p.cmd.Start())
+	w.t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	})
+	w.eventually("a replica is ready: "+p.said.String(), func() bool { return p.get("/readyz") == http.StatusOK })
+	return p
+}
+
+func (p *controllerProcess) get(path string) int {
+	res, err := http.Get(p.health + path)
+	if err != nil {
+		return 0
+	}
+	_, _ = io.Copy(io.Discard, res.Body)
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func (w *controllerWorld) leader() string {
+	var lease coordinationv1.Lease
+	if err := w.admin.Get(w.ctx, client.ObjectKey{Namespace: "default", Name: "relations-controller"}, &lease); err != nil || lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// Two replicas of the real binary, with the rights of deployment/rbac: the
+// leader is killed without a word, the other takes over and goes on; an orderly
+// end hands over at once.
+func TestControllerLeaderKilled(t *testing.T) {
+	w := newControllerWorld(t)
+	program, kubeconfig := w.buildController(), w.controllerKubeconfig()
+	first := w.startProcess(program, kubeconfig)
+	w.eventually("a leader", func() bool { return w.leader() != "" })
+	led := w.leader()
+	second := w.startProcess(program, kubeconfig)
+	w.create(w.provider("db-endpoint", "db.tengu.io"))
+	w.eventually("the leader works", func() bool { return w.bag("db-endpoint").Status.Version != "" })
+
+	require.NoError(t, first.cmd.Process.Signal(syscall.SIGKILL))
+	began := time.Now()
+	w.create(w.consumer("sleep", consumes("db", "db-endpoint")))
+	assert.Equal(t, http.StatusOK, second.get("/readyz"), "agents are served meanwhile")
+	w.becomes("db-endpoint", "Complete")
+	t.Logf("from the leader's death to the next relation: %s", time.Since(began).Round(100*time.Millisecond))
+	assert.NotEqual(t, led, w.leader())
+
+	third := w.startProcess(program, kubeconfig)
+	require.NoError(t, second.cmd.Process.Signal(syscall.SIGTERM))
+	began = time.Now()
+	w.create(w.provider("sse-endpoint", "sse.tengu.io"))
+	w.eventually("the third works", func() bool { return w.bag("sse-endpoint").Status.Version != "" })
+	t.Logf("from the leader's orderly end to the next databag: %s", time.Since(began).Round(100*time.Millisecond))
+	for _, p := range []*controllerProcess{first, second, third} {
+		assert.NotContains(t, p.said.String(), "forbidden", "deployment/rbac grants what the binary needs")
+		assert.NotContains(t, p.said.String(), "panic")
+	}
+}
+
+// What is wrong with the flags is told, and is no panic.
+func TestControllerBinaryTellsWhatIsWrong(t *testing.T) {
+	w := newControllerWorld(t)
+	cmd := exec.CommandContext(w.ctx, w.buildController(), "-namespace=default", "-kubeconfig="+w.cluster.Kubeconfig, "-tlsCertFile=/none/tls.crt", "-tlsKeyFile=/none/tls.key", "-trustFile=/none/ca.crt")
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), "/none/tls.crt")
+	assert.NotContains(t, string(out), "panic")
+}
