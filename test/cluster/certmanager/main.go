@@ -1,0 +1,74 @@
+// Program certmanager runs cert-manager's own controllers, from its Go module,
+// on a cluster of a test: self-signed and CA issuers, Certificates, and the CA
+// injector for webhook configurations. It has no webhook of its own and no
+// leader election; a test runs one.
+//
+//	certmanager --kubeconfig FILE [--install-crds]
+//
+// It ends when standard input ends or at SIGINT or SIGTERM, and prints one
+// line, "ready", once its caches are filled.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/cert-manager/cert-manager/pkg/logs"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func main() {
+	// A set of its own: controller-runtime has a flag of this name in the common one.
+	flags := flag.NewFlagSet("certmanager", flag.ExitOnError)
+	kubeconfig := flags.String("kubeconfig", os.Getenv("KUBECONFIG"), "the cluster's kubeconfig")
+	install := flags.Bool("install-crds", false, "install or update cert-manager's CRDs first")
+	follow := flags.Bool("follow-stdin", true, "end when standard input ends")
+	_ = flags.Parse(os.Args[1:])
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	if *follow {
+		go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
+	}
+	logs.InitLogs()
+	err := run(ctx, *kubeconfig, *install)
+	logs.FlushLogs()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run runs everything until ctx ends.
+func run(ctx context.Context, kubeconfig string, install bool) error {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return fmt.Errorf("cannot use kubeconfig %q: %w", kubeconfig, err)
+	}
+	config.QPS = -1
+	if install {
+		if err := installCRDs(ctx, config); err != nil {
+			return err
+		}
+	}
+	injector, err := newInjector(ctx, config)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return injector.Start(ctx) })
+	group.Go(func() error {
+		return runControllers(ctx, kubeconfig, func() {
+			if injector.GetCache().WaitForCacheSync(ctx) {
+				fmt.Println("ready")
+			}
+		})
+	})
+	return group.Wait()
+}
