@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,7 +192,7 @@ func invalid() map[string]string {
 // stopped: each replica answers each of them, and goes on (INJECTION.md I13).
 func stopped(t *testing.T, c terminal) {
 	w := c.world(t, "default")
-	before := w.replicas()
+	before := w.replicas(webhookName)
 	require.Len(t, before, 2)
 	for label, body := range invalid() {
 		for _, pod := range before {
@@ -201,7 +202,7 @@ func stopped(t *testing.T, c terminal) {
 			}
 		}
 	}
-	after := w.replicas()
+	after := w.replicas(webhookName)
 	require.Len(t, after, 2)
 	for i := range after {
 		assert.Equal(t, before[i].UID, after[i].UID)
@@ -212,12 +213,13 @@ func stopped(t *testing.T, c terminal) {
 	assertInjected(t, next.running("next", 1)[0])
 }
 
-// replicas returns the webhook's pods.
-func (w *world) replicas() []corev1.Pod {
+// replicas returns the pods of one of Orcon's Deployments that are not being
+// deleted.
+func (w *world) replicas(name string) []corev1.Pod {
 	w.t.Helper()
-	list, err := w.client.CoreV1().Pods(w.namespace).List(w.t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + webhookName})
+	list, err := w.client.CoreV1().Pods(w.namespace).List(w.t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + name})
 	require.NoError(w.t, err)
-	return list.Items
+	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
 
 // posts sends a body to one replica by way of the API server, and returns the

@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// admissions are pods that are admitted one after the other, without a pause.
+type admissions struct {
+	world  *world
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	// read after done
+	admitted int
+	failed   []string
+}
+
+// admit begins to admit pods of the namespace, each of which has to be injected.
+// They go through all of admission and are not stored.
+func (w *world) admit() *admissions {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	a := &admissions{world: w, cancel: cancel}
+	tick := time.NewTicker(30 * time.Millisecond)
+	a.done.Go(func() {
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				a.one(ctx)
+			}
+		}
+	})
+	w.t.Cleanup(func() { cancel(); a.done.Wait() })
+	return a
+}
+
+// one admits a pod and notes what went wrong.
+func (a *admissions) one(ctx context.Context) {
+	pod := a.world.pod("")
+	pod.GenerateName = "admitted-"
+	got, err := a.world.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		a.failed = append(a.failed, time.Now().Format(time.TimeOnly)+" "+err.Error())
+	case got.Annotations["injector.tengu.io/status"] != "injected":
+		a.failed = append(a.failed, time.Now().Format(time.TimeOnly)+" was not injected")
+	default:
+		a.admitted++
+	}
+}
+
+// none ends the admissions and asserts that none failed.
+func (a *admissions) none() {
+	a.world.t.Helper()
+	a.cancel()
+	a.done.Wait()
+	assert.Empty(a.world.t, a.failed, "no admission fails, whatever happens to certificates")
+	assert.Positive(a.world.t, a.admitted)
+	a.world.t.Logf("%d pods were admitted meanwhile", a.admitted)
+}

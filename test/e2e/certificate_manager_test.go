@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+// deployment/certmanager with cert-manager's own controllers: the authority's
+// certificate and both servers' are renewed, the servers' keys too, while pods
+// are admitted without a pause (INJECTION.md I10, DESIGN.md decision 8).
+func TestRotateCertManager(t *testing.T) {
+	c := controlplane.Start(t, controlplane.Node)
+	loadImages(t, c)
+	runCertManager(t, c)
+	c.Kubectl(t, "apply", "-k", deployment(t, "certmanager"))
+	waitForOrcon(t, c)
+	w := newWorld(t, c)
+	consumer := w.consumer()
+	first := w.leaves()
+	pods := w.admit()
+
+	for _, name := range []string{"orcon-authority", webhookName, controllerName} {
+		w.renew(name)
+	}
+	w.trusts(w.secret("orcon-authority").Data["tls.crt"])
+	w.eventually(func() string {
+		for replica, leaf := range w.leaves() {
+			if leaf.Equal(first[replica]) {
+				return replica + " shows its first certificate"
+			}
+		}
+		return ""
+	})
+	w.restart(webhookName) // so that connections are made anew
+	pods.none()
+	w.stillServed(consumer)
+}
+
+// runCertManager runs cert-manager's controllers until the test ends.
+func runCertManager(t *testing.T, c *controlplane.Cluster) {
+	t.Helper()
+	program := filepath.Join(repository(t), "bin", "certmanager")
+	require.FileExists(t, program, "build it: test/cluster/certmanager/build.sh")
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	cmd := exec.Command(program, "--install-crds", "--kubeconfig", c.Kubeconfig) //nolint:gosec,noctx // built here; it ends with its standard input
+	cmd.Stderr = log
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		assert.NoError(t, cmd.Wait())
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			t.Logf("cert-manager's log\n%s", text[max(0, len(text)-1<<14):])
+		}
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", line)
+}
+
+// renew asks cert-manager for a certificate, as "cmctl renew" does, and waits
+// until it is there.
+func (w *world) renew(name string) {
+	w.t.Helper()
+	var wanted unstructured.Unstructured
+	wanted.SetGroupVersionKind(schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"})
+	require.NoError(w.t, w.objects.Get(w.t.Context(), client.ObjectKey{Namespace: system, Name: name}, &wanted))
+	secretName, _, err := unstructured.NestedString(wanted.Object, "spec", "secretName")
+	require.NoError(w.t, err)
+	before := w.secret(secretName).Data["tls.crt"]
+
+	conditions, _, err := unstructured.NestedSlice(wanted.Object, "status", "conditions")
+	require.NoError(w.t, err)
+	conditions = slices.DeleteFunc(conditions, func(c any) bool {
+		of, ok := c.(map[string]any)
+		return ok && of["type"] == "Issuing"
+	})
+	conditions = append(conditions, map[string]any{
+		"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renewed by hand",
+		"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339), "observedGeneration": wanted.GetGeneration(),
+	})
+	require.NoError(w.t, unstructured.SetNestedSlice(wanted.Object, conditions, "status", "conditions"))
+	require.NoError(w.t, w.objects.Status().Update(w.t.Context(), &wanted))
+	w.eventually(func() string {
+		if string(w.secret(secretName).Data["tls.crt"]) != string(before) {
+			return ""
+		}
+		return "certificate " + name + " is the same"
+	})
+}
+
+// secret returns a Secret of Orcon's namespace.
+func (w *world) secret(name string) *corev1.Secret {
+	w.t.Helper()
+	secret, err := w.client.CoreV1().Secrets(system).Get(w.t.Context(), name, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	return secret
+}
