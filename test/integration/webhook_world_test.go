@@ -149,7 +149,7 @@ func (w *webhookWorld) start(dir, binary string) {
 		}
 	})
 	require.Eventually(w.t, func() bool {
-		response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/readyz", health)) //nolint:noctx // a poll
+		response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/readyz", health))
 		if err != nil {
 			return false
 		}
