@@ -168,18 +168,16 @@ func (w *world) deletion(pod corev1.Pod) time.Duration {
 	return time.Since(begin).Round(10 * time.Millisecond)
 }
 
-// agentProcess returns the agent's process of a pod, as the host knows it.
-func (w *world) agentProcess(pod corev1.Pod) *os.Process {
+// process returns the process whose command begins so and whose environment has
+// that variable, as the host knows it: a container of the cluster.
+func (w *world) process(command, variable string) *os.Process {
 	w.t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(w.t, err)
 	for _, folder := range folders {
-		command, _ := os.ReadFile(filepath.Join(folder, "cmdline"))
-		if string(command) != "/relation-agent\x00" {
-			continue
-		}
+		line, _ := os.ReadFile(filepath.Join(folder, "cmdline"))
 		environment, _ := os.ReadFile(filepath.Join(folder, "environ"))
-		if !slices.Contains(strings.Split(string(environment), "\x00"), "POD_UID="+string(pod.UID)) {
+		if !strings.HasPrefix(string(line), command) || !slices.Contains(strings.Split(string(environment), "\x00"), variable) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(folder))
@@ -188,6 +186,6 @@ func (w *world) agentProcess(pod corev1.Pod) *os.Process {
 		require.NoError(w.t, err)
 		return process
 	}
-	require.FailNow(w.t, "the agent of pod "+pod.Name+" has no process")
+	require.FailNow(w.t, "no process of "+command+" has "+variable)
 	return nil
 }
