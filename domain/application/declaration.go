@@ -235,7 +235,7 @@ func ours(prefix string) bool {
 func knownKeys() []string {
 	return []string{
 		KeyProvides, KeyConsumes, KeyRelations, KeyPeers, KeyEnv, KeyOnChange, KeyGate, KeyRetain,
-		KeyApplication, KeyRelationships, KeyInjected, KeyInject, KeyStatus,
+		KeyApplication, KeyRelationships, KeyInjected, KeyInject, KeyStatus, KeyDataVersion,
 		KeyMode, KeyContainers, KeyImage, KeyPullSecrets, KeyLogLevel, KeyCPURequest, KeyCPULimit, KeyMemoryRequest, KeyMemoryLimit,
 		KeyRecord, KeyCopied,
 	}

@@ -26,6 +26,9 @@ const (
 	KeyRelationships = "tengu.io/relationships"
 	// KeyInjected is the label that the webhook puts on injected pods.
 	KeyInjected = "tengu.io/injected"
+	// KeyDataVersion, on a pod template, is the version of the data that its
+	// pods started with, in restart mode.
+	KeyDataVersion = "injector.tengu.io/data-version"
 	// KeyInject is the annotation or label that opts a pod out.
 	KeyInject = "injector.tengu.io/inject"
 	// KeyStatus is the annotation that the webhook puts on injected pods.

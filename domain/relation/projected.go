@@ -2,7 +2,6 @@ package relation
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,24 +25,42 @@ func (n *negotiation) projected(a application.Application) []condition.Condition
 		env = append(env, p.Error())
 	}
 	for r := range n.of(a.Name) {
-		if r.Requirer.Application != a.Name || !r.Alive() {
-			continue
-		}
-		bag := n.bag(r.Provider)
-		for _, v := range variables {
-			if reason, ok := injection.EnvValue(bag[v.Key]); !ok && v.Endpoint == r.Requirer.Endpoint && bag[v.Key] != "" {
-				env = append(env, fmt.Sprintf("%s: the value of %s %s: read the file", v.Name, v.Key, reason))
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(bag)) {
-			if !application.FileName(key) {
-				files = append(files, fmt.Sprintf("%q of %s", key, r.Provider))
-			}
+		if r.Requirer.Application == a.Name && r.Alive() {
+			bag := n.bag(r.Provider)
+			env = append(env, notVariables(variables, r.Requirer.Endpoint, bag)...)
+			files = append(files, notFiles(r.Provider, bag)...)
 		}
 	}
 	return slices.Concat(
 		leftOut(condition.EnvRefused, "NotVariables", "left out of the environment: ", env),
 		leftOut(condition.FilesRefused, "NotFiles", "left out of the files, for a key is letters, digits, '.', '_' and '-' and begins with a letter or digit: ", files))
+}
+
+// notVariables names the variables of an endpoint whose values cannot be any.
+func notVariables(variables []injection.Variable, endpoint string, bag map[string]string) []string {
+	var all []string
+	for _, v := range variables {
+		value := bag[v.Key]
+		if v.Endpoint != endpoint || value == "" {
+			continue
+		}
+		if reason, ok := injection.EnvValue(value); !ok {
+			all = append(all, fmt.Sprintf("%s: the value of %s %s: read the file", v.Name, v.Key, strings.TrimPrefix(reason, "it ")))
+		}
+	}
+	return all
+}
+
+// notFiles names the keys that cannot be files, in order.
+func notFiles(from End, bag map[string]string) []string {
+	var all []string
+	for key := range bag {
+		if !application.FileName(key) {
+			all = append(all, fmt.Sprintf("%q of %s", key, from))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 func leftOut(t condition.Type, reason, text string, what []string) []condition.Condition {

@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
@@ -57,7 +56,7 @@ func (w *controllerWorld) picture() string {
 		note("databag %s of %s:%s %s %s conditions:%d", b.Name, b.Spec.Application, b.Spec.Endpoint, data, b.Status.Version, len(b.Status.Conditions))
 	}
 	for _, d := range deployments.Items {
-		note("deployment %s generation:%d restarted:%t", d.Name, d.Generation, d.Spec.Template.Annotations[kube.RolloutAnnotation] != "")
+		note("deployment %s generation:%d restarted:%t", d.Name, d.Generation, d.Spec.Template.Annotations[application.KeyDataVersion] != "")
 	}
 	slices.Sort(lines)
 	text, err := json.MarshalIndent(lines, "", " ")

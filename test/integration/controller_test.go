@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
@@ -270,7 +269,7 @@ func TestControllerRestartsOnceAChange(t *testing.T) {
 	template := func() (string, int64) {
 		var d appsv1.Deployment
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(sleep), &d))
-		return d.Spec.Template.Annotations[kube.RolloutAnnotation], d.Generation
+		return d.Spec.Template.Annotations[application.KeyDataVersion], d.Generation
 	}
 	version, generation := template()
 	assert.Empty(t, version, "the first data is no change")

@@ -17,10 +17,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// RolloutAnnotation is the key, on a pod template, of the version of the data
-// that its pods started with, in restart mode.
-const RolloutAnnotation = "injector.tengu.io/data-version"
-
 // Apply carries out one decision. Applying it twice does no harm: what Orcon
 // alone writes goes with the resourceVersion that was read, and is deleted with
 // its UID (SAFETY.md D11).
@@ -118,7 +114,7 @@ func (w *World) remember(ctx context.Context, namespace string, d relation.Remem
 // nothing, so a crash before the record is written costs no second one.
 func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollout) error {
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{
-		"metadata": map[string]any{"annotations": map[string]string{RolloutAnnotation: r.Version}},
+		"metadata": map[string]any{"annotations": map[string]string{application.KeyDataVersion: r.Version}},
 	}}})
 	if err != nil {
 		return fmt.Errorf("cannot write the rollout patch: %w", err)
