@@ -32,6 +32,8 @@ const usage = `relation-agent keeps the files of a pod's relations and opens its
 
 Usage:
   relation-agent [flags]          run the agent, until a signal
+  relation-agent [flags] once     run the agent until the gate is open, as an
+                                  ordinary init container
   relation-agent [flags] wait     return when the start gate is open
   relation-agent [flags] started  return when the first files are written, for
                                   pods that start without waiting
@@ -79,6 +81,8 @@ func run(args []string, out io.Writer) error {
 	switch command := flags.Arg(0); command {
 	case "":
 		return serve(ctx, root)
+	case "once":
+		return serveOnce(ctx, root)
 	case "wait":
 		return agent.Wait(ctx, root.socket(), root.opened())
 	case "started":
@@ -92,20 +96,54 @@ func run(args []string, out io.Writer) error {
 		flags.Usage()
 		return nil
 	default:
-		return fmt.Errorf("cannot %q: there are wait, started, status and version; see relation-agent -help", command)
+		return fmt.Errorf("cannot %q: there are once, wait, started, status and version; see relation-agent -help", command)
 	}
 }
 
 // serve runs the agent until ctx is done, and at that moment returns: nothing
 // that is in flight is worth a second of a pod's deletion.
 func serve(ctx context.Context, root folder) error {
+	_, talk := prepare(ctx, root)
+	talk(ctx)
+	glog.Info("stopped by a signal")
+	return nil
+}
+
+// errUnopened says that an agent ended before it had what its pod needs.
+var errUnopened = errors.New("stopped before the data was complete")
+
+// serveOnce runs the agent until the gate is open. An end before that is a
+// failure: the pod's containers must not start without their data.
+func serveOnce(ctx context.Context, root folder) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	a, talk := prepare(ctx, root)
+	go func() {
+		select {
+		case <-a.Opened():
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	talk(ctx)
+	select {
+	case <-a.Opened():
+		return nil
+	default:
+		return errUnopened
+	}
+}
+
+// prepare starts an agent and returns how it talks with the controller, until
+// ctx is done.
+func prepare(ctx context.Context, root folder) (a *agent.Agent, talk func(context.Context)) {
 	settings, problems := agent.ParseSettings(os.Getenv)
 	_ = flag.Set("v", strconv.Itoa(settings.LogLevel))
 	for _, p := range problems {
 		glog.Warning(p.Error())
 	}
 	spareMemory()
-	a := agent.New(settings, root.disk())
+	a = agent.New(settings, root.disk())
 	go a.ServeSocket(ctx, root.socket())
 	a.Start()
 	go a.ServeMetrics(ctx)
@@ -114,9 +152,7 @@ func serve(ctx context.Context, root folder) error {
 		TrustFile: root.path("identity", "ca.crt"), TokenFile: root.path("identity", "token"),
 		Listener: a, Pace: stream.DefaultPace(),
 	}
-	client.Run(ctx)
-	glog.Info("stopped by a signal")
-	return nil
+	return a, client.Run
 }
 
 // spareMemory lets the collector run early: the agent's data is small, and the

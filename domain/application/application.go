@@ -194,15 +194,7 @@ func (a *Application) take(object string, d Declaration, problems []Problem) {
 			a.Faults = append(a.Faults, Fault{object, ReasonInvalid, object + ": " + p.Error()})
 		}
 	}
-	for _, e := range d.Endpoints {
-		if there, ok := a.Endpoint(e.Name); ok {
-			if there != e {
-				a.Faults = append(a.Faults, Fault{object, ReasonInvalid, fmt.Sprintf("%s: endpoint %q is declared otherwise elsewhere in application %q; name it once", object, e.Name, a.Name)})
-			}
-			continue
-		}
-		a.Endpoints = append(a.Endpoints, e)
-	}
+	a.takeEndpoints(object, d.Endpoints)
 	for _, r := range d.Relations {
 		if !slices.Contains(a.Relations, r) {
 			a.Relations = append(a.Relations, r)
@@ -211,17 +203,27 @@ func (a *Application) take(object string, d Declaration, problems []Problem) {
 	for _, endpoint := range sortedKeys(d.Data) {
 		a.overlay(endpoint, d.Data[endpoint])
 	}
-	for _, endpoint := range sortedKeys(d.Env) {
-		if a.Env == nil {
-			a.Env = map[string][]string{}
-		}
-		a.Env[endpoint] = d.Env[endpoint]
+	if a.Env == nil && len(d.Env) > 0 {
+		a.Env = map[string][]string{}
 	}
+	maps.Copy(a.Env, d.Env)
 	if d.OnChange == Restart {
 		a.OnChange = Restart
 	}
 	if d.Retain != DefaultRetain {
 		a.Retain = d.Retain
+	}
+}
+
+func (a *Application) takeEndpoints(object string, endpoints []Endpoint) {
+	for _, e := range endpoints {
+		there, ok := a.Endpoint(e.Name)
+		switch {
+		case !ok:
+			a.Endpoints = append(a.Endpoints, e)
+		case there != e:
+			a.Faults = append(a.Faults, Fault{object, ReasonInvalid, fmt.Sprintf("%s: endpoint %q is declared otherwise elsewhere in application %q; name it once", object, e.Name, a.Name)})
+		}
 	}
 }
 

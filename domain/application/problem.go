@@ -7,7 +7,7 @@ import (
 
 // Problem is one thing wrong with a declaration, told so that the person who
 // wrote it can mend it: the key, the entry in its value, why, and what to write.
-type Problem struct {
+type Problem struct { //nolint:errname // a problem of a declaration, of which an error is one use
 	// Key is the annotation or label.
 	Key string
 	// Entry is the part of the value that is wrong; empty for all of it.
