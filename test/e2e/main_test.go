@@ -11,11 +11,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-func TestMain(m *testing.M) { os.Exit(controlplane.Main(m, controlplane.Node)) }
+func TestMain(m *testing.M) {
+	log.SetLogger(log.Log.WithSink(nil)) // the client library has nothing to tell
+	os.Exit(controlplane.Main(m, controlplane.Node))
+}
 
 // installed makes sure that the shared cluster has Orcon, once.
 var installed sync.Once //nolint:gochecknoglobals // what is done once to the cluster that tests share

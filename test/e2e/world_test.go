@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,8 @@ type world struct {
 	namespace string
 	client    kubernetes.Interface
 	objects   client.Client
+	// patience is how long to wait, if not as long as usual.
+	patience time.Duration
 }
 
 // newWorld makes a namespace that has opted in, removed at the end.
@@ -129,8 +132,9 @@ func (w *world) apply(manifest string) string {
 // eventually waits until check returns "", which otherwise says what is missing.
 func (w *world) eventually(check func() string) {
 	w.t.Helper()
-	deadline := time.Now().Add(patience)
-	tick := time.NewTicker(100 * time.Millisecond)
+	long := cmp.Or(w.patience, patience)
+	deadline := time.Now().Add(long)
+	tick := time.NewTicker(long / 600)
 	defer tick.Stop()
 	for {
 		missing := check()
