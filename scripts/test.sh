@@ -48,15 +48,22 @@ stage_arch() {
   go_test -count=1 ./test/arch/...
 }
 
+# built makes the programs that tests start: Kubernetes, and cert-manager.
+built() {
+  [ -x bin/cluster ] || test/cluster/build.sh
+  [ -x bin/certmanager ] || test/cluster/certmanager/build.sh
+}
+
 stage_cluster() {
   test/cluster/build.sh
+  test/cluster/certmanager/build.sh
   cd test/cluster
   go_test -count=1 -short ./...
 }
 
 stage_integration() {
   has test/integration
-  [ -x bin/cluster ] || test/cluster/build.sh
+  built
   packages openssl:openssl
   go_test -count=1 -v ./test/integration/...
 }
@@ -68,9 +75,8 @@ stage_images() {
 stage_e2e() {
   has test/e2e
   [ "$(id -u)" -eq 0 ] || die "the e2e stage needs root" "run 'sudo make test', or only the other stages: scripts/test.sh unit lint generated arch cluster integration images"
-  [ -x bin/cluster ] || test/cluster/build.sh
+  built
   packages busybox:busybox-static openssl:openssl
-  build/builder busybox # what the tests' pods run
   go_test -count=1 -v -timeout 25m ./test/e2e/...
 }
 
