@@ -34,10 +34,19 @@ func TestRotateCertManager(t *testing.T) {
 	first := w.leaves()
 	pods := w.admit()
 
-	for _, name := range []string{"orcon-authority", webhookName, controllerName} {
-		w.renew(name)
+	old := w.secret("orcon-authority").Data["tls.crt"]
+	w.renew("orcon-authority")
+	authority := w.secret("orcon-authority").Data["tls.crt"]
+	for _, name := range []string{webhookName, controllerName} {
+		w.eventually(func() string {
+			w.renew(name)
+			if have := serials(w.secret(name + "-tls").Data["ca.crt"]); have != serials(authority) {
+				return name + " is signed by " + have // cert-manager has not seen its new authority yet
+			}
+			return ""
+		})
 	}
-	w.trusts(w.secret("orcon-authority").Data["tls.crt"])
+	w.trusts(slices.Concat(old, authority), authority) // cert-manager keeps the old one until it expires
 	w.eventually(func() string {
 		for replica, leaf := range w.leaves() {
 			if leaf.Equal(first[replica]) {

@@ -6,6 +6,8 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,19 +35,19 @@ func TestRotateSelfSigned(t *testing.T) {
 	w.changeAuthority(w.grownOld)
 	announced := w.authorityUntil("announced", func(s certificate.State) bool { return s.Next != nil && !s.Published.IsZero() })
 	assert.Equal(t, first.Current.Key, announced.Current.Key, "the old one still signs")
-	w.trusts(announced.Bundle())
+	w.trusts(announced.Bundle(), announced.Bundle())
 	w.signedBy(announced.Current)
 
 	w.changeAuthority(func(s *certificate.State) { s.Published = s.Published.Add(-certificate.DefaultPeriods().Propagation) })
 	promoted := w.authorityUntil("promoted", func(s certificate.State) bool { return s.Next == nil && !s.Promoted.IsZero() })
 	assert.Equal(t, announced.Next.Certificate, promoted.Current.Certificate)
 	w.signedBy(promoted.Current)
-	w.trusts(announced.Bundle())
+	w.trusts(announced.Bundle(), announced.Bundle())
 	w.restart(webhookName) // so that connections are made anew, to old replicas and new ones
 
 	w.changeAuthority(func(s *certificate.State) { s.Promoted = s.Promoted.Add(-2 * certificate.DefaultPeriods().Leaf) })
 	last := w.authorityUntil("alone", func(s certificate.State) bool { return len(s.Old) == 0 })
-	w.trusts(certificate.Bundle(last.Current.Certificate))
+	w.trusts(last.Bundle(), last.Bundle())
 	pods.none()
 
 	assert.NotEqual(t, first.Current.Key, last.Current.Key)
@@ -127,25 +129,36 @@ func (w *world) grownOld(s *certificate.State) {
 	s.Current = &certificate.Root{Certificate: old, Key: s.Current.Key}
 }
 
-// trusts waits until API server and agents are told to trust this bundle.
-func (w *world) trusts(bundle []byte) {
+// trusts waits until the API server is told to trust server, and agents agent.
+func (w *world) trusts(server, agent []byte) {
 	w.t.Helper()
 	w.eventually(func() string {
 		hooks, err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(w.t.Context(), webhookName, metav1.GetOptions{})
 		require.NoError(w.t, err)
 		for _, hook := range hooks.Webhooks {
-			if string(hook.ClientConfig.CABundle) != string(bundle) {
-				return "the API server is told to trust others: " + hook.Name
+			if have := serials(hook.ClientConfig.CABundle); have != serials(server) {
+				return "for " + hook.Name + " the API server is told to trust " + have + ", not " + serials(server)
 			}
 		}
 		for _, namespace := range []string{system, w.namespace} {
 			published, err := w.client.CoreV1().ConfigMaps(namespace).Get(w.t.Context(), "orcon-trust", metav1.GetOptions{})
-			if err != nil || published.Data["ca.crt"] != string(bundle) {
-				return "agents are told to trust others in " + namespace
+			require.NoError(w.t, err)
+			if have := serials([]byte(published.Data["ca.crt"])); have != serials(agent) {
+				return "in " + namespace + " agents are told to trust " + have + ", not " + serials(agent)
 			}
 		}
 		return ""
 	})
+}
+
+// serials are the numbers of a bundle's certificates, in order of size.
+func serials(bundle []byte) string {
+	var all []string
+	for _, c := range certificate.ParseBundle(bundle) {
+		all = append(all, fmt.Sprintf("%040x", c.SerialNumber))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }
 
 // signedBy waits until every replica shows a leaf that this authority signed.

@@ -45,14 +45,19 @@ func waitForOrcon(t *testing.T, c *controlplane.Cluster) {
 	}
 }
 
+// built makes sure that the images are made, once.
+var built sync.Once //nolint:gochecknoglobals // what is done once for all clusters of the tests
+
 // loadImages builds every image and imports it into the node.
 func loadImages(t *testing.T, c *controlplane.Cluster) {
 	t.Helper()
 	root := repository(t)
-	build := exec.CommandContext(t.Context(), filepath.Join(root, "scripts", "images.sh"))
-	build.Dir = root
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
+	built.Do(func() {
+		build := exec.CommandContext(t.Context(), filepath.Join(root, "scripts", "images.sh"))
+		build.Dir = root
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, string(out))
+	})
 	images, err := filepath.Glob(filepath.Join(root, "dist", "*.tar"))
 	require.NoError(t, err)
 	require.NotEmpty(t, images, "scripts/images.sh made no image")
