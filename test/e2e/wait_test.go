@@ -69,4 +69,6 @@ func TestGateCycle(t *testing.T) {
 	assert.Equal(t, "me", w.sh(right.Name, "cat /bindings/left/user"), "data from a workload that has not started")
 	w.kubectl("annotate", "deployment", "right", "data.tengu.io/right=user: you")
 	w.running("left", 1)
+	w.relation("left", "right", "ready", relationReady)
+	w.relation("right", "left", "ready", relationReady)
 }
