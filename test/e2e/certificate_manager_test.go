@@ -67,7 +67,7 @@ func runCertManager(t *testing.T, c *controlplane.Cluster) {
 	require.FileExists(t, program, "build it: test/cluster/certmanager/build.sh")
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
-	cmd := exec.Command(program, "--install-crds", "--kubeconfig", c.Kubeconfig) //nolint:gosec,noctx // built here; it ends with its standard input
+	cmd := exec.Command(program, "--install-crds", "--kubeconfig", c.Kubeconfig) // it ends with its standard input
 	cmd.Stderr = log
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)

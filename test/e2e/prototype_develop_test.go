@@ -176,7 +176,7 @@ func develop(t *testing.T, c terminal, env []string, line string) func() string 
 	c.types(t, "TELEPRESENCE_ROOT=/ TELEPRESENCE_MOUNTS=/etc ./scripts/simulate-volume-mounts.sh true") // installs proot
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), "nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", c.NetnsPID), "--", "./scripts/simulate-volume-mounts.sh") //nolint:gosec // a script of the repository
+	cmd := exec.CommandContext(t.Context(), "nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", c.NetnsPID), "--", "./scripts/simulate-volume-mounts.sh")
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.root, env, strings.NewReader(line), file, file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

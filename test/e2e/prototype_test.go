@@ -32,7 +32,7 @@ type terminal struct {
 // and no API version that it uses may be on its way out.
 func (c terminal) types(t *testing.T, line string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", line) //nolint:gosec // commands of this test
+	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", line)
 	cmd.Dir = c.root
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig, "PATH="+c.Programs+":"+os.Getenv("PATH"))
 	var out bytes.Buffer
@@ -76,7 +76,7 @@ func TestPrototype(t *testing.T) {
 // keep puts a file back as it was, or removes one that was not there.
 func keep(t *testing.T, file string) {
 	t.Helper()
-	before, err := os.ReadFile(file) //nolint:gosec // a file of the repository
+	before, err := os.ReadFile(file)
 	t.Cleanup(func() {
 		if err != nil {
 			_ = os.Remove(file)
