@@ -87,6 +87,7 @@ func keep(t *testing.T, file string) {
 }
 
 func typeBuild(t *testing.T, c terminal) {
+	c.types(t, "./build/builder busybox") // the example's image, which the prototype pulled
 	images := []string{filepath.Join(c.root, "dist", "busybox.tar")}
 	for _, name := range []string{controllerName, webhookName, "relation-agent"} {
 		c.types(t, "./build/builder build "+name)
