@@ -281,7 +281,7 @@ func allow(w http.ResponseWriter, r *http.Request) {
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 	review.Request = nil
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(review)
+	_ = json.NewEncoder(w).Encode(review) //nolint:errchkjson // a client that went away
 }
 
 // webhook has the API server ask each replica about each ConfigMap.

@@ -91,7 +91,7 @@ func (a *authority) Sign(template *x509.Certificate) (*x509.Certificate, error) 
 	}
 	s := FromSecret(secret)
 	if s.Current == nil {
-		return nil, fmt.Errorf("Secret %s/%s: %w", a.namespace, SecretName, certauthority.ErrCertificateNotAvailable)
+		return nil, fmt.Errorf("cannot sign with Secret %s/%s: %w", a.namespace, SecretName, certauthority.ErrCertificateNotAvailable)
 	}
 	return s.Current.Sign(template, a.now(), a.periods)
 }

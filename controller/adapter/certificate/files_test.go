@@ -23,10 +23,10 @@ import (
 // ..data is moved; the names that a program opens are links through it.
 func mount(t *testing.T, dir, version string, files map[string][]byte) {
 	t.Helper()
-	real := filepath.Join(dir, "..v"+version)
-	require.NoError(t, os.Mkdir(real, 0o700))
+	folder := filepath.Join(dir, "..v"+version)
+	require.NoError(t, os.Mkdir(folder, 0o700))
 	for name, text := range files {
-		require.NoError(t, os.WriteFile(filepath.Join(real, name), text, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
 		_ = os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name))
 	}
 	old, _ := os.Readlink(filepath.Join(dir, "..data"))

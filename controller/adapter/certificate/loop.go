@@ -85,7 +85,7 @@ func (l *loop) sleep(ctx context.Context, wait time.Duration, failed bool) {
 // ignoreEnd returns nil if err came because ctx ended.
 func ignoreEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // an orderly end
 	}
 	return err
 }

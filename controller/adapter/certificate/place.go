@@ -3,6 +3,7 @@ package certificate
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"fmt"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -30,6 +31,8 @@ const FieldManager = "orcon-trust"
 type place interface {
 	// has says whether the bundle is already there.
 	has(bundle []byte) bool
+	// trusted returns whom the bundle there trusts.
+	trusted() []*x509.Certificate
 	// publish puts the bundle there.
 	publish(ctx context.Context, client kubernetes.Interface, bundle []byte) error
 }
@@ -43,6 +46,13 @@ type mapPlace struct {
 
 func (p mapPlace) has(bundle []byte) bool {
 	return p.seen != nil && p.seen.Data[TrustKey] == string(bundle)
+}
+
+func (p mapPlace) trusted() []*x509.Certificate {
+	if p.seen == nil {
+		return nil
+	}
+	return ParseBundle([]byte(p.seen.Data[TrustKey]))
 }
 
 func (p mapPlace) publish(ctx context.Context, client kubernetes.Interface, bundle []byte) error {
@@ -81,6 +91,14 @@ func (p webhookPlace) has(bundle []byte) bool {
 		}
 	}
 	return true
+}
+
+func (p webhookPlace) trusted() []*x509.Certificate {
+	var out []*x509.Certificate
+	for i := range p.seen.Webhooks {
+		out = append(out, ParseBundle(p.seen.Webhooks[i].ClientConfig.CABundle)...)
+	}
+	return out
 }
 
 func (p webhookPlace) publish(ctx context.Context, client kubernetes.Interface, bundle []byte) error {

@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -87,9 +88,15 @@ func webhooksOf(places []place) []place {
 	})
 }
 
-// own returns ConfigMap orcon-trust of Orcon's namespace, or nil.
-func (p *publisher) own() *corev1.ConfigMap {
-	return all[*corev1.ConfigMap](p.maps)[p.namespace]
+// trusted returns whom the API server and Orcon itself trust now, as they were
+// last seen.
+func (p *publisher) trusted(places []place) []*x509.Certificate {
+	var out []*x509.Certificate
+	for _, at := range webhooksOf(places) {
+		out = append(out, at.trusted()...)
+	}
+	own := mapPlace{namespace: p.namespace, seen: all[*corev1.ConfigMap](p.maps)[p.namespace]}
+	return append(out, own.trusted()...)
 }
 
 // publish puts the bundle into each place that lacks it. One that fails does

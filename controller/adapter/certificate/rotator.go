@@ -103,22 +103,15 @@ func (r *Rotator) pass(ctx context.Context) (time.Duration, error) {
 		err = r.publisher.publish(ctx, places, s.Bundle())
 		s.Everywhere = err == nil
 	} else {
-		s = r.withPublished(s)
+		// The Secret may be lost while leaves that its authority signed are
+		// still served, or another rotator may be about to write it.
+		s.Old = append(s.Old, r.publisher.trusted(places)...)
 	}
 	step, wait := Next(s, now, r.periods)
 	if step == StepWait {
 		return wait, err
 	}
 	return 0, r.take(ctx, step, s, read, places)
-}
-
-// withPublished adds whom the published bundle trusts: the Secret may be lost
-// while leaves that its authority signed are still served.
-func (r *Rotator) withPublished(s State) State {
-	if own := r.publisher.own(); own != nil {
-		s.Old = append(s.Old, ParseBundle([]byte(own.Data[TrustKey]))...)
-	}
-	return s
 }
 
 // take carries out one step, which is one write of the Secret.

@@ -104,6 +104,22 @@ func TestLostAuthority(t *testing.T) {
 	}
 }
 
+// Two rotators may both find no Secret: the one that publishes second must not
+// take away from the API server whom the first just had it trust.
+func TestCreatedAtOnce(t *testing.T) {
+	r := newRig(t, configuration())
+	revive := r.diesAfter(1, false)
+	_, err := r.rotator(t.Context()).pass(t.Context())
+	require.ErrorIs(t, err, errDead, "published, and about to write the Secret")
+	revive()
+	first := ParseBundle([]byte(r.caBundles()[0]))
+	require.Len(t, first, 1)
+	_, err = r.rotator(t.Context()).pass(t.Context())
+	require.NoError(t, err)
+	assert.True(t, trusts(r.caBundles()[0], first[0]))
+	assert.True(t, trusts(r.caBundles()[0], r.state().Current.Certificate))
+}
+
 // change writes the Secret as a person would.
 func (r *rig) change(t *testing.T, f func(*corev1.Secret)) {
 	t.Helper()

@@ -1,6 +1,9 @@
 package certificate
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Step is one write of Secret orcon-ca. The zero value writes nothing.
 type Step string
@@ -94,7 +97,7 @@ func (s State) After(step Step, now time.Time, fresh *Root) State {
 	case StepPromote:
 		out = State{Current: s.Next, Old: s.Old, Promoted: now}
 		if s.Current != nil {
-			out.Old = append(out.Old[:len(out.Old):len(out.Old)], s.Current.Certificate)
+			out.Old = append(slices.Clip(out.Old), s.Current.Certificate)
 		}
 	case StepRetire:
 		out.Old, out.Promoted = nil, time.Time{}
@@ -108,7 +111,7 @@ func (s State) After(step Step, now time.Time, fresh *Root) State {
 func created(s State, now time.Time, fresh *Root) State {
 	out := State{Current: fresh}
 	for _, c := range s.Trusted() {
-		if now.Before(c.NotAfter) {
+		if now.Before(c.NotAfter) && !slices.ContainsFunc(out.Old, c.Equal) {
 			out.Old = append(out.Old, c)
 		}
 	}

@@ -139,7 +139,7 @@ func Root() (string, error) {
 		return "", fmt.Errorf("cannot find the repository: %w", err)
 	}
 	for {
-		text, err := os.ReadFile(filepath.Join(dir, "go.mod")) //nolint:gosec // a folder of the repository
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 		if err == nil && strings.HasPrefix(string(text), "module gitlab.ilabt.imec.be/tengu/orcon\n") {
 			return dir, nil
 		}
@@ -221,6 +221,6 @@ func (c *Cluster) Kubectl(t testing.TB, arguments ...string) string {
 
 // command runs a program and returns all that it printed.
 func command(program string, arguments ...string) (string, error) {
-	out, err := exec.CommandContext(context.Background(), program, arguments...).CombinedOutput() //nolint:gosec // programs of the cluster
+	out, err := exec.CommandContext(context.Background(), program, arguments...).CombinedOutput()
 	return string(out), err
 }
