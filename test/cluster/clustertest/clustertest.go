@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 )
@@ -51,12 +50,28 @@ type Cluster struct {
 // not built.
 func Program(tb testing.TB) string {
 	tb.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	program := filepath.Join(filepath.Dir(file), "..", "..", "..", "bin", "cluster")
-	if _, err := os.Stat(program); err != nil {
-		tb.Fatalf("cannot use %s: %v; run test/cluster/build.sh", program, err)
+	folder, err := os.Getwd()
+	if err != nil {
+		tb.Fatalf("cannot find the repository: %v", err)
+	}
+	// The repository is the folder above that has this module in its place.
+	for !exists(filepath.Join(folder, "test", "cluster", "go.mod")) {
+		above := filepath.Dir(folder)
+		if above == folder {
+			tb.Fatal("cannot find the repository: run the test inside it")
+		}
+		folder = above
+	}
+	program := filepath.Join(folder, "bin", "cluster")
+	if !exists(program) {
+		tb.Fatalf("cannot use %s: it is not there; run test/cluster/build.sh", program)
 	}
 	return program
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // Up runs a cluster until the test ends. If the test's process dies, the
