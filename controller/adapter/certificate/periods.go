@@ -19,7 +19,8 @@ type Periods struct {
 	// third of it is left.
 	Leaf time.Duration
 	// Propagation is how long a published bundle may take to reach those who
-	// use it. A kubelet refreshes a mounted ConfigMap within about 90 s.
+	// use it. A kubelet refreshes a mounted ConfigMap within about 90 s, and
+	// an admission under way (at most 30 s) trusts what it began with.
 	Propagation time.Duration
 	// Skew is how far clocks may be apart.
 	Skew time.Duration
