@@ -48,9 +48,13 @@ func (n *negotiation) restart(a application.Application, was Restarts) (Restarts
 	is.Versions = keepKnown(versions, was.Versions)
 	workloads, rolling := restartable(a)
 	recent := lastHour(was.Times, n.Now)
+	version := Version(versions)
 	switch {
 	case len(workloads) == 0:
 		return is, nil, []condition.Condition{paused("NothingToRestart", "data changed, but a Job, CronJob or bare Pod is not restarted: create it again to use the new data as environment")}
+	case askedFor(workloads, version):
+		// A process before this one died before it could record it.
+		return Restarts{Versions: versions, Times: append(recent, n.Now)}, nil, nil
 	case rolling:
 		return is, nil, nil // its end is a change, which wakes us
 	case len(recent) >= restartsAnHour:
@@ -62,7 +66,15 @@ func (n *negotiation) restart(a application.Application, was Restarts) (Restarts
 	}
 	is.Versions = versions
 	is.Times = append(recent, n.Now)
-	return is, &Rollout{Workloads: workloads, Version: Version(versions)}, nil
+	return is, &Rollout{Workloads: workloads, Version: version}, nil
+}
+
+// askedFor reports whether the templates of all workloads carry the version
+// already.
+func askedFor(workloads []application.Workload, version string) bool {
+	return !slices.ContainsFunc(workloads, func(w application.Workload) bool {
+		return w.TemplateAnnotations[application.KeyDataVersion] != version
+	})
 }
 
 func paused(reason, message string) condition.Condition {

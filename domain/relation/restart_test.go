@@ -10,6 +10,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
 // restarting is web, in restart mode, related to db, with its first rollout
@@ -289,4 +290,22 @@ func TestRestartsKeepTheirDistance(t *testing.T) {
 		assert.Equal(t, quiet, w.restarts(), "what nobody changes is not restarted")
 		assert.False(t, w.says("web", condition.RestartsPaused).True)
 	})
+}
+
+// A process that died between the rollout and its record is followed by one that
+// records it at once, also while the rollout gets nowhere (SAFETY.md L8).
+func TestRestartThatWasNotRecorded(t *testing.T) {
+	w := restarting()
+	w.roll(t)
+	w.port("db", 1)
+	decisions, _ := relation.Negotiate(w.observe())
+	for _, d := range decisions {
+		if r, ok := d.(relation.Remember); ok && r.Rollout != nil {
+			w.rollOut(r.Rollout.Workloads[0], r.Rollout.Version)
+		}
+	}
+	require.Equal(t, 1, w.restarts())
+	w.settle(t)
+	assert.Equal(t, 1, w.restarts(), "one change is one rollout")
+	assert.Len(t, w.records["web"].State.Restarts.Times, 1, "the rollout that is under way is recorded")
 }

@@ -174,10 +174,10 @@ func (w *world) remember(d relation.Remember) []func() {
 func (w *world) rollOut(workload application.Workload, version string) {
 	key := string(workload.Kind) + "/" + workload.Name
 	now, there := w.workloads[key]
-	if !there || now.TemplateAnnotations["version"] == version {
+	if !there || now.TemplateAnnotations[application.KeyDataVersion] == version {
 		return
 	}
-	now.TemplateAnnotations = with(now.TemplateAnnotations, "version", version)
+	now.TemplateAnnotations = with(now.TemplateAnnotations, application.KeyDataVersion, version)
 	now.RollingOut = true
 	w.workloads[key] = now
 	w.rollouts[key]++
