@@ -49,7 +49,7 @@ kubectl -n orcon-system scale deployment --all --replicas=0 >/dev/null
 # A Service that leads here would need the cluster's network; a URL does not.
 bundle="$(base64 <"$dir/cert.pem" | tr -d '\n')"
 patch=''
-for i in 0 1; do
+for i in 0 1 2; do
   path="$(kubectl get -f deployment/relations-mutating-webhook/webhook-config-templ.yaml -o "jsonpath={.webhooks[$i].clientConfig.service.path}")"
   patch+="${patch:+,}{\"op\":\"replace\",\"path\":\"/webhooks/$i/clientConfig\",\"value\":{\"url\":\"https://127.0.0.1:8080$path\",\"caBundle\":\"$bundle\"}}"
 done

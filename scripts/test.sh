@@ -46,6 +46,7 @@ stage_generated() { scripts/generate.sh --check; }
 
 stage_arch() {
   [ -x bin/kube ] || test/cluster/build.sh
+  packages proot:proot
   go_test -count=1 ./test/arch/...
 }
 

@@ -10,8 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/version"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -30,10 +28,6 @@ import (
 // service is the name of the controller's Service, Deployment and Lease.
 const service = "relations-controller"
 
-// oldest is the oldest Kubernetes whose pods read environment from a file
-// (SAFETY.md D13).
-const oldest = "1.35.0-0"
-
 // controller is the wired process.
 type controller struct {
 	settings
@@ -51,7 +45,8 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
-	if err := checkVersion(clientset.Discovery()); err != nil {
+	// A cluster that is too old is refused before it can be half served.
+	if err := kube.CheckVersion(clientset.Discovery()); err != nil {
 		return nil, err
 	}
 	m, err := ctrl.NewManager(cfg, manager.Options{
@@ -73,22 +68,6 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		}
 	}
 	return c, nil
-}
-
-// checkVersion refuses a cluster that is too old, before it can be half served.
-func checkVersion(d discovery.ServerVersionInterface) error {
-	info, err := d.ServerVersion()
-	if err != nil {
-		return fmt.Errorf("cannot reach the API server: %w", err)
-	}
-	have, err := version.ParseSemantic(info.GitVersion)
-	if err != nil {
-		return fmt.Errorf("cannot read the API server's version %q: %w", info.GitVersion, err)
-	}
-	if have.LessThan(version.MustParseSemantic(oldest)) {
-		return fmt.Errorf("the cluster is Kubernetes %s: Orcon needs 1.35 or newer, whose pods read environment from a file", info.GitVersion)
-	}
-	return nil
 }
 
 func (c *controller) addRelations(ctx context.Context) error {

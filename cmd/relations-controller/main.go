@@ -7,12 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/go-logr/glogr"
 	"github.com/golang/glog"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 )
 
 const help = `relations-controller makes relations between the services of opted-in namespaces,
@@ -57,7 +58,7 @@ func parse(flags *flag.FlagSet, args []string) (settings, error) {
 		fmt.Fprint(flags.Output(), help)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&s.namespace, "namespace", ownNamespace(), "Orcon's own namespace")
+	flags.StringVar(&s.namespace, "namespace", kube.OwnNamespace(), "Orcon's own namespace")
 	flags.StringVar(&s.certFile, "tlsCertFile", "", "certificate of the relations API; reloaded on change (default: signed by Orcon's own authority)")
 	flags.StringVar(&s.keyFile, "tlsKeyFile", "", "key of that certificate")
 	flags.StringVar(&s.trustFile, "trustFile", "", "authorities that agents must trust, with -tlsCertFile")
@@ -93,18 +94,6 @@ func (s settings) check(rest []string) error {
 	}
 }
 
-// ownNamespace is where the pod runs.
-func ownNamespace() string {
-	if name := os.Getenv("POD_NAMESPACE"); name != "" {
-		return name
-	}
-	name, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(name))
-}
-
 func start(ctx context.Context, s settings) error {
 	ctrl.SetLogger(glogr.New())
 	glog.CopyStandardLogTo("INFO") // what net/http says of handshakes
@@ -118,5 +107,8 @@ func start(ctx context.Context, s settings) error {
 		return err
 	}
 	glog.Infof("relations-controller: namespace %s, relations API on :%d, health and metrics on :%d", s.namespace, s.port, s.healthPort)
+	if advice := kube.Advice(s.namespace); advice != "" {
+		glog.Warning(advice)
+	}
 	return c.manager.Start(ctx)
 }

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	apiversion "k8s.io/apimachinery/pkg/version"
 )
 
 func TestFlags(t *testing.T) {
@@ -33,22 +31,4 @@ func TestFlags(t *testing.T) {
 			assert.Equal(t, test.ok, err == nil, "%s: %v", test.why, err)
 		})
 	}
-}
-
-// serverVersion is an API server of some version.
-type serverVersion string
-
-func (v serverVersion) ServerVersion() (*apiversion.Info, error) {
-	return &apiversion.Info{GitVersion: string(v)}, nil
-}
-
-// SAFETY.md D13: Kubernetes 1.35 or newer.
-func TestCheckVersion(t *testing.T) {
-	for version, ok := range map[string]bool{
-		"v1.34.9": false, "v1.35.0": true, "v1.35.0-rc.1": true, "v1.36.1+k3s1": true, "v1.37.2": true, "v2.0.0": true, "?": false,
-	} {
-		err := checkVersion(serverVersion(version))
-		assert.Equal(t, ok, err == nil, "%s: %v", version, err)
-	}
-	require.ErrorContains(t, checkVersion(serverVersion("v1.34.9")), "1.35", "it says what is needed")
 }

@@ -7,12 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/go-logr/glogr"
 	"github.com/golang/glog"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 )
 
 const help = `relations-mutating-webhook injects the relation agent into pods that declare what
@@ -60,7 +61,7 @@ func parse(flags *flag.FlagSet, args []string) (options, error) {
 		fmt.Fprint(flags.Output(), help)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&o.namespace, "namespace", ownNamespace(), "Orcon's own namespace")
+	flags.StringVar(&o.namespace, "namespace", kube.OwnNamespace(), "Orcon's own namespace")
 	flags.StringVar(&o.configFile, "tenguCfgFile", "", "tenguconfig.yaml; reloaded on change (default: the built-in settings)")
 	flags.StringVar(&o.certFile, "tlsCertFile", "", "serving certificate; reloaded on change (default: signed by Orcon's own authority)")
 	flags.StringVar(&o.keyFile, "tlsKeyFile", "", "key of that certificate")
@@ -89,18 +90,6 @@ func (o options) check(rest []string) error {
 	}
 }
 
-// ownNamespace is where the pod runs.
-func ownNamespace() string {
-	if name := os.Getenv("POD_NAMESPACE"); name != "" {
-		return name
-	}
-	name, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(name))
-}
-
 func start(ctx context.Context, o options) error {
 	ctrl.SetLogger(glogr.New())
 	rest, err := config.GetConfig()
@@ -113,5 +102,8 @@ func start(ctx context.Context, o options) error {
 		return err
 	}
 	glog.Infof("relations-mutating-webhook: namespace %s, webhook on :%d, health and metrics on :%d", o.namespace, o.port, o.healthPort)
+	if advice := kube.Advice(o.namespace); advice != "" {
+		glog.Warning(advice)
+	}
 	return w.manager.Start(ctx)
 }

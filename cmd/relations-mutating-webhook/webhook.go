@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -29,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/declaration"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/pod"
@@ -36,10 +36,6 @@ import (
 
 // service is the name of the webhook's Service and Deployment.
 const service = "relations-mutating-webhook"
-
-// oldest is the oldest Kubernetes whose pods read environment from a file
-// (SAFETY.md D13).
-const oldest = "1.35.0-0"
 
 // shutdown is how long answers in flight may take when the process ends.
 const shutdown = 20 * time.Second
@@ -85,19 +81,12 @@ func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, err
 // learnVersion finds out whether this cluster can be served at all. One that
 // cannot is told so at every admission, and nothing is injected.
 func (p *process) learnVersion(d discovery.ServerVersionInterface) error {
-	info, err := d.ServerVersion()
-	if err != nil {
-		return fmt.Errorf("cannot reach the API server: %w", err)
+	err := kube.CheckVersion(d)
+	if !errors.Is(err, kube.ErrTooOld) {
+		return err
 	}
-	have, err := version.ParseSemantic(info.GitVersion)
-	if err != nil {
-		return fmt.Errorf("cannot read the API server's version %q: %w", info.GitVersion, err)
-	}
-	if have.LessThan(version.MustParseSemantic(oldest)) {
-		why := fmt.Sprintf("the cluster is Kubernetes %s: Orcon needs 1.35 or newer, whose pods read environment from a file", info.GitVersion)
-		glog.Errorf("nothing will be injected: %s", why)
-		p.settings.Learn(func(s *injection.Settings) { s.Unsupported = why })
-	}
+	glog.Errorf("nothing will be injected: %v", err)
+	p.settings.Learn(func(s *injection.Settings) { s.Unsupported = err.Error() })
 	return nil
 }
 
@@ -129,6 +118,7 @@ func (p *process) addHandlers(ctx context.Context) error {
 		Observe:  func(outcome string) { outcomes.WithLabelValues(outcome).Inc() },
 	})
 	hooks.Register("/declare", &declaration.Handler{Settings: p.settings.Settings, Services: index})
+	hooks.Register("/outside", &declaration.Outside{Settings: p.settings.Settings})
 	return nil
 }
 

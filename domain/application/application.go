@@ -38,6 +38,9 @@ type Application struct {
 
 // Fault is a problem and the object that has it.
 type Fault struct {
+	// Application is the name of the application that the object is of, or would
+	// be of if it took part.
+	Application string
 	// Object is written as kind/name, for example Service/db.
 	Object string
 	// Reason is one word for programs.
@@ -152,13 +155,13 @@ func (g *gathering) workloads(workloads []Workload) {
 		takesPart := !declared.Empty() || len(declared.Data) > 0
 		if strings.Contains(name, ".") {
 			if takesPart {
-				g.orphans = append(g.orphans, Fault{object, ReasonDot, fmt.Sprintf("%s takes no part: an application's name has no dot; set %s on its pod template", object, KeyApplication)})
+				g.orphans = append(g.orphans, Fault{name, object, ReasonDot, fmt.Sprintf("%s takes no part: an application's name has no dot; set %s on its pod template", object, KeyApplication)})
 			}
 			continue
 		}
 		if holder := g.holder(name, w, declared); holder != "" {
 			if takesPart {
-				g.orphans = append(g.orphans, Fault{object, ReasonNameTaken, fmt.Sprintf("%s takes no part: %s has the name %q already; set %s on one of them", object, holder, name, KeyApplication)})
+				g.orphans = append(g.orphans, Fault{name, object, ReasonNameTaken, fmt.Sprintf("%s takes no part: %s has the name %q already; set %s on one of them", object, holder, name, KeyApplication)})
 			}
 			continue
 		}
@@ -191,7 +194,7 @@ func (g *gathering) holder(name string, w Workload, declared Declaration) string
 func (a *Application) take(object string, d Declaration, problems []Problem) {
 	for _, p := range problems {
 		if !p.Warning {
-			a.Faults = append(a.Faults, Fault{object, ReasonInvalid, object + ": " + p.Error()})
+			a.Faults = append(a.Faults, Fault{a.Name, object, ReasonInvalid, object + ": " + p.Error()})
 		}
 	}
 	a.takeEndpoints(object, d.Endpoints)
@@ -222,7 +225,7 @@ func (a *Application) takeEndpoints(object string, endpoints []Endpoint) {
 		case !ok:
 			a.Endpoints = append(a.Endpoints, e)
 		case there != e:
-			a.Faults = append(a.Faults, Fault{object, ReasonInvalid, fmt.Sprintf("%s: endpoint %q is declared otherwise elsewhere in application %q; name it once", object, e.Name, a.Name)})
+			a.Faults = append(a.Faults, Fault{a.Name, object, ReasonInvalid, fmt.Sprintf("%s: endpoint %q is declared otherwise elsewhere in application %q; name it once", object, e.Name, a.Name)})
 		}
 	}
 }
@@ -245,7 +248,7 @@ func (a *Application) overlay(endpoint string, layer map[string]string) {
 func (a *Application) checkBags() {
 	for _, endpoint := range sortedKeys(a.Bags) {
 		if _, ok := a.Endpoint(endpoint); !ok {
-			a.Faults = append(a.Faults, Fault{a.Name, ReasonInvalid, fmt.Sprintf("%s%s: application %q declares no endpoint %q; declare it, or take the data out", PrefixData, endpoint, a.Name, endpoint)})
+			a.Faults = append(a.Faults, Fault{a.Name, a.Name, ReasonInvalid, fmt.Sprintf("%s%s: application %q declares no endpoint %q; declare it, or take the data out", PrefixData, endpoint, a.Name, endpoint)})
 		}
 	}
 }
@@ -294,9 +297,9 @@ func (g *gathering) applicationOf(s Service) *Application {
 		return g.byName[selected[0]]
 	case declared.Empty():
 	case len(selected) == 0:
-		g.orphans = append(g.orphans, Fault{object, ReasonNoPods, object + " takes no part yet: its selector matches no workload or pod"})
+		g.orphans = append(g.orphans, Fault{s.Name, object, ReasonNoPods, object + " takes no part yet: its selector matches no workload or pod"})
 	default:
-		g.orphans = append(g.orphans, Fault{object, ReasonAmbiguous, fmt.Sprintf("%s takes no part: it selects the applications %s; narrow its selector, or give them one %s", object, strings.Join(selected, ", "), KeyApplication)})
+		g.orphans = append(g.orphans, Fault{s.Name, object, ReasonAmbiguous, fmt.Sprintf("%s takes no part: it selects the applications %s; narrow its selector, or give them one %s", object, strings.Join(selected, ", "), KeyApplication)})
 	}
 	return nil
 }
@@ -338,7 +341,7 @@ func (g *gathering) selected(selector map[string]string) []string {
 func (g *gathering) own(s Service, takesPart bool) *Application {
 	if there, taken := g.byName[s.Name]; taken {
 		if takesPart {
-			g.orphans = append(g.orphans, Fault{"Service/" + s.Name, ReasonNameTaken, fmt.Sprintf("Service/%s takes no part: %s has the name already; rename one of them", s.Name, id(there.Workloads[0].Kind, there.Workloads[0].Name))})
+			g.orphans = append(g.orphans, Fault{s.Name, "Service/" + s.Name, ReasonNameTaken, fmt.Sprintf("Service/%s takes no part: %s has the name already; rename one of them", s.Name, id(there.Workloads[0].Kind, there.Workloads[0].Name))})
 		}
 		return nil
 	}

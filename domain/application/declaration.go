@@ -228,6 +228,13 @@ func (p *parser) uselessLabels(labels map[string]string) {
 	}
 }
 
+// Declares reports whether a key belongs to a declaration. The injector's own
+// keys only say how.
+func Declares(key string) bool {
+	prefix, _, found := strings.Cut(key, "/")
+	return found && ours(prefix) && prefix != "injector.tengu.io"
+}
+
 func ours(prefix string) bool {
 	return prefix == "tengu.io" || strings.HasSuffix(prefix, ".tengu.io") && prefix != "orcon.tengu.io"
 }

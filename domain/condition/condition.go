@@ -30,6 +30,9 @@ const (
 	// NotInjected names pods that should have an agent and have none
 	// (INJECTION.md I1).
 	NotInjected Type = "NotInjected"
+	// LeftOut names objects that declare something and take no part: another has
+	// the name, or it is not clear of which application they are (SAFETY.md A1).
+	LeftOut Type = "LeftOut"
 	// GateCycle names applications that wait for each other (SAFETY.md I17).
 	GateCycle Type = "GateCycle"
 	// EnvRefused names keys that cannot be environment variables

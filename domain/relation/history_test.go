@@ -103,6 +103,7 @@ func consumer(t *rapid.T, annotations map[string]string) map[string]string {
 	}
 	choose(application.KeyConsumes, "", "sse", "sse", "sse?,db:db@1", "db:db", "db:db!1", "db:db,other:db", "sse:db")
 	choose(application.KeyRelations, "", "db", "db", "api", "db-alias", "db,cache", "db=db", "db=db:main,sse=api", "web", "cache.other,db.shop", "db=db:spare")
+	choose(application.KeyPeers, "", "", "ring:gossip", "sse:gossip")
 	choose(application.KeyOnChange, "", "", "restart")
 	choose(application.KeyGate, "", "", "none")
 	choose(application.KeyRetain, "", "", "1h", "0s", "20s")

@@ -23,6 +23,10 @@ type Key struct {
 	Provider End
 }
 
+// Peer reports whether the relation is among the units of one application:
+// both ends are the same (RELATIONS.md M4).
+func (k Key) Peer() bool { return k.Requirer == k.Provider }
+
 // Name returns the name of the relation's object: readable, at most 63
 // characters, and different for different keys (SAFETY.md C3).
 func (k Key) Name() string {

@@ -3,6 +3,7 @@ package relation_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
@@ -188,6 +189,71 @@ func TestMatchingNamesTheOrphan(t *testing.T) {
 	w.consumes("web", "store:pg", "db")
 	w.settle(t)
 	assert.Contains(t, w.told("web"), "Service/db takes no part yet: its selector matches no workload or pod")
+}
+
+// What declares something and takes no part is told on the record of the name it
+// would have, also where nobody refers to it; the holder of a name that another
+// claims is not the worse for it (SAFETY.md A1, D10).
+func TestLeftOut(t *testing.T) {
+	w := newWorld()
+	w.deployment("db", map[string]string{application.KeyProvides: "main:pg", "data.tengu.io/main": "host: db"})
+	w.settle(t)
+	w.now = w.now.Add(time.Second)
+	w.workload(application.StatefulSet, "db", map[string]string{application.KeyProvides: "main:pg"})
+	w.deployment("web.v2", map[string]string{application.KeyConsumes: "store:pg"})
+	s := application.Service{Selector: map[string]string{"app": "nobody"}}
+	s.Object = w.object(s.Object, "front")
+	s.Annotations = map[string]string{application.KeyProvides: "main:pg"}
+	w.services["front"] = s
+	w.settle(t)
+
+	assert.True(t, w.says("db", condition.Ready).True, "it works as before")
+	assert.Equal(t, application.ReasonNameTaken, w.says("db", condition.LeftOut).Reason)
+	assert.Equal(t, "StatefulSet/db", w.records["db"].State.LeftOut[0].Object)
+	assert.True(t, w.says("web.v2", condition.Stalled).True, "a person must act")
+	assert.Contains(t, w.says("web.v2", condition.Ready).Message, "an application's name has no dot; set tengu.io/application on its pod template")
+	assert.True(t, w.says("front", condition.Reconciling).True, "its pods may come")
+
+	delete(w.workloads, "StatefulSet/db")
+	w.deployment("web.v2", map[string]string{application.KeyConsumes: "store:pg", application.KeyApplication: "web"})
+	w.settle(t)
+	assert.Empty(t, w.says("db", condition.LeftOut).Reason)
+	assert.NotContains(t, w.records, "web.v2")
+	assert.Contains(t, w.records, "web")
+}
+
+// Peer relations exist while the application does; nobody makes or removes them
+// by hand (RELATIONS.md M4).
+func TestPeers(t *testing.T) {
+	w := newWorld()
+	w.deployment("ring", map[string]string{application.KeyPeers: "members:gossip"})
+	w.settle(t)
+	made := w.only(t)
+	assert.True(t, made.Peer())
+	assert.Equal(t, "ring:members", made.Requirer.String())
+	assert.Equal(t, "gossip", made.Interface)
+	assert.True(t, ready(made).True, "it waits for nobody")
+	assert.True(t, w.says("ring", condition.Ready).True)
+
+	w.remove(made.Name, made.UID)
+	w.later(t, time.Minute)
+	again := w.only(t)
+	assert.NotEqual(t, made.UID, again.UID, "removed by hand, it comes again")
+	assert.Greater(t, again.State.ID, made.State.ID, "as another relation")
+
+	w.deployment("ring", map[string]string{application.KeyPeers: "members:other"})
+	w.settle(t)
+	assert.True(t, w.only(t).Held(), "M8: an interface that is no longer declared ends nothing by itself")
+	w.deployment("ring", map[string]string{application.KeyPeers: "members:gossip"})
+	w.settle(t)
+	assert.Equal(t, again.UID, w.only(t).UID)
+	assert.False(t, w.only(t).Held())
+	w.clear()
+	w.later(t, time.Minute)
+	assert.True(t, w.only(t).Held(), "SAFETY.md L5: that its workload is gone is no end")
+	w.later(t, 25*time.Hour)
+	w.later(t, time.Minute)
+	assert.Empty(t, w.relations)
 }
 
 // The highest common version wins, in whatever order the two sides are asked

@@ -57,6 +57,9 @@ type negotiation struct {
 	providers map[string][]application.Application
 	// obstacles are why a reference of an application leads nowhere.
 	obstacles map[string][]Obstacle
+	// leftOut are what declares something and takes no part, by the application
+	// that it would be of.
+	leftOut map[string][]application.Fault
 	// lastID is the highest id that is known, recorded the highest that a record
 	// holds.
 	lastID, recorded int
@@ -72,6 +75,10 @@ func newNegotiation(s Snapshot) *negotiation {
 		Snapshot: inOrder(s),
 		apps:     map[string]application.Application{}, services: map[string]string{}, providers: map[string][]application.Application{},
 		index: map[string][]int{}, between: map[[2]string][]int{}, declared: map[int]bool{}, obstacles: map[string][]Obstacle{},
+		leftOut: map[string][]application.Fault{},
+	}
+	for _, f := range n.Orphans {
+		n.leftOut[f.Application] = append(n.leftOut[f.Application], f)
 	}
 	for _, a := range n.Applications {
 		n.noteApplication(a)
@@ -193,6 +200,7 @@ func (n *negotiation) find(ref application.Reference) (application.Application, 
 func (n *negotiation) resolve() {
 	seen := map[Key]bool{}
 	for _, a := range n.Applications {
+		n.resolvePeers(a)
 		for _, ref := range a.Relations {
 			if pair, obstacle := n.resolveOne(a, ref); obstacle != nil {
 				n.obstacles[a.Name] = append(n.obstacles[a.Name], *obstacle)
@@ -200,6 +208,28 @@ func (n *negotiation) resolve() {
 				seen[pair.Key] = true
 				n.pairs = append(n.pairs, *pair)
 			}
+		}
+	}
+}
+
+// resolvePeers asks for a relation for each peers endpoint. They exist while the
+// application does; nobody makes or removes them by hand (RELATIONS.md M4).
+func (n *negotiation) resolvePeers(a application.Application) {
+	for _, e := range a.Endpoints {
+		if e.Role != application.Peer {
+			continue
+		}
+		here := End{n.Namespace, a.Name, e.Name}
+		pair := Pair{Key: Key{here, here}, Interface: e.Interface, Version: e.Version}
+		alive := false
+		for _, i := range n.between[[2]string{a.Name, a.Name}] {
+			if r := n.relations[i]; r.Key == pair.Key && r.Interface == e.Interface {
+				n.declared[i] = true
+				alive = alive || r.Alive()
+			}
+		}
+		if !alive {
+			n.pairs = append(n.pairs, pair)
 		}
 	}
 }
@@ -412,6 +442,8 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 		cs = condition.Waiting(ReasonProviderGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Provider.Application))
 	case !requirer:
 		cs = condition.Waiting(ReasonRequirerGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Requirer.Application))
+	case r.Peer():
+		cs = condition.Settled(ReasonComplete, fmt.Sprintf("the units of %s are related on %s", r.Requirer.Application, r.Requirer.Endpoint))
 	case len(n.bag(r.Provider)) == 0:
 		cs = condition.Waiting(ReasonNoData, fmt.Sprintf("%s has given no data yet", r.Provider))
 	default:

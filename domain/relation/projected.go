@@ -25,7 +25,7 @@ func (n *negotiation) projected(a application.Application) []condition.Condition
 		env = append(env, p.Error())
 	}
 	for r := range n.of(a.Name) {
-		if r.Requirer.Application == a.Name && r.Alive() {
+		if r.Requirer.Application == a.Name && !r.Peer() && r.Alive() {
 			bag := n.bag(r.Provider)
 			env = append(env, notVariables(variables, r.Requirer.Endpoint, bag)...)
 			files = append(files, notFiles(r.Provider, bag)...)

@@ -54,7 +54,9 @@ type ApplicationState struct {
 	// Endpoints in force, in order of declaration.
 	Endpoints []application.Endpoint
 	// Sources are the objects that it is made of, as kind/name.
-	Sources  []string
+	Sources []string
+	// LeftOut are objects that would be of it and take no part, each with why.
+	LeftOut  []application.Fault
 	Units    []application.Unit
 	NextUnit int
 	// LastRelation is the highest relation id that it was ever given.

@@ -40,13 +40,17 @@ func (n *negotiation) judgeApplications() {
 }
 
 // named returns the applications to record: those that take part or try to,
-// those that a relation names, and the one that holds the last relation id.
+// those that would if they could, those that a relation names, and the one that
+// holds the last relation id.
 func (n *negotiation) named() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range n.Applications {
 		if a.TakesPart() || len(a.Faults) > 0 {
 			names[a.Name] = true
 		}
+	}
+	for name := range n.leftOut {
+		names[name] = true
 	}
 	for _, r := range n.relations {
 		for _, e := range []End{r.Requirer, r.Provider} {
@@ -82,14 +86,14 @@ func (n *negotiation) keeper(names map[string]bool) string {
 }
 
 func (n *negotiation) state(a application.Application, was ApplicationState, waiting []Waiting, cycle []string) (ApplicationState, *Rollout) {
-	is := ApplicationState{Endpoints: a.Endpoints, Sources: sources(a), Waiting: waiting, LastRelation: was.LastRelation}
+	is := ApplicationState{Endpoints: a.Endpoints, Sources: sources(a), LeftOut: n.leftOut[a.Name], Waiting: waiting, LastRelation: was.LastRelation}
 	is.Units, is.NextUnit = application.Number(a, was.Units, was.NextUnit)
 	for r := range n.of(a.Name) {
 		is.LastRelation = max(is.LastRelation, r.State.ID)
 	}
 	is.Conditions = n.applicationConditions(a, waiting)
 	if len(cycle) > 0 {
-		is.Conditions = append(is.Conditions, condition.Condition{Type: condition.GateCycle, True: true, Reason: "WaitForEachOther",
+		is.Conditions = append(is.Conditions, condition.Condition{Type: condition.GateCycle, True: true, Reason: "GateCycle",
 			Message: fmt.Sprintf("%s wait for each other: set %s: none on one of them", listed(cycle), application.KeyGate)})
 	}
 	restarts, rollout, paused := n.restart(a, was.Restarts)
@@ -131,12 +135,37 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 	switch {
 	case len(stuck) > 0:
 		cs = condition.Stuck(why, strings.Join(stuck, "; "))
+	case !a.TakesPart() && len(n.leftOut[a.Name]) > 0:
+		cs = notYet(n.leftOut[a.Name])
 	case !a.TakesPart():
 		cs = condition.Waiting(ReasonDeclarationGone, "it declares nothing any more; relations that were declared are held")
 	case len(open) > 0:
 		cs = condition.Waiting(ReasonWaiting, "waits for "+strings.Join(open, "; "))
 	}
-	return slices.Concat(cs, notInjected(a), n.projected(a))
+	return slices.Concat(cs, leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a))
+}
+
+// notYet says why an application is none: only a Service that waits for its pods
+// becomes one by itself.
+func notYet(faults []application.Fault) []condition.Condition {
+	for _, f := range faults {
+		if f.Reason != application.ReasonNoPods {
+			return condition.Stuck(f.Reason, f.Message)
+		}
+	}
+	return condition.Waiting(faults[0].Reason, faults[0].Message)
+}
+
+// leftOutOf names what claims an application's name and takes no part.
+func leftOutOf(faults []application.Fault) []condition.Condition {
+	var all []string
+	for _, f := range faults {
+		all = append(all, f.Message)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return []condition.Condition{{Type: condition.LeftOut, True: true, Reason: faults[0].Reason, Message: listed(all)}}
 }
 
 // notInjected names the pods that should have an agent and have none, with the

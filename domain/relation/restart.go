@@ -85,7 +85,7 @@ func paused(reason, message string) condition.Condition {
 // keeps the version it had. changed says whether a known one differs.
 func (n *negotiation) versions(a application.Application, was map[string]string) (versions map[string]string, changed bool) {
 	for r := range n.of(a.Name) {
-		if r.Requirer.Application != a.Name || r.UID == "" || !r.Alive() {
+		if r.Requirer.Application != a.Name || r.Peer() || r.UID == "" || !r.Alive() {
 			continue
 		}
 		before, known := was[r.UID]

@@ -31,11 +31,11 @@ type Seen struct {
 }
 
 // Look returns what a requirer may see: its relations that have an id, each with
-// the provider's bag. bag returns nil for one that is not known.
+// the provider's bag; of its peers it has nothing to wait for. bag returns nil for one that is not known.
 func Look(record Record, relations []Relation, bag func(End) map[string]string) View {
 	v := View{Application: record.Name, Units: record.State.Units, Waiting: record.State.Waiting}
 	for _, r := range relations {
-		if r.State.ID == 0 {
+		if r.State.ID == 0 || r.Peer() {
 			continue
 		}
 		ready, _ := condition.Find(r.State.Conditions, condition.Ready)

@@ -31,8 +31,9 @@ func telepresence(t *testing.T) []string {
 	return []string{"TELEPRESENCE_ROOT=" + root, "TELEPRESENCE_MOUNTS=/etc/webhook/config:/etc/webhook/certs"}
 }
 
-// simulate runs the script, and proot, for real.
-func simulate(t *testing.T, env []string, stdin string, arguments ...string) (string, error) {
+// simulate runs the script, and proot, for real. It returns what the command
+// wrote to standard output, and what the script and it wrote to standard error.
+func simulate(t *testing.T, env []string, stdin string, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -40,17 +41,19 @@ func simulate(t *testing.T, env []string, stdin string, arguments ...string) (st
 	cmd.WaitDelay = time.Second
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin = bytes.NewBufferString(stdin)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err = cmd.Run()
+	return out.String(), said.String(), err
 }
 
 func TestSimulateVolumeMounts(t *testing.T) {
 	env := telepresence(t)
-	out, err := simulate(t, env, "", "cat", "/etc/webhook/config/tenguconfig.yaml", "/etc/webhook/certs/cert.pem")
-	require.NoError(t, err, out)
+	out, said, err := simulate(t, env, "", "cat", "/etc/webhook/config/tenguconfig.yaml", "/etc/webhook/certs/cert.pem")
+	require.NoError(t, err, said)
 	assert.Equal(t, "initContainers: []\na certificate\n", out)
 
-	out, err = simulate(t, append(env, "SHELL=/bin/sh"), "cat /etc/webhook/certs/cert.pem\nexit 3\n")
+	out, _, err = simulate(t, append(env, "SHELL=/bin/sh"), "cat /etc/webhook/certs/cert.pem\nexit 3\n")
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit, "without a command it is a shell")
 	assert.Equal(t, 3, exit.ExitCode(), "whose exit code is the script's")
@@ -70,11 +73,11 @@ func TestSimulateVolumeMountsWithARealBinary(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, os.WriteFile(kubeconfig, []byte(noCluster), 0o600))
 	env := append(telepresence(t), "KUBECONFIG="+kubeconfig, "POD_NAMESPACE=default")
-	said, err := simulate(t, env, "", binary, "-tenguCfgFile=/etc/webhook/config/missing.yaml",
+	_, said, err := simulate(t, env, "", binary, "-tenguCfgFile=/etc/webhook/config/missing.yaml",
 		"-tlsCertFile=/etc/webhook/certs/cert.pem", "-tlsKeyFile=/etc/webhook/certs/key.pem", "-alsologtostderr", "-v=4")
 	require.Error(t, err)
 	assert.Contains(t, said, "/etc/webhook/config/missing.yaml")
-	said, err = simulate(t, env, "", binary, "-tenguCfgFile=/etc/webhook/config/tenguconfig.yaml",
+	_, said, err = simulate(t, env, "", binary, "-tenguCfgFile=/etc/webhook/config/tenguconfig.yaml",
 		"-tlsCertFile=/etc/webhook/certs/cert.pem", "-tlsKeyFile=/etc/webhook/certs/key.pem", "-alsologtostderr", "-v=4")
 	require.Error(t, err)
 	assert.Contains(t, said, "cannot reach the API server", "the configuration is where the flag says")
@@ -102,9 +105,9 @@ func TestSimulateVolumeMountsNamesCauseAndCure(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			out, err := simulate(t, tc.env, "", "true")
+			_, said, err := simulate(t, tc.env, "", "true")
 			require.Error(t, err, tc.why)
-			assert.Contains(t, out, tc.want, tc.why)
+			assert.Contains(t, said, tc.want, tc.why)
 		})
 	}
 }

@@ -164,11 +164,14 @@ func TestWebhookConfiguration(t *testing.T) {
 	for label, v := range variants(t) {
 		t.Run(label, func(t *testing.T) {
 			for _, c := range objects[webhooks](t, v.all, "MutatingWebhookConfiguration") {
-				require.Len(t, c.Webhooks, 2)
+				require.Len(t, c.Webhooks, 3)
+				pods, declarations, outside := c.Webhooks[0], c.Webhooks[1], c.Webhooks[2]
 				for _, w := range c.Webhooks {
 					assertHarmless(t, w, v.namespace)
 				}
-				pods, declarations := c.Webhooks[0], c.Webhooks[1]
+				assertOptedIn(t, pods, v.namespace)
+				assertOptedIn(t, declarations, v.namespace)
+				assertOutside(t, outside)
 				assert.Equal(t, admissionv1.Fail, *pods.FailurePolicy)
 				assert.Equal(t, "/mutate", *pods.ClientConfig.Service.Path)
 				assert.Equal(t, []admissionv1.OperationType{admissionv1.Create}, pods.Rules[0].Operations)
@@ -183,13 +186,22 @@ func TestWebhookConfiguration(t *testing.T) {
 func assertHarmless(t *testing.T, w admissionv1.MutatingWebhook, namespace string) {
 	t.Helper()
 	assert.Equal(t, admissionv1.SideEffectClassNone, *w.SideEffects)
-	assert.Equal(t, admissionv1.IfNeededReinvocationPolicy, *w.ReinvocationPolicy)
 	assert.Equal(t, admissionv1.Equivalent, *w.MatchPolicy)
 	assert.LessOrEqual(t, *w.TimeoutSeconds, int32(5))
 	assert.Empty(t, w.ClientConfig.CABundle, "whoever renews it writes it (INJECTION.md I10)")
 	assert.Equal(t, "relations-mutating-webhook", w.ClientConfig.Service.Name)
 	assert.Equal(t, namespace, w.ClientConfig.Service.Namespace)
 
+	optOut, err := metav1.LabelSelectorAsSelector(w.ObjectSelector)
+	require.NoError(t, err)
+	assert.False(t, optOut.Matches(labels.Set{"injector.tengu.io/inject": "false"}), "opted out")
+	assert.True(t, optOut.Matches(labels.Set{}))
+}
+
+// assertOptedIn: only namespaces that opted in, and never the system's or Orcon's.
+func assertOptedIn(t *testing.T, w admissionv1.MutatingWebhook, namespace string) {
+	t.Helper()
+	assert.Equal(t, admissionv1.IfNeededReinvocationPolicy, *w.ReinvocationPolicy)
 	selector, err := metav1.LabelSelectorAsSelector(w.NamespaceSelector)
 	require.NoError(t, err)
 	for _, name := range []string{namespace, "kube-system", "kube-public", "kube-node-lease"} {
@@ -198,9 +210,17 @@ func assertHarmless(t *testing.T, w admissionv1.MutatingWebhook, namespace strin
 	}
 	assert.False(t, selector.Matches(labels.Set{"kubernetes.io/metadata.name": "shop"}), "not opted in")
 	assert.True(t, selector.Matches(labels.Set{"kubernetes.io/metadata.name": "shop", "tengu-injector": "enabled"}))
+}
 
-	optOut, err := metav1.LabelSelectorAsSelector(w.ObjectSelector)
+// assertOutside: who has not opted in is warned and never held up (INJECTION.md
+// I1, I5).
+func assertOutside(t *testing.T, w admissionv1.MutatingWebhook) {
+	t.Helper()
+	assert.Equal(t, admissionv1.Ignore, *w.FailurePolicy)
+	assert.Equal(t, "/outside", *w.ClientConfig.Service.Path)
+	selector, err := metav1.LabelSelectorAsSelector(w.NamespaceSelector)
 	require.NoError(t, err)
-	assert.False(t, optOut.Matches(labels.Set{"injector.tengu.io/inject": "false"}), "opted out")
-	assert.True(t, optOut.Matches(labels.Set{}))
+	assert.True(t, selector.Matches(labels.Set{"kubernetes.io/metadata.name": "shop"}))
+	assert.False(t, selector.Matches(labels.Set{"kubernetes.io/metadata.name": "shop", "tengu-injector": "enabled"}))
+	assert.False(t, selector.Matches(labels.Set{"kubernetes.io/metadata.name": "kube-system"}))
 }

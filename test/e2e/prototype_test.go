@@ -108,7 +108,7 @@ func typeTrust(t *testing.T, c terminal) {
 	c.types(t, "cat deployment/relations-mutating-webhook/webhook-config-templ.yaml | deployment/webhook-patch-ca-bundle.sh > "+generated)
 	text, err := os.ReadFile(filepath.Join(c.root, generated))
 	require.NoError(t, err)
-	assert.Equal(t, 2, strings.Count(string(text), "caBundle: "), "both webhooks are trusted")
+	assert.Equal(t, 3, strings.Count(string(text), "caBundle: "), "every webhook is trusted")
 }
 
 func typeDeploy(t *testing.T, c terminal) {

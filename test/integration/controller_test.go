@@ -315,7 +315,16 @@ func TestControllerTellsPeople(t *testing.T) {
 	for _, name := range []string{"chicken", "egg"} {
 		w.eventually("SAFETY.md I17: the cycle is named on "+name, func() bool { return reason(w.app(name).Status.Conditions, "GateCycle") != "" })
 	}
-	w.eventually("and in Events", func() bool { return w.hasEvent("WaitForEachOther") })
+	w.eventually("and in Events", func() bool { return w.hasEvent("GateCycle") })
+
+	t.Log("SAFETY.md A1: who takes no part hears why, although nobody refers to it")
+	w.create(w.consumer("web", consumes("db", "db-endpoint")))
+	w.eventually("the name is taken", func() bool { return w.app("web").Name != "" })
+	later := w.provider("web", "web.tengu.io")
+	w.create(later)
+	w.eventually("it is on the record of the name", func() bool { return reason(w.app("web").Status.Conditions, "LeftOut") == "NameTaken" })
+	w.eventually("and in Events of the object", func() bool { return w.hasEvent("NameTaken") })
+	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "describe", "service", "web"), "Deployment/web has the name already; rename one of them")
 
 	bare := w.consumer("late", consumes("db", "db-endpoint"))
 	bare.Spec.Template.Spec.InitContainers = nil
@@ -323,6 +332,25 @@ func TestControllerTellsPeople(t *testing.T) {
 	w.eventually("INJECTION.md I1: a pod without an agent is named", func() bool { return reason(w.app("late").Status.Conditions, "NotInjected") != "" })
 	w.eventually("and in Events", func() bool { return w.hasEvent("NoAgent") })
 	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "describe", "deployment", "late"), "kubectl rollout restart deployment/late", "with the cure")
+}
+
+// RELATIONS.md M4: peer relations come of themselves, and nobody makes one.
+func TestControllerRelatesPeers(t *testing.T) {
+	w := newControllerWorld(t)
+	w.controller(-1)
+	w.create(w.consumer("ring", map[string]string{application.KeyPeers: "members:gossip"}))
+	w.becomes("ring", "Complete")
+	r := w.relations()["ring"]
+	assert.Equal(t, "ring:members", r.Status.Requirer)
+	assert.Equal(t, r.Status.Requirer, r.Status.Provider)
+	require.NoError(t, w.admin.Delete(w.ctx, &r))
+	w.eventually("removed by hand, it comes again", func() bool {
+		again, there := w.relations()["ring"]
+		return there && again.UID != r.UID && again.Status.ID > r.Status.ID
+	})
+	end := v1alpha1.RelationEnd{Application: "ring", Endpoint: "members"}
+	byHand := &v1alpha1.Relation{ObjectMeta: w.meta("by-hand"), Spec: v1alpha1.RelationSpec{Requirer: end, Provider: end, Interface: "gossip"}}
+	require.ErrorContains(t, w.admin.Create(w.ctx, byHand), "peer relations come of themselves from tengu.io/peers")
 }
 
 func TestControllerNamespaceLabelRemoved(t *testing.T) {

@@ -32,6 +32,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -114,7 +115,7 @@ func (w *controllerWorld) consumer(name string, annotations map[string]string) *
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: annotations},
 			Spec: corev1.PodSpec{
-				InitContainers: []corev1.Container{{Name: kube.AgentContainer, Image: "agent", RestartPolicy: &always}},
+				InitContainers: []corev1.Container{{Name: injection.AgentContainer, Image: "agent", RestartPolicy: &always}},
 				Containers:     []corev1.Container{{Name: "app", Image: "app"}},
 			},
 		},

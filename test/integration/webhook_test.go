@@ -32,6 +32,7 @@ func TestWebhook(t *testing.T) {
 	t.Run("Services", w.services)
 	t.Run("Refusals", w.refusals)
 	t.Run("Warnings", w.warnings)
+	t.Run("Outside", w.outside)
 	t.Run("Updates", w.updates)
 	t.Run("Configuration", w.configuration)
 	t.Run("Shutdown", w.shutdown)
@@ -262,6 +263,41 @@ func (w *webhookWorld) warnings(t *testing.T) {
 	assert.Contains(t, out, "Warning: metadata.annotations[tengu.io/consume]: no such key is known, so it does nothing; did you mean tengu.io/consumes?")
 	out = w.apply(t, namespace, fmt.Sprintf(workload, "alone", "tengu.io/consumes: db"))
 	assert.Contains(t, out, "relates to nobody")
+}
+
+// outside an opted-in namespace whoever declares something hears that it does
+// nothing (INJECTION.md I1); controllers' pods and objects that declare nothing
+// are not even sent (I5).
+func (w *webhookWorld) outside(t *testing.T) {
+	namespace := w.namespace("outside", map[string]string{"world": w.prefix})
+	const said = "it does nothing, because namespace %s has not opted in; label the namespace tengu-injector=enabled"
+	tests := map[string]struct{ manifest, want string }{
+		"Workload": {fmt.Sprintf(workload, "web", "tengu.io/consumes: db"), "metadata.annotations[tengu.io/consumes]: " + said},
+		"Template": {"apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: tick}\nspec: {schedule: '0 0 1 1 *', jobTemplate: {spec: {template: {metadata: {annotations: {tengu.io/consumes: db}}, spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}}", "spec.jobTemplate.spec.template.metadata.annotations[tengu.io/consumes]: " + said},
+		"Service":  {"apiVersion: v1\nkind: Service\nmetadata: {name: db, labels: {tengu.io/provides: db}}\nspec: {type: ExternalName, externalName: x.y}", "metadata.labels[tengu.io/provides]: " + said},
+		"Pod":      {"apiVersion: v1\nkind: Pod\n" + fmt.Sprintf(declaring, "bare") + "spec: {containers: [{name: a, image: a}]}", "metadata.annotations[tengu.io/consumes]: " + said},
+		"Data":     {"apiVersion: v1\nkind: Service\nmetadata: {name: data, annotations: {data.tengu.io/db: 'a: b'}}\nspec: {type: ExternalName, externalName: x.y}", "metadata.annotations[data.tengu.io/db]: " + said},
+		"Nothing":  {"apiVersion: v1\nkind: Service\nmetadata: {name: plain, labels: {app: web}, annotations: {xtengu.io/y: z}}\nspec: {type: ExternalName, externalName: x.y}", ""},
+		"OptedOut": {"apiVersion: v1\nkind: Pod\nmetadata: {name: out, annotations: {injector.tengu.io/inject: 'false'}}\nspec: {containers: [{name: a, image: a}]}", ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			out := w.apply(t, namespace, tc.manifest)
+			if tc.want == "" {
+				assert.NotContains(t, out, "Warning")
+				return
+			}
+			assert.Contains(t, out, "Warning: "+fmt.Sprintf(tc.want, namespace))
+			again, err := w.kubectl(t, tc.manifest, "-n", namespace, "label", "--overwrite", "-f", "-", "x=y")
+			require.NoError(t, err, again)
+			assert.NotContains(t, again, "Warning", "what was said once is not said at every change")
+		})
+	}
+	system := w.prefix + "-system"
+	_, err := w.kubectl(t, "", "label", "namespace", system, "world="+w.prefix)
+	require.NoError(t, err)
+	assert.Contains(t, w.apply(t, system, fmt.Sprintf(workload, "web", "tengu.io/consumes: db")),
+		"it does nothing, because Orcon itself lives in namespace "+system+"; declare it in another namespace")
 }
 
 // updates of what was admitted follow the workload (INJECTION.md I12, I30).

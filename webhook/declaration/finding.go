@@ -53,12 +53,7 @@ func changed(found []finding, now, before place) []finding {
 
 // judge returns what is wrong with what is written in the place.
 func (p place) judge() []finding {
-	all := maps.Clone(p.beside)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, p.annotations)
-	declared, problems := application.Parse(p.labels, all)
+	declared, problems := application.Parse(p.labels, union(p.beside, p.annotations))
 	var consumes []application.Endpoint
 	for _, e := range declared.Endpoints {
 		if e.Role == application.Requirer {

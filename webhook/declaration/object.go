@@ -105,7 +105,8 @@ func (o *object) places(path string, services []injection.Service) []place {
 }
 
 func union(a, b map[string]string) map[string]string {
-	all := maps.Clone(a)
+	all := map[string]string{}
+	maps.Copy(all, a)
 	maps.Copy(all, b)
 	return all
 }

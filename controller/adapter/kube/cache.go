@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 // CacheOptions keeps of each object only what the controller reads.
@@ -56,7 +58,7 @@ func stripPod(object any) (any, error) {
 	}
 	var agent []corev1.Container
 	if Injected(p) {
-		agent = []corev1.Container{{Name: AgentContainer}}
+		agent = []corev1.Container{{Name: injection.AgentContainer}}
 	}
 	p.Spec = corev1.PodSpec{ServiceAccountName: p.Spec.ServiceAccountName, InitContainers: agent}
 	p.Status = corev1.PodStatus{Phase: p.Status.Phase}

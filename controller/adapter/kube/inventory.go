@@ -13,11 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
-
-// AgentContainer is the name of the injected container; a pod that has it is
-// injected (SAFETY.md I22).
-const AgentContainer = "relation-agent"
 
 // inventory reads what a namespace holds.
 func inventory(ctx context.Context, reader client.Reader, namespace string) (application.Inventory, error) {
@@ -173,7 +170,7 @@ func finished(p *corev1.Pod) bool {
 // Injected reports whether the pod has an agent.
 func Injected(p *corev1.Pod) bool {
 	for i := range p.Spec.InitContainers {
-		if p.Spec.InitContainers[i].Name == AgentContainer {
+		if p.Spec.InitContainers[i].Name == injection.AgentContainer {
 			return true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 func epoch() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
@@ -53,7 +54,7 @@ func TestToService(t *testing.T) {
 func TestToPod(t *testing.T) {
 	p := podOf("StatefulSet", "db")
 	p.Name = "db-12"
-	p.Spec.InitContainers = []corev1.Container{{Name: "mesh"}, {Name: AgentContainer}}
+	p.Spec.InitContainers = []corev1.Container{{Name: "mesh"}, {Name: injection.AgentContainer}}
 	pod := toPod(p, Owner{Kind: application.StatefulSet, Name: "db"})
 	assert.Equal(t, 12, pod.Ordinal, "SAFETY.md A2")
 	assert.True(t, pod.Injected, "SAFETY.md I22: decided by the container")
@@ -119,7 +120,7 @@ func TestDeploymentRolls(t *testing.T) {
 // What the caches keep is what is read: no environment, no field owners, no
 // copy of the manifest.
 func TestCacheTransforms(t *testing.T) {
-	spec := corev1.PodSpec{ServiceAccountName: "web", NodeName: "n1", Containers: []corev1.Container{{Name: "app", Env: []corev1.EnvVar{{Name: "PASSWORD", Value: "x"}}}}, InitContainers: []corev1.Container{{Name: AgentContainer, Image: "large"}}}
+	spec := corev1.PodSpec{ServiceAccountName: "web", NodeName: "n1", Containers: []corev1.Container{{Name: "app", Env: []corev1.EnvVar{{Name: "PASSWORD", Value: "x"}}}}, InitContainers: []corev1.Container{{Name: injection.AgentContainer, Image: "large"}}}
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}, Spec: spec}
 	objects := map[string]client.Object{
 		"Deployment":  &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: template}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -55,6 +56,11 @@ func (w *World) tellRelation(r *v1alpha1.Relation, before v1alpha1.RelationStatu
 // tellApplication says on the application's own objects what it waits for, and
 // on each new pod that it starts to wait with.
 func (w *World) tellApplication(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
+	for _, o := range a.Status.LeftOut {
+		if object := w.object(ctx, a.Namespace, o.Object); object != nil && !slices.Contains(before.LeftOut, o) {
+			w.warn(object, o.Reason, o.Message)
+		}
+	}
 	if source := w.source(ctx, a); source != nil {
 		for _, c := range news(before.Conditions, a.Status.Conditions) {
 			if c.Type != string(condition.Ready) || c.Status != metav1.ConditionTrue {
@@ -84,11 +90,11 @@ func (w *World) tellNewPods(a *v1alpha1.RelatedApplication, before v1alpha1.Rela
 }
 
 // news returns the conditions that say something else than before: Ready, and
-// the special ones when they are true.
+// the special ones when they are true. What is left out hears it itself.
 func news(before, after []metav1.Condition) []metav1.Condition {
 	var all []metav1.Condition
 	for _, c := range after {
-		if c.Type == string(condition.Reconciling) || c.Type == string(condition.Stalled) {
+		if c.Type == string(condition.Reconciling) || c.Type == string(condition.Stalled) || c.Type == string(condition.LeftOut) {
 			continue
 		}
 		old := meta.FindStatusCondition(before, c.Type)
@@ -105,12 +111,17 @@ func (w *World) source(ctx context.Context, a *v1alpha1.RelatedApplication) clie
 	if len(a.Status.Sources) == 0 {
 		return nil
 	}
-	kind, name, _ := strings.Cut(a.Status.Sources[0], "/")
+	return w.object(ctx, a.Namespace, a.Status.Sources[0])
+}
+
+// object returns what is written as kind/name; nil if it is not known.
+func (w *World) object(ctx context.Context, namespace, written string) client.Object {
+	kind, name, _ := strings.Cut(written, "/")
 	o := objectOf(kind)
 	if o == nil {
 		return nil
 	}
-	if err := w.Reader.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: name}, o); err != nil {
+	if err := w.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
 		return nil
 	}
 	return o

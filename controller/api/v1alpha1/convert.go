@@ -93,6 +93,9 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 			Version: int(e.Version), Optional: e.Necessity == Optional, Limit: int(e.Limit),
 		})
 	}
+	for _, o := range s.LeftOut {
+		state.LeftOut = append(state.LeftOut, application.Fault{Application: a.Name, Object: o.Object, Reason: o.Reason, Message: o.Message})
+	}
 	for _, w := range s.Waiting {
 		state.Waiting = append(state.Waiting, relation.Waiting{Endpoint: w.Endpoint, Optional: w.Necessity == Optional, Reason: w.Reason, Message: w.Message})
 	}
@@ -133,6 +136,9 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 			Name: e.Name, Role: Role(e.Role), Interface: e.Interface,
 			Version: fromInt(e.Version), Necessity: necessity(e.Optional), Limit: fromInt(e.Limit),
 		})
+	}
+	for _, o := range s.LeftOut {
+		status.LeftOut = append(status.LeftOut, LeftOut{Object: o.Object, Reason: o.Reason, Message: o.Message})
 	}
 	for _, w := range s.Waiting {
 		status.Waiting = append(status.Waiting, Waiting{Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message})

@@ -31,6 +31,10 @@ type RelatedApplicationStatus struct {
 	// +optional
 	// +listType=atomic
 	Sources []string `json:"sources,omitempty"`
+	// leftOut are objects that declare something under this name and take no part.
+	// +optional
+	// +listType=atomic
+	LeftOut []LeftOut `json:"leftOut,omitempty"`
 	// endpoints in force.
 	// +optional
 	// +listType=map
@@ -96,6 +100,16 @@ type Endpoint struct {
 	// limit is the most relations it takes; unset is no limit.
 	// +optional
 	Limit int32 `json:"limit,omitempty"`
+}
+
+// LeftOut is an object that declares something and takes no part.
+type LeftOut struct {
+	// object is written as kind/name.
+	Object string `json:"object"`
+	// reason is one word.
+	Reason string `json:"reason"`
+	// message is one sentence that a person can act on.
+	Message string `json:"message"`
 }
 
 // Waiting is an endpoint that has no complete relation.

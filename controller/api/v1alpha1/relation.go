@@ -21,7 +21,8 @@ const (
 	OriginManual Origin = "Manual"
 )
 
-// Relation says that two endpoints are related. It lives in the requirer's
+// Relation says that two endpoints are related, or the units of one application
+// on its peers endpoint, which is then both ends. It lives in the requirer's
 // namespace. Delete it to end the relation.
 //
 // +kubebuilder:object:root=true
@@ -42,6 +43,7 @@ type Relation struct {
 
 	// spec says who is related; it cannot be changed.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a relation cannot be changed: delete it and make another"
+	// +kubebuilder:validation:XValidation:rule="self.origin == 'Declared' || has(self.provider.__namespace__) || self.requirer.application != self.provider.application",message="an application does not relate to itself; peer relations come of themselves from tengu.io/peers"
 	Spec RelationSpec `json:"spec"`
 	// status is written by the controller.
 	// +optional
