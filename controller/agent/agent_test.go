@@ -151,7 +151,8 @@ func drawSnapshot(t *rapid.T) *wire.Snapshot {
 
 // Property: whatever is heard, in whatever order, with restarts in between, the
 // disk holds the last acceptable state (SAFETY.md V4, E13, W2) and the gate is
-// open exactly when it should be: never early, and never closed again (I16, I19).
+// open exactly when it should be: never early, and never closed again
+// (INJECTION.md I16, SAFETY.md I19).
 func TestTheDiskIsTheLastAcceptableSnapshot(t *testing.T) {
 	root, round := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -166,7 +167,7 @@ func TestTheDiskIsTheLastAcceptableSnapshot(t *testing.T) {
 			a.Heard(snapshot)
 			m.hear(snapshot)
 			require.Equal(t, m.tree(), v.tree(t))
-			require.Equal(t, m.opened, a.isOpen(), "SAFETY.md I16: neither early nor late")
+			require.Equal(t, m.opened, a.isOpen(), "INJECTION.md I16: neither early nor late")
 			require.Equal(t, m.used, a.Revisions())
 			if rapid.IntRange(0, 3).Draw(t, "restart") == 0 {
 				a = New(s, v.disk())
@@ -260,7 +261,7 @@ func FuzzHeard(f *testing.F) {
 	})
 }
 
-// SAFETY.md I16: when the marker is there, everything else is.
+// INJECTION.md I16: when the marker is there, everything else is.
 func TestWhoSeesTheGateOpenSeesTheData(t *testing.T) {
 	for round := range 50 {
 		v := newVolumes(t, filepath.Join(t.TempDir(), fmt.Sprint(round)))

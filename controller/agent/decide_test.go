@@ -61,6 +61,7 @@ func TestBehind(t *testing.T) {
 	}
 }
 
+// Which directories there are, and which go (SAFETY.md W1, W2, E13).
 func TestPlan(t *testing.T) {
 	files := func(host string) map[string]string {
 		return map[string]string{"host": host, "type": "postgresql", "provider": "pg"}
@@ -214,6 +215,7 @@ func TestHostileEndpointsAreNoDirectories(t *testing.T) {
 	}
 }
 
+// What a gate waits for, and why (SAFETY.md E13).
 func TestUnmet(t *testing.T) {
 	consumes := func(text string) []application.Endpoint {
 		endpoints, problems := application.ParseConsumes(text)
@@ -259,6 +261,7 @@ func TestUnmet(t *testing.T) {
 	}
 }
 
+// What becomes a variable (SAFETY.md P7, P8, P9).
 func TestEnvironment(t *testing.T) {
 	db7 := func(bag map[string]string) View {
 		return after(heard(with(db(7, ""), func(r *Relation) { r.Bag, r.Complete = bag, true })))

@@ -61,6 +61,7 @@ const (
 	named     = application.KeyApplication
 )
 
+// From objects to applications (SAFETY.md A1, A2, V5, RELATIONS.md M5, P3).
 func TestGather(t *testing.T) {
 	const deployment = application.Deployment
 	tests := map[string]struct {

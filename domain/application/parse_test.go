@@ -12,7 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
-// RELATIONS.md, Declarations and M5.
+// The table of declarations, and RELATIONS.md M5.
 func TestParseConsumes(t *testing.T) {
 	requirer := func(name, iface string) application.Endpoint {
 		return application.Endpoint{Name: name, Interface: iface, Role: application.Requirer}

@@ -30,6 +30,7 @@ func deployed(kind application.WorkloadKind, replicas int, pods ...string) appli
 	return a
 }
 
+// Which number a unit has, and when it is gone (SAFETY.md A2, D10).
 func TestNumber(t *testing.T) {
 	const deployment, stateful = application.Deployment, application.StatefulSet
 	tests := map[string]struct {

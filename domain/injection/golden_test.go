@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the goldens anew") //nolint:gochecknoglobals // a flag
 
 // TestInjectGoldens shows what is injected where (INJECTION.md I3, I4, I8, I14,
-// I15, I16, I18, SAFETY.md P9, I20, I29). Each archive holds why it is there, a
+// I15, I16, SAFETY.md P9, I18, I20, I29). Each archive holds why it is there, a
 // manifest, perhaps a tenguconfig.yaml, and what comes of it.
 func TestInjectGoldens(t *testing.T) {
 	files, err := filepath.Glob("testdata/inject/*.txtar")

@@ -23,6 +23,7 @@ func TestVersionIsInjective(t *testing.T) {
 	})
 }
 
+// Contents that a careless encoding takes for one (RELATIONS.md V1).
 func TestVersionTellsApart(t *testing.T) {
 	zeros := strings.Repeat("\x00", 8)
 	tests := map[string]struct {

@@ -24,6 +24,7 @@ func shopWorld(t *testing.T) (*world, relation.Relation) {
 	return w, w.only(t)
 }
 
+// What ends a relation, and what does not (SAFETY.md L5, M8, RELATIONS.md L1).
 func TestLife(t *testing.T) {
 	drop := func(service string) func(require.TestingT, *world) {
 		return func(_ require.TestingT, w *world) { delete(w.services, service) }
@@ -370,7 +371,8 @@ func TestHeldDoesNotCountAgainstALimit(t *testing.T) {
 }
 
 // What changes of a provider is written once, however many consume it, and
-// their relations and records not at all (SAFETY.md D12).
+// their relations and records not at all (SAFETY.md D12); what is written on it
+// lies over what is derived (V5).
 func TestOneChangeIsOneWrite(t *testing.T) {
 	tests := map[string]struct {
 		why    string
@@ -392,7 +394,7 @@ func TestOneChangeIsOneWrite(t *testing.T) {
 			want:   map[string]string{"host": "db.example.org", "port": "6432", "ports": "tcp=6432", "url": "tcp://db.example.org:6432"},
 		},
 		"Data": {
-			why: "V5: what is written lies over what is derived, and an empty value deletes",
+			why: "SAFETY.md V5: what is written lies over what is derived, and an empty value deletes",
 			change: func(w *world) {
 				s := w.services["db"]
 				s.Annotations = with(s.Annotations, application.PrefixData+"main", "database: orders\nhost: pgbouncer\nurl: ''\nports: ''")

@@ -13,6 +13,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
+// RELATIONS.md M1, M2, M3: who relates, and what is told where nobody does.
 func TestMatching(t *testing.T) {
 	tests := map[string]struct {
 		why       string
@@ -150,6 +151,37 @@ func TestMatchingFromTheProvider(t *testing.T) {
 			assert.Equal(t, test.message != "", w.says("db", condition.Stalled).True, test.why)
 		})
 	}
+}
+
+// A limit counts at the provider's end too (RELATIONS.md M3). No annotation sets
+// one there yet.
+func TestLimitOfTheProvider(t *testing.T) {
+	w := newWorld()
+	w.external("db", "main:pg")
+	w.consumes("one", "store:pg", "db")
+	w.consumes("two", "store:pg", "db")
+	s := w.observe()
+	for i := range s.Applications {
+		for j, e := range s.Applications[i].Endpoints {
+			if e.Role == application.Provider {
+				s.Applications[i].Endpoints[j].Limit = 1
+			}
+		}
+	}
+	decisions, _ := relation.Negotiate(s)
+	var related, waiting []string
+	for _, decision := range decisions {
+		if d, ok := decision.(relation.Relate); ok {
+			related = append(related, d.Requirer.Application)
+		}
+		if d, ok := decision.(relation.Remember); ok {
+			for _, e := range d.State.Waiting {
+				waiting = append(waiting, d.Name+": "+e.Message)
+			}
+		}
+	}
+	assert.Equal(t, []string{"one"}, related)
+	assert.Equal(t, []string{"two: endpoint db:main takes 1 relation(s) and has them; raise its limit, or end one"}, waiting)
 }
 
 // An application that offers what it needs does not relate to itself

@@ -33,6 +33,8 @@ func (w *world) roll(t require.TestingT) {
 	w.settle(t)
 }
 
+// What is a change that restarts, and how often (SAFETY.md L8); the same data
+// again is none (RELATIONS.md P3).
 func TestRestart(t *testing.T) {
 	tests := map[string]struct {
 		why     string
@@ -199,6 +201,22 @@ func TestRestart(t *testing.T) {
 			assert.Equal(t, test.paused != "", c.True)
 		})
 	}
+}
+
+// A version has no order: of two contents that alternate one has the version that
+// reads as the lesser, and every change is one all the same (RELATIONS.md V2).
+func TestVersionsAreNotOrdered(t *testing.T) {
+	w := restarting()
+	w.roll(t)
+	seen := map[string]bool{}
+	for i := range 4 {
+		w.port("db", 1+i%2)
+		w.now = w.now.Add(2 * time.Hour)
+		w.roll(t)
+		seen[relation.Version(w.bagOfDB("main"))] = true
+		assert.Equal(t, i+1, w.restarts())
+	}
+	assert.Len(t, seen, 2)
 }
 
 // What cannot be restarted says so, and how to go on (SAFETY.md L8).

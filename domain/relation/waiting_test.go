@@ -13,6 +13,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
+// When an endpoint is complete, and why it is not (SAFETY.md V5, I22, I27).
 func TestWaiting(t *testing.T) {
 	wait := func(endpoint, reason, message string) []relation.Waiting {
 		return []relation.Waiting{{Endpoint: endpoint, Reason: reason, Message: message}}

@@ -281,7 +281,7 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 			assert.False(t, w.relations[d.Name].Deleted.IsZero(), "only what is deleted is let go")
 		case relation.Publish:
 			old, there := w.databags[relation.DatabagName(d.Application, d.Endpoint)]
-			assert.False(t, there && old.written && maps.Equal(old.Data, d.Data), "what is stored is not written again (SAFETY.md D12)")
+			assert.False(t, there && old.written && maps.Equal(old.Data, d.Data), "what is stored is not written again (SAFETY.md D12, RELATIONS.md P3)")
 		case relation.Remember, relation.Relate, relation.Withdraw, relation.Forget:
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Two replicas that are not lost at once, in pods that "restricted" lets in.
+// Two replicas that are not lost at once, in pods that "restricted" lets in
+// (INJECTION.md I5).
 func TestDeployments(t *testing.T) {
 	for label, v := range variants(t) {
 		t.Run(label, func(t *testing.T) {

@@ -39,6 +39,8 @@ var mayImport = map[string]string{
 	// What the rooms share of reading a review and answering it.
 	"webhook/internal/*": "domain webhook/internal " + kubeTypes + " " + watched,
 
+	// No client among them: nothing is asked of the API while it waits for an
+	// answer (INJECTION.md I9).
 	"webhook/*": "domain webhook/internal controller/api " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/webhook " + watched,
 
 	"controller/*":             "domain controller/api controller/adapter " + kubeClient + " " + wire + " " + watched,

@@ -49,7 +49,7 @@ func (w *webhookWorld) create(t *testing.T, namespace, manifest string, dryRun .
 const declaring = "metadata: {name: %s, annotations: {tengu.io/consumes: 'sse,db:postgresql?', tengu.io/relations: 'a,b'}}\n"
 
 // pods of every shape are injected so that the API server takes them
-// (INJECTION.md I2, I3, I4, I7, I14, I29).
+// (INJECTION.md I2, I3, I4, I7, I14, SAFETY.md I29).
 func (w *webhookWorld) pods(t *testing.T) {
 	namespace := w.optedIn("pods")
 	tests := map[string]string{
