@@ -1,0 +1,51 @@
+package conversation
+
+// Kind is what happened.
+type Kind string
+
+// The kinds of events, as Juju names its hooks: <endpoint>-relation-<kind>, and
+// leader-elected of no relation.
+const (
+	Created  Kind = "created"
+	Joined   Kind = "joined"
+	Changed  Kind = "changed"
+	Departed Kind = "departed"
+	Broken   Kind = "broken"
+	Elected  Kind = "elected"
+)
+
+// Event is one thing that a unit is told. After it was handled, Memory.After
+// remembers it.
+type Event struct {
+	Kind Kind
+	// Relation is the UID of the relation; empty for Elected.
+	Relation string
+	// ID and Endpoint name the relation for people and tools.
+	ID       int
+	Endpoint string
+	// Application is the other application; of a peer relation the unit's own.
+	Application string
+	// Unit is the other unit that joined, changed or departed; nil where the event
+	// is about the application or the relation.
+	Unit *Unit
+	// Departing is the unit that leaves: the local unit where it or its application
+	// ends, else Unit (RELATIONS.md E3).
+	Departing *Unit
+	// Reason is why, for Departed and Broken.
+	Reason Reason
+	// Final is set on a Broken after which the relation never comes back
+	// (SAFETY.md E14).
+	Final bool
+	// Difference is what is new in the bag that changed (RELATIONS.md E10).
+	Difference Difference
+	// Joined lists all units of a first join that is delivered as one event
+	// (RELATIONS.md E12); empty otherwise.
+	Joined []Unit
+}
+
+// Difference is what changed in a bag: keys in order, and its versions. Without
+// a version before it is new.
+type Difference struct {
+	Added, Changed, Removed []string
+	Before, After           string
+}
