@@ -84,12 +84,23 @@ func (c *content) same(d *content) bool {
 }
 
 func toRelation(r relation.Seen) *v1alpha1.Relation {
-	return &v1alpha1.Relation{
-		Id: int64(r.State.ID), Uid: r.UID, Endpoint: r.Requirer.Endpoint,
+	out := &v1alpha1.Relation{
+		Id: int64(r.State.ID), Uid: r.UID, Endpoint: r.Here.Endpoint, Role: string(r.Role),
 		Interface: r.Interface, InterfaceVersion: int64(r.Version),
-		RemoteApplication: r.Provider.Application, RemoteNamespace: r.Provider.Namespace, RemoteEndpoint: r.Provider.Endpoint,
-		Bag:      &v1alpha1.Databag{Data: r.Bag, Version: relation.Version(r.Bag)},
+		RemoteApplication: r.There.Application, RemoteNamespace: r.There.Namespace, RemoteEndpoint: r.There.Endpoint,
+		Bag:      toBag(r.Bag),
 		Complete: r.Complete, Reason: r.Reason, Message: r.Message,
 		Held: r.Held(), Ended: !r.Alive(),
 	}
+	for _, u := range r.Units {
+		out.Units = append(out.Units, &v1alpha1.RemoteUnit{Number: int64(u.Number), Bag: toBag(u.Bag)})
+	}
+	for _, u := range r.Departed {
+		out.Departed = append(out.Departed, &v1alpha1.DepartedUnit{Number: int64(u.Number), Reason: u.Reason})
+	}
+	return out
+}
+
+func toBag(data map[string]string) *v1alpha1.Databag {
+	return &v1alpha1.Databag{Data: data, Version: relation.Version(data)}
 }

@@ -1,7 +1,9 @@
 package relation
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -20,29 +22,108 @@ type View struct {
 // Seen is one relation as one side sees it.
 type Seen struct {
 	Relation
-	// Bag is the other application's.
+	// Role is the side's own; Here is its end and There the other. Of a peer
+	// relation both are its own.
+	Role        application.Role
+	Here, There End
+	// Bag is the other application's; a peer relation has none.
 	Bag map[string]string
-	// Complete says that the data a start gate waits for is there: both
-	// applications are, and the bag is not empty (SAFETY.md V5).
+	// Units are those of the other side in scope, of a peer relation the
+	// application's own, in order of number.
+	Units []Member
+	// Departed are those that have left for good.
+	Departed []Tombstone
+	// Complete says of a requirer that the data its start gate waits for is there:
+	// both applications are, and the bag is not empty (SAFETY.md V5).
 	Complete bool
 	// Reason and Message say why it is not.
 	Reason  string
 	Message string
 }
 
-// Look returns what a requirer may see: its relations that have an id, each with
-// the provider's bag; of its peers it has nothing to wait for. bag returns nil for one that is not known.
-func Look(record Record, relations []Relation, bag func(End) map[string]string) View {
+// Member is a unit in scope of a relation.
+type Member struct {
+	Number int
+	Bag    map[string]string
+}
+
+// Tombstone is a unit that has departed for good (SAFETY.md E13).
+type Tombstone struct {
+	Number int
+	Reason string
+}
+
+// Shelf is where a side finds what the other says: each returns nil for what is
+// not known.
+type Shelf struct {
+	// Bag returns an application's bag.
+	Bag func(End) map[string]string
+	// Units returns the units of the application of an end.
+	Units func(End) []application.Unit
+}
+
+// Look returns what an application may see: those relations of its that have an
+// id. Across namespaces nothing is seen of the other side without its consent
+// (RELATIONS.md M6).
+func Look(namespace string, record Record, relations []Relation, shelf Shelf) View {
 	v := View{Application: record.Name, Units: record.State.Units, Waiting: record.State.Waiting}
 	for _, r := range relations {
-		if r.State.ID == 0 || r.Peer() {
+		if r.State.ID == 0 {
 			continue
 		}
-		ready, _ := condition.Find(r.State.Conditions, condition.Ready)
-		seen := Seen{Relation: r, Bag: bag(r.Provider), Reason: ready.Reason, Message: ready.Message}
-		seen.Complete = ready.True && len(seen.Bag) > 0
-		v.Relations = append(v.Relations, seen)
+		if seen, concerned := r.seenFrom(namespace, record.Name); concerned {
+			seen.read(shelf)
+			v.Relations = append(v.Relations, seen)
+		}
 	}
 	slices.SortFunc(v.Relations, func(a, b Seen) int { return byAge(a.Relation, b.Relation) })
 	return v
+}
+
+// seenFrom returns the relation as an application sees it, and whether it is one
+// of its ends at all.
+func (r Relation) seenFrom(namespace, name string) (s Seen, concerned bool) {
+	s = Seen{Relation: r}
+	isEnd := func(e End) bool { return e.Namespace == namespace && e.Application == name }
+	switch {
+	case r.Peer():
+		s.Role, s.Here, s.There = application.Peer, r.Requirer, r.Requirer
+	case isEnd(r.Requirer):
+		s.Role, s.Here, s.There = application.Requirer, r.Requirer, r.Provider
+	default:
+		s.Role, s.Here, s.There = application.Provider, r.Provider, r.Requirer
+	}
+	return s, isEnd(s.Here) && (s.Role == application.Requirer || s.Here.Namespace == s.There.Namespace)
+}
+
+// read takes from the shelf what the side may see.
+func (s *Seen) read(shelf Shelf) {
+	ready, _ := condition.Find(s.State.Conditions, condition.Ready)
+	s.Reason, s.Message = ready.Reason, ready.Message
+	if s.There.Namespace != s.Here.Namespace {
+		return
+	}
+	if s.Role != application.Peer {
+		s.Bag = shelf.Bag(s.There)
+	}
+	s.Complete = s.Role == application.Requirer && ready.True && len(s.Bag) > 0
+	for _, u := range shelf.Units(s.There) {
+		switch {
+		case u.Gone != "":
+			s.Departed = append(s.Departed, Tombstone{u.Number, u.Gone})
+		case u.Address != "":
+			s.Units = append(s.Units, Member{u.Number, UnitBag(u.Address)})
+		}
+	}
+	slices.SortFunc(s.Units, func(a, b Member) int { return cmp.Compare(a.Number, b.Number) })
+}
+
+// UnitBag returns what a unit's bag holds before anybody sees the unit
+// (RELATIONS.md L2).
+func UnitBag(address string) map[string]string {
+	bits := "/32"
+	if strings.Contains(address, ":") {
+		bits = "/128"
+	}
+	return map[string]string{"ingress-address": address, "private-address": address, "egress-subnets": address + bits}
 }

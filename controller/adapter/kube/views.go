@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -91,7 +93,9 @@ func (v *Views) follow(ctx context.Context, informers cache.Cache, kind string, 
 	}
 	seen := func(event any) { v.seen(ctx, kind, event) }
 	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: seen, UpdateFunc: func(_, o any) { seen(o) }, DeleteFunc: seen,
+		AddFunc:    seen,
+		UpdateFunc: func(before, after any) { seen(after); v.updated(ctx, before, after) },
+		DeleteFunc: seen,
 	})
 	if err != nil {
 		return fmt.Errorf("cannot add a handler: %w", err)
@@ -130,7 +134,7 @@ func (v *Views) seen(ctx context.Context, kind string, event any) {
 	}
 	switch typed := o.(type) {
 	case *v1alpha1.Relation:
-		v.Changed(typed.Namespace, typed.Spec.Requirer.Application)
+		v.relationChanged(typed)
 	case *v1alpha1.RelatedApplication:
 		v.Changed(typed.Namespace, typed.Name)
 	case *v1alpha1.Databag:
@@ -140,14 +144,46 @@ func (v *Views) seen(ctx context.Context, kind string, event any) {
 	}
 }
 
-func (v *Views) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
-	var list v1alpha1.RelationList
-	if err := v.Reader.List(ctx, &list, client.MatchingFields{byProvider: endKey("", b.Namespace, b.Spec.Application)}, client.UnsafeDisableDeepCopy); err != nil {
-		return
+// relationChanged tells both ends.
+func (v *Views) relationChanged(r *v1alpha1.Relation) {
+	v.Changed(r.Namespace, r.Spec.Requirer.Application)
+	if r.Spec.Provider != r.Spec.Requirer {
+		v.Changed(cmp.Or(r.Spec.Provider.Namespace, r.Namespace), r.Spec.Provider.Application)
 	}
-	for i := range list.Items {
-		if r := &list.Items[i]; r.Spec.Provider.Endpoint == b.Spec.Endpoint {
-			v.Changed(r.Namespace, r.Spec.Requirer.Application)
+}
+
+// bagChanged tells whoever reads the bag: the other ends.
+func (v *Views) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
+	v.tellOthers(ctx, b.Namespace, b.Spec.Application, func(e v1alpha1.RelationEnd) bool { return e.Endpoint == b.Spec.Endpoint })
+}
+
+// updated tells an application's others when its units are not what they were.
+// All else of it is its own affair, and there may be ten thousand others.
+func (v *Views) updated(ctx context.Context, before, after any) {
+	was, ok := before.(*v1alpha1.RelatedApplication)
+	is, same := after.(*v1alpha1.RelatedApplication)
+	if ok && same && !slices.Equal(was.Status.Units, is.Status.Units) {
+		v.tellOthers(ctx, is.Namespace, is.Name, func(v1alpha1.RelationEnd) bool { return true })
+	}
+}
+
+// tellOthers tells the applications at the other ends of those relations of an
+// application whose own end is concerned.
+func (v *Views) tellOthers(ctx context.Context, namespace, application string, concerned func(v1alpha1.RelationEnd) bool) {
+	for _, index := range []string{byProvider, byRequirer} {
+		var list v1alpha1.RelationList
+		if err := v.Reader.List(ctx, &list, client.MatchingFields{index: endKey("", namespace, application)}, client.UnsafeDisableDeepCopy); err != nil {
+			return
+		}
+		for i := range list.Items {
+			r := &list.Items[i]
+			here, there := r.Spec.Provider, r.Spec.Requirer
+			if index == byRequirer {
+				here, there = there, here
+			}
+			if concerned(here) {
+				v.Changed(cmp.Or(there.Namespace, r.Namespace), there.Application)
+			}
 		}
 	}
 }
@@ -224,23 +260,46 @@ func (v *Views) View(ctx context.Context, namespace, application string) (relati
 			return relation.View{}, err
 		}
 	}
-	var list v1alpha1.RelationList
-	if err := v.Reader.List(ctx, &list, client.MatchingFields{byRequirer: endKey("", namespace, application)}, client.UnsafeDisableDeepCopy); err != nil {
-		return relation.View{}, fmt.Errorf("cannot list the relations of %s: %w", application, err)
+	relations, err := v.relations(ctx, namespace, application)
+	if err != nil {
+		return relation.View{}, err
 	}
-	var relations []relation.Relation
-	for i := range list.Items {
-		v.raise("relations", revision(&list.Items[i]))
-		if r, err := list.Items[i].ToDomain(); err == nil {
-			relations = append(relations, r)
-		}
-	}
-	return relation.Look(record, relations, func(e relation.End) map[string]string {
-		if e.Namespace != namespace {
-			return nil // a Relation alone must not open another namespace (RELATIONS.md M6)
-		}
-		return v.bag(ctx, e)
+	return relation.Look(namespace, record, relations, relation.Shelf{
+		Bag:   func(e relation.End) map[string]string { return v.bag(ctx, e) },
+		Units: func(e relation.End) []domain.Unit { return v.units(ctx, e) },
 	}), nil
+}
+
+// relations returns the relations of which the application is an end.
+func (v *Views) relations(ctx context.Context, namespace, application string) ([]relation.Relation, error) {
+	var relations []relation.Relation
+	for _, index := range []string{byRequirer, byProvider} {
+		var list v1alpha1.RelationList
+		if err := v.Reader.List(ctx, &list, client.MatchingFields{index: endKey("", namespace, application)}, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("cannot list the relations of %s: %w", application, err)
+		}
+		for i := range list.Items {
+			v.raise("relations", revision(&list.Items[i]))
+			r, err := list.Items[i].ToDomain()
+			if err == nil && (index == byRequirer || !r.Peer()) { // a peer relation is in both
+				relations = append(relations, r)
+			}
+		}
+	}
+	return relations, nil
+}
+
+func (v *Views) units(ctx context.Context, e relation.End) []domain.Unit {
+	var app v1alpha1.RelatedApplication
+	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	v.raise("relatedapplications", revision(&app))
+	record, err := app.ToDomain()
+	if err != nil {
+		return nil
+	}
+	return record.State.Units
 }
 
 func (v *Views) bag(ctx context.Context, e relation.End) map[string]string {

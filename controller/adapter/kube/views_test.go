@@ -49,6 +49,50 @@ func TestView(t *testing.T) {
 	assert.Equal(t, "sse", view.Waiting[0].Endpoint)
 }
 
+// Both sides see each other's units, those that have an address and no others
+// (RELATIONS.md L2), and who has left (SAFETY.md E13).
+func TestViewOfBothSides(t *testing.T) {
+	m := memory{}
+	units := func(name string, all ...v1alpha1.Unit) *v1alpha1.RelatedApplication {
+		app := named(&v1alpha1.RelatedApplication{}, "shop", name)
+		app.Status.Units = all
+		return app
+	}
+	m.put(relationBetween("shop", "blog", "shop", "db"),
+		units("blog", v1alpha1.Unit{Number: 2, PodUID: "b2", Address: "10.0.0.2"}, v1alpha1.Unit{Number: 3, PodUID: "b3"}),
+		units("db", v1alpha1.Unit{Number: 0, PodUID: "d0", Gone: "replaced"}, v1alpha1.Unit{Number: 1, PodUID: "d1", Address: "fd00::1"}))
+	look := func(name string) relation.Seen {
+		view, err := (&Views{Reader: m}).View(t.Context(), "shop", name)
+		require.NoError(t, err)
+		require.Len(t, view.Relations, 1)
+		return view.Relations[0]
+	}
+	blog, db := look("blog"), look("db")
+	assert.EqualValues(t, "requires", blog.Role)
+	assert.EqualValues(t, "provides", db.Role)
+	assert.Equal(t, []relation.Member{{Number: 1, Bag: map[string]string{"ingress-address": "fd00::1", "private-address": "fd00::1", "egress-subnets": "fd00::1/128"}}}, blog.Units)
+	assert.Equal(t, []relation.Tombstone{{Number: 0, Reason: "replaced"}}, blog.Departed)
+	assert.Equal(t, []relation.Member{{Number: 2, Bag: map[string]string{"ingress-address": "10.0.0.2", "private-address": "10.0.0.2", "egress-subnets": "10.0.0.2/32"}}}, db.Units,
+		"a unit without an address is not seen")
+	assert.False(t, db.Complete, "no gate waits for those who consume")
+}
+
+// A change of an application's units is told to its others; of its conditions,
+// to itself alone.
+func TestUnitsAreAnnounced(t *testing.T) {
+	m := memory{}
+	m.put(relationBetween("shop", "blog", "shop", "db"))
+	var told []string
+	v := &Views{Reader: m, Changed: func(_, name string) { told = append(told, name) }}
+	before, after := named(&v1alpha1.RelatedApplication{}, "shop", "blog"), named(&v1alpha1.RelatedApplication{}, "shop", "blog")
+	after.Status.NextUnit = 4
+	v.updated(t.Context(), before, after)
+	assert.Empty(t, told)
+	after.Status.Units = []v1alpha1.Unit{{Number: 3, Address: "10.0.0.3"}}
+	v.updated(t.Context(), before, after)
+	assert.Equal(t, []string{"db"}, told)
+}
+
 // A Relation that anybody may make in a namespace of their own must not open
 // another namespace's bags (RELATIONS.md M6, SAFETY.md M7).
 func TestViewDoesNotReachIntoOtherNamespaces(t *testing.T) {
@@ -184,12 +228,12 @@ func TestChangesAreAnnounced(t *testing.T) {
 		kind  string
 		want  []string
 	}{
-		"Relation":    {event: blog, kind: "relations", want: []string{"application shop/blog"}},
+		"Relation":    {event: blog, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Application": {event: named(&v1alpha1.RelatedApplication{}, "shop", "db"), kind: "relatedapplications", want: []string{"application shop/db"}},
 		"Databag":     {event: databag("shop", "db", nil), kind: "databags", want: []string{"application shop/blog"}},
 		"Nobodys":     {event: databag("shop", "nobody", nil), kind: "databags"},
 		"Pod":         {event: podOf("", ""), kind: "pods", want: []string{"pod shop/pod-1"}},
-		"Unseen":      {event: cache.DeletedFinalStateUnknown{Obj: blog}, kind: "relations", want: []string{"application shop/blog"}},
+		"Unseen":      {event: cache.DeletedFinalStateUnknown{Obj: blog}, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Garbage":     {event: "?", kind: "relations"},
 	}
 	for name, test := range tests {

@@ -104,7 +104,7 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 		if err != nil {
 			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
 		}
-		state.Units = append(state.Units, application.Unit{Number: number, Pod: u.Pod, PodUID: u.PodUID, Since: u.Since.UTC(), Gone: u.Gone})
+		state.Units = append(state.Units, application.Unit{Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: u.Since.UTC(), Gone: u.Gone})
 	}
 	if r := s.Restarts; r != nil {
 		state.Restarts.Versions = r.Versions
@@ -144,7 +144,7 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 		status.Waiting = append(status.Waiting, Waiting{Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message})
 	}
 	for _, u := range s.Units {
-		status.Units = append(status.Units, Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Since: metav1.NewTime(u.Since), Gone: u.Gone})
+		status.Units = append(status.Units, Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: metav1.NewTime(u.Since), Gone: u.Gone})
 	}
 	if len(s.Restarts.Versions)+len(s.Restarts.Times) > 0 {
 		status.Restarts = &Restarts{Versions: maps.Clone(s.Restarts.Versions)}

@@ -133,6 +133,10 @@ type Unit struct {
 	Pod string `json:"pod"`
 	// podUID is the UID of its pod.
 	PodUID string `json:"podUID"`
+	// address is its pod's; unset as long as it has none, and then nobody sees it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Address string `json:"address,omitempty"`
 	// since is when its pod was created.
 	Since metav1.Time `json:"since"`
 	// gone says why it is gone; unset while it lives.
