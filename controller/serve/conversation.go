@@ -227,5 +227,6 @@ func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 		Unit:      &v1alpha1.Unit{Application: c.application, Namespace: c.identity.Namespace, Number: u.number, Known: u.known},
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,
+		Own:       t.content.own[u.number],
 	}
 }

@@ -10,11 +10,36 @@ import (
 	"slices"
 )
 
-// Databag is the application bag of one endpoint.
+// Databag is what an application, or one of its units, says on an endpoint.
 type Databag struct {
 	Application string
 	Endpoint    string
-	Data        map[string]string
+	// Relation is the UID of the one relation that it is about; empty for what
+	// needs no code and is said to everybody.
+	Relation string
+	// Unit is the number of the unit whose bag it is; empty for the application's.
+	Unit string
+	Data map[string]string
+}
+
+// Name returns the name of the object that holds the bag.
+func (b Databag) Name() string {
+	if b.Relation == "" {
+		return DatabagName(b.Application, b.Endpoint)
+	}
+	return objectName(b.Application+"-"+b.Endpoint, b.Application, b.Endpoint, b.Relation, b.Unit)
+}
+
+// Overlay returns a bag with another layer on it; an empty value of the layer
+// deletes the key (RELATIONS.md P3).
+func Overlay(bag, layer map[string]string) map[string]string {
+	all := maps.Clone(bag)
+	if all == nil && len(layer) > 0 {
+		all = make(map[string]string, len(layer))
+	}
+	maps.Copy(all, layer)
+	maps.DeleteFunc(all, func(_, v string) bool { return v == "" })
+	return all
 }
 
 // Version returns the version of a bag's content: a hash over length-prefixed

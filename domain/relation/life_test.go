@@ -477,7 +477,7 @@ func TestLook(t *testing.T) {
 	s.Relations = append(s.Relations, relation.Relation{UID: "without an id"})
 	bags := map[string]map[string]string{"db": {"host": "x"}}
 	shelf := relation.Shelf{
-		Bag:   func(e relation.End) map[string]string { return bags[e.Application] },
+		Bag:   func(_ relation.Relation, e relation.End) map[string]string { return bags[e.Application] },
 		Units: func(relation.End) []application.Unit { return nil },
 	}
 	v := relation.Look(namespace, w.records["web"], s.Relations, shelf)

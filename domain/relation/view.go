@@ -13,6 +13,8 @@ import (
 type View struct {
 	Application string
 	Units       []application.Unit
+	// Leader may write the application's bags.
+	Leader Leader
 	// Relations in order of id.
 	Relations []Seen
 	// Waiting lists the endpoints that have no complete relation.
@@ -28,6 +30,10 @@ type Seen struct {
 	Here, There End
 	// Bag is the other application's; a peer relation has none.
 	Bag map[string]string
+	// OwnBag is the application's own, for its leader and for peers; Own are the
+	// bags of its units, each for that unit alone (RELATIONS.md P).
+	OwnBag map[string]string
+	Own    []Member
 	// Units are those of the other side in scope, of a peer relation the
 	// application's own, in order of number.
 	Units []Member
@@ -51,13 +57,16 @@ type Member struct {
 type Tombstone struct {
 	Number int
 	Reason string
+	// Bag is what it said last, as long as that is kept (SAFETY.md P2).
+	Bag map[string]string
 }
 
-// Shelf is where a side finds what the other says: each returns nil for what is
-// not known.
+// Shelf is where it is found what is said: each returns nil for what is not known.
 type Shelf struct {
-	// Bag returns an application's bag.
-	Bag func(End) map[string]string
+	// Bag returns what an application says in a relation.
+	Bag func(Relation, End) map[string]string
+	// Said returns what a unit of an end has said in a relation.
+	Said func(r Relation, e End, unit int) map[string]string
 	// Units returns the units of the application of an end.
 	Units func(End) []application.Unit
 }
@@ -103,19 +112,29 @@ func (s *Seen) read(shelf Shelf) {
 	if s.There.Namespace != s.Here.Namespace {
 		return
 	}
+	s.OwnBag = shelf.Bag(s.Relation, s.Here)
 	if s.Role != application.Peer {
-		s.Bag = shelf.Bag(s.There)
+		s.Bag = shelf.Bag(s.Relation, s.There)
 	}
 	s.Complete = s.Role == application.Requirer && ready.True && len(s.Bag) > 0
-	for _, u := range shelf.Units(s.There) {
+	s.Own, _ = s.members(shelf, s.Here)
+	s.Units, s.Departed = s.members(shelf, s.There)
+}
+
+// members returns the units of an end that are in scope, and those that have left
+// for good, in order of number. A unit is in scope when it has an address, which
+// is then in its bag (RELATIONS.md L2).
+func (s *Seen) members(shelf Shelf, e End) (members []Member, departed []Tombstone) {
+	for _, u := range shelf.Units(e) {
 		switch {
 		case u.Gone != "":
-			s.Departed = append(s.Departed, Tombstone{u.Number, u.Gone})
+			departed = append(departed, Tombstone{u.Number, u.Gone, shelf.Said(s.Relation, e, u.Number)})
 		case u.Address != "":
-			s.Units = append(s.Units, Member{u.Number, UnitBag(u.Address)})
+			members = append(members, Member{u.Number, Overlay(UnitBag(u.Address), shelf.Said(s.Relation, e, u.Number))})
 		}
 	}
-	slices.SortFunc(s.Units, func(a, b Member) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.Number, b.Number) })
+	return members, departed
 }
 
 // UnitBag returns what a unit's bag holds before anybody sees the unit

@@ -3,9 +3,11 @@ package kube
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -23,6 +25,8 @@ import (
 const (
 	byRequirer = "requirer"
 	byProvider = "provider"
+	// byPending finds the outboxes in which something waits.
+	byPending = "pending"
 )
 
 // Views answers the relations API from the informers of one replica.
@@ -57,7 +61,19 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := index(byRequirer, func(r *v1alpha1.Relation) v1alpha1.RelationEnd { return r.Spec.Requirer }); err != nil {
 		return err
 	}
-	return index(byProvider, func(r *v1alpha1.Relation) v1alpha1.RelationEnd { return r.Spec.Provider })
+	if err := index(byProvider, func(r *v1alpha1.Relation) v1alpha1.RelationEnd { return r.Spec.Provider }); err != nil {
+		return err
+	}
+	err := indexer.IndexField(ctx, &v1alpha1.Databag{}, byPending, func(o client.Object) []string {
+		if b, ok := o.(*v1alpha1.Databag); ok && len(b.Status.Pending) > 0 {
+			return []string{endKey(b.Namespace, "", b.Spec.Application)}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot index databags: %w", err)
+	}
+	return nil
 }
 
 func endKey(namespace, own, application string) string {
@@ -152,9 +168,15 @@ func (v *Views) relationChanged(r *v1alpha1.Relation) {
 	}
 }
 
-// bagChanged tells whoever reads the bag: the other ends.
+// bagChanged tells whoever reads the bag: the other ends, and who wrote it. An
+// emptied outbox concerns all to whom its application speaks.
 func (v *Views) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
-	v.tellOthers(ctx, b.Namespace, b.Spec.Application, func(e v1alpha1.RelationEnd) bool { return e.Endpoint == b.Spec.Endpoint })
+	if b.Spec.Relation != "" || b.Spec.Endpoint == "" {
+		v.Changed(b.Namespace, b.Spec.Application)
+	}
+	v.tellOthers(ctx, b.Namespace, b.Spec.Application, func(e v1alpha1.RelationEnd) bool {
+		return b.Spec.Endpoint == "" || e.Endpoint == b.Spec.Endpoint
+	})
 }
 
 // updated tells an application's others when its units are not what they were.
@@ -246,8 +268,56 @@ func (v *Views) Pod(ctx context.Context, namespace, name, uid, account string) (
 	return owner.Application, true
 }
 
-// View returns what an application may see.
+// ErrUnsettled says that a transaction is being delivered: what is seen now may be
+// half of it.
+var ErrUnsettled = errors.New("a transaction is being delivered")
+
+// looks is how often a view is taken again because bags changed meanwhile.
+const looks = 5
+
+// View returns what an application may see, with each transaction whole. It fails
+// with ErrUnsettled as long as it cannot (SAFETY.md E11).
 func (v *Views) View(ctx context.Context, namespace, application string) (relation.View, error) {
+	for range looks {
+		before := v.bagsAt()
+		view, err := v.look(ctx, namespace, application)
+		if err != nil {
+			return view, err
+		}
+		if v.settled(ctx, namespace, view) && v.bagsAt() == before {
+			return view, nil
+		}
+	}
+	return relation.View{}, ErrUnsettled
+}
+
+// bagsAt is the revision of the bags that are read here.
+func (v *Views) bagsAt() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if store := v.stores["databags"]; store != nil {
+		return store.LastStoreSyncResourceVersion()
+	}
+	return ""
+}
+
+// settled reports whether nobody whose bags are in a view has a transaction on
+// its way.
+func (v *Views) settled(ctx context.Context, namespace string, view relation.View) bool {
+	speakers := map[string]bool{endKey(namespace, "", view.Application): true}
+	for _, r := range view.Relations {
+		speakers[endKey(r.There.Namespace, "", r.There.Application)] = true
+	}
+	for speaker := range speakers {
+		var list v1alpha1.DatabagList
+		if err := v.Reader.List(ctx, &list, client.MatchingFields{byPending: speaker}, client.UnsafeDisableDeepCopy); err != nil || len(list.Items) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *Views) look(ctx context.Context, namespace, application string) (relation.View, error) {
 	record := relation.Record{Name: application}
 	var app v1alpha1.RelatedApplication
 	err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app, client.UnsafeDisableDeepCopy)
@@ -260,14 +330,29 @@ func (v *Views) View(ctx context.Context, namespace, application string) (relati
 			return relation.View{}, err
 		}
 	}
+	leader := app.LeaderToDomain()
 	relations, err := v.relations(ctx, namespace, application)
 	if err != nil {
 		return relation.View{}, err
 	}
-	return relation.Look(namespace, record, relations, relation.Shelf{
-		Bag:   func(e relation.End) map[string]string { return v.bag(ctx, e) },
+	view := relation.Look(namespace, record, relations, v.shelf(ctx))
+	view.Leader = leader
+	return view, nil
+}
+
+// shelf is what is said, as this replica knows it.
+func (v *Views) shelf(ctx context.Context) relation.Shelf {
+	return relation.Shelf{
+		Bag: func(r relation.Relation, e relation.End) map[string]string {
+			everybody := v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint})
+			here := v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID})
+			return relation.Overlay(everybody, here)
+		},
+		Said: func(r relation.Relation, e relation.End, unit int) map[string]string {
+			return v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)})
+		},
 		Units: func(e relation.End) []domain.Unit { return v.units(ctx, e) },
-	}), nil
+	}
 }
 
 // relations returns the relations of which the application is an end.
@@ -302,9 +387,9 @@ func (v *Views) units(ctx context.Context, e relation.End) []domain.Unit {
 	return record.State.Units
 }
 
-func (v *Views) bag(ctx context.Context, e relation.End) map[string]string {
+func (v *Views) bag(ctx context.Context, namespace string, bag relation.Databag) map[string]string {
 	var b v1alpha1.Databag
-	key := client.ObjectKey{Namespace: e.Namespace, Name: relation.DatabagName(e.Application, e.Endpoint)}
+	key := client.ObjectKey{Namespace: namespace, Name: bag.Name()}
 	if err := v.Reader.Get(ctx, key, &b, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}

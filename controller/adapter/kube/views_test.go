@@ -77,6 +77,43 @@ func TestViewOfBothSides(t *testing.T) {
 	assert.False(t, db.Complete, "no gate waits for those who consume")
 }
 
+// What a leader and units say in one relation is seen in it, over what is said to
+// everybody; and no half of a transaction (SAFETY.md V5, E11).
+func TestViewOfWhatIsSaid(t *testing.T) {
+	m := memory{}
+	r := relationBetween("shop", "blog", "shop", "db")
+	r.UID = "r-1"
+	said := func(app, unit string, data map[string]string) *v1alpha1.Databag {
+		bag := relation.Databag{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
+		b := named(&v1alpha1.Databag{}, "shop", bag.Name())
+		b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
+		b.SetData(data, epoch())
+		return b
+	}
+	blog, db := named(&v1alpha1.RelatedApplication{}, "shop", "blog"), named(&v1alpha1.RelatedApplication{}, "shop", "db")
+	blog.Status.Units = []v1alpha1.Unit{{Number: 2, PodUID: "b2", Address: "10.0.0.2"}}
+	db.Status.Units = []v1alpha1.Unit{{Number: 1, PodUID: "d1", Address: "10.0.0.1"}}
+	m.put(r, blog, db, databag("shop", "db", map[string]string{"host": "here", "port": "1"}),
+		said("db", "", map[string]string{"port": "2"}), said("db", "1", map[string]string{"ready": "yes"}), said("blog", "2", map[string]string{"name": "b"}))
+	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+	require.NoError(t, err)
+	seen := view.Relations[0]
+	assert.Equal(t, map[string]string{"host": "here", "port": "2"}, seen.Bag)
+	assert.Equal(t, "yes", seen.Units[0].Bag["ready"])
+	assert.Equal(t, "10.0.0.1", seen.Units[0].Bag["ingress-address"])
+	assert.Equal(t, "b", seen.Own[0].Bag["name"])
+
+	outbox := named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
+	outbox.Spec = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}
+	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
+	m.put(outbox)
+	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+	require.ErrorIs(t, err, ErrUnsettled)
+	outbox.Status.Pending = nil
+	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+	require.NoError(t, err)
+}
+
 // A change of an application's units is told to its others; of its conditions,
 // to itself alone.
 func TestUnitsAreAnnounced(t *testing.T) {

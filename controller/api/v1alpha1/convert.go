@@ -127,6 +127,7 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 	status := RelatedApplicationStatus{
 		ObservedGeneration: a.Generation,
 		Sources:            s.Sources,
+		Leader:             a.Status.Leader, // the relations API's, not the domain's
 		NextUnit:           int64(s.NextUnit),
 		LastRelation:       int64(s.LastRelation),
 		Conditions:         setConditions(a.Status.Conditions, s.Conditions, a.Generation, now),
@@ -155,6 +156,20 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 	a.Status = status
 }
 
+// LeaderToDomain returns who leads the application.
+func (a *RelatedApplication) LeaderToDomain() relation.Leader {
+	l := a.Status.Leader
+	if l == nil {
+		return relation.Leader{}
+	}
+	return relation.Leader{Unit: int(l.Unit), PodUID: l.PodUID, Term: int(l.Term), Expires: l.Expires.UTC()}
+}
+
+// SetLeader writes who leads into the status, to the microsecond.
+func (a *RelatedApplication) SetLeader(l relation.Leader) {
+	a.Status.Leader = &Leader{Unit: int64(l.Unit), PodUID: l.PodUID, Term: int64(l.Term), Expires: metav1.NewMicroTime(l.Expires)}
+}
+
 func necessity(optional bool) Necessity {
 	if optional {
 		return Optional
@@ -164,10 +179,14 @@ func necessity(optional bool) Necessity {
 
 // ToDomain returns the bag as the domain knows it.
 func (b *Databag) ToDomain() (relation.Databag, error) {
-	if b.Name != relation.DatabagName(b.Spec.Application, b.Spec.Endpoint) {
+	bag := relation.Databag{
+		Application: b.Spec.Application, Endpoint: b.Spec.Endpoint,
+		Relation: b.Spec.Relation, Unit: b.Spec.Unit, Data: b.Status.Data,
+	}
+	if b.Name != bag.Name() {
 		return relation.Databag{}, fmt.Errorf("cannot read databag %q: it is not the name of the bag of %s:%s", b.Name, b.Spec.Application, b.Spec.Endpoint)
 	}
-	return relation.Databag{Application: b.Spec.Application, Endpoint: b.Spec.Endpoint, Data: b.Status.Data}, nil
+	return bag, nil
 }
 
 // SetData writes the content into the status.

@@ -24,6 +24,281 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CommitRequest is a transaction.
+type CommitRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// changes, one for each bag.
+	Changes []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
+	// term is that of the unit's leadership; needed to change an application's bag.
+	Term          int64 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommitRequest) Reset() {
+	*x = CommitRequest{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommitRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommitRequest) ProtoMessage() {}
+
+func (x *CommitRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
+func (*CommitRequest) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *CommitRequest) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *CommitRequest) GetTerm() int64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+// Change is what a transaction changes in one bag.
+type Change struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// relation is the UID of the relation.
+	Relation string `protobuf:"bytes,1,opt,name=relation,proto3" json:"relation,omitempty"`
+	// application says that it is the application's bag, not the unit's.
+	Application bool `protobuf:"varint,2,opt,name=application,proto3" json:"application,omitempty"`
+	// set maps keys to new values; an empty value deletes the key.
+	Set           map[string]string `protobuf:"bytes,3,rep,name=set,proto3" json:"set,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Change) Reset() {
+	*x = Change{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Change) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Change) ProtoMessage() {}
+
+func (x *Change) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Change.ProtoReflect.Descriptor instead.
+func (*Change) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Change) GetRelation() string {
+	if x != nil {
+		return x.Relation
+	}
+	return ""
+}
+
+func (x *Change) GetApplication() bool {
+	if x != nil {
+		return x.Application
+	}
+	return false
+}
+
+func (x *Change) GetSet() map[string]string {
+	if x != nil {
+		return x.Set
+	}
+	return nil
+}
+
+// CommitResponse says from when on the transaction is to be seen.
+type CommitResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// revisions: a snapshot that is at least as new, for each kind, shows it. Empty
+	// where nothing was changed.
+	Revisions     map[string]uint64 `protobuf:"bytes,1,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommitResponse) Reset() {
+	*x = CommitResponse{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommitResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommitResponse) ProtoMessage() {}
+
+func (x *CommitResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommitResponse.ProtoReflect.Descriptor instead.
+func (*CommitResponse) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CommitResponse) GetRevisions() map[string]uint64 {
+	if x != nil {
+		return x.Revisions
+	}
+	return nil
+}
+
+// LeadRequest asks to lead.
+type LeadRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// resign lets another lead at once.
+	Resign        bool `protobuf:"varint,1,opt,name=resign,proto3" json:"resign,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeadRequest) Reset() {
+	*x = LeadRequest{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeadRequest) ProtoMessage() {}
+
+func (x *LeadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
+func (*LeadRequest) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *LeadRequest) GetResign() bool {
+	if x != nil {
+		return x.Resign
+	}
+	return false
+}
+
+// LeadResponse says who leads.
+type LeadResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// leads says that the unit does, for the milliseconds that are left from when
+	// the request was sent, in a term.
+	Leads         bool  `protobuf:"varint,1,opt,name=leads,proto3" json:"leads,omitempty"`
+	LeftMs        int64 `protobuf:"varint,2,opt,name=left_ms,json=leftMs,proto3" json:"left_ms,omitempty"`
+	Term          int64 `protobuf:"varint,3,opt,name=term,proto3" json:"term,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeadResponse) Reset() {
+	*x = LeadResponse{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeadResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeadResponse) ProtoMessage() {}
+
+func (x *LeadResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
+func (*LeadResponse) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *LeadResponse) GetLeads() bool {
+	if x != nil {
+		return x.Leads
+	}
+	return false
+}
+
+func (x *LeadResponse) GetLeftMs() int64 {
+	if x != nil {
+		return x.LeftMs
+	}
+	return 0
+}
+
+func (x *LeadResponse) GetTerm() int64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
 // ConverseRequest is one thing an agent says.
 type ConverseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -38,7 +313,7 @@ type ConverseRequest struct {
 
 func (x *ConverseRequest) Reset() {
 	*x = ConverseRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50,7 +325,7 @@ func (x *ConverseRequest) String() string {
 func (*ConverseRequest) ProtoMessage() {}
 
 func (x *ConverseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -63,7 +338,7 @@ func (x *ConverseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConverseRequest.ProtoReflect.Descriptor instead.
 func (*ConverseRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{0}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ConverseRequest) GetMessage() isConverseRequest_Message {
@@ -123,7 +398,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -135,7 +410,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -148,7 +423,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{1}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Hello) GetToken() string {
@@ -175,7 +450,7 @@ type Renew struct {
 
 func (x *Renew) Reset() {
 	*x = Renew{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -187,7 +462,7 @@ func (x *Renew) String() string {
 func (*Renew) ProtoMessage() {}
 
 func (x *Renew) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -200,7 +475,7 @@ func (x *Renew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renew.ProtoReflect.Descriptor instead.
 func (*Renew) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{2}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Renew) GetToken() string {
@@ -220,7 +495,7 @@ type ConverseResponse struct {
 
 func (x *ConverseResponse) Reset() {
 	*x = ConverseResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -232,7 +507,7 @@ func (x *ConverseResponse) String() string {
 func (*ConverseResponse) ProtoMessage() {}
 
 func (x *ConverseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -245,7 +520,7 @@ func (x *ConverseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConverseResponse.ProtoReflect.Descriptor instead.
 func (*ConverseResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{3}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConverseResponse) GetSnapshot() *Snapshot {
@@ -264,7 +539,7 @@ type GetRequest struct {
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -276,7 +551,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -289,7 +564,7 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{4}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{9}
 }
 
 // GetResponse is the answer to GetRequest.
@@ -302,7 +577,7 @@ type GetResponse struct {
 
 func (x *GetResponse) Reset() {
 	*x = GetResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -314,7 +589,7 @@ func (x *GetResponse) String() string {
 func (*GetResponse) ProtoMessage() {}
 
 func (x *GetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -327,7 +602,7 @@ func (x *GetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResponse.ProtoReflect.Descriptor instead.
 func (*GetResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{5}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetResponse) GetSnapshot() *Snapshot {
@@ -349,14 +624,16 @@ type Snapshot struct {
 	// relations are in order of id.
 	Relations []*Relation `protobuf:"bytes,3,rep,name=relations,proto3" json:"relations,omitempty"`
 	// waiting says, for each endpoint that has no relation, why not.
-	Waiting       []*Waiting `protobuf:"bytes,4,rep,name=waiting,proto3" json:"waiting,omitempty"`
+	Waiting []*Waiting `protobuf:"bytes,4,rep,name=waiting,proto3" json:"waiting,omitempty"`
+	// own are the bags of the unit itself, one for each relation.
+	Own           []*Own `protobuf:"bytes,5,rep,name=own,proto3" json:"own,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -368,7 +645,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -381,7 +658,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{6}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Snapshot) GetRevisions() map[string]uint64 {
@@ -412,6 +689,77 @@ func (x *Snapshot) GetWaiting() []*Waiting {
 	return nil
 }
 
+func (x *Snapshot) GetOwn() []*Own {
+	if x != nil {
+		return x.Own
+	}
+	return nil
+}
+
+// Own is what the unit, and its application, say in a relation.
+type Own struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// relation is its UID.
+	Relation string `protobuf:"bytes,1,opt,name=relation,proto3" json:"relation,omitempty"`
+	// bag is the unit's.
+	Bag *Databag `protobuf:"bytes,2,opt,name=bag,proto3" json:"bag,omitempty"`
+	// application is the application's bag, for its leader and for peers.
+	Application   *Databag `protobuf:"bytes,3,opt,name=application,proto3" json:"application,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Own) Reset() {
+	*x = Own{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Own) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Own) ProtoMessage() {}
+
+func (x *Own) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Own.ProtoReflect.Descriptor instead.
+func (*Own) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Own) GetRelation() string {
+	if x != nil {
+		return x.Relation
+	}
+	return ""
+}
+
+func (x *Own) GetBag() *Databag {
+	if x != nil {
+		return x.Bag
+	}
+	return nil
+}
+
+func (x *Own) GetApplication() *Databag {
+	if x != nil {
+		return x.Application
+	}
+	return nil
+}
+
 // Unit is the pod as its application knows it.
 type Unit struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -426,7 +774,7 @@ type Unit struct {
 
 func (x *Unit) Reset() {
 	*x = Unit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -438,7 +786,7 @@ func (x *Unit) String() string {
 func (*Unit) ProtoMessage() {}
 
 func (x *Unit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -451,7 +799,7 @@ func (x *Unit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unit.ProtoReflect.Descriptor instead.
 func (*Unit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{7}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Unit) GetApplication() string {
@@ -496,7 +844,7 @@ type Waiting struct {
 
 func (x *Waiting) Reset() {
 	*x = Waiting{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -508,7 +856,7 @@ func (x *Waiting) String() string {
 func (*Waiting) ProtoMessage() {}
 
 func (x *Waiting) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -521,7 +869,7 @@ func (x *Waiting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Waiting.ProtoReflect.Descriptor instead.
 func (*Waiting) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{8}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Waiting) GetEndpoint() string {
@@ -584,7 +932,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +944,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +957,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{9}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Relation) GetId() int64 {
@@ -743,7 +1091,7 @@ type RemoteUnit struct {
 
 func (x *RemoteUnit) Reset() {
 	*x = RemoteUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -755,7 +1103,7 @@ func (x *RemoteUnit) String() string {
 func (*RemoteUnit) ProtoMessage() {}
 
 func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -768,7 +1116,7 @@ func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteUnit.ProtoReflect.Descriptor instead.
 func (*RemoteUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{10}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RemoteUnit) GetNumber() int64 {
@@ -790,14 +1138,16 @@ type DepartedUnit struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Number int64                  `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	// reason is scaled-down or replaced.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// bag is what it said last, as long as that is kept.
+	Bag           *Databag `protobuf:"bytes,3,opt,name=bag,proto3" json:"bag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DepartedUnit) Reset() {
 	*x = DepartedUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +1159,7 @@ func (x *DepartedUnit) String() string {
 func (*DepartedUnit) ProtoMessage() {}
 
 func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +1172,7 @@ func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DepartedUnit.ProtoReflect.Descriptor instead.
 func (*DepartedUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{11}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DepartedUnit) GetNumber() int64 {
@@ -839,6 +1189,13 @@ func (x *DepartedUnit) GetReason() string {
 	return ""
 }
 
+func (x *DepartedUnit) GetBag() *Databag {
+	if x != nil {
+		return x.Bag
+	}
+	return nil
+}
+
 // Databag is one bag's content. version is a hash: compare with "differs" only
 // (RELATIONS.md V1, V2).
 type Databag struct {
@@ -851,7 +1208,7 @@ type Databag struct {
 
 func (x *Databag) Reset() {
 	*x = Databag{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +1220,7 @@ func (x *Databag) String() string {
 func (*Databag) ProtoMessage() {}
 
 func (x *Databag) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +1233,7 @@ func (x *Databag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Databag.ProtoReflect.Descriptor instead.
 func (*Databag) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{12}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Databag) GetData() map[string]string {
@@ -897,7 +1254,28 @@ var File_controller_api_relations_v1alpha1_relations_proto protoreflect.FileDesc
 
 const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
-	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"\x8e\x01\n" +
+	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"_\n" +
+	"\rCommitRequest\x12:\n" +
+	"\achanges\x18\x01 \x03(\v2 .orcon.relations.v1alpha1.ChangeR\achanges\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x03R\x04term\"\xbb\x01\n" +
+	"\x06Change\x12\x1a\n" +
+	"\brelation\x18\x01 \x01(\tR\brelation\x12 \n" +
+	"\vapplication\x18\x02 \x01(\bR\vapplication\x12;\n" +
+	"\x03set\x18\x03 \x03(\v2).orcon.relations.v1alpha1.Change.SetEntryR\x03set\x1a6\n" +
+	"\bSetEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa5\x01\n" +
+	"\x0eCommitResponse\x12U\n" +
+	"\trevisions\x18\x01 \x03(\v27.orcon.relations.v1alpha1.CommitResponse.RevisionsEntryR\trevisions\x1a<\n" +
+	"\x0eRevisionsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"%\n" +
+	"\vLeadRequest\x12\x16\n" +
+	"\x06resign\x18\x01 \x01(\bR\x06resign\"Q\n" +
+	"\fLeadResponse\x12\x14\n" +
+	"\x05leads\x18\x01 \x01(\bR\x05leads\x12\x17\n" +
+	"\aleft_ms\x18\x02 \x01(\x03R\x06leftMs\x12\x12\n" +
+	"\x04term\x18\x03 \x01(\x03R\x04term\"\x8e\x01\n" +
 	"\x0fConverseRequest\x127\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1f.orcon.relations.v1alpha1.HelloH\x00R\x05hello\x127\n" +
 	"\x05renew\x18\x02 \x01(\v2\x1f.orcon.relations.v1alpha1.RenewH\x00R\x05renewB\t\n" +
@@ -915,15 +1293,20 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
 	"GetRequest\"M\n" +
 	"\vGetResponse\x12>\n" +
-	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\xcc\x02\n" +
+	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\xfd\x02\n" +
 	"\bSnapshot\x12O\n" +
 	"\trevisions\x18\x01 \x03(\v21.orcon.relations.v1alpha1.Snapshot.RevisionsEntryR\trevisions\x122\n" +
 	"\x04unit\x18\x02 \x01(\v2\x1e.orcon.relations.v1alpha1.UnitR\x04unit\x12@\n" +
 	"\trelations\x18\x03 \x03(\v2\".orcon.relations.v1alpha1.RelationR\trelations\x12;\n" +
-	"\awaiting\x18\x04 \x03(\v2!.orcon.relations.v1alpha1.WaitingR\awaiting\x1a<\n" +
+	"\awaiting\x18\x04 \x03(\v2!.orcon.relations.v1alpha1.WaitingR\awaiting\x12/\n" +
+	"\x03own\x18\x05 \x03(\v2\x1d.orcon.relations.v1alpha1.OwnR\x03own\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"t\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x9b\x01\n" +
+	"\x03Own\x12\x1a\n" +
+	"\brelation\x18\x01 \x01(\tR\brelation\x123\n" +
+	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\x12C\n" +
+	"\vapplication\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\vapplication\"t\n" +
 	"\x04Unit\x12 \n" +
 	"\vapplication\x18\x01 \x01(\tR\vapplication\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x14\n" +
@@ -955,19 +1338,22 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
 	"RemoteUnit\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x123\n" +
-	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\">\n" +
+	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\"s\n" +
 	"\fDepartedUnit\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x9d\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x123\n" +
+	"\x03bag\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\"\x9d\x01\n" +
 	"\aDatabag\x12?\n" +
 	"\x04data\x18\x01 \x03(\v2+.orcon.relations.v1alpha1.Databag.DataEntryR\x04data\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x1a7\n" +
 	"\tDataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x012\xcd\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x012\x81\x03\n" +
 	"\x10RelationsService\x12e\n" +
 	"\bConverse\x12).orcon.relations.v1alpha1.ConverseRequest\x1a*.orcon.relations.v1alpha1.ConverseResponse(\x010\x01\x12R\n" +
-	"\x03Get\x12$.orcon.relations.v1alpha1.GetRequest\x1a%.orcon.relations.v1alpha1.GetResponseBVZTgitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1;relationsv1alpha1b\x06proto3"
+	"\x03Get\x12$.orcon.relations.v1alpha1.GetRequest\x1a%.orcon.relations.v1alpha1.GetResponse\x12[\n" +
+	"\x06Commit\x12'.orcon.relations.v1alpha1.CommitRequest\x1a(.orcon.relations.v1alpha1.CommitResponse\x12U\n" +
+	"\x04Lead\x12%.orcon.relations.v1alpha1.LeadRequest\x1a&.orcon.relations.v1alpha1.LeadResponseBVZTgitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1;relationsv1alpha1b\x06proto3"
 
 var (
 	file_controller_api_relations_v1alpha1_relations_proto_rawDescOnce sync.Once
@@ -981,49 +1367,68 @@ func file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP() []byte
 	return file_controller_api_relations_v1alpha1_relations_proto_rawDescData
 }
 
-var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
-	(*ConverseRequest)(nil),  // 0: orcon.relations.v1alpha1.ConverseRequest
-	(*Hello)(nil),            // 1: orcon.relations.v1alpha1.Hello
-	(*Renew)(nil),            // 2: orcon.relations.v1alpha1.Renew
-	(*ConverseResponse)(nil), // 3: orcon.relations.v1alpha1.ConverseResponse
-	(*GetRequest)(nil),       // 4: orcon.relations.v1alpha1.GetRequest
-	(*GetResponse)(nil),      // 5: orcon.relations.v1alpha1.GetResponse
-	(*Snapshot)(nil),         // 6: orcon.relations.v1alpha1.Snapshot
-	(*Unit)(nil),             // 7: orcon.relations.v1alpha1.Unit
-	(*Waiting)(nil),          // 8: orcon.relations.v1alpha1.Waiting
-	(*Relation)(nil),         // 9: orcon.relations.v1alpha1.Relation
-	(*RemoteUnit)(nil),       // 10: orcon.relations.v1alpha1.RemoteUnit
-	(*DepartedUnit)(nil),     // 11: orcon.relations.v1alpha1.DepartedUnit
-	(*Databag)(nil),          // 12: orcon.relations.v1alpha1.Databag
-	nil,                      // 13: orcon.relations.v1alpha1.Hello.RevisionsEntry
-	nil,                      // 14: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	nil,                      // 15: orcon.relations.v1alpha1.Databag.DataEntry
+	(*CommitRequest)(nil),    // 0: orcon.relations.v1alpha1.CommitRequest
+	(*Change)(nil),           // 1: orcon.relations.v1alpha1.Change
+	(*CommitResponse)(nil),   // 2: orcon.relations.v1alpha1.CommitResponse
+	(*LeadRequest)(nil),      // 3: orcon.relations.v1alpha1.LeadRequest
+	(*LeadResponse)(nil),     // 4: orcon.relations.v1alpha1.LeadResponse
+	(*ConverseRequest)(nil),  // 5: orcon.relations.v1alpha1.ConverseRequest
+	(*Hello)(nil),            // 6: orcon.relations.v1alpha1.Hello
+	(*Renew)(nil),            // 7: orcon.relations.v1alpha1.Renew
+	(*ConverseResponse)(nil), // 8: orcon.relations.v1alpha1.ConverseResponse
+	(*GetRequest)(nil),       // 9: orcon.relations.v1alpha1.GetRequest
+	(*GetResponse)(nil),      // 10: orcon.relations.v1alpha1.GetResponse
+	(*Snapshot)(nil),         // 11: orcon.relations.v1alpha1.Snapshot
+	(*Own)(nil),              // 12: orcon.relations.v1alpha1.Own
+	(*Unit)(nil),             // 13: orcon.relations.v1alpha1.Unit
+	(*Waiting)(nil),          // 14: orcon.relations.v1alpha1.Waiting
+	(*Relation)(nil),         // 15: orcon.relations.v1alpha1.Relation
+	(*RemoteUnit)(nil),       // 16: orcon.relations.v1alpha1.RemoteUnit
+	(*DepartedUnit)(nil),     // 17: orcon.relations.v1alpha1.DepartedUnit
+	(*Databag)(nil),          // 18: orcon.relations.v1alpha1.Databag
+	nil,                      // 19: orcon.relations.v1alpha1.Change.SetEntry
+	nil,                      // 20: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	nil,                      // 21: orcon.relations.v1alpha1.Hello.RevisionsEntry
+	nil,                      // 22: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	nil,                      // 23: orcon.relations.v1alpha1.Databag.DataEntry
 }
 var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
-	1,  // 0: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
-	2,  // 1: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
-	13, // 2: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
-	6,  // 3: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	6,  // 4: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	14, // 5: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	7,  // 6: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
-	9,  // 7: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
-	8,  // 8: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
-	12, // 9: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
-	10, // 10: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
-	11, // 11: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
-	12, // 12: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	15, // 13: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
-	0,  // 14: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
-	4,  // 15: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
-	3,  // 16: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
-	5,  // 17: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
-	16, // [16:18] is the sub-list for method output_type
-	14, // [14:16] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	1,  // 0: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
+	19, // 1: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
+	20, // 2: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	6,  // 3: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
+	7,  // 4: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
+	21, // 5: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
+	11, // 6: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	11, // 7: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	22, // 8: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	13, // 9: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
+	15, // 10: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
+	14, // 11: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
+	12, // 12: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
+	18, // 13: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
+	18, // 14: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
+	18, // 15: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
+	16, // 16: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
+	17, // 17: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
+	18, // 18: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	18, // 19: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	23, // 20: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
+	5,  // 21: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
+	9,  // 22: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
+	0,  // 23: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
+	3,  // 24: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
+	8,  // 25: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
+	10, // 26: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
+	2,  // 27: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
+	4,  // 28: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
+	25, // [25:29] is the sub-list for method output_type
+	21, // [21:25] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_controller_api_relations_v1alpha1_relations_proto_init() }
@@ -1031,7 +1436,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 	if File_controller_api_relations_v1alpha1_relations_proto != nil {
 		return
 	}
-	file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0].OneofWrappers = []any{
+	file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5].OneofWrappers = []any{
 		(*ConverseRequest_Hello)(nil),
 		(*ConverseRequest_Renew)(nil),
 	}
@@ -1041,7 +1446,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_relations_v1alpha1_relations_proto_rawDesc), len(file_controller_api_relations_v1alpha1_relations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
