@@ -244,7 +244,7 @@ func knownKeys() []string {
 		KeyProvides, KeyConsumes, KeyRelations, KeyPeers, KeyEnv, KeyOnChange, KeyGate, KeyRetain,
 		KeyApplication, KeyRelationships, KeyInjected, KeyInject, KeyStatus, KeyDataVersion,
 		KeyMode, KeyContainers, KeyImage, KeyPullSecrets, KeyLogLevel, KeyCPURequest, KeyCPULimit, KeyMemoryRequest, KeyMemoryLimit,
-		KeyRecord, KeyCopied,
+		KeyTools, KeyRecord, KeyCopied,
 	}
 }
 

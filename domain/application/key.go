@@ -52,6 +52,9 @@ const (
 	KeyMemoryRequest = "injector.tengu.io/memory-request"
 	// KeyMemoryLimit is the most that the agent gets of the memory.
 	KeyMemoryLimit = "injector.tengu.io/memory-limit"
+	// KeyTools gives the pod's containers the tools by which they speak in their
+	// relations, if true; unset for none.
+	KeyTools = "injector.tengu.io/tools"
 	// KeyRecord is the annotation in which the webhook writes what it kept and
 	// added, where the pod itself does not show it.
 	KeyRecord = "injector.tengu.io/record"

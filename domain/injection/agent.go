@@ -17,15 +17,22 @@ const (
 	volumeRun      = "orcon-run"
 	volumeState    = "orcon-state"
 	volumeIdentity = "orcon-identity"
+	volumeTools    = "orcon-tools"
 )
 
 func volumeNames() []string {
-	return []string{volumeBindings, volumeRun, volumeState, volumeIdentity}
+	return []string{volumeBindings, volumeRun, volumeState, volumeIdentity, volumeTools}
 }
 
 // localVolumes are those that would keep the autoscaler from removing a node
 // (INJECTION.md I8).
-func localVolumes() []string { return []string{volumeBindings, volumeRun, volumeState} }
+func (o Options) localVolumes() []string {
+	local := []string{volumeBindings, volumeRun, volumeState}
+	if o.Tools {
+		local = append(local, volumeTools)
+	}
+	return local
+}
 
 const (
 	// nobody is the agent's user where the pod asks for root, with which
@@ -67,6 +74,7 @@ type (
 	mount struct {
 		Name      string `json:"name"`
 		MountPath string `json:"mountPath"`
+		SubPath   string `json:"subPath,omitempty"`
 		ReadOnly  bool   `json:"readOnly,omitempty"`
 	}
 	requirements struct {
@@ -126,6 +134,9 @@ func (b *builder) agent() container {
 			TimeoutSeconds: probeSeconds, PeriodSeconds: 1, FailureThreshold: forever,
 		},
 	}
+	if b.options.Tools {
+		c.VolumeMounts = append(c.VolumeMounts, mount{Name: volumeTools, MountPath: "/orcon/tools"})
+	}
 	if user := b.pod.Spec.SecurityContext.RunAsUser; user != nil && *user == 0 {
 		c.SecurityContext.RunAsUser = nobody
 	}
@@ -150,6 +161,9 @@ func (b *builder) agentEnv() []env {
 	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: b.declared()})
 	if asked := b.pod.Metadata.Annotations[application.KeyEnv]; asked != "" {
 		vars = append(vars, env{Name: "ORCON_ENV", Value: literal(asked)})
+	}
+	if b.options.Tools {
+		vars = append(vars, env{Name: "ORCON_TOOLS", Value: strings.Join(b.speakers, ",")})
 	}
 	vars = append(vars, env{Name: "ORCON_LOG_LEVEL", Value: b.options.Agent.LogLevel})
 	if b.pod.Spec.HostNetwork {
@@ -214,11 +228,11 @@ func (b *builder) agentResources() *requirements {
 	}
 }
 
-// volumesJSON are the volumes of every injected pod, in the order of
-// volumeNames. The memory volumes have limits, since what is in them is the
-// agent's memory (SAFETY.md I20).
-func volumesJSON() []string {
-	return []string{
+// volumesJSON are the volumes of an injected pod, in the order of volumeNames.
+// The memory volumes have limits, since what is in them is the agent's memory;
+// the tools are not in memory (SAFETY.md I20).
+func (o Options) volumesJSON() []string {
+	volumes := []string{
 		`{"name":"orcon-bindings","emptyDir":{"medium":"Memory","sizeLimit":"16Mi"}}`,
 		`{"name":"orcon-run","emptyDir":{"medium":"Memory","sizeLimit":"1Mi"}}`,
 		`{"name":"orcon-state","emptyDir":{}}`,
@@ -226,4 +240,8 @@ func volumesJSON() []string {
 			`{"serviceAccountToken":{"audience":"relations.tengu.io","expirationSeconds":3600,"path":"token"}},` +
 			`{"configMap":{"name":"orcon-trust","optional":true,"items":[{"key":"ca.crt","path":"ca.crt"}]}}]}}`,
 	}
+	if o.Tools {
+		volumes = append(volumes, `{"name":"orcon-tools","emptyDir":{"sizeLimit":"64Mi"}}`)
+	}
+	return volumes
 }

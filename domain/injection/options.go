@@ -13,6 +13,8 @@ type Options struct {
 	Out bool
 	// InitOnly asks for a plain init container instead of a sidecar.
 	InitOnly bool
+	// Tools is set where containers get the tools too.
+	Tools bool
 	// Containers get variables and files; nil for all of them.
 	Containers []string
 	// Agent is the installation's, with what the pod chose.
@@ -25,6 +27,7 @@ func ParseOptions(annotations map[string]string, agent AgentConfig) (Options, []
 	o := optionReader{annotations: annotations, Options: Options{Agent: agent}}
 	o.take(application.KeyInject, func(s string) bool { return s == "true" || s == "false" }, "it is neither true nor false", "write false to opt out", func(s string) { o.Out = s == "false" })
 	o.take(application.KeyMode, func(s string) bool { return s == "sidecar" || s == "init" }, "it is neither sidecar nor init", "write init for a pod that needs no updates", func(s string) { o.InitOnly = s == "init" })
+	o.take(application.KeyTools, func(s string) bool { return s == "true" || s == "false" }, "it is neither true nor false", "write true for the tools", func(s string) { o.Tools = s == "true" })
 	o.take(application.KeyContainers, areNames(dnsLabel), "it is not a list of containers' names", "write names separated by single commas", func(s string) { o.Containers = split(s) })
 	o.take(application.KeyImage, isImage, "it is not the reference of an image", "write for example registry.example.org/relation-agent:v1", func(s string) { o.Agent.Image = s })
 	o.take(application.KeyPullSecrets, areNames(dnsName), "it is not a list of Secrets' names", "write names separated by single commas", o.addSecrets)

@@ -110,7 +110,7 @@ func (u *uninjector) containers() {
 	for _, list := range []string{"initContainers", "containers"} {
 		for _, c := range items(u.spec, list) {
 			u.variables(c)
-			without(c, "volumeMounts", named(volumeBindings))
+			without(c, "volumeMounts", named(volumeBindings, volumeTools, volumeRun))
 		}
 	}
 	without(u.spec, "initContainers", named(append([]string{AgentContainer}, u.record.InitContainers...)...))
@@ -169,7 +169,7 @@ func dropEmpty(of map[string]any, key string, m map[string]any) {
 
 // unmerged undoes merged.
 func unmerged(list string) string {
-	for _, name := range slices.Backward(localVolumes()) {
+	for _, name := range slices.Backward(Options{Tools: true}.localVolumes()) {
 		if list == name {
 			return ""
 		}

@@ -31,8 +31,9 @@ type speaker struct {
 func (w *controllerWorld) speaker(c *controllerReplica, deployment, address string) *speaker {
 	w.t.Helper()
 	pod := w.podOf(deployment)
+	before := pod.DeepCopy()
 	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
-	require.NoError(w.t, w.admin.Status().Update(w.ctx, pod))
+	require.NoError(w.t, w.admin.Status().Patch(w.ctx, pod, client.MergeFrom(before)))
 	s := &speaker{pod: pod, token: w.token(pod, kube.Audience)}
 	s.api = relationsv1alpha1connect.NewRelationsServiceClient(c.api.Client(), c.api.URL)
 	s.stream = w.agent(c, s.token)
