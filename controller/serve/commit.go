@@ -21,11 +21,18 @@ const maxChanges = 256
 // Commit stores a transaction of the calling pod's unit. The unit can write its
 // own bags and, if it leads, its application's: no request can name another's.
 func (s *Server) Commit(ctx context.Context, req *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error) {
-	c, t, err := s.caller(ctx, req.Header())
+	c, err := s.caller(ctx, req.Header())
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
+	if err := c.waitFor(ctx, req.Msg.GetRevisions()); err != nil {
+		return nil, err
+	}
+	t, err := c.telling(ctx)
+	if err != nil {
+		return nil, err
+	}
 	commit, err := c.transaction(t, req.Msg)
 	if err != nil {
 		return nil, err
@@ -97,11 +104,15 @@ func codeOf(err error) connect.Code {
 
 // Lead has the calling pod's unit lead its application, or resign.
 func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error) {
-	c, t, err := s.caller(ctx, req.Header())
+	c, err := s.caller(ctx, req.Header())
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
+	t, err := c.telling(ctx)
+	if err != nil {
+		return nil, err
+	}
 	u := t.unit(c.identity.UID)
 	if !u.known {
 		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s has no number yet", c.identity.Pod))

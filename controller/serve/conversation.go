@@ -187,11 +187,20 @@ func (c *conversation) checkPod(ctx context.Context) (lives bool, err error) {
 	return lives, nil
 }
 
-// say sends the present snapshot, unless nothing in it differs from the last.
-func (c *conversation) say(ctx context.Context, stream sender) error {
+// telling is what the pod's application may know now.
+func (c *conversation) telling(ctx context.Context) (*telling, error) {
 	t, err := c.audience.get(ctx, c.server.World, c.identity.Namespace, c.application, c.floor)
 	if err != nil {
-		return connect.NewError(connect.CodeUnavailable, err)
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	return t, nil
+}
+
+// say sends the present snapshot, unless nothing in it differs from the last.
+func (c *conversation) say(ctx context.Context, stream sender) error {
+	t, err := c.telling(ctx)
+	if err != nil {
+		return err
 	}
 	if u := t.unit(c.identity.UID); c.said == t.content && c.unit == u {
 		return nil

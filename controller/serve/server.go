@@ -89,32 +89,31 @@ func (s *Server) Handler() http.Handler {
 
 // Get returns the present snapshot of the pod that the bearer token names.
 func (s *Server) Get(ctx context.Context, req *connect.Request[v1alpha1.GetRequest]) (*connect.Response[v1alpha1.GetResponse], error) {
-	c, t, err := s.caller(ctx, req.Header())
+	c, err := s.caller(ctx, req.Header())
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
+	t, err := c.telling(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: c.snapshot(t)}), nil
 }
 
-// caller finds out which pod calls, by its bearer token, and what it may know.
-// Whoever gets a caller has it leave.
-func (s *Server) caller(ctx context.Context, header http.Header) (*conversation, *telling, error) {
+// caller finds out which pod calls, by its bearer token. Whoever gets a caller has
+// it leave.
+func (s *Server) caller(ctx context.Context, header http.Header) (*conversation, error) {
 	token, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return nil, nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the Authorization header has no bearer token"))
+		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the Authorization header has no bearer token"))
 	}
 	c := &conversation{server: s, bell: newBell()}
 	if err := c.identify(ctx, token); err != nil {
 		c.leave()
-		return nil, nil, err
+		return nil, err
 	}
-	t, err := c.audience.get(ctx, s.World, c.identity.Namespace, c.application, nil)
-	if err != nil {
-		c.leave()
-		return nil, nil, connect.NewError(connect.CodeUnavailable, err)
-	}
-	return c, t, nil
+	return c, nil
 }
 
 // Converse holds one agent's stream until either side or the pod ends it.

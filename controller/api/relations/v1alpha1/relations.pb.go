@@ -30,7 +30,10 @@ type CommitRequest struct {
 	// changes, one for each bag.
 	Changes []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
 	// term is that of the unit's leadership; needed to change an application's bag.
-	Term          int64 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
+	Term int64 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
+	// revisions is what the agent has acted on: a replica that has seen less waits at
+	// most 1 s and then answers Unavailable (SAFETY.md V4).
+	Revisions     map[string]uint64 `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -77,6 +80,13 @@ func (x *CommitRequest) GetTerm() int64 {
 		return x.Term
 	}
 	return 0
+}
+
+func (x *CommitRequest) GetRevisions() map[string]uint64 {
+	if x != nil {
+		return x.Revisions
+	}
+	return nil
 }
 
 // Change is what a transaction changes in one bag.
@@ -1254,10 +1264,14 @@ var File_controller_api_relations_v1alpha1_relations_proto protoreflect.FileDesc
 
 const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
-	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"_\n" +
+	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"\xf3\x01\n" +
 	"\rCommitRequest\x12:\n" +
 	"\achanges\x18\x01 \x03(\v2 .orcon.relations.v1alpha1.ChangeR\achanges\x12\x12\n" +
-	"\x04term\x18\x02 \x01(\x03R\x04term\"\xbb\x01\n" +
+	"\x04term\x18\x02 \x01(\x03R\x04term\x12T\n" +
+	"\trevisions\x18\x03 \x03(\v26.orcon.relations.v1alpha1.CommitRequest.RevisionsEntryR\trevisions\x1a<\n" +
+	"\x0eRevisionsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xbb\x01\n" +
 	"\x06Change\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x12 \n" +
 	"\vapplication\x18\x02 \x01(\bR\vapplication\x12;\n" +
@@ -1367,7 +1381,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP() []byte
 	return file_controller_api_relations_v1alpha1_relations_proto_rawDescData
 }
 
-var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*CommitRequest)(nil),    // 0: orcon.relations.v1alpha1.CommitRequest
 	(*Change)(nil),           // 1: orcon.relations.v1alpha1.Change
@@ -1388,47 +1402,49 @@ var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*RemoteUnit)(nil),       // 16: orcon.relations.v1alpha1.RemoteUnit
 	(*DepartedUnit)(nil),     // 17: orcon.relations.v1alpha1.DepartedUnit
 	(*Databag)(nil),          // 18: orcon.relations.v1alpha1.Databag
-	nil,                      // 19: orcon.relations.v1alpha1.Change.SetEntry
-	nil,                      // 20: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	nil,                      // 21: orcon.relations.v1alpha1.Hello.RevisionsEntry
-	nil,                      // 22: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	nil,                      // 23: orcon.relations.v1alpha1.Databag.DataEntry
+	nil,                      // 19: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	nil,                      // 20: orcon.relations.v1alpha1.Change.SetEntry
+	nil,                      // 21: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	nil,                      // 22: orcon.relations.v1alpha1.Hello.RevisionsEntry
+	nil,                      // 23: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	nil,                      // 24: orcon.relations.v1alpha1.Databag.DataEntry
 }
 var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
 	1,  // 0: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
-	19, // 1: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
-	20, // 2: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	6,  // 3: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
-	7,  // 4: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
-	21, // 5: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
-	11, // 6: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	11, // 7: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	22, // 8: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	13, // 9: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
-	15, // 10: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
-	14, // 11: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
-	12, // 12: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
-	18, // 13: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
-	18, // 14: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
-	18, // 15: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
-	16, // 16: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
-	17, // 17: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
-	18, // 18: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	18, // 19: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	23, // 20: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
-	5,  // 21: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
-	9,  // 22: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
-	0,  // 23: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
-	3,  // 24: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
-	8,  // 25: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
-	10, // 26: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
-	2,  // 27: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
-	4,  // 28: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
-	25, // [25:29] is the sub-list for method output_type
-	21, // [21:25] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	19, // 1: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	20, // 2: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
+	21, // 3: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	6,  // 4: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
+	7,  // 5: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
+	22, // 6: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
+	11, // 7: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	11, // 8: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	23, // 9: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	13, // 10: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
+	15, // 11: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
+	14, // 12: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
+	12, // 13: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
+	18, // 14: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
+	18, // 15: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
+	18, // 16: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
+	16, // 17: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
+	17, // 18: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
+	18, // 19: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	18, // 20: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	24, // 21: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
+	5,  // 22: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
+	9,  // 23: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
+	0,  // 24: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
+	3,  // 25: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
+	8,  // 26: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
+	10, // 27: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
+	2,  // 28: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
+	4,  // 29: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
+	26, // [26:30] is the sub-list for method output_type
+	22, // [22:26] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_controller_api_relations_v1alpha1_relations_proto_init() }
@@ -1446,7 +1462,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_relations_v1alpha1_relations_proto_rawDesc), len(file_controller_api_relations_v1alpha1_relations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
