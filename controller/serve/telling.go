@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -88,7 +89,7 @@ func toRelation(r relation.Seen) *v1alpha1.Relation {
 		Id: int64(r.State.ID), Uid: r.UID, Endpoint: r.Requirer.Endpoint,
 		Interface: r.Interface, InterfaceVersion: int64(r.Version),
 		RemoteApplication: r.Provider.Application, RemoteNamespace: r.Provider.Namespace, RemoteEndpoint: r.Provider.Endpoint,
-		Bag:      &v1alpha1.Databag{Data: r.Bag, Version: relation.Version(r.Bag)},
+		Bag:      &v1alpha1.Databag{Data: r.Bag, Version: databag.Version(r.Bag)},
 		Complete: r.Complete, Reason: r.Reason, Message: r.Message,
 		Held: r.Held(), Ended: !r.Alive(),
 	}
