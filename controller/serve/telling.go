@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -137,5 +138,5 @@ func toRelation(r relation.Seen) *v1alpha1.Relation {
 }
 
 func toBag(data map[string]string) *v1alpha1.Databag {
-	return &v1alpha1.Databag{Data: data, Version: relation.Version(data)}
+	return &v1alpha1.Databag{Data: data, Version: databag.Version(data)}
 }

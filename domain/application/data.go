@@ -46,7 +46,7 @@ func ParseData(key, text string) (map[string]string, []Problem) {
 			problems = append(problems, *p)
 		}
 	}
-	if p := checkSize(bag); p != nil {
+	if p := CheckSize(bag); p != nil {
 		p.Key = key
 		problems = append(problems, *p)
 	}
@@ -107,7 +107,9 @@ func CheckPair(key, value string) *Problem {
 	}
 }
 
-func checkSize(bag map[string]string) *Problem {
+// CheckSize returns why a databag is too large as a whole, or nil
+// (RELATIONS.md P6).
+func CheckSize(bag map[string]string) *Problem {
 	size := 0
 	for k, v := range bag {
 		size += len(k) + len(v)

@@ -36,10 +36,12 @@ type Event struct {
 	// Final is set on a Broken after which the relation never comes back
 	// (SAFETY.md E14).
 	Final bool
-	// Difference is what is new in the bag that changed (RELATIONS.md E10).
+	// Difference is what is new in the bag that changed (RELATIONS.md E10): the
+	// unit's, or without Unit the application's. A Joined has none, since the
+	// Changed that follows has it; that of a whole first join has the application's.
 	Difference Difference
-	// Joined lists all units of a first join that is delivered as one event
-	// (RELATIONS.md E12); empty otherwise.
+	// Joined lists all units of a first join that is delivered as one event, in
+	// order (RELATIONS.md E12); empty otherwise. Their bags are all new.
 	Joined []Unit
 }
 

@@ -45,7 +45,9 @@ type Snapshot struct {
 	Leader bool
 	// Leaving is why the unit or its application is ending; empty while it is not.
 	Leaving Reason
-	// Relations in order of id.
+	// Batch asks for a whole first join as one event (RELATIONS.md E12).
+	Batch bool
+	// Relations in any order.
 	Relations []Relation
 }
 
@@ -69,18 +71,67 @@ type Relation struct {
 	// Final says that it never comes back, so that data may be deleted
 	// (SAFETY.md E14).
 	Final bool
-	// Units are the other units in scope, with their bags. Of a peer relation they
-	// are the other units of the application. In order.
+	// Units are the other units in scope, with their bags, in any order. Of a peer
+	// relation they are the other units of the application.
 	Units []Member
-	// Departed are the units that are out of scope for good: tombstones.
+	// Departed are the units that went out of scope for good: tombstones. A unit
+	// that is also in Units has come back.
 	Departed []Tombstone
-	// RemoteBag is the other application's bag; of a peer relation it is empty.
+	// RemoteBag is the other application's bag; of a peer relation it is empty. None
+	// and an empty one are the same.
 	RemoteBag Bag
 	// OwnBag is the unit's own bag.
 	OwnBag Bag
 	// OwnApplicationBag is its application's bag: its leader may read it, and of a
 	// peer relation every unit (RELATIONS.md P).
 	OwnApplicationBag Bag
+	// OwnApplicationWriter wrote OwnApplicationBag last, as far as that is known.
+	OwnApplicationWriter Unit
+}
+
+// ended reports whether the relation never comes back and data may be deleted.
+func (r *Relation) ended() bool { return r.Life == Ending && r.Final }
+
+// member returns another unit in scope.
+func (r *Relation) member(u Unit) (Member, bool) {
+	for _, m := range r.Units {
+		if m.Unit == u {
+			return m, true
+		}
+	}
+	return Member{}, false
+}
+
+// tombstone returns what is left of a unit that departed for good.
+func (r *Relation) tombstone(u Unit) (Tombstone, bool) {
+	if _, back := r.member(u); back {
+		return Tombstone{}, false
+	}
+	for _, t := range r.Departed {
+		if t.Unit == u {
+			return t, true
+		}
+	}
+	return Tombstone{}, false
+}
+
+// bagOf returns the bag of another unit, in scope or departed. What is in
+// neither list is not known (SAFETY.md E13).
+func (r *Relation) bagOf(u Unit) (bag Bag, known bool) {
+	if m, in := r.member(u); in {
+		return m.Bag, true
+	}
+	t, ended := r.tombstone(u)
+	return t.Bag, ended
+}
+
+// applicationBag is the bag of the application that the unit talks with: the
+// other one, or among peers its own.
+func (r *Relation) applicationBag() Bag {
+	if r.Role == Peer {
+		return r.OwnApplicationBag
+	}
+	return r.RemoteBag
 }
 
 // Member is another unit in scope of a relation.
@@ -93,6 +144,9 @@ type Member struct {
 type Tombstone struct {
 	Unit   Unit
 	Reason Reason
-	// Bag is what it said last, as long as it is kept (RELATIONS.md P2).
+	// Bag is what it said last, as long as it is kept (RELATIONS.md P2); then nil.
 	Bag Bag
+	// Inherited says that no unit is left that knew the departed one, so that the
+	// leader hears of it (SAFETY.md E15).
+	Inherited bool
 }

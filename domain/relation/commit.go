@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // Commit is a transaction of one unit: stored whole or not at all
@@ -58,33 +61,23 @@ func OutboxName(application, unit string) string {
 	return objectName(application+"-"+unit+"-outbox", application, unit, "outbox")
 }
 
-// The limits of a bag in bytes (RELATIONS.md P6).
-const (
-	maxKey   = 253
-	maxValue = 64 << 10
-	maxBag   = 512 << 10
-)
-
 // ErrInvalid says that a bag would be what no bag may be.
 var ErrInvalid = errors.New("invalid")
 
 // Write returns a bag after a change, and whether it differs from before. What is
 // too large is refused whole (RELATIONS.md P6).
 func Write(bag, set map[string]string) (after map[string]string, differs bool, err error) {
-	after = Overlay(bag, set)
-	size := 0
+	after = databag.Overlay(bag, set)
 	for _, key := range slices.Sorted(maps.Keys(after)) {
-		value := after[key]
-		size += len(key) + len(value)
-		switch {
-		case key == "" || len(key) > maxKey:
-			return nil, false, fmt.Errorf("%w: key %.40q has %d bytes: a key has 1 to %d", ErrInvalid, key, len(key), maxKey)
-		case len(value) > maxValue:
-			return nil, false, fmt.Errorf("%w: the value of %q has %d bytes: a value has at most %d", ErrInvalid, key, len(value), maxValue)
+		if key == "" {
+			return nil, false, fmt.Errorf("%w: a value without a key", ErrInvalid)
+		}
+		if p := application.CheckPair(key, after[key]); p != nil {
+			return nil, false, fmt.Errorf("%w: key %q: %s", ErrInvalid, p.Entry, p.Reason)
 		}
 	}
-	if size > maxBag {
-		return nil, false, fmt.Errorf("%w: the bag would have %d bytes: a bag has at most %d", ErrInvalid, size, maxBag)
+	if p := application.CheckSize(after); p != nil {
+		return nil, false, fmt.Errorf("%w: %s", ErrInvalid, p.Reason)
 	}
 	return after, !maps.Equal(bag, after), nil
 }

@@ -2,7 +2,10 @@ package relation
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
+	"hash"
+	"io"
 	"strings"
 )
 
@@ -54,4 +57,11 @@ func objectName(readable string, parts ...string) string {
 		readable = strings.TrimRight(readable[:maxReadable], "-")
 	}
 	return readable + "-" + hex.EncodeToString(sum.Sum(nil))[:10]
+}
+
+// writeString writes the length of s and then s, so that different parts never
+// read alike.
+func writeString(sum hash.Hash, s string) {
+	sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
+	_, _ = io.WriteString(sum, s)
 }

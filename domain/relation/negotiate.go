@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // teardown bounds how long a relation stays dying, so that its units hear of
@@ -383,7 +384,7 @@ func (n *negotiation) deliver() []Decision {
 // bagIn is an application's bag as the other side of a relation sees it: what its
 // leader wrote there over what it says to everybody (SAFETY.md V5).
 func (n *negotiation) bagIn(r Relation, e End) map[string]string {
-	return Overlay(n.bag(e), n.said[[2]string{r.UID, e.Application}])
+	return databag.Overlay(n.bag(e), n.said[[2]string{r.UID, e.Application}])
 }
 
 // publish stores each bag that differs from what is stored.

@@ -9,6 +9,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // How often an application is restarted for changes at the most (SAFETY.md L8).
@@ -48,7 +49,7 @@ func (n *negotiation) restart(a application.Application, was Restarts) (Restarts
 	is.Versions = keepKnown(versions, was.Versions)
 	workloads, rolling := restartable(a)
 	recent := lastHour(was.Times, n.Now)
-	version := Version(versions)
+	version := databag.Version(versions)
 	switch {
 	case len(workloads) == 0:
 		return is, nil, []condition.Condition{paused("NothingToRestart", "data changed, but a Job, CronJob or bare Pod is not restarted: create it again to use the new data as environment")}
@@ -91,7 +92,7 @@ func (n *negotiation) versions(a application.Application, was map[string]string)
 		before, known := was[r.UID]
 		now := before
 		if ready, _ := condition.Find(r.State.Conditions, condition.Ready); ready.True {
-			now = Version(n.bagIn(r, r.Provider))
+			now = databag.Version(n.bagIn(r, r.Provider))
 		}
 		if now == "" {
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -213,7 +214,7 @@ func TestVersionsAreNotOrdered(t *testing.T) {
 		w.port("db", 1+i%2)
 		w.now = w.now.Add(2 * time.Hour)
 		w.roll(t)
-		seen[relation.Version(w.bagOfDB("main"))] = true
+		seen[databag.Version(w.bagOfDB("main"))] = true
 		assert.Equal(t, i+1, w.restarts())
 	}
 	assert.Len(t, seen, 2)

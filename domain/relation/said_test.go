@@ -61,11 +61,3 @@ func TestCommittedTransactionsAreDelivered(t *testing.T) {
 	decisions, _ := w.negotiate(t)
 	assert.Equal(t, []relation.Decision{relation.Deliver{Outbox: "a"}, relation.Deliver{Outbox: "b"}}, decisions)
 }
-
-// RELATIONS.md P3: layers, and what deletes.
-func TestOverlay(t *testing.T) {
-	below := map[string]string{"host": "a", "port": "1"}
-	assert.Equal(t, map[string]string{"host": "b", "user": "u"}, relation.Overlay(below, map[string]string{"host": "b", "port": "", "user": "u"}))
-	assert.Equal(t, map[string]string{"host": "a", "port": "1"}, below, "what lies below is left as it was")
-	assert.Empty(t, relation.Overlay(nil, nil))
-}

@@ -7,6 +7,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // View is what one application may see of its relations.
@@ -130,7 +131,7 @@ func (s *Seen) members(shelf Shelf, e End) (members []Member, departed []Tombsto
 		case u.Gone != "":
 			departed = append(departed, Tombstone{u.Number, u.Gone, shelf.Said(s.Relation, e, u.Number)})
 		case u.Address != "":
-			members = append(members, Member{u.Number, Overlay(UnitBag(u.Address), shelf.Said(s.Relation, e, u.Number))})
+			members = append(members, Member{u.Number, databag.Overlay(UnitBag(u.Address), shelf.Said(s.Relation, e, u.Number))})
 		}
 	}
 	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.Number, b.Number) })

@@ -115,7 +115,7 @@ func conditional(version, uid string, deleted bool) memory {
 		r.DeletionTimestamp = &metav1.Time{Time: epoch()}
 	}
 	m := memory{}
-	for _, o := range []client.Object{r, databag("shop", "db", map[string]string{"host": "old"}), named(&v1alpha1.RelatedApplication{}, "shop", "blog")} {
+	for _, o := range []client.Object{r, endpointBag("shop", "db", map[string]string{"host": "old"}), named(&v1alpha1.RelatedApplication{}, "shop", "blog")} {
 		o.SetResourceVersion(version)
 		o.SetUID(types.UID(uid))
 		m.put(o)

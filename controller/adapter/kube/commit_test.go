@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -73,7 +74,7 @@ func TestCommit(t *testing.T) {
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))
 	assert.EqualValues(t, "one", stored.OwnerReferences[0].UID, "it goes with its relation")
 	assert.EqualValues(t, 3, stored.Status.Term)
-	assert.Equal(t, relation.Version(map[string]string{"user": "b"}), stored.Status.Version)
+	assert.Equal(t, databag.Version(map[string]string{"user": "b"}), stored.Status.Version)
 }
 
 // Whoever may not write has written nothing (SAFETY.md P1, RELATIONS.md P1, P6).

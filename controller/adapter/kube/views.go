@@ -18,6 +18,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -346,7 +347,7 @@ func (v *Views) shelf(ctx context.Context) relation.Shelf {
 		Bag: func(r relation.Relation, e relation.End) map[string]string {
 			everybody := v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint})
 			here := v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID})
-			return relation.Overlay(everybody, here)
+			return databag.Overlay(everybody, here)
 		},
 		Said: func(r relation.Relation, e relation.End, unit int) map[string]string {
 			return v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)})

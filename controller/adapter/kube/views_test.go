@@ -28,7 +28,7 @@ func relationBetween(namespace, requirer, providerNamespace, provider string) *v
 	return r
 }
 
-func databag(namespace, app string, data map[string]string) *v1alpha1.Databag {
+func endpointBag(namespace, app string, data map[string]string) *v1alpha1.Databag {
 	b := named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
 	b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db"}
 	b.SetData(data, epoch())
@@ -40,7 +40,7 @@ func TestView(t *testing.T) {
 	m := memory{}
 	app := named(&v1alpha1.RelatedApplication{}, "shop", "blog")
 	app.Status.Waiting = []v1alpha1.Waiting{{Endpoint: "sse", Reason: "NoApplication", Message: "nobody"}}
-	m.put(app, relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "db"), databag("shop", "db", map[string]string{"host": "here"}))
+	m.put(app, relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 	require.Len(t, view.Relations, 1, "its own and no other's")
@@ -93,7 +93,7 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	blog, db := named(&v1alpha1.RelatedApplication{}, "shop", "blog"), named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	blog.Status.Units = []v1alpha1.Unit{{Number: 2, PodUID: "b2", Address: "10.0.0.2"}}
 	db.Status.Units = []v1alpha1.Unit{{Number: 1, PodUID: "d1", Address: "10.0.0.1"}}
-	m.put(r, blog, db, databag("shop", "db", map[string]string{"host": "here", "port": "1"}),
+	m.put(r, blog, db, endpointBag("shop", "db", map[string]string{"host": "here", "port": "1"}),
 		said("db", "", map[string]string{"port": "2"}), said("db", "1", map[string]string{"ready": "yes"}), said("blog", "2", map[string]string{"name": "b"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestUnitsAreAnnounced(t *testing.T) {
 // another namespace's bags (RELATIONS.md M6, SAFETY.md M7).
 func TestViewDoesNotReachIntoOtherNamespaces(t *testing.T) {
 	m := memory{}
-	m.put(relationBetween("mallory", "blog", "bank", "vault"), databag("bank", "vault", map[string]string{"account": "secret"}))
+	m.put(relationBetween("mallory", "blog", "bank", "vault"), endpointBag("bank", "vault", map[string]string{"account": "secret"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")
 	require.NoError(t, err)
 	require.Len(t, view.Relations, 1)
@@ -267,8 +267,8 @@ func TestChangesAreAnnounced(t *testing.T) {
 	}{
 		"Relation":    {event: blog, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Application": {event: named(&v1alpha1.RelatedApplication{}, "shop", "db"), kind: "relatedapplications", want: []string{"application shop/db"}},
-		"Databag":     {event: databag("shop", "db", nil), kind: "databags", want: []string{"application shop/blog"}},
-		"Nobodys":     {event: databag("shop", "nobody", nil), kind: "databags"},
+		"Databag":     {event: endpointBag("shop", "db", nil), kind: "databags", want: []string{"application shop/blog"}},
+		"Nobodys":     {event: endpointBag("shop", "nobody", nil), kind: "databags"},
 		"Pod":         {event: podOf("", ""), kind: "pods", want: []string{"pod shop/pod-1"}},
 		"Unseen":      {event: cache.DeletedFinalStateUnknown{Obj: blog}, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Garbage":     {event: "?", kind: "relations"},
@@ -303,7 +303,7 @@ func BenchmarkView(b *testing.B) {
 	for i := range 1000 {
 		app.Status.Units = append(app.Status.Units, v1alpha1.Unit{Number: int64(i), Pod: fmt.Sprintf("blog-%d", i), PodUID: fmt.Sprintf("uid-%d", i)})
 	}
-	m.put(app, relationBetween("shop", "blog", "shop", "db"), databag("shop", "db", map[string]string{"host": "here"}))
+	m.put(app, relationBetween("shop", "blog", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
 	v := &Views{Reader: m}
 	for b.Loop() {
 		if _, err := v.View(context.Background(), "shop", "blog"); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -193,7 +194,7 @@ func (b *Databag) ToDomain() (relation.Databag, error) {
 func (b *Databag) SetData(data map[string]string, now time.Time) {
 	b.Status.ObservedGeneration = b.Generation
 	b.Status.Data = maps.Clone(data)
-	b.Status.Version = relation.Version(data)
+	b.Status.Version = databag.Version(data)
 	stored := condition.Settled("Stored", "the content is stored")
 	b.Status.Conditions = setConditions(b.Status.Conditions, stored, b.Generation, now)
 }

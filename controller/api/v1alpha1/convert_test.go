@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -145,7 +146,7 @@ func TestDatabagRoundTrip(t *testing.T) {
 		got, err := stored(t, &b).ToDomain()
 		require.NoError(t, err)
 		assert.True(t, maps.Equal(data, got.Data))
-		assert.Equal(t, relation.Version(got.Data), b.Status.Version)
+		assert.Equal(t, databag.Version(got.Data), b.Status.Version)
 		assert.Len(t, b.Status.Conditions, 3, "SAFETY.md C1: from the first write")
 	})
 }

@@ -1,4 +1,4 @@
-package relation_test
+package databag_test
 
 import (
 	"maps"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // Different contents have different versions, equal ones the same
@@ -18,8 +18,8 @@ func TestVersionIsInjective(t *testing.T) {
 	content := rapid.MapOfN(text, text, 0, 3)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := content.Draw(t, "a"), content.Draw(t, "b")
-		assert.Equal(t, maps.Equal(a, b), relation.Version(a) == relation.Version(b))
-		assert.Equal(t, relation.Version(a), relation.Version(maps.Clone(a)))
+		assert.Equal(t, maps.Equal(a, b), databag.Version(a) == databag.Version(b))
+		assert.Equal(t, databag.Version(a), databag.Version(maps.Clone(a)))
 	})
 }
 
@@ -38,8 +38,16 @@ func TestVersionTellsApart(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			assert.NotEqual(t, relation.Version(test.a), relation.Version(test.b), test.why)
+			assert.NotEqual(t, databag.Version(test.a), databag.Version(test.b), test.why)
 		})
 	}
-	assert.Equal(t, relation.Version(nil), relation.Version(map[string]string{}), "no content is one content")
+	assert.Equal(t, databag.Version(nil), databag.Version(map[string]string{}), "no content is one content")
+}
+
+// RELATIONS.md P3: layers, and what deletes.
+func TestOverlay(t *testing.T) {
+	below := map[string]string{"host": "a", "port": "1"}
+	assert.Equal(t, map[string]string{"host": "b", "user": "u"}, databag.Overlay(below, map[string]string{"host": "b", "port": "", "user": "u"}))
+	assert.Equal(t, map[string]string{"host": "a", "port": "1"}, below, "what lies below is left as it was")
+	assert.Empty(t, databag.Overlay(nil, nil))
 }

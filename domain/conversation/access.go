@@ -1,0 +1,108 @@
+package conversation
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// Read returns a copy of a bag, if the unit may read it and it is there
+// (RELATIONS.md P). A bag that nobody has written is empty. An error is an *Error.
+func Read(s Snapshot, at Address) (Bag, error) {
+	r, err := s.find(at)
+	if err != nil {
+		return nil, err
+	}
+	u, isUnit := at.Unit()
+	own, peers := at.Application() == s.Unit.Application, r.Role == Peer
+	var bag Bag
+	switch {
+	case isUnit && u == s.Unit:
+		bag = r.OwnBag
+	case isUnit && own && !peers:
+		return nil, forbidden("read", at, fmt.Sprintf("only %s itself and the units of %s may", u, r.Remote))
+	case isUnit:
+		bag, err = r.read(u)
+	case own && !peers && !s.Leader:
+		return nil, forbidden("read", at, fmt.Sprintf("only the leader of %s and the units of %s may", s.Unit.Application, r.Remote))
+	case own:
+		bag = r.OwnApplicationBag
+	default:
+		bag = r.RemoteBag
+	}
+	if err != nil {
+		return nil, err
+	}
+	return copied(bag), nil
+}
+
+// copied is a bag that the caller may change; never nil.
+func copied(bag Bag) Bag {
+	to := make(Bag, len(bag))
+	maps.Copy(to, bag)
+	return to
+}
+
+// read returns the bag of another unit, also of one that departed as long as that
+// is kept (RELATIONS.md P2).
+func (r *Relation) read(u Unit) (Bag, error) {
+	bag, known := r.bagOf(u)
+	_, ended := r.tombstone(u)
+	switch {
+	case ended && bag == nil, !known && r.Life == Ending:
+		return nil, &Error{Gone, fmt.Sprintf("cannot read the bag of %s: it has departed and what it said is not kept any more", u), "keep what is needed when the unit departs"}
+	case !known:
+		return nil, &Error{NotYet, fmt.Sprintf("cannot read the bag of %s: the unit is not in the relation, as far as is known", u), "wait until it joins; relation-list names those that have"}
+	default:
+		return bag, nil
+	}
+}
+
+// MayWrite returns why the unit may not write a bag now, or nil (RELATIONS.md P).
+// That it leads must still be proved where the write is stored: Fence.Admit. An
+// error is an *Error.
+func MayWrite(s Snapshot, at Address) error {
+	r, err := s.find(at)
+	if err != nil {
+		return err
+	}
+	u, isUnit := at.Unit()
+	switch {
+	case isUnit && u != s.Unit:
+		return forbidden("write", at, fmt.Sprintf("only %s itself may", u))
+	case !isUnit && (at.Owner != s.Unit.Application || !s.Leader):
+		return forbidden("write", at, fmt.Sprintf("only the leader of %s may", at.Owner))
+	case r.Life == Ending:
+		return &Error{Gone, fmt.Sprintf("cannot write the bag of %s: relation %s has ended", at.Owner, r.name()), "write into another relation; relation-ids lists them"}
+	case r.Life == Suspended:
+		return &Error{NotYet, fmt.Sprintf("cannot write the bag of %s: relation %s is suspended", at.Owner, r.name()), "write it when the relation is created again"}
+	default:
+		return nil
+	}
+}
+
+// find returns the relation of an address that makes sense in it.
+func (s *Snapshot) find(at Address) (*Relation, error) {
+	var r *Relation
+	for i := range s.Relations {
+		if s.Relations[i].UID == at.Relation {
+			r = &s.Relations[i]
+		}
+	}
+	_, isUnit := at.Unit()
+	switch {
+	case r == nil:
+		return nil, &Error{NotYet, fmt.Sprintf("cannot find relation %q: %s is in no such relation, as far as is known", at.Relation, s.Unit), "relation-ids lists those that it is in"}
+	case at.Application() != s.Unit.Application && at.Application() != r.Remote, strings.Contains(at.Owner, "/") && !isUnit:
+		return nil, &Error{Invalid, fmt.Sprintf("cannot find the bag of %q in relation %s", at.Owner, r.name()), fmt.Sprintf("name %s, %s or one of their units", s.Unit.Application, r.Remote)}
+	default:
+		return r, nil
+	}
+}
+
+// name is what tools call the relation.
+func (r *Relation) name() string { return fmt.Sprintf("%s:%d", r.Endpoint, r.ID) }
+
+func forbidden(verb string, at Address, who string) error {
+	return &Error{Forbidden, fmt.Sprintf("cannot %s the bag of %s", verb, at.Owner), who}
+}

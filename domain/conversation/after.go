@@ -1,0 +1,91 @@
+package conversation
+
+import (
+	"maps"
+	"slices"
+)
+
+// After remembers that an event was handled, with what the snapshot showed while
+// it was: a bag that changed meanwhile is announced again (RELATIONS.md V3). Save
+// it before the next event; who cannot is told the same event once more.
+func (m Memory) After(e Event, s Snapshot) Memory {
+	if e.Kind == Elected {
+		m.Leader = true
+		return m
+	}
+	i := slices.IndexFunc(s.Relations, func(r Relation) bool { return r.UID == e.Relation })
+	if i < 0 {
+		return m
+	}
+	r := &s.Relations[i]
+	m.Turn = turnOf(r)
+	return m.with(r.UID, m.Relations[r.UID].after(e, r))
+}
+
+// after is After for one relation.
+func (t Told) after(e Event, r *Relation) Told {
+	switch e.Kind {
+	case Created:
+		return Told{ID: r.ID, Stage: Open, Departed: t.Departed}
+	case Joined:
+		return t.afterJoined(e, r)
+	case Changed:
+		return t.afterChanged(e, r)
+	case Departed:
+		return t.afterDeparted(e)
+	case Broken:
+		t = Told{ID: r.ID, Stage: Closed, Departed: t.Departed}
+		if e.Final {
+			t.Stage = Over
+		}
+	}
+	return t
+}
+
+// afterJoined remembers a unit whose bag comes next, or all that joined together
+// with what they said.
+func (t Told) afterJoined(e Event, r *Relation) Told {
+	if e.Unit != nil {
+		return t.hearing(map[Unit]Seen{*e.Unit: {}})
+	}
+	if e.Difference.After != "" {
+		t.Application = see(r.applicationBag())
+	}
+	all := make(map[Unit]Seen, len(e.Joined))
+	for _, u := range e.Joined {
+		bag, _ := r.bagOf(u)
+		all[u] = see(bag)
+	}
+	return t.hearing(all)
+}
+
+func (t Told) afterChanged(e Event, r *Relation) Told {
+	if e.Unit == nil {
+		t.Application = see(r.applicationBag())
+		return t
+	}
+	bag, _ := r.bagOf(*e.Unit)
+	return t.hearing(map[Unit]Seen{*e.Unit: see(bag)})
+}
+
+func (t Told) afterDeparted(e Event) Told {
+	t.Members = maps.Clone(t.Members)
+	delete(t.Members, *e.Unit)
+	if at, told := slices.BinarySearchFunc(t.Departed, *e.Unit, Unit.Compare); !told {
+		t.Departed = slices.Insert(slices.Clone(t.Departed), at, *e.Unit)
+	}
+	return t
+}
+
+// hearing remembers units in scope, and no longer that they departed before.
+func (t Told) hearing(units map[Unit]Seen) Told {
+	members := make(map[Unit]Seen, len(t.Members)+len(units))
+	maps.Copy(members, t.Members)
+	maps.Copy(members, units)
+	t.Members = members
+	t.Departed = slices.DeleteFunc(slices.Clone(t.Departed), func(u Unit) bool {
+		_, back := units[u]
+		return back
+	})
+	return t
+}

@@ -1,0 +1,180 @@
+package conversation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Memory is what a unit was told, and all that it must keep over a restart to be
+// told the rest. The zero Memory was told nothing. It is a value: what changes it
+// returns another one.
+//
+// It holds names and hashes, never a bag's values, and it is bounded: what it
+// has of a snapshot is no larger than that, and of what a snapshot does not
+// mention it keeps maxUnknown relations, and in each relation as many units.
+type Memory struct {
+	// Leader says that the unit was told that it leads, and still does.
+	Leader bool `json:"leader,omitempty"`
+	// Turn is the relation that had the last event (RELATIONS.md E9).
+	Turn Turn `json:"turn,omitzero"`
+	// Relations is what it was told of each, by UID.
+	Relations map[string]Told `json:"relations,omitempty"`
+}
+
+// maxUnknown is how many relations, and units of one, are remembered that the
+// snapshot does not mention. Absence is no end (SAFETY.md E13), but a memory that
+// only grows ends the agent. Tombstones last until they were handled, so that
+// this many are left over only where those were lost.
+const maxUnknown = 256
+
+// Stage is how far a unit was told of a relation.
+//
+//	        created           broken
+//	(none) ─────────▶ open ─────────▶ closed ──broken, final──▶ over
+//	                    ▲  └───────────┼──broken, final──────────▲
+//	                    └───created────┘
+type Stage string
+
+// The stages. A relation that was suspended, or that the unit itself left, may
+// open again; one that is over never does (SAFETY.md E16).
+const (
+	Open   Stage = "open"
+	Closed Stage = "closed"
+	Over   Stage = "over"
+)
+
+// Told is what a unit was told of one relation.
+type Told struct {
+	ID    int   `json:"id,omitempty"`
+	Stage Stage `json:"stage,omitempty"`
+	// Members are the units that have joined, and what was told of their bags: a
+	// zero Seen is that of a unit whose bag is announced next (RELATIONS.md E2).
+	Members map[Unit]Seen `json:"members,omitempty"`
+	// Application is what was told of the bag of the application.
+	Application Seen `json:"application,omitzero"`
+	// Departed are the departures that were told, as long as their tombstones are
+	// there. In order.
+	Departed []Unit `json:"departed,omitempty"`
+}
+
+// Turn is a relation's place in the order in which relations take turns: by id,
+// peers last.
+type Turn struct {
+	Peer bool   `json:"peer,omitempty"`
+	ID   int    `json:"id,omitempty"`
+	UID  string `json:"uid,omitempty"`
+}
+
+// turnOf returns the place of a relation.
+func turnOf(r *Relation) Turn { return Turn{r.Role == Peer, r.ID, r.UID} }
+
+func (t Turn) compare(u Turn) int {
+	switch {
+	case t.Peer == u.Peer:
+		return cmp.Or(cmp.Compare(t.ID, u.ID), strings.Compare(t.UID, u.UID))
+	case t.Peer:
+		return 1
+	default:
+		return -1
+	}
+}
+
+// ParseMemory reads a memory that was written as JSON.
+func ParseMemory(text []byte) (Memory, error) {
+	var m Memory
+	if err := json.Unmarshal(text, &m); err != nil {
+		return Memory{}, fmt.Errorf("cannot read what the unit was told: %w", err)
+	}
+	return m, nil
+}
+
+// Observe takes note of a snapshot before anything is told of it: of what is no
+// event for this unit, since it did it itself, and of what may be forgotten. Call
+// it once with each new snapshot.
+func (m Memory) Observe(s Snapshot) Memory {
+	m.Leader = m.Leader && s.Leader
+	m.Relations = maps.Clone(m.Relations)
+	mentioned := make(map[string]bool, len(s.Relations))
+	for i := range s.Relations {
+		r := &s.Relations[i]
+		mentioned[r.UID] = true
+		if told, known := m.Relations[r.UID]; known {
+			m.Relations[r.UID] = told.observe(r, &s)
+		}
+	}
+	m.forget(mentioned)
+	return m
+}
+
+// forget drops relations that a snapshot does not mention: those that are over,
+// and the oldest of too many.
+func (m Memory) forget(mentioned map[string]bool) {
+	maps.DeleteFunc(m.Relations, func(uid string, t Told) bool { return !mentioned[uid] && t.Stage == Over })
+	var unknown []Turn
+	for uid, told := range m.Relations {
+		if !mentioned[uid] {
+			unknown = append(unknown, Turn{ID: told.ID, UID: uid})
+		}
+	}
+	slices.SortFunc(unknown, Turn.compare)
+	for _, oldest := range unknown[:max(0, len(unknown)-maxUnknown)] {
+		delete(m.Relations, oldest.UID)
+	}
+}
+
+// with returns a memory in which one relation is remembered so.
+func (m Memory) with(uid string, told Told) Memory {
+	relations := make(map[string]Told, len(m.Relations)+1)
+	maps.Copy(relations, m.Relations)
+	relations[uid] = told
+	m.Relations = relations
+	return m
+}
+
+// observe is Observe for one relation.
+func (t Told) observe(r *Relation, s *Snapshot) Told {
+	if t.Stage == Open && ownsPeerBag(r, s) && t.Application.differs(r.OwnApplicationBag) {
+		t.Application = see(r.OwnApplicationBag)
+	}
+	t.Departed = slices.DeleteFunc(slices.Clone(t.Departed), func(u Unit) bool {
+		_, kept := r.tombstone(u)
+		return !kept
+	})
+	return t.forget(r)
+}
+
+// forget drops the lowest of too many units that the snapshot does not mention.
+func (t Told) forget(r *Relation) Told {
+	if len(t.Members) <= maxUnknown {
+		return t
+	}
+	known := make(map[Unit]bool, len(r.Units)+len(r.Departed))
+	for _, m := range r.Units {
+		known[m.Unit] = true
+	}
+	for _, d := range r.Departed {
+		known[d.Unit] = true
+	}
+	var unknown []Unit
+	for u := range t.Members {
+		if !known[u] {
+			unknown = append(unknown, u)
+		}
+	}
+	slices.SortFunc(unknown, Unit.Compare)
+	t.Members = maps.Clone(t.Members)
+	for _, u := range unknown[:max(0, len(unknown)-maxUnknown)] {
+		delete(t.Members, u)
+	}
+	return t
+}
+
+// ownsPeerBag reports whether what is in the application's bag among peers is no
+// news to the unit: it leads, or wrote it itself (RELATIONS.md E5, E8).
+func ownsPeerBag(r *Relation, s *Snapshot) bool {
+	return r.Role == Peer && (s.Leader || r.OwnApplicationWriter == s.Unit)
+}

@@ -1,0 +1,254 @@
+package conversation
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Next returns the event that the unit is owed now, or false if it has heard all
+// that the snapshot says (RELATIONS.md E1–E9). It is a pure function: the same
+// memory and snapshot give the same event, in whatever order the snapshot lists
+// things. Show the handler this snapshot, and remember the event by After with it.
+func Next(m Memory, s Snapshot) (Event, bool) {
+	if s.Leader && !m.Leader && s.Leaving == "" {
+		return Event{Kind: Elected}, true
+	}
+	for _, r := range inTurn(m.Turn, s.Relations) {
+		a := audience{told: m.Relations[r.UID], relation: r, snapshot: &s}
+		if e, owed := a.next(); owed {
+			return e, true
+		}
+	}
+	return Event{}, false
+}
+
+// inTurn returns the relations in the order in which they are asked: after the
+// one that had the last event, and then from the beginning (RELATIONS.md E9).
+func inTurn(last Turn, relations []Relation) []*Relation {
+	order := make([]*Relation, len(relations))
+	for i := range relations {
+		order[i] = &relations[i]
+	}
+	slices.SortFunc(order, func(a, b *Relation) int {
+		first, second := turnOf(a), turnOf(b)
+		if past, other := first.compare(last) <= 0, second.compare(last) <= 0; past != other {
+			if past {
+				return 1
+			}
+			return -1
+		}
+		return first.compare(second)
+	})
+	return order
+}
+
+// audience is a unit that listens to one relation.
+type audience struct {
+	told     Told
+	relation *Relation
+	snapshot *Snapshot
+}
+
+// next returns the first event of the relation that is owed.
+func (a *audience) next() (Event, bool) {
+	if a.told.Stage != Open {
+		return a.reopened()
+	}
+	for _, rule := range [...]func(*audience) (Event, bool){
+		(*audience).pending, (*audience).departed, (*audience).broken, (*audience).together,
+		(*audience).application, (*audience).joined, (*audience).changed,
+	} {
+		if e, owed := rule(a); owed {
+			return e, true
+		}
+	}
+	return Event{}, false
+}
+
+// closing reports whether the relation comes to an end for this unit: then
+// everybody departs, and nobody joins any more.
+func (a *audience) closing() bool {
+	return a.relation.Life != Alive || a.snapshot.Leaving != ""
+}
+
+// reopened is RELATIONS.md E1, for a relation that the unit is not in: it is
+// created, also where it was suspended before. What ends before it was created is
+// never told; what ends for good while it was closed is told once more, since
+// data may be deleted only now (SAFETY.md E14).
+func (a *audience) reopened() (Event, bool) {
+	switch {
+	case a.told.Stage == Over:
+		return Event{}, false
+	case !a.closing():
+		return a.event(Created), true
+	case a.told.Stage == Closed && a.relation.ended():
+		return a.end(Broken), true
+	default:
+		return Event{}, false
+	}
+}
+
+// pending is RELATIONS.md E2: who has joined is heard next, even if it has left
+// meanwhile.
+func (a *audience) pending() (Event, bool) {
+	var first *Unit
+	for u, seen := range a.told.Members {
+		if seen.Version != "" {
+			continue
+		}
+		if _, known := a.relation.bagOf(u); known || a.closing() {
+			first = lower(first, u)
+		}
+	}
+	if first == nil {
+		return Event{}, false
+	}
+	return a.change(*first), true
+}
+
+// departed is RELATIONS.md E3: of the units that the unit knows, or that it has
+// inherited as leader (SAFETY.md E15), the first that has ended.
+func (a *audience) departed() (Event, bool) {
+	var first *Unit
+	if a.closing() {
+		for u := range a.told.Members {
+			first = lower(first, u)
+		}
+	}
+	for _, t := range a.relation.Departed {
+		if a.owes(t) {
+			first = lower(first, t.Unit)
+		}
+	}
+	if first == nil {
+		return Event{}, false
+	}
+	e := a.end(Departed)
+	e.Unit, e.Departing = first, first
+	if a.snapshot.Leaving != "" {
+		e.Departing = &a.snapshot.Unit
+	} else if t, ended := a.relation.tombstone(*first); ended {
+		e.Reason = t.Reason
+	}
+	return e, true
+}
+
+// owes reports whether the unit must hear of a departure. A unit that is in scope
+// again has not departed, whatever is left of its earlier life.
+func (a *audience) owes(t Tombstone) bool {
+	_, knows := a.told.Members[t.Unit]
+	inherits := t.Inherited && a.snapshot.Leader && !slices.Contains(a.told.Departed, t.Unit)
+	if !knows && !inherits {
+		return false
+	}
+	_, back := a.relation.member(t.Unit)
+	return !back
+}
+
+// broken is RELATIONS.md E4, after every departure.
+func (a *audience) broken() (Event, bool) {
+	if a.relation.Role == Peer || !a.closing() {
+		return Event{}, false
+	}
+	return a.end(Broken), true
+}
+
+// together is RELATIONS.md E12: a whole first join, and what its application
+// said, as one event.
+func (a *audience) together() (Event, bool) {
+	if !a.snapshot.Batch || a.closing() || len(a.told.Members) > 0 {
+		return Event{}, false
+	}
+	e := a.event(Joined)
+	for _, m := range a.relation.Units {
+		if m.Unit != a.snapshot.Unit {
+			e.Joined = append(e.Joined, m.Unit)
+		}
+	}
+	slices.SortFunc(e.Joined, Unit.Compare)
+	if said, owed := a.application(); owed {
+		e.Difference = said.Difference
+	}
+	return e, len(e.Joined) > 0
+}
+
+// application is RELATIONS.md E5.
+func (a *audience) application() (Event, bool) {
+	bag := a.relation.applicationBag()
+	if a.closing() || ownsPeerBag(a.relation, a.snapshot) || !a.told.Application.differs(bag) {
+		return Event{}, false
+	}
+	e := a.event(Changed)
+	e.Difference = a.told.Application.difference(bag)
+	return e, true
+}
+
+// joined is RELATIONS.md E6.
+func (a *audience) joined() (Event, bool) {
+	var first *Unit
+	for _, m := range a.relation.Units {
+		if _, known := a.told.Members[m.Unit]; !known && m.Unit != a.snapshot.Unit {
+			first = lower(first, m.Unit)
+		}
+	}
+	if first == nil || a.closing() {
+		return Event{}, false
+	}
+	e := a.event(Joined)
+	e.Unit = first
+	return e, true
+}
+
+// changed is RELATIONS.md E7.
+func (a *audience) changed() (Event, bool) {
+	var first *Unit
+	for _, m := range a.relation.Units {
+		if first != nil && first.Compare(m.Unit) < 0 {
+			continue
+		}
+		if seen, known := a.told.Members[m.Unit]; known && seen.differs(m.Bag) {
+			first = lower(first, m.Unit)
+		}
+	}
+	if first == nil || a.closing() {
+		return Event{}, false
+	}
+	return a.change(*first), true
+}
+
+// change tells what is new in a unit's bag.
+func (a *audience) change(u Unit) Event {
+	bag, _ := a.relation.bagOf(u)
+	e := a.event(Changed)
+	e.Unit, e.Difference = &u, a.told.Members[u].difference(bag)
+	return e
+}
+
+// end tells of an end. Its reason is the relation's if that has ended for good,
+// else the unit's own, else what suspends the relation.
+func (a *audience) end(kind Kind) Event {
+	r, e := a.relation, a.event(kind)
+	e.Final = kind == Broken && r.ended()
+	switch {
+	case !r.ended() && a.snapshot.Leaving != "":
+		e.Reason = a.snapshot.Leaving
+	case r.Life == Suspended:
+		e.Reason = cmp.Or(r.EndReason, SuspendedReason)
+	default:
+		e.Reason = cmp.Or(r.EndReason, RelationRemoved)
+	}
+	return e
+}
+
+func (a *audience) event(kind Kind) Event {
+	r := a.relation
+	return Event{Kind: kind, Relation: r.UID, ID: r.ID, Endpoint: r.Endpoint, Application: r.Remote}
+}
+
+// lower returns the lower one of two units, the first of which may be missing.
+func lower(first *Unit, u Unit) *Unit {
+	if first == nil || u.Compare(*first) < 0 {
+		return &u
+	}
+	return first
+}

@@ -1,0 +1,64 @@
+package conversation
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+)
+
+// Seen is what a unit was told of a bag: its version, and of each value so much
+// of a hash that a difference can be told without keeping values.
+type Seen struct {
+	Version string            `json:"version,omitempty"`
+	Values  map[string]uint64 `json:"values,omitempty"`
+}
+
+// see returns what there is to remember of a bag.
+func see(bag Bag) Seen {
+	seen := Seen{Version: databag.Version(bag)}
+	if len(bag) == 0 {
+		return seen
+	}
+	seen.Values = make(map[string]uint64, len(bag))
+	for k, v := range bag {
+		seen.Values[k] = digest(v)
+	}
+	return seen
+}
+
+// differs reports whether a bag has another content than the one seen. An empty
+// one is nothing new to who has seen none.
+func (s Seen) differs(bag Bag) bool {
+	return s.Version != databag.Version(bag) && (s.Version != "" || len(bag) > 0)
+}
+
+// difference returns what is new in a bag to who has seen s (RELATIONS.md E10).
+func (s Seen) difference(bag Bag) Difference {
+	d := Difference{Before: s.Version, After: databag.Version(bag)}
+	for k, v := range bag {
+		switch was, known := s.Values[k]; {
+		case !known:
+			d.Added = append(d.Added, k)
+		case was != digest(v):
+			d.Changed = append(d.Changed, k)
+		}
+	}
+	for k := range s.Values {
+		if _, still := bag[k]; !still {
+			d.Removed = append(d.Removed, k)
+		}
+	}
+	slices.Sort(d.Added)
+	slices.Sort(d.Changed)
+	slices.Sort(d.Removed)
+	return d
+}
+
+// digest is cut short: who makes two values alike hides a key's name in a
+// difference, never the change.
+func digest(value string) uint64 {
+	sum := sha256.Sum256([]byte(value))
+	return binary.BigEndian.Uint64(sum[:8])
+}

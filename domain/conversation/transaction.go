@@ -1,0 +1,99 @@
+package conversation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// Transaction is what a handler writes while it handles one event: it reads its
+// own writes, nobody else does. When it succeeds Commit says what to store; when
+// it fails the transaction is dropped, and nothing has happened (RELATIONS.md
+// E11).
+type Transaction struct {
+	snapshot Snapshot
+	// bags are the contents of those that were written, as they will be.
+	bags map[Address]Bag
+}
+
+// Begin starts a transaction on what the handler is shown.
+func Begin(s Snapshot) *Transaction {
+	return &Transaction{snapshot: s, bags: map[Address]Bag{}}
+}
+
+// Read returns a copy of a bag as this handler sees it: as Read does, and with
+// its own writes.
+func (t *Transaction) Read(at Address) (Bag, error) {
+	if bag, written := t.bags[at]; written {
+		return copied(bag), nil
+	}
+	return Read(t.snapshot, at)
+}
+
+// Set writes keys of the unit's own bag of a relation, or with app of its
+// application's. An empty value deletes the key (RELATIONS.md P3). What is over a
+// limit is refused whole, with the size and the limit (P6): then none of the keys
+// is written. An error is an *Error.
+func (t *Transaction) Set(relation string, app bool, values Bag) error {
+	at := ForUnit(relation, t.snapshot.Unit)
+	if app {
+		at = ForApplication(relation, t.snapshot.Unit.Application)
+	}
+	if err := MayWrite(t.snapshot, at); err != nil {
+		return err
+	}
+	bag, err := t.Read(at)
+	if err != nil {
+		return err
+	}
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		if err := setKey(bag, k, values[k]); err != nil {
+			return err
+		}
+	}
+	if p := application.CheckSize(bag); p != nil {
+		return &Error{Invalid, "cannot write the bag of " + at.Owner + ": " + p.Reason, p.Cure}
+	}
+	t.bags[at] = bag
+	return nil
+}
+
+func setKey(bag Bag, key, value string) error {
+	if key == "" {
+		return &Error{Invalid, "cannot write a value without a key", "write key=value"}
+	}
+	if p := application.CheckPair(key, value); p != nil {
+		return &Error{Invalid, "cannot write key " + p.Entry + ": " + p.Reason, p.Cure}
+	}
+	if value == "" {
+		delete(bag, key)
+	} else {
+		bag[key] = value
+	}
+	return nil
+}
+
+// Commit returns what the handler changed, in order of the relations' turns and
+// of whose bag it is. A bag that ends as it was is not among it.
+func (t *Transaction) Commit() []Change {
+	var changes []Change
+	for at, bag := range t.bags {
+		was, err := Read(t.snapshot, at)
+		if c := Compare(at, was, bag); err == nil && c.Before != c.After {
+			changes = append(changes, c)
+		}
+	}
+	turns := make(map[string]Turn, len(t.snapshot.Relations))
+	for i := range t.snapshot.Relations {
+		turns[t.snapshot.Relations[i].UID] = turnOf(&t.snapshot.Relations[i])
+	}
+	slices.SortFunc(changes, func(a, b Change) int {
+		if by := turns[a.Relation].compare(turns[b.Relation]); by != 0 {
+			return by
+		}
+		return strings.Compare(a.Owner, b.Owner)
+	})
+	return changes
+}

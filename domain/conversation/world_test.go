@@ -1,0 +1,320 @@
+package conversation_test
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// world is what the controllers have stored: units of three applications, what
+// relates them, and what they say. Bags are replaced and never changed, so that
+// snapshots may share them.
+type world struct {
+	// revision counts what happened.
+	revision int
+	units    map[conversation.Unit]*pod
+	leaders  map[string]conversation.Unit
+	terms    map[string]int64
+	// batch asks for first joins as one event.
+	batch     bool
+	relations []*link
+	// agents are the processes and what is left of their memories, by unit.
+	agents map[conversation.Unit]*agent
+}
+
+// pod is a unit that is there, and why it is ending.
+type pod struct{ leaving conversation.Reason }
+
+// link is a relation between two applications, or among the units of one.
+type link struct {
+	uid                string
+	id                 int
+	requirer, provider string
+	life               conversation.Life
+	bags               map[conversation.Address]conversation.Bag
+	writers            map[string]conversation.Unit
+	// departed are the tombstones of units, by unit.
+	departed map[conversation.Unit]conversation.Tombstone
+	// ends is when something ended here last.
+	ends   int
+	record conversation.Record
+}
+
+func unit(text string) conversation.Unit {
+	u, err := conversation.ParseUnit(text)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// epoch is when every history begins.
+func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+
+// secret is the field whose values no record may hold.
+const secret = "password"
+
+func newWorld() *world {
+	w := &world{
+		units: map[conversation.Unit]*pod{}, leaders: map[string]conversation.Unit{}, terms: map[string]int64{},
+		agents: map[conversation.Unit]*agent{},
+	}
+	w.relate("web", "db")
+	w.relate("web", "cache")
+	w.relate("web", "web")
+	for _, u := range []string{"web/0", "web/1", "db/0"} {
+		w.arrive(unit(u))
+	}
+	return w
+}
+
+// relate makes a relation with an id and a UID of its own.
+func (w *world) relate(requirer, provider string) {
+	id := 1
+	if n := len(w.relations); n > 0 {
+		id = w.relations[n-1].id + 1
+	}
+	w.relations = append(w.relations, &link{
+		uid: "uid-" + string(rune('a'+id)), id: id, requirer: requirer, provider: provider, life: conversation.Alive,
+		bags: map[conversation.Address]conversation.Bag{}, writers: map[string]conversation.Unit{},
+		departed: map[conversation.Unit]conversation.Tombstone{},
+	})
+	w.revision++
+}
+
+func (l *link) peer() bool { return l.requirer == l.provider }
+
+func (l *link) has(application string) bool {
+	return l.requirer == application || l.provider == application
+}
+
+// other is the application at the other end.
+func (l *link) other(application string) string {
+	if l.requirer == application {
+		return l.provider
+	}
+	return l.requirer
+}
+
+// arrive makes a unit, or one that was there before.
+func (w *world) arrive(u conversation.Unit) {
+	w.units[u] = &pod{}
+	for _, l := range w.relations {
+		delete(l.departed, u)
+	}
+	if a, ok := w.agents[u]; ok {
+		a.restart()
+	} else {
+		w.agents[u] = newAgent(u)
+	}
+	w.revision++
+	w.agents[u].used = w.revision // a replica that does not know the pod does not serve it
+	w.elect()
+}
+
+// depart ends a unit for good. A StatefulSet's memory, that of db, is kept.
+func (w *world) depart(u conversation.Unit, reason conversation.Reason) {
+	delete(w.units, u)
+	for _, l := range w.relations {
+		if l.has(u.Application) {
+			l.departed[u] = conversation.Tombstone{Unit: u, Reason: reason, Bag: l.bags[conversation.ForUnit(l.uid, u)]}
+		}
+	}
+	if u.Application != "db" {
+		delete(w.agents, u)
+	}
+	w.revision++
+	for _, l := range w.relations {
+		if l.has(u.Application) {
+			l.ends = w.revision
+		}
+	}
+	w.elect()
+}
+
+// elect gives each application without a leader the first of its units.
+func (w *world) elect() {
+	for _, application := range applications() {
+		led := w.leaders[application]
+		if p := w.units[led]; p != nil && p.leaving == "" {
+			continue
+		}
+		delete(w.leaders, application)
+		for _, u := range w.of(application) {
+			if w.units[u].leaving == "" {
+				w.lead(u)
+				break
+			}
+		}
+	}
+}
+
+// lead makes a unit the leader, in a new term.
+func (w *world) lead(u conversation.Unit) {
+	w.leaders[u.Application] = u
+	w.terms[u.Application]++
+	w.revision++
+}
+
+func applications() []string { return []string{"web", "db", "cache"} }
+
+// of returns the units of an application, in order.
+func (w *world) of(application string) []conversation.Unit {
+	var all []conversation.Unit
+	for u := range w.units {
+		if u.Application == application {
+			all = append(all, u)
+		}
+	}
+	slices.SortFunc(all, conversation.Unit.Compare)
+	return all
+}
+
+// everybody returns all units, in order.
+func (w *world) everybody() []conversation.Unit {
+	return slices.SortedFunc(maps.Keys(w.units), conversation.Unit.Compare)
+}
+
+// store commits what a unit changed, as the store does: it admits a leader only in
+// its term, nobody after the end, and keeps a record.
+func (w *world) store(t require.TestingT, u conversation.Unit, changes []conversation.Change, cause string) {
+	for _, c := range changes {
+		l := w.link(c.Relation)
+		_, isUnit := c.Unit()
+		if l == nil || l.life != conversation.Alive || !isUnit && w.leaders[u.Application] != u {
+			continue
+		}
+		was := l.bags[c.Address]
+		is := c.Apply(was)
+		if done := conversation.Compare(c.Address, was, is); done.Before != done.After {
+			l.record = l.record.Append(conversation.Entry{
+				Time: epoch().Add(time.Duration(w.revision) * time.Second), Who: u.String(), Cause: cause, Change: done,
+			}, func(key string) bool { return key == secret })
+		}
+		l.bags[c.Address] = is
+		if !isUnit {
+			l.writers[u.Application] = u
+		}
+		w.revision++
+	}
+}
+
+func (w *world) link(uid string) *link {
+	for _, l := range w.relations {
+		if l.uid == uid {
+			return l
+		}
+	}
+	return nil
+}
+
+// bury drops the tombstones that nobody is owed any more, and relations of which
+// everybody has heard the end. Both wait until nobody acts on what was before the
+// end, as the hour more of SAFETY.md P2 does.
+func (w *world) bury() {
+	for _, l := range w.relations {
+		if w.behind(l) {
+			continue
+		}
+		for u, t := range l.departed {
+			if owed, inherited := t.Owed(w.listeners(l, u)); !owed {
+				delete(l.departed, u)
+				w.revision++
+			} else if inherited != t.Inherited {
+				t.Inherited = inherited
+				l.departed[u] = t
+				w.revision++
+			}
+		}
+	}
+	w.relations = slices.DeleteFunc(w.relations, func(l *link) bool {
+		return l.life == conversation.Ending && !w.behind(l) && w.toldTheEnd(l)
+	})
+}
+
+// behind reports whether some unit has not seen the last end in a relation.
+func (w *world) behind(l *link) bool {
+	for u := range w.units {
+		if l.has(u.Application) && w.agents[u].used < l.ends {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) toldTheEnd(l *link) bool {
+	for u, a := range w.agents {
+		told := a.saved().Relations[l.uid]
+		if l.has(u.Application) && told.Stage != "" && told.Stage != conversation.Over {
+			return false
+		}
+	}
+	return true
+}
+
+// listeners are the units at the other end of one, and what is left of them.
+func (w *world) listeners(l *link, departed conversation.Unit) []conversation.Listener {
+	var left []conversation.Listener
+	for u, a := range w.agents {
+		if u.Application == l.other(departed.Application) && u != departed {
+			left = append(left, conversation.Listener{Unit: u, Handler: true, Told: a.saved().Relations[l.uid]})
+		}
+	}
+	return left
+}
+
+// snapshot is all that a unit may know now.
+func (w *world) snapshot(u conversation.Unit) conversation.Snapshot {
+	s := conversation.Snapshot{Unit: u, Leader: w.leaders[u.Application] == u, Batch: w.batch}
+	if p := w.units[u]; p != nil {
+		s.Leaving = p.leaving
+	}
+	for _, l := range w.relations {
+		if l.has(u.Application) {
+			s.Relations = append(s.Relations, w.view(l, u))
+		}
+	}
+	return s
+}
+
+// view is one relation as a unit sees it.
+func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
+	remote := l.other(u.Application)
+	r := conversation.Relation{
+		UID: l.uid, ID: l.id, Endpoint: "to-" + remote, Interface: "any", Remote: remote, Life: l.life, Role: conversation.Provider,
+		OwnBag:               l.bags[conversation.ForUnit(l.uid, u)],
+		OwnApplicationBag:    l.bags[conversation.ForApplication(l.uid, u.Application)],
+		OwnApplicationWriter: l.writers[u.Application],
+	}
+	switch {
+	case l.peer():
+		r.Role = conversation.Peer
+	case l.requirer == u.Application:
+		r.Role = conversation.Requirer
+	}
+	if !l.peer() {
+		r.RemoteBag = l.bags[conversation.ForApplication(l.uid, remote)]
+	}
+	switch l.life {
+	case conversation.Ending:
+		r.Final, r.EndReason = true, conversation.RelationRemoved
+	case conversation.Suspended:
+		r.EndReason = conversation.SuspendedReason
+	}
+	for _, other := range w.of(remote) {
+		if other != u {
+			r.Units = append(r.Units, conversation.Member{Unit: other, Bag: l.bags[conversation.ForUnit(l.uid, other)]})
+		}
+	}
+	for _, t := range l.departed {
+		if t.Unit.Application == remote && t.Unit != u {
+			r.Departed = append(r.Departed, t)
+		}
+	}
+	slices.SortFunc(r.Departed, func(a, b conversation.Tombstone) int { return a.Unit.Compare(b.Unit) })
+	return r
+}
