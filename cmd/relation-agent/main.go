@@ -143,16 +143,20 @@ func prepare(ctx context.Context, root folder) (a *agent.Agent, talk func(contex
 		glog.Warning(p.Error())
 	}
 	spareMemory()
-	a = agent.New(settings, root.disk())
-	go a.ServeSocket(ctx, root.socket())
-	a.Start()
-	go a.ServeMetrics(ctx)
 	client := &stream.Client{
 		Address: settings.Address, ServerName: settings.ServerName, Trust: settings.Trust,
 		TrustFile: root.path("identity", "ca.crt"), TokenFile: root.path("identity", "token"),
-		Listener: a, Pace: stream.DefaultPace(),
+		Pace: stream.DefaultPace(),
 	}
-	return a, client.Run
+	a = agent.New(settings, root.disk(), client)
+	client.Listener = a
+	go a.ServeSocket(ctx, root.socket())
+	a.Start()
+	go a.ServeMetrics(ctx)
+	return a, func(ctx context.Context) {
+		go client.Run(ctx)
+		a.Speech().Run(ctx)
+	}
 }
 
 // spareMemory lets the collector run early: the agent's data is small, and the

@@ -54,6 +54,7 @@ type Agent struct {
 	settings Settings
 	disk     Disk
 	gate     chan struct{}
+	speech   *Speech
 
 	mu      sync.Mutex
 	view    View
@@ -65,9 +66,9 @@ type Agent struct {
 }
 
 // New returns an agent that has not started.
-func New(settings Settings, disk Disk) *Agent {
+func New(settings Settings, disk Disk, speaker Speaker) *Agent {
 	return &Agent{
-		settings: settings, disk: disk,
+		settings: settings, disk: disk, speech: NewSpeech(speaker),
 		gate:    make(chan struct{}),
 		written: map[string]map[string]string{},
 		report:  report{started: time.Now()},
@@ -114,6 +115,9 @@ func (a *Agent) recall() (View, error) {
 	return decode(memory)
 }
 
+// Speech is what the unit says.
+func (a *Agent) Speech() *Speech { return a.speech }
+
 // Opened is closed when the gate is open.
 func (a *Agent) Opened() <-chan struct{} { return a.gate }
 
@@ -127,6 +131,7 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) {
 		return
 	}
 	a.view = a.view.Merge(heard)
+	a.speech.hear(snapshot)
 	a.report.applied++
 	a.ready = true
 	a.apply()
