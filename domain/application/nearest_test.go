@@ -16,7 +16,7 @@ func TestNearest(t *testing.T) {
 		want    string
 	}{
 		"Missing":  {why: "a letter was left out", written: "frmat", want: "format"},
-		"Swapped":  {why: "two letters changed places", written: "realtion", want: "relation"},
+		"Swapped":  {why: "two letters changed places", written: "raletion", want: "relation"},
 		"Equals":   {why: "of two that are as near the first", written: "relation-bet", want: "relation-get"},
 		"Far":      {why: "a word that is nothing like any", written: "persistence"},
 		"Short":    {why: "three letters that all differ are no typing mistake", written: "xyz"},

@@ -35,6 +35,7 @@ var mayImport = map[string]string{
 	"domain/condition":   "",
 	"domain/injection":   "gopkg.in/yaml.v3 domain/application",
 	"domain/relation":    "gopkg.in/yaml.v3 domain/application domain/condition domain/injection",
+	"domain/tool":        "gopkg.in/yaml.v3 github.com/spf13/pflag domain/application domain/conversation",
 
 	// What the rooms share of reading a review and answering it.
 	"webhook/internal/*": "domain webhook/internal " + kubeTypes + " " + watched,
