@@ -250,38 +250,9 @@ func knownKeys() []string {
 
 // suggestKey names the known key that is nearest to what was written.
 func suggestKey(key string) string {
-	best, distance := "", 4
-	for _, known := range knownKeys() {
-		if abs := len(key) - len(known); abs >= distance || -abs >= distance {
-			continue // and so a long list of long keys costs little
-		}
-		if d := editDistance(key, known); d < distance {
-			best, distance = known, d
-		}
-	}
+	best := Nearest(key, knownKeys())
 	if best == "" {
 		return "see the table of declarations"
 	}
 	return "did you mean " + best + "?"
-}
-
-// editDistance counts the letters to insert, delete or replace to turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
