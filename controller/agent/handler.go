@@ -18,6 +18,7 @@ func (a *Agent) SocketHandler() http.Handler {
 		case <-r.Context().Done():
 		}
 	})
+	mux.Handle("POST "+pathTool, a.ToolHandler("relation-agent"))
 	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, _ *http.Request) {
 		_ = a.WriteStatus(w) // whoever asked has gone
 	})

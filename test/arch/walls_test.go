@@ -54,7 +54,7 @@ var mayImport = map[string]string{
 	"controller/adapter/*":           "domain controller/api " + watched,
 	"controller/adapter/certificate": "domain github.com/cert-manager/cert-manager/pkg/server/tls github.com/fsnotify/fsnotify github.com/go-logr/glogr " + kubeClient + " " + watched,
 	"controller/adapter/kube":        "domain controller/api " + kubeClient + " " + watched,
-	"controller/adapter/stream":      "controller/api/relations " + wire + " " + watched,
+	"controller/adapter/stream":      "domain/conversation controller/api/relations " + wire + " " + watched,
 	// A server for the tests of its callers; no binary imports it.
 	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 
