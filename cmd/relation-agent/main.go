@@ -39,6 +39,13 @@ Usage:
   relation-agent [flags] wait     return when the start gate is open
   relation-agent [flags] started  return when the first files are written, for
                                   pods that start without waiting
+  relation-agent [flags] installed
+                                  return when the pod's tools are installed
+  relation-agent [flags] gate     return when the start gate is open, in a
+                                  container that has the tools
+  relation-agent [flags] handle FOLDER
+                                  run the executables of a folder for events, in
+                                  a container that has the tools
   relation-agent [flags] status   say what the agent knows and waits for
   relation-agent [flags] tool NAME [ARGUMENTS]
                                   run one of the tools: relation-get, relation-set …
@@ -104,6 +111,15 @@ func run(args []string, out io.Writer) error {
 		return agent.Wait(ctx, root.socket(), root.opened())
 	case "started":
 		return agent.WaitFor(ctx, root.env())
+	case "installed":
+		return agent.WaitFor(ctx, root.tools())
+	case "gate":
+		return agent.Gate(ctx, containerSocket)
+	case "handle":
+		if flags.NArg() != 2 {
+			return fmt.Errorf("cannot handle events without a folder: relation-agent handle FOLDER")
+		}
+		return handle(ctx, containerSocket, flags.Arg(1))
 	case "status":
 		return agent.Status(ctx, root.socket(), out)
 	case "tool":
@@ -121,7 +137,7 @@ func run(args []string, out io.Writer) error {
 		flags.Usage()
 		return nil
 	default:
-		return fmt.Errorf("cannot %q: there are once, wait, started, status, tool and version; see relation-agent -help", command)
+		return fmt.Errorf("cannot %q: there are once, wait, started, installed, gate, handle, status, tool and version; see relation-agent -help", command)
 	}
 }
 
@@ -190,7 +206,11 @@ func prepare(ctx context.Context, root folder) (a *agent.Agent, talk func(contex
 // giveTools installs the tools and listens for the containers that have them. A
 // pod without its tools still has its data.
 func giveTools(ctx context.Context, a *agent.Agent, root folder, containers []string) {
-	if err := installTools(root.path("tools")); err != nil {
+	err := installTools(root.path("tools"))
+	if err == nil {
+		err = root.tools().Replace(nil)
+	}
+	if err != nil {
 		glog.Errorf("%v; going on without", err)
 	}
 	for _, container := range containers {
@@ -221,6 +241,7 @@ func (f folder) path(parts ...string) string {
 
 func (f folder) socket() string        { return f.path("run", "agent.sock") }
 func (f folder) opened() bindings.File { return bindings.File{Path: f.path("run", "opened")} }
+func (f folder) tools() bindings.File  { return bindings.File{Path: f.path("tools", "installed")} }
 func (f folder) env() bindings.File    { return bindings.File{Path: f.path("run", "env")} }
 
 func (f folder) disk() agent.Disk {
@@ -234,5 +255,6 @@ func (f folder) disk() agent.Disk {
 		Opened:     f.opened(),
 		Memory:     bindings.NewPair(f.path("state", "memory")),
 		EverOpened: bindings.File{Path: f.path("state", "opened")},
+		Told:       bindings.NewPair(f.path("state", "told")),
 	}
 }

@@ -13,8 +13,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
-// containerSocket is where a container of the pod finds the agent.
-const containerSocket = "/orcon/socket/agent.sock"
+// Where a container of the pod finds the agent, and the tools.
+const (
+	containerSocket = "/orcon/socket/agent.sock"
+	toolsBinary     = "/orcon/tools/relation-agent"
+)
 
 // runTool is the client of a tool: it sends what was typed to the agent, and
 // does what the answer says.

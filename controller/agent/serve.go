@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 // readHeader bounds how long a client may take to say what it wants.
@@ -26,7 +28,11 @@ func (a *Agent) ServeSocket(ctx context.Context, path string) {
 // ctx is done. The container may run as any user, and no other container has the
 // path (SAFETY.md I28).
 func (a *Agent) ServeTools(ctx context.Context, path, container string) {
-	keepServing(ctx, path, a.ToolHandler(container))
+	handler := a.ToolHandler(container)
+	if container == injection.HandlerContainer && a.handlers != nil {
+		handler = a.RunnerHandler(container)
+	}
+	keepServing(ctx, path, handler)
 }
 
 func keepServing(ctx context.Context, path string, handler http.Handler) {

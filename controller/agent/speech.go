@@ -45,6 +45,8 @@ type Speech struct {
 	// interested is set once somebody has asked who leads: only then is there a
 	// leader at all.
 	interested bool
+	// changed is called when what Snapshot returns may be another.
+	changed func()
 }
 
 // unseen is a transaction and the revisions from which on it is to be seen.
@@ -60,7 +62,14 @@ type lease struct {
 }
 
 // NewSpeech returns the speech of a unit that has heard nothing.
-func NewSpeech(speaker Speaker) *Speech { return &Speech{speaker: speaker} }
+func NewSpeech(speaker Speaker) *Speech { return &Speech{speaker: speaker, changed: func() {}} }
+
+// notify has f called when what Snapshot returns may be another. It must not wait.
+func (s *Speech) notify(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = f
+}
 
 // hear takes note of a snapshot.
 func (s *Speech) hear(snapshot *wire.Snapshot) {
@@ -77,6 +86,7 @@ func (s *Speech) hear(snapshot *wire.Snapshot) {
 		}
 	}
 	s.unseen = kept
+	s.changed()
 }
 
 // Snapshot returns what the unit may know now, with its own writes. It fails with
@@ -153,6 +163,7 @@ func (s *Speech) lead(ctx context.Context, resign bool) error {
 	if before := s.lease; response.GetLeads() {
 		s.lease = lease{response.GetTerm(), asked.Add(time.Duration(response.GetLeftMs()) * time.Millisecond)}
 		if before.term != s.lease.term {
+			s.changed()
 			glog.Infof("this unit leads its application in term %d", s.lease.term)
 		}
 	} else {

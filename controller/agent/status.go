@@ -23,6 +23,9 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 	fmt.Fprintf(t, "controller\t%s\n", a.controllerStatus())
 	fmt.Fprintf(t, "gate\t%s\n", a.gateStatus())
 	fmt.Fprintf(t, "files\t%s\n", a.filesStatus())
+	if a.handlers != nil {
+		fmt.Fprintf(t, "handlers\t%s\n", a.handlers.status())
+	}
 	fmt.Fprintf(t, "snapshots\t%d used, %d refused as older\n", a.report.applied, a.report.refused)
 	if a.report.refusal != "" {
 		fmt.Fprintf(t, "last refusal\t%s\n", a.report.refusal)

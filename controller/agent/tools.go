@@ -26,13 +26,14 @@ const maxCall = 2 << 20
 // ToolHandler answers the tools of one container.
 func (a *Agent) ToolHandler(container string) http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+pathGate, a.serveGate)
 	mux.HandleFunc("POST "+pathTool, func(w http.ResponseWriter, r *http.Request) {
 		var call tool.Call
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&call); err != nil {
 			http.Error(w, "cannot read the call: "+err.Error(), http.StatusBadRequest)
 			return
 		}
-		result := a.speech.run(r.Context(), call)
+		result := a.runTool(r.Context(), call)
 		glog.V(2).Infof("%s: %s: exit code %d", container, call.Name, result.ExitCode)
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(result) // whoever asked has gone
@@ -40,22 +41,35 @@ func (a *Agent) ToolHandler(container string) http.Handler {
 	return mux
 }
 
-// run carries out a call as one transaction of its own (RELATIONS.md E11).
-func (s *Speech) run(ctx context.Context, call tool.Call) tool.Result {
+// runTool carries out a call: of a handler in the transaction of its event, else
+// as one transaction of its own (RELATIONS.md E11).
+func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
+	t := &toolContext{ctx: ctx, speech: a.speech}
+	if of := call.Env[tool.ContextID]; of != "" && a.handlers != nil {
+		turn, err := a.handlers.at(of)
+		if err != nil {
+			return tool.Failed(tool.Error{Kind: tool.Gone, Reason: "cannot say anything: " + err.Error(), Cure: "end; the event is told again"})
+		}
+		t.snapshot, t.transaction = turn.snapshot, turn.transaction
+		return t.run(call)
+	}
 	if concernsApplication(call) {
-		if _, err := s.Leader(ctx); err != nil {
+		if _, err := a.speech.Leader(ctx); err != nil {
 			return tool.Failed(kinded(err))
 		}
 	}
-	t := &toolContext{ctx: ctx, speech: s}
-	result := tool.Run(call, tool.Context{Relations: t, Surroundings: t, Status: t, Secrets: t, Grants: t, Now: time.Now()})
+	result := t.run(call)
 	if result.ExitCode != 0 || t.transaction == nil {
 		return result
 	}
-	if err := s.Commit(ctx, t.transaction); err != nil {
+	if err := a.speech.Commit(ctx, t.transaction); err != nil {
 		return tool.Failed(kinded(err))
 	}
 	return result
+}
+
+func (t *toolContext) run(call tool.Call) tool.Result {
+	return tool.Run(call, tool.Context{Relations: t, Surroundings: t, Status: t, Secrets: t, Grants: t, Now: time.Now()})
 }
 
 // concernsApplication reports whether a call is about an application's bag, for

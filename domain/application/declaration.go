@@ -171,6 +171,7 @@ func (p *parser) setting(key, value string) {
 			return
 		}
 		d.Retain = retain
+	case KeyHandlers: // an option of the pod
 	case KeyApplication:
 		if reason, cure := checkApplication(value); reason != "" {
 			p.refuse(Problem{Key: key, Entry: value, Reason: reason, Cure: cure})
@@ -244,7 +245,7 @@ func knownKeys() []string {
 		KeyProvides, KeyConsumes, KeyRelations, KeyPeers, KeyEnv, KeyOnChange, KeyGate, KeyRetain,
 		KeyApplication, KeyRelationships, KeyInjected, KeyInject, KeyStatus, KeyDataVersion,
 		KeyMode, KeyContainers, KeyImage, KeyPullSecrets, KeyLogLevel, KeyCPURequest, KeyCPULimit, KeyMemoryRequest, KeyMemoryLimit,
-		KeyTools, KeyRecord, KeyCopied,
+		KeyHandlers, KeyHandlerImage, KeyTools, KeyRecord, KeyCopied,
 	}
 }
 

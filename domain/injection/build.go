@@ -95,7 +95,13 @@ func (b *builder) insert() {
 			b.record.InitContainers = append(b.record.InitContainers, c.Name)
 		}
 	}
+	if b.options.Handlers != "" {
+		b.speakers = append(b.speakers, HandlerContainer)
+	}
 	b.injection.inserted = append(b.injection.inserted, encode(b.agent()))
+	if b.options.Handlers != "" {
+		b.injection.inserted = append(b.injection.inserted, encode(b.handlers()))
+	}
 }
 
 func nativeProxy(c Container) bool { return c.RestartPolicy == "Always" && meshContainer(c.Name) }
@@ -202,9 +208,14 @@ func (b *builder) giveTools(t *target, list string, c *Container) {
 		return
 	}
 	b.speakers = append(b.speakers, c.Name)
-	t.mounts = append(t.mounts,
-		mount{Name: volumeTools, MountPath: toolsPath, ReadOnly: true},
-		mount{Name: volumeRun, MountPath: socketPath, SubPath: "sockets/" + c.Name, ReadOnly: true})
+	t.mounts = append(t.mounts, toolMounts(c.Name)...)
+}
+
+func toolMounts(container string) []mount {
+	return []mount{
+		{Name: volumeTools, MountPath: toolsPath, ReadOnly: true},
+		{Name: volumeRun, MountPath: socketPath, SubPath: "sockets/" + container, ReadOnly: true},
+	}
 }
 
 // bindingRoot is the variable of the Service Binding specification.

@@ -125,7 +125,8 @@ func skipped(settings Settings, namespace string, pod *Shape) Skip {
 // peers, or gets the tools. What merely provides needs no agent (RELATIONS.md,
 // Declarations).
 func speaks(annotations map[string]string) bool {
-	return has(annotations, application.KeyConsumes) || has(annotations, application.KeyPeers) || annotations[application.KeyTools] == "true"
+	return has(annotations, application.KeyConsumes) || has(annotations, application.KeyPeers) ||
+		has(annotations, application.KeyHandlers) || annotations[application.KeyTools] == "true"
 }
 
 func has(m map[string]string, key string) bool {
@@ -151,7 +152,7 @@ var ErrTaken = errors.New("name taken")
 // leads to the author's own line.
 func clash(pod *Shape) error {
 	for i, c := range pod.Spec.Containers {
-		if isAgent(c) {
+		if isAgent(c) || c.Name == HandlerContainer {
 			return fmt.Errorf("spec.containers[%d].name: %q: %w: it is Orcon's; choose another name", i, c.Name, ErrTaken)
 		}
 	}
