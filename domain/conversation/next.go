@@ -10,7 +10,7 @@ import (
 // memory and snapshot give the same event, in whatever order the snapshot lists
 // things. Show the handler this snapshot, and remember the event by After with it.
 func Next(m Memory, s Snapshot) (Event, bool) {
-	if s.Leader && !m.Leader && s.Leaving == "" {
+	if toldTerm := m.Leader && m.Term == s.Term; s.Leader && !toldTerm && s.Leaving == "" {
 		return Event{Kind: Elected}, true
 	}
 	for _, r := range inTurn(m.Turn, s.Relations) {

@@ -270,6 +270,9 @@ func (w *world) listeners(l *link, departed conversation.Unit) []conversation.Li
 // snapshot is all that a unit may know now.
 func (w *world) snapshot(u conversation.Unit) conversation.Snapshot {
 	s := conversation.Snapshot{Unit: u, Leader: w.leaders[u.Application] == u, Batch: w.batch}
+	if s.Leader {
+		s.Term = w.terms[u.Application]
+	}
 	if p := w.units[u]; p != nil {
 		s.Leaving = p.leaving
 	}
