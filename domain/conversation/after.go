@@ -38,6 +38,7 @@ func (t Told) after(e Event, r *Relation) Told {
 		if e.Final {
 			t.Stage = Over
 		}
+	case Elected: // of no relation
 	}
 	return t
 }

@@ -169,6 +169,8 @@ func (h *hearing) hear(e conversation.Event) heardOf {
 		h.departed(e)
 	case conversation.Broken:
 		h.broken(e)
+	default:
+		require.Fail(h.t, "an event of no kind", "%v", e)
 	}
 	return h.of
 }

@@ -62,7 +62,7 @@ func (s *stage) happen(t *rapid.T) {
 		}
 	case 4:
 		if len(s.relations) < 5 {
-			s.relate("web", oneOf(t, []string{"db", "cache"}, "again"))
+			s.relate(oneOf(t, []string{"db", "cache"}, "again"))
 		}
 	case 5:
 		s.bury()
@@ -149,7 +149,7 @@ func (s *stage) write(t *rapid.T) {
 	allowed := r.Life == conversation.Alive && (!app || a.shown.Leader)
 	require.Equal(t, allowed, err == nil, "%v", err)
 	before := s.revision
-	s.store(t, a.unit, handler.Commit(), "tool")
+	s.store(a.unit, handler.Commit(), "tool")
 	if s.revision > before {
 		a.deliver(s.revision, s.snapshot(a.unit))
 	}

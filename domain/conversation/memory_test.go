@@ -2,8 +2,6 @@ package conversation_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -77,71 +75,6 @@ func TestAfterStranger(t *testing.T) {
 	assert.Equal(t, m, m.After(conversation.Event{Kind: conversation.Created, Relation: "uid-7"}, sees(db())))
 }
 
-// How long a departure is owed to an application (SAFETY.md E15).
-func TestDepartureIsOwed(t *testing.T) {
-	left := unit("db/0")
-	listener := func(name string, handler bool, what string) conversation.Listener {
-		l := conversation.Listener{Unit: unit(name), Handler: handler}
-		switch what {
-		case "knows":
-			l.Told.Members = map[conversation.Unit]conversation.Seen{left: {}}
-		case "handled":
-			l.Told.Departed = []conversation.Unit{left}
-		}
-		return l
-	}
-	tests := map[string]struct {
-		why       string
-		left      []conversation.Listener
-		owed      bool
-		inherited bool
-	}{
-		"Known":     {"a unit that knew it has not handled it", []conversation.Listener{listener("web/0", true, "knows"), listener("web/1", true, "handled")}, true, false},
-		"Handled":   {"all that knew it have", []conversation.Listener{listener("web/0", true, "handled"), listener("web/1", true, "")}, false, false},
-		"NoHandler": {"nobody with a handler has: it is inherited", []conversation.Listener{listener("web/0", false, "handled")}, true, true},
-		"Stranger":  {"none is left that knew it", []conversation.Listener{listener("web/5", true, "")}, true, true},
-		"Nobody":    {"no unit is left: it waits for a leader", nil, true, true},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			owed, inherited := conversation.Tombstone{Unit: left}.Owed(test.left)
-			assert.Equal(t, test.owed, owed, test.why)
-			assert.Equal(t, test.inherited, inherited, test.why)
-		})
-	}
-}
-
-func TestParseUnit(t *testing.T) {
-	for text, want := range map[string]conversation.Unit{
-		"web/0":        {Application: "web"},
-		"web.other/12": {Application: "web.other", Number: 12},
-	} {
-		got, err := conversation.ParseUnit(text)
-		require.NoError(t, err)
-		assert.Equal(t, want, got)
-	}
-	for _, text := range []string{"", "web", "web/", "/0", "web/-1", "web/+1", "web/01", "web/x", "web/1/2", "web/99999999999999999999"} {
-		_, err := conversation.ParseUnit(text)
-		assert.Error(t, err, text)
-	}
-}
-
-// FuzzParseUnit: what is read is written as it was.
-func FuzzParseUnit(f *testing.F) {
-	f.Add("web/0")
-	f.Add("web.other/10")
-	f.Fuzz(func(t *testing.T, text string) {
-		u, err := conversation.ParseUnit(text)
-		if err != nil {
-			return
-		}
-		require.Equal(t, text, u.String())
-		got, is := conversation.ForUnit("uid", u).Unit()
-		require.True(t, is)
-		require.Equal(t, u, got)
-	})
-}
-
 // FuzzParseMemory: whatever is on a disk is refused, or is a memory with which a
 // unit can go on to the end.
 func FuzzParseMemory(f *testing.F) {
@@ -162,34 +95,4 @@ func FuzzParseMemory(f *testing.F) {
 		m, _ = hear(t, m, leader(sees(gone(saying(db("db/0 a=1", "db/2"), bag{"a": "1"}), "db/1", conversation.ScaledDown), peers("web/1"))))
 		_, _ = hear(t, m, sees(life(db("db/2"), conversation.Ending, ""), life(peers(), conversation.Ending, "")))
 	})
-}
-
-// FuzzParseEntries: what is read can be written, and read again as it was.
-func FuzzParseEntries(f *testing.F) {
-	lines, err := conversation.EncodeEntries(conversation.Record{}.Append(commit(bag{"a": "1"}, bag{"b": "2"}), isSecret).Entries)
-	require.NoError(f, err)
-	f.Add(lines)
-	f.Add([]byte("\n{}\n"))
-	f.Fuzz(func(t *testing.T, lines []byte) {
-		entries, err := conversation.ParseEntries(lines)
-		if err != nil {
-			return
-		}
-		_, _ = conversation.Replay(entries, conversation.State{"web": {"a": "1"}})
-		written, err := conversation.EncodeEntries(entries)
-		require.NoError(t, err)
-		again, err := conversation.ParseEntries(written)
-		require.NoError(t, err)
-		rewritten, err := conversation.EncodeEntries(again)
-		require.NoError(t, err)
-		require.Equal(t, string(written), string(rewritten))
-		require.Equal(t, len(entries), strings.Count(string(written), "\n"))
-	})
-}
-
-// ExampleUnit_Compare shows that units are in natural order.
-func ExampleUnit_Compare() {
-	a2, a10 := conversation.Unit{Application: "a", Number: 2}, conversation.Unit{Application: "a", Number: 10}
-	fmt.Println(a2.Compare(a10))
-	// Output: -1
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
@@ -239,19 +240,19 @@ func TestNext(t *testing.T) {
 		"Inherited": {
 			why: "SAFETY.md E15: the leader inherits a departure that nobody is left to handle, once, and nobody else does",
 			looks: []look{
-				{sees(inherited(db(), "db/0", conversation.ScaledDown)), []string{"1 created"}},
-				{leader(sees(inherited(db(), "db/0", conversation.ScaledDown))), []string{"elected", "1 departed db/0 scaled-down"}},
-				{leader(sees(inherited(db(), "db/0", conversation.ScaledDown))), nil},
-				{leader(sees(inherited(db("db/0"), "db/0", conversation.ScaledDown))), []string{"1 joined db/0", "1 changed db/0"}},
-				{leader(sees(inherited(db(), "db/0", conversation.Replaced))), []string{"1 departed db/0 replaced"}},
+				{sees(inherited(db(), conversation.ScaledDown)), []string{"1 created"}},
+				{leader(sees(inherited(db(), conversation.ScaledDown))), []string{"elected", "1 departed db/0 scaled-down"}},
+				{leader(sees(inherited(db(), conversation.ScaledDown))), nil},
+				{leader(sees(inherited(db("db/0"), conversation.ScaledDown))), []string{"1 joined db/0", "1 changed db/0"}},
+				{leader(sees(inherited(db(), conversation.Replaced))), []string{"1 departed db/0 replaced"}},
 			},
 		},
 		"InheritedBeforeSuspension": {
 			why: "SAFETY.md E15: once, also if the relation is closed and opened meanwhile",
 			looks: []look{
-				{leader(sees(inherited(db(), "db/0", conversation.ScaledDown))), []string{"elected", "1 created", "1 departed db/0 scaled-down"}},
-				{leader(sees(life(inherited(db(), "db/0", conversation.ScaledDown), conversation.Suspended, ""))), []string{"1 broken suspended"}},
-				{leader(sees(inherited(db(), "db/0", conversation.ScaledDown))), []string{"1 created"}},
+				{leader(sees(inherited(db(), conversation.ScaledDown))), []string{"elected", "1 created", "1 departed db/0 scaled-down"}},
+				{leader(sees(life(inherited(db(), conversation.ScaledDown), conversation.Suspended, ""))), []string{"1 broken suspended"}},
+				{leader(sees(inherited(db(), conversation.ScaledDown))), []string{"1 created"}},
 			},
 		},
 		"InheritedMeanwhile": {
@@ -259,7 +260,7 @@ func TestNext(t *testing.T) {
 			looks: []look{
 				{leader(sees(db("db/0"))), []string{"elected", "1 created", "1 joined db/0", "1 changed db/0"}},
 				{leader(sees(gone(db(), "db/0", conversation.ScaledDown))), []string{"1 departed db/0 scaled-down"}},
-				{leader(sees(inherited(db(), "db/0", conversation.ScaledDown))), nil},
+				{leader(sees(inherited(db(), conversation.ScaledDown))), nil},
 			},
 		},
 	}
@@ -348,6 +349,40 @@ func TestTurns(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, []int{1, 3, 1, 3, 1, 3}, ids, "a relation that always has news does not keep another waiting")
+}
+
+// However much each relation has to tell, none has two events more than one that
+// still waits (RELATIONS.md E9).
+func TestTurnsAreFair(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := sees()
+		for i := range 1 + upTo(t, 5, "relations") {
+			r := related(i, "db")
+			if upTo(t, 3, "peers") == 0 {
+				r = peers()
+				r.UID, r.ID = "peer-"+strconv.Itoa(i), i
+			}
+			for n := range upTo(t, 5, "units") {
+				r.Units = append(r.Units, conversation.Member{Unit: conversation.Unit{Application: r.Remote, Number: n + 1}})
+			}
+			s.Relations = append(s.Relations, r)
+		}
+		told, waits := map[string]int{}, map[string]int{}
+		for _, r := range s.Relations {
+			waits[r.UID] = 1 + 2*len(r.Units)
+		}
+		m := conversation.Memory{}
+		for e, owed := conversation.Next(m, s); owed; e, owed = conversation.Next(m, s) {
+			m = m.After(e, s)
+			told[e.Relation]++
+			for uid, all := range waits {
+				if told[uid] < all {
+					require.LessOrEqual(t, told[e.Relation], told[uid]+1)
+				}
+			}
+		}
+		require.Equal(t, waits, told)
+	})
 }
 
 // Two relations may have one id: it is unique in the requirer's namespace only.

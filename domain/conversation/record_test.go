@@ -111,3 +111,26 @@ func TestEntriesThatAreNone(t *testing.T) {
 	_, err = conversation.EncodeEntries([]conversation.Entry{{Time: epoch().AddDate(10000, 0, 0)}})
 	assert.Error(t, err, "a year that JSON cannot say")
 }
+
+// FuzzParseEntries: what is read can be written, and read again as it was.
+func FuzzParseEntries(f *testing.F) {
+	lines, err := conversation.EncodeEntries(conversation.Record{}.Append(commit(bag{"a": "1"}, bag{"b": "2"}), isSecret).Entries)
+	require.NoError(f, err)
+	f.Add(lines)
+	f.Add([]byte("\n{}\n"))
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		entries, err := conversation.ParseEntries(lines)
+		if err != nil {
+			return
+		}
+		_, _ = conversation.Replay(entries, conversation.State{"web": {"a": "1"}})
+		written, err := conversation.EncodeEntries(entries)
+		require.NoError(t, err)
+		again, err := conversation.ParseEntries(written)
+		require.NoError(t, err)
+		rewritten, err := conversation.EncodeEntries(again)
+		require.NoError(t, err)
+		require.Equal(t, string(written), string(rewritten))
+		require.Equal(t, len(entries), strings.Count(string(written), "\n"))
+	})
+}

@@ -64,8 +64,9 @@ func gone(r conversation.Relation, text string, why conversation.Reason) convers
 	return r
 }
 
-func inherited(r conversation.Relation, text string, why conversation.Reason) conversation.Relation {
-	r = gone(r, text, why)
+// inherited adds the tombstone of db/0, which nobody is left to handle.
+func inherited(r conversation.Relation, why conversation.Reason) conversation.Relation {
+	r = gone(r, "db/0", why)
 	r.Departed[len(r.Departed)-1].Inherited = true
 	return r
 }

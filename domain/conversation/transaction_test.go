@@ -102,7 +102,7 @@ func TestTransactionWithoutChange(t *testing.T) {
 // written, and what was written before stays (RELATIONS.md P6).
 func TestLimits(t *testing.T) {
 	full := bag{}
-	for _, k := range strings.Split("abcdefg", "") {
+	for k := range strings.SplitSeq("abcdefg", "") {
 		full[k] = strings.Repeat("x", application.MaxValue)
 	}
 	full["h"] = strings.Repeat("x", application.MaxValue-8)
