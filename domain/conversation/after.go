@@ -19,14 +19,14 @@ func (m Memory) After(e Event, s Snapshot) Memory {
 	}
 	r := &s.Relations[i]
 	m.Turn = turnOf(r)
-	return m.with(r.UID, m.Relations[r.UID].after(e, r).observe(r, &s))
+	return m.with(r.UID, m.Relations[r.UID].after(e, r, &s))
 }
 
 // after is After for one relation.
-func (t Told) after(e Event, r *Relation) Told {
+func (t Told) after(e Event, r *Relation, s *Snapshot) Told {
 	switch e.Kind {
 	case Created:
-		return Told{ID: r.ID, Stage: Open, Departed: t.Departed}
+		return Told{ID: r.ID, Stage: Open, Departed: t.Departed}.observe(r, s)
 	case Joined:
 		return t.afterJoined(e, r)
 	case Changed:

@@ -45,6 +45,12 @@ func TestNext(t *testing.T) {
 				{leader(sees(db())), nil},
 			},
 		},
+		"NewLife": {
+			why: "SAFETY.md E13: a life of which this version knows nothing is no end",
+			looks: []look{
+				{sees(life(db("db/0"), "resting", "")), []string{"1 created", "1 joined db/0", "1 changed db/0"}},
+			},
+		},
 		"NeverCreated": {
 			why: "E1: what ends before the unit heard of it is never told",
 			looks: []look{

@@ -37,7 +37,7 @@ func history(t *rapid.T, s *stage) {
 }
 
 // Whatever happened, whoever died and whatever was shown late, twice or in part:
-// at the end each unit has heard the final state (RELATIONS.md V3, E1–E8, SAFETY.md
+// at the end each unit has heard the final state (RELATIONS.md V3, E1–E8, SAFETY.md V4,
 // E13, E16). Each event was judged when it was told.
 func TestFinalStateIsAlwaysTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
