@@ -9,7 +9,6 @@ import (
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
 // Speaker carries what the unit says to the controller.
@@ -101,7 +100,7 @@ func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	for _, u := range s.unseen {
 		snapshot = overlaid(snapshot, u.changes)
 	}
-	snapshot.Leader = time.Until(s.lease.until) > 0
+	snapshot.Leader, snapshot.Term = time.Until(s.lease.until) > 0, s.lease.term
 	return snapshot, nil
 }
 
@@ -135,7 +134,7 @@ func (s *Speech) Commit(ctx context.Context, transaction *conversation.Transacti
 // (SAFETY.md P1). The first question makes the unit a candidate.
 func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	s.mu.Lock()
-	sure := time.Until(s.lease.until) >= relation.LeaderSure
+	sure := time.Until(s.lease.until) >= conversation.LeaderSure
 	s.interested = true
 	s.mu.Unlock()
 	if sure {
@@ -146,7 +145,7 @@ func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Until(s.lease.until) >= relation.LeaderSure, nil
+	return time.Until(s.lease.until) >= conversation.LeaderSure, nil
 }
 
 // lead asks to lead, or resigns. The lease counts from before the question.

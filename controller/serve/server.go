@@ -13,6 +13,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -58,7 +59,7 @@ type Store interface {
 	// kube.ErrDeposed, relation.ErrInvalid or kube.ErrBusy.
 	Commit(ctx context.Context, commit relation.Commit) (revision uint64, err error)
 	// Lead has a pod lead its application, or resign, and returns who leads.
-	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (relation.Leader, error)
+	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (domain.Leader, error)
 }
 
 // Server serves the relations API.

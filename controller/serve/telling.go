@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -101,7 +102,7 @@ func (t *telling) take(view relation.View) {
 }
 
 // takeOwn writes what each unit may read of its own side (RELATIONS.md P).
-func (t *telling) takeOwn(r relation.Seen, leader relation.Leader) {
+func (t *telling) takeOwn(r relation.Seen, leader domain.Leader) {
 	for _, unit := range r.Own {
 		own := &v1alpha1.Own{Relation: r.UID, Bag: toBag(unit.Bag)}
 		if r.Role == application.Peer || leader.Term > 0 && leader.Unit == unit.Number {

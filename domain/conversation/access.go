@@ -3,6 +3,7 @@ package conversation
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -59,7 +60,7 @@ func (r *Relation) read(u Unit) (Bag, error) {
 }
 
 // MayWrite returns why the unit may not write a bag now, or nil (RELATIONS.md P).
-// That it leads must still be proved where the write is stored: Fence.Admit. An
+// That it leads must still be proved where the write is stored: Leader.MayWrite. An
 // error is an *Error.
 func MayWrite(s Snapshot, at Address) error {
 	r, err := s.find(at)
@@ -93,11 +94,19 @@ func (s *Snapshot) find(at Address) (*Relation, error) {
 	switch {
 	case r == nil:
 		return nil, &Error{NotYet, fmt.Sprintf("cannot find relation %q: %s is in no such relation, as far as is known", at.Relation, s.Unit), "relation-ids lists those that it is in"}
-	case at.Application() != s.Unit.Application && at.Application() != r.Remote, strings.Contains(at.Owner, "/") && !isUnit:
-		return nil, &Error{Invalid, fmt.Sprintf("cannot find the bag of %q in relation %s", at.Owner, r.name()), fmt.Sprintf("name %s, %s or one of their units", s.Unit.Application, r.Remote)}
+	case !slices.Contains(r.applications(s.Unit), at.Application()), strings.Contains(at.Owner, "/") && !isUnit:
+		return nil, &Error{Invalid, fmt.Sprintf("cannot find the bag of %q in relation %s", at.Owner, r.name()), fmt.Sprintf("name %s or a unit of it", strings.Join(r.applications(s.Unit), ", "))}
 	default:
 		return r, nil
 	}
+}
+
+// applications are those in the relation.
+func (r *Relation) applications(of Unit) []string {
+	if r.Role == Peer {
+		return []string{of.Application}
+	}
+	return []string{of.Application, r.Remote}
 }
 
 // name is what tools call the relation.

@@ -10,7 +10,7 @@ import (
 // it before the next event; who cannot is told the same event once more.
 func (m Memory) After(e Event, s Snapshot) Memory {
 	if e.Kind == Elected {
-		m.Leader = true
+		m.Leader, m.Term = true, s.Term
 		return m
 	}
 	i := slices.IndexFunc(s.Relations, func(r Relation) bool { return r.UID == e.Relation })
@@ -19,14 +19,14 @@ func (m Memory) After(e Event, s Snapshot) Memory {
 	}
 	r := &s.Relations[i]
 	m.Turn = turnOf(r)
-	return m.with(r.UID, m.Relations[r.UID].after(e, r))
+	return m.with(r.UID, m.Relations[r.UID].after(e, r, &s))
 }
 
 // after is After for one relation.
-func (t Told) after(e Event, r *Relation) Told {
+func (t Told) after(e Event, r *Relation, s *Snapshot) Told {
 	switch e.Kind {
 	case Created:
-		return Told{ID: r.ID, Stage: Open, Departed: t.Departed}
+		return Told{ID: r.ID, Stage: Open, Departed: t.Departed}.observe(r, s)
 	case Joined:
 		return t.afterJoined(e, r)
 	case Changed:
@@ -38,6 +38,7 @@ func (t Told) after(e Event, r *Relation) Told {
 		if e.Final {
 			t.Stage = Over
 		}
+	case Elected: // of no relation
 	}
 	return t
 }
@@ -77,15 +78,11 @@ func (t Told) afterDeparted(e Event) Told {
 	return t
 }
 
-// hearing remembers units in scope, and no longer that they departed before.
+// hearing remembers what units in scope have said.
 func (t Told) hearing(units map[Unit]Seen) Told {
 	members := make(map[Unit]Seen, len(t.Members)+len(units))
 	maps.Copy(members, t.Members)
 	maps.Copy(members, units)
 	t.Members = members
-	t.Departed = slices.DeleteFunc(slices.Clone(t.Departed), func(u Unit) bool {
-		_, back := units[u]
-		return back
-	})
 	return t
 }

@@ -34,6 +34,7 @@ type agent struct {
 // bags that they were shown.
 type heard struct {
 	leader    bool
+	term      int64
 	relations map[string]heardOf
 }
 
@@ -52,7 +53,7 @@ func newAgent(u conversation.Unit) *agent {
 // restart starts the process again, from what it saved.
 func (a *agent) restart() {
 	a.memory, a.shown = a.saved(), conversation.Snapshot{Unit: a.unit}
-	a.heard = heard{a.kept.leader, maps.Clone(a.kept.relations)}
+	a.heard = heard{a.kept.leader, a.kept.term, maps.Clone(a.kept.relations)}
 }
 
 // saved is what is on the disk.
@@ -71,7 +72,7 @@ func (a *agent) save(t require.TestingT) {
 	disk, err := json.Marshal(a.memory)
 	require.NoError(t, err)
 	a.disk, a.parsed = disk, nil
-	a.kept = heard{a.heard.leader, maps.Clone(a.heard.relations)}
+	a.kept = heard{a.heard.leader, a.heard.term, maps.Clone(a.heard.relations)}
 }
 
 // deliver shows the agent a snapshot, unless it has acted on a newer one.
@@ -124,10 +125,10 @@ func (a *agent) tell(t require.TestingT, dies bool) bool {
 // judge fails for an event that must not be told now, and returns what the
 // handlers know after it.
 func (a *agent) judge(t require.TestingT, e conversation.Event) heard {
-	after := heard{a.heard.leader, maps.Clone(a.heard.relations)}
+	after := heard{a.heard.leader, a.heard.term, maps.Clone(a.heard.relations)}
 	if e.Kind == conversation.Elected {
-		require.True(t, a.shown.Leader && !a.heard.leader, "elected once")
-		after.leader = true
+		require.True(t, a.shown.Leader && (!a.heard.leader || a.heard.term != a.shown.Term), "elected once a term")
+		after.leader, after.term = true, a.shown.Term
 		return after
 	}
 	i := slices.IndexFunc(a.shown.Relations, func(r conversation.Relation) bool { return r.UID == e.Relation })
@@ -168,6 +169,8 @@ func (h *hearing) hear(e conversation.Event) heardOf {
 		h.departed(e)
 	case conversation.Broken:
 		h.broken(e)
+	default:
+		require.Fail(h.t, "an event of no kind", "%v", e)
 	}
 	return h.of
 }

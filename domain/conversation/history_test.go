@@ -1,6 +1,7 @@
 package conversation_test
 
 import (
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -46,7 +47,7 @@ func (s *stage) catchUp(i int) {
 
 // happen lets one thing happen.
 func (s *stage) happen(t *rapid.T) {
-	switch rapid.IntRange(0, 19).Draw(t, "event") {
+	switch upTo(t, 20, "event") {
 	case 0:
 		s.come(t)
 	case 1:
@@ -55,20 +56,20 @@ func (s *stage) happen(t *rapid.T) {
 		s.turn(t)
 	case 3:
 		if all := s.everybody(); len(all) > 0 {
-			if u := rapid.SampledFrom(all).Draw(t, "leader"); s.units[u].leaving == "" {
+			if u := oneOf(t, all, "leader"); s.units[u].leaving == "" {
 				s.lead(u)
 			}
 		}
 	case 4:
 		if len(s.relations) < 5 {
-			s.relate("web", rapid.SampledFrom([]string{"db", "cache"}).Draw(t, "again"))
+			s.relate(oneOf(t, []string{"db", "cache"}, "again"))
 		}
 	case 5:
 		s.bury()
 	case 6, 7, 8, 9:
 		s.write(t)
 	case 10, 11, 12:
-		s.catchUp(rapid.IntRange(0, 1).Draw(t, "replica"))
+		s.catchUp(upTo(t, 2, "replica"))
 	case 13, 14, 15:
 		s.show(t)
 	default:
@@ -78,7 +79,7 @@ func (s *stage) happen(t *rapid.T) {
 
 // come makes a new unit, or of db, a StatefulSet, one that was there before.
 func (s *stage) come(t *rapid.T) {
-	application := rapid.SampledFrom(applications()).Draw(t, "application")
+	application := oneOf(t, applications(), "application")
 	if len(s.of(application)) >= 3 {
 		return
 	}
@@ -98,8 +99,8 @@ func (s *stage) leave(t *rapid.T) {
 	if len(all) == 0 {
 		return
 	}
-	u := rapid.SampledFrom(all).Draw(t, "unit")
-	reason := rapid.SampledFrom([]conversation.Reason{conversation.ScaledDown, conversation.Replaced, conversation.ApplicationRemoved}).Draw(t, "reason")
+	u := oneOf(t, all, "unit")
+	reason := oneOf(t, []conversation.Reason{conversation.ScaledDown, conversation.Replaced, conversation.ApplicationRemoved}, "reason")
 	if s.units[u].leaving == "" && rapid.Bool().Draw(t, "slowly") {
 		s.units[u] = &pod{leaving: reason}
 		s.revision++
@@ -111,11 +112,11 @@ func (s *stage) leave(t *rapid.T) {
 
 // turn suspends, resumes or ends a relation of two applications.
 func (s *stage) turn(t *rapid.T) {
-	l := rapid.SampledFrom(s.relations).Draw(t, "relation")
+	l := oneOf(t, s.relations, "relation")
 	if l.peer() || l.life == conversation.Ending {
 		return
 	}
-	switch rapid.IntRange(0, 3).Draw(t, "life") {
+	switch upTo(t, 4, "life") {
 	case 0:
 		l.life, l.ends = conversation.Ending, s.revision+1
 	case 1:
@@ -133,22 +134,22 @@ func (s *stage) write(t *rapid.T) {
 	if len(all) == 0 {
 		return
 	}
-	a := s.agents[rapid.SampledFrom(all).Draw(t, "writer")]
+	a := s.agents[oneOf(t, all, "writer")]
 	if len(a.shown.Relations) == 0 {
 		return
 	}
 	handler := conversation.Begin(a.shown)
-	r := rapid.SampledFrom(a.shown.Relations).Draw(t, "relation")
+	r := oneOf(t, a.shown.Relations, "relation")
 	app := rapid.Bool().Draw(t, "app")
 	values := conversation.Bag{}
-	for range rapid.IntRange(1, 2).Draw(t, "keys") {
-		values[rapid.SampledFrom([]string{"host", "port", secret}).Draw(t, "key")] = rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "value")
+	for range 1 + upTo(t, 2, "keys") {
+		values[oneOf(t, []string{"host", "port", secret}, "key")] = oneOf(t, []string{"", "1", "2"}, "value")
 	}
 	err := handler.Set(r.UID, app, values)
 	allowed := r.Life == conversation.Alive && (!app || a.shown.Leader)
 	require.Equal(t, allowed, err == nil, "%v", err)
 	before := s.revision
-	s.store(t, a.unit, handler.Commit(), "tool")
+	s.store(a.unit, handler.Commit(), "tool")
 	if s.revision > before {
 		a.deliver(s.revision, s.snapshot(a.unit))
 	}
@@ -157,7 +158,7 @@ func (s *stage) write(t *rapid.T) {
 // show lets a replica, which may lag behind what the agent knows, show a unit what
 // it has, perhaps twice, and perhaps not all of it.
 func (s *stage) show(t *rapid.T) {
-	from := s.replicas[rapid.IntRange(0, 1).Draw(t, "replica")]
+	from := s.replicas[upTo(t, 2, "replica")]
 	var there []conversation.Unit
 	for _, u := range s.everybody() {
 		if _, shown := from.shows[u]; shown {
@@ -167,12 +168,12 @@ func (s *stage) show(t *rapid.T) {
 	if len(there) == 0 {
 		return
 	}
-	u := rapid.SampledFrom(there).Draw(t, "listener")
+	u := oneOf(t, there, "listener")
 	snapshot := from.shows[u]
-	if rapid.IntRange(0, 9).Draw(t, "partial") == 0 {
+	if upTo(t, 10, "partial") == 0 {
 		snapshot = partial(t, snapshot)
 	}
-	for range rapid.IntRange(1, 2).Draw(t, "times") {
+	for range 1 + upTo(t, 2, "times") {
 		s.agents[u].deliver(from.revision, snapshot)
 	}
 }
@@ -183,7 +184,7 @@ func partial(t *rapid.T, s conversation.Snapshot) conversation.Snapshot {
 		return s
 	}
 	s.Relations = slices.Clone(s.Relations)
-	i := rapid.IntRange(0, len(s.Relations)-1).Draw(t, "left out")
+	i := upTo(t, len(s.Relations), "left out")
 	r := &s.Relations[i]
 	if n := len(r.Units); n > 0 && rapid.Bool().Draw(t, "unit only") {
 		r.Units = slices.Delete(slices.Clone(r.Units), n-1, n)
@@ -199,17 +200,34 @@ func (s *stage) listen(t *rapid.T) {
 	if len(all) == 0 {
 		return
 	}
-	a := s.agents[rapid.SampledFrom(all).Draw(t, "listener")]
-	switch rapid.IntRange(0, 7).Draw(t, "agent") {
+	a := s.agents[oneOf(t, all, "listener")]
+	switch upTo(t, 8, "agent") {
 	case 0:
 		a.restart()
 	case 1:
 		a.tell(t, true)
 	default:
-		for range rapid.IntRange(1, 6).Draw(t, "events") {
+		for range 1 + upTo(t, 6, "events") {
 			a.tell(t, false)
 		}
 	}
+}
+
+// upTo draws a number below n. All are as likely, so that a history of many things
+// has some of each; rapid's own ranges prefer the lowest.
+func upTo(t *rapid.T, n int, label string) int {
+	drawn := 0
+	for range bits.Len(uint(n)) + 1 {
+		drawn *= 2
+		if rapid.Bool().Draw(t, label) {
+			drawn++
+		}
+	}
+	return drawn % n
+}
+
+func oneOf[T any](t *rapid.T, all []T, label string) T {
+	return all[upTo(t, len(all), label)]
 }
 
 // mostEvents is more than any unit can be owed at once.

@@ -17,8 +17,10 @@ import (
 // has of a snapshot is no larger than that, and of what a snapshot does not
 // mention it keeps maxUnknown relations, and in each relation as many units.
 type Memory struct {
-	// Leader says that the unit was told that it leads, and still does.
-	Leader bool `json:"leader,omitempty"`
+	// Leader says that the unit was told that it leads, and still does; Term in
+	// which term, so that it is told of another also if it missed the time between.
+	Leader bool  `json:"leader,omitempty"`
+	Term   int64 `json:"term,omitempty"`
 	// Turn is the relation that had the last event (RELATIONS.md E9).
 	Turn Turn `json:"turn,omitzero"`
 	// Relations is what it was told of each, by UID.

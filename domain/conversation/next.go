@@ -10,7 +10,7 @@ import (
 // memory and snapshot give the same event, in whatever order the snapshot lists
 // things. Show the handler this snapshot, and remember the event by After with it.
 func Next(m Memory, s Snapshot) (Event, bool) {
-	if s.Leader && !m.Leader && s.Leaving == "" {
+	if toldTerm := m.Leader && m.Term == s.Term; s.Leader && !toldTerm && s.Leaving == "" {
 		return Event{Kind: Elected}, true
 	}
 	for _, r := range inTurn(m.Turn, s.Relations) {
@@ -54,10 +54,16 @@ func (a *audience) next() (Event, bool) {
 	if a.told.Stage != Open {
 		return a.reopened()
 	}
-	for _, rule := range [...]func(*audience) (Event, bool){
-		(*audience).pending, (*audience).departed, (*audience).broken, (*audience).together,
-		(*audience).application, (*audience).joined, (*audience).changed,
-	} {
+	e, owed := a.first((*audience).pending, (*audience).departed, (*audience).broken)
+	if owed || a.closing() {
+		return e, owed
+	}
+	return a.first((*audience).together, (*audience).application, (*audience).joined, (*audience).changed)
+}
+
+// first returns the event of the first rule by which one is owed.
+func (a *audience) first(rules ...func(*audience) (Event, bool)) (Event, bool) {
+	for _, rule := range rules {
 		if e, owed := rule(a); owed {
 			return e, true
 		}
@@ -66,9 +72,10 @@ func (a *audience) next() (Event, bool) {
 }
 
 // closing reports whether the relation comes to an end for this unit: then
-// everybody departs, and nobody joins any more.
+// everybody departs, and nobody joins or says anything any more. A life that is
+// not known is no end (SAFETY.md E13).
 func (a *audience) closing() bool {
-	return a.relation.Life != Alive || a.snapshot.Leaving != ""
+	return a.relation.Life == Suspended || a.relation.Life == Ending || a.snapshot.Leaving != ""
 }
 
 // reopened is RELATIONS.md E1, for a relation that the unit is not in: it is
@@ -156,7 +163,7 @@ func (a *audience) broken() (Event, bool) {
 // together is RELATIONS.md E12: a whole first join, and what its application
 // said, as one event.
 func (a *audience) together() (Event, bool) {
-	if !a.snapshot.Batch || a.closing() || len(a.told.Members) > 0 {
+	if !a.snapshot.Batch || len(a.told.Members) > 0 {
 		return Event{}, false
 	}
 	e := a.event(Joined)
@@ -175,7 +182,7 @@ func (a *audience) together() (Event, bool) {
 // application is RELATIONS.md E5.
 func (a *audience) application() (Event, bool) {
 	bag := a.relation.applicationBag()
-	if a.closing() || ownsPeerBag(a.relation, a.snapshot) || !a.told.Application.differs(bag) {
+	if ownsPeerBag(a.relation, a.snapshot) || !a.told.Application.differs(bag) {
 		return Event{}, false
 	}
 	e := a.event(Changed)
@@ -191,7 +198,7 @@ func (a *audience) joined() (Event, bool) {
 			first = lower(first, m.Unit)
 		}
 	}
-	if first == nil || a.closing() {
+	if first == nil {
 		return Event{}, false
 	}
 	e := a.event(Joined)
@@ -210,7 +217,7 @@ func (a *audience) changed() (Event, bool) {
 			first = lower(first, m.Unit)
 		}
 	}
-	if first == nil || a.closing() {
+	if first == nil {
 		return Event{}, false
 	}
 	return a.change(*first), true

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -42,7 +44,7 @@ type Record struct {
 func (r Record) Append(e Entry, secret func(key string) bool) Record {
 	r.Last++
 	e.Sequence, e.Change = r.Last, e.Withhold(secret)
-	r.Entries = append(r.Entries[:len(r.Entries):len(r.Entries)], e)
+	r.Entries = append(slices.Clip(r.Entries), e)
 	if old := len(r.Entries) - MaxEntries; old > 0 {
 		r.Base = fold(r.Entries[:old], r.Base)
 		r.Entries = r.Entries[old:]
@@ -68,9 +70,7 @@ func Replay(entries []Entry, base State) (State, error) {
 // become empty is none.
 func fold(entries []Entry, base State) State {
 	state := make(State, len(base))
-	for owner, bag := range base {
-		state[owner] = bag
-	}
+	maps.Copy(state, base)
 	for _, e := range entries {
 		if bag := e.Apply(state[e.Owner]); len(bag) > 0 {
 			state[e.Owner] = bag

@@ -43,6 +43,8 @@ type Snapshot struct {
 	Unit Unit
 	// Leader tells that it may write its application's bags.
 	Leader bool
+	// Term of that leadership; another each time that it is given (SAFETY.md P1).
+	Term int64
 	// Leaving is why the unit or its application is ending; empty while it is not.
 	Leaving Reason
 	// Batch asks for a whole first join as one event (RELATIONS.md E12).

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -63,23 +61,24 @@ func newWorld() *world {
 		units: map[conversation.Unit]*pod{}, leaders: map[string]conversation.Unit{}, terms: map[string]int64{},
 		agents: map[conversation.Unit]*agent{},
 	}
-	w.relate("web", "db")
-	w.relate("web", "cache")
-	w.relate("web", "web")
+	w.relate("db")
+	w.relate("cache")
+	w.relate("web")
 	for _, u := range []string{"web/0", "web/1", "db/0"} {
 		w.arrive(unit(u))
 	}
 	return w
 }
 
-// relate makes a relation with an id and a UID of its own.
-func (w *world) relate(requirer, provider string) {
+// relate relates web to an application, or its own units, with an id and a UID of
+// its own.
+func (w *world) relate(provider string) {
 	id := 1
 	if n := len(w.relations); n > 0 {
 		id = w.relations[n-1].id + 1
 	}
 	w.relations = append(w.relations, &link{
-		uid: "uid-" + string(rune('a'+id)), id: id, requirer: requirer, provider: provider, life: conversation.Alive,
+		uid: "uid-" + string(rune('a'+id)), id: id, requirer: "web", provider: provider, life: conversation.Alive,
 		bags: map[conversation.Address]conversation.Bag{}, writers: map[string]conversation.Unit{},
 		departed: map[conversation.Unit]conversation.Tombstone{},
 	})
@@ -181,7 +180,7 @@ func (w *world) everybody() []conversation.Unit {
 
 // store commits what a unit changed, as the store does: it admits a leader only in
 // its term, nobody after the end, and keeps a record.
-func (w *world) store(t require.TestingT, u conversation.Unit, changes []conversation.Change, cause string) {
+func (w *world) store(u conversation.Unit, changes []conversation.Change, cause string) {
 	for _, c := range changes {
 		l := w.link(c.Relation)
 		_, isUnit := c.Unit()
@@ -270,6 +269,9 @@ func (w *world) listeners(l *link, departed conversation.Unit) []conversation.Li
 // snapshot is all that a unit may know now.
 func (w *world) snapshot(u conversation.Unit) conversation.Snapshot {
 	s := conversation.Snapshot{Unit: u, Leader: w.leaders[u.Application] == u, Batch: w.batch}
+	if s.Leader {
+		s.Term = w.terms[u.Application]
+	}
 	if p := w.units[u]; p != nil {
 		s.Leaving = p.leaving
 	}
@@ -304,6 +306,7 @@ func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 		r.Final, r.EndReason = true, conversation.RelationRemoved
 	case conversation.Suspended:
 		r.EndReason = conversation.SuspendedReason
+	case conversation.Alive:
 	}
 	for _, other := range w.of(remote) {
 		if other != u {

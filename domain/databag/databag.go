@@ -17,8 +17,14 @@ import (
 // keys and values in key order, so that different contents differ
 // (RELATIONS.md V1). Compare versions with "differs" only (V2).
 func Version(data map[string]string) string {
-	var text []byte
-	for _, k := range slices.Sorted(maps.Keys(data)) {
+	keys, size := make([]string, 0, len(data)), 0
+	for k, v := range data {
+		keys = append(keys, k)
+		size += len(k) + len(v) + 2*lengthSize
+	}
+	slices.Sort(keys)
+	text := make([]byte, 0, size)
+	for _, k := range keys {
 		text = appendString(text, k)
 		text = appendString(text, data[k])
 	}
@@ -37,6 +43,9 @@ func Overlay(bag, layer map[string]string) map[string]string {
 	maps.DeleteFunc(all, func(_, v string) bool { return v == "" })
 	return all
 }
+
+// lengthSize is how many bytes stand for a length.
+const lengthSize = 8
 
 // appendString appends the length of s and then s.
 func appendString(text []byte, s string) []byte {

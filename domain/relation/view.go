@@ -7,6 +7,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
@@ -15,7 +16,7 @@ type View struct {
 	Application string
 	Units       []application.Unit
 	// Leader may write the application's bags.
-	Leader Leader
+	Leader conversation.Leader
 	// Relations in order of id.
 	Relations []Seen
 	// Waiting lists the endpoints that have no complete relation.

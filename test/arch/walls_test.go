@@ -36,7 +36,7 @@ var mayImport = map[string]string{
 	"domain/conversation": "domain/application domain/databag",
 	"domain/databag":      "",
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application",
-	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/databag domain/injection",
+	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/conversation domain/databag domain/injection",
 	"domain/tool":         "gopkg.in/yaml.v3 github.com/spf13/pflag domain/application domain/conversation",
 
 	// What the rooms share of reading a review and answering it.

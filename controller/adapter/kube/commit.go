@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -181,8 +182,8 @@ func (c *Commits) write(ctx context.Context, namespace, application string, chan
 
 // Lead has a pod lead its application, or go on leading, and returns who leads.
 // A pod that resigns is followed at once.
-func (c *Commits) Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (relation.Leader, error) {
-	var leader relation.Leader
+func (c *Commits) Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (conversation.Leader, error) {
+	var leader conversation.Leader
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var app v1alpha1.RelatedApplication
 		if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); err != nil {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -19,7 +20,7 @@ func shop() (*strict, *Commits) {
 	server := &strict{kept: memory{}}
 	app := named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	app.ResourceVersion, app.UID = "5", "uid-db"
-	app.SetLeader(relation.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: epoch().Add(time.Minute)})
+	app.SetLeader(conversation.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: epoch().Add(time.Minute)})
 	server.kept.put(app)
 	return server, &Commits{Reader: server, Writer: server, Now: epoch}
 }
@@ -142,7 +143,7 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 	server.most = 0
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
-	app.SetLeader(relation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
+	app.SetLeader(conversation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
 	require.NoError(t, server.Update(t.Context(), &app))
 	next := answer(saying("one", false, "user", "new"))
 	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
@@ -163,5 +164,5 @@ func TestLead(t *testing.T) {
 	require.NoError(t, err)
 	leader, err = commits.Lead(t.Context(), "shop", "db", 2, "pod-2", false)
 	require.NoError(t, err)
-	assert.Equal(t, relation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
+	assert.Equal(t, conversation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
 }

@@ -1,4 +1,4 @@
-package relation
+package conversation
 
 import "time"
 

@@ -1,0 +1,171 @@
+package conversation_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// spoken is a relation in which web/0 and its application have said something.
+func spoken() conversation.Relation {
+	r := db("db/0")
+	r.OwnBag, r.OwnApplicationBag = bag{"a": "1", "b": "2"}, bag{"user": "web"}
+	return r
+}
+
+// A handler reads its own writes, nobody else does before it succeeds, and what
+// it writes is one list of changes (RELATIONS.md E11).
+func TestTransaction(t *testing.T) {
+	s := leader(sees(spoken()))
+	handler := conversation.Begin(s)
+	require.NoError(t, handler.Set("uid-1", false, bag{"b": "", "c": "3"}))
+	require.NoError(t, handler.Set("uid-1", true, bag{"user": "other"}))
+	require.NoError(t, handler.Set("uid-1", false, bag{"a": "9"}))
+
+	mine := conversation.ForUnit("uid-1", unit("web/0"))
+	own, err := handler.Read(mine)
+	require.NoError(t, err)
+	assert.Equal(t, bag{"a": "9", "c": "3"}, own, "a handler reads its own writes")
+	own["a"] = "changed"
+	own, err = handler.Read(mine)
+	require.NoError(t, err)
+	assert.Equal(t, "9", own["a"], "what was read is a copy")
+	theirs, err := handler.Read(conversation.ForApplication("uid-1", "db"))
+	require.NoError(t, err)
+	assert.Empty(t, theirs)
+	other, err := conversation.Begin(s).Read(mine)
+	require.NoError(t, err)
+	assert.Equal(t, bag{"a": "1", "b": "2"}, other, "nobody else reads them: a transaction that is dropped never was")
+
+	unitBag := conversation.Compare(mine, bag{"a": "1", "b": "2"}, bag{"a": "9", "c": "3"})
+	assert.Equal(t, []conversation.Change{
+		conversation.Compare(conversation.ForApplication("uid-1", "web"), bag{"user": "web"}, bag{"user": "other"}),
+		unitBag,
+	}, handler.Commit())
+	assert.Equal(t, bag{"c": "3"}, unitBag.Added)
+	assert.Equal(t, map[string]conversation.Pair{"a": {From: "1", To: "9"}}, unitBag.Changed)
+	assert.Equal(t, bag{"b": "2"}, unitBag.Removed)
+}
+
+// Commits are in order of the relations' turns, whatever was written first.
+func TestTransactionOrder(t *testing.T) {
+	s := leader(sees(peers(), related(10, "cache"), related(2, "log"), db()))
+	for range 5 {
+		handler := conversation.Begin(s)
+		var got []string
+		for _, uid := range []string{"uid-9", "uid-10", "uid-1", "uid-2"} {
+			require.NoError(t, handler.Set(uid, false, bag{"a": "1"}))
+			require.NoError(t, handler.Set(uid, true, bag{"a": "1"}))
+		}
+		for _, c := range handler.Commit() {
+			got = append(got, c.Relation+" "+c.Owner)
+		}
+		assert.Equal(t, []string{
+			"uid-1 web", "uid-1 web/0", "uid-2 web", "uid-2 web/0", "uid-10 web", "uid-10 web/0", "uid-9 web", "uid-9 web/0",
+		}, got)
+	}
+}
+
+// An empty value deletes; what is there already, or comes back to what it was, is
+// no change (RELATIONS.md P3).
+func TestTransactionWithoutChange(t *testing.T) {
+	tests := map[string]struct {
+		why  string
+		sets []bag
+	}{
+		"Nothing":      {"nothing was written", nil},
+		"Same":         {"the same values", []bag{{"a": "1"}, {"b": "2"}}},
+		"Deleted":      {"a key that is not there is deleted", []bag{{"x": ""}}},
+		"ThereAndBack": {"a value comes back to what it was", []bag{{"a": "2"}, {"a": "1"}}},
+		"MadeAndGone":  {"a new key goes again", []bag{{"x": "1"}, {"x": ""}}},
+		"GoneAndMade":  {"a key comes back", []bag{{"a": ""}, {"a": "1"}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			handler := conversation.Begin(sees(spoken()))
+			for _, values := range test.sets {
+				require.NoError(t, handler.Set("uid-1", false, values))
+			}
+			assert.Empty(t, handler.Commit(), test.why)
+		})
+	}
+}
+
+// What is over a limit is refused whole, with size and limit: none of its keys is
+// written, and what was written before stays (RELATIONS.md P6).
+func TestLimits(t *testing.T) {
+	full := bag{}
+	for k := range strings.SplitSeq("abcdefg", "") {
+		full[k] = strings.Repeat("x", application.MaxValue)
+	}
+	full["h"] = strings.Repeat("x", application.MaxValue-8)
+	tests := map[string]struct {
+		why    string
+		values bag
+		told   []string
+	}{
+		"Full":      {"exactly the limit of a bag", full, nil},
+		"LongKey":   {"exactly the limit of a key", bag{strings.Repeat("k", application.MaxKey): "1"}, nil},
+		"Bag":       {"one byte over the limit of a bag", with(full, "h", full["h"]+"y"), []string{"524289", "524288"}},
+		"Key":       {"one byte over the limit of a key", bag{strings.Repeat("k", application.MaxKey+1): "1", "ok": "1"}, []string{"254", "253"}},
+		"Value":     {"one byte over the limit of a value", bag{"big": full["a"] + "x", "ok": "1"}, []string{"65537", "65536", "big"}},
+		"NoKey":     {"a value without a key", bag{"": "1", "ok": "1"}, []string{"without a key"}},
+		"NotUTF8":   {"what no tool can show", bag{"a": "\xff", "ok": "1"}, []string{"UTF-8"}},
+		"DeleteBig": {"the limit of a key holds for what is deleted, too", bag{strings.Repeat("k", application.MaxKey+1): ""}, []string{"254"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			handler := conversation.Begin(sees(db()))
+			require.NoError(t, handler.Set("uid-1", false, bag{"before": "1"}))
+			require.NoError(t, handler.Set("uid-1", false, bag{"before": ""}))
+			err := handler.Set("uid-1", false, test.values)
+			if test.told == nil {
+				require.NoError(t, err, test.why)
+				assert.Equal(t, test.values, handler.Commit()[0].Added)
+				return
+			}
+			assert.Equal(t, conversation.Invalid, conversation.RefusalOf(err), test.why)
+			for _, word := range test.told {
+				assert.Contains(t, err.Error(), word, test.why)
+			}
+			assert.Empty(t, handler.Commit(), test.why)
+		})
+	}
+}
+
+func with(b bag, key, value string) bag {
+	b = maps.Clone(b)
+	b[key] = value
+	return b
+}
+
+// Who may not write is told by Set, before anything is committed.
+func TestTransactionForbidden(t *testing.T) {
+	handler := conversation.Begin(sees(db()))
+	assert.Equal(t, conversation.Forbidden, conversation.RefusalOf(handler.Set("uid-1", true, bag{"a": "1"})))
+	assert.Equal(t, conversation.NotYet, conversation.RefusalOf(handler.Set("uid-7", false, bag{"a": "1"})))
+	_, err := handler.Read(conversation.ForUnit("uid-1", unit("web/1")))
+	assert.Equal(t, conversation.Forbidden, conversation.RefusalOf(err))
+	assert.Empty(t, handler.Commit())
+}
+
+// A change applied to what it was made from gives what it was made for, and leaves
+// other keys of another content alone.
+func TestChangeApplies(t *testing.T) {
+	content := rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c"}), rapid.SampledFrom([]string{"1", "2"}), 0, 3)
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := content.Draw(t, "before"), content.Draw(t, "after")
+		c := conversation.Compare(conversation.Address{}, before, after)
+		require.Equal(t, after, c.Apply(before))
+		require.Equal(t, maps.Equal(before, after), c.Before == c.After)
+		more := c.Apply(with(before, "other", "1"))
+		require.Equal(t, with(after, "other", "1"), more)
+	})
+}
