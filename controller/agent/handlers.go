@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -36,7 +37,10 @@ type Handlers struct {
 	told   conversation.Memory
 	turn   *turn
 	failed failure
-	rung   chan struct{}
+	// left are the ended relations of which the controller was told that they were
+	// handled, as long as they are there.
+	left map[string]bool
+	rung chan struct{}
 }
 
 // failure is why the last turn was not handled, for people and for the pause.
@@ -49,7 +53,7 @@ type failure struct {
 
 // NewHandlers returns handlers that go on where the last process was.
 func NewHandlers(speech *Speech, namespace string, memory File) *Handlers {
-	h := &Handlers{speech: speech, namespace: namespace, memory: memory, rung: make(chan struct{}, 1)}
+	h := &Handlers{speech: speech, namespace: namespace, memory: memory, left: map[string]bool{}, rung: make(chan struct{}, 1)}
 	text, err := memory.Read()
 	if err == nil && len(text) > 0 {
 		h.told, err = conversation.ParseMemory(text)
@@ -81,6 +85,7 @@ func (h *Handlers) Next(ctx context.Context) (Turn, error) {
 		if t != nil {
 			return t.told(h.namespace), nil
 		}
+		h.leave(ctx)
 		var later <-chan time.Time
 		if wait > 0 {
 			later = time.After(wait)
@@ -118,6 +123,37 @@ func (h *Handlers) begin() (t *turn, wait time.Duration) {
 	h.turn = next
 	glog.V(1).Infof("%s, attempt %d", next.describe(), next.attempt)
 	return next, 0
+}
+
+// leave tells the controller of the ended relations that the handlers have
+// nothing more to hear of: it waits for that (RELATIONS.md L4).
+func (h *Handlers) leave(ctx context.Context) {
+	snapshot, err := h.speech.Snapshot()
+	if err != nil {
+		return
+	}
+	h.mu.Lock()
+	ended := map[string]bool{}
+	var owed []string
+	for _, r := range snapshot.Relations {
+		if stage := h.told.Relations[r.UID].Stage; r.Life == conversation.Ending && (stage == "" || stage == conversation.Over) {
+			ended[r.UID] = true
+			if !h.left[r.UID] {
+				owed = append(owed, r.UID)
+			}
+		}
+	}
+	maps.DeleteFunc(h.left, func(uid string, _ bool) bool { return !ended[uid] })
+	h.mu.Unlock()
+	for _, uid := range owed {
+		if err := h.speech.Leave(ctx, uid); err != nil {
+			glog.Warningf("cannot say that the end of relation %s was handled: %v", uid, err)
+			return // the next snapshot, or the relation's own deadline, goes on
+		}
+		h.mu.Lock()
+		h.left[uid] = true
+		h.mu.Unlock()
+	}
 }
 
 func (h *Handlers) drop() {

@@ -144,3 +144,26 @@ func TestHandlersHearOfLeadership(t *testing.T) {
 	s.done(asks, 0)
 	assert.True(t, s.controller.commits[0].GetChanges()[0].GetApplication())
 }
+
+// The end of a relation is handled, and then the controller hears that it was: it
+// waits for that (RELATIONS.md L4, SAFETY.md E14).
+func TestHandlersLeave(t *testing.T) {
+	s := newStage(t)
+	for range 4 {
+		s.done(s.next(), 0)
+	}
+	over := heardAt(2)
+	over.Relations[0].Ended = true
+	s.agent.Heard(over)
+	turn := s.next()
+	assert.Equal(t, "store-relation-departed", turn.Hook)
+	s.done(turn, 0)
+	turn = s.next()
+	assert.Equal(t, "store-relation-broken", turn.Hook)
+	assert.Equal(t, "true", turn.Env["ORCON_FINAL"])
+	assert.Empty(t, s.controller.left, "not yet")
+	s.done(turn, 0)
+	s.nothing()
+	s.nothing()
+	assert.Equal(t, []string{"r"}, s.controller.left, "once")
+}

@@ -17,6 +17,8 @@ type Speaker interface {
 	Commit(ctx context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error)
 	// Lead asks to lead, to go on leading, or to resign.
 	Lead(ctx context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error)
+	// Leave says that the handlers have handled the end of a relation.
+	Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error)
 }
 
 // The times of what a unit says.
@@ -128,6 +130,14 @@ func (s *Speech) Commit(ctx context.Context, transaction *conversation.Transacti
 		}
 	}
 	return nil
+}
+
+// Leave says that the handlers have handled the end of a relation.
+func (s *Speech) Leave(ctx context.Context, relation string) error {
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	_, err := s.speaker.Leave(ctx, &wire.LeaveRequest{Relation: relation})
+	return err
 }
 
 // Leader tells whether the unit leads, and will for long enough to say so

@@ -17,6 +17,7 @@ import (
 type controller struct {
 	commits  []*wire.CommitRequest
 	leads    []*wire.LeadRequest
+	left     []string
 	revision uint64
 	leader   *wire.LeadResponse
 	err      error
@@ -30,6 +31,11 @@ func (c *controller) Commit(_ context.Context, request *wire.CommitRequest) (*wi
 func (c *controller) Lead(_ context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error) {
 	c.leads = append(c.leads, request)
 	return c.leader, c.err
+}
+
+func (c *controller) Leave(_ context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error) {
+	c.left = append(c.left, request.GetRelation())
+	return &wire.LeaveResponse{}, c.err
 }
 
 // heardAt is a snapshot of unit web/2 in a relation with db at a revision.

@@ -9,6 +9,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -123,4 +124,26 @@ func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadReq
 	}
 	left := leader.Left(c.identity.UID, s.Now())
 	return connect.NewResponse(&v1alpha1.LeadResponse{Leads: left > 0, LeftMs: max(0, left.Milliseconds()), Term: int64(leader.Term)}), nil
+}
+
+// Leave notes that the handlers of the calling pod's unit have handled the end of
+// a relation. A relation that is not known here any more needs no such word.
+func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error) {
+	c, err := s.caller(ctx, req.Header())
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	t, err := c.telling(ctx)
+	if err != nil {
+		return nil, err
+	}
+	u := t.unit(c.identity.UID)
+	if p, known := t.places[req.Msg.GetRelation()]; known && p.ended && u.known {
+		unit := domain.Unit{Application: c.application, Number: int(u.number)}
+		if err := s.Store.Leave(ctx, c.identity.Namespace, p.name, req.Msg.GetRelation(), unit.String()); err != nil {
+			return nil, connect.NewError(connect.CodeUnavailable, err)
+		}
+	}
+	return connect.NewResponse(&v1alpha1.LeaveResponse{}), nil
 }

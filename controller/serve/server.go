@@ -60,6 +60,9 @@ type Store interface {
 	Commit(ctx context.Context, commit relation.Commit) (revision uint64, err error)
 	// Lead has a pod lead its application, or resign, and returns who leads.
 	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (domain.Leader, error)
+	// Leave notes that a unit, written application/number, has handled the end of a
+	// relation.
+	Leave(ctx context.Context, namespace, relation, uid, unit string) error
 }
 
 // Server serves the relations API.

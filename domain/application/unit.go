@@ -16,6 +16,8 @@ type Unit struct {
 	// Address is its pod's; empty as long as the pod has none, and then nobody sees
 	// the unit (RELATIONS.md L2).
 	Address string
+	// Handles is set where its pod has handlers, which must hear of a relation's end.
+	Handles bool
 	Since   time.Time
 	// Gone says why the unit is gone; empty while it lives.
 	Gone string
@@ -49,7 +51,7 @@ func Number(app Application, units []Unit, next int) ([]Unit, int) {
 		if known[p.UID] {
 			continue
 		}
-		u := Unit{Number: next, Pod: p.Name, PodUID: p.UID, Since: p.Created}
+		u := Unit{Number: next, Pod: p.Name, PodUID: p.UID, Since: p.Created, Handles: p.Annotations[KeyHandlers] != ""}
 		if ordinals && p.Ordinal >= 0 {
 			u.Number = p.Ordinal
 			units = slices.DeleteFunc(units, func(old Unit) bool { return old.Number == p.Ordinal })

@@ -56,6 +56,11 @@ const (
 	forever = 1<<31 - 1
 )
 
+// accountPath is where the API server's own admission mounts the pod's token in
+// every container that has nothing there. Injected containers have no use for the
+// API; and to add it there it would call all webhooks again for each pod.
+const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
+
 // The types below are what is written of Kubernetes' own, in its field names.
 type (
 	container struct {
@@ -134,6 +139,7 @@ func (b *builder) agent() container {
 			{Name: volumeRun, MountPath: "/orcon/run"},
 			{Name: volumeState, MountPath: "/orcon/state"},
 			{Name: volumeIdentity, MountPath: "/orcon/identity", ReadOnly: true},
+			{Name: volumeIdentity, MountPath: accountPath, ReadOnly: true},
 		},
 		Resources: b.agentResources(),
 		SecurityContext: securityContext{
@@ -171,7 +177,8 @@ func (b *builder) handlers() container {
 		Env: []env{{Name: bindingRoot, Value: b.settings.Config.BindingsRoot}, {Name: "ORCON_LOG_LEVEL", Value: b.options.Agent.LogLevel}},
 		VolumeMounts: append([]mount{
 			{Name: volumeBindings, MountPath: b.settings.Config.BindingsRoot, ReadOnly: true},
-			{Name: volumeTmp, MountPath: "/tmp"},
+			{Name: volumeTmp, MountPath: "/tmp", SubPath: "tmp"},
+			{Name: volumeTmp, MountPath: accountPath, SubPath: "no-token", ReadOnly: true},
 		}, toolMounts(HandlerContainer)...),
 		Resources: b.agentResources(),
 		SecurityContext: securityContext{

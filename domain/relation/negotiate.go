@@ -16,9 +16,13 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// teardown bounds how long a relation stays dying, so that its units hear of
-// the end (RELATIONS.md L4).
-const teardown = 10 * time.Second
+// How long a relation stays dying (RELATIONS.md L4).
+const (
+	// hearing is how long the agents of units may take to hear of the end.
+	hearing = 10 * time.Second
+	// handling is how long their handlers may take to handle it.
+	handling = 10 * time.Minute
+)
 
 // Negotiate returns what must happen for s to be settled, ordered so that equal
 // snapshots always give equal decisions, whatever the order of their lists: ends
@@ -274,8 +278,7 @@ func (n *negotiation) teardown(r *Relation) (released bool) {
 		return false
 	}
 	r.State.EndReason = cmp.Or(r.State.EndReason, "Deleted")
-	over := r.Deleted.Add(teardown)
-	if !n.Ending && n.Now.Before(over) && hasUnits(n.apps[r.Requirer.Application]) {
+	if over := n.overAt(*r); !n.Ending && n.Now.Before(over) {
 		n.wakeAt(over)
 		return false
 	}
@@ -286,8 +289,37 @@ func (n *negotiation) teardown(r *Relation) (released bool) {
 	return true
 }
 
-func hasUnits(a application.Application) bool {
-	return slices.ContainsFunc(a.Pods, func(p application.Pod) bool { return p.Injected })
+// overAt is when a deleted relation is dead at the latest: at once without units,
+// later for agents to hear of the end, and much later for handlers to handle it.
+func (n *negotiation) overAt(r Relation) time.Time {
+	if len(n.blocking(r)) > 0 {
+		return r.Deleted.Add(handling)
+	}
+	for _, e := range []End{r.Requirer, r.Provider} {
+		if slices.ContainsFunc(n.apps[e.Application].Pods, hearsAlone) {
+			return r.Deleted.Add(hearing)
+		}
+	}
+	return r.Deleted
+}
+
+// hearsAlone reports whether a pod has an agent and no handler.
+func hearsAlone(p application.Pod) bool {
+	return p.Injected && p.Annotations[application.KeyHandlers] == ""
+}
+
+// blocking lists the units whose handlers have yet to handle a relation's end.
+func (n *negotiation) blocking(r Relation) []string {
+	var all []string
+	for _, name := range slices.Compact([]string{r.Requirer.Application, r.Provider.Application}) {
+		for _, u := range n.records[name].State.Units {
+			unit := name + "/" + strconv.Itoa(u.Number)
+			if u.Gone == "" && u.Handles && !slices.Contains(r.State.Left, unit) {
+				all = append(all, unit)
+			}
+		}
+	}
+	return all
 }
 
 // relate makes the relations that are declared, within their limits.
@@ -339,7 +371,7 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 	var cs []condition.Condition
 	switch {
 	case r.State.EndReason != "":
-		cs = condition.Waiting(ReasonEnding, "the relation has ended and is being taken down")
+		cs = condition.Waiting(ReasonEnding, n.ending(r))
 	case r.Provider.Namespace != n.Namespace:
 		cs = condition.Stuck(ReasonNoOffer, fmt.Sprintf("namespace %s offers no application %s to this namespace", r.Provider.Namespace, r.Provider.Application))
 	case !provider:
@@ -358,6 +390,16 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 			Message: "nothing declares it any more: declare it again, or it ends when its time is over"})
 	}
 	return cs
+}
+
+// ending says what the end of a relation waits for.
+func (n *negotiation) ending(r Relation) string {
+	text := "the relation has ended and is being taken down"
+	if waits := n.blocking(r); len(waits) > 0 && !r.Deleted.IsZero() {
+		text += fmt.Sprintf(": the handlers of %s have yet to handle the end since %s, and it goes on without them at %s",
+			listed(waits), r.Deleted.UTC().Format(time.RFC3339), r.Deleted.Add(handling).UTC().Format(time.RFC3339))
+	}
+	return text
 }
 
 // bag is what the bag of an endpoint shall be: what is declared, or where

@@ -32,7 +32,9 @@ type State struct {
 	// HeldSince is when its declaration was found missing; zero if it was not.
 	HeldSince time.Time
 	// EndReason says why it ends; empty while it lives.
-	EndReason  string
+	EndReason string
+	// Left are the units that have handled its end, as application/number.
+	Left       []string
 	Conditions []condition.Condition
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -203,6 +204,24 @@ func (c *Commits) Lead(ctx context.Context, namespace, application string, unit 
 		return leader, fmt.Errorf("cannot lead application %s: %w", application, err)
 	}
 	return leader, nil
+}
+
+// Leave notes that a unit has handled the end of a relation. One that has gone
+// meanwhile waits for nobody.
+func (c *Commits) Leave(ctx context.Context, namespace, name, uid, unit string) error {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		var r v1alpha1.Relation
+		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &r)
+		if err != nil || string(r.UID) != uid || slices.Contains(r.Status.Left, unit) {
+			return client.IgnoreNotFound(err)
+		}
+		r.Status.Left = append(r.Status.Left, unit)
+		return c.Writer.Status().Update(ctx, &r)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot note that %s has left relation %s: %w", unit, name, err)
+	}
+	return nil
 }
 
 // deliver finishes a transaction that another process committed.

@@ -23,6 +23,11 @@ func (c *Client) Lead(ctx context.Context, request *wire.LeadRequest) (*wire.Lea
 	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.Lead)
 }
 
+// Leave says that the handlers have handled the end of a relation.
+func (c *Client) Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error) {
+	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.Leave)
+}
+
 // call makes one call with the pod's token, on a connection of its own: they are
 // rare, and trust and token are then today's.
 func call[Q, A any](ctx context.Context, c *Client, request *Q, method func(relationsv1alpha1connect.RelationsServiceClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error)) (*A, error) {

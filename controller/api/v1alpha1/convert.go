@@ -30,7 +30,7 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 		Deleted:  toTime(r.DeletionTimestamp),
 		State: relation.State{
 			HeldSince: toTime(r.Status.HeldSince),
-			EndReason: r.Status.EndReason, Conditions: toConditions(r.Status.Conditions),
+			EndReason: r.Status.EndReason, Left: r.Status.Left, Conditions: toConditions(r.Status.Conditions),
 		},
 	}
 	if r.Status.Retain != nil {
@@ -58,6 +58,7 @@ func (r *Relation) SetState(s relation.State, now time.Time) {
 		r.Status.Retain = &metav1.Duration{Duration: s.Retain}
 	}
 	r.Status.EndReason = s.EndReason
+	r.Status.Left = s.Left
 	r.Status.Conditions = setConditions(r.Status.Conditions, s.Conditions, r.Generation, now)
 }
 
@@ -106,7 +107,7 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 		if err != nil {
 			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
 		}
-		state.Units = append(state.Units, application.Unit{Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: u.Since.UTC(), Gone: u.Gone})
+		state.Units = append(state.Units, application.Unit{Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == HandlersPresent, Since: u.Since.UTC(), Gone: u.Gone})
 	}
 	if r := s.Restarts; r != nil {
 		state.Restarts.Versions = r.Versions
@@ -147,7 +148,11 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 		status.Waiting = append(status.Waiting, Waiting{Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message})
 	}
 	for _, u := range s.Units {
-		status.Units = append(status.Units, Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: metav1.NewTime(u.Since), Gone: u.Gone})
+		unit := Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: metav1.NewTime(u.Since), Gone: u.Gone}
+		if u.Handles {
+			unit.Handlers = HandlersPresent
+		}
+		status.Units = append(status.Units, unit)
 	}
 	if len(s.Restarts.Versions)+len(s.Restarts.Times) > 0 {
 		status.Restarts = &Restarts{Versions: maps.Clone(s.Restarts.Versions)}

@@ -129,6 +129,13 @@ type Waiting struct {
 	Message string `json:"message"`
 }
 
+// Handlers says whether a pod has handlers.
+// +kubebuilder:validation:Enum=None;Present
+type Handlers string
+
+// HandlersPresent pods have handlers, which hear of events.
+const HandlersPresent Handlers = "Present"
+
 // Unit is one pod of an application.
 type Unit struct {
 	// number is the unit's name within its application, never used again.
@@ -141,6 +148,9 @@ type Unit struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Address string `json:"address,omitempty"`
+	// handlers says whether its pod has handlers: None, the default, or Present.
+	// +optional
+	Handlers Handlers `json:"handlers,omitempty"`
 	// since is when its pod was created.
 	Since metav1.Time `json:"since"`
 	// gone says why it is gone; unset while it lives.

@@ -117,6 +117,11 @@ type RelationStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	EndReason string `json:"endReason,omitempty"`
+	// left are the units whose handlers have handled its end, as application/number.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=4096
+	Left []string `json:"left,omitempty"`
 	// conditions: Ready, Reconciling, Stalled, and Held while it is held.
 	// +optional
 	// +listType=map

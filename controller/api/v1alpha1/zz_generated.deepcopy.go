@@ -407,6 +407,11 @@ func (in *RelationStatus) DeepCopyInto(out *RelationStatus) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
+	if in.Left != nil {
+		in, out := &in.Left, &out.Left
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]v1.Condition, len(*in))

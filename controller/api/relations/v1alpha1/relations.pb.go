@@ -24,6 +24,89 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// LeaveRequest names the relation that has ended.
+type LeaveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// relation is its UID.
+	Relation      string `protobuf:"bytes,1,opt,name=relation,proto3" json:"relation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeaveRequest) Reset() {
+	*x = LeaveRequest{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeaveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeaveRequest) ProtoMessage() {}
+
+func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeaveRequest.ProtoReflect.Descriptor instead.
+func (*LeaveRequest) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *LeaveRequest) GetRelation() string {
+	if x != nil {
+		return x.Relation
+	}
+	return ""
+}
+
+// LeaveResponse has nothing to say.
+type LeaveResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeaveResponse) Reset() {
+	*x = LeaveResponse{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeaveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeaveResponse) ProtoMessage() {}
+
+func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
+func (*LeaveResponse) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{1}
+}
+
 // CommitRequest is a transaction.
 type CommitRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -40,7 +123,7 @@ type CommitRequest struct {
 
 func (x *CommitRequest) Reset() {
 	*x = CommitRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52,7 +135,7 @@ func (x *CommitRequest) String() string {
 func (*CommitRequest) ProtoMessage() {}
 
 func (x *CommitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -65,7 +148,7 @@ func (x *CommitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
 func (*CommitRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{0}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *CommitRequest) GetChanges() []*Change {
@@ -104,7 +187,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -116,7 +199,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -129,7 +212,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{1}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Change) GetRelation() string {
@@ -165,7 +248,7 @@ type CommitResponse struct {
 
 func (x *CommitResponse) Reset() {
 	*x = CommitResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -177,7 +260,7 @@ func (x *CommitResponse) String() string {
 func (*CommitResponse) ProtoMessage() {}
 
 func (x *CommitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -190,7 +273,7 @@ func (x *CommitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitResponse.ProtoReflect.Descriptor instead.
 func (*CommitResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{2}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CommitResponse) GetRevisions() map[string]uint64 {
@@ -211,7 +294,7 @@ type LeadRequest struct {
 
 func (x *LeadRequest) Reset() {
 	*x = LeadRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -223,7 +306,7 @@ func (x *LeadRequest) String() string {
 func (*LeadRequest) ProtoMessage() {}
 
 func (x *LeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -236,7 +319,7 @@ func (x *LeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
 func (*LeadRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{3}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LeadRequest) GetResign() bool {
@@ -260,7 +343,7 @@ type LeadResponse struct {
 
 func (x *LeadResponse) Reset() {
 	*x = LeadResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -272,7 +355,7 @@ func (x *LeadResponse) String() string {
 func (*LeadResponse) ProtoMessage() {}
 
 func (x *LeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -285,7 +368,7 @@ func (x *LeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
 func (*LeadResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{4}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LeadResponse) GetLeads() bool {
@@ -323,7 +406,7 @@ type ConverseRequest struct {
 
 func (x *ConverseRequest) Reset() {
 	*x = ConverseRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -335,7 +418,7 @@ func (x *ConverseRequest) String() string {
 func (*ConverseRequest) ProtoMessage() {}
 
 func (x *ConverseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -348,7 +431,7 @@ func (x *ConverseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConverseRequest.ProtoReflect.Descriptor instead.
 func (*ConverseRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{5}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ConverseRequest) GetMessage() isConverseRequest_Message {
@@ -408,7 +491,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -420,7 +503,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -433,7 +516,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{6}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Hello) GetToken() string {
@@ -460,7 +543,7 @@ type Renew struct {
 
 func (x *Renew) Reset() {
 	*x = Renew{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -472,7 +555,7 @@ func (x *Renew) String() string {
 func (*Renew) ProtoMessage() {}
 
 func (x *Renew) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -485,7 +568,7 @@ func (x *Renew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renew.ProtoReflect.Descriptor instead.
 func (*Renew) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{7}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Renew) GetToken() string {
@@ -505,7 +588,7 @@ type ConverseResponse struct {
 
 func (x *ConverseResponse) Reset() {
 	*x = ConverseResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -517,7 +600,7 @@ func (x *ConverseResponse) String() string {
 func (*ConverseResponse) ProtoMessage() {}
 
 func (x *ConverseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -530,7 +613,7 @@ func (x *ConverseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConverseResponse.ProtoReflect.Descriptor instead.
 func (*ConverseResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{8}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ConverseResponse) GetSnapshot() *Snapshot {
@@ -549,7 +632,7 @@ type GetRequest struct {
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -561,7 +644,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -574,7 +657,7 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{9}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{11}
 }
 
 // GetResponse is the answer to GetRequest.
@@ -587,7 +670,7 @@ type GetResponse struct {
 
 func (x *GetResponse) Reset() {
 	*x = GetResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -599,7 +682,7 @@ func (x *GetResponse) String() string {
 func (*GetResponse) ProtoMessage() {}
 
 func (x *GetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -612,7 +695,7 @@ func (x *GetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResponse.ProtoReflect.Descriptor instead.
 func (*GetResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{10}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetResponse) GetSnapshot() *Snapshot {
@@ -643,7 +726,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -655,7 +738,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -668,7 +751,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{11}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Snapshot) GetRevisions() map[string]uint64 {
@@ -721,7 +804,7 @@ type Own struct {
 
 func (x *Own) Reset() {
 	*x = Own{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -733,7 +816,7 @@ func (x *Own) String() string {
 func (*Own) ProtoMessage() {}
 
 func (x *Own) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -746,7 +829,7 @@ func (x *Own) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Own.ProtoReflect.Descriptor instead.
 func (*Own) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{12}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Own) GetRelation() string {
@@ -784,7 +867,7 @@ type Unit struct {
 
 func (x *Unit) Reset() {
 	*x = Unit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -796,7 +879,7 @@ func (x *Unit) String() string {
 func (*Unit) ProtoMessage() {}
 
 func (x *Unit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -809,7 +892,7 @@ func (x *Unit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unit.ProtoReflect.Descriptor instead.
 func (*Unit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{13}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Unit) GetApplication() string {
@@ -854,7 +937,7 @@ type Waiting struct {
 
 func (x *Waiting) Reset() {
 	*x = Waiting{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -866,7 +949,7 @@ func (x *Waiting) String() string {
 func (*Waiting) ProtoMessage() {}
 
 func (x *Waiting) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -879,7 +962,7 @@ func (x *Waiting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Waiting.ProtoReflect.Descriptor instead.
 func (*Waiting) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{14}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Waiting) GetEndpoint() string {
@@ -942,7 +1025,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -954,7 +1037,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -967,7 +1050,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{15}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Relation) GetId() int64 {
@@ -1101,7 +1184,7 @@ type RemoteUnit struct {
 
 func (x *RemoteUnit) Reset() {
 	*x = RemoteUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1196,7 @@ func (x *RemoteUnit) String() string {
 func (*RemoteUnit) ProtoMessage() {}
 
 func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1209,7 @@ func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteUnit.ProtoReflect.Descriptor instead.
 func (*RemoteUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{16}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RemoteUnit) GetNumber() int64 {
@@ -1157,7 +1240,7 @@ type DepartedUnit struct {
 
 func (x *DepartedUnit) Reset() {
 	*x = DepartedUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1169,7 +1252,7 @@ func (x *DepartedUnit) String() string {
 func (*DepartedUnit) ProtoMessage() {}
 
 func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1182,7 +1265,7 @@ func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DepartedUnit.ProtoReflect.Descriptor instead.
 func (*DepartedUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{17}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DepartedUnit) GetNumber() int64 {
@@ -1218,7 +1301,7 @@ type Databag struct {
 
 func (x *Databag) Reset() {
 	*x = Databag{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1230,7 +1313,7 @@ func (x *Databag) String() string {
 func (*Databag) ProtoMessage() {}
 
 func (x *Databag) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1243,7 +1326,7 @@ func (x *Databag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Databag.ProtoReflect.Descriptor instead.
 func (*Databag) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{18}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Databag) GetData() map[string]string {
@@ -1264,7 +1347,10 @@ var File_controller_api_relations_v1alpha1_relations_proto protoreflect.FileDesc
 
 const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
-	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"\xf3\x01\n" +
+	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"*\n" +
+	"\fLeaveRequest\x12\x1a\n" +
+	"\brelation\x18\x01 \x01(\tR\brelation\"\x0f\n" +
+	"\rLeaveResponse\"\xf3\x01\n" +
 	"\rCommitRequest\x12:\n" +
 	"\achanges\x18\x01 \x03(\v2 .orcon.relations.v1alpha1.ChangeR\achanges\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x03R\x04term\x12T\n" +
@@ -1362,12 +1448,13 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x1a7\n" +
 	"\tDataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x012\x81\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x012\xdb\x03\n" +
 	"\x10RelationsService\x12e\n" +
 	"\bConverse\x12).orcon.relations.v1alpha1.ConverseRequest\x1a*.orcon.relations.v1alpha1.ConverseResponse(\x010\x01\x12R\n" +
 	"\x03Get\x12$.orcon.relations.v1alpha1.GetRequest\x1a%.orcon.relations.v1alpha1.GetResponse\x12[\n" +
 	"\x06Commit\x12'.orcon.relations.v1alpha1.CommitRequest\x1a(.orcon.relations.v1alpha1.CommitResponse\x12U\n" +
-	"\x04Lead\x12%.orcon.relations.v1alpha1.LeadRequest\x1a&.orcon.relations.v1alpha1.LeadResponseBVZTgitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1;relationsv1alpha1b\x06proto3"
+	"\x04Lead\x12%.orcon.relations.v1alpha1.LeadRequest\x1a&.orcon.relations.v1alpha1.LeadResponse\x12X\n" +
+	"\x05Leave\x12&.orcon.relations.v1alpha1.LeaveRequest\x1a'.orcon.relations.v1alpha1.LeaveResponseBVZTgitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1;relationsv1alpha1b\x06proto3"
 
 var (
 	file_controller_api_relations_v1alpha1_relations_proto_rawDescOnce sync.Once
@@ -1381,67 +1468,71 @@ func file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP() []byte
 	return file_controller_api_relations_v1alpha1_relations_proto_rawDescData
 }
 
-var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
-	(*CommitRequest)(nil),    // 0: orcon.relations.v1alpha1.CommitRequest
-	(*Change)(nil),           // 1: orcon.relations.v1alpha1.Change
-	(*CommitResponse)(nil),   // 2: orcon.relations.v1alpha1.CommitResponse
-	(*LeadRequest)(nil),      // 3: orcon.relations.v1alpha1.LeadRequest
-	(*LeadResponse)(nil),     // 4: orcon.relations.v1alpha1.LeadResponse
-	(*ConverseRequest)(nil),  // 5: orcon.relations.v1alpha1.ConverseRequest
-	(*Hello)(nil),            // 6: orcon.relations.v1alpha1.Hello
-	(*Renew)(nil),            // 7: orcon.relations.v1alpha1.Renew
-	(*ConverseResponse)(nil), // 8: orcon.relations.v1alpha1.ConverseResponse
-	(*GetRequest)(nil),       // 9: orcon.relations.v1alpha1.GetRequest
-	(*GetResponse)(nil),      // 10: orcon.relations.v1alpha1.GetResponse
-	(*Snapshot)(nil),         // 11: orcon.relations.v1alpha1.Snapshot
-	(*Own)(nil),              // 12: orcon.relations.v1alpha1.Own
-	(*Unit)(nil),             // 13: orcon.relations.v1alpha1.Unit
-	(*Waiting)(nil),          // 14: orcon.relations.v1alpha1.Waiting
-	(*Relation)(nil),         // 15: orcon.relations.v1alpha1.Relation
-	(*RemoteUnit)(nil),       // 16: orcon.relations.v1alpha1.RemoteUnit
-	(*DepartedUnit)(nil),     // 17: orcon.relations.v1alpha1.DepartedUnit
-	(*Databag)(nil),          // 18: orcon.relations.v1alpha1.Databag
-	nil,                      // 19: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	nil,                      // 20: orcon.relations.v1alpha1.Change.SetEntry
-	nil,                      // 21: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	nil,                      // 22: orcon.relations.v1alpha1.Hello.RevisionsEntry
-	nil,                      // 23: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	nil,                      // 24: orcon.relations.v1alpha1.Databag.DataEntry
+	(*LeaveRequest)(nil),     // 0: orcon.relations.v1alpha1.LeaveRequest
+	(*LeaveResponse)(nil),    // 1: orcon.relations.v1alpha1.LeaveResponse
+	(*CommitRequest)(nil),    // 2: orcon.relations.v1alpha1.CommitRequest
+	(*Change)(nil),           // 3: orcon.relations.v1alpha1.Change
+	(*CommitResponse)(nil),   // 4: orcon.relations.v1alpha1.CommitResponse
+	(*LeadRequest)(nil),      // 5: orcon.relations.v1alpha1.LeadRequest
+	(*LeadResponse)(nil),     // 6: orcon.relations.v1alpha1.LeadResponse
+	(*ConverseRequest)(nil),  // 7: orcon.relations.v1alpha1.ConverseRequest
+	(*Hello)(nil),            // 8: orcon.relations.v1alpha1.Hello
+	(*Renew)(nil),            // 9: orcon.relations.v1alpha1.Renew
+	(*ConverseResponse)(nil), // 10: orcon.relations.v1alpha1.ConverseResponse
+	(*GetRequest)(nil),       // 11: orcon.relations.v1alpha1.GetRequest
+	(*GetResponse)(nil),      // 12: orcon.relations.v1alpha1.GetResponse
+	(*Snapshot)(nil),         // 13: orcon.relations.v1alpha1.Snapshot
+	(*Own)(nil),              // 14: orcon.relations.v1alpha1.Own
+	(*Unit)(nil),             // 15: orcon.relations.v1alpha1.Unit
+	(*Waiting)(nil),          // 16: orcon.relations.v1alpha1.Waiting
+	(*Relation)(nil),         // 17: orcon.relations.v1alpha1.Relation
+	(*RemoteUnit)(nil),       // 18: orcon.relations.v1alpha1.RemoteUnit
+	(*DepartedUnit)(nil),     // 19: orcon.relations.v1alpha1.DepartedUnit
+	(*Databag)(nil),          // 20: orcon.relations.v1alpha1.Databag
+	nil,                      // 21: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	nil,                      // 22: orcon.relations.v1alpha1.Change.SetEntry
+	nil,                      // 23: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	nil,                      // 24: orcon.relations.v1alpha1.Hello.RevisionsEntry
+	nil,                      // 25: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	nil,                      // 26: orcon.relations.v1alpha1.Databag.DataEntry
 }
 var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
-	1,  // 0: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
-	19, // 1: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	20, // 2: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
-	21, // 3: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	6,  // 4: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
-	7,  // 5: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
-	22, // 6: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
-	11, // 7: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	11, // 8: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	23, // 9: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	13, // 10: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
-	15, // 11: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
-	14, // 12: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
-	12, // 13: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
-	18, // 14: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
-	18, // 15: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
-	18, // 16: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
-	16, // 17: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
-	17, // 18: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
-	18, // 19: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	18, // 20: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	24, // 21: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
-	5,  // 22: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
-	9,  // 23: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
-	0,  // 24: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
-	3,  // 25: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
-	8,  // 26: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
-	10, // 27: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
-	2,  // 28: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
-	4,  // 29: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
-	26, // [26:30] is the sub-list for method output_type
-	22, // [22:26] is the sub-list for method input_type
+	3,  // 0: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
+	21, // 1: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	22, // 2: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
+	23, // 3: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	8,  // 4: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
+	9,  // 5: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
+	24, // 6: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
+	13, // 7: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	13, // 8: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	25, // 9: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	15, // 10: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
+	17, // 11: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
+	16, // 12: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
+	14, // 13: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
+	20, // 14: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
+	20, // 15: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
+	20, // 16: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
+	18, // 17: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
+	19, // 18: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
+	20, // 19: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	20, // 20: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	26, // 21: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
+	7,  // 22: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
+	11, // 23: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
+	2,  // 24: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
+	5,  // 25: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
+	0,  // 26: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
+	10, // 27: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
+	12, // 28: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
+	4,  // 29: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
+	6,  // 30: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
+	1,  // 31: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
+	27, // [27:32] is the sub-list for method output_type
+	22, // [22:27] is the sub-list for method input_type
 	22, // [22:22] is the sub-list for extension type_name
 	22, // [22:22] is the sub-list for extension extendee
 	0,  // [0:22] is the sub-list for field type_name
@@ -1452,7 +1543,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 	if File_controller_api_relations_v1alpha1_relations_proto != nil {
 		return
 	}
-	file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5].OneofWrappers = []any{
+	file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7].OneofWrappers = []any{
 		(*ConverseRequest_Hello)(nil),
 		(*ConverseRequest_Renew)(nil),
 	}
@@ -1462,7 +1553,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_relations_v1alpha1_relations_proto_rawDesc), len(file_controller_api_relations_v1alpha1_relations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

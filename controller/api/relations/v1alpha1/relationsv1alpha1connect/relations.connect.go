@@ -44,6 +44,8 @@ const (
 	RelationsServiceCommitProcedure = "/orcon.relations.v1alpha1.RelationsService/Commit"
 	// RelationsServiceLeadProcedure is the fully-qualified name of the RelationsService's Lead RPC.
 	RelationsServiceLeadProcedure = "/orcon.relations.v1alpha1.RelationsService/Lead"
+	// RelationsServiceLeaveProcedure is the fully-qualified name of the RelationsService's Leave RPC.
+	RelationsServiceLeaveProcedure = "/orcon.relations.v1alpha1.RelationsService/Leave"
 )
 
 // RelationsServiceClient is a client for the orcon.relations.v1alpha1.RelationsService service.
@@ -62,6 +64,9 @@ type RelationsServiceClient interface {
 	// Lead has the pod's unit lead its application, go on leading, or resign; the
 	// token as for Get.
 	Lead(context.Context, *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error)
+	// Leave says that the handlers of the pod's unit have handled the end of a
+	// relation, which waits for them (RELATIONS.md L4); the token as for Get.
+	Leave(context.Context, *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error)
 }
 
 // NewRelationsServiceClient constructs a client for the orcon.relations.v1alpha1.RelationsService
@@ -99,6 +104,12 @@ func NewRelationsServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithSchema(relationsServiceMethods.ByName("Lead")),
 			connect.WithClientOptions(opts...),
 		),
+		leave: connect.NewClient[v1alpha1.LeaveRequest, v1alpha1.LeaveResponse](
+			httpClient,
+			baseURL+RelationsServiceLeaveProcedure,
+			connect.WithSchema(relationsServiceMethods.ByName("Leave")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -108,6 +119,7 @@ type relationsServiceClient struct {
 	get      *connect.Client[v1alpha1.GetRequest, v1alpha1.GetResponse]
 	commit   *connect.Client[v1alpha1.CommitRequest, v1alpha1.CommitResponse]
 	lead     *connect.Client[v1alpha1.LeadRequest, v1alpha1.LeadResponse]
+	leave    *connect.Client[v1alpha1.LeaveRequest, v1alpha1.LeaveResponse]
 }
 
 // Converse calls orcon.relations.v1alpha1.RelationsService.Converse.
@@ -130,6 +142,11 @@ func (c *relationsServiceClient) Lead(ctx context.Context, req *connect.Request[
 	return c.lead.CallUnary(ctx, req)
 }
 
+// Leave calls orcon.relations.v1alpha1.RelationsService.Leave.
+func (c *relationsServiceClient) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error) {
+	return c.leave.CallUnary(ctx, req)
+}
+
 // RelationsServiceHandler is an implementation of the orcon.relations.v1alpha1.RelationsService
 // service.
 type RelationsServiceHandler interface {
@@ -147,6 +164,9 @@ type RelationsServiceHandler interface {
 	// Lead has the pod's unit lead its application, go on leading, or resign; the
 	// token as for Get.
 	Lead(context.Context, *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error)
+	// Leave says that the handlers of the pod's unit have handled the end of a
+	// relation, which waits for them (RELATIONS.md L4); the token as for Get.
+	Leave(context.Context, *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error)
 }
 
 // NewRelationsServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -180,6 +200,12 @@ func NewRelationsServiceHandler(svc RelationsServiceHandler, opts ...connect.Han
 		connect.WithSchema(relationsServiceMethods.ByName("Lead")),
 		connect.WithHandlerOptions(opts...),
 	)
+	relationsServiceLeaveHandler := connect.NewUnaryHandler(
+		RelationsServiceLeaveProcedure,
+		svc.Leave,
+		connect.WithSchema(relationsServiceMethods.ByName("Leave")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/orcon.relations.v1alpha1.RelationsService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case RelationsServiceConverseProcedure:
@@ -190,6 +216,8 @@ func NewRelationsServiceHandler(svc RelationsServiceHandler, opts ...connect.Han
 			relationsServiceCommitHandler.ServeHTTP(w, r)
 		case RelationsServiceLeadProcedure:
 			relationsServiceLeadHandler.ServeHTTP(w, r)
+		case RelationsServiceLeaveProcedure:
+			relationsServiceLeaveHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -213,4 +241,8 @@ func (UnimplementedRelationsServiceHandler) Commit(context.Context, *connect.Req
 
 func (UnimplementedRelationsServiceHandler) Lead(context.Context, *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.Lead is not implemented"))
+}
+
+func (UnimplementedRelationsServiceHandler) Leave(context.Context, *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.Leave is not implemented"))
 }

@@ -1,0 +1,45 @@
+package relation_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// A relation that has ended waits for the handlers of both sides, names those that
+// it waits for, and goes on without them after a while (RELATIONS.md L1, L4).
+func TestTeardownWaitsForHandlers(t *testing.T) {
+	w := newWorld()
+	w.deployment("db", map[string]string{application.KeyProvides: "main:pg", "data.tengu.io/main": "host: db"})
+	w.consumes("web", "store:pg", "db")
+	w.pod(application.Deployment, "web", "web-0")
+	w.pod(application.Deployment, "db", "db-0")
+	p := w.pods["db-0"]
+	p.Annotations = map[string]string{application.KeyHandlers: "/handlers"}
+	w.pods["db-0"] = p
+	w.settle(t)
+	r := w.only(t)
+	w.remove(r.Name, r.UID)
+	w.settle(t)
+	assert.Contains(t, ready(w.only(t)).Message, "the handlers of db/0 have yet to handle the end since 2026-01-02T03:04:05Z, and it goes on without them at 2026-01-02T03:14:05Z")
+	w.later(t, time.Minute)
+	assert.Len(t, w.relations, 1, "longer than agents need to hear of it")
+
+	t.Log("handled")
+	handled := w.relations[r.Name]
+	handled.State.Left = []string{"db/0"}
+	w.relations[r.Name] = handled
+	w.settle(t)
+	assert.NotEqual(t, r.UID, w.only(t).UID, "it is over, and the declaration makes another")
+
+	t.Log("never handled")
+	r = w.only(t)
+	w.remove(r.Name, r.UID)
+	w.later(t, 9*time.Minute)
+	assert.Equal(t, r.UID, w.only(t).UID)
+	w.later(t, 2*time.Minute)
+	assert.NotEqual(t, r.UID, w.only(t).UID)
+}
