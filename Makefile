@@ -26,7 +26,7 @@ generate: ## Write CRDs and generated Go
 cluster: ## Build the test cluster into bin/
 	test/cluster/build.sh
 
-bench: ## Run the benchmarks (ONLY=Webhook chooses)
+bench: ## Run the benchmarks (ONLY=Change chooses)
 	scripts/bench.sh $(ONLY)
 
 fuzz: ## Run every fuzz target (TIME=60s each)
