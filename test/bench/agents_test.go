@@ -16,6 +16,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 // endpoint is what the provider provides, the consumers consume, and their
@@ -36,7 +37,7 @@ func (w *world) consumers(n int) []corev1.Pod {
 				Spec: corev1.PodSpec{
 					ServiceAccountName: "shop",
 					SchedulingGates:    []corev1.PodSchedulingGate{{Name: "orcon.tengu.io/bench"}},
-					InitContainers:     []corev1.Container{{Name: kube.AgentContainer, Image: "agent", RestartPolicy: &always}},
+					InitContainers:     []corev1.Container{{Name: injection.AgentContainer, Image: "agent", RestartPolicy: &always}},
 					Containers:         []corev1.Container{{Name: "app", Image: "app"}},
 				},
 			}},
