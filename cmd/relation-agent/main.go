@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/golang/glog"
@@ -23,6 +24,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/stream"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
 // version is set when the binary is linked.
@@ -37,13 +39,24 @@ Usage:
   relation-agent [flags] wait     return when the start gate is open
   relation-agent [flags] started  return when the first files are written, for
                                   pods that start without waiting
+  relation-agent [flags] installed
+                                  return when the pod's tools are installed
+  relation-agent [flags] gate     return when the start gate is open, in a
+                                  container that has the tools
+  relation-agent [flags] handle FOLDER
+                                  run the executables of a folder for events, in
+                                  a container that has the tools
   relation-agent [flags] status   say what the agent knows and waits for
+  relation-agent [flags] tool NAME [ARGUMENTS]
+                                  run one of the tools: relation-get, relation-set …
   relation-agent version          print the version
 
 Examples:
   # why does this pod not start?
   kubectl exec POD -c relation-agent -- /relation-agent status
-  # the same, from its log
+  # what does the other side say?
+  kubectl exec POD -c relation-agent -- /relation-agent tool relation-get -r db:7 - db/0
+  # the same as the first, from its log
   kubectl logs POD -c relation-agent
 
 Settings come from the environment, as the webhook wrote it: ORCON_ADDRESS,
@@ -54,15 +67,26 @@ Flags:
 `
 
 func main() {
+	if name := filepath.Base(os.Args[0]); tool.Is(name) {
+		os.Exit(runTool(context.Background(), containerSocket, name, os.Args[1:]))
+	}
 	err := run(os.Args[1:], os.Stdout)
 	glog.Flush()
+	var code exitCode
 	switch {
 	case errors.Is(err, flag.ErrHelp):
+	case errors.As(err, &code):
+		os.Exit(int(code)) // the tool has said why
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "relation-agent:", err)
 		os.Exit(1)
 	}
 }
+
+// exitCode is what a tool ends with.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // run carries out one command line.
 func run(args []string, out io.Writer) error {
@@ -87,8 +111,25 @@ func run(args []string, out io.Writer) error {
 		return agent.Wait(ctx, root.socket(), root.opened())
 	case "started":
 		return agent.WaitFor(ctx, root.env())
+	case "installed":
+		return agent.WaitFor(ctx, root.tools())
+	case "gate":
+		return agent.Gate(ctx, containerSocket)
+	case "handle":
+		if flags.NArg() != 2 {
+			return fmt.Errorf("cannot handle events without a folder: relation-agent handle FOLDER")
+		}
+		return handle(ctx, containerSocket, flags.Arg(1))
 	case "status":
 		return agent.Status(ctx, root.socket(), out)
+	case "tool":
+		if flags.NArg() < 2 {
+			return fmt.Errorf("cannot run a tool without a name: there are %s", strings.Join(tool.Names(), ", "))
+		}
+		if code := runTool(ctx, root.socket(), flags.Arg(1), flags.Args()[2:]); code != 0 {
+			return exitCode(code)
+		}
+		return nil
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err
@@ -96,7 +137,7 @@ func run(args []string, out io.Writer) error {
 		flags.Usage()
 		return nil
 	default:
-		return fmt.Errorf("cannot %q: there are once, wait, started, status and version; see relation-agent -help", command)
+		return fmt.Errorf("cannot %q: there are once, wait, started, installed, gate, handle, status, tool and version; see relation-agent -help", command)
 	}
 }
 
@@ -143,16 +184,43 @@ func prepare(ctx context.Context, root folder) (a *agent.Agent, talk func(contex
 		glog.Warning(p.Error())
 	}
 	spareMemory()
-	a = agent.New(settings, root.disk())
-	go a.ServeSocket(ctx, root.socket())
-	a.Start()
-	go a.ServeMetrics(ctx)
 	client := &stream.Client{
 		Address: settings.Address, ServerName: settings.ServerName, Trust: settings.Trust,
 		TrustFile: root.path("identity", "ca.crt"), TokenFile: root.path("identity", "token"),
-		Listener: a, Pace: stream.DefaultPace(),
+		Pace: stream.DefaultPace(),
 	}
-	return a, client.Run
+	a = agent.New(settings, root.disk(), client)
+	client.Listener = a
+	go a.ServeSocket(ctx, root.socket())
+	if len(settings.Tools) > 0 {
+		giveTools(ctx, a, root, settings.Tools)
+	}
+	a.Start()
+	go a.ServeMetrics(ctx)
+	return a, func(ctx context.Context) {
+		go client.Run(ctx)
+		a.Speech().Run(ctx)
+	}
+}
+
+// giveTools installs the tools and listens for the containers that have them. A
+// pod without its tools still has its data.
+func giveTools(ctx context.Context, a *agent.Agent, root folder, containers []string) {
+	err := installTools(root.path("tools"))
+	if err == nil {
+		err = root.tools().Replace(nil)
+	}
+	if err != nil {
+		glog.Errorf("%v; going on without", err)
+	}
+	for _, container := range containers {
+		at := root.path("run", "sockets", container)
+		if err := os.MkdirAll(at, 0o755); err != nil { //nolint:gosec // the container may run as any user
+			glog.Errorf("cannot listen for container %s: %v", container, err)
+			continue
+		}
+		go a.ServeTools(ctx, filepath.Join(at, "agent.sock"), container)
+	}
 }
 
 // spareMemory lets the collector run early: the agent's data is small, and the
@@ -173,6 +241,7 @@ func (f folder) path(parts ...string) string {
 
 func (f folder) socket() string        { return f.path("run", "agent.sock") }
 func (f folder) opened() bindings.File { return bindings.File{Path: f.path("run", "opened")} }
+func (f folder) tools() bindings.File  { return bindings.File{Path: f.path("tools", "installed")} }
 func (f folder) env() bindings.File    { return bindings.File{Path: f.path("run", "env")} }
 
 func (f folder) disk() agent.Disk {
@@ -186,5 +255,6 @@ func (f folder) disk() agent.Disk {
 		Opened:     f.opened(),
 		Memory:     bindings.NewPair(f.path("state", "memory")),
 		EverOpened: bindings.File{Path: f.path("state", "opened")},
+		Told:       bindings.NewPair(f.path("state", "told")),
 	}
 }

@@ -72,7 +72,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 
 func (c *controller) addRelations(ctx context.Context) error {
 	world := &kube.World{
-		Reader: c.manager.GetCache(), Writer: c.manager.GetClient(),
+		Reader: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(),
 		Events: c.manager.GetEventRecorder(service), Now: time.Now,
 	}
 	if err := kube.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
@@ -121,7 +121,10 @@ func (c *controller) addCertificates(ctx context.Context) error {
 
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
-	api := &serve.Server{Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}}
+	api := &serve.Server{
+		Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now,
+		Store: &kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now},
+	}
 	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/golang/glog"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 // Bindings is where the directories of relations are.
@@ -43,6 +45,8 @@ type Disk struct {
 	Memory File
 	// EverOpened says the same as Opened and outlives a reboot of the node.
 	EverOpened File
+	// Told is what the handlers were told, on disk too.
+	Told File
 }
 
 // optionalGrace is how long a gate that waits for nothing waits for a first
@@ -54,6 +58,8 @@ type Agent struct {
 	settings Settings
 	disk     Disk
 	gate     chan struct{}
+	speech   *Speech
+	handlers *Handlers // nil where the pod has none
 
 	mu      sync.Mutex
 	view    View
@@ -65,13 +71,17 @@ type Agent struct {
 }
 
 // New returns an agent that has not started.
-func New(settings Settings, disk Disk) *Agent {
-	return &Agent{
-		settings: settings, disk: disk,
+func New(settings Settings, disk Disk, speaker Speaker) *Agent {
+	a := &Agent{
+		settings: settings, disk: disk, speech: NewSpeech(speaker),
 		gate:    make(chan struct{}),
 		written: map[string]map[string]string{},
 		report:  report{started: time.Now()},
 	}
+	if slices.Contains(settings.Tools, injection.HandlerContainer) {
+		a.handlers = NewHandlers(a.speech, settings.Namespace, disk.Told)
+	}
+	return a
 }
 
 // Start recalls what a process before this one has used and makes the files so.
@@ -114,6 +124,9 @@ func (a *Agent) recall() (View, error) {
 	return decode(memory)
 }
 
+// Speech is what the unit says.
+func (a *Agent) Speech() *Speech { return a.speech }
+
 // Opened is closed when the gate is open.
 func (a *Agent) Opened() <-chan struct{} { return a.gate }
 
@@ -127,6 +140,7 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) {
 		return
 	}
 	a.view = a.view.Merge(heard)
+	a.speech.hear(snapshot)
 	a.report.applied++
 	a.ready = true
 	a.apply()

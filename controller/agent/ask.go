@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -58,13 +59,21 @@ func Status(ctx context.Context, socket string, w io.Writer) error {
 }
 
 func ask(ctx context.Context, socket, path string, w io.Writer) error {
+	return exchange(ctx, socket, http.MethodGet, path, nil, w)
+}
+
+func post(ctx context.Context, socket, path string, body []byte, w io.Writer) error {
+	return exchange(ctx, socket, http.MethodPost, path, body, w)
+}
+
+func exchange(ctx context.Context, socket, method, path string, body []byte, w io.Writer) error {
 	client := &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		},
 		DisableKeepAlives: true,
 	}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://agent"+path, nil)
+	request, err := http.NewRequestWithContext(ctx, method, "http://agent"+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

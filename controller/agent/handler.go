@@ -11,17 +11,21 @@ const (
 // SocketHandler answers the commands of this binary within the pod.
 func (a *Agent) SocketHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+pathGate, func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-a.gate:
-			w.WriteHeader(http.StatusOK)
-		case <-r.Context().Done():
-		}
-	})
+	mux.HandleFunc("GET "+pathGate, a.serveGate)
+	mux.Handle("POST "+pathTool, a.ToolHandler("relation-agent"))
 	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, _ *http.Request) {
 		_ = a.WriteStatus(w) // whoever asked has gone
 	})
 	return mux
+}
+
+// serveGate answers when the gate is open.
+func (a *Agent) serveGate(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-a.gate:
+		w.WriteHeader(http.StatusOK)
+	case <-r.Context().Done():
+	}
 }
 
 // MetricsHandler serves /metrics and /healthz to the network. Health is that of

@@ -11,8 +11,8 @@ type Relation struct {
 	ID int64
 	// UID is the relation's identity.
 	UID string
-	// Endpoint is the local endpoint.
-	Endpoint string
+	// Endpoint is the local endpoint, Role its part: requires where none is said.
+	Endpoint, Role string
 	// Interface is what both sides agreed on, Version its version or 0.
 	Interface string
 	Version   int64
@@ -20,6 +20,9 @@ type Relation struct {
 	Application, Namespace, RemoteEndpoint string
 	// Bag is the other side's application bag: the last one that was not empty.
 	Bag map[string]string
+	// Units are how many units of the other side are in scope; of a peer relation
+	// of the application itself.
+	Units int
 	// Complete tells that what a start gate waits for is there; Reason and
 	// Message say why it is not.
 	Complete        bool

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 // readHeader bounds how long a client may take to say what it wants.
@@ -19,8 +21,23 @@ const readHeader = 5 * time.Second
 // cannot listen it says so and tries again: without a socket a gate would never
 // be seen to open.
 func (a *Agent) ServeSocket(ctx context.Context, path string) {
+	keepServing(ctx, path, a.SocketHandler())
+}
+
+// ServeTools answers the tools of a container on the Unix socket at path until
+// ctx is done. The container may run as any user, and no other container has the
+// path (SAFETY.md I28).
+func (a *Agent) ServeTools(ctx context.Context, path, container string) {
+	handler := a.ToolHandler(container)
+	if container == injection.HandlerContainer && a.handlers != nil {
+		handler = a.RunnerHandler(container)
+	}
+	keepServing(ctx, path, handler)
+}
+
+func keepServing(ctx context.Context, path string, handler http.Handler) {
 	for ctx.Err() == nil {
-		if err := a.serveSocket(ctx, path); err != nil {
+		if err := serveSocket(ctx, path, handler); err != nil {
 			glog.Errorf("cannot serve the socket: %v; trying again", err)
 		}
 		select {
@@ -30,7 +47,7 @@ func (a *Agent) ServeSocket(ctx context.Context, path string) {
 	}
 }
 
-func (a *Agent) serveSocket(ctx context.Context, path string) error {
+func serveSocket(ctx context.Context, path string, handler http.Handler) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err // of a process before this one
 	}
@@ -38,7 +55,10 @@ func (a *Agent) serveSocket(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, listener, a.SocketHandler())
+	if err := os.Chmod(path, 0o666); err != nil { //nolint:gosec // whoever has the path may ask
+		return err
+	}
+	return serve(ctx, listener, handler)
 }
 
 // ServeMetrics serves metrics on the settings' address until ctx is done. A port

@@ -22,6 +22,8 @@ type Settings struct {
 	Consumes []application.Endpoint
 	// Variables are what its containers take from the env file.
 	Variables []injection.Variable
+	// Tools are the containers that get the tools; none where the pod has none.
+	Tools []string
 	// MetricsAddress is where metrics are served; empty for nowhere.
 	MetricsAddress string
 	// LogLevel is glog's -v; 0 by default.
@@ -51,6 +53,9 @@ func ParseSettings(getenv func(string) string) (Settings, []application.Problem)
 	}
 	variables, wrong := injection.Variables(s.Consumes, asked)
 	s.Variables, problems = variables, append(problems, wrong...)
+	if text := getenv("ORCON_TOOLS"); text != "" {
+		s.Tools = strings.Split(text, ",")
+	}
 	if address := getenv("ORCON_METRICS_ADDRESS"); address != "" {
 		s.MetricsAddress = address
 	}

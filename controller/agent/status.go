@@ -8,6 +8,8 @@ import (
 	"slices"
 	"text/tabwriter"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
 // WriteStatus writes what the agent knows and what it waits for, for a person.
@@ -21,6 +23,9 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 	fmt.Fprintf(t, "controller\t%s\n", a.controllerStatus())
 	fmt.Fprintf(t, "gate\t%s\n", a.gateStatus())
 	fmt.Fprintf(t, "files\t%s\n", a.filesStatus())
+	if a.handlers != nil {
+		fmt.Fprintf(t, "handlers\t%s\n", a.handlers.status())
+	}
 	fmt.Fprintf(t, "snapshots\t%d used, %d refused as older\n", a.report.applied, a.report.refused)
 	if a.report.refusal != "" {
 		fmt.Fprintf(t, "last refusal\t%s\n", a.report.refusal)
@@ -28,14 +33,14 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 	for _, kind := range slices.Sorted(maps.Keys(a.view.Revisions)) {
 		fmt.Fprintf(t, "revision\t%s %d\n", kind, a.view.Revisions[kind])
 	}
-	fmt.Fprint(t, "\nENDPOINT\tID\tINTERFACE\tREMOTE\tKEYS\tSTATE\tWHY\n")
+	fmt.Fprint(t, "\nENDPOINT\tROLE\tID\tINTERFACE\tREMOTE\tUNITS\tKEYS\tSTATE\tWHY\n")
 	for _, r := range a.view.Relations {
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%d\t%s\t%s\n",
-			r.Endpoint, r.ID, r.Interface, r.provider(a.view.Unit.Namespace), len(r.Bag), r.state(), cmp.Or(r.Message, r.Reason))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%d\t%d\t%s\t%s\n",
+			r.Endpoint, cmp.Or(r.Role, string(application.Requirer)), r.ID, r.Interface, r.provider(a.view.Unit.Namespace), r.Units, len(r.Bag), r.state(), cmp.Or(r.Message, r.Reason))
 	}
 	for _, u := range a.view.Unmet(a.settings.Consumes) {
 		if !slices.ContainsFunc(a.view.Relations, func(r Relation) bool { return r.Endpoint == u.Endpoint }) {
-			fmt.Fprintf(t, "%s\t-\t-\t-\t-\tnone\t%s\n", u.Endpoint, u.Why)
+			fmt.Fprintf(t, "%s\trequires\t-\t-\t-\t-\t-\tnone\t%s\n", u.Endpoint, u.Why)
 		}
 	}
 	return t.Flush()
@@ -63,6 +68,8 @@ func (r Relation) state() string {
 		return "held"
 	case r.Complete:
 		return "complete"
+	case r.Role == string(application.Provider) || r.Role == string(application.Peer):
+		return "related"
 	default:
 		return "incomplete"
 	}

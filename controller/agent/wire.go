@@ -20,7 +20,7 @@ func fromWire(s *wire.Snapshot) View {
 	}
 	for _, r := range s.GetRelations() {
 		v.Relations = append(v.Relations, Relation{
-			ID: r.GetId(), UID: r.GetUid(), Endpoint: r.GetEndpoint(),
+			ID: r.GetId(), UID: r.GetUid(), Endpoint: r.GetEndpoint(), Role: r.GetRole(), Units: len(r.GetUnits()),
 			Interface: r.GetInterface(), Version: r.GetInterfaceVersion(),
 			Application: r.GetRemoteApplication(), Namespace: r.GetRemoteNamespace(), RemoteEndpoint: r.GetRemoteEndpoint(),
 			Bag:      r.GetBag().GetData(),
@@ -46,7 +46,7 @@ func encode(v View) ([]byte, error) {
 	}
 	for _, r := range v.Relations {
 		s.Relations = append(s.Relations, &wire.Relation{
-			Id: r.ID, Uid: r.UID, Endpoint: r.Endpoint,
+			Id: r.ID, Uid: r.UID, Endpoint: r.Endpoint, Role: r.Role,
 			Interface: r.Interface, InterfaceVersion: r.Version,
 			RemoteApplication: r.Application, RemoteNamespace: r.Namespace, RemoteEndpoint: r.RemoteEndpoint,
 			Bag:      &wire.Databag{Data: r.Bag},

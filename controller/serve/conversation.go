@@ -187,11 +187,20 @@ func (c *conversation) checkPod(ctx context.Context) (lives bool, err error) {
 	return lives, nil
 }
 
-// say sends the present snapshot, unless nothing in it differs from the last.
-func (c *conversation) say(ctx context.Context, stream sender) error {
+// telling is what the pod's application may know now.
+func (c *conversation) telling(ctx context.Context) (*telling, error) {
 	t, err := c.audience.get(ctx, c.server.World, c.identity.Namespace, c.application, c.floor)
 	if err != nil {
-		return connect.NewError(connect.CodeUnavailable, err)
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	return t, nil
+}
+
+// say sends the present snapshot, unless nothing in it differs from the last.
+func (c *conversation) say(ctx context.Context, stream sender) error {
+	t, err := c.telling(ctx)
+	if err != nil {
+		return err
 	}
 	if u := t.unit(c.identity.UID); c.said == t.content && c.unit == u {
 		return nil
@@ -227,5 +236,6 @@ func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 		Unit:      &v1alpha1.Unit{Application: c.application, Namespace: c.identity.Namespace, Number: u.number, Known: u.known},
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,
+		Own:       t.content.own[u.number],
 	}
 }

@@ -10,10 +10,13 @@ var (
 	streams = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "orcon_agent_streams", Help: "Agents that hold a stream to this replica.",
 	})
+	commits = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "orcon_commits_total", Help: "Transactions that this replica stored for units.",
+	})
 	snapshots = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "orcon_snapshots_sent_total", Help: "Snapshots sent to agents by this replica.",
 	})
 )
 
 //nolint:gochecknoinits // the registry is a process's own
-func init() { metrics.Registry.MustRegister(streams, snapshots) }
+func init() { metrics.Registry.MustRegister(streams, commits, snapshots) }

@@ -13,6 +13,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -25,8 +26,9 @@ const (
 	afterPod = 2 * time.Second
 	// helloWithin is how long an agent may take to say who it is.
 	helloWithin = 10 * time.Second
-	// maxRequest is the size of the largest thing an agent may say.
-	maxRequest = 64 << 10
+	// maxRequest is the size of the largest thing an agent may say: a transaction of
+	// two bags as large as a bag may be (RELATIONS.md P6).
+	maxRequest = 1<<20 + 64<<10
 )
 
 // Reviewer says whom a token names.
@@ -50,10 +52,23 @@ type World interface {
 	CaughtUp() map[string]uint64
 }
 
+// Store keeps what units say, and who leads.
+type Store interface {
+	// Commit stores a transaction and returns the revision of databags from which
+	// on it is to be seen; 0 where it changes nothing. The error wraps
+	// kube.ErrDeposed, relation.ErrInvalid or kube.ErrBusy.
+	Commit(ctx context.Context, commit relation.Commit) (revision uint64, err error)
+	// Lead has a pod lead its application, or resign, and returns who leads.
+	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (domain.Leader, error)
+}
+
 // Server serves the relations API.
 type Server struct {
 	Reviewer Reviewer
 	World    World
+	Store    Store
+	// Now is the clock of leases.
+	Now func() time.Time
 
 	hub hub
 }
@@ -75,20 +90,31 @@ func (s *Server) Handler() http.Handler {
 
 // Get returns the present snapshot of the pod that the bearer token names.
 func (s *Server) Get(ctx context.Context, req *connect.Request[v1alpha1.GetRequest]) (*connect.Response[v1alpha1.GetResponse], error) {
-	token, ok := strings.CutPrefix(req.Header().Get("Authorization"), "Bearer ")
+	c, err := s.caller(ctx, req.Header())
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	t, err := c.telling(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: c.snapshot(t)}), nil
+}
+
+// caller finds out which pod calls, by its bearer token. Whoever gets a caller has
+// it leave.
+func (s *Server) caller(ctx context.Context, header http.Header) (*conversation, error) {
+	token, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer ")
 	if !ok {
 		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the Authorization header has no bearer token"))
 	}
-	c := conversation{server: s, bell: newBell()}
-	defer c.leave()
+	c := &conversation{server: s, bell: newBell()}
 	if err := c.identify(ctx, token); err != nil {
+		c.leave()
 		return nil, err
 	}
-	t, err := c.audience.get(ctx, s.World, c.identity.Namespace, c.application, nil)
-	if err != nil {
-		return nil, connect.NewError(connect.CodeUnavailable, err)
-	}
-	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: c.snapshot(t)}), nil
+	return c, nil
 }
 
 // Converse holds one agent's stream until either side or the pod ends it.

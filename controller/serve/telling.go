@@ -2,12 +2,17 @@ package serve
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -25,12 +30,23 @@ type telling struct {
 	content *content
 	// numbers maps the UID of a pod to its unit's number.
 	numbers map[string]int64
+	// places maps the UID of a relation to where the application writes in it.
+	places map[string]place
+}
+
+// place is where an application writes in a relation.
+type place struct {
+	// name is the relation's object, endpoint the application's own.
+	name, endpoint string
+	ended          bool
 }
 
 // content is the part of a snapshot that units share.
 type content struct {
 	relations []*v1alpha1.Relation
 	waiting   []*v1alpha1.Waiting
+	// own are the bags of each unit, by its number, for it alone.
+	own map[int64][]*v1alpha1.Own
 }
 
 // lastTelling is the telling that streams share.
@@ -51,6 +67,9 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 	}
 	next := &telling{change: a.changes.Load(), caughtUp: world.CaughtUp()}
 	view, err := world.View(ctx, namespace, application)
+	if errors.Is(err, kube.ErrUnsettled) && last != nil && behindIn(last.caughtUp, newerThan) == "" {
+		return last, nil // the end of the delivery is a change, which wakes all
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +84,8 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 
 // take writes a view as the wire has it.
 func (t *telling) take(view relation.View) {
-	t.content, t.numbers = &content{}, make(map[string]int64, len(view.Units))
+	t.content, t.numbers = &content{own: map[int64][]*v1alpha1.Own{}}, make(map[string]int64, len(view.Units))
+	t.places = make(map[string]place, len(view.Relations))
 	for _, u := range view.Units {
 		if u.Gone == "" {
 			t.numbers[u.PodUID] = int64(u.Number)
@@ -73,24 +93,51 @@ func (t *telling) take(view relation.View) {
 	}
 	for _, r := range view.Relations {
 		t.content.relations = append(t.content.relations, toRelation(r))
+		t.places[r.UID] = place{r.Name, r.Here.Endpoint, !r.Alive()}
+		t.takeOwn(r, view.Leader)
 	}
 	for _, w := range view.Waiting {
 		t.content.waiting = append(t.content.waiting, &v1alpha1.Waiting{Endpoint: w.Endpoint, Reason: w.Reason, Message: w.Message})
 	}
 }
 
+// takeOwn writes what each unit may read of its own side (RELATIONS.md P).
+func (t *telling) takeOwn(r relation.Seen, leader domain.Leader) {
+	for _, unit := range r.Own {
+		own := &v1alpha1.Own{Relation: r.UID, Bag: toBag(unit.Bag)}
+		if r.Role == application.Peer || leader.Term > 0 && leader.Unit == unit.Number {
+			own.Application = toBag(r.OwnBag)
+		}
+		number := int64(unit.Number)
+		t.content.own[number] = append(t.content.own[number], own)
+	}
+}
+
 func (c *content) same(d *content) bool {
-	return slices.EqualFunc(c.relations, d.relations, func(a, b *v1alpha1.Relation) bool { return proto.Equal(a, b) }) &&
+	return maps.EqualFunc(c.own, d.own, func(x, y []*v1alpha1.Own) bool {
+		return slices.EqualFunc(x, y, func(a, b *v1alpha1.Own) bool { return proto.Equal(a, b) })
+	}) && slices.EqualFunc(c.relations, d.relations, func(a, b *v1alpha1.Relation) bool { return proto.Equal(a, b) }) &&
 		slices.EqualFunc(c.waiting, d.waiting, func(a, b *v1alpha1.Waiting) bool { return proto.Equal(a, b) })
 }
 
 func toRelation(r relation.Seen) *v1alpha1.Relation {
-	return &v1alpha1.Relation{
-		Id: int64(r.State.ID), Uid: r.UID, Endpoint: r.Requirer.Endpoint,
+	out := &v1alpha1.Relation{
+		Id: int64(r.State.ID), Uid: r.UID, Endpoint: r.Here.Endpoint, Role: string(r.Role),
 		Interface: r.Interface, InterfaceVersion: int64(r.Version),
-		RemoteApplication: r.Provider.Application, RemoteNamespace: r.Provider.Namespace, RemoteEndpoint: r.Provider.Endpoint,
-		Bag:      &v1alpha1.Databag{Data: r.Bag, Version: databag.Version(r.Bag)},
+		RemoteApplication: r.There.Application, RemoteNamespace: r.There.Namespace, RemoteEndpoint: r.There.Endpoint,
+		Bag:      toBag(r.Bag),
 		Complete: r.Complete, Reason: r.Reason, Message: r.Message,
 		Held: r.Held(), Ended: !r.Alive(),
 	}
+	for _, u := range r.Units {
+		out.Units = append(out.Units, &v1alpha1.RemoteUnit{Number: int64(u.Number), Bag: toBag(u.Bag)})
+	}
+	for _, u := range r.Departed {
+		out.Departed = append(out.Departed, &v1alpha1.DepartedUnit{Number: int64(u.Number), Reason: u.Reason, Bag: toBag(u.Bag)})
+	}
+	return out
+}
+
+func toBag(data map[string]string) *v1alpha1.Databag {
+	return &v1alpha1.Databag{Data: data, Version: databag.Version(data)}
 }

@@ -74,7 +74,10 @@ func blog(value string) relation.View {
 			Key: relation.Key{Requirer: relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"}, Provider: relation.End{Namespace: "shop", Application: "db", Endpoint: "db"}},
 			UID: "r-1", Interface: "db", State: relation.State{ID: 1, Conditions: condition.Settled("Complete", "all is there")},
 		},
-		Bag: map[string]string{"host": value}, Complete: true, Reason: "Complete",
+		Role:  application.Requirer,
+		Here:  relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"},
+		There: relation.End{Namespace: "shop", Application: "db", Endpoint: "db"},
+		Bag:   map[string]string{"host": value}, Complete: true, Reason: "Complete",
 	}}}
 }
 

@@ -171,6 +171,7 @@ func (p *parser) setting(key, value string) {
 			return
 		}
 		d.Retain = retain
+	case KeyHandlers: // an option of the pod
 	case KeyApplication:
 		if reason, cure := checkApplication(value); reason != "" {
 			p.refuse(Problem{Key: key, Entry: value, Reason: reason, Cure: cure})
@@ -244,44 +245,15 @@ func knownKeys() []string {
 		KeyProvides, KeyConsumes, KeyRelations, KeyPeers, KeyEnv, KeyOnChange, KeyGate, KeyRetain,
 		KeyApplication, KeyRelationships, KeyInjected, KeyInject, KeyStatus, KeyDataVersion,
 		KeyMode, KeyContainers, KeyImage, KeyPullSecrets, KeyLogLevel, KeyCPURequest, KeyCPULimit, KeyMemoryRequest, KeyMemoryLimit,
-		KeyRecord, KeyCopied,
+		KeyHandlers, KeyHandlerImage, KeyTools, KeyRecord, KeyCopied,
 	}
 }
 
 // suggestKey names the known key that is nearest to what was written.
 func suggestKey(key string) string {
-	best, distance := "", 4
-	for _, known := range knownKeys() {
-		if abs := len(key) - len(known); abs >= distance || -abs >= distance {
-			continue // and so a long list of long keys costs little
-		}
-		if d := editDistance(key, known); d < distance {
-			best, distance = known, d
-		}
-	}
+	best := Nearest(key, knownKeys())
 	if best == "" {
 		return "see the table of declarations"
 	}
 	return "did you mean " + best + "?"
-}
-
-// editDistance counts the letters to insert, delete or replace to turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -86,6 +86,8 @@ type Pod struct {
 	OwnerName string
 	// Ordinal is the pod's number in a StatefulSet, else -1.
 	Ordinal int
+	// Address is the pod's IP; empty as long as it has none.
+	Address string
 	// Injected is set where the pod has an agent.
 	Injected bool
 	// Finished pods Succeeded or Failed: they are gone (SAFETY.md A2).

@@ -52,6 +52,14 @@ const (
 	KeyMemoryRequest = "injector.tengu.io/memory-request"
 	// KeyMemoryLimit is the most that the agent gets of the memory.
 	KeyMemoryLimit = "injector.tengu.io/memory-limit"
+	// KeyHandlers names the folder of executables that handle events, called as Juju
+	// names hooks: db-relation-changed. They run in a container of KeyHandlerImage.
+	KeyHandlers = "tengu.io/handlers"
+	// KeyHandlerImage is the image of the container in which handlers run.
+	KeyHandlerImage = "injector.tengu.io/handler-image"
+	// KeyTools gives the pod's containers the tools by which they speak in their
+	// relations, if true; unset for none.
+	KeyTools = "injector.tengu.io/tools"
 	// KeyRecord is the annotation in which the webhook writes what it kept and
 	// added, where the pod itself does not show it.
 	KeyRecord = "injector.tengu.io/record"

@@ -13,7 +13,10 @@ type Unit struct {
 	Number int
 	Pod    string
 	PodUID string
-	Since  time.Time
+	// Address is its pod's; empty as long as the pod has none, and then nobody sees
+	// the unit (RELATIONS.md L2).
+	Address string
+	Since   time.Time
 	// Gone says why the unit is gone; empty while it lives.
 	Gone string
 }
@@ -32,7 +35,7 @@ const keepGone = 16
 // next number.
 func Number(app Application, units []Unit, next int) ([]Unit, int) {
 	ordinals := app.ordinals()
-	live := map[string]bool{}
+	live := map[string]Pod{}
 	known := map[string]bool{}
 	units = slices.Clone(units)
 	for _, u := range units {
@@ -42,7 +45,7 @@ func Number(app Application, units []Unit, next int) ([]Unit, int) {
 		if !p.Injected {
 			continue
 		}
-		live[p.UID] = true
+		live[p.UID] = p
 		if known[p.UID] {
 			continue
 		}
@@ -55,8 +58,9 @@ func Number(app Application, units []Unit, next int) ([]Unit, int) {
 		units = append(units, u)
 	}
 	for i := range units {
-		if live[units[i].PodUID] {
+		if pod, lives := live[units[i].PodUID]; lives {
 			units[i].Gone = "" // its application had lost its name for a while
+			units[i].Address = cmp.Or(pod.Address, units[i].Address)
 		} else if units[i].Gone == "" && !app.returns(units[i], ordinals) {
 			units[i].Gone = app.whyGone(units[i], ordinals)
 		}

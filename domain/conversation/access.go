@@ -60,7 +60,7 @@ func (r *Relation) read(u Unit) (Bag, error) {
 }
 
 // MayWrite returns why the unit may not write a bag now, or nil (RELATIONS.md P).
-// That it leads must still be proved where the write is stored: Fence.Admit. An
+// That it leads must still be proved where the write is stored: Leader.MayWrite. An
 // error is an *Error.
 func MayWrite(s Snapshot, at Address) error {
 	r, err := s.find(at)

@@ -3,7 +3,6 @@ package conversation_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -133,42 +132,4 @@ func TestRefusals(t *testing.T) {
 	}
 	assert.Empty(t, conversation.RefusalOf(errors.New("another")))
 	assert.Empty(t, conversation.RefusalOf(nil))
-}
-
-// A write is admitted with at least 10 s of the lease left, and in no lower term
-// than the bag was written in; a unit calls itself leader with at least 30 s left,
-// and a successor comes 5 s after the end (SAFETY.md P1, RELATIONS.md P1).
-func TestFence(t *testing.T) {
-	now := epoch()
-	lease := func(term int64, left time.Duration) conversation.Fence {
-		return conversation.Fence{Term: term, Until: now.Add(left)}
-	}
-	tests := map[string]struct {
-		why           string
-		fence         conversation.Fence
-		bag           int64
-		admits, leads bool
-	}{
-		"Fresh":      {"a renewed lease", lease(3, time.Minute), 3, true, true},
-		"Successor":  {"the first write of a new term", lease(4, time.Minute), 3, true, true},
-		"LeaderEdge": {"exactly 30 s", lease(3, 30*time.Second), 3, true, true},
-		"Older":      {"less than 30 s: still writes, does not begin anything", lease(3, 30*time.Second-1), 3, true, false},
-		"WriteEdge":  {"exactly 10 s", lease(3, 10*time.Second), 3, true, false},
-		"Late":       {"less than 10 s: the write might arrive when another leads", lease(3, 10*time.Second-1), 3, false, false},
-		"Over":       {"a lease that is over", lease(3, -time.Hour), 0, false, false},
-		"Deposed":    {"a later leader has written, whatever the clock says", lease(2, time.Minute), 3, false, true},
-		"Nobody":     {"no lease at all", conversation.Fence{Until: now.Add(time.Hour)}, 0, false, false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			err := test.fence.Admit(test.bag, now)
-			assert.Equal(t, test.admits, err == nil, test.why)
-			if err != nil {
-				assert.Equal(t, conversation.Forbidden, conversation.RefusalOf(err), test.why)
-			}
-			assert.Equal(t, test.leads, test.fence.IsLeader(now), test.why)
-		})
-	}
-	assert.Equal(t, now.Add(65*time.Second), lease(1, time.Minute).Successor())
-	assert.Error(t, lease(1, time.Minute).Admit(0, lease(1, time.Minute).Successor()), "two never write at once")
 }

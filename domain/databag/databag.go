@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
 	"slices"
 )
 
@@ -29,6 +30,18 @@ func Version(data map[string]string) string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
+}
+
+// Overlay returns a bag with another layer on it; an empty value of the layer
+// deletes the key (RELATIONS.md P3).
+func Overlay(bag, layer map[string]string) map[string]string {
+	all := maps.Clone(bag)
+	if all == nil && len(layer) > 0 {
+		all = make(map[string]string, len(layer))
+	}
+	maps.Copy(all, layer)
+	maps.DeleteFunc(all, func(_, v string) bool { return v == "" })
+	return all
 }
 
 // lengthSize is how many bytes stand for a length.

@@ -43,3 +43,11 @@ func TestVersionTellsApart(t *testing.T) {
 	}
 	assert.Equal(t, databag.Version(nil), databag.Version(map[string]string{}), "no content is one content")
 }
+
+// RELATIONS.md P3: layers, and what deletes.
+func TestOverlay(t *testing.T) {
+	below := map[string]string{"host": "a", "port": "1"}
+	assert.Equal(t, map[string]string{"host": "b", "user": "u"}, databag.Overlay(below, map[string]string{"host": "b", "port": "", "user": "u"}))
+	assert.Equal(t, map[string]string{"host": "a", "port": "1"}, below, "what lies below is left as it was")
+	assert.Empty(t, databag.Overlay(nil, nil))
+}

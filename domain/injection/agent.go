@@ -11,21 +11,39 @@ import (
 // injected (INJECTION.md I6).
 const AgentContainer = "relation-agent"
 
+// HandlerContainer is the name of the container in which handlers run.
+const HandlerContainer = "relation-handlers"
+
+// volumeHandlers is the author's own: where a pod has a volume of that name, its
+// handlers are in it.
+const volumeHandlers = "handlers"
+
 // The volumes of an injected pod.
 const (
 	volumeBindings = "orcon-bindings"
 	volumeRun      = "orcon-run"
 	volumeState    = "orcon-state"
 	volumeIdentity = "orcon-identity"
+	volumeTools    = "orcon-tools"
+	volumeTmp      = "orcon-tmp"
 )
 
 func volumeNames() []string {
-	return []string{volumeBindings, volumeRun, volumeState, volumeIdentity}
+	return []string{volumeBindings, volumeRun, volumeState, volumeIdentity, volumeTools, volumeTmp}
 }
 
 // localVolumes are those that would keep the autoscaler from removing a node
 // (INJECTION.md I8).
-func localVolumes() []string { return []string{volumeBindings, volumeRun, volumeState} }
+func (o Options) localVolumes() []string {
+	local := []string{volumeBindings, volumeRun, volumeState}
+	if o.Tools {
+		local = append(local, volumeTools)
+	}
+	if o.Handlers != "" {
+		local = append(local, volumeTmp)
+	}
+	return local
+}
 
 const (
 	// nobody is the agent's user where the pod asks for root, with which
@@ -67,6 +85,7 @@ type (
 	mount struct {
 		Name      string `json:"name"`
 		MountPath string `json:"mountPath"`
+		SubPath   string `json:"subPath,omitempty"`
 		ReadOnly  bool   `json:"readOnly,omitempty"`
 	}
 	requirements struct {
@@ -126,11 +145,52 @@ func (b *builder) agent() container {
 			TimeoutSeconds: probeSeconds, PeriodSeconds: 1, FailureThreshold: forever,
 		},
 	}
+	if b.options.Tools {
+		c.VolumeMounts = append(c.VolumeMounts, mount{Name: volumeTools, MountPath: "/orcon/tools"})
+	}
 	if user := b.pod.Spec.SecurityContext.RunAsUser; user != nil && *user == 0 {
 		c.SecurityContext.RunAsUser = nobody
 	}
+	if b.options.Handlers != "" {
+		// The gate is on the last container (INJECTION.md I16), and that needs the tools.
+		c.StartupProbe.Exec.Command = []string{"/relation-agent", "installed"}
+	}
 	if b.options.InitOnly {
 		c.Command, c.RestartPolicy, c.StartupProbe = []string{"/relation-agent", "once"}, "", nil
+	}
+	return c
+}
+
+// handlers returns the container in which handlers run: a native sidecar of the
+// author's image, started before the gate and without any privilege. Its command
+// is the runner of the tools volume (SAFETY.md I17, I24).
+func (b *builder) handlers() container {
+	c := container{
+		Name: HandlerContainer, Image: b.options.HandlerImage, ImagePullPolicy: b.options.Agent.PullPolicy,
+		Command: []string{toolsPath + "/relation-agent", "handle", b.options.Handlers}, RestartPolicy: "Always",
+		Env: []env{{Name: bindingRoot, Value: b.settings.Config.BindingsRoot}, {Name: "ORCON_LOG_LEVEL", Value: b.options.Agent.LogLevel}},
+		VolumeMounts: append([]mount{
+			{Name: volumeBindings, MountPath: b.settings.Config.BindingsRoot, ReadOnly: true},
+			{Name: volumeTmp, MountPath: "/tmp"},
+		}, toolMounts(HandlerContainer)...),
+		Resources: b.agentResources(),
+		SecurityContext: securityContext{
+			Capabilities: capabilities{Drop: []string{"ALL"}}, ReadOnlyRootFilesystem: true, RunAsNonRoot: true,
+			SeccompProfile: seccompProfile{Type: "RuntimeDefault"},
+		},
+		StartupProbe: &probe{
+			Exec:           execAction{Command: []string{toolsPath + "/relation-agent", "gate"}},
+			TimeoutSeconds: probeSeconds, PeriodSeconds: 1, FailureThreshold: forever,
+		},
+	}
+	for _, v := range b.pod.Spec.Volumes {
+		if v.Name == volumeHandlers {
+			c.VolumeMounts = append(c.VolumeMounts, mount{Name: volumeHandlers, MountPath: b.options.Handlers, ReadOnly: true})
+		}
+	}
+	// An image of the author's is often one of root, which must not start here.
+	if user := b.pod.Spec.SecurityContext.RunAsUser; user == nil || *user == 0 {
+		c.SecurityContext.RunAsUser = nobody
 	}
 	return c
 }
@@ -150,6 +210,9 @@ func (b *builder) agentEnv() []env {
 	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: b.declared()})
 	if asked := b.pod.Metadata.Annotations[application.KeyEnv]; asked != "" {
 		vars = append(vars, env{Name: "ORCON_ENV", Value: literal(asked)})
+	}
+	if b.options.Tools {
+		vars = append(vars, env{Name: "ORCON_TOOLS", Value: strings.Join(b.speakers, ",")})
 	}
 	vars = append(vars, env{Name: "ORCON_LOG_LEVEL", Value: b.options.Agent.LogLevel})
 	if b.pod.Spec.HostNetwork {
@@ -214,11 +277,11 @@ func (b *builder) agentResources() *requirements {
 	}
 }
 
-// volumesJSON are the volumes of every injected pod, in the order of
-// volumeNames. The memory volumes have limits, since what is in them is the
-// agent's memory (SAFETY.md I20).
-func volumesJSON() []string {
-	return []string{
+// volumesJSON are the volumes of an injected pod, in the order of volumeNames.
+// The memory volumes have limits, since what is in them is the agent's memory;
+// the tools are not in memory (SAFETY.md I20).
+func (o Options) volumesJSON() []string {
+	volumes := []string{
 		`{"name":"orcon-bindings","emptyDir":{"medium":"Memory","sizeLimit":"16Mi"}}`,
 		`{"name":"orcon-run","emptyDir":{"medium":"Memory","sizeLimit":"1Mi"}}`,
 		`{"name":"orcon-state","emptyDir":{}}`,
@@ -226,4 +289,11 @@ func volumesJSON() []string {
 			`{"serviceAccountToken":{"audience":"relations.tengu.io","expirationSeconds":3600,"path":"token"}},` +
 			`{"configMap":{"name":"orcon-trust","optional":true,"items":[{"key":"ca.crt","path":"ca.crt"}]}}]}}`,
 	}
+	if o.Tools {
+		volumes = append(volumes, `{"name":"orcon-tools","emptyDir":{"sizeLimit":"64Mi"}}`)
+	}
+	if o.Handlers != "" {
+		volumes = append(volumes, `{"name":"orcon-tmp","emptyDir":{"sizeLimit":"64Mi"}}`)
+	}
+	return volumes
 }

@@ -1,6 +1,7 @@
 package injection
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ type Injection struct {
 	inserted    []json.RawMessage // init containers, in order
 	at          int               // where among the pod's own
 	targets     []target
+	volumes     []string // in JSON
 	labels      []pair
 	annotations []pair
 	pullSecrets []string
@@ -21,10 +23,10 @@ type Injection struct {
 
 // target is what one of the author's containers gets.
 type target struct {
-	list  string // initContainers or containers
-	index int
-	env   []json.RawMessage
-	mount *mount
+	list   string // initContainers or containers
+	index  int
+	env    []json.RawMessage
+	mounts []mount
 }
 
 type pair struct{ key, value string }
@@ -52,20 +54,24 @@ type builder struct {
 	injection Injection
 	record    Record
 	problems  []application.Problem
+	// speakers are the containers that get the tools, in order.
+	speakers []string
 }
 
 func (b *builder) build() *Injection {
-	b.insert()
+	b.place()
 	b.fill()
+	b.insert()
 	b.secrets()
+	b.injection.volumes = b.options.volumesJSON()
 	b.mark()
 	return &b.injection
 }
 
-// insert places the prototype's containers and the agent: before everything of
-// the author's, since the agent is the gate, and after a mesh's own
-// containers, without which it may have no network (SAFETY.md I18).
-func (b *builder) insert() {
+// place says where the agent goes: before everything of the author's, since it is
+// the gate, and after a mesh's own containers, without which it may have no
+// network (SAFETY.md I18).
+func (b *builder) place() {
 	inits := b.pod.Spec.InitContainers
 	if slices.ContainsFunc(inits, nativeProxy) {
 		for i := range inits {
@@ -74,6 +80,11 @@ func (b *builder) insert() {
 			}
 		}
 	}
+}
+
+// insert adds the prototype's containers and the agent.
+func (b *builder) insert() {
+	inits := b.pod.Spec.InitContainers
 	taken := func(name string) bool {
 		named := func(c Container) bool { return c.Name == name }
 		return slices.ContainsFunc(inits, named) || slices.ContainsFunc(b.pod.Spec.Containers, named)
@@ -84,7 +95,13 @@ func (b *builder) insert() {
 			b.record.InitContainers = append(b.record.InitContainers, c.Name)
 		}
 	}
+	if b.options.Handlers != "" {
+		b.speakers = append(b.speakers, HandlerContainer)
+	}
 	b.injection.inserted = append(b.injection.inserted, encode(b.agent()))
+	if b.options.Handlers != "" {
+		b.injection.inserted = append(b.injection.inserted, encode(b.handlers()))
+	}
 }
 
 func nativeProxy(c Container) bool { return c.RestartPolicy == "Always" && meshContainer(c.Name) }
@@ -158,9 +175,9 @@ func (b *builder) give(list string, index int, c *Container, chosen func(string)
 	case reason != "":
 		b.warn("spec."+list+"["+c.Name+"].volumeMounts", root, reason, "set "+bindingRoot+" to another path")
 	case own:
-		t.mount = &mount{Name: volumeBindings, MountPath: root, ReadOnly: true}
+		t.mounts = []mount{{Name: volumeBindings, MountPath: root, ReadOnly: true}}
 	default:
-		t.mount = &mount{Name: volumeBindings, MountPath: root, ReadOnly: true}
+		t.mounts = []mount{{Name: volumeBindings, MountPath: root, ReadOnly: true}}
 		t.env = append(t.env, json.RawMessage(`{"name":"`+bindingRoot+`","value":`+quote(root)+`}`))
 	}
 	if len(kept) > 0 {
@@ -169,8 +186,35 @@ func (b *builder) give(list string, index int, c *Container, chosen func(string)
 		}
 		b.record.Kept[c.Name] = kept
 	}
-	if len(t.env) > 0 || t.mount != nil {
+	b.giveTools(&t, list, c)
+	if len(t.env) > 0 || len(t.mounts) > 0 {
 		b.injection.targets = append(b.injection.targets, t)
+	}
+}
+
+// Where a container finds the tools, and the socket by which the agent knows who
+// asks (SAFETY.md I28).
+const (
+	toolsPath  = "/orcon/tools"
+	socketPath = "/orcon/socket"
+)
+
+func (b *builder) giveTools(t *target, list string, c *Container) {
+	if !b.options.Tools {
+		return
+	}
+	if reason := cmp.Or(unmountable(toolsPath, c), unmountable(socketPath, c)); reason != "" {
+		b.warn("spec."+list+"["+c.Name+"].volumeMounts", toolsPath, "the container mounts something there, so it gets no tools", "mount it elsewhere")
+		return
+	}
+	b.speakers = append(b.speakers, c.Name)
+	t.mounts = append(t.mounts, toolMounts(c.Name)...)
+}
+
+func toolMounts(container string) []mount {
+	return []mount{
+		{Name: volumeTools, MountPath: toolsPath, ReadOnly: true},
+		{Name: volumeRun, MountPath: socketPath, SubPath: "sockets/" + container, ReadOnly: true},
 	}
 }
 
@@ -231,7 +275,7 @@ func (b *builder) mark() {
 	b.injection.labels = []pair{{application.KeyInjected, "true"}}
 	b.injection.annotations = []pair{
 		{application.KeyStatus, "injected"},
-		{evictKey, merged(b.pod.Metadata.Annotations[evictKey])},
+		{evictKey, merged(b.pod.Metadata.Annotations[evictKey], b.options.localVolumes())},
 	}
 	if record := string(encode(b.record)); record != "{}" {
 		b.injection.annotations = append(b.injection.annotations, pair{application.KeyRecord, record})
@@ -240,9 +284,9 @@ func (b *builder) mark() {
 
 // merged adds our volumes to a list of the author's, which stays as it is
 // written (INJECTION.md I8).
-func merged(list string) string {
+func merged(list string, local []string) string {
 	have := split(list)
-	for _, name := range localVolumes() {
+	for _, name := range local {
 		if slices.Contains(have, name) {
 			continue
 		}

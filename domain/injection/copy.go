@@ -45,7 +45,7 @@ func (s Service) selects(labels map[string]string) bool {
 // on nothing else (SAFETY.md I21). Relations are not among them: the controller
 // reads those from the workload, and a new one must not roll it out.
 func consumerKeys() []string {
-	return []string{application.KeyConsumes, application.KeyEnv, application.KeyGate, application.KeyApplication, application.KeyInject}
+	return []string{application.KeyConsumes, application.KeyPeers, application.KeyEnv, application.KeyGate, application.KeyApplication, application.KeyInject}
 }
 
 // serviceKeys are those that a Service may give (SAFETY.md I22).

@@ -85,7 +85,7 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 	variables, left := Variables(consumes, declared.Env)
 	problems = append(append(problems, wrong...), left...)
 	_, made := pod.Metadata.Controller()
-	if refused := application.Refusals(problems); refused != nil && (!made || len(consumes) == 0) {
+	if refused := application.Refusals(problems); refused != nil && (!made || len(declared.Endpoints) == 0) {
 		return Decision{Refused: refused}
 	}
 	if err := clash(pod); err != nil {
@@ -108,7 +108,7 @@ func skipped(settings Settings, namespace string, pod *Shape) Skip {
 		return Skip{MirrorPod, "it is a mirror of a static pod, which only its kubelet can change"}
 	case namespace != "" && (namespace == settings.Namespace || systemNamespace(namespace)):
 		return Skip{OrconItself, "pods of namespace " + namespace + " are never injected"}
-	case pod.Metadata.Annotations[application.KeyConsumes] == "" && !has(pod.Metadata.Annotations, application.KeyConsumes):
+	case !speaks(pod.Metadata.Annotations):
 		return Skip{Undeclared, "the pod has no annotation " + application.KeyConsumes + "; write it on the workload or its pod template"}
 	case pod.Metadata.Labels[application.KeyInject] == "false":
 		return Skip{OptedOut, "the pod opts out by " + application.KeyInject + ": false"}
@@ -119,6 +119,14 @@ func skipped(settings Settings, namespace string, pod *Shape) Skip {
 	default:
 		return Skip{}
 	}
+}
+
+// speaks reports whether a pod has to do with relations itself: it consumes, has
+// peers, or gets the tools. What merely provides needs no agent (RELATIONS.md,
+// Declarations).
+func speaks(annotations map[string]string) bool {
+	return has(annotations, application.KeyConsumes) || has(annotations, application.KeyPeers) ||
+		has(annotations, application.KeyHandlers) || annotations[application.KeyTools] == "true"
 }
 
 func has(m map[string]string, key string) bool {
@@ -144,7 +152,7 @@ var ErrTaken = errors.New("name taken")
 // leads to the author's own line.
 func clash(pod *Shape) error {
 	for i, c := range pod.Spec.Containers {
-		if isAgent(c) {
+		if isAgent(c) || c.Name == HandlerContainer {
 			return fmt.Errorf("spec.containers[%d].name: %q: %w: it is Orcon's; choose another name", i, c.Name, ErrTaken)
 		}
 	}
@@ -160,7 +168,7 @@ func clash(pod *Shape) error {
 // controller makes pods of it, whose warnings nobody reads (INJECTION.md I1).
 // All of it is warnings: syntax is judged where it is written.
 func Preview(settings Settings, namespace string, pod *Shape) []application.Problem {
-	if !has(pod.Metadata.Annotations, application.KeyConsumes) {
+	if !speaks(pod.Metadata.Annotations) {
 		return nil
 	}
 	if pod.Metadata.Annotations[application.KeyInject] == "false" {

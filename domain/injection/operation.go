@@ -25,8 +25,8 @@ func Operations(prefix string, pod *Shape, injection *Injection) []Operation {
 	p := patch{prefix: prefix, operations: make([]Operation, 0, 32)}
 	p.fields("/metadata/labels", pod.Metadata.Labels == nil, injection.labels)
 	p.fields("/metadata/annotations", pod.Metadata.Annotations == nil, injection.annotations)
-	volumes := make([]json.RawMessage, 0, len(volumeNames()))
-	for _, v := range volumesJSON() {
+	volumes := make([]json.RawMessage, 0, len(injection.volumes))
+	for _, v := range injection.volumes {
 		volumes = append(volumes, json.RawMessage(v))
 	}
 	p.appends("/spec/volumes", len(pod.Spec.Volumes), volumes)
@@ -103,10 +103,20 @@ func (p *patch) target(pod *Shape, t target) {
 	c := &containers[t.index]
 	path := "/spec/" + t.list + "/" + strconv.Itoa(t.index)
 	p.inserts(path+"/env", len(c.Env), 0, t.env)
-	if t.mount != nil {
-		item := json.RawMessage(`{"name":"` + t.mount.Name + `","mountPath":` + quote(t.mount.MountPath) + `,"readOnly":true}`)
-		p.appends(path+"/volumeMounts", len(c.VolumeMounts), []json.RawMessage{item})
+	mounts := make([]json.RawMessage, 0, len(t.mounts))
+	for _, m := range t.mounts {
+		mounts = append(mounts, m.json())
 	}
+	p.appends(path+"/volumeMounts", len(c.VolumeMounts), mounts)
+}
+
+// json writes a mount of an author's container, by hand: there is one for each.
+func (m mount) json() json.RawMessage {
+	out := `{"name":"` + m.Name + `","mountPath":` + quote(m.MountPath)
+	if m.SubPath != "" {
+		out += `,"subPath":` + quote(m.SubPath)
+	}
+	return json.RawMessage(out + `,"readOnly":true}`)
 }
 
 func list(items []json.RawMessage) json.RawMessage {

@@ -13,6 +13,11 @@ type Options struct {
 	Out bool
 	// InitOnly asks for a plain init container instead of a sidecar.
 	InitOnly bool
+	// Tools is set where containers get the tools too.
+	Tools bool
+	// Handlers is the folder of executables that handle events; empty for none.
+	// HandlerImage is what they run in.
+	Handlers, HandlerImage string
 	// Containers get variables and files; nil for all of them.
 	Containers []string
 	// Agent is the installation's, with what the pod chose.
@@ -25,11 +30,15 @@ func ParseOptions(annotations map[string]string, agent AgentConfig) (Options, []
 	o := optionReader{annotations: annotations, Options: Options{Agent: agent}}
 	o.take(application.KeyInject, func(s string) bool { return s == "true" || s == "false" }, "it is neither true nor false", "write false to opt out", func(s string) { o.Out = s == "false" })
 	o.take(application.KeyMode, func(s string) bool { return s == "sidecar" || s == "init" }, "it is neither sidecar nor init", "write init for a pod that needs no updates", func(s string) { o.InitOnly = s == "init" })
+	o.take(application.KeyTools, func(s string) bool { return s == "true" || s == "false" }, "it is neither true nor false", "write true for the tools", func(s string) { o.Tools = s == "true" })
 	o.take(application.KeyContainers, areNames(dnsLabel), "it is not a list of containers' names", "write names separated by single commas", func(s string) { o.Containers = split(s) })
 	o.take(application.KeyImage, isImage, "it is not the reference of an image", "write for example registry.example.org/relation-agent:v1", func(s string) { o.Agent.Image = s })
 	o.take(application.KeyPullSecrets, areNames(dnsName), "it is not a list of Secrets' names", "write names separated by single commas", o.addSecrets)
 	o.take(application.KeyLogLevel, isLogLevel, "it is not a whole number from 0 to 9", "write for example 2", func(s string) { o.Agent.LogLevel = s })
+	o.take(application.KeyHandlers, mountable, "it is not the path of a folder in the handlers' container", "write for example /handlers", func(s string) { o.Handlers, o.Tools = s, true })
+	o.take(application.KeyHandlerImage, isImage, "it is not the reference of an image", "write for example registry.example.org/db-handlers:v1", func(s string) { o.HandlerImage = s })
 	o.resources(agent.Resources)
+	o.together()
 	return o.Options, o.problems
 }
 
@@ -54,6 +63,22 @@ func (o *optionReader) take(key string, fits func(string) bool, reason, cure str
 func (o *optionReader) addSecrets(s string) {
 	all := append([]string{}, o.Agent.PullSecrets...)
 	o.Agent.PullSecrets = append(all, split(s)...)
+}
+
+// together finds what no option can know by itself.
+func (o *optionReader) together() {
+	refuse := func(key, reason, cure string) {
+		o.problems = append(o.problems, application.Problem{Key: key, Entry: o.annotations[key], Reason: reason, Cure: cure})
+		o.Handlers = ""
+	}
+	switch {
+	case o.Handlers != "" && o.HandlerImage == "":
+		refuse(application.KeyHandlers, "nothing says in which image they run", "add "+application.KeyHandlerImage)
+	case o.Handlers == "" && o.HandlerImage != "" && o.annotations[application.KeyHandlers] == "":
+		refuse(application.KeyHandlerImage, "nothing says which folder the handlers are in", "add "+application.KeyHandlers)
+	case o.Handlers != "" && o.InitOnly:
+		refuse(application.KeyHandlers, "a pod in mode init has nobody to hear of events", "take "+application.KeyMode+" out")
+	}
 }
 
 func (o *optionReader) resources(installed Resources) {

@@ -110,10 +110,10 @@ func (u *uninjector) containers() {
 	for _, list := range []string{"initContainers", "containers"} {
 		for _, c := range items(u.spec, list) {
 			u.variables(c)
-			without(c, "volumeMounts", named(volumeBindings))
+			without(c, "volumeMounts", named(volumeBindings, volumeTools, volumeRun))
 		}
 	}
-	without(u.spec, "initContainers", named(append([]string{AgentContainer}, u.record.InitContainers...)...))
+	without(u.spec, "initContainers", named(append([]string{AgentContainer, HandlerContainer}, u.record.InitContainers...)...))
 }
 
 // variables takes out ours, which are the first of the container's. Whether
@@ -169,7 +169,7 @@ func dropEmpty(of map[string]any, key string, m map[string]any) {
 
 // unmerged undoes merged.
 func unmerged(list string) string {
-	for _, name := range slices.Backward(localVolumes()) {
+	for _, name := range slices.Backward(Options{Tools: true, Handlers: "/"}.localVolumes()) {
 		if list == name {
 			return ""
 		}

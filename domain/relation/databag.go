@@ -1,8 +1,21 @@
 package relation
 
-// Databag is the application bag of one endpoint.
+// Databag is what an application, or one of its units, says on an endpoint.
 type Databag struct {
 	Application string
 	Endpoint    string
-	Data        map[string]string
+	// Relation is the UID of the one relation that it is about; empty for what
+	// needs no code and is said to everybody.
+	Relation string
+	// Unit is the number of the unit whose bag it is; empty for the application's.
+	Unit string
+	Data map[string]string
+}
+
+// Name returns the name of the object that holds the bag.
+func (b Databag) Name() string {
+	if b.Relation == "" {
+		return DatabagName(b.Application, b.Endpoint)
+	}
+	return objectName(b.Application+"-"+b.Endpoint, b.Application, b.Endpoint, b.Relation, b.Unit)
 }

@@ -466,7 +466,7 @@ func TestIDIsRecordedBeforeTheRelationGoes(t *testing.T) {
 	assert.Equal(t, 2, w.only(t).State.ID)
 }
 
-// What a requirer sees, by relation id.
+// What a requirer sees, by relation id (SAFETY.md V5).
 func TestLook(t *testing.T) {
 	w, was := shopWorld(t)
 	w.external("db2", "main:pg")
@@ -476,7 +476,11 @@ func TestLook(t *testing.T) {
 	slices.Reverse(s.Relations)
 	s.Relations = append(s.Relations, relation.Relation{UID: "without an id"})
 	bags := map[string]map[string]string{"db": {"host": "x"}}
-	v := relation.Look(w.records["web"], s.Relations, func(e relation.End) map[string]string { return bags[e.Application] })
+	shelf := relation.Shelf{
+		Bag:   func(_ relation.Relation, e relation.End) map[string]string { return bags[e.Application] },
+		Units: func(relation.End) []application.Unit { return nil },
+	}
+	v := relation.Look(namespace, w.records["web"], s.Relations, shelf)
 	require.Len(t, v.Relations, 2)
 	assert.Equal(t, was.UID, v.Relations[0].UID, "the oldest first; what has no id yet is not seen")
 	assert.True(t, v.Relations[0].Complete)

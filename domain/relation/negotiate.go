@@ -7,11 +7,13 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // teardown bounds how long a relation stays dying, so that its units hear of
@@ -34,7 +36,7 @@ func Negotiate(s Snapshot) (decisions []Decision, wake time.Time) {
 	}
 	n.relate()
 	n.judgeApplications()
-	return slices.Concat(n.ends, n.publish(), n.remember, n.relates, n.updates, n.withdraw(), n.forgets), n.wake
+	return slices.Concat(n.ends, n.deliver(), n.publish(), n.remember, n.relates, n.updates, n.withdraw(), n.forgets), n.wake
 }
 
 // negotiation is one run of Negotiate: what it knows and what it has decided.
@@ -60,11 +62,16 @@ type negotiation struct {
 	// leftOut are what declares something and takes no part, by the application
 	// that it would be of.
 	leftOut map[string][]application.Fault
+	// records are those there are, by application.
+	records map[string]Record
 	// lastID is the highest id that is known, recorded the highest that a record
 	// holds.
 	lastID, recorded int
 	// stored are the bags as they are.
 	stored map[End]Databag
+	// said are the application bags of single relations, by its UID and the
+	// application.
+	said map[[2]string]map[string]string
 
 	ends, remember, relates, updates, forgets []Decision
 	wake                                      time.Time
@@ -75,7 +82,7 @@ func newNegotiation(s Snapshot) *negotiation {
 		Snapshot: inOrder(s),
 		apps:     map[string]application.Application{}, services: map[string]string{}, providers: map[string][]application.Application{},
 		index: map[string][]int{}, between: map[[2]string][]int{}, declared: map[int]bool{}, obstacles: map[string][]Obstacle{},
-		leftOut: map[string][]application.Fault{},
+		leftOut: map[string][]application.Fault{}, said: map[[2]string]map[string]string{},
 	}
 	for _, f := range n.Orphans {
 		n.leftOut[f.Application] = append(n.leftOut[f.Application], f)
@@ -85,14 +92,21 @@ func newNegotiation(s Snapshot) *negotiation {
 	}
 	n.stored = make(map[End]Databag, len(s.Databags))
 	for _, b := range s.Databags {
-		n.stored[End{s.Namespace, b.Application, b.Endpoint}] = b
+		switch {
+		case b.Relation == "":
+			n.stored[End{s.Namespace, b.Application, b.Endpoint}] = b
+		case b.Unit == "":
+			n.said[[2]string{b.Relation, b.Application}] = b.Data
+		}
 	}
 	n.relations = slices.Clone(n.Relations)
 	for i, r := range n.relations {
 		n.lastID = max(n.lastID, r.State.ID)
 		n.note(r.Key, i)
 	}
+	n.records = make(map[string]Record, len(s.Records))
 	for _, r := range s.Records {
+		n.records[r.Name] = r
 		n.recorded = max(n.recorded, r.State.LastRelation)
 	}
 	n.lastID = max(n.lastID, n.recorded)
@@ -108,7 +122,8 @@ func inOrder(s Snapshot) Snapshot {
 	})
 	s.Relations = sorted(s.Relations, byAge)
 	s.Databags = sorted(s.Databags, func(a, b Databag) int {
-		return cmp.Or(strings.Compare(a.Application, b.Application), strings.Compare(a.Endpoint, b.Endpoint))
+		return cmp.Or(strings.Compare(a.Application, b.Application), strings.Compare(a.Endpoint, b.Endpoint),
+			strings.Compare(a.Relation, b.Relation), strings.Compare(a.Unit, b.Unit))
 	})
 	s.Records = sorted(s.Records, func(a, b Record) int { return strings.Compare(a.Name, b.Name) })
 	return s
@@ -333,7 +348,7 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 		cs = condition.Waiting(ReasonRequirerGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Requirer.Application))
 	case r.Peer():
 		cs = condition.Settled(ReasonComplete, fmt.Sprintf("the units of %s are related on %s", r.Requirer.Application, r.Requirer.Endpoint))
-	case len(n.bag(r.Provider)) == 0:
+	case len(n.bagIn(r, r.Provider)) == 0:
 		cs = condition.Waiting(ReasonNoData, fmt.Sprintf("%s has given no data yet", r.Provider))
 	default:
 		cs = condition.Settled(ReasonComplete, fmt.Sprintf("%s has what it needs of %s", r.Requirer, r.Provider))
@@ -357,6 +372,21 @@ func (n *negotiation) bag(e End) map[string]string {
 	return n.stored[e].Data
 }
 
+// deliver finishes what a replica began and did not finish.
+func (n *negotiation) deliver() []Decision {
+	var decisions []Decision
+	for _, name := range slices.Sorted(slices.Values(n.Outboxes)) {
+		decisions = append(decisions, Deliver{name})
+	}
+	return decisions
+}
+
+// bagIn is an application's bag as the other side of a relation sees it: what its
+// leader wrote there over what it says to everybody (SAFETY.md V5).
+func (n *negotiation) bagIn(r Relation, e End) map[string]string {
+	return databag.Overlay(n.bag(e), n.said[[2]string{r.UID, e.Application}])
+}
+
 // publish stores each bag that differs from what is stored.
 func (n *negotiation) publish() []Decision {
 	var decisions []Decision
@@ -365,7 +395,7 @@ func (n *negotiation) publish() []Decision {
 			bag, ok := a.Bags[e.Name]
 			before, there := n.stored[End{n.Namespace, a.Name, e.Name}]
 			if ok && (!there || !maps.Equal(before.Data, bag)) {
-				decisions = append(decisions, Publish{Databag{a.Name, e.Name, bag}})
+				decisions = append(decisions, Publish{Databag{Application: a.Name, Endpoint: e.Name, Data: bag}})
 			}
 		}
 	}
@@ -385,6 +415,9 @@ func (n *negotiation) withdraw() []Decision {
 
 // needed reports whether somebody declares the bag or a relation is about it.
 func (n *negotiation) needed(b Databag) bool {
+	if b.Relation != "" {
+		return n.spoken(b)
+	}
 	a := n.apps[b.Application]
 	if _, declared := a.Endpoint(b.Endpoint); declared && a.Bags[b.Endpoint] != nil {
 		return true
@@ -396,4 +429,15 @@ func (n *negotiation) needed(b Databag) bool {
 		}
 	}
 	return false
+}
+
+// spoken reports whether a bag of one relation may still be about something. It
+// ends with its Relation, which owns it; until then only the bag of a unit that
+// was forgotten is of no use. A number that was never given here is unknown, not
+// forgotten (SAFETY.md E13, P2).
+func (n *negotiation) spoken(b Databag) bool {
+	number, err := strconv.Atoi(b.Unit)
+	record := n.records[b.Application].State
+	return err != nil || number >= record.NextUnit ||
+		slices.ContainsFunc(record.Units, func(u application.Unit) bool { return u.Number == number })
 }

@@ -26,7 +26,7 @@ func (n *negotiation) projected(a application.Application) []condition.Condition
 	}
 	for r := range n.of(a.Name) {
 		if r.Requirer.Application == a.Name && !r.Peer() && r.Alive() {
-			bag := n.bag(r.Provider)
+			bag := n.bagIn(r, r.Provider)
 			env = append(env, notVariables(variables, r.Requirer.Endpoint, bag)...)
 			files = append(files, notFiles(r.Provider, bag)...)
 		}

@@ -79,6 +79,9 @@ type Snapshot struct {
 	Relations []Relation
 	Databags  []Databag
 	Records   []Record
+	// Outboxes are the names of transactions that are committed and not yet in
+	// all their bags (SAFETY.md E11).
+	Outboxes []string
 }
 
 // Decision is one thing to do.
@@ -112,6 +115,9 @@ type Finish struct{ Relation }
 // Release lets go of a deleted relation: it is dead.
 type Release struct{ Relation }
 
+// Deliver moves a committed transaction to the bags where it belongs.
+type Deliver struct{ Outbox string }
+
 // Withdraw deletes a bag that nobody declares and no relation needs.
 type Withdraw struct{ Databag }
 
@@ -124,5 +130,6 @@ func (Relate) decision()   {}
 func (Update) decision()   {}
 func (Finish) decision()   {}
 func (Release) decision()  {}
+func (Deliver) decision()  {}
 func (Withdraw) decision() {}
 func (Forget) decision()   {}

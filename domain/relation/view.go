@@ -1,16 +1,22 @@
 package relation
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // View is what one application may see of its relations.
 type View struct {
 	Application string
 	Units       []application.Unit
+	// Leader may write the application's bags.
+	Leader conversation.Leader
 	// Relations in order of id.
 	Relations []Seen
 	// Waiting lists the endpoints that have no complete relation.
@@ -20,29 +26,125 @@ type View struct {
 // Seen is one relation as one side sees it.
 type Seen struct {
 	Relation
-	// Bag is the other application's.
+	// Role is the side's own; Here is its end and There the other. Of a peer
+	// relation both are its own.
+	Role        application.Role
+	Here, There End
+	// Bag is the other application's; a peer relation has none.
 	Bag map[string]string
-	// Complete says that the data a start gate waits for is there: both
-	// applications are, and the bag is not empty (SAFETY.md V5).
+	// OwnBag is the application's own, for its leader and for peers; Own are the
+	// bags of its units, each for that unit alone (RELATIONS.md P).
+	OwnBag map[string]string
+	Own    []Member
+	// Units are those of the other side in scope, of a peer relation the
+	// application's own, in order of number.
+	Units []Member
+	// Departed are those that have left for good.
+	Departed []Tombstone
+	// Complete says of a requirer that the data its start gate waits for is there:
+	// both applications are, and the bag is not empty (SAFETY.md V5).
 	Complete bool
 	// Reason and Message say why it is not.
 	Reason  string
 	Message string
 }
 
-// Look returns what a requirer may see: its relations that have an id, each with
-// the provider's bag; of its peers it has nothing to wait for. bag returns nil for one that is not known.
-func Look(record Record, relations []Relation, bag func(End) map[string]string) View {
+// Member is a unit in scope of a relation.
+type Member struct {
+	Number int
+	Bag    map[string]string
+}
+
+// Tombstone is a unit that has departed for good (SAFETY.md E13).
+type Tombstone struct {
+	Number int
+	Reason string
+	// Bag is what it said last, as long as that is kept (SAFETY.md P2).
+	Bag map[string]string
+}
+
+// Shelf is where it is found what is said: each returns nil for what is not known.
+type Shelf struct {
+	// Bag returns what an application says in a relation.
+	Bag func(Relation, End) map[string]string
+	// Said returns what a unit of an end has said in a relation.
+	Said func(r Relation, e End, unit int) map[string]string
+	// Units returns the units of the application of an end.
+	Units func(End) []application.Unit
+}
+
+// Look returns what an application may see: those relations of its that have an
+// id. Across namespaces nothing is seen of the other side without its consent
+// (RELATIONS.md M6).
+func Look(namespace string, record Record, relations []Relation, shelf Shelf) View {
 	v := View{Application: record.Name, Units: record.State.Units, Waiting: record.State.Waiting}
 	for _, r := range relations {
-		if r.State.ID == 0 || r.Peer() {
+		if r.State.ID == 0 {
 			continue
 		}
-		ready, _ := condition.Find(r.State.Conditions, condition.Ready)
-		seen := Seen{Relation: r, Bag: bag(r.Provider), Reason: ready.Reason, Message: ready.Message}
-		seen.Complete = ready.True && len(seen.Bag) > 0
-		v.Relations = append(v.Relations, seen)
+		if seen, concerned := r.seenFrom(namespace, record.Name); concerned {
+			seen.read(shelf)
+			v.Relations = append(v.Relations, seen)
+		}
 	}
 	slices.SortFunc(v.Relations, func(a, b Seen) int { return byAge(a.Relation, b.Relation) })
 	return v
+}
+
+// seenFrom returns the relation as an application sees it, and whether it is one
+// of its ends at all.
+func (r Relation) seenFrom(namespace, name string) (s Seen, concerned bool) {
+	s = Seen{Relation: r}
+	isEnd := func(e End) bool { return e.Namespace == namespace && e.Application == name }
+	switch {
+	case r.Peer():
+		s.Role, s.Here, s.There = application.Peer, r.Requirer, r.Requirer
+	case isEnd(r.Requirer):
+		s.Role, s.Here, s.There = application.Requirer, r.Requirer, r.Provider
+	default:
+		s.Role, s.Here, s.There = application.Provider, r.Provider, r.Requirer
+	}
+	return s, isEnd(s.Here) && (s.Role == application.Requirer || s.Here.Namespace == s.There.Namespace)
+}
+
+// read takes from the shelf what the side may see.
+func (s *Seen) read(shelf Shelf) {
+	ready, _ := condition.Find(s.State.Conditions, condition.Ready)
+	s.Reason, s.Message = ready.Reason, ready.Message
+	if s.There.Namespace != s.Here.Namespace {
+		return
+	}
+	s.OwnBag = shelf.Bag(s.Relation, s.Here)
+	if s.Role != application.Peer {
+		s.Bag = shelf.Bag(s.Relation, s.There)
+	}
+	s.Complete = s.Role == application.Requirer && ready.True && len(s.Bag) > 0
+	s.Own, _ = s.members(shelf, s.Here)
+	s.Units, s.Departed = s.members(shelf, s.There)
+}
+
+// members returns the units of an end that are in scope, and those that have left
+// for good, in order of number. A unit is in scope when it has an address, which
+// is then in its bag (RELATIONS.md L2).
+func (s *Seen) members(shelf Shelf, e End) (members []Member, departed []Tombstone) {
+	for _, u := range shelf.Units(e) {
+		switch {
+		case u.Gone != "":
+			departed = append(departed, Tombstone{u.Number, u.Gone, shelf.Said(s.Relation, e, u.Number)})
+		case u.Address != "":
+			members = append(members, Member{u.Number, databag.Overlay(UnitBag(u.Address), shelf.Said(s.Relation, e, u.Number))})
+		}
+	}
+	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.Number, b.Number) })
+	return members, departed
+}
+
+// UnitBag returns what a unit's bag holds before anybody sees the unit
+// (RELATIONS.md L2).
+func UnitBag(address string) map[string]string {
+	bits := "/32"
+	if strings.Contains(address, ":") {
+		bits = "/128"
+	}
+	return map[string]string{"ingress-address": address, "private-address": address, "egress-subnets": address + bits}
 }

@@ -33,6 +33,7 @@ type world struct {
 	relations       map[string]kept
 	records         map[string]relation.Record
 	databags        map[string]bag
+	outboxes        []string
 	// rollouts counts the changes of a workload's template.
 	rollouts map[string]int
 	// published counts the writes of each bag.
@@ -93,7 +94,7 @@ func (w *world) inventory() application.Inventory {
 
 // observe returns what the controller sees.
 func (w *world) observe() relation.Snapshot {
-	s := relation.Snapshot{Namespace: namespace, Now: w.now, Ending: w.ending, Records: values(w.records)}
+	s := relation.Snapshot{Namespace: namespace, Now: w.now, Ending: w.ending, Records: values(w.records), Outboxes: w.outboxes}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())
 	}
@@ -131,8 +132,10 @@ func (w *world) writes(decision relation.Decision) []func() {
 				delete(w.relations, d.Name)
 			}
 		}}
+	case relation.Deliver:
+		return []func(){func() { w.outboxes = slices.DeleteFunc(w.outboxes, func(name string) bool { return name == d.Outbox }) }}
 	case relation.Withdraw:
-		return []func(){func() { delete(w.databags, relation.DatabagName(d.Application, d.Endpoint)) }}
+		return []func(){func() { delete(w.databags, d.Databag.Name()) }}
 	case relation.Forget:
 		return []func(){func() {
 			if w.records[d.Name].UID == d.UID {

@@ -36,7 +36,8 @@ var mayImport = map[string]string{
 	"domain/conversation": "domain/application domain/databag",
 	"domain/databag":      "",
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application",
-	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/databag domain/injection",
+	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/conversation domain/databag domain/injection",
+	"domain/tool":         "gopkg.in/yaml.v3 github.com/spf13/pflag domain/application domain/conversation",
 
 	// What the rooms share of reading a review and answering it.
 	"webhook/internal/*": "domain webhook/internal " + kubeTypes + " " + watched,
@@ -53,7 +54,7 @@ var mayImport = map[string]string{
 	"controller/adapter/*":           "domain controller/api " + watched,
 	"controller/adapter/certificate": "domain github.com/cert-manager/cert-manager/pkg/server/tls github.com/fsnotify/fsnotify github.com/go-logr/glogr " + kubeClient + " " + watched,
 	"controller/adapter/kube":        "domain controller/api " + kubeClient + " " + watched,
-	"controller/adapter/stream":      "controller/api/relations " + wire + " " + watched,
+	"controller/adapter/stream":      "domain/conversation controller/api/relations " + wire + " " + watched,
 	// A server for the tests of its callers; no binary imports it.
 	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 

@@ -29,6 +29,8 @@ type workload struct {
 	kind, name string
 	// annotations of its metadata, as YAML flow entries.
 	annotations string
+	// podAnnotations of its template.
+	podAnnotations string
 	// script that the container runs; to sleep by default.
 	script string
 	// env of the container, as YAML flow entries.
@@ -60,7 +62,7 @@ func (w workload) yaml() string {
 	}
 	return w.head(version, "") + "spec:" + extra + `
   template:
-    metadata: {labels: {app: ` + w.name + `}}
+    metadata: {labels: {app: ` + w.name + `}, annotations: {` + w.podAnnotations + `}}
     spec:` + w.pod(restart, "      ")
 }
 

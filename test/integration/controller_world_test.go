@@ -153,11 +153,14 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w.t, err)
-	world := &kube.World{Reader: m.GetCache(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: time.Now}
+	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: time.Now}
 	require.NoError(w.t, kube.Index(ctx, m.GetFieldIndexer()))
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
-	api := &serve.Server{Reviewer: kube.Reviewer{Writer: m.GetClient()}}
+	api := &serve.Server{
+		Reviewer: kube.Reviewer{Writer: m.GetClient()}, Now: time.Now,
+		Store: &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now},
+	}
 	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})

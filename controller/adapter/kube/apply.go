@@ -34,6 +34,8 @@ func (w *World) Apply(ctx context.Context, namespace string, decision relation.D
 		return w.remove(ctx, named(&v1alpha1.Relation{}, namespace, d.Name), d.UID)
 	case relation.Release:
 		return w.release(ctx, namespace, d)
+	case relation.Deliver:
+		return w.deliver(ctx, namespace, d)
 	case relation.Withdraw:
 		return w.withdraw(ctx, namespace, d)
 	case relation.Forget:
@@ -176,7 +178,7 @@ func (w *World) release(ctx context.Context, namespace string, d relation.Releas
 }
 
 func (w *World) withdraw(ctx context.Context, namespace string, d relation.Withdraw) error {
-	bag, there, err := get(ctx, w, named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint)))
+	bag, there, err := get(ctx, w, named(&v1alpha1.Databag{}, namespace, d.Databag.Name()))
 	if err != nil || !there {
 		return err
 	}

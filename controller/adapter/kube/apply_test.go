@@ -25,6 +25,39 @@ type strict struct {
 	client.Client
 	kept   memory
 	writes int
+	// most is how many writes it takes before it is out of reach; 0 for no limit.
+	most int
+}
+
+// errGone is what a client hears of a server that is out of reach.
+var errGone = errors.New("the API server is out of reach")
+
+func (s *strict) Get(ctx context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	return s.kept.Get(ctx, key, into)
+}
+
+// Create drops the status, as for any kind with a status of its own.
+func (s *strict) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
+	if s.most > 0 && s.writes >= s.most {
+		return errGone
+	}
+	if there, _ := o.DeepCopyObject().(client.Object); s.kept.Get(ctx, client.ObjectKeyFromObject(o), there) == nil {
+		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "things"}, o.GetName())
+	}
+	if bag, ok := o.(*v1alpha1.Databag); ok {
+		bag.Status = v1alpha1.DatabagStatus{}
+	}
+	s.writes++
+	o.SetResourceVersion(strconv.Itoa(100 + s.writes))
+	o.SetUID(types.UID("uid-" + o.GetName()))
+	s.keep(o)
+	return nil
+}
+
+// keep stores a copy: what the client does to its own is its affair.
+func (s *strict) keep(o client.Object) {
+	kept, _ := o.DeepCopyObject().(client.Object)
+	s.kept.put(kept)
 }
 
 func (s *strict) Status() client.SubResourceWriter { return statusOf{server: s} }
@@ -44,6 +77,9 @@ func conflict(o client.Object, why string) error {
 }
 
 func (s *strict) Update(ctx context.Context, o client.Object, _ ...client.UpdateOption) error {
+	if s.most > 0 && s.writes >= s.most {
+		return errGone
+	}
 	stored, _ := o.DeepCopyObject().(client.Object)
 	if err := s.kept.Get(ctx, client.ObjectKeyFromObject(o), stored); err != nil {
 		return err
@@ -52,7 +88,7 @@ func (s *strict) Update(ctx context.Context, o client.Object, _ ...client.Update
 		return conflict(o, "the object has been modified")
 	}
 	o.SetResourceVersion(strconv.FormatUint(revision(o)+1, 10))
-	s.kept.put(o)
+	s.keep(o)
 	s.writes++
 	return nil
 }
@@ -79,7 +115,7 @@ func conditional(version, uid string, deleted bool) memory {
 		r.DeletionTimestamp = &metav1.Time{Time: epoch()}
 	}
 	m := memory{}
-	for _, o := range []client.Object{r, databag("shop", "db", map[string]string{"host": "old"}), named(&v1alpha1.RelatedApplication{}, "shop", "blog")} {
+	for _, o := range []client.Object{r, endpointBag("shop", "db", map[string]string{"host": "old"}), named(&v1alpha1.RelatedApplication{}, "shop", "blog")} {
 		o.SetResourceVersion(version)
 		o.SetUID(types.UID(uid))
 		m.put(o)

@@ -49,8 +49,8 @@ func strip(object any) (any, error) {
 	return object, nil
 }
 
-// stripPod keeps a pod's metadata, its account, its phase, and whether it has
-// an agent.
+// stripPod keeps a pod's metadata, its account, its phase, its address, and
+// whether it has an agent.
 func stripPod(object any) (any, error) {
 	p, ok := object.(*corev1.Pod)
 	if !ok {
@@ -61,6 +61,6 @@ func stripPod(object any) (any, error) {
 		agent = []corev1.Container{{Name: injection.AgentContainer}}
 	}
 	p.Spec = corev1.PodSpec{ServiceAccountName: p.Spec.ServiceAccountName, InitContainers: agent}
-	p.Status = corev1.PodStatus{Phase: p.Status.Phase}
+	p.Status = corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP}
 	return strip(object)
 }

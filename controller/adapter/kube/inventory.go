@@ -152,7 +152,7 @@ func toService(s *corev1.Service) application.Service {
 func toPod(p *corev1.Pod, owner Owner) application.Pod {
 	pod := application.Pod{
 		Object: toObject(p), OwnerKind: owner.Kind, OwnerName: owner.Name, Ordinal: -1,
-		Injected: Injected(p), Ending: p.DeletionTimestamp != nil,
+		Address: p.Status.PodIP, Injected: Injected(p), Ending: p.DeletionTimestamp != nil,
 		Finished: finished(p),
 	}
 	if owner.Kind == application.StatefulSet {

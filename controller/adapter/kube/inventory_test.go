@@ -158,7 +158,8 @@ func TestCacheTransforms(t *testing.T) {
 				assert.True(t, Injected(p))
 				assert.Equal(t, "web", p.Spec.ServiceAccountName)
 				assert.Equal(t, corev1.PodRunning, p.Status.Phase)
-				assert.Empty(t, p.Status.PodIP)
+				assert.Equal(t, "10.0.0.1", p.Status.PodIP)
+				assert.Empty(t, p.Spec.NodeName)
 			}
 		})
 	}

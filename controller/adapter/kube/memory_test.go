@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,6 +65,9 @@ func compareNames(a, b runtime.Object) int {
 func indexed(o client.Object, options client.ListOptions) bool {
 	if options.FieldSelector == nil {
 		return true
+	}
+	if b, isBag := o.(*v1alpha1.Databag); isBag {
+		return len(b.Status.Pending) > 0 && options.FieldSelector.Matches(fields.Set{byPending: endKey(b.Namespace, "", b.Spec.Application)})
 	}
 	r, ok := o.(*v1alpha1.Relation)
 	if !ok {

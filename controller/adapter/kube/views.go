@@ -1,10 +1,13 @@
 package kube
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -21,6 +26,8 @@ import (
 const (
 	byRequirer = "requirer"
 	byProvider = "provider"
+	// byPending finds the outboxes in which something waits.
+	byPending = "pending"
 )
 
 // Views answers the relations API from the informers of one replica.
@@ -55,7 +62,19 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := index(byRequirer, func(r *v1alpha1.Relation) v1alpha1.RelationEnd { return r.Spec.Requirer }); err != nil {
 		return err
 	}
-	return index(byProvider, func(r *v1alpha1.Relation) v1alpha1.RelationEnd { return r.Spec.Provider })
+	if err := index(byProvider, func(r *v1alpha1.Relation) v1alpha1.RelationEnd { return r.Spec.Provider }); err != nil {
+		return err
+	}
+	err := indexer.IndexField(ctx, &v1alpha1.Databag{}, byPending, func(o client.Object) []string {
+		if b, ok := o.(*v1alpha1.Databag); ok && len(b.Status.Pending) > 0 {
+			return []string{endKey(b.Namespace, "", b.Spec.Application)}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot index databags: %w", err)
+	}
+	return nil
 }
 
 func endKey(namespace, own, application string) string {
@@ -91,7 +110,9 @@ func (v *Views) follow(ctx context.Context, informers cache.Cache, kind string, 
 	}
 	seen := func(event any) { v.seen(ctx, kind, event) }
 	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: seen, UpdateFunc: func(_, o any) { seen(o) }, DeleteFunc: seen,
+		AddFunc:    seen,
+		UpdateFunc: func(before, after any) { seen(after); v.updated(ctx, before, after) },
+		DeleteFunc: seen,
 	})
 	if err != nil {
 		return fmt.Errorf("cannot add a handler: %w", err)
@@ -130,7 +151,7 @@ func (v *Views) seen(ctx context.Context, kind string, event any) {
 	}
 	switch typed := o.(type) {
 	case *v1alpha1.Relation:
-		v.Changed(typed.Namespace, typed.Spec.Requirer.Application)
+		v.relationChanged(typed)
 	case *v1alpha1.RelatedApplication:
 		v.Changed(typed.Namespace, typed.Name)
 	case *v1alpha1.Databag:
@@ -140,14 +161,52 @@ func (v *Views) seen(ctx context.Context, kind string, event any) {
 	}
 }
 
-func (v *Views) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
-	var list v1alpha1.RelationList
-	if err := v.Reader.List(ctx, &list, client.MatchingFields{byProvider: endKey("", b.Namespace, b.Spec.Application)}, client.UnsafeDisableDeepCopy); err != nil {
-		return
+// relationChanged tells both ends.
+func (v *Views) relationChanged(r *v1alpha1.Relation) {
+	v.Changed(r.Namespace, r.Spec.Requirer.Application)
+	if r.Spec.Provider != r.Spec.Requirer {
+		v.Changed(cmp.Or(r.Spec.Provider.Namespace, r.Namespace), r.Spec.Provider.Application)
 	}
-	for i := range list.Items {
-		if r := &list.Items[i]; r.Spec.Provider.Endpoint == b.Spec.Endpoint {
-			v.Changed(r.Namespace, r.Spec.Requirer.Application)
+}
+
+// bagChanged tells whoever reads the bag: the other ends, and who wrote it. An
+// emptied outbox concerns all to whom its application speaks.
+func (v *Views) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
+	if b.Spec.Relation != "" || b.Spec.Endpoint == "" {
+		v.Changed(b.Namespace, b.Spec.Application)
+	}
+	v.tellOthers(ctx, b.Namespace, b.Spec.Application, func(e v1alpha1.RelationEnd) bool {
+		return b.Spec.Endpoint == "" || e.Endpoint == b.Spec.Endpoint
+	})
+}
+
+// updated tells an application's others when its units are not what they were.
+// All else of it is its own affair, and there may be ten thousand others.
+func (v *Views) updated(ctx context.Context, before, after any) {
+	was, ok := before.(*v1alpha1.RelatedApplication)
+	is, same := after.(*v1alpha1.RelatedApplication)
+	if ok && same && !slices.Equal(was.Status.Units, is.Status.Units) {
+		v.tellOthers(ctx, is.Namespace, is.Name, func(v1alpha1.RelationEnd) bool { return true })
+	}
+}
+
+// tellOthers tells the applications at the other ends of those relations of an
+// application whose own end is concerned.
+func (v *Views) tellOthers(ctx context.Context, namespace, application string, concerned func(v1alpha1.RelationEnd) bool) {
+	for _, index := range []string{byProvider, byRequirer} {
+		var list v1alpha1.RelationList
+		if err := v.Reader.List(ctx, &list, client.MatchingFields{index: endKey("", namespace, application)}, client.UnsafeDisableDeepCopy); err != nil {
+			return
+		}
+		for i := range list.Items {
+			r := &list.Items[i]
+			here, there := r.Spec.Provider, r.Spec.Requirer
+			if index == byRequirer {
+				here, there = there, here
+			}
+			if concerned(here) {
+				v.Changed(cmp.Or(there.Namespace, r.Namespace), there.Application)
+			}
 		}
 	}
 }
@@ -210,8 +269,56 @@ func (v *Views) Pod(ctx context.Context, namespace, name, uid, account string) (
 	return owner.Application, true
 }
 
-// View returns what an application may see.
+// ErrUnsettled says that a transaction is being delivered: what is seen now may be
+// half of it.
+var ErrUnsettled = errors.New("a transaction is being delivered")
+
+// looks is how often a view is taken again because bags changed meanwhile.
+const looks = 5
+
+// View returns what an application may see, with each transaction whole. It fails
+// with ErrUnsettled as long as it cannot (SAFETY.md E11).
 func (v *Views) View(ctx context.Context, namespace, application string) (relation.View, error) {
+	for range looks {
+		before := v.bagsAt()
+		view, err := v.look(ctx, namespace, application)
+		if err != nil {
+			return view, err
+		}
+		if v.settled(ctx, namespace, view) && v.bagsAt() == before {
+			return view, nil
+		}
+	}
+	return relation.View{}, ErrUnsettled
+}
+
+// bagsAt is the revision of the bags that are read here.
+func (v *Views) bagsAt() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if store := v.stores["databags"]; store != nil {
+		return store.LastStoreSyncResourceVersion()
+	}
+	return ""
+}
+
+// settled reports whether nobody whose bags are in a view has a transaction on
+// its way.
+func (v *Views) settled(ctx context.Context, namespace string, view relation.View) bool {
+	speakers := map[string]bool{endKey(namespace, "", view.Application): true}
+	for _, r := range view.Relations {
+		speakers[endKey(r.There.Namespace, "", r.There.Application)] = true
+	}
+	for speaker := range speakers {
+		var list v1alpha1.DatabagList
+		if err := v.Reader.List(ctx, &list, client.MatchingFields{byPending: speaker}, client.UnsafeDisableDeepCopy); err != nil || len(list.Items) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *Views) look(ctx context.Context, namespace, application string) (relation.View, error) {
 	record := relation.Record{Name: application}
 	var app v1alpha1.RelatedApplication
 	err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app, client.UnsafeDisableDeepCopy)
@@ -224,28 +331,66 @@ func (v *Views) View(ctx context.Context, namespace, application string) (relati
 			return relation.View{}, err
 		}
 	}
-	var list v1alpha1.RelationList
-	if err := v.Reader.List(ctx, &list, client.MatchingFields{byRequirer: endKey("", namespace, application)}, client.UnsafeDisableDeepCopy); err != nil {
-		return relation.View{}, fmt.Errorf("cannot list the relations of %s: %w", application, err)
+	leader := app.LeaderToDomain()
+	relations, err := v.relations(ctx, namespace, application)
+	if err != nil {
+		return relation.View{}, err
 	}
-	var relations []relation.Relation
-	for i := range list.Items {
-		v.raise("relations", revision(&list.Items[i]))
-		if r, err := list.Items[i].ToDomain(); err == nil {
-			relations = append(relations, r)
-		}
-	}
-	return relation.Look(record, relations, func(e relation.End) map[string]string {
-		if e.Namespace != namespace {
-			return nil // a Relation alone must not open another namespace (RELATIONS.md M6)
-		}
-		return v.bag(ctx, e)
-	}), nil
+	view := relation.Look(namespace, record, relations, v.shelf(ctx))
+	view.Leader = leader
+	return view, nil
 }
 
-func (v *Views) bag(ctx context.Context, e relation.End) map[string]string {
+// shelf is what is said, as this replica knows it.
+func (v *Views) shelf(ctx context.Context) relation.Shelf {
+	return relation.Shelf{
+		Bag: func(r relation.Relation, e relation.End) map[string]string {
+			everybody := v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint})
+			here := v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID})
+			return databag.Overlay(everybody, here)
+		},
+		Said: func(r relation.Relation, e relation.End, unit int) map[string]string {
+			return v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)})
+		},
+		Units: func(e relation.End) []domain.Unit { return v.units(ctx, e) },
+	}
+}
+
+// relations returns the relations of which the application is an end.
+func (v *Views) relations(ctx context.Context, namespace, application string) ([]relation.Relation, error) {
+	var relations []relation.Relation
+	for _, index := range []string{byRequirer, byProvider} {
+		var list v1alpha1.RelationList
+		if err := v.Reader.List(ctx, &list, client.MatchingFields{index: endKey("", namespace, application)}, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("cannot list the relations of %s: %w", application, err)
+		}
+		for i := range list.Items {
+			v.raise("relations", revision(&list.Items[i]))
+			r, err := list.Items[i].ToDomain()
+			if err == nil && (index == byRequirer || !r.Peer()) { // a peer relation is in both
+				relations = append(relations, r)
+			}
+		}
+	}
+	return relations, nil
+}
+
+func (v *Views) units(ctx context.Context, e relation.End) []domain.Unit {
+	var app v1alpha1.RelatedApplication
+	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	v.raise("relatedapplications", revision(&app))
+	record, err := app.ToDomain()
+	if err != nil {
+		return nil
+	}
+	return record.State.Units
+}
+
+func (v *Views) bag(ctx context.Context, namespace string, bag relation.Databag) map[string]string {
 	var b v1alpha1.Databag
-	key := client.ObjectKey{Namespace: e.Namespace, Name: relation.DatabagName(e.Application, e.Endpoint)}
+	key := client.ObjectKey{Namespace: namespace, Name: bag.Name()}
 	if err := v.Reader.Get(ctx, key, &b, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}

@@ -28,7 +28,7 @@ func relationBetween(namespace, requirer, providerNamespace, provider string) *v
 	return r
 }
 
-func databag(namespace, app string, data map[string]string) *v1alpha1.Databag {
+func endpointBag(namespace, app string, data map[string]string) *v1alpha1.Databag {
 	b := named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
 	b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db"}
 	b.SetData(data, epoch())
@@ -40,7 +40,7 @@ func TestView(t *testing.T) {
 	m := memory{}
 	app := named(&v1alpha1.RelatedApplication{}, "shop", "blog")
 	app.Status.Waiting = []v1alpha1.Waiting{{Endpoint: "sse", Reason: "NoApplication", Message: "nobody"}}
-	m.put(app, relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "db"), databag("shop", "db", map[string]string{"host": "here"}))
+	m.put(app, relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 	require.Len(t, view.Relations, 1, "its own and no other's")
@@ -49,11 +49,92 @@ func TestView(t *testing.T) {
 	assert.Equal(t, "sse", view.Waiting[0].Endpoint)
 }
 
+// Both sides see each other's units, those that have an address and no others
+// (RELATIONS.md L2), and who has left (SAFETY.md E13).
+func TestViewOfBothSides(t *testing.T) {
+	m := memory{}
+	units := func(name string, all ...v1alpha1.Unit) *v1alpha1.RelatedApplication {
+		app := named(&v1alpha1.RelatedApplication{}, "shop", name)
+		app.Status.Units = all
+		return app
+	}
+	m.put(relationBetween("shop", "blog", "shop", "db"),
+		units("blog", v1alpha1.Unit{Number: 2, PodUID: "b2", Address: "10.0.0.2"}, v1alpha1.Unit{Number: 3, PodUID: "b3"}),
+		units("db", v1alpha1.Unit{Number: 0, PodUID: "d0", Gone: "replaced"}, v1alpha1.Unit{Number: 1, PodUID: "d1", Address: "fd00::1"}))
+	look := func(name string) relation.Seen {
+		view, err := (&Views{Reader: m}).View(t.Context(), "shop", name)
+		require.NoError(t, err)
+		require.Len(t, view.Relations, 1)
+		return view.Relations[0]
+	}
+	blog, db := look("blog"), look("db")
+	assert.EqualValues(t, "requires", blog.Role)
+	assert.EqualValues(t, "provides", db.Role)
+	assert.Equal(t, []relation.Member{{Number: 1, Bag: map[string]string{"ingress-address": "fd00::1", "private-address": "fd00::1", "egress-subnets": "fd00::1/128"}}}, blog.Units)
+	assert.Equal(t, []relation.Tombstone{{Number: 0, Reason: "replaced"}}, blog.Departed)
+	assert.Equal(t, []relation.Member{{Number: 2, Bag: map[string]string{"ingress-address": "10.0.0.2", "private-address": "10.0.0.2", "egress-subnets": "10.0.0.2/32"}}}, db.Units,
+		"a unit without an address is not seen")
+	assert.False(t, db.Complete, "no gate waits for those who consume")
+}
+
+// What a leader and units say in one relation is seen in it, over what is said to
+// everybody; and no half of a transaction (SAFETY.md V5, E11).
+func TestViewOfWhatIsSaid(t *testing.T) {
+	m := memory{}
+	r := relationBetween("shop", "blog", "shop", "db")
+	r.UID = "r-1"
+	said := func(app, unit string, data map[string]string) *v1alpha1.Databag {
+		bag := relation.Databag{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
+		b := named(&v1alpha1.Databag{}, "shop", bag.Name())
+		b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
+		b.SetData(data, epoch())
+		return b
+	}
+	blog, db := named(&v1alpha1.RelatedApplication{}, "shop", "blog"), named(&v1alpha1.RelatedApplication{}, "shop", "db")
+	blog.Status.Units = []v1alpha1.Unit{{Number: 2, PodUID: "b2", Address: "10.0.0.2"}}
+	db.Status.Units = []v1alpha1.Unit{{Number: 1, PodUID: "d1", Address: "10.0.0.1"}}
+	m.put(r, blog, db, endpointBag("shop", "db", map[string]string{"host": "here", "port": "1"}),
+		said("db", "", map[string]string{"port": "2"}), said("db", "1", map[string]string{"ready": "yes"}), said("blog", "2", map[string]string{"name": "b"}))
+	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+	require.NoError(t, err)
+	seen := view.Relations[0]
+	assert.Equal(t, map[string]string{"host": "here", "port": "2"}, seen.Bag)
+	assert.Equal(t, "yes", seen.Units[0].Bag["ready"])
+	assert.Equal(t, "10.0.0.1", seen.Units[0].Bag["ingress-address"])
+	assert.Equal(t, "b", seen.Own[0].Bag["name"])
+
+	outbox := named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
+	outbox.Spec = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}
+	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
+	m.put(outbox)
+	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+	require.ErrorIs(t, err, ErrUnsettled)
+	outbox.Status.Pending = nil
+	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+	require.NoError(t, err)
+}
+
+// A change of an application's units is told to its others; of its conditions,
+// to itself alone.
+func TestUnitsAreAnnounced(t *testing.T) {
+	m := memory{}
+	m.put(relationBetween("shop", "blog", "shop", "db"))
+	var told []string
+	v := &Views{Reader: m, Changed: func(_, name string) { told = append(told, name) }}
+	before, after := named(&v1alpha1.RelatedApplication{}, "shop", "blog"), named(&v1alpha1.RelatedApplication{}, "shop", "blog")
+	after.Status.NextUnit = 4
+	v.updated(t.Context(), before, after)
+	assert.Empty(t, told)
+	after.Status.Units = []v1alpha1.Unit{{Number: 3, Address: "10.0.0.3"}}
+	v.updated(t.Context(), before, after)
+	assert.Equal(t, []string{"db"}, told)
+}
+
 // A Relation that anybody may make in a namespace of their own must not open
 // another namespace's bags (RELATIONS.md M6, SAFETY.md M7).
 func TestViewDoesNotReachIntoOtherNamespaces(t *testing.T) {
 	m := memory{}
-	m.put(relationBetween("mallory", "blog", "bank", "vault"), databag("bank", "vault", map[string]string{"account": "secret"}))
+	m.put(relationBetween("mallory", "blog", "bank", "vault"), endpointBag("bank", "vault", map[string]string{"account": "secret"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")
 	require.NoError(t, err)
 	require.Len(t, view.Relations, 1)
@@ -184,12 +265,12 @@ func TestChangesAreAnnounced(t *testing.T) {
 		kind  string
 		want  []string
 	}{
-		"Relation":    {event: blog, kind: "relations", want: []string{"application shop/blog"}},
+		"Relation":    {event: blog, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Application": {event: named(&v1alpha1.RelatedApplication{}, "shop", "db"), kind: "relatedapplications", want: []string{"application shop/db"}},
-		"Databag":     {event: databag("shop", "db", nil), kind: "databags", want: []string{"application shop/blog"}},
-		"Nobodys":     {event: databag("shop", "nobody", nil), kind: "databags"},
+		"Databag":     {event: endpointBag("shop", "db", nil), kind: "databags", want: []string{"application shop/blog"}},
+		"Nobodys":     {event: endpointBag("shop", "nobody", nil), kind: "databags"},
 		"Pod":         {event: podOf("", ""), kind: "pods", want: []string{"pod shop/pod-1"}},
-		"Unseen":      {event: cache.DeletedFinalStateUnknown{Obj: blog}, kind: "relations", want: []string{"application shop/blog"}},
+		"Unseen":      {event: cache.DeletedFinalStateUnknown{Obj: blog}, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Garbage":     {event: "?", kind: "relations"},
 	}
 	for name, test := range tests {
@@ -222,7 +303,7 @@ func BenchmarkView(b *testing.B) {
 	for i := range 1000 {
 		app.Status.Units = append(app.Status.Units, v1alpha1.Unit{Number: int64(i), Pod: fmt.Sprintf("blog-%d", i), PodUID: fmt.Sprintf("uid-%d", i)})
 	}
-	m.put(app, relationBetween("shop", "blog", "shop", "db"), databag("shop", "db", map[string]string{"host": "here"}))
+	m.put(app, relationBetween("shop", "blog", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
 	v := &Views{Reader: m}
 	for b.Loop() {
 		if _, err := v.View(context.Background(), "shop", "blog"); err != nil {

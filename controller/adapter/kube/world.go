@@ -23,6 +23,8 @@ import (
 type World struct {
 	// Reader reads from the informers.
 	Reader client.Reader
+	// Live reads from the API server itself.
+	Live client.Reader
 	// Writer writes to the API server.
 	Writer client.Client
 	// Events tells people.
@@ -118,6 +120,12 @@ func (w *World) observeDatabags(ctx context.Context, s *relation.Snapshot) error
 		return fmt.Errorf("cannot list databags: %w", err)
 	}
 	for _, b := range merge(pointers(list.Items), unseen) {
+		if len(b.Status.Pending) > 0 {
+			s.Outboxes = append(s.Outboxes, b.Name)
+		}
+		if b.Spec.Endpoint == "" {
+			continue // an outbox
+		}
 		// Without a version the content was never stored: a crash came between
 		// the two writes, and the bag is to be published again.
 		if bag, err := b.ToDomain(); err == nil && b.Status.Version != "" {

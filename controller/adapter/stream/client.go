@@ -116,11 +116,11 @@ func (c *Client) converse(ctx context.Context) error {
 	return cause(ctx, c.listen(stream, greeting))
 }
 
-// conversation is the client's end of an open stream.
-type conversation = connect.BidiStreamForClient[wire.ConverseRequest, wire.ConverseResponse]
+// opened is the client's end of an open stream.
+type opened = connect.BidiStreamForClient[wire.ConverseRequest, wire.ConverseResponse]
 
 // listen passes on what it hears, until the stream ends.
-func (c *Client) listen(stream *conversation, greeting *time.Timer) error {
+func (c *Client) listen(stream *opened, greeting *time.Timer) error {
 	for greeted := false; ; greeted = true {
 		message, err := stream.Receive()
 		if err != nil {
@@ -138,7 +138,7 @@ func (c *Client) listen(stream *conversation, greeting *time.Timer) error {
 
 // renew sends the token whenever its file has changed, until ctx is done. The
 // kubelet replaces it when a fifth of its life is left.
-func (c *Client) renew(ctx context.Context, stream *conversation, sent string) {
+func (c *Client) renew(ctx context.Context, stream *opened, sent string) {
 	for sleep(ctx, c.Pace.Renew) {
 		token, err := c.token()
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -105,7 +106,7 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 		if err != nil {
 			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
 		}
-		state.Units = append(state.Units, application.Unit{Number: number, Pod: u.Pod, PodUID: u.PodUID, Since: u.Since.UTC(), Gone: u.Gone})
+		state.Units = append(state.Units, application.Unit{Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: u.Since.UTC(), Gone: u.Gone})
 	}
 	if r := s.Restarts; r != nil {
 		state.Restarts.Versions = r.Versions
@@ -128,6 +129,7 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 	status := RelatedApplicationStatus{
 		ObservedGeneration: a.Generation,
 		Sources:            s.Sources,
+		Leader:             a.Status.Leader, // the relations API's, not the domain's
 		NextUnit:           int64(s.NextUnit),
 		LastRelation:       int64(s.LastRelation),
 		Conditions:         setConditions(a.Status.Conditions, s.Conditions, a.Generation, now),
@@ -145,7 +147,7 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 		status.Waiting = append(status.Waiting, Waiting{Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message})
 	}
 	for _, u := range s.Units {
-		status.Units = append(status.Units, Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Since: metav1.NewTime(u.Since), Gone: u.Gone})
+		status.Units = append(status.Units, Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: metav1.NewTime(u.Since), Gone: u.Gone})
 	}
 	if len(s.Restarts.Versions)+len(s.Restarts.Times) > 0 {
 		status.Restarts = &Restarts{Versions: maps.Clone(s.Restarts.Versions)}
@@ -154,6 +156,20 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 		}
 	}
 	a.Status = status
+}
+
+// LeaderToDomain returns who leads the application.
+func (a *RelatedApplication) LeaderToDomain() conversation.Leader {
+	l := a.Status.Leader
+	if l == nil {
+		return conversation.Leader{}
+	}
+	return conversation.Leader{Unit: int(l.Unit), PodUID: l.PodUID, Term: int(l.Term), Expires: l.Expires.UTC()}
+}
+
+// SetLeader writes who leads into the status, to the microsecond.
+func (a *RelatedApplication) SetLeader(l conversation.Leader) {
+	a.Status.Leader = &Leader{Unit: int64(l.Unit), PodUID: l.PodUID, Term: int64(l.Term), Expires: metav1.NewMicroTime(l.Expires)}
 }
 
 func necessity(optional bool) Necessity {
@@ -165,10 +181,14 @@ func necessity(optional bool) Necessity {
 
 // ToDomain returns the bag as the domain knows it.
 func (b *Databag) ToDomain() (relation.Databag, error) {
-	if b.Name != relation.DatabagName(b.Spec.Application, b.Spec.Endpoint) {
+	bag := relation.Databag{
+		Application: b.Spec.Application, Endpoint: b.Spec.Endpoint,
+		Relation: b.Spec.Relation, Unit: b.Spec.Unit, Data: b.Status.Data,
+	}
+	if b.Name != bag.Name() {
 		return relation.Databag{}, fmt.Errorf("cannot read databag %q: it is not the name of the bag of %s:%s", b.Name, b.Spec.Application, b.Spec.Endpoint)
 	}
-	return relation.Databag{Application: b.Spec.Application, Endpoint: b.Spec.Endpoint, Data: b.Status.Data}, nil
+	return bag, nil
 }
 
 // SetData writes the content into the status.

@@ -2,14 +2,18 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Databag holds what one application says on one endpoint. It is generated;
-// change the Service or its data.tengu.io annotation, not this.
+// Databag holds what an application says on one endpoint to everybody, what it or
+// one of its units says in one relation, or a unit's transaction on its way there.
+// It is generated; change the Service or its data.tengu.io annotation, or use
+// relation-set, not this.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:categories=orcon
 // +kubebuilder:printcolumn:name="Application",type=string,JSONPath=`.spec.application`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.spec.endpoint`
+// +kubebuilder:printcolumn:name="Unit",type=string,JSONPath=`.spec.unit`
+// +kubebuilder:printcolumn:name="Relation",type=string,JSONPath=`.spec.relation`,priority=1
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Databag struct {
@@ -29,9 +33,20 @@ type DatabagSpec struct {
 	// application that says it.
 	// +kubebuilder:validation:MaxLength=63
 	Application string `json:"application"`
-	// endpoint on which it is said.
+	// endpoint on which it is said; unset for a unit's transactions.
+	// +optional
 	// +kubebuilder:validation:MaxLength=63
-	Endpoint string `json:"endpoint"`
+	Endpoint string `json:"endpoint,omitempty"`
+	// relation is the UID of the one relation in which it is said; unset for what is
+	// said to everybody.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Relation string `json:"relation,omitempty"`
+	// unit is the number of the unit that says it; unset for the application.
+	// +optional
+	// +kubebuilder:validation:MaxLength=10
+	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]*)$`
+	Unit string `json:"unit,omitempty"`
 }
 
 // DatabagStatus is the content.
@@ -46,12 +61,42 @@ type DatabagStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Version string `json:"version,omitempty"`
+	// term is that of the leader who wrote an application's bag last; a lower one is
+	// refused.
+	// +optional
+	Term int64 `json:"term,omitempty"`
+	// pending is a unit's transaction that is committed and not yet in all bags.
+	// +optional
+	// +listType=atomic
+	Pending []Change `json:"pending,omitempty"`
 	// conditions: Ready, Reconciling and Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Change is what a transaction changes in one bag.
+type Change struct {
+	// relation is the name of the Relation.
+	// +kubebuilder:validation:MaxLength=253
+	Relation string `json:"relation"`
+	// relationUID is its UID.
+	// +kubebuilder:validation:MaxLength=64
+	RelationUID string `json:"relationUID"`
+	// endpoint is the writer's own.
+	// +kubebuilder:validation:MaxLength=63
+	Endpoint string `json:"endpoint"`
+	// unit is the number of the unit whose bag it is; unset for the application's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=10
+	Unit string `json:"unit,omitempty"`
+	// set maps keys to new values; an empty value deletes the key.
+	Set map[string]string `json:"set"`
+	// term is the leader's, for an application's bag.
+	// +optional
+	Term int64 `json:"term,omitempty"`
 }
 
 // DatabagList is a list of Databags.

@@ -53,6 +53,10 @@ type RelatedApplicationStatus struct {
 	// nextUnit is the number of the next new unit.
 	// +optional
 	NextUnit int64 `json:"nextUnit,omitempty"`
+	// leader is the one unit that may write its application's bags; unset as long as
+	// none has asked to.
+	// +optional
+	Leader *Leader `json:"leader,omitempty"`
 	// lastRelation is the highest relation id that the application was given.
 	// +optional
 	LastRelation int64 `json:"lastRelation,omitempty"`
@@ -133,11 +137,28 @@ type Unit struct {
 	Pod string `json:"pod"`
 	// podUID is the UID of its pod.
 	PodUID string `json:"podUID"`
+	// address is its pod's; unset as long as it has none, and then nobody sees it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Address string `json:"address,omitempty"`
 	// since is when its pod was created.
 	Since metav1.Time `json:"since"`
 	// gone says why it is gone; unset while it lives.
 	// +optional
 	Gone string `json:"gone,omitempty"`
+}
+
+// Leader is the unit that may write its application's bags.
+type Leader struct {
+	// unit is its number.
+	Unit int64 `json:"unit"`
+	// podUID is the UID of its pod.
+	// +kubebuilder:validation:MaxLength=64
+	PodUID string `json:"podUID"`
+	// term is higher than that of every leader before.
+	Term int64 `json:"term"`
+	// expires is when its lease ends unless it is renewed.
+	Expires metav1.MicroTime `json:"expires"`
 }
 
 // Restarts is what is remembered of an application in restart mode.

@@ -40,6 +40,10 @@ const (
 	RelationsServiceConverseProcedure = "/orcon.relations.v1alpha1.RelationsService/Converse"
 	// RelationsServiceGetProcedure is the fully-qualified name of the RelationsService's Get RPC.
 	RelationsServiceGetProcedure = "/orcon.relations.v1alpha1.RelationsService/Get"
+	// RelationsServiceCommitProcedure is the fully-qualified name of the RelationsService's Commit RPC.
+	RelationsServiceCommitProcedure = "/orcon.relations.v1alpha1.RelationsService/Commit"
+	// RelationsServiceLeadProcedure is the fully-qualified name of the RelationsService's Lead RPC.
+	RelationsServiceLeadProcedure = "/orcon.relations.v1alpha1.RelationsService/Lead"
 )
 
 // RelationsServiceClient is a client for the orcon.relations.v1alpha1.RelationsService service.
@@ -50,6 +54,14 @@ type RelationsServiceClient interface {
 	// Get returns the present snapshot, for people and scripts; the token is in
 	// the Authorization header ("Bearer TOKEN").
 	Get(context.Context, *connect.Request[v1alpha1.GetRequest]) (*connect.Response[v1alpha1.GetResponse], error)
+	// Commit stores a transaction of the pod's unit, whole or not at all
+	// (RELATIONS.md E11); the token as for Get. It fails with InvalidArgument (what
+	// no bag may hold), NotFound (the relation has gone), PermissionDenied (only the
+	// leader may) or, where it is to be tried again, Aborted or Unavailable.
+	Commit(context.Context, *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error)
+	// Lead has the pod's unit lead its application, go on leading, or resign; the
+	// token as for Get.
+	Lead(context.Context, *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error)
 }
 
 // NewRelationsServiceClient constructs a client for the orcon.relations.v1alpha1.RelationsService
@@ -75,6 +87,18 @@ func NewRelationsServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithSchema(relationsServiceMethods.ByName("Get")),
 			connect.WithClientOptions(opts...),
 		),
+		commit: connect.NewClient[v1alpha1.CommitRequest, v1alpha1.CommitResponse](
+			httpClient,
+			baseURL+RelationsServiceCommitProcedure,
+			connect.WithSchema(relationsServiceMethods.ByName("Commit")),
+			connect.WithClientOptions(opts...),
+		),
+		lead: connect.NewClient[v1alpha1.LeadRequest, v1alpha1.LeadResponse](
+			httpClient,
+			baseURL+RelationsServiceLeadProcedure,
+			connect.WithSchema(relationsServiceMethods.ByName("Lead")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -82,6 +106,8 @@ func NewRelationsServiceClient(httpClient connect.HTTPClient, baseURL string, op
 type relationsServiceClient struct {
 	converse *connect.Client[v1alpha1.ConverseRequest, v1alpha1.ConverseResponse]
 	get      *connect.Client[v1alpha1.GetRequest, v1alpha1.GetResponse]
+	commit   *connect.Client[v1alpha1.CommitRequest, v1alpha1.CommitResponse]
+	lead     *connect.Client[v1alpha1.LeadRequest, v1alpha1.LeadResponse]
 }
 
 // Converse calls orcon.relations.v1alpha1.RelationsService.Converse.
@@ -94,6 +120,16 @@ func (c *relationsServiceClient) Get(ctx context.Context, req *connect.Request[v
 	return c.get.CallUnary(ctx, req)
 }
 
+// Commit calls orcon.relations.v1alpha1.RelationsService.Commit.
+func (c *relationsServiceClient) Commit(ctx context.Context, req *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error) {
+	return c.commit.CallUnary(ctx, req)
+}
+
+// Lead calls orcon.relations.v1alpha1.RelationsService.Lead.
+func (c *relationsServiceClient) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error) {
+	return c.lead.CallUnary(ctx, req)
+}
+
 // RelationsServiceHandler is an implementation of the orcon.relations.v1alpha1.RelationsService
 // service.
 type RelationsServiceHandler interface {
@@ -103,6 +139,14 @@ type RelationsServiceHandler interface {
 	// Get returns the present snapshot, for people and scripts; the token is in
 	// the Authorization header ("Bearer TOKEN").
 	Get(context.Context, *connect.Request[v1alpha1.GetRequest]) (*connect.Response[v1alpha1.GetResponse], error)
+	// Commit stores a transaction of the pod's unit, whole or not at all
+	// (RELATIONS.md E11); the token as for Get. It fails with InvalidArgument (what
+	// no bag may hold), NotFound (the relation has gone), PermissionDenied (only the
+	// leader may) or, where it is to be tried again, Aborted or Unavailable.
+	Commit(context.Context, *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error)
+	// Lead has the pod's unit lead its application, go on leading, or resign; the
+	// token as for Get.
+	Lead(context.Context, *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error)
 }
 
 // NewRelationsServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -124,12 +168,28 @@ func NewRelationsServiceHandler(svc RelationsServiceHandler, opts ...connect.Han
 		connect.WithSchema(relationsServiceMethods.ByName("Get")),
 		connect.WithHandlerOptions(opts...),
 	)
+	relationsServiceCommitHandler := connect.NewUnaryHandler(
+		RelationsServiceCommitProcedure,
+		svc.Commit,
+		connect.WithSchema(relationsServiceMethods.ByName("Commit")),
+		connect.WithHandlerOptions(opts...),
+	)
+	relationsServiceLeadHandler := connect.NewUnaryHandler(
+		RelationsServiceLeadProcedure,
+		svc.Lead,
+		connect.WithSchema(relationsServiceMethods.ByName("Lead")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/orcon.relations.v1alpha1.RelationsService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case RelationsServiceConverseProcedure:
 			relationsServiceConverseHandler.ServeHTTP(w, r)
 		case RelationsServiceGetProcedure:
 			relationsServiceGetHandler.ServeHTTP(w, r)
+		case RelationsServiceCommitProcedure:
+			relationsServiceCommitHandler.ServeHTTP(w, r)
+		case RelationsServiceLeadProcedure:
+			relationsServiceLeadHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -145,4 +205,12 @@ func (UnimplementedRelationsServiceHandler) Converse(context.Context, *connect.B
 
 func (UnimplementedRelationsServiceHandler) Get(context.Context, *connect.Request[v1alpha1.GetRequest]) (*connect.Response[v1alpha1.GetResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.Get is not implemented"))
+}
+
+func (UnimplementedRelationsServiceHandler) Commit(context.Context, *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.Commit is not implemented"))
+}
+
+func (UnimplementedRelationsServiceHandler) Lead(context.Context, *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.Lead is not implemented"))
 }

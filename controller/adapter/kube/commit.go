@@ -1,0 +1,220 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// The reasons why a transaction is not stored.
+var (
+	// ErrDeposed says that the unit does not lead, or no longer for long enough.
+	ErrDeposed = errors.New("the unit is not its application's leader")
+	// ErrBusy says that the unit's transaction before is still on its way.
+	ErrBusy = errors.New("the unit's last transaction is still being delivered")
+)
+
+// Commits stores what units say. It reads from the API server, not from caches:
+// what is decided here must be so when it is written.
+type Commits struct {
+	Reader client.Reader
+	Writer client.Client
+	Now    func() time.Time
+}
+
+// Commit stores a transaction and returns the revision from which on it is to be
+// seen; zero where it changes nothing (RELATIONS.md P3). A transaction of one bag
+// is that bag's write. One of several is first written whole to the unit's
+// outbox, which is its commit point, and then moved to where it belongs; whoever
+// finds it there later moves it again (SAFETY.md E11).
+func (c *Commits) Commit(ctx context.Context, commit relation.Commit) (revision uint64, err error) {
+	if commit.Leads() {
+		if err := c.fence(ctx, commit); err != nil {
+			return 0, err
+		}
+	}
+	changes, err := c.changes(ctx, commit)
+	if err != nil || len(changes) == 0 {
+		return 0, err
+	}
+	if len(changes) == 1 {
+		return c.write(ctx, commit.Namespace, commit.Application, changes[0])
+	}
+	outbox, err := c.post(ctx, commit, changes)
+	if err != nil {
+		return 0, err
+	}
+	return c.empty(ctx, outbox)
+}
+
+// fence refuses whoever does not lead, or not for long enough (SAFETY.md P1).
+func (c *Commits) fence(ctx context.Context, commit relation.Commit) error {
+	var app v1alpha1.RelatedApplication
+	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: commit.Namespace, Name: commit.Application}, &app); err != nil {
+		return fmt.Errorf("cannot read application %s: %w", commit.Application, err)
+	}
+	if !app.LeaderToDomain().MayWrite(commit.PodUID, commit.Term, c.Now()) {
+		return ErrDeposed
+	}
+	return nil
+}
+
+// changes returns those changes of a transaction that change anything, and
+// refuses what no bag may hold.
+func (c *Commits) changes(ctx context.Context, commit relation.Commit) ([]v1alpha1.Change, error) {
+	var changes []v1alpha1.Change
+	for _, change := range commit.Changes {
+		bag := commit.Bag(change)
+		var stored v1alpha1.Databag
+		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: commit.Namespace, Name: bag.Name()}, &stored)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("cannot read the bag of %s:%s: %w", commit.Application, change.Endpoint, err)
+		}
+		_, differs, err := relation.Write(stored.Status.Data, change.Set)
+		if err != nil {
+			return nil, err
+		}
+		if differs {
+			term := int64(0)
+			if !change.Own {
+				term = int64(commit.Term)
+			}
+			changes = append(changes, v1alpha1.Change{Relation: change.Relation, RelationUID: change.UID, Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Term: term})
+		}
+	}
+	return changes, nil
+}
+
+// post commits a transaction by writing it to the unit's outbox.
+func (c *Commits) post(ctx context.Context, commit relation.Commit, changes []v1alpha1.Change) (*v1alpha1.Databag, error) {
+	outbox := named(&v1alpha1.Databag{}, commit.Namespace, commit.Outbox())
+	outbox.Spec = v1alpha1.DatabagSpec{Application: commit.Application, Unit: fmt.Sprint(commit.Unit)}
+	if err := c.open(ctx, outbox); err != nil {
+		return nil, err
+	}
+	if len(outbox.Status.Pending) > 0 {
+		if _, err := c.empty(ctx, outbox); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrBusy, err)
+		}
+	}
+	outbox.Status.Pending = changes
+	if err := c.Writer.Status().Update(ctx, outbox); err != nil {
+		return nil, fmt.Errorf("cannot commit: %w", err)
+	}
+	return outbox, nil
+}
+
+// open reads an object into o, and makes it if it is not there.
+func (c *Commits) open(ctx context.Context, o *v1alpha1.Databag) error {
+	wanted := o.DeepCopy()
+	err := c.Reader.Get(ctx, client.ObjectKeyFromObject(o), o)
+	if apierrors.IsNotFound(err) {
+		wanted.DeepCopyInto(o)
+		err = c.Writer.Create(ctx, o)
+	}
+	if apierrors.IsAlreadyExists(err) {
+		err = c.Reader.Get(ctx, client.ObjectKeyFromObject(o), o)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot open databag %s: %w", o.Name, err)
+	}
+	return nil
+}
+
+// empty moves what is in an outbox to where it belongs. What a leader of a later
+// term has overtaken, or whose relation has gone, is dropped.
+func (c *Commits) empty(ctx context.Context, outbox *v1alpha1.Databag) (uint64, error) {
+	for _, change := range outbox.Status.Pending {
+		_, err := c.write(ctx, outbox.Namespace, outbox.Spec.Application, change)
+		if err != nil && !errors.Is(err, ErrDeposed) {
+			return 0, err
+		}
+	}
+	outbox.Status.Pending = nil
+	if err := c.Writer.Status().Update(ctx, outbox); err != nil {
+		return 0, fmt.Errorf("cannot empty databag %s: %w", outbox.Name, err)
+	}
+	return revision(outbox), nil
+}
+
+// write brings one change to its bag. Somebody else's write in between is read
+// again; the bag of a relation goes with the relation.
+func (c *Commits) write(ctx context.Context, namespace, application string, change v1alpha1.Change) (at uint64, err error) {
+	bag := relation.Databag{Application: application, Endpoint: change.Endpoint, Relation: change.RelationUID, Unit: change.Unit}
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		stored := named(&v1alpha1.Databag{}, namespace, bag.Name())
+		stored.Spec = v1alpha1.DatabagSpec{Application: application, Endpoint: change.Endpoint, Relation: change.RelationUID, Unit: change.Unit}
+		stored.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Relation", Name: change.Relation, UID: types.UID(change.RelationUID),
+		}}
+		if err := c.open(ctx, stored); err != nil {
+			return err
+		}
+		if stored.Status.Term > change.Term {
+			return ErrDeposed
+		}
+		after, differs, err := relation.Write(stored.Status.Data, change.Set)
+		if at = revision(stored); err != nil || !differs {
+			return err
+		}
+		stored.SetData(after, c.Now())
+		stored.Status.Term = change.Term
+		err = c.Writer.Status().Update(ctx, stored)
+		at = revision(stored)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot write the bag of %s:%s: %w", application, change.Endpoint, err)
+	}
+	return at, nil
+}
+
+// Lead has a pod lead its application, or go on leading, and returns who leads.
+// A pod that resigns is followed at once.
+func (c *Commits) Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (conversation.Leader, error) {
+	var leader conversation.Leader
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		var app v1alpha1.RelatedApplication
+		if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); err != nil {
+			return err
+		}
+		before := app.LeaderToDomain()
+		if leader = before.Claim(unit, podUID, c.Now()); resign {
+			leader = before.Resign(podUID, c.Now())
+		}
+		if leader == before {
+			return nil
+		}
+		app.SetLeader(leader)
+		return c.Writer.Status().Update(ctx, &app)
+	})
+	if err != nil {
+		return leader, fmt.Errorf("cannot lead application %s: %w", application, err)
+	}
+	return leader, nil
+}
+
+// deliver finishes a transaction that another process committed.
+func (w *World) deliver(ctx context.Context, namespace string, d relation.Deliver) error {
+	outbox := named(&v1alpha1.Databag{}, namespace, d.Outbox)
+	if err := w.Live.Get(ctx, client.ObjectKeyFromObject(outbox), outbox); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if len(outbox.Status.Pending) == 0 {
+		return nil // its own process was faster
+	}
+	commits := Commits{Reader: w.Live, Writer: w.Writer, Now: w.Now}
+	_, err := commits.empty(ctx, outbox)
+	return err
+}

@@ -1,0 +1,168 @@
+package kube
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// shop is an API server with application db, led by its unit 1 in term 3.
+func shop() (*strict, *Commits) {
+	server := &strict{kept: memory{}}
+	app := named(&v1alpha1.RelatedApplication{}, "shop", "db")
+	app.ResourceVersion, app.UID = "5", "uid-db"
+	app.SetLeader(conversation.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: epoch().Add(time.Minute)})
+	server.kept.put(app)
+	return server, &Commits{Reader: server, Writer: server, Now: epoch}
+}
+
+// answer is what a database says to two requirers at once.
+func answer(changes ...relation.Change) relation.Commit {
+	return relation.Commit{Namespace: "shop", Application: "db", Unit: 1, PodUID: "pod-1", Term: 3, Changes: changes}
+}
+
+func saying(relationUID string, own bool, set ...string) relation.Change {
+	change := relation.Change{Relation: "r-" + relationUID, UID: relationUID, Endpoint: "main", Own: own, Set: map[string]string{}}
+	for i := 0; i+1 < len(set); i += 2 {
+		change.Set[set[i]] = set[i+1]
+	}
+	return change
+}
+
+// bags returns what is stored: the relation and the unit, to the content.
+func (s *strict) bags(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	var list v1alpha1.DatabagList
+	require.NoError(t, s.kept.List(t.Context(), &list))
+	all := map[string]map[string]string{}
+	for _, b := range list.Items {
+		if b.Spec.Endpoint != "" {
+			all[b.Spec.Relation+"/"+b.Spec.Unit] = b.Status.Data
+		} else {
+			assert.Empty(t, b.Status.Pending, "everything is delivered")
+		}
+	}
+	return all
+}
+
+func TestCommit(t *testing.T) {
+	server, commits := shop()
+	at, err := commits.Commit(t.Context(), answer(saying("one", false, "user", "a")))
+	require.NoError(t, err)
+	assert.NotZero(t, at, "from when on it is to be seen")
+	assert.Equal(t, 2, server.writes, "SAFETY.md E11: one bag is that bag's write, and its making")
+	at, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "b", "port", ""), saying("one", true, "ready", "yes"), saying("two", false, "user", "c")))
+	require.NoError(t, err)
+	assert.NotZero(t, at)
+	assert.Equal(t, map[string]map[string]string{"one/": {"user": "b"}, "one/1": {"ready": "yes"}, "two/": {"user": "c"}}, server.bags(t))
+
+	before := server.writes
+	at, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "b"), saying("two", false, "port", "")))
+	require.NoError(t, err)
+	assert.Zero(t, at, "RELATIONS.md P3: nothing is said anew")
+	assert.Equal(t, before, server.writes)
+
+	stored := named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}.Name())
+	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))
+	assert.EqualValues(t, "one", stored.OwnerReferences[0].UID, "it goes with its relation")
+	assert.EqualValues(t, 3, stored.Status.Term)
+	assert.Equal(t, databag.Version(map[string]string{"user": "b"}), stored.Status.Version)
+}
+
+// Whoever may not write has written nothing (SAFETY.md P1, RELATIONS.md P1, P6).
+func TestCommitRefuses(t *testing.T) {
+	tests := map[string]struct {
+		why    string
+		commit relation.Commit
+		now    time.Duration
+		err    error
+	}{
+		"NotTheLeader": {why: "another pod leads", commit: relation.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 3, Changes: []relation.Change{saying("one", false, "a", "b")}}, err: ErrDeposed},
+		"OldTerm":      {why: "its term is over", commit: relation.Commit{Namespace: "shop", Application: "db", Unit: 1, PodUID: "pod-1", Term: 2, Changes: []relation.Change{saying("one", false, "a", "b")}}, err: ErrDeposed},
+		"TooLate":      {why: "9 s are not enough", commit: answer(saying("one", false, "a", "b")), now: 51 * time.Second, err: ErrDeposed},
+		"TooLarge":     {why: "one bag of two is refused: nothing is stored", commit: answer(saying("one", true, "a", "b"), saying("two", true, "a", string(make([]byte, 64<<10+1)))), err: relation.ErrInvalid},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server, commits := shop()
+			commits.Now = func() time.Time { return epoch().Add(test.now) }
+			_, err := commits.Commit(t.Context(), test.commit)
+			require.ErrorIs(t, err, test.err, test.why)
+			assert.Zero(t, server.writes, test.why)
+		})
+	}
+	_, commits := shop()
+	commits.Now = func() time.Time { return epoch().Add(time.Hour) }
+	_, err := commits.Commit(t.Context(), relation.Commit{Namespace: "shop", Application: "db", Unit: 7, PodUID: "pod-7", Changes: []relation.Change{saying("one", true, "a", "b")}})
+	require.NoError(t, err, "its own bag every unit may write")
+}
+
+// A process that dies at any write leaves a transaction whole or not at all, once
+// whoever comes next has looked (SAFETY.md E11).
+func TestCommitIsWhole(t *testing.T) {
+	transaction := answer(saying("one", false, "user", "a"), saying("two", true, "user", "b"), saying("two", false, "user", "c"))
+	whole, commits := shop()
+	_, err := commits.Commit(t.Context(), transaction)
+	require.NoError(t, err)
+	for most := 1; most < whole.writes; most++ {
+		server, commits := shop()
+		server.most = most
+		_, err := commits.Commit(t.Context(), transaction)
+		require.ErrorIs(t, err, errGone)
+		server.most = 0
+		next := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+		snapshot, err := next.Observe(t.Context(), "shop")
+		require.NoError(t, err)
+		for _, outbox := range snapshot.Outboxes {
+			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}))
+			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}), "twice is once")
+		}
+		if bags := server.bags(t); len(bags) > 0 {
+			assert.Equal(t, whole.bags(t), bags, "after %d writes", most)
+		} else {
+			assert.Less(t, most, 3, "before its commit point nothing is there")
+		}
+	}
+}
+
+// What a leader wrote does not undo what the next one has written (SAFETY.md P1).
+func TestDeliveryDoesNotOvertake(t *testing.T) {
+	server, commits := shop()
+	server.most = 2 // the outbox is made and filled
+	_, err := commits.Commit(t.Context(), answer(saying("one", false, "user", "old"), saying("one", true, "seen", "yes")))
+	require.ErrorIs(t, err, errGone)
+	server.most = 0
+	var app v1alpha1.RelatedApplication
+	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
+	app.SetLeader(conversation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
+	require.NoError(t, server.Update(t.Context(), &app))
+	next := answer(saying("one", false, "user", "new"))
+	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
+	_, err = commits.Commit(t.Context(), next)
+	require.NoError(t, err)
+	w := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
+	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, server.bags(t))
+}
+
+func TestLead(t *testing.T) {
+	server, commits := shop()
+	leader, err := commits.Lead(t.Context(), "shop", "db", 2, "pod-2", false)
+	require.NoError(t, err)
+	assert.Equal(t, "pod-1", leader.PodUID, "one leads")
+	assert.Zero(t, server.writes)
+	_, err = commits.Lead(t.Context(), "shop", "db", 1, "pod-1", true)
+	require.NoError(t, err)
+	leader, err = commits.Lead(t.Context(), "shop", "db", 2, "pod-2", false)
+	require.NoError(t, err)
+	assert.Equal(t, conversation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
+}

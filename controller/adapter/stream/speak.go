@@ -1,0 +1,63 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"connectrpc.com/connect"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// Commit has the controller store a transaction. A refusal is a
+// conversation.Error (RELATIONS.md P4); any other failure may be tried again.
+func (c *Client) Commit(ctx context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error) {
+	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.Commit)
+}
+
+// Lead asks to lead the application, to go on leading it, or to resign.
+func (c *Client) Lead(ctx context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error) {
+	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.Lead)
+}
+
+// call makes one call with the pod's token, on a connection of its own: they are
+// rare, and trust and token are then today's.
+func call[Q, A any](ctx context.Context, c *Client, request *Q, method func(relationsv1alpha1connect.RelationsServiceClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error)) (*A, error) {
+	token, err := c.token()
+	if err != nil {
+		return nil, err
+	}
+	transport, err := c.transport()
+	if err != nil {
+		return nil, err
+	}
+	defer transport.CloseIdleConnections()
+	asked := connect.NewRequest(request)
+	asked.Header().Set("Authorization", "Bearer "+token)
+	answered, err := method(relationsv1alpha1connect.NewRelationsServiceClient(httpClient(transport), c.Address, connect.WithReadMaxBytes(maxSnapshot)), ctx, asked)
+	if err != nil {
+		return nil, c.refused(err)
+	}
+	return answered.Msg, nil
+}
+
+// refused turns what the API answers into what tools and handlers know.
+func (c *Client) refused(err error) error {
+	var answered *connect.Error
+	if !errors.As(err, &answered) || !connect.IsWireError(err) {
+		return fmt.Errorf("cannot reach the controller at %s: %w", c.Address, plain(err))
+	}
+	switch answered.Code() {
+	case connect.CodePermissionDenied:
+		return &conversation.Error{Kind: conversation.Forbidden, Message: answered.Message(), Cure: "only the leader may; is-leader tells whether this unit is"}
+	case connect.CodeInvalidArgument:
+		return &conversation.Error{Kind: conversation.Invalid, Message: answered.Message(), Cure: "write less, or something else"}
+	case connect.CodeNotFound:
+		return &conversation.Error{Kind: conversation.Gone, Message: answered.Message(), Cure: "relation-ids lists the relations that are there"}
+	default:
+		return fmt.Errorf("the controller at %s did not: %s; try again", c.Address, answered.Message())
+	}
+}

@@ -1,0 +1,146 @@
+package agent
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
+)
+
+// stage is a pod whose handlers run.
+type stage struct {
+	t          *testing.T
+	dir        string
+	controller *controller
+	agent      *Agent
+}
+
+func newStage(t *testing.T) *stage {
+	s := &stage{t: t, dir: t.TempDir(), controller: &controller{revision: 1, leader: &wire.LeadResponse{}}}
+	s.restart()
+	return s
+}
+
+// restart is what a kubelet does with the agent's container.
+func (s *stage) restart() {
+	settings := settings(s.t, "store:pg", "")
+	settings.Namespace, settings.Tools = "shop", []string{injection.HandlerContainer}
+	disk := newVolumes(s.t, s.dir).disk()
+	disk.Told = bindings.NewPair(s.dir + "/state/told")
+	s.agent = New(settings, disk, s.controller)
+	s.agent.Start()
+	s.agent.Heard(heardAt(1))
+}
+
+// next is the next turn; there must be one.
+func (s *stage) next() Turn {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
+	defer cancel()
+	turn, err := s.agent.handlers.Next(ctx)
+	require.NoError(s.t, err)
+	return turn
+}
+
+func (s *stage) nothing() {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 50*time.Millisecond)
+	defer cancel()
+	turn, err := s.agent.handlers.Next(ctx)
+	require.Error(s.t, err, "but there is %s", turn.Hook)
+}
+
+func (s *stage) done(turn Turn, code int) {
+	s.t.Helper()
+	require.NoError(s.t, s.agent.handlers.Done(s.t.Context(), Done{Context: turn.Context, ExitCode: code, Handled: true, Said: "no such table"}))
+}
+
+// types runs a tool as the handler of a turn does.
+func (s *stage) types(turn Turn, words ...string) tool.Result {
+	return s.agent.runTool(s.t.Context(), tool.Call{Name: words[0], Args: words[1:], Env: turn.Env})
+}
+
+// Events come one at a time and in Juju's order, with what Juju's handlers know
+// (RELATIONS.md E1, E5, E6, E7).
+func TestHandlersHear(t *testing.T) {
+	s := newStage(t)
+	var hooks []string
+	for range 4 {
+		turn := s.next()
+		hooks = append(hooks, turn.Hook+" "+turn.Env[tool.RemoteUnit])
+		assert.Equal(t, "store:7", turn.Env[tool.RelationID])
+		assert.Equal(t, "db", turn.Env[tool.RemoteApp])
+		assert.Equal(t, "web/2", turn.Env["JUJU_UNIT_NAME"])
+		assert.Equal(t, "shop", turn.Env["JUJU_MODEL_NAME"])
+		s.done(turn, 0)
+	}
+	assert.Equal(t, []string{"store-relation-created ", "store-relation-changed ", "store-relation-joined db/0", "store-relation-changed db/0"}, hooks)
+	s.nothing()
+	assert.Equal(t, "have handled everything", s.agent.handlers.status())
+}
+
+// What a handler says is stored when it succeeds and dropped when it fails; then
+// it is called again, after a pause, and a person sees why (RELATIONS.md E11).
+func TestHandlersSpeakInTransactions(t *testing.T) {
+	s := newStage(t)
+	turn := s.next()
+	require.Zero(t, s.types(turn, "relation-set", "name=n").ExitCode)
+	assert.Equal(t, "n\n", string(s.types(turn, "relation-get", "name", "web/2").Stdout), "it reads its own writes")
+	assert.Empty(t, s.controller.commits, "nobody else does, until it is done")
+	s.done(turn, 3)
+	assert.Empty(t, s.controller.commits, "it failed")
+	assert.Contains(t, s.agent.handlers.status(), "store-relation-created (db) failed 1 times, again at ")
+	assert.Contains(t, s.agent.handlers.status(), "exit code 3: no such table")
+
+	began := time.Now()
+	again := s.next()
+	assert.GreaterOrEqual(t, time.Since(began), firstRetry/2, "not at once")
+	assert.Equal(t, turn.Hook, again.Hook)
+	assert.Equal(t, "2", again.Env["ORCON_ATTEMPT"])
+	require.Zero(t, s.types(again, "relation-set", "name=m").ExitCode)
+	late := s.types(turn, "relation-set", "name=x")
+	assert.Contains(t, string(late.Stderr), "ERROR gone: ", "the first attempt's time is over")
+	s.done(again, 0)
+	require.Len(t, s.controller.commits, 1)
+	assert.Equal(t, map[string]string{"name": "m"}, s.controller.commits[0].GetChanges()[0].GetSet())
+	require.ErrorIs(t, s.agent.handlers.Done(t.Context(), Done{Context: again.Context}), ErrNoTurn, "done is done")
+}
+
+// A restart of anything repeats at most the last event (DESIGN: memory is saved
+// after each; RELATIONS.md E1).
+func TestHandlersRemember(t *testing.T) {
+	s := newStage(t)
+	s.done(s.next(), 0)
+	second := s.next()
+	s.restart()
+	again := s.next()
+	assert.Equal(t, second.Hook, again.Hook, "it was not done")
+	assert.NotEqual(t, second.Context, again.Context)
+	s.done(again, 0)
+	s.restart()
+	assert.Equal(t, "store-relation-joined", s.next().Hook, "what was done is not told again")
+
+	t.Log("and a runner that is gone is followed by the next")
+	assert.Equal(t, "store-relation-joined", s.next().Hook)
+}
+
+// A leader hears that it leads (SAFETY.md P1).
+func TestHandlersHearOfLeadership(t *testing.T) {
+	s := newStage(t)
+	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1}
+	turn := s.next()
+	assert.Equal(t, "leader-elected", turn.Hook)
+	assert.Equal(t, "True\n", string(s.types(turn, "is-leader").Stdout))
+	s.done(turn, 0)
+	asks := s.next()
+	require.Zero(t, s.types(asks, "relation-set", "--app", "database=e").ExitCode)
+	s.done(asks, 0)
+	assert.True(t, s.controller.commits[0].GetChanges()[0].GetApplication())
+}

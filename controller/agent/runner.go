@@ -1,0 +1,90 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// The paths by which the runner of handlers speaks with the agent.
+const (
+	pathNext = "/next"
+	pathDone = "/done"
+)
+
+// RunnerHandler answers the runner of handlers, and the tools that they run.
+func (a *Agent) RunnerHandler(container string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+pathNext, func(w http.ResponseWriter, r *http.Request) {
+		turn, err := a.handlers.Next(r.Context())
+		if err != nil {
+			return // the runner has gone
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(turn) // whoever asked has gone: it asks again
+	})
+	mux.HandleFunc("POST "+pathDone, func(w http.ResponseWriter, r *http.Request) {
+		var done Done
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&done)
+		if err == nil {
+			err = a.handlers.Done(r.Context(), done)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+		}
+	})
+	mux.Handle("/", a.ToolHandler(container))
+	return mux
+}
+
+// Runner is the runner's end of the agent's socket.
+type Runner struct{ Socket string }
+
+// Next waits for the next event. An agent that is not there yet, or no more, is
+// waited for.
+func (r Runner) Next(ctx context.Context) (Turn, error) {
+	for {
+		var answered strings.Builder
+		var turn Turn
+		if err := post(ctx, r.Socket, pathNext, nil, &answered); err == nil {
+			if err := json.Unmarshal([]byte(answered.String()), &turn); err == nil {
+				return turn, nil
+			}
+		}
+		if err := pause(ctx); err != nil {
+			return turn, err
+		}
+	}
+}
+
+// errDropped says that what a handler did counts for nothing.
+var errDropped = errors.New("the agent has dropped the event: it is told again")
+
+// Done tells the agent how a turn has ended.
+func (r Runner) Done(ctx context.Context, done Done) error {
+	body, err := json.Marshal(done)
+	if err != nil {
+		return fmt.Errorf("cannot write the end of a turn: %w", err)
+	}
+	var nothing strings.Builder
+	if err := post(ctx, r.Socket, pathDone, body, &nothing); err != nil {
+		return fmt.Errorf("%w: %w", errDropped, err)
+	}
+	return nil
+}
+
+// Gate returns when the gate of the agent at socket is open.
+func Gate(ctx context.Context, socket string) error {
+	for {
+		var nothing strings.Builder
+		if err := ask(ctx, socket, pathGate, &nothing); err == nil {
+			return nil
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}

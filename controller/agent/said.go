@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// toConversation reads a snapshot as what the unit may know. Bags of units and
+// of its own side are there; that it leads is not in it.
+func toConversation(s *wire.Snapshot) conversation.Snapshot {
+	unit := conversation.Unit{Application: s.GetUnit().GetApplication(), Number: int(s.GetUnit().GetNumber())}
+	own := map[string]*wire.Own{}
+	for _, o := range s.GetOwn() {
+		own[o.GetRelation()] = o
+	}
+	out := conversation.Snapshot{Unit: unit}
+	for _, r := range s.GetRelations() {
+		heard := toRelation(r, unit, s.GetUnit().GetNamespace())
+		heard.OwnBag = own[r.GetUid()].GetBag().GetData()
+		heard.OwnApplicationBag = own[r.GetUid()].GetApplication().GetData()
+		out.Relations = append(out.Relations, heard)
+	}
+	return out
+}
+
+func toRelation(r *wire.Relation, unit conversation.Unit, namespace string) conversation.Relation {
+	out := conversation.Relation{
+		UID: r.GetUid(), ID: int(r.GetId()), Endpoint: r.GetEndpoint(),
+		Role: conversation.Role(r.GetRole()), Interface: r.GetInterface(), Version: int(r.GetInterfaceVersion()),
+		Remote: r.GetRemoteApplication(), Life: conversation.Alive, RemoteBag: r.GetBag().GetData(),
+	}
+	if out.Role == "" {
+		out.Role = conversation.Requirer
+	}
+	if other := r.GetRemoteNamespace(); other != "" && other != namespace {
+		out.Remote += "." + other
+	}
+	if r.GetEnded() {
+		out.Life, out.EndReason, out.Final = conversation.Ending, conversation.RelationRemoved, true
+	}
+	for _, u := range r.GetUnits() {
+		member := conversation.Member{Unit: conversation.Unit{Application: out.Remote, Number: int(u.GetNumber())}, Bag: u.GetBag().GetData()}
+		if member.Unit != unit {
+			out.Units = append(out.Units, member)
+		}
+	}
+	for _, u := range r.GetDeparted() {
+		out.Departed = append(out.Departed, conversation.Tombstone{
+			Unit:   conversation.Unit{Application: out.Remote, Number: int(u.GetNumber())},
+			Reason: conversation.Reason(u.GetReason()), Bag: u.GetBag().GetData(),
+		})
+	}
+	return out
+}
+
+// toChanges writes a transaction as the API takes it.
+func toChanges(changes []conversation.Change) []*wire.Change {
+	var out []*wire.Change
+	for _, c := range changes {
+		set := map[string]string{}
+		for key, value := range c.Added {
+			set[key] = value
+		}
+		for key, pair := range c.Changed {
+			set[key] = pair.To
+		}
+		for key := range c.Removed {
+			set[key] = ""
+		}
+		out = append(out, &wire.Change{Relation: c.Relation, Application: !strings.Contains(c.Owner, "/"), Set: set})
+	}
+	return out
+}
+
+// overlaid returns a snapshot with changes of the unit's own side in it.
+func overlaid(s conversation.Snapshot, changes []conversation.Change) conversation.Snapshot {
+	s.Relations = slices.Clone(s.Relations)
+	for _, c := range changes {
+		for i := range s.Relations {
+			r := &s.Relations[i]
+			switch {
+			case r.UID != c.Relation:
+			case c.Owner == s.Unit.String():
+				r.OwnBag = c.Apply(r.OwnBag)
+			default:
+				r.OwnApplicationBag = c.Apply(r.OwnApplicationBag)
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/golang/glog"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// Speaker carries what the unit says to the controller.
+type Speaker interface {
+	// Commit stores a transaction. A refusal is a conversation.Error.
+	Commit(ctx context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error)
+	// Lead asks to lead, to go on leading, or to resign.
+	Lead(ctx context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error)
+}
+
+// The times of what a unit says.
+const (
+	// renewal is how often a leader renews its lease.
+	renewal = 20 * time.Second
+	// answer is how long one call may take.
+	answer = 5 * time.Second
+	// farewell is how long a leader that ends may take to resign: a pod's deletion
+	// waits for it.
+	farewell = time.Second
+)
+
+// Speech is what the unit says in its relations, and what it knows when it says
+// it. Methods may be called at any time.
+type Speech struct {
+	speaker Speaker
+
+	mu    sync.Mutex
+	heard *wire.Snapshot
+	// unseen are own transactions that no snapshot shows yet: a unit reads its own
+	// writes (SAFETY.md V4).
+	unseen []unseen
+	lease  lease
+	// interested is set once somebody has asked who leads: only then is there a
+	// leader at all.
+	interested bool
+	// changed is called when what Snapshot returns may be another.
+	changed func()
+}
+
+// unseen is a transaction and the revisions from which on it is to be seen.
+type unseen struct {
+	changes   []conversation.Change
+	revisions map[string]uint64
+}
+
+// lease is a term of leadership and when it ends, by this machine's clock.
+type lease struct {
+	term  int64
+	until time.Time
+}
+
+// NewSpeech returns the speech of a unit that has heard nothing.
+func NewSpeech(speaker Speaker) *Speech { return &Speech{speaker: speaker, changed: func() {}} }
+
+// notify has f called when what Snapshot returns may be another. It must not wait.
+func (s *Speech) notify(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = f
+}
+
+// hear takes note of a snapshot.
+func (s *Speech) hear(snapshot *wire.Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard = snapshot
+	kept := s.unseen[:0]
+	for _, u := range s.unseen {
+		for kind, revision := range u.revisions {
+			if snapshot.GetRevisions()[kind] < revision {
+				kept = append(kept, u)
+				break
+			}
+		}
+	}
+	s.unseen = kept
+	s.changed()
+}
+
+// Snapshot returns what the unit may know now, with its own writes. It fails with
+// a conversation.Error as long as the controller has not answered.
+func (s *Speech) Snapshot() (conversation.Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.heard == nil || !s.heard.GetUnit().GetKnown() {
+		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.NotYet, Message: "cannot say anything: the controller has not answered this pod yet", Cure: "try again in a moment"}
+	}
+	snapshot := toConversation(s.heard)
+	for _, u := range s.unseen {
+		snapshot = overlaid(snapshot, u.changes)
+	}
+	snapshot.Leader, snapshot.Term = time.Until(s.lease.until) > 0, s.lease.term
+	return snapshot, nil
+}
+
+// Commit stores what a transaction changed; nothing is no call.
+func (s *Speech) Commit(ctx context.Context, transaction *conversation.Transaction) error {
+	changes := transaction.Commit()
+	if len(changes) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	request := &wire.CommitRequest{Changes: toChanges(changes), Term: s.lease.term, Revisions: s.heard.GetRevisions()}
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	response, err := s.speaker.Commit(ctx, request)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for kind, revision := range response.GetRevisions() {
+		if s.heard.GetRevisions()[kind] < revision {
+			s.unseen = append(s.unseen, unseen{changes, response.GetRevisions()})
+			break
+		}
+	}
+	return nil
+}
+
+// Leader tells whether the unit leads, and will for long enough to say so
+// (SAFETY.md P1). The first question makes the unit a candidate.
+func (s *Speech) Leader(ctx context.Context) (bool, error) {
+	s.mu.Lock()
+	sure := time.Until(s.lease.until) >= conversation.LeaderSure
+	s.interested = true
+	s.mu.Unlock()
+	if sure {
+		return true, nil
+	}
+	if err := s.lead(ctx, false); err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Until(s.lease.until) >= conversation.LeaderSure, nil
+}
+
+// lead asks to lead, or resigns. The lease counts from before the question.
+func (s *Speech) lead(ctx context.Context, resign bool) error {
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	asked := time.Now()
+	response, err := s.speaker.Lead(ctx, &wire.LeadRequest{Resign: resign})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before := s.lease; response.GetLeads() {
+		s.lease = lease{response.GetTerm(), asked.Add(time.Duration(response.GetLeftMs()) * time.Millisecond)}
+		if before.term != s.lease.term {
+			s.changed()
+			glog.Infof("this unit leads its application in term %d", s.lease.term)
+		}
+	} else {
+		s.lease = lease{}
+	}
+	return nil
+}
+
+// Run keeps the lease of a unit that leads or would, until ctx is done; then it
+// resigns, so that another may lead at once.
+func (s *Speech) Run(ctx context.Context) {
+	tick := time.NewTicker(renewal)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.mu.Lock()
+			interested := s.interested
+			s.mu.Unlock()
+			if interested {
+				if err := s.lead(ctx, false); err != nil {
+					glog.Warningf("cannot renew the lease of leadership: %v", err)
+				}
+			}
+		case <-ctx.Done():
+			s.resign(context.WithoutCancel(ctx))
+			return
+		}
+	}
+}
+
+func (s *Speech) resign(ctx context.Context) {
+	s.mu.Lock()
+	leads := time.Until(s.lease.until) > 0
+	s.mu.Unlock()
+	if !leads {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	if err := s.lead(ctx, true); err != nil {
+		glog.Warningf("cannot resign: %v", err)
+	}
+}

@@ -1,0 +1,141 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// controller is the other end of a Speech: it takes what it is told, at a
+// revision.
+type controller struct {
+	commits  []*wire.CommitRequest
+	leads    []*wire.LeadRequest
+	revision uint64
+	leader   *wire.LeadResponse
+	err      error
+}
+
+func (c *controller) Commit(_ context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error) {
+	c.commits = append(c.commits, request)
+	return &wire.CommitResponse{Revisions: map[string]uint64{"databags": c.revision}}, c.err
+}
+
+func (c *controller) Lead(_ context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error) {
+	c.leads = append(c.leads, request)
+	return c.leader, c.err
+}
+
+// heardAt is a snapshot of unit web/2 in a relation with db at a revision.
+func heardAt(revision uint64) *wire.Snapshot {
+	return &wire.Snapshot{
+		Revisions: map[string]uint64{"databags": revision},
+		Unit:      &wire.Unit{Application: "web", Number: 2, Known: true, Namespace: "shop"},
+		Relations: []*wire.Relation{{
+			Id: 7, Uid: "r", Endpoint: "store", Role: "requires", RemoteApplication: "db", RemoteNamespace: "shop",
+			Bag:      &wire.Databag{Data: map[string]string{"host": "h"}},
+			Units:    []*wire.RemoteUnit{{Number: 0, Bag: &wire.Databag{Data: map[string]string{"ingress-address": "10.0.0.1"}}}},
+			Departed: []*wire.DepartedUnit{{Number: 5, Reason: "replaced"}},
+		}},
+		Own: []*wire.Own{{Relation: "r", Bag: &wire.Databag{Data: map[string]string{"port": "1"}}, Application: &wire.Databag{Data: map[string]string{"database": "d"}}}},
+	}
+}
+
+func TestSpeechKnows(t *testing.T) {
+	s := NewSpeech(&controller{})
+	_, err := s.Snapshot()
+	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.NotYet})
+	s.hear(heardAt(1))
+	known, err := s.Snapshot()
+	require.NoError(t, err)
+	assert.Equal(t, "web/2", known.Unit.String())
+	r := known.Relations[0]
+	assert.Equal(t, conversation.Requirer, r.Role)
+	assert.Equal(t, "db/0", r.Units[0].Unit.String())
+	assert.Equal(t, conversation.Replaced, r.Departed[0].Reason)
+	assert.Equal(t, map[string]string{"port": "1"}, r.OwnBag)
+	assert.Equal(t, map[string]string{"database": "d"}, r.OwnApplicationBag)
+	assert.False(t, known.Leader)
+}
+
+// A unit reads its own writes, also before they come back to it (SAFETY.md V4).
+func TestSpeechReadsItsOwnWrites(t *testing.T) {
+	c := &controller{revision: 5}
+	s := NewSpeech(c)
+	s.hear(heardAt(1))
+	known, err := s.Snapshot()
+	require.NoError(t, err)
+	transaction := conversation.Begin(known)
+	require.NoError(t, transaction.Set("r", false, map[string]string{"port": "", "name": "n"}))
+	require.NoError(t, s.Commit(t.Context(), transaction))
+	require.Len(t, c.commits, 1)
+	assert.Equal(t, map[string]string{"port": "", "name": "n"}, c.commits[0].GetChanges()[0].GetSet(), "what is removed is emptied (RELATIONS.md P3)")
+	assert.False(t, c.commits[0].GetChanges()[0].GetApplication())
+	assert.Equal(t, map[string]uint64{"databags": 1}, c.commits[0].GetRevisions())
+
+	port := func() map[string]string {
+		now, err := s.Snapshot()
+		require.NoError(t, err)
+		return now.Relations[0].OwnBag
+	}
+	assert.Equal(t, map[string]string{"name": "n"}, port())
+	s.hear(heardAt(4))
+	assert.Equal(t, map[string]string{"name": "n"}, port(), "a snapshot from before it does not take it back")
+	s.hear(heardAt(5))
+	assert.Equal(t, map[string]string{"port": "1"}, port(), "then it is the controller's word")
+
+	require.NoError(t, s.Commit(t.Context(), conversation.Begin(known)))
+	assert.Len(t, c.commits, 1, "nothing written is no call")
+	c.err = errors.New("away")
+	again := conversation.Begin(known)
+	require.NoError(t, again.Set("r", false, map[string]string{"a": "b"}))
+	require.Error(t, s.Commit(t.Context(), again))
+	assert.Equal(t, map[string]string{"port": "1"}, port(), "what was refused was not said")
+}
+
+// SAFETY.md P1: who asks becomes a candidate, is sure with 30 s left, and goes
+// with a farewell.
+func TestSpeechLeads(t *testing.T) {
+	c := &controller{leader: &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 4}}
+	s := NewSpeech(c)
+	s.hear(heardAt(1))
+	assert.Empty(t, c.leads, "nobody asked")
+	leads, err := s.Leader(t.Context())
+	require.NoError(t, err)
+	assert.True(t, leads)
+	_, err = s.Leader(t.Context())
+	require.NoError(t, err)
+	assert.Len(t, c.leads, 1, "a lease that holds needs no question")
+	known, err := s.Snapshot()
+	require.NoError(t, err)
+	assert.True(t, known.Leader)
+	transaction := conversation.Begin(known)
+	require.NoError(t, transaction.Set("r", true, map[string]string{"database": "e"}))
+	require.NoError(t, s.Commit(t.Context(), transaction))
+	assert.EqualValues(t, 4, c.commits[0].GetTerm())
+	assert.True(t, c.commits[0].GetChanges()[0].GetApplication())
+
+	ended, end := context.WithCancel(t.Context())
+	end()
+	s.Run(ended)
+	assert.True(t, c.leads[len(c.leads)-1].GetResign())
+
+	c.leader = &wire.LeadResponse{Leads: true, LeftMs: 29_000, Term: 4}
+	s = NewSpeech(c)
+	leads, err = s.Leader(t.Context())
+	require.NoError(t, err)
+	assert.False(t, leads, "29 s are not enough to say so")
+	c.leader = &wire.LeadResponse{}
+	leads, err = s.Leader(t.Context())
+	require.NoError(t, err)
+	assert.False(t, leads)
+	c.err = errors.New("away")
+	_, err = s.Leader(t.Context())
+	require.Error(t, err)
+}

@@ -1,0 +1,237 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
+)
+
+// pathTool is where the tools ask the agent.
+const pathTool = "/tool"
+
+// maxCall is the longest call that is read, in bytes: two bags as large as a bag
+// may be, as JSON.
+const maxCall = 2 << 20
+
+// ToolHandler answers the tools of one container.
+func (a *Agent) ToolHandler(container string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+pathGate, a.serveGate)
+	mux.HandleFunc("POST "+pathTool, func(w http.ResponseWriter, r *http.Request) {
+		var call tool.Call
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&call); err != nil {
+			http.Error(w, "cannot read the call: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		result := a.runTool(r.Context(), call)
+		glog.V(2).Infof("%s: %s: exit code %d", container, call.Name, result.ExitCode)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(result) // whoever asked has gone
+	})
+	return mux
+}
+
+// runTool carries out a call: of a handler in the transaction of its event, else
+// as one transaction of its own (RELATIONS.md E11).
+func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
+	t := &toolContext{ctx: ctx, speech: a.speech}
+	if of := call.Env[tool.ContextID]; of != "" && a.handlers != nil {
+		turn, err := a.handlers.at(of)
+		if err != nil {
+			return tool.Failed(tool.Error{Kind: tool.Gone, Reason: "cannot say anything: " + err.Error(), Cure: "end; the event is told again"})
+		}
+		t.snapshot, t.transaction = turn.snapshot, turn.transaction
+		return t.run(call)
+	}
+	if concernsApplication(call) {
+		if _, err := a.speech.Leader(ctx); err != nil {
+			return tool.Failed(kinded(err))
+		}
+	}
+	result := t.run(call)
+	if result.ExitCode != 0 || t.transaction == nil {
+		return result
+	}
+	if err := a.speech.Commit(ctx, t.transaction); err != nil {
+		return tool.Failed(kinded(err))
+	}
+	return result
+}
+
+func (t *toolContext) run(call tool.Call) tool.Result {
+	return tool.Run(call, tool.Context{Relations: t, Surroundings: t, Status: t, Secrets: t, Grants: t, Now: time.Now()})
+}
+
+// concernsApplication reports whether a call is about an application's bag, for
+// which it matters who leads.
+func concernsApplication(call tool.Call) bool {
+	return slices.ContainsFunc(call.Args, func(arg string) bool { return arg == "--app" || strings.HasPrefix(arg, "--app=") })
+}
+
+// kinded gives a refusal the words of the tools.
+func kinded(err error) error {
+	var refused *conversation.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	return tool.Error{Kind: tool.Kind(refused.Kind), Reason: refused.Message, Cure: refused.Cure}
+}
+
+// toolContext is what one call works on.
+type toolContext struct {
+	ctx         context.Context //nolint:containedctx // lives for one call
+	speech      *Speech
+	snapshot    conversation.Snapshot
+	transaction *conversation.Transaction
+}
+
+// begin starts the call's transaction when it is first needed.
+func (t *toolContext) begin() error {
+	if t.transaction != nil {
+		return nil
+	}
+	snapshot, err := t.speech.Snapshot()
+	if err != nil {
+		return kinded(err)
+	}
+	t.snapshot, t.transaction = snapshot, conversation.Begin(snapshot)
+	return nil
+}
+
+// Snapshot returns what the unit knows.
+func (t *toolContext) Snapshot() (conversation.Snapshot, error) {
+	return t.snapshot, t.begin()
+}
+
+// Read returns a bag with what this call has written.
+func (t *toolContext) Read(relation string, of tool.Source) (conversation.Bag, error) {
+	if err := t.begin(); err != nil {
+		return nil, err
+	}
+	at := conversation.ForApplication(relation, of.Application)
+	if of.Unit != nil {
+		at = conversation.ForUnit(relation, *of.Unit)
+	}
+	bag, err := t.transaction.Read(at)
+	if err != nil {
+		return nil, kinded(err)
+	}
+	return bag, nil
+}
+
+// Write sets keys, to be stored when the call has succeeded.
+func (t *toolContext) Write(relation string, application bool, keys conversation.Bag) error {
+	if err := t.begin(); err != nil {
+		return err
+	}
+	if err := t.transaction.Set(relation, application, keys); err != nil {
+		return kinded(err)
+	}
+	return nil
+}
+
+// Leader tells whether the unit leads.
+func (t *toolContext) Leader() (bool, error) {
+	leads, err := t.speech.Leader(t.ctx)
+	if err != nil {
+		return false, kinded(err)
+	}
+	return leads, nil
+}
+
+// Goal returns who is there; of who will be nothing is known here.
+func (t *toolContext) Goal() (tool.Goal, error) {
+	if err := t.begin(); err != nil {
+		return tool.Goal{}, err
+	}
+	goal := tool.Goal{Units: []tool.Standing{{Name: t.snapshot.Unit.String(), Status: string(tool.Active)}}}
+	for _, r := range t.snapshot.Relations {
+		related := []tool.Standing{{Name: r.Remote, Status: "joined"}}
+		for _, u := range r.Units {
+			related = append(related, tool.Standing{Name: u.Unit.String(), Status: string(tool.Active)})
+		}
+		goal.Relations = append(goal.Relations, tool.EndpointGoal{Endpoint: r.Endpoint, Related: related})
+	}
+	return goal, nil
+}
+
+// Network returns the unit's address: a pod has one, for every endpoint.
+func (t *toolContext) Network(string, string) (tool.Network, error) {
+	if err := t.begin(); err != nil {
+		return tool.Network{}, err
+	}
+	for _, r := range t.snapshot.Relations {
+		if address := r.OwnBag["ingress-address"]; address != "" {
+			subnet := r.OwnBag["egress-subnets"]
+			return tool.Network{
+				Bind:    []tool.Interface{{Name: "eth0", Addresses: []tool.Address{{IP: address, CIDR: subnet}}}},
+				Ingress: []string{address}, Egress: []string{subnet},
+			}, nil
+		}
+	}
+	return tool.Network{}, tool.Error{Kind: tool.NotYet, Reason: "cannot tell the unit's address: it is in no relation yet", Cure: "try again when it is"}
+}
+
+// later is what tools say whose store this version does not have.
+func later(what string) error {
+	return tool.Error{Kind: tool.Invalid, Reason: fmt.Sprintf("cannot use %s: this version of Orcon has none", what), Cure: "relation-get, relation-set, relation-ids, relation-list, is-leader, goal-state and network-get work"}
+}
+
+// Model is not known to a pod.
+func (t *toolContext) Model(string) (string, error) { return "", later("relation-model-get") }
+
+// Status is not stored.
+func (t *toolContext) Status(bool) (tool.Report, error) { return tool.Report{}, later("status") }
+
+// SetStatus is not stored.
+func (t *toolContext) SetStatus(bool, tool.State, string) error { return later("status") }
+
+// Add makes no secret.
+func (t *toolContext) Add(tool.Owner, tool.SecretChange) (tool.SecretID, error) {
+	return tool.SecretID{}, later("secrets")
+}
+
+// Set changes no secret.
+func (t *toolContext) Set(tool.SecretID, tool.SecretChange) error { return later("secrets") }
+
+// Remove ends no secret.
+func (t *toolContext) Remove(tool.SecretID, int) error { return later("secrets") }
+
+// Get finds no secret.
+func (t *toolContext) Get(tool.SecretQuery) (map[string][]byte, error) { return nil, later("secrets") }
+
+// List finds no secret.
+func (t *toolContext) List() ([]tool.Secret, error) { return nil, later("secrets") }
+
+// Grant has no secret to grant.
+func (t *toolContext) Grant(tool.SecretID, tool.Grantee) error { return later("secrets") }
+
+// Revoke has no secret to take back.
+func (t *toolContext) Revoke(tool.SecretID, tool.Grantee) error { return later("secrets") }
+
+// Call has the agent at socket carry out a call of a tool.
+func Call(ctx context.Context, socket string, call tool.Call) tool.Result {
+	body, err := json.Marshal(call)
+	if err != nil {
+		return tool.Failed(fmt.Errorf("cannot write the call: %w", err))
+	}
+	var answered strings.Builder
+	if err := post(ctx, socket, pathTool, body, &answered); err != nil {
+		return tool.Failed(fmt.Errorf("cannot ask the agent at %s: %w", socket, err))
+	}
+	var result tool.Result
+	if err := json.Unmarshal([]byte(answered.String()), &result); err != nil {
+		return tool.Failed(fmt.Errorf("cannot read the agent's answer: %w", err))
+	}
+	return result
+}

@@ -1,0 +1,90 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
+)
+
+// terminal types tools into the agent of unit web/2, which is related to db.
+type terminal struct {
+	t          *testing.T
+	controller *controller
+	agent      *Agent
+}
+
+func newTerminal(t *testing.T) terminal {
+	c := &controller{revision: 1, leader: &wire.LeadResponse{}}
+	a := New(settings(t, "store:pg", ""), newVolumes(t, t.TempDir()).disk(), c)
+	a.Start()
+	return terminal{t, c, a}
+}
+
+func (x terminal) types(line string, files ...string) tool.Result {
+	x.t.Helper()
+	words := strings.Fields(line)
+	call := tool.Call{Name: words[0], Args: words[1:], Files: map[string][]byte{}}
+	for i := 0; i+1 < len(files); i += 2 {
+		call.Files[files[i]] = []byte(files[i+1])
+	}
+	body, err := json.Marshal(call)
+	require.NoError(x.t, err)
+	w := httptest.NewRecorder()
+	x.agent.ToolHandler("app").ServeHTTP(w, httptest.NewRequest(http.MethodPost, pathTool, bytes.NewReader(body)))
+	require.Equal(x.t, http.StatusOK, w.Code, w.Body.String())
+	var result tool.Result
+	require.NoError(x.t, json.Unmarshal(w.Body.Bytes(), &result))
+	return result
+}
+
+// A container reads and writes by Juju's tools; each call is a transaction of its
+// own (RELATIONS.md E11), and a refusal says of which kind it is (P4).
+func TestTools(t *testing.T) {
+	x := newTerminal(t)
+	early := x.types("relation-ids store")
+	assert.Equal(t, 1, early.ExitCode)
+	assert.Contains(t, string(early.Stderr), "ERROR not-yet: ")
+
+	x.agent.Heard(heardAt(1))
+	assert.Equal(t, "store:7\n", string(x.types("relation-ids store").Stdout))
+	assert.Equal(t, "db/0\n", string(x.types("relation-list -r store:7").Stdout))
+	assert.Equal(t, "10.0.0.1\n", string(x.types("relation-get -r 7 ingress-address db/0").Stdout))
+	assert.Equal(t, "h\n", string(x.types("relation-get -r 7 --app host").Stdout))
+
+	written := x.types("relation-set -r 7 name=n port=")
+	require.Zero(t, written.ExitCode, string(written.Stderr))
+	require.Len(t, x.controller.commits, 1)
+	assert.Equal(t, map[string]string{"name": "n", "port": ""}, x.controller.commits[0].GetChanges()[0].GetSet())
+
+	refused := x.types("relation-set -r 7 --app database=d2")
+	assert.Equal(t, 1, refused.ExitCode)
+	assert.Contains(t, string(refused.Stderr), "ERROR forbidden: ")
+	assert.Len(t, x.controller.commits, 1, "nothing was said")
+	assert.Equal(t, "False\n", string(x.types("is-leader").Stdout))
+	x.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 2}
+	assert.Equal(t, "True\n", string(x.types("is-leader").Stdout))
+	asked := x.types("relation-set -r 7 --app --file -", tool.Stdin, "database: d2\n")
+	require.Zero(t, asked.ExitCode, string(asked.Stderr))
+	assert.EqualValues(t, 2, x.controller.commits[1].GetTerm())
+
+	assert.Contains(t, string(x.types("goal-state --format json").Stdout), `"db/0"`)
+	assert.Equal(t, 2, x.types("relation-set -r").ExitCode)
+	assert.Contains(t, string(x.types("relation-gte").Stderr), "did you mean relation-get?")
+	assert.Contains(t, string(x.types("secret-ids").Stderr), "this version of Orcon has none")
+}
+
+// Nobody can make the agent read without end.
+func TestToolsAreBounded(t *testing.T) {
+	w := httptest.NewRecorder()
+	newTerminal(t).agent.ToolHandler("app").ServeHTTP(w, httptest.NewRequest(http.MethodPost, pathTool, strings.NewReader(`{"Name":"`+strings.Repeat("a", maxCall)+`"}`)))
+	assert.Equal(t, http.StatusBadRequest, w.Code)
+}

@@ -1,0 +1,126 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"connectrpc.com/connect"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// kindDatabags is the kind whose revision tells that a transaction is to be seen.
+const kindDatabags = "databags"
+
+// maxChanges is how many bags one transaction may change.
+const maxChanges = 256
+
+// Commit stores a transaction of the calling pod's unit. The unit can write its
+// own bags and, if it leads, its application's: no request can name another's.
+func (s *Server) Commit(ctx context.Context, req *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error) {
+	c, err := s.caller(ctx, req.Header())
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	if err := c.waitFor(ctx, req.Msg.GetRevisions()); err != nil {
+		return nil, err
+	}
+	t, err := c.telling(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := c.transaction(t, req.Msg)
+	if err != nil {
+		return nil, err
+	}
+	revision, err := s.Store.Commit(ctx, commit)
+	if err != nil {
+		return nil, connect.NewError(codeOf(err), err)
+	}
+	commits.Inc()
+	response := &v1alpha1.CommitResponse{}
+	if revision > 0 {
+		response.Revisions = map[string]uint64{kindDatabags: revision}
+	}
+	return connect.NewResponse(response), nil
+}
+
+// transaction reads a request as one of this unit.
+func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (relation.Commit, error) {
+	u := t.unit(c.identity.UID)
+	commit := relation.Commit{
+		Namespace: c.identity.Namespace, Application: c.application, Unit: int(u.number),
+		PodUID: c.identity.UID, Term: int(req.GetTerm()),
+	}
+	switch {
+	case !u.known:
+		return commit, connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s has no number yet", c.identity.Pod))
+	case len(req.GetChanges()) > maxChanges:
+		return commit, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("a transaction changes at most %d bags, this one %d", maxChanges, len(req.GetChanges())))
+	}
+	for _, change := range req.GetChanges() {
+		r, err := t.writable(change.GetRelation())
+		if err != nil {
+			return commit, err
+		}
+		commit.Changes = append(commit.Changes, relation.Change{
+			Relation: r.name, UID: change.GetRelation(), Endpoint: r.endpoint, Own: !change.GetApplication(), Set: change.GetSet(),
+		})
+	}
+	return commit, nil
+}
+
+// writable returns the relation of that UID, if the application has it and it
+// lives.
+func (t *telling) writable(uid string) (place, error) {
+	p, ok := t.places[uid]
+	switch {
+	case !ok:
+		return p, connect.NewError(connect.CodeNotFound, fmt.Errorf("no relation %s is known here: it has gone, or it is another application's", uid))
+	case p.ended:
+		return p, connect.NewError(connect.CodeNotFound, fmt.Errorf("the relation on endpoint %s has ended", p.endpoint))
+	default:
+		return p, nil
+	}
+}
+
+// codeOf tells a caller what kind of refusal it is (RELATIONS.md P4).
+func codeOf(err error) connect.Code {
+	switch {
+	case errors.Is(err, kube.ErrDeposed):
+		return connect.CodePermissionDenied
+	case errors.Is(err, relation.ErrInvalid):
+		return connect.CodeInvalidArgument
+	case errors.Is(err, kube.ErrBusy):
+		return connect.CodeAborted
+	default:
+		return connect.CodeUnavailable
+	}
+}
+
+// Lead has the calling pod's unit lead its application, or resign.
+func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error) {
+	c, err := s.caller(ctx, req.Header())
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	t, err := c.telling(ctx)
+	if err != nil {
+		return nil, err
+	}
+	u := t.unit(c.identity.UID)
+	if !u.known {
+		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s has no number yet", c.identity.Pod))
+	}
+	leader, err := s.Store.Lead(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID, req.Msg.GetResign())
+	if err != nil {
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	left := leader.Left(c.identity.UID, s.Now())
+	return connect.NewResponse(&v1alpha1.LeadResponse{Leads: left > 0, LeftMs: max(0, left.Milliseconds()), Term: int64(leader.Term)}), nil
+}

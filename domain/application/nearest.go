@@ -1,0 +1,41 @@
+package application
+
+// farthest is from how many letters on a word is no typing mistake of another.
+const farthest = 4
+
+// Nearest returns the known word of which what was written is most likely a
+// typing mistake, the first of equals, or "" if none is near: at most three letters
+// and half of the word may differ.
+func Nearest(written string, known []string) string {
+	best, distance := "", farthest
+	for _, word := range known {
+		if abs := len(written) - len(word); abs >= distance || -abs >= distance {
+			continue // and so a long list of long words costs little
+		}
+		if d := editDistance(written, word); d < distance && 2*d <= len(word) {
+			best, distance = word, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the letters to insert, delete or replace to turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

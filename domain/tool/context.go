@@ -1,0 +1,93 @@
+package tool
+
+import (
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// Context is all that tools may ask of the agent. What is written goes into the
+// transaction of the handler that calls, or outside a handler into one of its
+// own (RELATIONS.md E11); what is read shows what was written in it.
+type Context struct {
+	Relations    Relations
+	Surroundings Surroundings
+	Status       Status
+	Secrets      Secrets
+	Grants       Grants
+	// Now is when the call came: what durations are added to.
+	Now time.Time
+}
+
+// Relations are the unit's relations and their bags. They are named by UID.
+type Relations interface {
+	// Snapshot returns what the unit knows: for a handler, as of its event. It holds
+	// a relation until the unit was told that it is broken.
+	Snapshot() (conversation.Snapshot, error)
+	// Read returns a bag, if the unit may see it (RELATIONS.md P).
+	Read(relation string, of Source) (conversation.Bag, error)
+	// Write sets keys of the unit's own bag, or of its application's; an empty value
+	// deletes its key (RELATIONS.md P3).
+	Write(relation string, application bool, keys conversation.Bag) error
+}
+
+// Source names the bag of a unit, or without a unit that of an application.
+type Source struct {
+	Application string
+	Unit        *conversation.Unit
+}
+
+// Surroundings are what a unit may know beside the bags.
+type Surroundings interface {
+	// Leader tells whether the unit leads, and will for long enough to use it
+	// (SAFETY.md P1).
+	Leader() (bool, error)
+	// Goal returns the units and relations that are or will be.
+	Goal() (Goal, error)
+	// Network returns the addresses of an endpoint of the unit, as one relation sees
+	// them or, where the relation is empty, in general.
+	Network(endpoint, relation string) (Network, error)
+	// Model returns the UUID of the model of the other side.
+	Model(relation string) (string, error)
+}
+
+// Status is what the unit and its application say of themselves. It is no part
+// of a transaction (RELATIONS.md E11).
+type Status interface {
+	// Status returns that of the unit, or of the application with all its units.
+	Status(application bool) (Report, error)
+	// SetStatus replaces it. Only a leader sets the application's.
+	SetStatus(application bool, state State, message string) error
+}
+
+// Secrets are what the unit or its application owns, and what was granted to
+// them.
+type Secrets interface {
+	// Add makes a secret; its content is not empty.
+	Add(owner Owner, secret SecretChange) (SecretID, error)
+	// Set makes a new revision if there is content, and changes what else is set.
+	Set(id SecretID, change SecretChange) error
+	// Remove ends one revision, or with revision 0 all of them and the secret.
+	Remove(id SecretID, revision int) error
+	// Get returns the content of the revision that the query is about.
+	Get(query SecretQuery) (map[string][]byte, error)
+	// List returns the secrets that the unit may manage.
+	List() ([]Secret, error)
+}
+
+// Grants say who else may read a secret.
+type Grants interface {
+	// Grant lets the other side of a relation read a secret while the relation
+	// lives, or one unit of it.
+	Grant(id SecretID, to Grantee) error
+	// Revoke takes back what was granted to that grantee.
+	Revoke(id SecretID, from Grantee) error
+}
+
+// Grantee is who may read a secret. Of Relation (its UID), Application and Unit at
+// least one is set; more of them narrow it down.
+type Grantee struct {
+	Relation    string
+	Application string
+	Unit        *conversation.Unit
+}

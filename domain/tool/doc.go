@@ -1,0 +1,11 @@
+// Package tool is what the tools in a workload do (RELATIONS.md, "Tools in the
+// workload"): Juju's names, syntax, formats, defaults and exit codes.
+//
+// The program in the container only forwards a Call, with the files that Needs
+// names; the agent answers it with Run and a Context of its own. No value that
+// a tool was given is repeated in an error: it may be a secret.
+//
+// What must not come in: sockets, files, the environment of a process and the
+// clock; and the rules of who may read or write what, which are
+// domain/conversation's and hold behind the ports of Context.
+package tool

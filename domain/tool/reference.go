@@ -1,0 +1,100 @@
+package tool
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// findRelation returns the relation that is written as 7, db:7 or its UID. An id
+// is unique in the requirer's namespace only: where a provider has two of the
+// same, the other application decides, if it is known.
+func findRelation(all []conversation.Relation, written, remote string) (conversation.Relation, error) {
+	endpoint, digits := "", written
+	if at := strings.LastIndex(written, ":"); at >= 0 {
+		endpoint, digits = written[:at], written[at+1:]
+	}
+	id, err := strconv.Atoi(digits)
+	var found, others []conversation.Relation
+	for _, r := range all {
+		switch {
+		case r.UID == written:
+			return r, nil
+		case err != nil || r.ID != id:
+		case endpoint == "" || endpoint == r.Endpoint:
+			found = append(found, r)
+		default:
+			others = append(others, r)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return chooseRelation(found, written, remote)
+	case err != nil || id < 0:
+		return conversation.Relation{}, misuse("write it as 7 or db:7, as relation-ids prints it", "invalid relation id %.40q", written)
+	case len(others) > 0:
+		return conversation.Relation{}, notFound(written, "did you mean "+listRelations(others)+"?")
+	default:
+		return conversation.Relation{}, notFound(written, "this unit has "+listRelations(all))
+	}
+}
+
+// notFound tells that a relation has ended or never was. Code written for Juju
+// looks for the first words.
+func notFound(written, cure string) error {
+	return misuseError{Error{Kind: Gone, Reason: fmt.Sprintf("relation not found: %.40q", written), Cure: cure}}
+}
+
+// chooseRelation returns the one of several that is with the other application.
+func chooseRelation(several []conversation.Relation, written, remote string) (conversation.Relation, error) {
+	var uids []string
+	for _, r := range several {
+		if r.Remote == remote {
+			return r, nil
+		}
+		uids = append(uids, r.UID+" ("+name(r)+" with "+r.Remote+")")
+	}
+	return conversation.Relation{}, misuse("choose by UID: "+strings.Join(uids, ", "), "several relations are called %.40q", written)
+}
+
+// name is a relation as its unit's tools show it.
+func name(r conversation.Relation) string { return r.Endpoint + ":" + strconv.Itoa(r.ID) }
+
+func listRelations(all []conversation.Relation) string {
+	if len(all) == 0 {
+		return "no relations"
+	}
+	names := make([]string, len(all))
+	for i, r := range all {
+		names[i] = name(r)
+	}
+	return strings.Join(names, ", ")
+}
+
+// parseSource reads a unit or an application.
+func parseSource(written string) (Source, error) {
+	if !strings.Contains(written, "/") {
+		return Source{Application: written}, nil
+	}
+	unit, err := conversation.ParseUnit(written)
+	if err != nil {
+		return Source{}, misuse("write application/number, for example web/0", "invalid unit name %.80q", written)
+	}
+	return Source{Application: unit.Application, Unit: &unit}, nil
+}
+
+// chooseMember says who can be asked for in a relation.
+func chooseMember(r conversation.Relation) string {
+	names := make([]string, 0, len(r.Units))
+	for _, m := range r.Units {
+		names = append(names, m.Unit.String())
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("%s has no units yet; --app is %s", name(r), r.Remote)
+	}
+	return fmt.Sprintf("choose one of %s, or --app", strings.Join(names, ", "))
+}

@@ -1,0 +1,26 @@
+package tool
+
+// secretAdd makes a secret.
+type secretAdd struct{ changeFlags }
+
+func (t *secretAdd) take(args []string) error {
+	if len(args) == 0 && t.file == "" {
+		return misuse("write key=value, key#file=path or --file path", "missing secret value or filename")
+	}
+	return t.changeFlags.take(args)
+}
+
+func (t *secretAdd) run(s session) (any, error) {
+	change, err := t.change(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(change.Content) == 0 {
+		return nil, Error{Kind: Invalid, Reason: "the secret has no content", Cure: "write key: value in the file"}
+	}
+	id, err := s.Secrets.Add(Owner(t.owner), change)
+	if err != nil {
+		return nil, err
+	}
+	return id.String(), nil
+}

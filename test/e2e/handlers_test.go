@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// databaseHandlers are a small provider in plain shell: it notes what it hears,
+// and its leader answers each question with a user of that name.
+const databaseHandlers = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: db-handlers}
+data:
+  main-relation-changed: |
+    #!/bin/sh
+    set -eu
+    echo "changed ${JUJU_REMOTE_UNIT:-$JUJU_REMOTE_APP}" >> /tmp/heard
+    [ "$(is-leader)" = True ] || exit 0
+    database=$(relation-get --app database "$JUJU_REMOTE_APP")
+    [ -n "$database" ] || exit 0
+    if [ "$database" = broken ] && [ ! -e /tmp/mended ]; then
+      relation-set --app username=half
+      echo "cannot make database $database" >&2
+      exit 4
+    fi
+    relation-set --app username="user-$database" host=db
+  main-relation-created: |
+    #!/bin/sh
+    echo created >> /tmp/heard
+  main-relation-joined: |
+    #!/bin/sh
+    echo "joined $JUJU_REMOTE_UNIT" >> /tmp/heard
+  main-relation-departed: |
+    #!/bin/sh
+    echo "departed $JUJU_DEPARTING_UNIT" >> /tmp/heard
+  main-relation-broken: |
+    #!/bin/sh
+    echo "broken final=$ORCON_FINAL" >> /tmp/heard
+`
+
+// handled is the pod of the database with these handlers.
+const handled = `tengu.io/handlers: /handlers, injector.tengu.io/handler-image: "busybox:stable"`
+
+// heard is what the handlers of a pod have noted.
+func (w *world) heard(pod string) string {
+	out, _ := w.try("exec", pod, "-c", "relation-handlers", "--", "cat", "/tmp/heard")
+	return out
+}
+
+// Handlers in plain shell, in a container without privileges, answer a shop; a
+// handler that fails has said nothing and is called again; the agent's and the
+// pod's deaths lose nothing (RELATIONS.md E1–E11, SAFETY.md I17, I24, E14).
+func TestHandlers(t *testing.T) {
+	t.Parallel()
+	w := withOrcon(t)
+	w.apply(databaseHandlers)
+	database := workload{kind: "StatefulSet", name: "db", annotations: `tengu.io/provides: "main:postgresql_client"`, podAnnotations: handled}.yaml()
+	w.apply(strings.Replace(database, "restartPolicy: Always", "restartPolicy: Always\n      volumes: [{name: handlers, configMap: {name: db-handlers, defaultMode: 0755}}]", 1))
+	w.apply(workload{kind: "Deployment", name: "web", annotations: `tengu.io/consumes: "store:postgresql_client?", tengu.io/relations: db`, podAnnotations: withTools}.yaml())
+	db, web := w.running("db", 1)[0], w.running("web", 1)[0]
+
+	w.eventually(func() string {
+		if out := w.heard(db.Name); out == "created\njoined web/0\nchanged web/0" {
+			return ""
+		} else {
+			return "the handlers have heard " + out
+		}
+	})
+	w.types(web.Name, "relation-set -r $(/orcon/tools/relation-ids store) --app database=broken")
+	w.eventually(func() string {
+		if out := w.kubectl("exec", db.Name, "-c", "relation-agent", "--", "/relation-agent", "status"); strings.Contains(out, "exit code 4: cannot make database broken") {
+			return ""
+		}
+		return "the failure is not told"
+	})
+	assert.Empty(t, w.types(web.Name, "relation-get -r $(/orcon/tools/relation-ids store) --app username"), "what a failed handler said was never said")
+	w.kubectl("exec", db.Name, "-c", "relation-handlers", "--", "touch", "/tmp/mended")
+	began := time.Now()
+	w.reads("user-broken", web.Name, "/bindings/store/username")
+	t.Logf("called again, and answered, %s after the cause was mended", time.Since(began).Round(100*time.Millisecond))
+
+	began = time.Now()
+	w.types(web.Name, "relation-set -r $(/orcon/tools/relation-ids store) --app database=orders")
+	w.reads("user-orders", web.Name, "/bindings/store/username")
+	t.Logf("from the question to the answer in the other pod, through a handler in shell: %s", time.Since(began).Round(time.Millisecond))
+
+	t.Log("the relation ends, for good")
+	before := w.heard(db.Name)
+	w.kubectl("delete", "relations", "--all", "--wait=false")
+	w.eventually(func() string {
+		if out := strings.TrimPrefix(w.heard(db.Name), before+"\n"); strings.HasPrefix(out, "departed web/0\nbroken final=true") {
+			return ""
+		} else {
+			return "after the end the handlers have heard " + out
+		}
+	})
+}
