@@ -43,15 +43,13 @@ func (b Bag) check(place Place, bag map[string]string) []Violation {
 
 // tooLarge keeps what may be in no bag away from the judges (RELATIONS.md P6).
 func tooLarge(bag map[string]string) *Violation {
-	size := 0
 	for _, key := range slices.Sorted(maps.Keys(bag)) {
-		size += len(key) + len(bag[key])
 		if p := application.CheckPair(key, bag[key]); p != nil {
 			return &Violation{Path: join("", p.Entry), Reason: p.Reason}
 		}
 	}
-	if size > application.MaxBag {
-		return &Violation{Reason: fmt.Sprintf("a databag has at most %d bytes, this one has %d", application.MaxBag, size)}
+	if p := application.CheckSize(bag); p != nil {
+		return &Violation{Reason: p.Reason}
 	}
 	return nil
 }

@@ -64,6 +64,9 @@ func TestEvolvesFields(t *testing.T) {
 		"CombinedGone":    {"entirely", json("if: {type: string}, then: {minLength: 1}"), json("then: {minLength: 1}"), []string{at + "/f/contentSchema/if: it judges otherwise than before"}},
 		"CombinedTexts":   {"its texts excepted", json("oneOf: [{type: string, title: a}, {type: number}]"), json("oneOf: [{type: string, title: b}, {type: number}]"), nil},
 		"Count":           {"how many are counted", json("contains: {const: 1}, minContains: 0"), json("contains: {const: 1}"), []string{at + "/f/contentSchema/minContains: the limit is narrower than before"}},
+		"Mixed":           {"numbers, null, truth values, texts: so sets are in order", json("enum: [1, null, true, a]"), json("enum: [1, null, true, a, b]"), nil},
+		"MixedBad":        {"and not otherwise", json("enum: [a, 1]"), json("enum: [a, 1]"), []string{at + "/schema/properties/f/contentSchema/enum: it is a set, and not in canonical order"}},
+		"Beside":          {"what stands beside a reference counts with it", json("properties: {a: {}}, allOf: [{minProperties: 1}]"), json("properties: {a: {}}, allOf: [{minProperties: 2}]"), []string{at + "/f/contentSchema/allOf: it judges otherwise than before"}},
 		"Default":         {"a default means something to readers", "default: a", "default: b", []string{at + "/f/default: it judges otherwise than before"}},
 	}
 	for name, tc := range tests {

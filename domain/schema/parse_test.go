@@ -142,6 +142,9 @@ func TestParseRefuses(t *testing.T) {
 		"Shape":         {"the standard's own rules", head + fields("a: {description: A., maxLength: -1}"), "provider/application/schema/properties/a/maxLength", "too small"},
 		"ShapeContent":  {"also inside", head + fields("a: {description: A., "+json("type: text")+"}"), "provider/application/schema/properties/a/contentSchema/type", "allowed"},
 		"Subschema":     {"a schema is a map or a truth value", head + fields("a: {description: A., not: 3}"), "provider/application/schema/properties/a/not", "not a schema"},
+		"Properties":    {"a map", head + "provider: {application: {schema: {properties: [a]}}}", "provider/application/schema/properties", "not a map"},
+		"Defs":          {"definitions stand in one place", head + fields("a: {description: A., "+json("$defs: {}")+"}"), "provider/application/schema/properties/a/contentSchema/$defs", "left out"},
+		"Description":   {"text is text", "name: a\nversion: 1\ndescription: [d]", "description", "not text"},
 		"AllOf":         {"a list", head + fields("a: {description: A., allOf: {}}"), "provider/application/schema/properties/a/allOf", "not a list"},
 	}
 	for name, tc := range tests {
