@@ -49,6 +49,7 @@ func TestCheck(t *testing.T) {
 		"AnyOf":      {why: "of several ways none is told in detail: which was meant nobody knows", schema: "anyOf: [{const: a}, {const: b}]", value: "c", want: []schema.Violation{{Path: "f", Reason: "it fits none of the allowed ways", Schema: "/properties/f/anyOf"}}},
 		"OneOf":      {why: "two ways at once", schema: "oneOf: [{minLength: 1}, {maxLength: 9}]", value: "c", want: []schema.Violation{{Path: "f", Reason: "it fits not exactly one of the allowed ways", Schema: "/properties/f/oneOf"}}},
 		"AllOf":      {why: "of all ways each is told", schema: "allOf: [{const: a}, {minLength: 1}]", value: "c", want: []schema.Violation{{Path: "f", Reason: "it is another value than the only one allowed", Expected: `"a"`, Schema: "/properties/f/allOf/0/const"}}},
+		"Twice":      {why: "what is reached in two ways is told once", schema: "allOf: [{$ref: '#/$defs/d'}, {$ref: '#/$defs/d'}]", value: "c", want: []schema.Violation{{Path: "f", Reason: "it is too short", Expected: "at least 2 characters", Schema: "/$defs/d/minLength"}}},
 		"JSON":       {why: "JSON is JSON to its end", schema: json(""), value: `{"a": 1} 2`, want: []schema.Violation{{Path: "f", Reason: "it is not JSON, as byte 10 shows", Expected: "JSON", Schema: "/properties/f/contentMediaType"}}},
 		"JSONAny":    {why: "any JSON will do", schema: json(""), value: `[null]`},
 		"JSONType":   {why: "inside it types count", schema: json("type: array"), value: `{}`, want: []schema.Violation{{Path: "f", Reason: "it is of type object", Expected: "array", Schema: "/properties/f/contentSchema/type"}}},
@@ -76,7 +77,7 @@ func TestCheck(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			i := parse(t, fields("f: {description: A field., "+tc.schema+"}"))
+			i := parse(t, "provider: {application: {schema: {$defs: {d: {minLength: 2}}, properties: {f: {description: A field., "+tc.schema+"}}}}}")
 			assert.Equal(t, tc.want, i.Check(application.Provider, true, map[string]string{"f": tc.value}), tc.why)
 			assert.Empty(t, i.Check(application.Requirer, true, map[string]string{"f": tc.value}), "the other side's bag is another")
 		})
@@ -236,9 +237,27 @@ func TestCheckTellsNoMoreThanAPersonReads(t *testing.T) {
 		}
 		found := i.Check(application.Provider, true, bag)
 		require.Len(t, found, schema.MaxViolations)
-		if n > schema.MaxViolations {
+		if n == schema.MaxViolations {
+			assert.Equal(t, "k031", found[len(found)-1].Path, "all of them are told")
+		} else {
 			assert.Equal(t, schema.Violation{Reason: "there are at least 9 more violations"}, found[len(found)-1])
 		}
+	}
+}
+
+// Names inside one value are told by the same measure, always the same ones.
+func TestCheckTellsTheSameNames(t *testing.T) {
+	i := parse(t, fields("f: {description: A field., "+json("additionalProperties: false")+"}"))
+	var names []string
+	for n := range 60 {
+		names = append(names, fmt.Sprintf(`"k%02d": 1`, n))
+	}
+	bag := map[string]string{"f": "{" + strings.Join(names, ", ") + "}"}
+	for range 20 { // the order of a map is another each time
+		found := i.Check(application.Provider, true, bag)
+		require.Len(t, found, schema.MaxViolations)
+		assert.Equal(t, "there are at least 2 more violations", found[len(found)-1].Reason)
+		assert.Equal(t, "f/k30", found[len(found)-2].Path)
 	}
 }
 

@@ -64,11 +64,11 @@ func fault(v Violation, k jsonschema.ErrorKind) []Violation {
 	}
 }
 
-// eachName tells of no more names than are told in all: of a thousand that are
+// eachName tells of one name more than are told in all: of a thousand that are
 // missing in each of a thousand items nobody reads the rest.
 func eachName(v Violation, names []string, reason string) []Violation {
 	slices.Sort(names)
-	names = names[:min(len(names), MaxViolations)]
+	names = names[:min(len(names), MaxViolations+1)]
 	all := make([]Violation, 0, len(names))
 	for _, name := range names {
 		all = append(all, Violation{Path: join(v.Path, name), Reason: reason, Schema: v.Schema})

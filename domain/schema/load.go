@@ -41,7 +41,8 @@ type scale struct {
 	defs map[string]any
 	// known are the definitions weighed already.
 	known map[string]load
-	// open are those that are being weighed: one met again is a circle.
+	// open are those whose weighing has begun: one met again before it is known is
+	// a circle.
 	open   map[string]bool
 	circle string
 }
@@ -132,7 +133,6 @@ func (s *scale) define(name string) load {
 	}
 	s.open[name] = true
 	total := s.schema(s.defs[name])
-	s.open[name] = false
 	s.known[name] = total
 	return total
 }
