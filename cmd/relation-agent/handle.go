@@ -29,8 +29,11 @@ func handle(ctx context.Context, socket, folder string) error {
 	runner := agent.Runner{Socket: socket}
 	for {
 		turn, err := runner.Next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
 		if err != nil {
-			return nil //nolint:nilerr // ctx is done: the container ends
+			return err
 		}
 		done := runHook(ctx, folder, turn)
 		if ctx.Err() != nil {
