@@ -27,22 +27,20 @@ const lastWords = 10 * time.Second
 // handle runs the executables of a folder, one for each event, until ctx is done.
 func handle(ctx context.Context, socket, folder string) error {
 	runner := agent.Runner{Socket: socket}
-	for {
+	for ctx.Err() == nil {
 		turn, err := runner.Next(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
 		if err != nil {
-			return err
+			continue // ctx is done: nothing else ends a wait
 		}
 		done := runHook(ctx, folder, turn)
 		if ctx.Err() != nil {
-			return nil // what was not finished is told again
+			break // what was not finished is told again
 		}
 		if err := runner.Done(ctx, done); err != nil {
 			glog.Warningf("%s: %v", turn.Hook, err)
 		}
 	}
+	return nil
 }
 
 // runHook runs the executable of an event; an event without one is handled.
