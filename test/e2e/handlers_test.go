@@ -43,7 +43,7 @@ data:
 `
 
 // handled is the pod of the database with these handlers.
-const handled = `tengu.io/handlers: /handlers, injector.tengu.io/handler-image: "busybox:stable"`
+const handled = `tengu.io/handlers: /handlers, injector.tengu.io/handler-image: "busybox:stable", injector.tengu.io/handler-volumes: "handlers=/handlers"`
 
 // heard is what the handlers of a pod have noted.
 func (w *world) heard(pod string) string {
