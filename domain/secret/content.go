@@ -29,3 +29,17 @@ func CheckContent(content map[string][]byte) error {
 	}
 	return nil
 }
+
+// Draft is a write as a unit gives it: with the content of a new revision.
+type Draft struct {
+	Write
+
+	Content map[string][]byte
+}
+
+// Reading is what a unit reads.
+type Reading struct {
+	ID       string
+	Revision int
+	Content  map[string][]byte
+}
