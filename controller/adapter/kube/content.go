@@ -49,7 +49,7 @@ func ContentSecrets() []string {
 func (c *Commits) storeContent(ctx context.Context, namespace, id string, content map[string][]byte) (secret.Place, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
-	place := secret.Place{Key: c.contentKey()}
+	place := secret.Place{Key: secret.NewKey(c.Now(), strings.ToLower(rand.Text()))}
 	for i := range uint32(shards) {
 		place.Shard = int((h.Sum32() + i) % shards)
 		stored, err := c.putContent(ctx, namespace, place, content)
@@ -61,11 +61,6 @@ func (c *Commits) storeContent(ctx context.Context, namespace, id string, conten
 		Kind: conversation.Invalid, Message: fmt.Sprintf("cannot store secret %s: namespace %s has no room for more, %d MiB", id, namespace, shards),
 		Cure: "remove secrets that nobody needs, by secret-remove",
 	}
-}
-
-// contentKey is never the same twice, and tells when it was made.
-func (c *Commits) contentKey() string {
-	return strconv.FormatInt(c.Now().Unix(), 36) + "-" + strings.ToLower(rand.Text()[:16])
 }
 
 // putContent stores content in a place, unless there is no room.

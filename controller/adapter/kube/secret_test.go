@@ -296,3 +296,47 @@ func TestSecretByLabel(t *testing.T) {
 	_, err = commits.Secret(t.Context(), "shop", secret.Unit{Application: "blog", Number: "1"}, nil, "", secret.Query{Label: "admin"})
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone}, "another unit's label")
 }
+
+// What ended by itself is swept: the content of a transaction that never was, the
+// grant of a relation that is over, the secret of a unit that was forgotten; and an
+// application's secret stays (SAFETY.md E13, E14).
+func TestVaultIsSwept(t *testing.T) {
+	server, commits := vault()
+	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
+	require.NoError(t, err)
+	own := adds(otherID, "hunter3")
+	own.Own = true
+	_, err = commits.Commit(t.Context(), relation.Commit{Namespace: "shop", Application: "db", Unit: 5, PodUID: "pod-5"}, drafts(own))
+	require.NoError(t, err)
+	_, err = commits.storeContent(t.Context(), "shop", secretID, map[string][]byte{"password": []byte("hunter4")})
+	require.NoError(t, err)
+	assert.Len(t, server.content(t), 3)
+
+	var app v1alpha1.RelatedApplication
+	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
+	app.Status.NextUnit, app.Status.Units = 6, []v1alpha1.Unit{{Number: 1}}
+	require.NoError(t, server.Update(t.Context(), &app))
+	r := relationBetween("shop", "blog", "shop", "db")
+	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
+	r.UID = "two"
+	server.keep(r)
+
+	later := *commits
+	later.Now = func() time.Time { return epoch().Add(2 * time.Hour) }
+	v := &Vault{Commits: later, Cached: server}
+	for range 2 {
+		snapshot, err := v.Observe(t.Context(), "shop")
+		require.NoError(t, err)
+		for _, d := range secret.Sweep(snapshot) {
+			require.NoError(t, v.Apply(t.Context(), "shop", d))
+		}
+	}
+	assert.Equal(t, []string{"hunter2"}, server.content(t))
+	all, err := commits.all(t.Context(), "shop")
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.Empty(t, all[0].Access, "its relation is over")
+	snapshot, err := v.Observe(t.Context(), "shop")
+	require.NoError(t, err)
+	assert.Empty(t, secret.Sweep(snapshot), "twice is once")
+}
