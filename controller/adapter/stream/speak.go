@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,16 @@ func (c *Client) Lead(ctx context.Context, request *wire.LeadRequest) (*wire.Lea
 // Leave says that the handlers have handled the end of a relation.
 func (c *Client) Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error) {
 	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.Leave)
+}
+
+// GetSecret returns the content of a secret.
+func (c *Client) GetSecret(ctx context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error) {
+	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.GetSecret)
+}
+
+// ListSecrets returns the secrets that the unit may manage, without their content.
+func (c *Client) ListSecrets(ctx context.Context, request *wire.ListSecretsRequest) (*wire.ListSecretsResponse, error) {
+	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.ListSecrets)
 }
 
 // call makes one call with the pod's token, on a connection of its own: they are
@@ -55,14 +66,21 @@ func (c *Client) refused(err error) error {
 	if !errors.As(err, &answered) || !connect.IsWireError(err) {
 		return fmt.Errorf("cannot reach the controller at %s: %w", c.Address, plain(err))
 	}
+	kind, cure := conversation.Refusal(""), ""
 	switch answered.Code() {
 	case connect.CodePermissionDenied:
-		return &conversation.Error{Kind: conversation.Forbidden, Message: answered.Message(), Cure: "only the leader may; is-leader tells whether this unit is"}
+		kind, cure = conversation.Forbidden, "only the leader may; is-leader tells whether this unit is"
 	case connect.CodeInvalidArgument:
-		return &conversation.Error{Kind: conversation.Invalid, Message: answered.Message(), Cure: "write less, or something else"}
+		kind, cure = conversation.Invalid, "write less, or something else"
 	case connect.CodeNotFound:
-		return &conversation.Error{Kind: conversation.Gone, Message: answered.Message(), Cure: "relation-ids lists the relations that are there"}
+		kind, cure = conversation.Gone, "relation-ids lists the relations that are there"
+	case connect.CodeFailedPrecondition:
+		kind, cure = conversation.NotYet, "try again later"
 	default:
 		return fmt.Errorf("the controller at %s did not: %s; try again", c.Address, answered.Message())
 	}
+	return &conversation.Error{Kind: kind, Message: answered.Message(), Cure: cmp.Or(answered.Meta().Get(headerCure), cure)}
 }
+
+// headerCure is the header in which a refusal says what to do about it.
+const headerCure = "Orcon-Cure"
