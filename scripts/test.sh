@@ -78,7 +78,7 @@ stage_e2e() {
   has test/e2e
   [ "$(id -u)" -eq 0 ] || die "the e2e stage needs root" "run 'sudo make test', or only the other stages: scripts/test.sh unit lint generated arch cluster integration images"
   built
-  packages busybox:busybox-static openssl:openssl
+  packages busybox:busybox-static openssl:openssl mmdebstrap:mmdebstrap
   go_test -count=1 -v -parallel 3 -timeout 25m ./test/e2e/...
 }
 

@@ -51,7 +51,7 @@ func packDebian(ctx context.Context, o order, out io.Writer) error {
 	fmt.Fprintf(out, "unpacking %s of Debian %s\n", strings.Join(o.packages, ", "), debianSuite)
 	args := []string{"--quiet", "--variant=extract", "--include=" + strings.Join(o.packages, ",")}
 	for _, trim := range debianTrims() {
-		args = append(args, "--customize-hook="+trim)
+		args = append(args, "--extract-hook="+trim)
 	}
 	if said, err := exec.CommandContext(ctx, program, append(args, debianSuite, root)...).CombinedOutput(); err != nil {
 		return errors.Join(fmt.Errorf("cannot unpack the packages: %w: are their names right, and is Debian's archive in reach?", err), errors.New(strings.TrimSpace(string(said))))
