@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -137,14 +138,7 @@ func (c *Commits) dropContent(ctx context.Context, namespace string, places []se
 		shards[p.Shard] = append(shards[p.Shard], p.Key)
 	}
 	for shard, keys := range shards {
-		err := c.keepContent(ctx, namespace, shard, func(key string) bool {
-			for _, dropped := range keys {
-				if key == dropped {
-					return false
-				}
-			}
-			return true
-		})
+		err := c.keepContent(ctx, namespace, shard, func(key string) bool { return !slices.Contains(keys, key) })
 		if err != nil {
 			glog.Warningf("namespace %s: %v; the next sweep does it", namespace, err)
 		}
