@@ -3,8 +3,10 @@ package integration
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/assert"
@@ -17,6 +19,7 @@ import (
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 const (
@@ -180,12 +183,29 @@ func TestControllerKeepsSecrets(t *testing.T) {
 
 	t.Log("the controller's roles reach no Secret but these")
 	w.create(&corev1.Secret{ObjectMeta: w.meta("somebodys"), StringData: map[string]string{"a": "b"}})
-	as, err := client.New(w.asController(), client.Options{Scheme: w.scheme})
+	cfg := w.asController()
+	cfg.QPS = -1
+	as, err := client.New(cfg, client.Options{Scheme: w.scheme})
 	require.NoError(t, err)
 	require.True(t, apierrors.IsForbidden(as.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "somebodys"}, &corev1.Secret{})))
 	require.True(t, apierrors.IsForbidden(as.List(w.ctx, &corev1.SecretList{}, client.InNamespace(w.namespace))))
 	require.True(t, apierrors.IsForbidden(as.Create(w.ctx, &corev1.Secret{ObjectMeta: w.meta("another")})))
 	require.NoError(t, w.admin.Delete(w.ctx, &corev1.Secret{ObjectMeta: w.meta("somebodys")}))
+
+	t.Log("all units of a consumer read it when they hear of it")
+	const crowd = 40
+	began, failed := time.Now(), make(chan error, crowd)
+	commits := kube.Commits{Reader: as, Writer: as, Now: time.Now, Turns: &kube.Turns{}}
+	for i := range crowd {
+		go func() {
+			_, err := commits.Secret(w.ctx, w.namespace, secret.Unit{Application: "web", Number: strconv.Itoa(100 + i)}, nil, ordersSecret, secret.Query{})
+			failed <- err
+		}()
+	}
+	for range crowd {
+		require.NoError(t, <-failed)
+	}
+	t.Logf("%d units have read it after %s", crowd, time.Since(began).Round(time.Millisecond))
 
 	t.Log("the grant ends with its relation; the secret is its owner's to remove (SAFETY.md E14)")
 	r := w.relationsBy("web")

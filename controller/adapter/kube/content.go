@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -66,7 +65,7 @@ func (c *Commits) storeContent(ctx context.Context, namespace, id string, conten
 
 // putContent stores content in a place, unless there is no room.
 func (c *Commits) putContent(ctx context.Context, namespace string, place secret.Place, content map[string][]byte) (stored bool, err error) {
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err = c.inTurn(ctx, namespace+"/"+ContentSecret(place.Shard), func() error {
 		shard, err := c.openShard(ctx, namespace, place.Shard)
 		if err != nil {
 			return err
@@ -148,7 +147,7 @@ func (c *Commits) dropContent(ctx context.Context, namespace string, places []se
 // keepContent removes from a Secret all that lies under keys that are not to be
 // kept.
 func (c *Commits) keepContent(ctx context.Context, namespace string, shard int, keep func(key string) bool) error {
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err := c.inTurn(ctx, namespace+"/"+ContentSecret(shard), func() error {
 		s := named(&corev1.Secret{}, namespace, ContentSecret(shard))
 		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil {
 			return client.IgnoreNotFound(err)
