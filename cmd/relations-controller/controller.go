@@ -92,7 +92,7 @@ func (c *controller) addSecrets(context.Context) error {
 
 // commits reads from the API server itself.
 func (c *controller) commits() kube.Commits {
-	return kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now}
+	return kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now, Turns: &kube.Turns{}}
 }
 
 func (c *controller) addCertificates(ctx context.Context) error {

@@ -91,6 +91,9 @@ func (u Unit) String() string { return u.Application + "/" + u.Number }
 // Rotation is how often a new revision is due; empty is never.
 type Rotation string
 
+// Never is the rotation that ends another.
+const Never Rotation = "never"
+
 // period is the time between two revisions; zero for never.
 func (r Rotation) period() time.Duration {
 	const day = 24 * time.Hour

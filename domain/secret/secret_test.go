@@ -71,6 +71,10 @@ func TestApplyRefuses(t *testing.T) {
 		"GrantNoRelation":   {why: "nothing would end it", s: after(t), by: "db/0", write: secret.Write{Kind: secret.Grant, ID: id, Access: secret.Access{Application: "web"}}, want: conversation.Invalid},
 		"RemoveNoRevision":  {why: "there is no third one", s: after(t), by: "db/0", write: secret.Write{Kind: secret.Remove, ID: id, Revision: 3}, want: conversation.Gone},
 		"RemoveByFollower":  {why: "only the leader may", s: after(t), by: "db/1", write: secret.Write{Kind: secret.Remove, ID: id}, want: conversation.Forbidden},
+		"LongLabel":         {why: "an object must hold it", s: after(t), by: "db/0", write: secret.Write{Kind: secret.Set, ID: id, Label: strings.Repeat("l", 254)}, want: conversation.Invalid},
+		"LongDescription":   {why: "an object must hold it", s: after(t), by: "db/0", write: secret.Write{Kind: secret.Set, ID: id, Description: strings.Repeat("d", 4097)}, want: conversation.Invalid},
+		"NoRotation":        {why: "there is no such period", s: after(t), by: "db/0", write: secret.Write{Kind: secret.Set, ID: id, Rotation: "sometimes"}, want: conversation.Invalid},
+		"GrantNoUnit":       {why: "a unit is named by its number", s: after(t), by: "db/0", write: secret.Write{Kind: secret.Grant, ID: id, Access: granted("web/0")}, want: conversation.Invalid},
 		"UnknownKindOfVerb": {why: "an older controller does not guess", s: after(t), by: "db/0", write: secret.Write{Kind: "share", ID: id}, want: conversation.Invalid},
 	}
 	for name, test := range tests {

@@ -2,6 +2,7 @@ package secret
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -46,6 +47,9 @@ const maxAccess = 512
 // not, as a conversation.Error. Add takes an ID that no secret has. What nobody can
 // read any more is left out; a secret without revisions has ended.
 func Apply(s Secret, w Write, u Unit, now time.Time) (Secret, error) {
+	if err := w.check(); err != nil {
+		return s, err
+	}
 	if w.Kind == Add {
 		return add(s, w, u, now)
 	}
@@ -73,6 +77,31 @@ func Apply(s Secret, w Write, u Unit, now time.Time) (Secret, error) {
 		return s, err
 	}
 	return after.Settle(), nil
+}
+
+// The longest texts that a secret keeps, in bytes.
+const (
+	maxLabel       = 253
+	maxDescription = 4096
+	maxName        = 127
+)
+
+var number = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})?$`)
+
+// check refuses what no secret can keep.
+func (w Write) check() error {
+	switch {
+	case len(w.Label) > maxLabel:
+		return invalid("take a shorter one", "cannot label secret %.20s: the label has %d bytes, and %d are allowed", w.ID, len(w.Label), maxLabel)
+	case len(w.Description) > maxDescription:
+		return invalid("say less", "cannot describe secret %.20s: the description has %d bytes, and %d are allowed", w.ID, len(w.Description), maxDescription)
+	case w.Rotation != "" && w.Rotation != Never && w.Rotation.period() == 0:
+		return invalid("see secret-add --help", "cannot rotate secret %.20s: %.20q is no rotation", w.ID, w.Rotation)
+	case !number.MatchString(w.Access.Unit), len(w.Access.Application) > maxName, len(w.Access.Relation) > maxName, w.Revision < 0:
+		return invalid("name an application, a unit's number and a relation", "cannot %.20s secret %.20s: what it names is not a name", w.Kind, w.ID)
+	default:
+		return nil
+	}
 }
 
 func add(s Secret, w Write, u Unit, now time.Time) (Secret, error) {

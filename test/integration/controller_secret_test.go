@@ -2,8 +2,11 @@ package integration
 
 import (
 	"encoding/json"
+	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/assert"
@@ -16,6 +19,7 @@ import (
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 const (
@@ -48,16 +52,16 @@ func (w *controllerWorld) get(s *speaker, request *wire.GetSecretRequest) (strin
 	return string(answered.Msg.GetContent()["password"]), nil
 }
 
-func adding(id, password string) *wire.SecretWrite {
-	return &wire.SecretWrite{Kind: "add", Id: id, Content: map[string][]byte{"password": []byte(password)}}
+func adding(password string) *wire.SecretWrite {
+	return &wire.SecretWrite{Kind: "add", Id: ordersSecret, Content: map[string][]byte{"password": []byte(password)}}
 }
 
-func setting(id, password string) *wire.SecretWrite {
-	return &wire.SecretWrite{Kind: "set", Id: id, Content: map[string][]byte{"password": []byte(password)}}
+func setting(password string) *wire.SecretWrite {
+	return &wire.SecretWrite{Kind: "set", Id: ordersSecret, Content: map[string][]byte{"password": []byte(password)}}
 }
 
-func granting(id, relation string) *wire.SecretWrite {
-	return &wire.SecretWrite{Kind: "grant", Id: id, Access: &wire.SecretAccess{Relation: relation}}
+func granting(relation string) *wire.SecretWrite {
+	return &wire.SecretWrite{Kind: "grant", Id: ordersSecret, Access: &wire.SecretAccess{Relation: relation}}
 }
 
 // assertOnlyInSecrets looks for values where they must not be: in any object of
@@ -104,7 +108,7 @@ func TestControllerKeepsSecrets(t *testing.T) {
 
 	t.Log("made, granted and referred to in one transaction")
 	reference := []*wire.Change{change(uid, true, "password", "secret:"+ordersSecret)}
-	require.NoError(t, w.secrets(db, term, reference, adding(ordersSecret, dbPassword), granting(ordersSecret, uid)))
+	require.NoError(t, w.secrets(db, term, reference, adding(dbPassword), granting(uid)))
 	hears(t, web.stream, "the reference", func(s *wire.Snapshot) bool {
 		return len(s.GetRelations()) == 1 && s.GetRelations()[0].GetBag().GetData()["password"] == "secret:"+ordersSecret
 	})
@@ -113,7 +117,7 @@ func TestControllerKeepsSecrets(t *testing.T) {
 	assert.Equal(t, dbPassword, password)
 
 	t.Log("a new revision, for whoever asks for it")
-	require.NoError(t, w.secrets(db, term, nil, setting(ordersSecret, dbRotated)))
+	require.NoError(t, w.secrets(db, term, nil, setting(dbRotated)))
 	for _, step := range []struct {
 		request *wire.GetSecretRequest
 		want    string
@@ -146,23 +150,27 @@ func TestControllerKeepsSecrets(t *testing.T) {
 		return connect.CodeOf(err)
 	}
 	assert.Equal(t, connect.CodeFailedPrecondition, code(cms), "related to the owner, and not granted: it may come")
+	_, err = w.get(cms, &wire.GetSecretRequest{Id: ordersSecret})
+	refused, ok := errors.AsType[*connect.Error](err)
+	require.True(t, ok)
+	assert.Contains(t, refused.Meta().Get("Orcon-Cure"), "secret-grant", "a refusal says what to do")
 	assert.Equal(t, connect.CodeNotFound, code(abroad), "a namesake in another namespace: no such secret there (SAFETY.md M7)")
 	assert.Equal(t, connect.CodeUnauthenticated, code(forged))
 	webTerm := w.leads(web)
-	for why, refused := range map[string]error{
-		"its reader does not change it":  w.secrets(web, webTerm, nil, setting(ordersSecret, "x12")),
-		"nor grant it":                   w.secrets(web, webTerm, nil, granting(ordersSecret, uid)),
-		"who says it leads does not yet": w.secrets(db, term+1, nil, setting(ordersSecret, "x12")),
+	for why, err := range map[string]error{
+		"its reader does not change it":  w.secrets(web, webTerm, nil, setting("x12")),
+		"nor grant it":                   w.secrets(web, webTerm, nil, granting(uid)),
+		"who says it leads does not yet": w.secrets(db, term+1, nil, setting("x12")),
 	} {
-		assert.Equal(t, connect.CodePermissionDenied, connect.CodeOf(refused), why)
+		assert.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), why)
 	}
-	assert.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(w.secrets(db, term, nil, adding(ordersSecret, "again"))), "an ID is one secret's")
-	assert.Equal(t, connect.CodeNotFound, connect.CodeOf(w.secrets(db, term, nil, granting(ordersSecret, "00000000-0000-0000-0000-000000000000"))), "no relation of its own")
+	assert.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(w.secrets(db, term, nil, adding("again"))), "an ID is one secret's")
+	assert.Equal(t, connect.CodeNotFound, connect.CodeOf(w.secrets(db, term, nil, granting("00000000-0000-0000-0000-000000000000"))), "no relation of its own")
 
 	t.Log("taken back and given again")
 	require.NoError(t, w.secrets(db, term, nil, &wire.SecretWrite{Kind: "revoke", Id: ordersSecret, Access: &wire.SecretAccess{Application: "web"}}))
 	assert.Equal(t, connect.CodePermissionDenied, code(web), "taken back")
-	require.NoError(t, w.secrets(db, term, nil, granting(ordersSecret, uid)))
+	require.NoError(t, w.secrets(db, term, nil, granting(uid)))
 	_, err = w.get(web, &wire.GetSecretRequest{Id: ordersSecret})
 	require.NoError(t, err)
 	listed, err := db.api.ListSecrets(w.ctx, asking(db, &wire.ListSecretsRequest{}))
@@ -175,12 +183,29 @@ func TestControllerKeepsSecrets(t *testing.T) {
 
 	t.Log("the controller's roles reach no Secret but these")
 	w.create(&corev1.Secret{ObjectMeta: w.meta("somebodys"), StringData: map[string]string{"a": "b"}})
-	as, err := client.New(w.asController(), client.Options{Scheme: w.scheme})
+	cfg := w.asController()
+	cfg.QPS = -1
+	as, err := client.New(cfg, client.Options{Scheme: w.scheme})
 	require.NoError(t, err)
 	require.True(t, apierrors.IsForbidden(as.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "somebodys"}, &corev1.Secret{})))
 	require.True(t, apierrors.IsForbidden(as.List(w.ctx, &corev1.SecretList{}, client.InNamespace(w.namespace))))
 	require.True(t, apierrors.IsForbidden(as.Create(w.ctx, &corev1.Secret{ObjectMeta: w.meta("another")})))
 	require.NoError(t, w.admin.Delete(w.ctx, &corev1.Secret{ObjectMeta: w.meta("somebodys")}))
+
+	t.Log("all units of a consumer read it when they hear of it")
+	const crowd = 40
+	began, failed := time.Now(), make(chan error, crowd)
+	commits := kube.Commits{Reader: as, Writer: as, Now: time.Now, Turns: &kube.Turns{}}
+	for i := range crowd {
+		go func() {
+			_, err := commits.Secret(w.ctx, w.namespace, secret.Unit{Application: "web", Number: strconv.Itoa(100 + i)}, nil, ordersSecret, secret.Query{})
+			failed <- err
+		}()
+	}
+	for range crowd {
+		require.NoError(t, <-failed)
+	}
+	t.Logf("%d units have read it after %s", crowd, time.Since(began).Round(time.Millisecond))
 
 	t.Log("the grant ends with its relation; the secret is its owner's to remove (SAFETY.md E14)")
 	r := w.relationsBy("web")

@@ -159,7 +159,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
 	api := &serve.Server{
 		Reviewer: kube.Reviewer{Writer: m.GetClient()}, Now: time.Now,
-		Store: &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now},
+		Store: &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &kube.Turns{}},
 	}
 	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views

@@ -35,6 +35,8 @@ type Commits struct {
 	Reader client.Reader
 	Writer client.Client
 	Now    func() time.Time
+	// Turns are shared by all that write here; may be nil.
+	Turns *Turns
 }
 
 // Commit stores a transaction and returns the revision from which on it is to be

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -65,7 +65,7 @@ func (c *Commits) storeContent(ctx context.Context, namespace, id string, conten
 
 // putContent stores content in a place, unless there is no room.
 func (c *Commits) putContent(ctx context.Context, namespace string, place secret.Place, content map[string][]byte) (stored bool, err error) {
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err = c.inTurn(ctx, namespace+"/"+ContentSecret(place.Shard), func() error {
 		shard, err := c.openShard(ctx, namespace, place.Shard)
 		if err != nil {
 			return err
@@ -137,14 +137,7 @@ func (c *Commits) dropContent(ctx context.Context, namespace string, places []se
 		shards[p.Shard] = append(shards[p.Shard], p.Key)
 	}
 	for shard, keys := range shards {
-		err := c.keepContent(ctx, namespace, shard, func(key string) bool {
-			for _, dropped := range keys {
-				if key == dropped {
-					return false
-				}
-			}
-			return true
-		})
+		err := c.keepContent(ctx, namespace, shard, func(key string) bool { return !slices.Contains(keys, key) })
 		if err != nil {
 			glog.Warningf("namespace %s: %v; the next sweep does it", namespace, err)
 		}
@@ -154,7 +147,7 @@ func (c *Commits) dropContent(ctx context.Context, namespace string, places []se
 // keepContent removes from a Secret all that lies under keys that are not to be
 // kept.
 func (c *Commits) keepContent(ctx context.Context, namespace string, shard int, keep func(key string) bool) error {
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err := c.inTurn(ctx, namespace+"/"+ContentSecret(shard), func() error {
 		s := named(&corev1.Secret{}, namespace, ContentSecret(shard))
 		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil {
 			return client.IgnoreNotFound(err)

@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -48,7 +47,7 @@ func (c *Commits) rehearse(ctx context.Context, namespace string, unit secret.Un
 	known := map[string]secret.Secret{}
 	for i, draft := range drafts {
 		s, seen := known[draft.ID]
-		if !seen {
+		if !seen && secret.ValidID(draft.ID) { // else there is none
 			var stored v1alpha1.RelatedSecret
 			err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: draft.ID}, &stored)
 			if client.IgnoreNotFound(err) != nil {
@@ -125,7 +124,7 @@ type author struct {
 // of reach after it is removed.
 func (c *Commits) writeSecret(ctx context.Context, by author, writes []secret.Write) error {
 	var unreachable []secret.Place
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err := c.inTurn(ctx, by.namespace+"/"+writes[0].ID, func() error {
 		stored, err := c.openSecret(ctx, by, writes[0])
 		switch {
 		case err != nil:
@@ -251,6 +250,9 @@ func (c *Commits) Secret(ctx context.Context, namespace string, unit secret.Unit
 			return secret.Reading{}, err
 		}
 	}
+	if !secret.ValidID(id) {
+		return secret.Reading{}, secret.Unknown(id)
+	}
 	for attempt := 0; ; attempt++ {
 		revision, err := c.look(ctx, namespace, unit, related, id, query)
 		if err != nil {
@@ -290,7 +292,7 @@ func (c *Commits) byLabel(ctx context.Context, namespace string, unit secret.Uni
 // look decides which revision a unit reads, and notes it.
 func (c *Commits) look(ctx context.Context, namespace string, unit secret.Unit, related []string, id string, query secret.Query) (revision secret.Revision, err error) {
 	var unreachable []secret.Place
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err = c.inTurn(ctx, namespace+"/"+id, func() error {
 		var stored v1alpha1.RelatedSecret
 		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: id}, &stored)
 		if apierrors.IsNotFound(err) {

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -121,7 +120,7 @@ func (v *Vault) Apply(ctx context.Context, namespace string, decision secret.Dec
 // forget changes a secret, or removes it, and then what nobody can read any more.
 func (v *Vault) forget(ctx context.Context, namespace, id string, change func(secret.Secret) secret.Secret) error {
 	var unreachable []secret.Place
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err := v.inTurn(ctx, namespace+"/"+id, func() error {
 		var stored v1alpha1.RelatedSecret
 		err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: id}, &stored)
 		if apierrors.IsNotFound(err) {

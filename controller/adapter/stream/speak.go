@@ -66,20 +66,21 @@ func (c *Client) refused(err error) error {
 	if !errors.As(err, &answered) || !connect.IsWireError(err) {
 		return fmt.Errorf("cannot reach the controller at %s: %w", c.Address, plain(err))
 	}
-	kind, cure := conversation.Refusal(""), ""
+	refusal := &conversation.Error{Message: answered.Message()}
 	switch answered.Code() {
 	case connect.CodePermissionDenied:
-		kind, cure = conversation.Forbidden, "only the leader may; is-leader tells whether this unit is"
+		refusal.Kind, refusal.Cure = conversation.Forbidden, "only the leader may; is-leader tells whether this unit is"
 	case connect.CodeInvalidArgument:
-		kind, cure = conversation.Invalid, "write less, or something else"
+		refusal.Kind, refusal.Cure = conversation.Invalid, "write less, or something else"
 	case connect.CodeNotFound:
-		kind, cure = conversation.Gone, "relation-ids lists the relations that are there"
+		refusal.Kind, refusal.Cure = conversation.Gone, "relation-ids lists the relations that are there"
 	case connect.CodeFailedPrecondition:
-		kind, cure = conversation.NotYet, "try again later"
+		refusal.Kind, refusal.Cure = conversation.NotYet, "try again later"
 	default:
 		return fmt.Errorf("the controller at %s did not: %s; try again", c.Address, answered.Message())
 	}
-	return &conversation.Error{Kind: kind, Message: answered.Message(), Cure: cmp.Or(answered.Meta().Get(headerCure), cure)}
+	refusal.Cure = cmp.Or(answered.Meta().Get(headerCure), refusal.Cure)
+	return refusal
 }
 
 // headerCure is the header in which a refusal says what to do about it.
