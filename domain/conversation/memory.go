@@ -112,6 +112,19 @@ func (m Memory) Observe(s Snapshot) Memory {
 	return m
 }
 
+// Handled lists the UIDs of the ended relations of a snapshot of which the unit has
+// nothing more to hear: it may leave them (RELATIONS.md L4).
+func (m Memory) Handled(s Snapshot) []string {
+	var all []string
+	for i := range s.Relations {
+		r := &s.Relations[i]
+		if stage := m.Relations[r.UID].Stage; r.Life == Ending && (stage == "" || stage == Over) {
+			all = append(all, r.UID)
+		}
+	}
+	return all
+}
+
 // forget drops relations that a snapshot does not mention: those that are over,
 // and the oldest of too many.
 func (m Memory) forget(mentioned map[string]bool) {
