@@ -105,12 +105,16 @@ func (w *world) say(a *agent, t *conversation.Transaction, cause string) error {
 		}
 		c.Changes = append(c.Changes, toChange(r, a, change))
 	}
+	before := w.revision
 	if err := w.commit(c, cause, w.diesCommitted); err != nil {
 		if _, pending := w.outboxes[c.Outbox()]; pending && w.diesCommitted {
 			w.diesCommitted, w.stopped = false, true
 			w.tell(w.now, "controller dies after the commit of %s", unitName(a))
 		}
 		return err
+	}
+	if w.revision == before {
+		return nil // it was so already
 	}
 	a.unseen = append(a.unseen, unseen{changes, w.revision})
 	for _, change := range changes {

@@ -20,10 +20,12 @@ type verb struct {
 	do   func(w *world, s step) error
 }
 
-// findVerb returns the verb of a step, the longest form first.
+// findVerb returns the verb of a step: of several that fit, the one that says more.
 func findVerb(text string) (verb, words, error) {
 	var known []string
-	for _, v := range verbs() {
+	all := verbs()
+	slices.SortStableFunc(all, func(a, b verb) int { return len(strings.Fields(fixed(b.form))) - len(strings.Fields(fixed(a.form))) })
+	for _, v := range all {
 		if found, ok := match(v.form, text); ok {
 			return v, found, nil
 		}
