@@ -180,3 +180,18 @@ func TestHelp(t *testing.T) {
 		assert.Contains(t, out.String(), "broken small", "help names the binaries")
 	}
 }
+
+// A command line is built and has no image: --all leaves it out, and who asks for
+// it is told why.
+func TestBinariesWithoutImage(t *testing.T) {
+	src := source(t)
+	require.NoError(t, os.RemoveAll(filepath.Join(src.Root, "cmd", "broken")))
+	orcon := filepath.Join(src.Root, "cmd", "orcon")
+	require.NoError(t, os.MkdirAll(orcon, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(orcon, "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o600))
+	require.NoError(t, run(t.Context(), src, []string{"publish", "--all"}, io.Discard))
+	assert.FileExists(t, filepath.Join(src.Root, "bin", "orcon"))
+	assert.FileExists(t, filepath.Join(src.Root, "dist", "small.tar"))
+	assert.NoFileExists(t, filepath.Join(src.Root, "dist", "orcon.tar"))
+	assert.ErrorContains(t, run(t.Context(), src, []string{"publish", "orcon"}, io.Discard), "orcon has no image, since people run it")
+}

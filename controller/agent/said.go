@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"strings"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
@@ -60,9 +61,7 @@ func toChanges(changes []conversation.Change) []*wire.Change {
 	var out []*wire.Change
 	for _, c := range changes {
 		set := map[string]string{}
-		for key, value := range c.Added {
-			set[key] = value
-		}
+		maps.Copy(set, c.Added)
 		for key, pair := range c.Changed {
 			set[key] = pair.To
 		}

@@ -34,7 +34,7 @@ func relate(w *world, s step) error {
 			pair.Interface, pair.Version = e.Interface, e.Version
 		}
 	}
-	w.store.relate(pair, false)
+	w.makeRelation(pair, false)
 	return w.rest()
 }
 

@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -137,9 +138,7 @@ func toChange(r relation.Relation, a *agent, c conversation.Change) relation.Cha
 		endpoint = r.Provider.Endpoint
 	}
 	set := map[string]string{}
-	for k, v := range c.Added {
-		set[k] = v
-	}
+	maps.Copy(set, c.Added)
 	for k, pair := range c.Changed {
 		set[k] = pair.To
 	}

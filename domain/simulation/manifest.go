@@ -131,10 +131,10 @@ func (m *manifest) object() (object, bool, error) {
 		return o, true, nil
 	}
 	t := m.Spec.Template.Metadata
-	switch application.WorkloadKind(m.Kind) {
-	case application.CronJob:
+	switch m.Kind {
+	case string(application.CronJob):
 		t = m.Spec.JobTemplate.Spec.Template.Metadata
-	case application.BarePod:
+	case string(application.BarePod):
 		t = m.Metadata
 	}
 	o.workload = application.Workload{

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -132,15 +133,13 @@ func (w *world) replicas(key string, want int) error {
 
 // podsOf returns the pods of a workload, in the order in which they were made.
 func (w *world) podsOf(o application.Workload) []application.Pod {
-	all := make([]application.Pod, 0, o.Replicas)
-	for order := range w.uids + 1 {
-		for _, p := range w.pods {
-			a := w.agents[p.UID]
-			if p.OwnerKind == o.Kind && p.OwnerName == o.Name && a != nil && a.order == order {
-				all = append(all, p)
-			}
+	var all []application.Pod
+	for _, p := range w.pods {
+		if p.OwnerKind == o.Kind && p.OwnerName == o.Name {
+			all = append(all, p)
 		}
 	}
+	slices.SortFunc(all, func(a, b application.Pod) int { return w.agents[a.UID].order - w.agents[b.UID].order })
 	return all
 }
 

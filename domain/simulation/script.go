@@ -33,7 +33,7 @@ type shell struct {
 func (w *world) runScript(text string, c *caller) (code int, said string) {
 	commands, err := parseScript(text)
 	if err != nil {
-		return 2, err.Error()
+		return exitMisuse, err.Error()
 	}
 	s := &shell{caller: c}
 	s.list(commands)
@@ -101,7 +101,10 @@ func (s *shell) repeat(l loop) {
 func (s *shell) call(words []word) {
 	if name, value, ok := assignment(words); ok {
 		s.code = 0
-		s.env[name] = strings.Join(s.expand(value, false), "")
+		if s.env[name] = strings.Join(s.expand(value, false), ""); len(s.env[name]) > longestValue {
+			s.env[name], s.ended, s.code = "", true, exitMisuse
+			s.err.WriteString(name + " is too long\n")
+		}
 		return
 	}
 	args := s.redirect(s.expandAll(words))
@@ -114,13 +117,26 @@ func (s *shell) call(words []word) {
 	}
 }
 
+// longestValue is how long the value of a variable may be, in bytes: more than a bag
+// may hold, and less than hurts.
+const longestValue = 1 << 20
+
+// The exit codes of a shell that cannot go on.
+const (
+	exitMisuse  = 2
+	exitUnknown = 127
+)
+
+// nameBytes are what names of variables are made of.
+const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+
 // assignment splits name=value.
 func assignment(words []word) (name string, value word, ok bool) {
 	if len(words) != 1 || len(words[0]) == 0 || words[0][0].quoted || words[0][0].variable != "" {
 		return "", nil, false
 	}
 	name, rest, found := strings.Cut(words[0][0].text, "=")
-	if !found || name == "" || strings.IndexFunc(name, func(r rune) bool { return !isLetter(byte(r)) && (r < '0' || r > '9') }) >= 0 {
+	if !found || name == "" || strings.Trim(name, nameBytes) != "" {
 		return "", nil, false
 	}
 	return name, append(word{{text: rest}}, words[0][1:]...), true
@@ -199,7 +215,7 @@ func check(args []string) int {
 	case len(words) == 1:
 		holds = words[0] != ""
 	case len(words) > 0:
-		return 2
+		return exitMisuse
 	}
 	if holds == not {
 		return 1
@@ -210,8 +226,8 @@ func check(args []string) int {
 // tool runs a tool.
 func (s *shell) tool(args []string) {
 	if !tool.Is(args[0]) {
-		s.code = 127
-		s.err.WriteString(fmt.Sprintf("%s: not found%s\n", args[0], suggestion(args[0], tool.Names())))
+		s.code = exitUnknown
+		fmt.Fprintf(&s.err, "%s: not found%s\n", args[0], suggestion(args[0], tool.Names()))
 		return
 	}
 	result := s.runTool(tool.Call{Name: args[0], Args: args[1:]})
@@ -264,7 +280,7 @@ func (s *shell) value(p part) string {
 		commands, err := parseScript(p.script)
 		if err != nil {
 			s.err.WriteString(err.Error() + "\n")
-			s.code = 2
+			s.code = exitMisuse
 			return ""
 		}
 		inner := &shell{caller: s.caller}

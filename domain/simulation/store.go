@@ -107,7 +107,7 @@ func (s *store) writes(decision relation.Decision) []func() {
 	case relation.Remember:
 		return s.remember(d)
 	case relation.Relate:
-		return []func(){func() { s.relate(d.Pair, true) }, func() { s.setState(d.Name(), d.State) }}
+		return []func(){func() { s.makeRelation(d.Pair, true) }, func() { s.setState(d.Name(), d.State) }}
 	case relation.Update:
 		return []func(){func() { s.update(d.Relation) }}
 	case relation.Finish:
@@ -173,8 +173,8 @@ func with(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// relate makes a relation's object, without its state.
-func (s *store) relate(p relation.Pair, declared bool) {
+// makeRelation makes a relation's object, without its state.
+func (s *store) makeRelation(p relation.Pair, declared bool) {
 	if _, there := s.relations[p.Name()]; there {
 		return
 	}

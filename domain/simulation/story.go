@@ -26,8 +26,8 @@ func (s *story) tell(at time.Time, format string, args ...any) {
 	}
 }
 
-// Mismatch is a scenario that did not go as it was expected to.
-type Mismatch struct {
+// MismatchError is a scenario that did not go as it was expected to.
+type MismatchError struct {
 	// File and Line are where the step stands.
 	File string
 	Line int
@@ -41,7 +41,7 @@ type Mismatch struct {
 }
 
 // Error tells all of it, over several lines.
-func (m *Mismatch) Error() string {
+func (m *MismatchError) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s:%d: %s\n", m.File, m.Line, m.Step)
 	if m.Why != nil {
@@ -54,7 +54,7 @@ func (m *Mismatch) Error() string {
 }
 
 // Unwrap returns why.
-func (m *Mismatch) Unwrap() error { return m.Why }
+func (m *MismatchError) Unwrap() error { return m.Why }
 
 func indented(lines []string) string {
 	if len(lines) == 0 {
@@ -93,7 +93,7 @@ func fits(want, got string) bool {
 }
 
 // Run plays a scenario. Each line of the story goes to told, if it is not nil. What
-// does not go as expected is a *Mismatch.
+// does not go as expected is a *MismatchError.
 func Run(s Scenario, told func(line string)) error {
 	w := newWorld(s, told)
 	for _, step := range s.steps {
@@ -109,8 +109,8 @@ func Run(s Scenario, told func(line string)) error {
 	return nil
 }
 
-func (w *world) mismatch(s step, err error) *Mismatch {
-	m := &Mismatch{File: w.scenario.Name, Line: s.line, Step: s.text, Why: err, Before: slices.Clone(w.lines)}
+func (w *world) mismatch(s step, err error) *MismatchError {
+	m := &MismatchError{File: w.scenario.Name, Line: s.line, Step: s.text, Why: err, Before: slices.Clone(w.lines)}
 	if last := len(m.Before) - 1; strings.HasSuffix(m.Before[last], "— "+s.text) {
 		m.Before = m.Before[:last]
 	}

@@ -52,7 +52,7 @@ var errRestless = errors.New("it does not come to rest: each change leads to ano
 // Limits of what happens by itself after one step.
 const (
 	maxPasses = 20
-	maxRounds = 5000
+	maxRounds = 2000
 )
 
 // rest lets happen what happens by itself, until nothing does: the controller
@@ -146,7 +146,7 @@ func describe(decision relation.Decision) string {
 	case relation.Deliver:
 		return "deliver what was committed"
 	case relation.Withdraw:
-		return "delete the bag " + d.Databag.Name()
+		return "delete the bag " + d.Name()
 	case relation.Forget:
 		return "forget " + d.Name
 	}
