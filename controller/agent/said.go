@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,9 +62,7 @@ func toChanges(changes []conversation.Change) []*wire.Change {
 	var out []*wire.Change
 	for _, c := range changes {
 		set := map[string]string{}
-		for key, value := range c.Added {
-			set[key] = value
-		}
+		maps.Copy(set, c.Added)
 		for key, pair := range c.Changed {
 			set[key] = pair.To
 		}

@@ -19,7 +19,7 @@ func (t *toolContext) List() ([]tool.Secret, error) {
 	}
 	response, err := t.speech.listSecrets(t.ctx)
 	if err != nil {
-		return nil, kinded(err)
+		return nil, err
 	}
 	var all []tool.Secret
 	for _, s := range response.GetSecrets() {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
@@ -23,10 +24,10 @@ func (t *toolContext) Add(owner tool.Owner, change tool.SecretChange) (tool.Secr
 	case err != nil:
 		return tool.SecretID{}, err
 	case owner == tool.OwnedByApplication && !leads:
-		return tool.SecretID{}, tool.Error{
-			Kind:   tool.Forbidden,
-			Reason: fmt.Sprintf("cannot make a secret of %s: %s does not lead it", t.snapshot.Unit.Application, t.snapshot.Unit),
-			Cure:   "only its leader may, see is-leader; or make the unit's own by --owner unit",
+		return tool.SecretID{}, &conversation.Error{
+			Kind:    conversation.Forbidden,
+			Message: fmt.Sprintf("cannot make a secret of %s: %s does not lead it", t.snapshot.Unit.Application, t.snapshot.Unit),
+			Cure:    "only its leader may, see is-leader; or make the unit's own by --owner unit",
 		}
 	}
 	w := toWrite(secret.Add, newSecretID(), change)
@@ -49,7 +50,7 @@ func (t *toolContext) lead() (bool, error) {
 // draft takes a write into the transaction.
 func (t *toolContext) draft(w *wire.SecretWrite) error {
 	if err := secret.CheckContent(w.GetContent()); err != nil {
-		return kinded(err)
+		return err
 	}
 	t.secrets.writes = append(t.secrets.writes, w)
 	return nil
@@ -78,8 +79,8 @@ func toWrite(kind secret.Kind, id string, change tool.SecretChange) *wire.Secret
 	}
 }
 
-// Set makes a new revision, or changes what goes with the secret.
-func (t *toolContext) Set(id tool.SecretID, change tool.SecretChange) error {
+// Change makes a new revision, or changes what goes with the secret.
+func (t *toolContext) Change(id tool.SecretID, change tool.SecretChange) error {
 	if _, err := t.lead(); err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (t *toolContext) Get(query tool.SecretQuery) (map[string][]byte, error) {
 	}
 	response, err := t.speech.getSecret(t.ctx, request)
 	if err != nil {
-		return nil, kinded(err)
+		return nil, err
 	}
 	return response.GetContent(), nil
 }
@@ -147,7 +148,7 @@ func (s *secrets) drafted(id, label string) (content map[string][]byte, drafted 
 		switch {
 		case w.GetId() != id:
 		case w.GetKind() == string(secret.Remove) && w.GetRevision() == 0:
-			return nil, true, kinded(secret.Unknown(w.GetId()))
+			return nil, true, secret.Unknown(w.GetId())
 		case len(w.GetContent()) > 0:
 			return w.GetContent(), true, nil
 		}

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -48,7 +47,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 	if of := call.Env[tool.ContextID]; of != "" && a.handlers != nil {
 		turn, err := a.handlers.at(of)
 		if err != nil {
-			return tool.Failed(tool.Error{Kind: tool.Gone, Reason: "cannot say anything: " + err.Error(), Cure: "end; the event is told again"})
+			return tool.Failed(&conversation.Error{Kind: conversation.Gone, Message: "cannot say anything: " + err.Error(), Cure: "end; the event is told again"})
 		}
 		turn.tools.Lock() // what a handler starts at the same time comes one after the other
 		defer turn.tools.Unlock()
@@ -57,7 +56,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 	}
 	if concernsApplication(call) {
 		if _, err := a.speech.Leader(ctx); err != nil {
-			return tool.Failed(kinded(err))
+			return tool.Failed(err)
 		}
 	}
 	result := t.run(call)
@@ -65,7 +64,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		return result
 	}
 	if err := a.speech.Commit(ctx, t.transaction, t.secrets.writes); err != nil {
-		return tool.Failed(kinded(err))
+		return tool.Failed(err)
 	}
 	return result
 }
@@ -78,15 +77,6 @@ func (t *toolContext) run(call tool.Call) tool.Result {
 // which it matters who leads.
 func concernsApplication(call tool.Call) bool {
 	return slices.ContainsFunc(call.Args, func(arg string) bool { return arg == "--app" || strings.HasPrefix(arg, "--app=") })
-}
-
-// kinded gives a refusal the words of the tools.
-func kinded(err error) error {
-	var refused *conversation.Error
-	if !errors.As(err, &refused) {
-		return err
-	}
-	return tool.Error{Kind: tool.Kind(refused.Kind), Reason: refused.Message, Cure: refused.Cure}
 }
 
 // toolContext is what one call works on.
@@ -105,7 +95,7 @@ func (t *toolContext) begin() error {
 	}
 	snapshot, err := t.speech.Snapshot()
 	if err != nil {
-		return kinded(err)
+		return err
 	}
 	t.snapshot, t.transaction = snapshot, conversation.Begin(snapshot)
 	return nil
@@ -113,43 +103,29 @@ func (t *toolContext) begin() error {
 
 // Snapshot returns what the unit knows.
 func (t *toolContext) Snapshot() (conversation.Snapshot, error) {
-	return t.snapshot, t.begin()
+	err := t.begin()
+	return t.snapshot, err
 }
 
 // Read returns a bag with what this call has written.
-func (t *toolContext) Read(relation string, of tool.Source) (conversation.Bag, error) {
+func (t *toolContext) Read(at conversation.Address) (conversation.Bag, error) {
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
-	at := conversation.ForApplication(relation, of.Application)
-	if of.Unit != nil {
-		at = conversation.ForUnit(relation, *of.Unit)
-	}
-	bag, err := t.transaction.Read(at)
-	if err != nil {
-		return nil, kinded(err)
-	}
-	return bag, nil
+	return t.transaction.Read(at)
 }
 
-// Write sets keys, to be stored when the call has succeeded.
-func (t *toolContext) Write(relation string, application bool, keys conversation.Bag) error {
+// Set sets keys, to be stored when the call has succeeded.
+func (t *toolContext) Set(relation string, app bool, values conversation.Bag) error {
 	if err := t.begin(); err != nil {
 		return err
 	}
-	if err := t.transaction.Set(relation, application, keys); err != nil {
-		return kinded(err)
-	}
-	return nil
+	return t.transaction.Set(relation, app, values)
 }
 
 // Leader tells whether the unit leads.
 func (t *toolContext) Leader() (bool, error) {
-	leads, err := t.speech.Leader(t.ctx)
-	if err != nil {
-		return false, kinded(err)
-	}
-	return leads, nil
+	return t.speech.Leader(t.ctx)
 }
 
 // Goal returns who is there; of who will be nothing is known here.
@@ -182,12 +158,12 @@ func (t *toolContext) Network(string, string) (tool.Network, error) {
 			}, nil
 		}
 	}
-	return tool.Network{}, tool.Error{Kind: tool.NotYet, Reason: "cannot tell the unit's address: it is in no relation yet", Cure: "try again when it is"}
+	return tool.Network{}, &conversation.Error{Kind: conversation.NotYet, Message: "cannot tell the unit's address: it is in no relation yet", Cure: "try again when it is"}
 }
 
 // later is what tools say whose store this version does not have.
 func later(what string) error {
-	return tool.Error{Kind: tool.Invalid, Reason: fmt.Sprintf("cannot use %s: this version of Orcon has none", what), Cure: "relation-get, relation-set, relation-ids, relation-list, is-leader, goal-state, network-get and those for secrets work"}
+	return &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf("cannot use %s: this version of Orcon has none", what), Cure: "relation-get, relation-set, relation-ids, relation-list, is-leader, goal-state, network-get and those for secrets work"}
 }
 
 // Model is not known to a pod.

@@ -39,7 +39,9 @@ type heard struct {
 }
 
 type heardOf struct {
-	open, over  bool
+	open, over bool
+	// closed says that it was broken and may come back.
+	closed      bool
 	members     map[conversation.Unit]conversation.Bag
 	pending     *conversation.Unit
 	application conversation.Bag
@@ -286,5 +288,5 @@ func (h *hearing) broken(e conversation.Event) {
 	require.Equal(h.t, h.r.Life == conversation.Ending, e.Final, "SAFETY.md E14")
 	require.True(h.t, h.of.open || e.Final, "RELATIONS.md E4: broken once")
 	require.NotEmpty(h.t, e.Reason)
-	h.of = heardOf{over: e.Final}
+	h.of = heardOf{over: e.Final, closed: !e.Final}
 }

@@ -63,6 +63,7 @@ func (s *stage) knows(t require.TestingT, a *agent) {
 		if r.Life != conversation.Alive || now.Leaving != "" {
 			require.True(t, !of.open || r.Role == conversation.Peer, "RELATIONS.md E4: %s heard the end of %s", a.describe(), r.UID)
 			require.Empty(t, of.members, a.describe())
+			require.False(t, of.closed && r.Final, "SAFETY.md E14: %s heard that the end of %s is final", a.describe(), r.UID)
 			continue
 		}
 		require.True(t, of.open, "RELATIONS.md E1: %s heard of %s", a.describe(), r.UID)

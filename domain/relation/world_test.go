@@ -135,7 +135,7 @@ func (w *world) writes(decision relation.Decision) []func() {
 	case relation.Deliver:
 		return []func(){func() { w.outboxes = slices.DeleteFunc(w.outboxes, func(name string) bool { return name == d.Outbox }) }}
 	case relation.Withdraw:
-		return []func(){func() { delete(w.databags, d.Databag.Name()) }}
+		return []func(){func() { delete(w.databags, d.Name()) }}
 	case relation.Forget:
 		return []func(){func() {
 			if w.records[d.Name].UID == d.UID {
@@ -285,7 +285,7 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 		case relation.Publish:
 			old, there := w.databags[relation.DatabagName(d.Application, d.Endpoint)]
 			assert.False(t, there && old.written && maps.Equal(old.Data, d.Data), "what is stored is not written again (SAFETY.md D12, RELATIONS.md P3)")
-		case relation.Remember, relation.Relate, relation.Withdraw, relation.Forget:
+		case relation.Remember, relation.Relate, relation.Deliver, relation.Withdraw, relation.Forget:
 		}
 	}
 	return decisions, wake

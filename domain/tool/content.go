@@ -2,11 +2,14 @@ package tool
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
 // largestContent is how long a secret may be, all its values in base64: what
@@ -37,7 +40,7 @@ func parseContent(args []string) ([]contentPair, error) {
 		pair, err := newContentPair(spec, value)
 		switch {
 		case err != nil:
-			return nil, misuse(err.Cure, "argument %d: %s", i+1, err.Reason)
+			return nil, misuse("", "argument %d: %v", i+1, err)
 		case slices.ContainsFunc(pairs, func(p contentPair) bool { return p.key == pair.key }):
 			return nil, misuse("give it once", "key %q is given twice", pair.key)
 		}
@@ -48,14 +51,14 @@ func parseContent(args []string) ([]contentPair, error) {
 
 // newContentPair takes a key apart from what stands after its #. A key that is
 // wrong is not repeated either.
-func newContentPair(spec, value string) (contentPair, *Error) {
+func newContentPair(spec, value string) (contentPair, error) {
 	key, how, marked := strings.Cut(spec, "#")
 	pair := contentPair{key: key, value: value}
 	switch {
 	case !contentKey.MatchString(key):
-		return pair, &Error{Reason: "not a key", Cure: "use three or more lower-case letters, digits and single -, a letter first"}
+		return pair, errors.New("not a key; use three or more lower-case letters, digits and single -, a letter first")
 	case value == "":
-		return pair, &Error{Reason: fmt.Sprintf("key %q has no value", key), Cure: "leave it out, or give it one"}
+		return pair, fmt.Errorf("key %q has no value; leave it out, or give it one", key)
 	case !marked:
 		return pair, nil
 	case how == "base64":
@@ -65,7 +68,7 @@ func newContentPair(spec, value string) (contentPair, *Error) {
 		pair.value, pair.file = "", value
 		return pair, nil
 	default:
-		return pair, &Error{Reason: fmt.Sprintf("key %q goes on with something else than #base64 or #file", key)}
+		return pair, fmt.Errorf("key %q goes on with something else than #base64 or #file", key)
 	}
 }
 
@@ -83,7 +86,7 @@ func (s session) content(pairs []contentPair, file string) (map[string][]byte, e
 	content, size := make(map[string][]byte, len(pairs)), 0
 	for _, pair := range pairs {
 		if _, twice := content[pair.key]; twice {
-			return nil, Error{Kind: Invalid, Reason: fmt.Sprintf("key %q is given twice", pair.key), Cure: "give it as an argument or in the file"}
+			return nil, refuse(conversation.Invalid, "give it as an argument or in the file", "key %q is given twice", pair.key)
 		}
 		value, err := s.value(pair)
 		if err != nil {
@@ -93,7 +96,7 @@ func (s session) content(pairs []contentPair, file string) (map[string][]byte, e
 		size += base64.StdEncoding.EncodedLen(len(value))
 	}
 	if size > largestContent {
-		return nil, Error{Kind: Invalid, Reason: fmt.Sprintf("the secret is too large: %d bytes in base64, and %d are allowed", size, largestContent)}
+		return nil, refuse(conversation.Invalid, "shorten it, or make two", "the secret is too large: %d bytes in base64, and %d are allowed", size, largestContent)
 	}
 	return content, nil
 }
@@ -113,9 +116,9 @@ func (s session) contentFile(file string) ([]contentPair, error) {
 		pair, err := newContentPair(spec, entries[spec])
 		switch {
 		case err != nil:
-			return nil, Error{Kind: Invalid, Reason: fmt.Sprintf("cannot use %s: %s", fileName(file), err.Reason), Cure: err.Cure}
+			return nil, refuse(conversation.Invalid, "see secret-add --help", "cannot use %s: %v", fileName(file), err)
 		case pair.file != "":
-			return nil, Error{Kind: Invalid, Reason: fmt.Sprintf("cannot use %s: key %q names a further file", fileName(file), pair.key), Cure: "give it as an argument"}
+			return nil, refuse(conversation.Invalid, "give it as an argument", "cannot use %s: key %q names a further file", fileName(file), pair.key)
 		}
 		pairs = append(pairs, pair)
 	}
@@ -130,7 +133,7 @@ func (s session) value(pair contentPair) ([]byte, error) {
 	case pair.encoded:
 		value, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(pair.value, "=\r\n"))
 		if err != nil {
-			return nil, Error{Kind: Invalid, Reason: fmt.Sprintf("the value of key %q is not base64", pair.key), Cure: "leave #base64 out if it is plain"}
+			return nil, refuse(conversation.Invalid, "leave #base64 out if it is plain", "the value of key %q is not base64", pair.key)
 		}
 		return value, nil
 	default:

@@ -8,7 +8,8 @@ import (
 
 // Context is all that tools may ask of the agent. What is written goes into the
 // transaction of the handler that calls, or outside a handler into one of its
-// own (RELATIONS.md E11); what is read shows what was written in it.
+// own (RELATIONS.md E11); what is read shows what was written in it. What is
+// refused is a *conversation.Error, wrapped or not (P4).
 type Context struct {
 	Relations    Relations
 	Surroundings Surroundings
@@ -19,22 +20,17 @@ type Context struct {
 	Now time.Time
 }
 
-// Relations are the unit's relations and their bags. They are named by UID.
+// Relations are the unit's relations, named by UID, and their bags. Reading and
+// writing are a conversation.Transaction's.
 type Relations interface {
 	// Snapshot returns what the unit knows: for a handler, as of its event. It holds
 	// a relation until the unit was told that it is broken.
 	Snapshot() (conversation.Snapshot, error)
 	// Read returns a bag, if the unit may see it (RELATIONS.md P).
-	Read(relation string, of Source) (conversation.Bag, error)
-	// Write sets keys of the unit's own bag, or of its application's; an empty value
-	// deletes its key (RELATIONS.md P3).
-	Write(relation string, application bool, keys conversation.Bag) error
-}
-
-// Source names the bag of a unit, or without a unit that of an application.
-type Source struct {
-	Application string
-	Unit        *conversation.Unit
+	Read(at conversation.Address) (conversation.Bag, error)
+	// Set writes keys of the unit's own bag of a relation, or with app of its
+	// application's; an empty value deletes its key (RELATIONS.md P3).
+	Set(relation string, app bool, values conversation.Bag) error
 }
 
 // Surroundings are what a unit may know beside the bags.
@@ -65,8 +61,8 @@ type Status interface {
 type Secrets interface {
 	// Add makes a secret; its content is not empty.
 	Add(owner Owner, secret SecretChange) (SecretID, error)
-	// Set makes a new revision if there is content, and changes what else is set.
-	Set(id SecretID, change SecretChange) error
+	// Change makes a new revision if there is content, and changes what else is set.
+	Change(id SecretID, change SecretChange) error
 	// Remove ends one revision, or with revision 0 all of them and the secret.
 	Remove(id SecretID, revision int) error
 	// Get returns the content of the revision that the query is about.

@@ -2,8 +2,8 @@
 // workload"): Juju's names, syntax, formats, defaults and exit codes.
 //
 // The program in the container only forwards a Call, with the files that Needs
-// names; the agent answers it with Run and a Context of its own. No value that
-// a tool was given is repeated in an error: it may be a secret.
+// names; the agent answers it with Run and a Context of its own. What is or
+// may be a value of a bag or of a secret is never repeated in an error; names are.
 //
 // What must not come in: sockets, files, the environment of a process and the
 // clock; and the rules of who may read or write what, which are

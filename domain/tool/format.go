@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
 // The formats in which a value is printed.
@@ -63,7 +65,7 @@ func line(text string) []byte {
 // and nobody would see it.
 func renderJSON(value any) ([]byte, error) {
 	if !isText(value) {
-		return nil, Error{Kind: Invalid, Reason: "cannot print as JSON what is not UTF-8 text", Cure: "ask for one key with #base64 after it"}
+		return nil, refuse(conversation.Invalid, "ask for one key with #base64 after it", "cannot print as JSON what is not UTF-8 text")
 	}
 	text, err := json.Marshal(value)
 	if err != nil {

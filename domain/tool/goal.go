@@ -11,7 +11,7 @@ type Goal struct {
 }
 
 // EndpointGoal is who is or will be related by one endpoint: applications and
-// units.
+// units. An endpoint may come more than once.
 type EndpointGoal struct {
 	Endpoint string
 	Related  []Standing

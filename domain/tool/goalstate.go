@@ -2,6 +2,7 @@ package tool
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,11 +21,14 @@ func (t *goalState) run(s session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	relations := make(fields, 0, len(goal.Relations))
+	related := map[string][]Standing{}
 	for _, each := range goal.Relations {
-		relations = append(relations, field{key: each.Endpoint, value: standings(each.Related)})
+		related[each.Endpoint] = append(related[each.Endpoint], each.Related...)
 	}
-	slices.SortFunc(relations, func(a, b field) int { return strings.Compare(a.key, b.key) })
+	relations := make(fields, 0, len(related))
+	for _, endpoint := range slices.Sorted(maps.Keys(related)) {
+		relations = append(relations, field{key: endpoint, value: standings(related[endpoint])})
+	}
 	return fields{{key: "units", value: standings(goal.Units)}, {key: "relations", value: relations}}, nil
 }
 

@@ -1,6 +1,6 @@
 package tool
 
-import "fmt"
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 
 // networkGet tells the addresses of an endpoint.
 type networkGet struct {
@@ -43,7 +43,7 @@ func (t *networkGet) run(s session) (any, error) {
 		return nil, err
 	}
 	if len(network.Bind) == 0 {
-		return nil, Error{Kind: NotYet, Reason: fmt.Sprintf("no network config found for binding %q", t.endpoint)}
+		return nil, refuse(conversation.NotYet, "try again when the pod has an address", "no network config found for binding %q", t.endpoint)
 	}
 	asked, err := t.asked(network)
 	switch {
@@ -102,7 +102,7 @@ func (t *networkGet) asked(network Network) (fields, error) {
 
 func firstAddress(endpoint string, i Interface) (string, error) {
 	if len(i.Addresses) == 0 {
-		return "", Error{Kind: NotYet, Reason: fmt.Sprintf("no addresses attached to binding %q", endpoint)}
+		return "", refuse(conversation.NotYet, "try again when the pod has an address", "no addresses attached to binding %q", endpoint)
 	}
 	return i.Addresses[0].IP, nil
 }

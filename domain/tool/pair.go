@@ -3,12 +3,12 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
 // parsePairs reads arguments key=value. What stands after the first = is the
@@ -31,10 +31,13 @@ func parsePairs(args []string) (map[string]string, error) {
 // parseMap reads a YAML or JSON file of keys and plain values. What is no text in
 // it is the text that stands there; null is empty.
 func parseMap(file string, content []byte) (map[string]string, error) {
-	pairs, err := parseJSON(content)
-	if err != nil && utf8.Valid(content) {
-		pairs, err = parseYAML(content)
+	if !utf8.Valid(content) {
+		return nil, refuse(conversation.Invalid, "encode what is no text with base64", "cannot read %s: it is not UTF-8 text", file)
 	}
+	if pairs, ok := parseJSON(content); ok {
+		return pairs, nil
+	}
+	pairs, err := parseYAML(content)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", file, err)
 	}
@@ -42,30 +45,32 @@ func parseMap(file string, content []byte) (map[string]string, error) {
 }
 
 // parseJSON is apart from parseYAML since YAML has no place for some of what
-// JSON allows in a text.
-func parseJSON(content []byte) (map[string]string, error) {
+// JSON allows in a text. What it does not take, YAML takes or refuses.
+func parseJSON(content []byte) (map[string]string, bool) {
 	var all map[string]json.RawMessage
-	if !utf8.Valid(content) || json.Unmarshal(content, &all) != nil {
-		return nil, Error{Kind: Invalid, Reason: "it is not UTF-8 text"}
+	if json.Unmarshal(content, &all) != nil {
+		return nil, false
 	}
 	pairs := make(map[string]string, len(all))
 	for key, raw := range all {
-		text, structured := string(raw), raw[0] == '{' || raw[0] == '['
-		if key == "" || structured {
-			return nil, Error{Kind: Invalid, Reason: "it has more than keys with plain values"}
-		}
-		if raw[0] == '"' && json.Unmarshal(raw, &text) != nil || text == "null" && raw[0] == 'n' {
+		text := string(raw)
+		switch {
+		case key == "" || raw[0] == '{' || raw[0] == '[':
+			return nil, false
+		case text == "null":
 			text = ""
+		case raw[0] == '"' && json.Unmarshal(raw, &text) != nil:
+			return nil, false
 		}
 		pairs[key] = text
 	}
-	return pairs, nil
+	return pairs, true
 }
 
 func parseYAML(content []byte) (map[string]string, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(content, &document); err != nil {
-		return nil, Error{Kind: Invalid, Reason: "it is not YAML", Cure: yamlLine(err)}
+		return nil, refuse(conversation.Invalid, "look at line "+yamlLine(err), "it is not YAML")
 	}
 	pairs := map[string]string{}
 	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
@@ -73,7 +78,7 @@ func parseYAML(content []byte) (map[string]string, error) {
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, Error{Kind: Invalid, Reason: "it is not a map of keys to values"}
+		return nil, refuse(conversation.Invalid, "write lines of key: value", "it is not a map of keys to values")
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
@@ -84,40 +89,28 @@ func parseYAML(content []byte) (map[string]string, error) {
 		var text string
 		switch {
 		case key.Kind != yaml.ScalarNode || value.Kind != yaml.ScalarNode || key.Value == "":
-			return nil, Error{Kind: Invalid, Reason: fmt.Sprintf("line %d is not a key with a plain value", key.Line), Cure: "quote what is structured: a value is text"}
+			return nil, refuse(conversation.Invalid, plainValues, "line %d is not a key with a plain value", key.Line)
 		case twice:
-			return nil, Error{Kind: Invalid, Reason: fmt.Sprintf("the key of line %d is given twice", key.Line)}
+			return nil, refuse(conversation.Invalid, "write it once", "the key of line %d is given twice", key.Line)
 		case value.Decode(&text) != nil:
-			return nil, Error{Kind: Invalid, Reason: fmt.Sprintf("the value of line %d is not what its tag says", value.Line)}
+			return nil, refuse(conversation.Invalid, "leave the tag out, or write what it names", "the value of line %d is not what its tag says", value.Line)
 		}
 		pairs[key.Value] = text
 	}
 	return pairs, nil
 }
 
+// plainValues is the cure of a value that is a list or a map.
+const plainValues = "quote what is structured: a value is text"
+
 // yamlLine returns where YAML is wrong and nothing of what stands there.
 func yamlLine(err error) string {
-	var line int
-	if _, text, found := strings.Cut(err.Error(), "line "); found {
-		_, _ = fmt.Sscanf(text, "%d", &line)
+	_, text, _ := strings.Cut(err.Error(), "line ")
+	digits := text[:len(text)-len(strings.TrimLeft(text, "0123456789"))]
+	if digits == "" {
+		return "1"
 	}
-	if line == 0 {
-		return ""
-	}
-	return fmt.Sprintf("look at line %d", line)
-}
-
-// checkText refuses what a bag cannot hold; it holds text.
-func checkText(pairs map[string]string) error {
-	for _, key := range slices.Sorted(maps.Keys(pairs)) {
-		switch {
-		case !utf8.ValidString(key):
-			return Error{Kind: Invalid, Reason: fmt.Sprintf("key %.80q is not UTF-8 text", key)}
-		case !utf8.ValidString(pairs[key]):
-			return Error{Kind: Invalid, Reason: fmt.Sprintf("the value of key %.80q is not UTF-8 text", key), Cure: "encode it, for example with base64"}
-		}
-	}
-	return nil
+	return digits
 }
 
 // optional is a list of one file, or of none.

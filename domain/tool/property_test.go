@@ -139,7 +139,9 @@ func TestWhatIsSetIsRead(t *testing.T) {
 				delete(want, key)
 			}
 		}
-		require.Equal(t, want, w.relation("uid-db").OwnBag)
+		got, err := w.Read(conversation.ForUnit("uid-db", unit("web/0")))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	})
 }
 
@@ -180,6 +182,21 @@ func TestNeedsAreEnough(t *testing.T) {
 		assert.NotContains(t, string(result.Stderr), "not sent along")
 		if result.Output.Path != "" {
 			assert.Equal(t, need.Output, result.Output.Path)
+		}
+	})
+}
+
+// A snapshot has no order: what is printed does not depend on it.
+func TestOrderDoesNotMatter(t *testing.T) {
+	calls := []string{"relation-ids website", "relation-list -r db:7", "relation-list", "relation-get -r db:7 host", "relation-list -r website:7", "relation-list -r website:3"}
+	rapid.Check(t, func(t *rapid.T) {
+		w, usual := newWorld(), newWorld()
+		w.snapshot.Relations = rapid.Permutation(w.snapshot.Relations).Draw(t, "relations")
+		db := w.relation("uid-db")
+		db.Units = rapid.Permutation(db.Units).Draw(t, "units")
+		for _, call := range calls {
+			argv := split(call)
+			require.Equal(t, runIn(usual, argv[0], argv[1:]...), runIn(w, argv[0], argv[1:]...), call)
 		}
 	})
 }

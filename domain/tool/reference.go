@@ -1,7 +1,9 @@
 package tool
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,13 +48,13 @@ func findRelation(all []conversation.Relation, written, remote string) (conversa
 // notFound tells that a relation has ended or never was. Code written for Juju
 // looks for the first words.
 func notFound(written, cure string) error {
-	return misuseError{Error{Kind: Gone, Reason: fmt.Sprintf("relation not found: %.40q", written), Cure: cure}}
+	return misuseError{refuse(conversation.Gone, cure, "relation not found: %.40q", written)}
 }
 
 // chooseRelation returns the one of several that is with the other application.
 func chooseRelation(several []conversation.Relation, written, remote string) (conversation.Relation, error) {
 	var uids []string
-	for _, r := range several {
+	for _, r := range sorted(several) {
 		if r.Remote == remote {
 			return r, nil
 		}
@@ -68,33 +70,39 @@ func listRelations(all []conversation.Relation) string {
 	if len(all) == 0 {
 		return "no relations"
 	}
-	names := make([]string, len(all))
-	for i, r := range all {
-		names[i] = name(r)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(names(all), ", ")
 }
 
-// parseSource reads a unit or an application.
-func parseSource(written string) (Source, error) {
-	if !strings.Contains(written, "/") {
-		return Source{Application: written}, nil
+// names are what relations are called, in order.
+func names(all []conversation.Relation) []string {
+	called := make([]string, len(all))
+	for i, r := range sorted(all) {
+		called[i] = name(r)
 	}
-	unit, err := conversation.ParseUnit(written)
-	if err != nil {
-		return Source{}, misuse("write application/number, for example web/0", "invalid unit name %.80q", written)
+	return called
+}
+
+// sorted returns relations by endpoint and id.
+func sorted(all []conversation.Relation) []conversation.Relation {
+	return slices.SortedFunc(slices.Values(all), func(a, b conversation.Relation) int {
+		return cmp.Or(strings.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.ID, b.ID), strings.Compare(a.Remote, b.Remote))
+	})
+}
+
+// members are the names of a relation's other units, in natural order.
+func members(r conversation.Relation) []string {
+	units := slices.SortedFunc(slices.Values(r.Units), func(a, b conversation.Member) int { return a.Unit.Compare(b.Unit) })
+	called := make([]string, len(units))
+	for i, m := range units {
+		called[i] = m.Unit.String()
 	}
-	return Source{Application: unit.Application, Unit: &unit}, nil
+	return called
 }
 
 // chooseMember says who can be asked for in a relation.
 func chooseMember(r conversation.Relation) string {
-	names := make([]string, 0, len(r.Units))
-	for _, m := range r.Units {
-		names = append(names, m.Unit.String())
-	}
-	if len(names) == 0 {
+	if len(r.Units) == 0 {
 		return fmt.Sprintf("%s has no units yet; --app is %s", name(r), r.Remote)
 	}
-	return fmt.Sprintf("choose one of %s, or --app", strings.Join(names, ", "))
+	return fmt.Sprintf("choose one of %s, or --app", strings.Join(members(r), ", "))
 }

@@ -34,11 +34,11 @@ func (t *relationGet) run(s session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := s.source(r, t.of, t.app)
+	at, err := s.bag(r, t.of, t.app)
 	if err != nil {
 		return nil, err
 	}
-	bag, err := s.Relations.Read(r.UID, source)
+	bag, err := s.Relations.Read(at)
 	if err != nil {
 		return nil, err
 	}

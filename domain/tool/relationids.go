@@ -1,8 +1,6 @@
 package tool
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -39,12 +37,5 @@ func (t *relationIDs) run(s session) (any, error) {
 			own = append(own, r)
 		}
 	}
-	slices.SortFunc(own, func(a, b conversation.Relation) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), strings.Compare(a.Remote, b.Remote))
-	})
-	ids := make([]string, len(own))
-	for i, r := range own {
-		ids[i] = name(r)
-	}
-	return ids, nil
+	return names(own), nil
 }

@@ -1,11 +1,5 @@
 package tool
 
-import (
-	"slices"
-
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
-)
-
 // relationList lists the other units of a relation, or names the application.
 type relationList struct {
 	relation string
@@ -28,11 +22,5 @@ func (t *relationList) run(s session) (any, error) {
 	if t.app {
 		return r.Remote, nil
 	}
-	units := slices.Clone(r.Units)
-	slices.SortFunc(units, func(a, b conversation.Member) int { return a.Unit.Compare(b.Unit) })
-	names := make([]string, len(units))
-	for i, m := range units {
-		names[i] = m.Unit.String()
-	}
-	return names, nil
+	return members(r), nil
 }

@@ -38,12 +38,9 @@ func (t *relationSet) run(s session) (any, error) {
 		}
 	}
 	maps.Copy(keys, t.keys)
-	if err := checkText(keys); err != nil {
-		return nil, err
-	}
 	r, err := s.relation(t.relation)
-	if err != nil || len(keys) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	return nil, s.Relations.Write(r.UID, t.app, keys)
+	return nil, s.Relations.Set(r.UID, t.app, keys)
 }

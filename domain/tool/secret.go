@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"errors"
 	"regexp"
 	"time"
 )
@@ -28,7 +29,7 @@ var secretID = regexp.MustCompile(`^(?:secret:)?(?://([0-9a-f-]{36})/)?([0-9a-z]
 func ParseSecretID(text string) (SecretID, error) {
 	found := secretID.FindStringSubmatch(text)
 	if found == nil {
-		return SecretID{}, Error{Reason: "secret URI not valid", Cure: "write it as secret-add or the relation gave it, for example " + exampleID}
+		return SecretID{}, errors.New("secret URI not valid; write it as secret-add or the relation gave it, for example " + exampleID)
 	}
 	return SecretID{Model: found[1], ID: found[2]}, nil
 }

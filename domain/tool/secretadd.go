@@ -1,5 +1,7 @@
 package tool
 
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+
 // secretAdd makes a secret.
 type secretAdd struct{ changeFlags }
 
@@ -16,7 +18,7 @@ func (t *secretAdd) run(s session) (any, error) {
 		return nil, err
 	}
 	if len(change.Content) == 0 {
-		return nil, Error{Kind: Invalid, Reason: "the secret has no content", Cure: "write key: value in the file"}
+		return nil, refuse(conversation.Invalid, "write key: value in the file", "the secret has no content")
 	}
 	id, err := s.Secrets.Add(Owner(t.owner), change)
 	if err != nil {

@@ -2,10 +2,11 @@ package tool
 
 import (
 	"encoding/base64"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
 // secretGet reads a secret, or one key of it.
@@ -66,7 +67,7 @@ func oneKey(content map[string][]byte, key string) (any, error) {
 	switch {
 	case !found:
 		keys := slices.Sorted(maps.Keys(content))
-		return nil, Error{Kind: NotYet, Reason: fmt.Sprintf("secret key value %.80q not found", key), Cure: "the secret has " + strings.Join(keys, ", ")}
+		return nil, refuse(conversation.NotYet, "the secret has "+strings.Join(keys, ", "), "secret key value %.80q not found", key)
 	case encoded:
 		return base64.StdEncoding.EncodeToString(value), nil
 	default:

@@ -1,6 +1,6 @@
 package tool
 
-import "fmt"
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 
 // secretInfoGet tells what is known of a secret but for its content.
 type secretInfoGet struct {
@@ -44,7 +44,7 @@ func (t *secretInfoGet) run(s session) (any, error) {
 	if t.id != nil {
 		wanted = t.id.String()
 	}
-	return nil, Error{Kind: Gone, Reason: fmt.Sprintf("secret %.80q not found", wanted), Cure: "secret-ids lists those of this unit"}
+	return nil, refuse(conversation.Gone, "secret-ids lists those of this unit", "secret %.80q not found", wanted)
 }
 
 // secretInfo leaves out what is not set, but for the label.

@@ -21,7 +21,7 @@ func (t *secretSet) run(s session) (any, error) {
 	if len(change.Content) == 0 {
 		change.Content = nil
 	}
-	return nil, s.Secrets.Set(t.id, change)
+	return nil, s.Secrets.Change(t.id, change)
 }
 
 // takeSecretID reads the ID that a call must begin with, and returns what

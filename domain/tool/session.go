@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
@@ -16,7 +17,7 @@ type session struct {
 func (s session) file(name string) ([]byte, error) {
 	content, sent := s.call.Files[name]
 	if !sent {
-		return nil, Error{Kind: Invalid, Reason: fmt.Sprintf("cannot read %s: it was not sent along", fileName(name))}
+		return nil, refuse(conversation.Invalid, "look whether it can be read", "cannot read %s: it was not sent along", fileName(name))
 	}
 	return content, nil
 }
@@ -57,22 +58,25 @@ func (s session) handles(r conversation.Relation) bool {
 	return err == nil && own.UID == r.UID
 }
 
-// source returns the bag that is meant by what is written, by --app and by the
+// bag returns the address that is meant by what is written, by --app and by the
 // handler.
-func (s session) source(r conversation.Relation, written string, app bool) (Source, error) {
+func (s session) bag(r conversation.Relation, written string, app bool) (conversation.Address, error) {
 	if written == "" && !app && s.handles(r) {
 		written = s.call.Env[RemoteUnit]
 		app = written == ""
 	}
-	if written == "" && app {
-		return Source{Application: r.Remote}, nil
+	at := conversation.Address{Relation: r.UID, Owner: written}
+	_, isUnit := at.Unit()
+	switch {
+	case written == "" && app:
+		return conversation.ForApplication(r.UID, r.Remote), nil
+	case written == "":
+		return at, misuse(chooseMember(r), "no unit or application specified")
+	case strings.Contains(written, "/") && !isUnit:
+		return at, misuse("write application/number, for example web/0", "invalid unit name %.80q", written)
+	case app:
+		return conversation.ForApplication(r.UID, at.Application()), nil
+	default:
+		return at, nil
 	}
-	if written == "" {
-		return Source{}, misuse(chooseMember(r), "no unit or application specified")
-	}
-	source, err := parseSource(written)
-	if app {
-		source.Unit = nil
-	}
-	return source, err
 }

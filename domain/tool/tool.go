@@ -68,7 +68,7 @@ func parse(name string, args []string) (tool, *flags, error) {
 		if nearest := application.Nearest(name, Names()); nearest != "" {
 			cure = "did you mean " + nearest + "?"
 		}
-		return nil, nil, Error{Reason: fmt.Sprintf("unknown tool %.40q", name), Cure: cure}
+		return nil, nil, fmt.Errorf("unknown tool %.40q; %s", name, cure)
 	}
 	t, f := makeTool(), newFlags(name)
 	t.declare(f)

@@ -102,16 +102,17 @@ func TestNeeds(t *testing.T) {
 
 // RELATIONS.md P4: the kind comes first, whatever an error was wrapped in.
 func TestFailed(t *testing.T) {
-	gone := tool.Error{Kind: tool.Gone, Reason: "it has ended", Cure: "relate again"}
+	gone := &conversation.Error{Kind: conversation.Gone, Message: "it has ended", Cure: "relate again"}
 	tests := map[string]struct {
 		why  string
 		in   error
 		want string
 	}{
 		"Kind":    {why: "kind, reason and cure", in: gone, want: "ERROR gone: it has ended; relate again\n"},
-		"Wrapped": {why: "the kind once, and first", in: fmt.Errorf("cannot read db:7: %w", gone), want: "ERROR gone: cannot read db:7: it has ended; relate again\n"},
+		"Wrapped": {why: "the kind comes first", in: fmt.Errorf("cannot read db:7: %w", gone), want: "ERROR gone: cannot read db:7: it has ended; relate again\n"},
 		"Other":   {why: "an error of no kind", in: errors.New("cannot reach the agent"), want: "ERROR cannot reach the agent\n"},
-		"NoCure":  {why: "nothing can be done", in: tool.Error{Kind: tool.NotYet, Reason: "not yet there"}, want: "ERROR not-yet: not yet there\n"},
+		"Lines":   {why: "several errors are one line, for whoever reads by line", in: errors.Join(gone, errors.New("and\r\nmore")), want: "ERROR gone: it has ended; relate again and  more\n"},
+		"Unseen":  {why: "nobody's key steers a terminal", in: errors.New("cannot write \x1b[2J\xff"), want: "ERROR cannot write  [2J\ufffd\n"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 // down what it was asked to change.
 type world struct {
 	snapshot conversation.Snapshot
+	written  *conversation.Transaction
 	// unknown is set while the agent has seen nothing yet.
 	unknown bool
 	reports map[bool]tool.Report
@@ -90,6 +91,7 @@ func newWorld() *world {
 			Units: []tool.Standing{{Name: "web/10", Status: "allocating"}, {Name: "web/2", Status: "active", Since: at("2026-03-01T11:00:00+01:00")}},
 			Relations: []tool.EndpointGoal{
 				{Endpoint: "website"},
+				{Endpoint: "db", Related: []tool.Standing{{Name: "archive.data", Status: "joined"}}},
 				{Endpoint: "db", Related: []tool.Standing{{Name: "pg/0", Status: "active", Since: at(now)}, {Name: "pg", Status: "joined", Since: at(now)}}},
 			},
 		},
@@ -102,17 +104,22 @@ func newWorld() *world {
 			"website": {Bind: []tool.Interface{{Name: "eth0", Addresses: []tool.Address{{IP: "10.244.1.9"}}}}},
 			"cluster": {Bind: []tool.Interface{{Name: "eth0"}}},
 			"none":    {},
+			"outside": {Bind: []tool.Interface{{Name: "eth0"}}, Ingress: []string{"10.96.3.5"}},
 		},
 		secrets: []secret{
 			{Secret: tool.Secret{ID: tool.SecretID{ID: ownSecret}, Revision: 2, Label: "db-admin", Owner: tool.OwnedByApplication,
 				Description: "the admin: of all", Rotation: tool.RotateMonthly, Expires: at("2027-01-01T06:00:00+01:00"), Rotates: at("2026-04-01T00:00:00Z"),
 				Access: []tool.SecretAccess{{Target: "pg", Scope: "db:7"}, {Target: "pg/0", Scope: "db:7"}}},
 				content: map[string][]byte{"username": []byte("admin"), "password": []byte("123"), "cert": []byte("-----BEGIN\nabc=\n"), "raw": {0, 0xff}}, granted: true},
-			{Secret: tool.Secret{ID: tool.SecretID{ID: "zz000000000000000000"}, Revision: 1, Owner: tool.OwnedByUnit}, granted: true,
+			{Secret: tool.Secret{ID: tool.SecretID{ID: "zz000000000000000000"}, Revision: 1, Owner: tool.OwnedByUnit, Description: "two\n\nlines"}, granted: true,
 				content: map[string][]byte{"token": []byte("t: 1")}},
 			{Secret: tool.Secret{ID: tool.SecretID{Model: "6f2f1a0e-3a5d-4b0e-9a5e-0c9d5f9a7f10", ID: foreignSecret}, Revision: 1}},
 		},
 	}
+}
+
+func refused(kind conversation.Refusal, message, cure string) error {
+	return &conversation.Error{Kind: kind, Message: message, Cure: cure}
 }
 
 // context is the world behind the ports.
@@ -129,62 +136,30 @@ func (w *world) relation(uid string) *conversation.Relation {
 
 func (w *world) Snapshot() (conversation.Snapshot, error) {
 	if w.unknown {
-		return conversation.Snapshot{}, tool.Error{Kind: tool.NotYet, Reason: "the agent has not heard from the controller yet", Cure: "try again"}
+		return conversation.Snapshot{}, refused(conversation.NotYet, "the agent has not heard from the controller yet", "try again")
 	}
 	return w.snapshot, nil
 }
 
-func (w *world) Read(uid string, of tool.Source) (conversation.Bag, error) {
-	r, own := w.relation(uid), w.snapshot.Unit
-	switch {
-	case of.Unit == nil && of.Application == own.Application:
-		if r.Role != conversation.Peer && !w.snapshot.Leader {
-			return nil, tool.Error{Kind: tool.Forbidden, Reason: "cannot read the application bag of web: only its leader may", Cure: "see is-leader"}
-		}
-		return r.OwnApplicationBag, nil
-	case of.Unit == nil && of.Application == r.Remote:
-		return r.RemoteBag, nil
-	case of.Unit != nil && *of.Unit == own:
-		return r.OwnBag, nil
-	case of.Unit != nil:
-		for _, m := range r.Units {
-			if m.Unit == *of.Unit {
-				return m.Bag, nil
-			}
-		}
-		for _, d := range r.Departed {
-			if d.Unit == *of.Unit {
-				return d.Bag, nil
-			}
-		}
-		if of.Application == r.Remote {
-			return nil, fmt.Errorf("cannot read: %w", tool.Error{Kind: tool.NotYet, Reason: "unit " + of.Unit.String() + " has not joined"})
-		}
+// transaction is that of the calls of one test.
+func (w *world) transaction() *conversation.Transaction {
+	if w.written == nil {
+		w.written = conversation.Begin(w.snapshot)
 	}
-	return nil, tool.Error{Kind: tool.Forbidden, Reason: of.Application + " takes no part in the relation"}
+	return w.written
 }
 
-func (w *world) Write(uid string, application bool, keys conversation.Bag) error {
-	r := w.relation(uid)
-	bag, whose := &r.OwnBag, "own"
-	if application {
-		bag, whose = &r.OwnApplicationBag, "application"
-		if !w.snapshot.Leader {
-			return tool.Error{Kind: tool.Forbidden, Reason: "cannot write relation settings of web: its leader is web/1", Cure: "let the leader do it"}
-		}
+func (w *world) Read(at conversation.Address) (conversation.Bag, error) {
+	return w.transaction().Read(at)
+}
+
+func (w *world) Set(uid string, app bool, values conversation.Bag) error {
+	err := w.transaction().Set(uid, app, values)
+	if err != nil {
+		return err
 	}
-	if r.Life == conversation.Ending {
-		return tool.Error{Kind: tool.Gone, Reason: "relation db:12 is ending: relation-removed"}
-	}
-	if *bag == nil {
-		*bag = conversation.Bag{}
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		w.note("%s %s bag: %q = %q", uid, whose, key, keys[key])
-		(*bag)[key] = keys[key]
-		if keys[key] == "" {
-			delete(*bag, key)
-		}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		w.note("%s application %t: %q = %q", uid, app, key, values[key])
 	}
 	return nil
 }
@@ -196,7 +171,7 @@ func (w *world) Model(string) (string, error) { return "6f2f1a0e-3a5d-4b0e-9a5e-
 func (w *world) Network(endpoint, relation string) (tool.Network, error) {
 	network, known := w.network[endpoint]
 	if !known {
-		return network, tool.Error{Kind: tool.Invalid, Reason: fmt.Sprintf("no network config found for binding %q", endpoint), Cure: "the endpoints are cluster, db and website"}
+		return network, refused(conversation.Invalid, fmt.Sprintf("no network config found for binding %q", endpoint), "the endpoints are cluster, db and website")
 	}
 	if relation != "" {
 		network.Egress = append(slices.Clone(network.Egress), "seen/"+relation)
@@ -206,14 +181,14 @@ func (w *world) Network(endpoint, relation string) (tool.Network, error) {
 
 func (w *world) Status(application bool) (tool.Report, error) {
 	if application && !w.snapshot.Leader {
-		return tool.Report{}, tool.Error{Kind: tool.Forbidden, Reason: "only the leader of web reads the application's status"}
+		return tool.Report{}, refused(conversation.Forbidden, "only the leader of web reads the application's status", "see the manual")
 	}
 	return w.reports[application], nil
 }
 
 func (w *world) SetStatus(application bool, state tool.State, message string) error {
 	if application && !w.snapshot.Leader {
-		return tool.Error{Kind: tool.Forbidden, Reason: "only the leader of web sets the application's status"}
+		return refused(conversation.Forbidden, "only the leader of web sets the application's status", "see the manual")
 	}
 	w.note("status of application %t: %s %q", application, state, message)
 	return nil
@@ -246,7 +221,7 @@ func (v vault) find(id tool.SecretID) (*secret, error) {
 			return &v.secrets[i], nil
 		}
 	}
-	return nil, tool.Error{Kind: tool.Gone, Reason: fmt.Sprintf("secret %q not found", id)}
+	return nil, refused(conversation.Gone, fmt.Sprintf("secret %q not found", id), "see the manual")
 }
 
 func (v vault) Add(owner tool.Owner, s tool.SecretChange) (tool.SecretID, error) {
@@ -255,7 +230,7 @@ func (v vault) Add(owner tool.Owner, s tool.SecretChange) (tool.SecretID, error)
 	return tool.SecretID{ID: "new00000000000000000"}, nil
 }
 
-func (v vault) Set(id tool.SecretID, s tool.SecretChange) error {
+func (v vault) Change(id tool.SecretID, s tool.SecretChange) error {
 	if _, err := v.find(id); err != nil {
 		return err
 	}
@@ -289,12 +264,12 @@ func (v vault) Get(q tool.SecretQuery) (map[string][]byte, error) {
 			continue
 		}
 		if !s.granted {
-			return nil, tool.Error{Kind: tool.Forbidden, Reason: "the secret is not granted to web", Cure: "let its owner run secret-grant"}
+			return nil, refused(conversation.Forbidden, "the secret is not granted to web", "let its owner run secret-grant")
 		}
 		v.note("get %s label %q peek %t refresh %t", s.ID, q.Label, q.Peek, q.Refresh)
 		return s.content, nil
 	}
-	return nil, tool.Error{Kind: tool.Gone, Reason: "secret not found"}
+	return nil, refused(conversation.Gone, "secret not found", "see the manual")
 }
 
 func (v vault) List() ([]tool.Secret, error) {

@@ -105,11 +105,11 @@ func yamlKey(key string) (string, error) {
 }
 
 // isOdd reports whether yaml.v3 would write a text in a way that it or another
-// library reads as something else: a block that begins with space or ends with
-// empty lines, what cannot be seen, and two signs of YAML 1.1.
+// library reads as something else: a block that begins with space, what cannot
+// be seen, and two signs of YAML 1.1.
 func isOdd(text string) bool {
 	unseen := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
-	block := strings.Contains(text, "\n") && (strings.ContainsAny(text[:1], " \n") || strings.HasSuffix(text, "\n\n"))
+	block := strings.Contains(text, "\n") && strings.ContainsAny(text[:1], " \n")
 	return utf8.ValidString(text) && (block || text == "<<" || text == "=" || strings.ContainsFunc(text, unseen))
 }
 

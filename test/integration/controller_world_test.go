@@ -199,7 +199,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 // that write and all after it are never made.
 func (w *controllerWorld) watched(next http.RoundTripper, refused *atomic.Int64, writes int64, die func()) http.RoundTripper {
 	var made atomic.Int64
-	return roundTrip(func(req *http.Request) (*http.Response, error) {
+	return controlplane.RoundTrip(func(req *http.Request) (*http.Response, error) {
 		reads := req.Method == http.MethodGet || strings.HasSuffix(req.URL.Path, "/tokenreviews")
 		if !reads && writes >= 0 && !strings.HasSuffix(req.URL.Path, "/events") && made.Add(1) > writes {
 			die()

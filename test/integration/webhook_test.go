@@ -98,6 +98,9 @@ func (w *webhookWorld) injected(t *testing.T, p *corev1.Pod) {
 		if c.Name == "relation-agent" {
 			agents++
 			assert.Equal(t, "agent:test", c.Image)
+			for _, m := range c.VolumeMounts {
+				assert.NotContains(t, m.Name, "kube-api-access", "the agent gets no token for the API")
+			}
 			assert.Equal(t, corev1.ContainerRestartPolicyAlways, *c.RestartPolicy)
 		}
 	}
