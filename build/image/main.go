@@ -21,7 +21,8 @@ import (
 const usage = `Builds Orcon's binaries and images.
 
   build/builder build NAME...      compiles cmd/NAME to bin/NAME (static, for linux)
-  build/builder publish NAME...    builds, makes the image, and writes or pushes it
+  build/builder publish NAME...    builds, makes the image, and writes or pushes it;
+                                   of --all those that have one
   build/builder busybox            makes the demo's image busybox:stable from this
                                    machine's static busybox, for clusters without a registry
   build/builder debian NAME --packages A,B
@@ -66,6 +67,8 @@ type order struct {
 	names                  []string
 	registry, tag, tarball string
 	packages               []string
+	// all is set where nobody named them.
+	all bool
 }
 
 // run carries out one command line against the source tree and reports to out.
@@ -137,7 +140,7 @@ func (o order) complete(src Source, all bool) (order, error) {
 		if err != nil {
 			return order{}, err
 		}
-		o.names = names
+		o.names, o.all = names, true
 	}
 	switch {
 	case len(o.names) == 0:
@@ -159,7 +162,7 @@ func each(ctx context.Context, src Source, command string, o order, out io.Write
 			return err
 		}
 		fmt.Fprintf(out, "built bin/%s (%s)\n", name, size(binary))
-		if command == "build" {
+		if command == "build" || o.all && Imageless(name) != "" {
 			continue
 		}
 		if err := publish(ctx, src, name, binary, o, out); err != nil {

@@ -104,7 +104,7 @@ func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	}
 	snapshot := toConversation(s.heard)
 	for _, u := range s.unseen {
-		snapshot = overlaid(snapshot, u.changes)
+		snapshot = snapshot.With(u.changes)
 	}
 	snapshot.Leader, snapshot.Term = time.Until(s.lease.until) > 0, s.lease.term
 	return snapshot, nil
