@@ -21,7 +21,7 @@ packages shellcheck:shellcheck
 "$root/scripts/tools.sh" golangci-lint
 
 heading "golangci-lint"
-nice bin/golangci-lint run "${fix[@]}" ./...
+nice bin/golangci-lint run --allow-parallel-runners "${fix[@]}" ./...
 
 heading "gofmt, every module"
 # Deleted files are listed until their deletion is committed.
