@@ -25,6 +25,8 @@ const usage = `Builds Orcon's binaries and images.
                                    of --all those that have one
   build/builder busybox            makes the demo's image busybox:stable from this
                                    machine's static busybox, for clusters without a registry
+  build/builder debian NAME --packages A,B
+                                   makes an image of Debian packages, without an engine
 
 Instead of NAME, --all means every folder of cmd/: %s
 
@@ -33,6 +35,7 @@ Instead of NAME, --all means every folder of cmd/: %s
   --tag T        publish: the image's tag (default dev)
   --tarball F    where the tarball goes (default dist/NAME.tar)
   --all          every binary
+  --packages L   debian: the packages, separated by commas; what they depend on comes along
 
 Examples:
   build/builder build relations-controller
@@ -63,6 +66,7 @@ func main() {
 type order struct {
 	names                  []string
 	registry, tag, tarball string
+	packages               []string
 	// all is set where nobody named them.
 	all bool
 }
@@ -90,8 +94,14 @@ func run(ctx context.Context, src Source, args []string, out io.Writer) error {
 			return err
 		}
 		return packBusybox(ctx, o, out)
+	case "debian":
+		o, err := parse(src, args[1:])
+		if err != nil {
+			return err
+		}
+		return packDebian(ctx, o, out)
 	default:
-		return fmt.Errorf("no command %q; the commands are build, publish and busybox: %w", command, errUsage)
+		return fmt.Errorf("no command %q; the commands are build, publish, busybox and debian: %w", command, errUsage)
 	}
 }
 
@@ -107,6 +117,10 @@ func parse(src Source, args []string) (order, error) {
 	flags.StringVar(&o.tag, "tag", "dev", "")
 	flags.StringVar(&o.tarball, "tarball", "", "")
 	flags.BoolVar(&all, "all", false, "")
+	flags.Func("packages", "", func(list string) error {
+		o.packages = append(o.packages, strings.Split(list, ",")...)
+		return nil
+	})
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {
 			return order{}, fmt.Errorf("%w: %w", err, errUsage)

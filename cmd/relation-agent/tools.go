@@ -22,7 +22,7 @@ const (
 // runTool is the client of a tool: it sends what was typed to the agent, and
 // does what the answer says.
 func runTool(ctx context.Context, socket, name string, args []string) (exitCode int) {
-	result := tool.Result{}
+	var result tool.Result
 	files, err := readNeeded(name, args)
 	if err != nil {
 		result = tool.Failed(err)

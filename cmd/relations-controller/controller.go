@@ -22,6 +22,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
 )
 
@@ -62,7 +63,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
 	c := &controller{settings: s, manager: m, clientset: clientset}
-	for _, add := range []func(context.Context) error{c.addRelations, c.addCertificates, c.addServers} {
+	for _, add := range []func(context.Context) error{c.addRelations, c.addSecrets, c.addCertificates, c.addServers} {
 		if err := add(ctx); err != nil {
 			return nil, err
 		}
@@ -82,6 +83,16 @@ func (c *controller) addRelations(ctx context.Context) error {
 		return err
 	}
 	return (&relation.Reconciler{World: world}).Setup(c.manager)
+}
+
+func (c *controller) addSecrets(context.Context) error {
+	vault := &kube.Vault{Commits: c.commits(), Cached: c.manager.GetCache()}
+	return c.manager.Add(&secret.Sweeper{World: vault, Tick: time.NewTicker(secret.Every).C})
+}
+
+// commits reads from the API server itself.
+func (c *controller) commits() kube.Commits {
+	return kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now, Turns: &kube.Turns{}}
 }
 
 func (c *controller) addCertificates(ctx context.Context) error {
@@ -121,10 +132,8 @@ func (c *controller) addCertificates(ctx context.Context) error {
 
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
-	api := &serve.Server{
-		Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now,
-		Store: &kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now},
-	}
+	commits := c.commits()
+	api := &serve.Server{Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now, Store: &commits}
 	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})

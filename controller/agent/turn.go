@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"strconv"
+	"sync"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
@@ -16,6 +17,9 @@ type turn struct {
 	event       conversation.Event
 	snapshot    conversation.Snapshot
 	transaction *conversation.Transaction
+	secrets     secrets
+	// tools is held by the one tool of the handler that runs.
+	tools sync.Mutex
 	// attempt counts from 1.
 	attempt int
 }

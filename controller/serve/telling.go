@@ -38,7 +38,9 @@ type telling struct {
 type place struct {
 	// name is the relation's object, endpoint the application's own.
 	name, endpoint string
-	ended          bool
+	// there is the other end.
+	there relation.End
+	ended bool
 }
 
 // content is the part of a snapshot that units share.
@@ -93,7 +95,7 @@ func (t *telling) take(view relation.View) {
 	}
 	for _, r := range view.Relations {
 		t.content.relations = append(t.content.relations, toRelation(r))
-		t.places[r.UID] = place{r.Name, r.Here.Endpoint, !r.Alive()}
+		t.places[r.UID] = place{r.Name, r.Here.Endpoint, r.There, !r.Alive()}
 		t.takeOwn(r, view.Leader)
 	}
 	for _, w := range view.Waiting {

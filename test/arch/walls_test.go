@@ -37,6 +37,8 @@ var mayImport = map[string]string{
 	"domain/databag":      "",
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application",
 	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/conversation domain/databag domain/injection",
+	"domain/schema":       "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/application",
+	"domain/secret":       "domain/conversation",
 	"domain/simulation":   "gopkg.in/yaml.v3 golang.org/x/tools/txtar domain/application domain/condition domain/conversation domain/databag domain/injection domain/relation domain/tool",
 	"domain/tool":         "gopkg.in/yaml.v3 github.com/spf13/pflag domain/application domain/conversation",
 

@@ -43,7 +43,7 @@ data:
 `
 
 // handled is the pod of the database with these handlers.
-const handled = `tengu.io/handlers: /handlers, injector.tengu.io/handler-image: "busybox:stable"`
+const handled = `tengu.io/handlers: /handlers, injector.tengu.io/handler-image: "busybox:stable", injector.tengu.io/handler-volumes: "handlers=/handlers"`
 
 // heard is what the handlers of a pod have noted.
 func (w *world) heard(pod string) string {
@@ -64,11 +64,11 @@ func TestHandlers(t *testing.T) {
 	db, web := w.running("db", 1)[0], w.running("web", 1)[0]
 
 	w.eventually(func() string {
-		if out := w.heard(db.Name); out == "created\njoined web/0\nchanged web/0" {
+		out := w.heard(db.Name)
+		if out == "created\njoined web/0\nchanged web/0" {
 			return ""
-		} else {
-			return "the handlers have heard " + out
 		}
+		return "the handlers have heard " + out
 	})
 	w.types(web.Name, "relation-set -r $(/orcon/tools/relation-ids store) --app database=broken")
 	w.eventually(func() string {
@@ -90,12 +90,12 @@ func TestHandlers(t *testing.T) {
 
 	t.Log("the relation ends, for good")
 	before := w.heard(db.Name)
-	w.kubectl("delete", "relations", "--all", "--wait=false")
+	w.kubectl("delete", "relations", "--all", "--timeout=60s")
 	w.eventually(func() string {
-		if out := strings.TrimPrefix(w.heard(db.Name), before+"\n"); strings.HasPrefix(out, "departed web/0\nbroken final=true") {
+		out := strings.TrimPrefix(w.heard(db.Name), before+"\n")
+		if strings.HasPrefix(out, "departed web/0\nbroken final=true") {
 			return ""
-		} else {
-			return "after the end the handlers have heard " + out
 		}
+		return "after the end the handlers have heard " + out
 	})
 }

@@ -178,7 +178,7 @@ func (w *World) release(ctx context.Context, namespace string, d relation.Releas
 }
 
 func (w *World) withdraw(ctx context.Context, namespace string, d relation.Withdraw) error {
-	bag, there, err := get(ctx, w, named(&v1alpha1.Databag{}, namespace, d.Databag.Name()))
+	bag, there, err := get(ctx, w, named(&v1alpha1.Databag{}, namespace, d.Name()))
 	if err != nil || !there {
 		return err
 	}

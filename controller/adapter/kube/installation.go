@@ -15,7 +15,7 @@ import (
 const oldest = "1.35.0-0"
 
 // ErrTooOld says that a cluster cannot be served at all.
-var ErrTooOld = errors.New("Orcon needs Kubernetes 1.35 or newer, whose pods read environment from a file")
+var ErrTooOld = errors.New("it needs to be Kubernetes 1.35 or newer, whose pods read environment from a file")
 
 // CheckVersion finds out whether a cluster can be served. It fails with
 // ErrTooOld, or with whatever kept it from finding out.
@@ -29,7 +29,7 @@ func CheckVersion(d discovery.ServerVersionInterface) error {
 		return fmt.Errorf("cannot read the API server's version %q: %w", info.GitVersion, err)
 	}
 	if have.LessThan(version.MustParseSemantic(oldest)) {
-		return fmt.Errorf("the cluster is Kubernetes %s: %w", info.GitVersion, ErrTooOld)
+		return fmt.Errorf("the cluster is Kubernetes %s, and for Orcon %w", info.GitVersion, ErrTooOld)
 	}
 	return nil
 }
