@@ -154,7 +154,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	}{
 		"NoName":        {why: "nothing to build is a mistake, not a success", args: []string{"build"}, want: "--all"},
 		"UnknownName":   {why: "the names that would work are the cure", args: []string{"build", "smal"}, want: "broken small"},
-		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish and busybox"},
+		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish, busybox and debian"},
 		"UnknownFlag":   {why: "a mistyped flag must not be ignored", args: []string{"publish", "small", "--tga", "v1"}, want: "-tga"},
 		"TwoPlaces":     {why: "one image goes to one place", args: []string{"publish", "small", "--tarball", "x", "--registry", "r"}, want: "exclude"},
 		"ManyInOne":     {why: "one tarball would be written twice", args: []string{"publish", "--all", "--tarball", "x"}, want: "2 were named"},
