@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -117,7 +118,7 @@ func (s *Speech) Commit(ctx context.Context, transaction *conversation.Transacti
 		return nil
 	}
 	s.mu.Lock()
-	request := &wire.CommitRequest{Changes: toChanges(changes), Term: s.lease.term, Revisions: s.heard.GetRevisions(), Secrets: secrets}
+	request := &wire.CommitRequest{Changes: toChanges(changes), Term: cmp.Or(transaction.Term(), s.lease.term), Revisions: s.heard.GetRevisions(), Secrets: secrets}
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()

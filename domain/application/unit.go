@@ -27,6 +27,8 @@ type Unit struct {
 const (
 	GoneScaledDown = "scaled-down"
 	GoneReplaced   = "replaced"
+	// GoneApplication is the reason where no workload is left that makes pods.
+	GoneApplication = "application-removed"
 )
 
 // keepGone is how many gone units are remembered, for people who look.
@@ -83,10 +85,14 @@ func (a Application) returns(u Unit, ordinals bool) bool {
 }
 
 func (a Application) whyGone(u Unit, ordinals bool) string {
-	if ordinals && u.Number >= a.Workloads[0].Replicas {
+	switch {
+	case len(a.Workloads) == 0:
+		return GoneApplication
+	case ordinals && u.Number >= a.Workloads[0].Replicas:
 		return GoneScaledDown
+	default:
+		return GoneReplaced
 	}
-	return GoneReplaced
 }
 
 // forget drops the oldest gone units beyond keepGone.

@@ -62,6 +62,11 @@ func TestNumber(t *testing.T) {
 			steps: []application.Application{deployed(deployment, 0, "a"), {Name: "web"}, deployed(deployment, 0, "a")},
 			want:  []string{"0:a"}, next: 1,
 		},
+		"Removed": {
+			why:   "RELATIONS.md E3: who hears of it knows that nobody comes in its place",
+			steps: []application.Application{deployed(stateful, 1, "web-0"), {Name: "web"}},
+			want:  []string{"0:web-0(application-removed)"}, next: 1,
+		},
 		"Ordinals": {
 			why:   "A2: a StatefulSet's pod has its ordinal, in whatever order they come",
 			steps: []application.Application{deployed(stateful, 3, "web-2", "web-0")},

@@ -23,6 +23,11 @@ func Begin(s Snapshot) *Transaction {
 	return &Transaction{snapshot: s, bags: map[Address]Bag{}}
 }
 
+// Term is that of the leadership in which the handler began: who has lost it
+// meanwhile must not write by a later one, since others have led in between
+// (SAFETY.md P1).
+func (t *Transaction) Term() int64 { return t.snapshot.Term }
+
 // Read returns a copy of a bag as this handler sees it: as Read does, and with
 // its own writes.
 func (t *Transaction) Read(at Address) (Bag, error) {

@@ -74,7 +74,10 @@ type Snapshot struct {
 	Namespace string
 	Now       time.Time
 	// Ending is set while the namespace is being deleted.
-	Ending       bool
+	Ending bool
+	// OptedOut is set where the namespace has not opted in. Its objects are not
+	// looked at then, so that their units are as they were (SAFETY.md E13).
+	OptedOut     bool
 	Applications []application.Application
 	// Orphans are declarations that belong to no application.
 	Orphans   []application.Fault

@@ -87,7 +87,9 @@ func (n *negotiation) keeper(names map[string]bool) string {
 
 func (n *negotiation) state(a application.Application, was ApplicationState, waiting []Waiting, cycle []string) (ApplicationState, *Rollout) {
 	is := ApplicationState{Endpoints: a.Endpoints, Sources: sources(a), LeftOut: n.leftOut[a.Name], Waiting: waiting, LastRelation: was.LastRelation}
-	is.Units, is.NextUnit = application.Number(a, was.Units, was.NextUnit)
+	if is.Units, is.NextUnit = was.Units, was.NextUnit; !n.OptedOut {
+		is.Units, is.NextUnit = application.Number(a, was.Units, was.NextUnit)
+	}
 	for r := range n.of(a.Name) {
 		is.LastRelation = max(is.LastRelation, r.State.ID)
 	}

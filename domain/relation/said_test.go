@@ -1,9 +1,11 @@
 package relation_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -60,4 +62,25 @@ func TestCommittedTransactionsAreDelivered(t *testing.T) {
 	w.outboxes = []string{"b", "a"}
 	decisions, _ := w.negotiate(t)
 	assert.Equal(t, []relation.Decision{relation.Deliver{Outbox: "a"}, relation.Deliver{Outbox: "b"}}, decisions)
+}
+
+// The units of a namespace that opts out for a while are those that they were,
+// however many: nobody looked, and so nobody has gone (SAFETY.md E13, D10).
+func TestUnitsOutliveOptingOut(t *testing.T) {
+	w := newWorld()
+	w.external("db", "main:pg")
+	w.consumes("web", "store:pg", "db")
+	for i := range 20 {
+		w.pod(application.Deployment, "web", "web-"+strconv.Itoa(i))
+	}
+	w.settle(t)
+	before := w.records["web"].State
+	require.Len(t, before.Units, 20)
+	w.optedIn = false
+	w.settle(t)
+	assert.Equal(t, before.Units, w.records["web"].State.Units)
+	w.optedIn = true
+	w.settle(t)
+	assert.Equal(t, before.Units, w.records["web"].State.Units)
+	assert.Equal(t, before.NextUnit, w.records["web"].State.NextUnit)
 }

@@ -94,7 +94,7 @@ func (w *world) inventory() application.Inventory {
 
 // observe returns what the controller sees.
 func (w *world) observe() relation.Snapshot {
-	s := relation.Snapshot{Namespace: namespace, Now: w.now, Ending: w.ending, Records: values(w.records), Outboxes: w.outboxes}
+	s := relation.Snapshot{Namespace: namespace, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, Records: values(w.records), Outboxes: w.outboxes}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())
 	}

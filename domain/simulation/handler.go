@@ -98,7 +98,7 @@ func (w *world) say(a *agent, t *conversation.Transaction, cause string) error {
 	if !known || !w.reaches(a) {
 		return refused(conversation.NotYet, "cannot reach the controller", "try again")
 	}
-	c := relation.Commit{Namespace: namespace, Application: a.application, Unit: u.Number, PodUID: a.podUID, Term: a.lease.term}
+	c := relation.Commit{Namespace: namespace, Application: a.application, Unit: u.Number, PodUID: a.podUID, Term: cmp.Or(int(t.Term()), a.lease.term)}
 	for _, change := range changes {
 		r, there := w.byUID(change.Relation)
 		if !there {

@@ -79,7 +79,7 @@ func values[V any](m map[string]V) []V {
 
 // observe is what the controller sees.
 func (s *store) observe() relation.Snapshot {
-	seen := relation.Snapshot{Namespace: namespace, Now: s.now.Truncate(time.Second), Records: values(s.records), Outboxes: sortedKeys(s.outboxes)}
+	seen := relation.Snapshot{Namespace: namespace, Now: s.now.Truncate(time.Second), OptedOut: !s.optedIn, Records: values(s.records), Outboxes: sortedKeys(s.outboxes)}
 	if s.optedIn {
 		seen.Applications, seen.Orphans = application.Gather(application.Inventory{
 			Namespace: namespace, Services: values(s.services), Workloads: values(s.workloads), Pods: values(s.pods),

@@ -6,7 +6,7 @@ import (
 )
 
 // toolContext is what one call of a tool works on. It answers as the agent does
-// (controller/agent): what that has no store for, this has none for either.
+// (controller/agent), but for secrets, of which a simulation has none.
 type toolContext struct {
 	noStatus
 	noSecrets

@@ -70,7 +70,7 @@ func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapsho
 		return s, fmt.Errorf("cannot read namespace %s: %w", namespace, err)
 	}
 	s.Ending = ns.Name == "" || ns.DeletionTimestamp != nil
-	if ns.Labels[application.LabelOptIn] == application.OptedIn {
+	if s.OptedOut = ns.Labels[application.LabelOptIn] != application.OptedIn; !s.OptedOut {
 		in, err := inventory(ctx, w.Reader, namespace)
 		if err != nil {
 			return s, err
