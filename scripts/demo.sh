@@ -13,6 +13,9 @@ set -euo pipefail
 cd "$root"
 
 name=demo
+keep=${KEEP:-}
+[ "$keep" != 0 ] || keep=''
+started=''
 controller=''
 ns=k8s-tengu-test
 form=node
@@ -25,34 +28,59 @@ case "${1:-}" in
   *) die "unknown argument '$1'" "see scripts/demo.sh --help" ;;
 esac
 
-# finish removes the cluster on every way out, unless it is to be kept.
+# finish removes what this run has started on every way out, unless it is to be
+# kept; never what another run has started.
 finish() {
   local code=$?
-  trap - EXIT INT TERM
+  trap - EXIT
+  trap '' INT TERM HUP
+  if [ "$code" -ne 0 ] && [ "$code" -lt 129 ] && [ -n "$started" ]; then
+    explain >&2
+  fi
+  if [ "$code" -eq 0 ] && [ -n "$keep" ]; then
+    kept
+    exit 0
+  fi
   [ -z "$controller" ] || kill "$controller" 2>/dev/null || true
-  if [ "$code" -ne 0 ] && [ -x bin/cluster ] && cluster kubeconfig --name "$name" >/dev/null 2>&1; then
-    heading 'The demo failed; what the cluster says:'
-    run kubectl get pods --all-namespaces -o wide || true
-    run kubectl -n "$ns" get events --sort-by=.lastTimestamp || true
-    kubectl -n orcon-system logs -l app.kubernetes.io/part-of=orcon --prefix --tail=20 || true
-  fi >&2
-  if [ "$code" -eq 0 ] && [ -n "${KEEP:-}" ]; then
-    heading 'Left up, as asked. To look around:'
-    cat <<EOF
-  export PATH=$root/bin:\$PATH KUBECONFIG=$(cluster kubeconfig --name "$name" --file)
-  cluster exec --name $name -- kubectl -n $ns get relations,rapp,pods
-  cluster exec --name $name -- kubectl -n $ns exec deploy/sleep -- sh
-To remove it:
-  bin/cluster down --name $name
-EOF
-  else
-    [ ! -x bin/cluster ] || cluster down --name "$name" >&2 || code=1
+  if [ -n "$started" ]; then
+    cluster down --name "$name" >&2 || code=1
+    if [ "$code" -ge 129 ]; then
+      heading 'Interrupted; the cluster is removed' || true
+    else
+      heading 'The cluster is removed; make demo KEEP=1 leaves it up to look around' || true
+    fi
   fi
   exit "$code"
 }
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+trap 'exit 129' HUP # the terminal is closed
+
+# explain shows what a person would look at after a failure.
+explain() {
+  heading 'The demo failed; what the cluster says:'
+  run kubectl get pods --all-namespaces -o wide || true
+  run kubectl -n "$ns" get events --sort-by=.lastTimestamp || true
+  if [ "$form" = node ]; then
+    kubectl -n orcon-system logs -l app.kubernetes.io/part-of=orcon --prefix --tail=20 || true
+  else
+    tail -n 20 dist/demo-controller.log || true
+  fi
+}
+
+# kept says how to look around, by commands that work here.
+kept() {
+  heading 'Left up, as asked. To look around:'
+  printf '  export PATH=%s:%s KUBECONFIG=%s\n' "$root/bin" "\$PATH" "$(cluster kubeconfig --name "$name" --file)"
+  printf '  kubectl -n %s get relations,relatedapplications,pods\n' "$ns"
+  if [ "$form" = node ]; then
+    printf '  kubectl -n %s exec -it deploy/sleep -- sh\n' "$ns"
+  else
+    printf '  tail -f %s    # the controller, process %s\n' "$root/dist/demo-controller.log" "$controller"
+  fi
+  printf 'To remove it:\n  %s%s down --name %s\n' "${controller:+kill $controller; }" "$root/bin/cluster" "$name"
+}
 
 kubectl() { cluster exec --name "$name" -- kubectl "$@"; }
 
@@ -76,11 +104,23 @@ until_ok() {
   shift 2
   until "$@" >/dev/null 2>&1; do
     [ "$SECONDS" -lt "$limit" ] || die "gave up waiting for $what"
+    if [ -n "$controller" ] && ! kill -0 "$controller" 2>/dev/null; then
+      die 'the controller has ended' 'its log: dist/demo-controller.log'
+    fi
     sleep 0.2
   done
 }
 
 milliseconds() { date +%s%3N; }
+
+# alone refuses to touch a cluster that is up already.
+alone() {
+  if [ -x bin/cluster ] && cluster kubeconfig --name "$name" >/dev/null 2>&1; then
+    die 'a demo is up already, from before or in another terminal' \
+      "look around: bin/cluster exec --name $name -- kubectl -n $ns get relations" \
+      "or remove it: bin/cluster down --name $name"
+  fi
+}
 
 build() {
   heading 'Building the test cluster (the first time takes minutes)'
@@ -90,8 +130,10 @@ build() {
 }
 
 start() {
-  heading "Starting a real Kubernetes, form $form"
+  alone
+  heading 'Starting a real Kubernetes'
   cluster up --name "$name" --form "$form"
+  started=yes
   mkdir -p dist
   if [ "$form" = node ]; then
     cluster load --name "$name" dist/*.tar
@@ -102,15 +144,17 @@ start() {
 }
 
 install_orcon() {
-  heading 'Installing Orcon from deployment/, as on any cluster'
   if [ "$form" = control-plane ]; then
+    heading "Orcon's kinds, and its controller beside the cluster"
     run kubectl apply -k deployment/crd
+    run kubectl wait --for=condition=Established --timeout=30s crd --all
     run kubectl create namespace orcon-system
-    KUBECONFIG=$(cluster kubeconfig --name "$name" --file) bin/relations-controller \
-      -namespace orcon-system -port 28443 -healthPort 28081 2>dist/demo-controller.log &
+    KUBECONFIG=$(cluster kubeconfig --name "$name" --file) nohup bin/relations-controller \
+      -namespace orcon-system -port 28443 -healthPort 28081 >dist/demo-controller.log 2>&1 &
     controller=$!
     return
   fi
+  heading 'Installing Orcon from deployment/, as on any cluster'
   run kubectl apply -k deployment/selfsigned
   run kubectl -n orcon-system rollout status deployment/relations-controller --timeout=120s
   run kubectl -n orcon-system rollout status deployment/relations-mutating-webhook --timeout=120s
@@ -175,6 +219,7 @@ story_objects() {
 
 related() { [ "$(kubectl -n "$ns" get relations -o name | wc -l)" -eq 2 ]; }
 
+alone
 build
 start
 install_orcon
