@@ -36,8 +36,8 @@ var mayImport = map[string]string{
 	"domain/conversation": "domain/application domain/databag",
 	"domain/databag":      "",
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application",
-	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/conversation domain/databag domain/injection",
-	"domain/schema":       "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/application",
+	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/conversation domain/databag domain/injection domain/schema",
+	"domain/schema":       "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/application domain/condition",
 	"domain/tool":         "gopkg.in/yaml.v3 github.com/spf13/pflag domain/application domain/conversation",
 
 	// What the rooms share of reading a review and answering it.
