@@ -22,6 +22,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
 )
 
@@ -34,6 +35,8 @@ type controller struct {
 	manager   manager.Manager
 	clientset kubernetes.Interface
 	source    certificate.Source
+	// interfaces are those that ship with Orcon and those that the cluster has.
+	interfaces *kube.Interfaces
 }
 
 func newController(ctx context.Context, cfg *rest.Config, s settings) (*controller, error) {
@@ -61,7 +64,12 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	c := &controller{settings: s, manager: m, clientset: clientset}
+	interfaces, err := kube.NewInterfaces(m.GetCache())
+	if err != nil {
+		return nil, err
+	}
+	interfaces.Writer = m.GetClient()
+	c := &controller{settings: s, manager: m, clientset: clientset, interfaces: interfaces}
 	for _, add := range []func(context.Context) error{c.addRelations, c.addCertificates, c.addServers} {
 		if err := add(ctx); err != nil {
 			return nil, err
@@ -73,7 +81,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 func (c *controller) addRelations(ctx context.Context) error {
 	world := &kube.World{
 		Reader: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(),
-		Events: c.manager.GetEventRecorder(service), Now: time.Now,
+		Events: c.manager.GetEventRecorder(service), Now: time.Now, Interfaces: c.interfaces,
 	}
 	if err := kube.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
 		return err
@@ -81,7 +89,7 @@ func (c *controller) addRelations(ctx context.Context) error {
 	if err := world.Follow(ctx, c.manager.GetCache()); err != nil {
 		return err
 	}
-	return (&relation.Reconciler{World: world}).Setup(c.manager)
+	return errors.Join((&relation.Reconciler{World: world}).Setup(c.manager), (&schema.Reconciler{World: c.interfaces}).Setup(c.manager))
 }
 
 func (c *controller) addCertificates(ctx context.Context) error {
@@ -123,7 +131,7 @@ func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
 	api := &serve.Server{
 		Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now,
-		Store: &kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now},
+		Store: &kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now, Interfaces: c.interfaces},
 	}
 	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views

@@ -39,6 +39,10 @@ type place struct {
 	// name is the relation's object, endpoint the application's own.
 	name, endpoint string
 	ended          bool
+	// role is the application's part, iface and version what both sides agreed on.
+	role    application.Role
+	iface   string
+	version int
 }
 
 // content is the part of a snapshot that units share.
@@ -93,7 +97,7 @@ func (t *telling) take(view relation.View) {
 	}
 	for _, r := range view.Relations {
 		t.content.relations = append(t.content.relations, toRelation(r))
-		t.places[r.UID] = place{r.Name, r.Here.Endpoint, !r.Alive()}
+		t.places[r.UID] = place{r.Name, r.Here.Endpoint, !r.Alive(), r.Role, r.Interface, r.Version}
 		t.takeOwn(r, view.Leader)
 	}
 	for _, w := range view.Waiting {
