@@ -17,6 +17,6 @@ mapfile -t targets < <(grep -rnoE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go
 [ "${#targets[@]}" -gt 0 ] || die "no fuzz target${only:+ named $only}"
 for target in "${targets[@]}"; do
   heading "${target#* } in ${target% *} for $time"
-  nice go test -run '^$' -fuzz "^${target#* }\$" -fuzztime "$time" -parallel 2 "${target% *}"
+  nice go test -run '^$' -fuzz "^${target#* }\$" -fuzztime "$time" -fuzzminimizetime 1s -parallel 2 "${target% *}"
 done
 heading "${#targets[@]} fuzz targets ran clean"

@@ -29,11 +29,11 @@ unformatted="$(git ls-files -co --exclude-standard '*.go' | while read -r f; do 
 [ -z "$unformatted" ] || die "not formatted: $unformatted" "run gofmt -w on them, or 'make lint FIX=1' for the main module"
 
 heading "shellcheck"
-# -I leaves binary files out; a script is known by its name or its first line.
+# A script is known by its name or its first line.
 {
   git ls-files -co --exclude-standard '*.sh'
   git ls-files -co --exclude-standard | grep -v '\.sh$' | while read -r f; do
-    [ ! -f "$f" ] || grep -IlE -m1 '^#!/(usr/bin/env |bin/)(ba)?sh' "$f" || true
+    [ ! -f "$f" ] || ! head -n 1 "$f" | grep -aqE '^#!/(usr/bin/env |bin/)(ba)?sh' || printf '%s\n' "$f"
   done
 } | sort -u | while read -r f; do [ ! -e "$f" ] || printf '%s\n' "$f"; done |
   xargs -r shellcheck --external-sources

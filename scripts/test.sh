@@ -78,8 +78,8 @@ stage_e2e() {
   has test/e2e
   [ "$(id -u)" -eq 0 ] || die "the e2e stage needs root" "run 'sudo make test', or only the other stages: scripts/test.sh unit lint generated arch cluster integration images"
   built
-  packages busybox:busybox-static openssl:openssl
-  go_test -count=1 -v -timeout 25m ./test/e2e/...
+  packages busybox:busybox-static openssl:openssl mmdebstrap:mmdebstrap
+  go_test -count=1 -v -parallel 3 -timeout 25m ./test/e2e/...
 }
 
 # extract LOG prints the part of a log that a person needs first.

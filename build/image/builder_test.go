@@ -154,7 +154,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	}{
 		"NoName":        {why: "nothing to build is a mistake, not a success", args: []string{"build"}, want: "--all"},
 		"UnknownName":   {why: "the names that would work are the cure", args: []string{"build", "smal"}, want: "broken small"},
-		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish and busybox"},
+		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish, busybox and debian"},
 		"UnknownFlag":   {why: "a mistyped flag must not be ignored", args: []string{"publish", "small", "--tga", "v1"}, want: "-tga"},
 		"TwoPlaces":     {why: "one image goes to one place", args: []string{"publish", "small", "--tarball", "x", "--registry", "r"}, want: "exclude"},
 		"ManyInOne":     {why: "one tarball would be written twice", args: []string{"publish", "--all", "--tarball", "x"}, want: "2 were named"},
@@ -179,4 +179,19 @@ func TestHelp(t *testing.T) {
 		assert.Contains(t, out.String(), "build/builder publish NAME")
 		assert.Contains(t, out.String(), "broken small", "help names the binaries")
 	}
+}
+
+// A command line is built and has no image: --all leaves it out, and who asks for
+// it is told why.
+func TestBinariesWithoutImage(t *testing.T) {
+	src := source(t)
+	require.NoError(t, os.RemoveAll(filepath.Join(src.Root, "cmd", "broken")))
+	orcon := filepath.Join(src.Root, "cmd", "orcon")
+	require.NoError(t, os.MkdirAll(orcon, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(orcon, "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o600))
+	require.NoError(t, run(t.Context(), src, []string{"publish", "--all"}, io.Discard))
+	assert.FileExists(t, filepath.Join(src.Root, "bin", "orcon"))
+	assert.FileExists(t, filepath.Join(src.Root, "dist", "small.tar"))
+	assert.NoFileExists(t, filepath.Join(src.Root, "dist", "orcon.tar"))
+	assert.ErrorContains(t, run(t.Context(), src, []string{"publish", "orcon"}, io.Discard), "orcon has no image, since people run it")
 }

@@ -42,6 +42,11 @@ func pack(arch string, config v1.Config, entries []entry) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot add the layer: %w", err)
 	}
+	return describe(image, arch, config)
+}
+
+// describe gives an image its configuration.
+func describe(image v1.Image, arch string, config v1.Config) (v1.Image, error) {
 	described, err := image.ConfigFile()
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the image's configuration: %w", err)

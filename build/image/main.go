@@ -21,9 +21,12 @@ import (
 const usage = `Builds Orcon's binaries and images.
 
   build/builder build NAME...      compiles cmd/NAME to bin/NAME (static, for linux)
-  build/builder publish NAME...    builds, makes the image, and writes or pushes it
+  build/builder publish NAME...    builds, makes the image, and writes or pushes it;
+                                   of --all those that have one
   build/builder busybox            makes the demo's image busybox:stable from this
                                    machine's static busybox, for clusters without a registry
+  build/builder debian NAME --packages A,B
+                                   makes an image of Debian packages, without an engine
 
 Instead of NAME, --all means every folder of cmd/: %s
 
@@ -32,6 +35,7 @@ Instead of NAME, --all means every folder of cmd/: %s
   --tag T        publish: the image's tag (default dev)
   --tarball F    where the tarball goes (default dist/NAME.tar)
   --all          every binary
+  --packages L   debian: the packages, separated by commas; what they depend on comes along
 
 Examples:
   build/builder build relations-controller
@@ -62,6 +66,9 @@ func main() {
 type order struct {
 	names                  []string
 	registry, tag, tarball string
+	packages               []string
+	// all is set where nobody named them.
+	all bool
 }
 
 // run carries out one command line against the source tree and reports to out.
@@ -87,8 +94,14 @@ func run(ctx context.Context, src Source, args []string, out io.Writer) error {
 			return err
 		}
 		return packBusybox(ctx, o, out)
+	case "debian":
+		o, err := parse(src, args[1:])
+		if err != nil {
+			return err
+		}
+		return packDebian(ctx, o, out)
 	default:
-		return fmt.Errorf("no command %q; the commands are build, publish and busybox: %w", command, errUsage)
+		return fmt.Errorf("no command %q; the commands are build, publish, busybox and debian: %w", command, errUsage)
 	}
 }
 
@@ -104,6 +117,10 @@ func parse(src Source, args []string) (order, error) {
 	flags.StringVar(&o.tag, "tag", "dev", "")
 	flags.StringVar(&o.tarball, "tarball", "", "")
 	flags.BoolVar(&all, "all", false, "")
+	flags.Func("packages", "", func(list string) error {
+		o.packages = append(o.packages, strings.Split(list, ",")...)
+		return nil
+	})
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {
 			return order{}, fmt.Errorf("%w: %w", err, errUsage)
@@ -123,7 +140,7 @@ func (o order) complete(src Source, all bool) (order, error) {
 		if err != nil {
 			return order{}, err
 		}
-		o.names = names
+		o.names, o.all = names, true
 	}
 	switch {
 	case len(o.names) == 0:
@@ -145,7 +162,7 @@ func each(ctx context.Context, src Source, command string, o order, out io.Write
 			return err
 		}
 		fmt.Fprintf(out, "built bin/%s (%s)\n", name, size(binary))
-		if command == "build" {
+		if command == "build" || o.all && Imageless(name) != "" {
 			continue
 		}
 		if err := publish(ctx, src, name, binary, o, out); err != nil {

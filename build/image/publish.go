@@ -43,6 +43,9 @@ func Image(src Source, binaryName, file, version string) (v1.Image, error) {
 
 // publish makes the image of a built binary and takes it where the order says.
 func publish(ctx context.Context, src Source, binaryName, file string, o order, out io.Writer) error {
+	if why := Imageless(binaryName); why != "" {
+		return fmt.Errorf("%s has no image, since %s: use build/builder build %s", binaryName, why, binaryName)
+	}
 	image, err := Image(src, binaryName, file, src.Version(ctx))
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +34,22 @@ func (s Source) Names() ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// without lists the binaries that have no image, each with the reason. test/arch
+// reads it too: every other binary is shipped as one.
+//
+//go:embed without
+var without string //nolint:gochecknoglobals // a file
+
+// Imageless says why a binary has no image; empty for one that has.
+func Imageless(binaryName string) string {
+	for line := range strings.Lines(without) {
+		if name, why, _ := strings.Cut(strings.TrimSpace(line), ": "); name == binaryName {
+			return why
+		}
+	}
+	return ""
 }
 
 // Build compiles cmd/NAME to bin/NAME and returns the file's path. The result

@@ -25,22 +25,21 @@ const maxSaid = 1024
 const lastWords = 10 * time.Second
 
 // handle runs the executables of a folder, one for each event, until ctx is done.
-func handle(ctx context.Context, socket, folder string) error {
+func handle(ctx context.Context, socket, folder string) {
 	runner := agent.Runner{Socket: socket}
-	for ctx.Err() == nil {
-		turn, err := runner.Next(ctx)
-		if err != nil {
-			continue // ctx is done: nothing else ends a wait
+	for {
+		turn, ok := runner.Next(ctx)
+		if !ok {
+			return
 		}
 		done := runHook(ctx, folder, turn)
 		if ctx.Err() != nil {
-			break // what was not finished is told again
+			return // what was not finished is told again
 		}
 		if err := runner.Done(ctx, done); err != nil {
 			glog.Warningf("%s: %v", turn.Hook, err)
 		}
 	}
-	return nil
 }
 
 // runHook runs the executable of an event; an event without one is handled.

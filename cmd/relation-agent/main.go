@@ -119,7 +119,8 @@ func run(args []string, out io.Writer) error {
 		if flags.NArg() != 2 {
 			return fmt.Errorf("cannot handle events without a folder: relation-agent handle FOLDER")
 		}
-		return handle(ctx, containerSocket, flags.Arg(1))
+		handle(ctx, containerSocket, flags.Arg(1))
+		return nil
 	case "status":
 		return agent.Status(ctx, root.socket(), out)
 	case "tool":

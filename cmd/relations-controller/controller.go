@@ -23,6 +23,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
 )
 
@@ -70,7 +71,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	}
 	interfaces.Writer = m.GetClient()
 	c := &controller{settings: s, manager: m, clientset: clientset, interfaces: interfaces}
-	for _, add := range []func(context.Context) error{c.addRelations, c.addCertificates, c.addServers} {
+	for _, add := range []func(context.Context) error{c.addRelations, c.addSecrets, c.addCertificates, c.addServers} {
 		if err := add(ctx); err != nil {
 			return nil, err
 		}
@@ -90,6 +91,16 @@ func (c *controller) addRelations(ctx context.Context) error {
 		return err
 	}
 	return errors.Join((&relation.Reconciler{World: world}).Setup(c.manager), (&schema.Reconciler{World: c.interfaces}).Setup(c.manager))
+}
+
+func (c *controller) addSecrets(context.Context) error {
+	vault := &kube.Vault{Commits: c.commits(), Cached: c.manager.GetCache()}
+	return c.manager.Add(&secret.Sweeper{World: vault, Tick: time.NewTicker(secret.Every).C})
+}
+
+// commits reads from the API server itself.
+func (c *controller) commits() kube.Commits {
+	return kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: c.interfaces}
 }
 
 func (c *controller) addCertificates(ctx context.Context) error {
@@ -129,10 +140,8 @@ func (c *controller) addCertificates(ctx context.Context) error {
 
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
-	api := &serve.Server{
-		Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now,
-		Store: &kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now, Interfaces: c.interfaces},
-	}
+	commits := c.commits()
+	api := &serve.Server{Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now, Store: &commits}
 	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})

@@ -15,13 +15,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// The pause before a handler that failed is called again: it doubles from the
-// first to the last.
-const (
-	firstRetry = time.Second
-	lastRetry  = 5 * time.Minute
-)
-
 // ErrNoTurn says that a turn is not, or no longer, the handler's.
 var ErrNoTurn = errors.New("it is not this handler's turn any more")
 
@@ -135,12 +128,10 @@ func (h *Handlers) leave(ctx context.Context) {
 	h.mu.Lock()
 	ended := map[string]bool{}
 	var owed []string
-	for _, r := range snapshot.Relations {
-		if stage := h.told.Relations[r.UID].Stage; r.Life == conversation.Ending && (stage == "" || stage == conversation.Over) {
-			ended[r.UID] = true
-			if !h.left[r.UID] {
-				owed = append(owed, r.UID)
-			}
+	for _, uid := range h.told.Handled(snapshot) {
+		ended[uid] = true
+		if !h.left[uid] {
+			owed = append(owed, uid)
 		}
 	}
 	maps.DeleteFunc(h.left, func(uid string, _ bool) bool { return !ended[uid] })
@@ -183,7 +174,7 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		h.fail(t, fmt.Sprintf("exit code %d: %s", done.ExitCode, done.Said))
 		return nil
 	}
-	if err := h.speech.Commit(ctx, t.transaction); err != nil {
+	if err := h.speech.Commit(ctx, t.transaction, t.secrets.writes); err != nil {
 		h.fail(t, err.Error())
 		return nil
 	}
@@ -211,10 +202,7 @@ func (h *Handlers) save() error {
 func (h *Handlers) fail(t *turn, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	pause := lastRetry
-	if t.attempt < 10 {
-		pause = min(lastRetry, firstRetry<<(t.attempt-1))
-	}
+	pause := conversation.RetryAfter(t.attempt)
 	h.turn = nil
 	h.failed = failure{attempts: t.attempt, what: t.describe(), why: why, next: time.Now().Add(pause)}
 	glog.Warningf("%s failed, attempt %d; again in %s: %s", t.describe(), t.attempt, pause, why)

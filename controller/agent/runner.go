@@ -43,21 +43,19 @@ func (a *Agent) RunnerHandler(container string) http.Handler {
 // Runner is the runner's end of the agent's socket.
 type Runner struct{ Socket string }
 
-// Next waits for the next event. An agent that is not there yet, or no more, is
-// waited for.
-func (r Runner) Next(ctx context.Context) (Turn, error) {
-	for {
+// Next waits for the next event; ok is false when ctx is done, which alone ends
+// that. An agent that is not there yet, or no more, is waited for.
+func (r Runner) Next(ctx context.Context) (turn Turn, ok bool) {
+	for ctx.Err() == nil {
 		var answered strings.Builder
-		var turn Turn
 		if err := post(ctx, r.Socket, pathNext, nil, &answered); err == nil {
 			if err := json.Unmarshal([]byte(answered.String()), &turn); err == nil {
-				return turn, nil
+				return turn, true
 			}
 		}
-		if err := pause(ctx); err != nil {
-			return turn, err
-		}
+		_ = pause(ctx)
 	}
+	return turn, false
 }
 
 // errDropped says that what a handler did counts for nothing.

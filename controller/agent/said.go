@@ -2,7 +2,6 @@ package agent
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
@@ -72,22 +71,4 @@ func toChanges(changes []conversation.Change) []*wire.Change {
 		out = append(out, &wire.Change{Relation: c.Relation, Application: !strings.Contains(c.Owner, "/"), Set: set})
 	}
 	return out
-}
-
-// overlaid returns a snapshot with changes of the unit's own side in it.
-func overlaid(s conversation.Snapshot, changes []conversation.Change) conversation.Snapshot {
-	s.Relations = slices.Clone(s.Relations)
-	for _, c := range changes {
-		for i := range s.Relations {
-			r := &s.Relations[i]
-			switch {
-			case r.UID != c.Relation:
-			case c.Owner == s.Unit.String():
-				r.OwnBag = c.Apply(r.OwnBag)
-			default:
-				r.OwnApplicationBag = c.Apply(r.OwnApplicationBag)
-			}
-		}
-	}
-	return s
 }

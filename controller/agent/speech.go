@@ -19,6 +19,10 @@ type Speaker interface {
 	Lead(ctx context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error)
 	// Leave says that the handlers have handled the end of a relation.
 	Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error)
+	// GetSecret returns the content of a secret.
+	GetSecret(ctx context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error)
+	// ListSecrets returns the secrets that the unit may manage, without content.
+	ListSecrets(ctx context.Context, request *wire.ListSecretsRequest) (*wire.ListSecretsResponse, error)
 }
 
 // The times of what a unit says.
@@ -100,20 +104,20 @@ func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	}
 	snapshot := toConversation(s.heard)
 	for _, u := range s.unseen {
-		snapshot = overlaid(snapshot, u.changes)
+		snapshot = snapshot.With(u.changes)
 	}
 	snapshot.Leader, snapshot.Term = time.Until(s.lease.until) > 0, s.lease.term
 	return snapshot, nil
 }
 
-// Commit stores what a transaction changed; nothing is no call.
-func (s *Speech) Commit(ctx context.Context, transaction *conversation.Transaction) error {
+// Commit stores what a transaction changed and does to secrets; nothing is no call.
+func (s *Speech) Commit(ctx context.Context, transaction *conversation.Transaction, secrets []*wire.SecretWrite) error {
 	changes := transaction.Commit()
-	if len(changes) == 0 {
+	if len(changes)+len(secrets) == 0 {
 		return nil
 	}
 	s.mu.Lock()
-	request := &wire.CommitRequest{Changes: toChanges(changes), Term: s.lease.term, Revisions: s.heard.GetRevisions()}
+	request := &wire.CommitRequest{Changes: toChanges(changes), Term: s.lease.term, Revisions: s.heard.GetRevisions(), Secrets: secrets}
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
@@ -130,6 +134,20 @@ func (s *Speech) Commit(ctx context.Context, transaction *conversation.Transacti
 		}
 	}
 	return nil
+}
+
+// getSecret asks for the content of a secret.
+func (s *Speech) getSecret(ctx context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	return s.speaker.GetSecret(ctx, request)
+}
+
+// listSecrets asks which secrets the unit may manage.
+func (s *Speech) listSecrets(ctx context.Context) (*wire.ListSecretsResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	return s.speaker.ListSecrets(ctx, &wire.ListSecretsRequest{})
 }
 
 // Leave says that the handlers have handled the end of a relation.

@@ -21,6 +21,20 @@ type controller struct {
 	revision uint64
 	leader   *wire.LeadResponse
 	err      error
+
+	// secrets are what ListSecrets answers, content what GetSecret does.
+	secrets []*wire.Secret
+	content map[string][]byte
+	gets    []*wire.GetSecretRequest
+}
+
+func (c *controller) GetSecret(_ context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error) {
+	c.gets = append(c.gets, request)
+	return &wire.GetSecretResponse{Id: request.GetId(), Revision: 1, Content: c.content}, c.err
+}
+
+func (c *controller) ListSecrets(context.Context, *wire.ListSecretsRequest) (*wire.ListSecretsResponse, error) {
+	return &wire.ListSecretsResponse{Secrets: c.secrets}, c.err
 }
 
 func (c *controller) Commit(_ context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error) {
@@ -79,7 +93,7 @@ func TestSpeechReadsItsOwnWrites(t *testing.T) {
 	require.NoError(t, err)
 	transaction := conversation.Begin(known)
 	require.NoError(t, transaction.Set("r", false, map[string]string{"port": "", "name": "n"}))
-	require.NoError(t, s.Commit(t.Context(), transaction))
+	require.NoError(t, s.Commit(t.Context(), transaction, nil))
 	require.Len(t, c.commits, 1)
 	assert.Equal(t, map[string]string{"port": "", "name": "n"}, c.commits[0].GetChanges()[0].GetSet(), "what is removed is emptied (RELATIONS.md P3)")
 	assert.False(t, c.commits[0].GetChanges()[0].GetApplication())
@@ -96,12 +110,12 @@ func TestSpeechReadsItsOwnWrites(t *testing.T) {
 	s.hear(heardAt(5))
 	assert.Equal(t, map[string]string{"port": "1"}, port(), "then it is the controller's word")
 
-	require.NoError(t, s.Commit(t.Context(), conversation.Begin(known)))
+	require.NoError(t, s.Commit(t.Context(), conversation.Begin(known), nil))
 	assert.Len(t, c.commits, 1, "nothing written is no call")
 	c.err = errors.New("away")
 	again := conversation.Begin(known)
 	require.NoError(t, again.Set("r", false, map[string]string{"a": "b"}))
-	require.Error(t, s.Commit(t.Context(), again))
+	require.Error(t, s.Commit(t.Context(), again, nil))
 	assert.Equal(t, map[string]string{"port": "1"}, port(), "what was refused was not said")
 }
 
@@ -123,7 +137,7 @@ func TestSpeechLeads(t *testing.T) {
 	assert.True(t, known.Leader)
 	transaction := conversation.Begin(known)
 	require.NoError(t, transaction.Set("r", true, map[string]string{"database": "e"}))
-	require.NoError(t, s.Commit(t.Context(), transaction))
+	require.NoError(t, s.Commit(t.Context(), transaction, nil))
 	assert.EqualValues(t, 4, c.commits[0].GetTerm())
 	assert.True(t, c.commits[0].GetChanges()[0].GetApplication())
 

@@ -43,13 +43,15 @@ func (a *Agent) ToolHandler(container string) http.Handler {
 // runTool carries out a call: of a handler in the transaction of its event, else
 // as one transaction of its own (RELATIONS.md E11).
 func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
-	t := &toolContext{ctx: ctx, speech: a.speech}
+	t := &toolContext{ctx: ctx, speech: a.speech, secrets: &secrets{}}
 	if of := call.Env[tool.ContextID]; of != "" && a.handlers != nil {
 		turn, err := a.handlers.at(of)
 		if err != nil {
 			return tool.Failed(&conversation.Error{Kind: conversation.Gone, Message: "cannot say anything: " + err.Error(), Cure: "end; the event is told again"})
 		}
-		t.snapshot, t.transaction = turn.snapshot, turn.transaction
+		turn.tools.Lock() // what a handler starts at the same time comes one after the other
+		defer turn.tools.Unlock()
+		t.snapshot, t.transaction, t.secrets = turn.snapshot, turn.transaction, &turn.secrets
 		return t.run(call)
 	}
 	if concernsApplication(call) {
@@ -61,7 +63,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 	if result.ExitCode != 0 || t.transaction == nil {
 		return result
 	}
-	if err := a.speech.Commit(ctx, t.transaction); err != nil {
+	if err := a.speech.Commit(ctx, t.transaction, t.secrets.writes); err != nil {
 		return tool.Failed(err)
 	}
 	return result
@@ -83,6 +85,7 @@ type toolContext struct {
 	speech      *Speech
 	snapshot    conversation.Snapshot
 	transaction *conversation.Transaction
+	secrets     *secrets
 }
 
 // begin starts the call's transaction when it is first needed.
@@ -160,7 +163,7 @@ func (t *toolContext) Network(string, string) (tool.Network, error) {
 
 // later is what tools say whose store this version does not have.
 func later(what string) error {
-	return &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf("cannot use %s: this version of Orcon has none", what), Cure: "relation-get, relation-set, relation-ids, relation-list, is-leader, goal-state and network-get work"}
+	return &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf("cannot use %s: this version of Orcon has none", what), Cure: "relation-get, relation-set, relation-ids, relation-list, is-leader, goal-state, network-get and those for secrets work"}
 }
 
 // Model is not known to a pod.
@@ -171,29 +174,6 @@ func (t *toolContext) Status(bool) (tool.Report, error) { return tool.Report{}, 
 
 // SetStatus is not stored.
 func (t *toolContext) SetStatus(bool, tool.State, string) error { return later("status") }
-
-// Add makes no secret.
-func (t *toolContext) Add(tool.Owner, tool.SecretChange) (tool.SecretID, error) {
-	return tool.SecretID{}, later("secrets")
-}
-
-// Change makes no revision.
-func (t *toolContext) Change(tool.SecretID, tool.SecretChange) error { return later("secrets") }
-
-// Remove ends no secret.
-func (t *toolContext) Remove(tool.SecretID, int) error { return later("secrets") }
-
-// Get finds no secret.
-func (t *toolContext) Get(tool.SecretQuery) (map[string][]byte, error) { return nil, later("secrets") }
-
-// List finds no secret.
-func (t *toolContext) List() ([]tool.Secret, error) { return nil, later("secrets") }
-
-// Grant has no secret to grant.
-func (t *toolContext) Grant(tool.SecretID, tool.Grantee) error { return later("secrets") }
-
-// Revoke has no secret to take back.
-func (t *toolContext) Revoke(tool.SecretID, tool.Grantee) error { return later("secrets") }
 
 // Call has the agent at socket carry out a call of a tool.
 func Call(ctx context.Context, socket string, call tool.Call) tool.Result {

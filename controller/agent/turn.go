@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"strconv"
+	"sync"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
@@ -16,6 +17,9 @@ type turn struct {
 	event       conversation.Event
 	snapshot    conversation.Snapshot
 	transaction *conversation.Transaction
+	secrets     secrets
+	// tools is held by the one tool of the handler that runs.
+	tools sync.Mutex
 	// attempt counts from 1.
 	attempt int
 }
@@ -42,39 +46,11 @@ type Done struct {
 }
 
 func (t *turn) told(namespace string) Turn {
-	env := map[string]string{
-		tool.ContextID:    t.context,
-		"JUJU_UNIT_NAME":  t.snapshot.Unit.String(),
-		"JUJU_MODEL_NAME": namespace,
-		"ORCON_ATTEMPT":   strconv.Itoa(t.attempt),
-	}
-	e := t.event
-	if e.Relation != "" {
-		env["JUJU_RELATION"] = e.Endpoint
-		env[tool.RelationID] = e.Endpoint + ":" + strconv.Itoa(e.ID)
-		env[tool.RemoteApp] = e.Application
-	}
-	if e.Unit != nil {
-		env[tool.RemoteUnit] = e.Unit.String()
-	}
-	if e.Departing != nil {
-		env["JUJU_DEPARTING_UNIT"] = e.Departing.String()
-	}
-	if e.Reason != "" {
-		env["ORCON_REASON"] = string(e.Reason)
-	}
-	if e.Kind == conversation.Broken {
-		env["ORCON_FINAL"] = strconv.FormatBool(e.Final)
-	}
-	return Turn{Context: t.context, Hook: hook(e), Env: env}
-}
-
-// hook names the executable for an event.
-func hook(e conversation.Event) string {
-	if e.Kind == conversation.Elected {
-		return "leader-elected"
-	}
-	return e.Endpoint + "-relation-" + string(e.Kind)
+	env := tool.Environment(t.snapshot.Unit, t.event)
+	env[tool.ContextID] = t.context
+	env["JUJU_MODEL_NAME"] = namespace
+	env["ORCON_ATTEMPT"] = strconv.Itoa(t.attempt)
+	return Turn{Context: t.context, Hook: tool.Hook(t.event), Env: env}
 }
 
 // describe names a turn for people.
@@ -84,5 +60,5 @@ func (t *turn) describe() string {
 	if e.Unit != nil {
 		about = e.Unit.String()
 	}
-	return hook(e) + " (" + about + ")"
+	return tool.Hook(e) + " (" + about + ")"
 }

@@ -20,7 +20,8 @@ const kindDatabags = "databags"
 const maxChanges = 256
 
 // Commit stores a transaction of the calling pod's unit. The unit can write its
-// own bags and, if it leads, its application's: no request can name another's.
+// own bags and secrets and, if it leads, its application's: no request can name
+// another's.
 func (s *Server) Commit(ctx context.Context, req *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error) {
 	c, err := s.caller(ctx, req.Header())
 	if err != nil {
@@ -38,9 +39,13 @@ func (s *Server) Commit(ctx context.Context, req *connect.Request[v1alpha1.Commi
 	if err != nil {
 		return nil, err
 	}
-	revision, err := s.Store.Commit(ctx, commit)
+	drafts, err := c.drafts(t, req.Msg)
 	if err != nil {
-		return nil, connect.NewError(codeOf(err), err)
+		return nil, err
+	}
+	revision, err := s.Store.Commit(ctx, commit, drafts)
+	if err != nil {
+		return nil, refuse(err)
 	}
 	commits.Inc()
 	response := &v1alpha1.CommitResponse{}

@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // The limits of a conversation.
@@ -55,9 +56,14 @@ type World interface {
 // Store keeps what units say, and who leads.
 type Store interface {
 	// Commit stores a transaction and returns the revision of databags from which
-	// on it is to be seen; 0 where it changes nothing. The error wraps
-	// kube.ErrDeposed, relation.ErrInvalid or kube.ErrBusy.
-	Commit(ctx context.Context, commit relation.Commit) (revision uint64, err error)
+	// on it is to be seen; 0 where it changes none. The error wraps
+	// kube.ErrDeposed, relation.ErrInvalid, kube.ErrBusy or a refusal.
+	Commit(ctx context.Context, commit relation.Commit, secrets []secret.Draft) (revision uint64, err error)
+	// Secret returns what a unit reads of a secret, which is found by its ID or by
+	// the unit's label; related are the applications that its own is related to.
+	Secret(ctx context.Context, namespace string, reader secret.Unit, related []string, id string, query secret.Query) (secret.Reading, error)
+	// Secrets returns those that a unit may manage, in order of ID.
+	Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error)
 	// Lead has a pod lead its application, or resign, and returns who leads.
 	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (domain.Leader, error)
 	// Leave notes that a unit, written application/number, has handled the end of a

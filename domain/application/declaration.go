@@ -245,7 +245,7 @@ func knownKeys() []string {
 		KeyProvides, KeyConsumes, KeyRelations, KeyPeers, KeyEnv, KeyOnChange, KeyGate, KeyRetain,
 		KeyApplication, KeyRelationships, KeyInjected, KeyInject, KeyStatus, KeyDataVersion,
 		KeyMode, KeyContainers, KeyImage, KeyPullSecrets, KeyLogLevel, KeyCPURequest, KeyCPULimit, KeyMemoryRequest, KeyMemoryLimit,
-		KeyHandlers, KeyHandlerImage, KeyTools, KeyRecord, KeyCopied,
+		KeyHandlers, KeyHandlerImage, KeyHandlerVolumes, KeyTools, KeyRecord, KeyCopied,
 	}
 }
 

@@ -57,6 +57,9 @@ const (
 	KeyHandlers = "tengu.io/handlers"
 	// KeyHandlerImage is the image of the container in which handlers run.
 	KeyHandlerImage = "injector.tengu.io/handler-image"
+	// KeyHandlerVolumes lists the pod's volumes that the handlers' container mounts:
+	// name=path.
+	KeyHandlerVolumes = "injector.tengu.io/handler-volumes"
 	// KeyTools gives the pod's containers the tools by which they speak in their
 	// relations, if true; unset for none.
 	KeyTools = "injector.tengu.io/tools"

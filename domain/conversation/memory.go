@@ -112,6 +112,22 @@ func (m Memory) Observe(s Snapshot) Memory {
 	return m
 }
 
+// Handled lists the UIDs of the ended relations of a snapshot of which the unit has
+// nothing more to hear: it may leave them (RELATIONS.md L4). Among peers that is so
+// when all have departed, for there is no broken (E4).
+func (m Memory) Handled(s Snapshot) []string {
+	var all []string
+	for i := range s.Relations {
+		r := &s.Relations[i]
+		told := m.Relations[r.UID]
+		alone := r.Role == Peer && len(told.Members) == 0
+		if r.Life == Ending && (told.Stage == "" || told.Stage == Over || alone) {
+			all = append(all, r.UID)
+		}
+	}
+	return all
+}
+
 // forget drops relations that a snapshot does not mention: those that are over,
 // and the oldest of too many.
 func (m Memory) forget(mentioned map[string]bool) {

@@ -100,3 +100,17 @@ func FuzzParseMemory(f *testing.F) {
 		_, _ = hear(t, m, sees(life(db("db/2"), conversation.Ending, ""), life(peers(), conversation.Ending, "")))
 	})
 }
+
+// A unit leaves what ended when it has nothing more to hear of it: at once if it
+// was never told, after broken for good, and among peers when all have departed
+// (RELATIONS.md L4, E4).
+func TestWhatIsHandled(t *testing.T) {
+	ended := life(db("db/0"), conversation.Ending, conversation.RelationRemoved)
+	ring := life(peers("web/1"), conversation.Ending, conversation.RelationRemoved)
+	assert.Equal(t, []string{"uid-1", "uid-9"}, conversation.Memory{}.Handled(sees(ended, ring)), "never told of either")
+	m, _ := hear(t, conversation.Memory{}, sees(db("db/0"), peers("web/1")))
+	assert.Empty(t, m.Handled(sees(db("db/0"), peers("web/1"))), "nothing has ended")
+	assert.Empty(t, m.Handled(sees(ended, ring)), "the end is not told yet")
+	m, _ = hear(t, m, sees(ended, ring))
+	assert.Equal(t, []string{"uid-1", "uid-9"}, m.Handled(sees(ended, ring)))
+}

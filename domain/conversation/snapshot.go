@@ -1,5 +1,7 @@
 package conversation
 
+import "slices"
+
 // Bag is a databag: keys to values.
 type Bag = map[string]string
 
@@ -51,6 +53,25 @@ type Snapshot struct {
 	Batch bool
 	// Relations in any order.
 	Relations []Relation
+}
+
+// With returns the snapshot with changes of the unit's own side in it: a unit reads
+// its own writes before it is shown them (SAFETY.md V4).
+func (s Snapshot) With(changes []Change) Snapshot {
+	s.Relations = slices.Clone(s.Relations)
+	for _, c := range changes {
+		for i := range s.Relations {
+			r := &s.Relations[i]
+			switch {
+			case r.UID != c.Relation:
+			case c.Owner == s.Unit.String():
+				r.OwnBag = c.Apply(r.OwnBag)
+			default:
+				r.OwnApplicationBag = c.Apply(r.OwnApplicationBag)
+			}
+		}
+	}
+	return s
 }
 
 // Relation is one relation as the unit sees it.

@@ -2,6 +2,7 @@ package injection
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -13,10 +14,6 @@ const AgentContainer = "relation-agent"
 
 // HandlerContainer is the name of the container in which handlers run.
 const HandlerContainer = "relation-handlers"
-
-// volumeHandlers is the author's own: where a pod has a volume of that name, its
-// handlers are in it.
-const volumeHandlers = "handlers"
 
 // The volumes of an injected pod.
 const (
@@ -190,10 +187,12 @@ func (b *builder) handlers() container {
 			TimeoutSeconds: probeSeconds, PeriodSeconds: 1, FailureThreshold: forever,
 		},
 	}
-	for _, v := range b.pod.Spec.Volumes {
-		if v.Name == volumeHandlers {
-			c.VolumeMounts = append(c.VolumeMounts, mount{Name: volumeHandlers, MountPath: b.options.Handlers, ReadOnly: true})
+	for _, v := range b.options.HandlerVolumes {
+		if !slices.ContainsFunc(b.pod.Spec.Volumes, func(own Named) bool { return own.Name == v[0] }) {
+			b.warn(application.KeyHandlerVolumes, v[0], "the pod has no such volume", "name volumes of this pod")
+			continue
 		}
+		c.VolumeMounts = append(c.VolumeMounts, mount{Name: v[0], MountPath: v[1]})
 	}
 	// An image of the author's is often one of root, which must not start here.
 	if user := b.pod.Spec.SecurityContext.RunAsUser; user == nil || *user == 0 {

@@ -16,8 +16,10 @@ type Options struct {
 	// Tools is set where containers get the tools too.
 	Tools bool
 	// Handlers is the folder of executables that handle events; empty for none.
-	// HandlerImage is what they run in.
+	// HandlerImage is what they run in, HandlerVolumes which of the pod's volumes it
+	// mounts, by name and path.
 	Handlers, HandlerImage string
+	HandlerVolumes         [][2]string
 	// Containers get variables and files; nil for all of them.
 	Containers []string
 	// Agent is the installation's, with what the pod chose.
@@ -37,6 +39,7 @@ func ParseOptions(annotations map[string]string, agent AgentConfig) (Options, []
 	o.take(application.KeyLogLevel, isLogLevel, "it is not a whole number from 0 to 9", "write for example 2", func(s string) { o.Agent.LogLevel = s })
 	o.take(application.KeyHandlers, mountable, "it is not the path of a folder in the handlers' container", "write for example /handlers", func(s string) { o.Handlers, o.Tools = s, true })
 	o.take(application.KeyHandlerImage, isImage, "it is not the reference of an image", "write for example registry.example.org/db-handlers:v1", func(s string) { o.HandlerImage = s })
+	o.take(application.KeyHandlerVolumes, areVolumes, "it is not a list of volumes and where to mount them", "write name=/path, separated by single commas", func(s string) { o.HandlerVolumes = volumes(s) })
 	o.resources(agent.Resources)
 	o.together()
 	return o.Options, o.problems
@@ -114,6 +117,24 @@ func areNames(fits func(string) bool) func(string) bool {
 		}
 		return true
 	}
+}
+
+func areVolumes(list string) bool {
+	for _, v := range volumes(list) {
+		if !dnsLabel(v[0]) || !mountable(v[1]) {
+			return false
+		}
+	}
+	return true
+}
+
+func volumes(list string) [][2]string {
+	var all [][2]string
+	for _, entry := range split(list) {
+		name, path, _ := strings.Cut(entry, "=")
+		all = append(all, [2]string{name, path})
+	}
+	return all
 }
 
 func split(list string) []string {

@@ -125,14 +125,19 @@ func (s *Seen) read(shelf Shelf) {
 
 // members returns the units of an end that are in scope, and those that have left
 // for good, in order of number. A unit is in scope when it has an address, which
-// is then in its bag (RELATIONS.md L2).
+// is then in its bag (RELATIONS.md L2), and stays there when it departs (P2): who
+// serves its address must learn which to forget.
 func (s *Seen) members(shelf Shelf, e End) (members []Member, departed []Tombstone) {
 	for _, u := range shelf.Units(e) {
+		bag := shelf.Said(s.Relation, e, u.Number)
+		if u.Address != "" {
+			bag = databag.Overlay(UnitBag(u.Address), bag)
+		}
 		switch {
 		case u.Gone != "":
-			departed = append(departed, Tombstone{u.Number, u.Gone, shelf.Said(s.Relation, e, u.Number)})
+			departed = append(departed, Tombstone{u.Number, u.Gone, bag})
 		case u.Address != "":
-			members = append(members, Member{u.Number, databag.Overlay(UnitBag(u.Address), shelf.Said(s.Relation, e, u.Number))})
+			members = append(members, Member{u.Number, bag})
 		}
 	}
 	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.Number, b.Number) })

@@ -13,18 +13,37 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
-// commandLine are binaries for people's machines: they have no image.
-const commandLine = "orcon"
+// imageless returns the binaries that have no image, with the reason: the list by
+// which build/builder publishes.
+func imageless(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "build/image/without"))
+	require.NoError(t, err)
+	reasons := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, why, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		reasons[name] = why
+	}
+	return reasons
+}
 
+// Every binary is shipped as an image that the manifests name, or is listed as one
+// without, with the reason.
 func TestEveryBinaryHasAnImage(t *testing.T) {
+	without := imageless(t)
 	entries, err := os.ReadDir(filepath.Join(repository, "cmd"))
 	require.NoError(t, err)
 	images, err := os.ReadFile(filepath.Join(repository, "deployment/images/kustomization.yaml"))
 	require.NoError(t, err)
 	for _, e := range entries {
-		if e.Name() != commandLine {
+		if _, listed := without[e.Name()]; !listed {
 			assert.Contains(t, string(images), "\n  - name: localhost/orcon/"+e.Name()+"\n", "cmd/%s is built and not shipped", e.Name())
 		}
+	}
+	for name, why := range without {
+		assert.DirExists(t, filepath.Join(repository, "cmd", name), "no such binary is without an image")
+		assert.NotEmpty(t, why, "cmd/%s: why has it none?", name)
+		assert.NotContains(t, string(images), "localhost/orcon/"+name+"\n", "it has none and is deployed")
 	}
 	for line := range strings.Lines(string(images)) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "- name: localhost/orcon/"); ok {

@@ -38,6 +38,8 @@ var mayImport = map[string]string{
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application",
 	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/conversation domain/databag domain/injection domain/schema",
 	"domain/schema":       "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/application domain/condition",
+	"domain/secret":       "domain/conversation",
+	"domain/simulation":   "gopkg.in/yaml.v3 golang.org/x/tools/txtar domain/application domain/condition domain/conversation domain/databag domain/injection domain/relation domain/tool",
 	"domain/tool":         "gopkg.in/yaml.v3 github.com/spf13/pflag domain/application domain/conversation",
 
 	// What the rooms share of reading a review and answering it.
@@ -60,6 +62,7 @@ var mayImport = map[string]string{
 	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
+	"cmd/orcon":          "domain/injection domain/simulation github.com/spf13/cobra k8s.io/apimachinery/pkg/util/yaml sigs.k8s.io/yaml",
 	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/stream github.com/golang/glog",
 
 	"build/*": "github.com/google/go-containerregistry",

@@ -24,6 +24,7 @@ import (
 // certificate and both servers' are renewed, the servers' keys too, while pods
 // are admitted without a pause (INJECTION.md I10, DESIGN.md decision 8).
 func TestRotateCertManager(t *testing.T) {
+	t.Parallel()
 	c := controlplane.Start(t, controlplane.Node)
 	loadImages(t, c)
 	runCertManager(t, c)

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // system is Orcon's namespace of the recommended manifests.
@@ -26,8 +27,8 @@ const system = "orcon-system"
 // are admitted without a pause. What would take months is brought about by the
 // Secret alone, which is all that the rotation goes by: the authority in it gets
 // old, and its waits begin in the past (INJECTION.md I10, DESIGN.md decision 8).
-func TestRotateSelfSigned(t *testing.T) {
-	w := withOrcon(t)
+func rotateSelfSigned(t *testing.T, c *controlplane.Cluster) {
+	w := newWorld(t, c)
 	consumer := w.consumer()
 	first := w.authority()
 	pods := w.admit()

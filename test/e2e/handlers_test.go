@@ -43,7 +43,7 @@ data:
 `
 
 // handled is the pod of the database with these handlers.
-const handled = `tengu.io/handlers: /handlers, injector.tengu.io/handler-image: "busybox:stable"`
+const handled = `tengu.io/handlers: /handlers, injector.tengu.io/handler-image: "busybox:stable", injector.tengu.io/handler-volumes: "handlers=/handlers"`
 
 // heard is what the handlers of a pod have noted.
 func (w *world) heard(pod string) string {
@@ -90,7 +90,7 @@ func TestHandlers(t *testing.T) {
 
 	t.Log("the relation ends, for good")
 	before := w.heard(db.Name)
-	w.kubectl("delete", "relations", "--all", "--wait=false")
+	w.kubectl("delete", "relations", "--all", "--timeout=60s")
 	w.eventually(func() string {
 		out := strings.TrimPrefix(w.heard(db.Name), before+"\n")
 		if strings.HasPrefix(out, "departed web/0\nbroken final=true") {

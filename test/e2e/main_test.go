@@ -38,6 +38,17 @@ func withOrcon(t *testing.T) *world {
 	return newWorld(t, c)
 }
 
+// ownOrcon returns a cluster of the test's own, with Orcon installed as in the
+// shared one.
+func ownOrcon(t *testing.T) *controlplane.Cluster {
+	t.Helper()
+	c := controlplane.Start(t, controlplane.Node)
+	loadImages(t, c)
+	c.Kubectl(t, "apply", "-k", deployment(t, "selfsigned"))
+	waitForOrcon(t, c)
+	return c
+}
+
 func waitForOrcon(t *testing.T, c *controlplane.Cluster) {
 	t.Helper()
 	for _, name := range []string{"relations-controller", "relations-mutating-webhook"} {

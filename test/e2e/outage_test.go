@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // outage is how long all of Orcon is away. The rule speaks of ten minutes; every
@@ -47,23 +49,28 @@ const (
 	webhookName    = "relations-mutating-webhook"
 )
 
+// What is done to the whole of Orcon is done to one that no other test uses, one
+// after the other.
+func TestDisturbances(t *testing.T) {
+	t.Parallel()
+	c := ownOrcon(t)
+	require.True(t, t.Run("RotateSelfSigned", func(t *testing.T) { rotateSelfSigned(t, c) }))
+	require.True(t, t.Run("LeaderDies", func(t *testing.T) { leaderDies(t, c) }))
+	require.True(t, t.Run("Outage", func(t *testing.T) { outageOfAll(t, c) }))
+}
+
 // Pods are ready all through an outage of the whole of Orcon, with the agent
 // that they had; what waits can be deleted; workloads that declare nothing
 // start, as does everything in other namespaces; and afterwards changes flow
 // again (SAFETY.md I19, INJECTION.md I5, I16, I30).
-func TestOutage(t *testing.T) {
-	w := withOrcon(t)
+func outageOfAll(t *testing.T, c *controlplane.Cluster) {
+	w := newWorld(t, c)
 	other := w.inUnlabelled()
 	w.apply(external("db-endpoint", "db", "db.tengu.io"))
 	w.apply(workload{kind: "Deployment", name: "app", annotations: consumesDB, replicas: 2}.yaml())
 	w.apply(workload{kind: "Pod", name: "waiter", annotations: `tengu.io/consumes: db, tengu.io/relations: never`, grace: 30}.yaml())
 	kept, killed := w.running("app", 2)[0], w.running("app", 2)[1]
 	waiter := w.waiting("waiter", 1)[0]
-	t.Cleanup(func() {
-		if t.Failed() { // others need it
-			w.scale(2, controllerName, webhookName)
-		}
-	})
 	unready := w.watchReadiness("app")
 
 	w.scale(0, controllerName, webhookName)
@@ -159,8 +166,8 @@ func (w *world) watchReadiness(app string) (unready func() []string) {
 // With two replicas, the end of the one that leads delays a change and loses
 // nothing: neither when its pod is deleted, nor when it dies and its lease has
 // to run out.
-func TestLeaderDies(t *testing.T) {
-	w := withOrcon(t)
+func leaderDies(t *testing.T, c *controlplane.Cluster) {
+	w := newWorld(t, c)
 	w.apply(external("db-endpoint", "db", "db.tengu.io"))
 	w.apply(sleeper("Deployment", "app", consumesDB))
 	pod := w.running("app", 1)[0]

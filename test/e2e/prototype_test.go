@@ -59,6 +59,7 @@ func (c terminal) world(t *testing.T, namespace string) *world {
 // Every command of PROTOTYPE.md in its order and as its users typed it, on a
 // node of its own; then the prototype's faults; then what a developer did.
 func TestPrototype(t *testing.T) {
+	t.Parallel()
 	c := terminal{Cluster: controlplane.Start(t, controlplane.Node), root: repository(t)}
 	keep(t, filepath.Join(c.root, generated))
 	steps := []struct {

@@ -90,6 +90,7 @@ func (w *world) tell() {
 	for _, args := range [][]string{
 		{"get", "pods,services,relations,relatedapplications,databags", "-o", "wide"},
 		{"get", "events", "--sort-by=.lastTimestamp"},
+		{"logs", "-l", application.KeyInjected + "=true", "--all-containers", "--prefix", "--tail=20", "--max-log-requests=20"},
 	} {
 		out, _ := w.try(args...)
 		w.t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)

@@ -153,7 +153,9 @@ func TestControllerHoldsAConversationToItsInterface(t *testing.T) {
 	t.Log("what does not fit is stored and told, as long as nobody enforces")
 	require.NoError(t, say(map[string]string{"host": "db", "port": "hunter2", "database": "orders", "password": "secret:c6b9fk2t7m0q3v8x1z5d"}))
 	complete("what is missing", false, "db:main has given no username yet")
-	w.eventually("it is told", func() bool { return reason(w.relations()["db"].Status.Conditions, "SchemaViolated") == relation.ReasonViolated })
+	w.eventually("it is told", func() bool {
+		return reason(w.relations()["db"].Status.Conditions, "SchemaViolated") == relation.ReasonViolated
+	})
 	told := meta.FindStatusCondition(w.relations()["db"].Status.Conditions, "SchemaViolated").Message
 	assert.Contains(t, told, "db:main: port: it does not match the pattern")
 	assert.NotContains(t, told, "hunter2")

@@ -62,7 +62,7 @@ func newControllerWorld(t *testing.T) *controllerWorld {
 	require.NoError(t, err)
 	installOrcon.Do(func() {
 		cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
-		cluster.Kubectl(t, "wait", "--for=condition=Established", "crd", "relations.orcon.tengu.io", "databags.orcon.tengu.io", "relatedapplications.orcon.tengu.io", "interfaces.orcon.tengu.io")
+		cluster.Kubectl(t, "wait", "--for=condition=Established", "crd", "relations.orcon.tengu.io", "databags.orcon.tengu.io", "relatedapplications.orcon.tengu.io", "relatedsecrets.orcon.tengu.io", "interfaces.orcon.tengu.io")
 		cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "relations-controller.yaml"))
 	})
 	w := &controllerWorld{t: t, ctx: t.Context(), cluster: cluster, scheme: runtime.NewScheme()}
@@ -164,7 +164,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
 	api := &serve.Server{
 		Reviewer: kube.Reviewer{Writer: m.GetClient()}, Now: time.Now,
-		Store: &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Interfaces: interfaces},
+		Store: &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: interfaces},
 	}
 	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
@@ -204,7 +204,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 // that write and all after it are never made.
 func (w *controllerWorld) watched(next http.RoundTripper, refused *atomic.Int64, writes int64, die func()) http.RoundTripper {
 	var made atomic.Int64
-	return roundTrip(func(req *http.Request) (*http.Response, error) {
+	return controlplane.RoundTrip(func(req *http.Request) (*http.Response, error) {
 		reads := req.Method == http.MethodGet || strings.HasSuffix(req.URL.Path, "/tokenreviews")
 		if !reads && writes >= 0 && !strings.HasSuffix(req.URL.Path, "/events") && made.Add(1) > writes {
 			die()

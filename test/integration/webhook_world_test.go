@@ -48,7 +48,7 @@ type webhookWorld struct {
 func newWebhookWorld(t *testing.T) *webhookWorld {
 	t.Helper()
 	w := &webhookWorld{t: t, cluster: controlplane.Shared(t), port: freePort(t)}
-	w.admin, w.prefix = w.cluster.Client(t), strings.TrimSuffix(randomName(t, w.cluster), "-")
+	w.admin, w.prefix = w.cluster.Client(t), w.cluster.NewNamespace(t, "webhook-")
 	w.namespace("system", nil)
 	dir := t.TempDir()
 	bundle := w.certificate(dir)

@@ -3,15 +3,20 @@ package kube
 import (
 	"context"
 	"errors"
+	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +41,14 @@ func (s *strict) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	return s.kept.Get(ctx, key, into)
 }
 
+// List refuses to list Secrets: the roles do not allow it (SAFETY.md S2).
+func (s *strict) List(ctx context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	if _, secrets := into.(*corev1.SecretList); secrets {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("nobody lists Secrets"))
+	}
+	return s.kept.List(ctx, into, opts...)
+}
+
 // Create drops the status, as for any kind with a status of its own.
 func (s *strict) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
 	if s.most > 0 && s.writes >= s.most {
@@ -44,8 +57,11 @@ func (s *strict) Create(ctx context.Context, o client.Object, _ ...client.Create
 	if there, _ := o.DeepCopyObject().(client.Object); s.kept.Get(ctx, client.ObjectKeyFromObject(o), there) == nil {
 		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "things"}, o.GetName())
 	}
-	if bag, ok := o.(*v1alpha1.Databag); ok {
-		bag.Status = v1alpha1.DatabagStatus{}
+	switch typed := o.(type) {
+	case *v1alpha1.Databag:
+		typed.Status = v1alpha1.DatabagStatus{}
+	case *v1alpha1.RelatedSecret:
+		typed.Status = v1alpha1.RelatedSecretStatus{}
 	}
 	s.writes++
 	o.SetResourceVersion(strconv.Itoa(100 + s.writes))
@@ -104,7 +120,21 @@ func (s *strict) Delete(ctx context.Context, o client.Object, opts ...client.Del
 		return conflict(o, "the UID is another")
 	}
 	s.writes++
+	delete(s.kept[reflect.TypeOf(o)], client.ObjectKeyFromObject(o))
 	return nil
+}
+
+// Apply makes a Secret, as a server-side apply does whose name the roles allow.
+func (s *strict) Apply(ctx context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+	made, ok := o.(*applycorev1.SecretApplyConfiguration)
+	if !ok || !slices.Contains(ContentSecrets(), *made.Name) {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("the roles do not name it"))
+	}
+	err := s.Create(ctx, named(&corev1.Secret{}, *made.Namespace, *made.Name))
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
 }
 
 // conditional has one object of each generated kind, the Relation being deleted

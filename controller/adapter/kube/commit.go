@@ -2,9 +2,11 @@ package kube
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +18,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // The reasons why a transaction is not stored.
@@ -34,43 +37,67 @@ type Commits struct {
 	Now    func() time.Time
 	// Interfaces judge what is written; nil for none.
 	Interfaces *Interfaces
+	// Turns are shared by all that write here; may be nil.
+	Turns *Turns
 }
 
 // Commit stores a transaction and returns the revision from which on it is to be
-// seen; zero where it changes nothing (RELATIONS.md P3). A transaction of one bag
-// is that bag's write. One of several is first written whole to the unit's
-// outbox, which is its commit point, and then moved to where it belongs; whoever
-// finds it there later moves it again (SAFETY.md E11).
-func (c *Commits) Commit(ctx context.Context, commit relation.Commit) (revision uint64, err error) {
-	if commit.Leads() {
-		if err := c.fence(ctx, commit); err != nil {
+// seen; zero where it changes no bag (RELATIONS.md P3). A transaction of one bag, or
+// of one secret, is that object's write. One of several is first written whole to
+// the unit's outbox, which is its commit point, and then moved to where it belongs,
+// secrets first; whoever finds it there later moves it again (SAFETY.md E11). What
+// refers to a secret and its grant are so seen together (RELATIONS.md P5).
+func (c *Commits) Commit(ctx context.Context, commit relation.Commit, drafts []secret.Draft) (revision uint64, err error) {
+	leads := false
+	if commit.Leads() || len(drafts) > 0 {
+		if leads, err = c.leads(ctx, commit); err != nil {
 			return 0, err
 		}
 	}
+	if commit.Leads() && !leads {
+		return 0, ErrDeposed
+	}
 	changes, err := c.changes(ctx, commit)
-	if err != nil || len(changes) == 0 {
+	if err != nil {
 		return 0, err
 	}
-	if len(changes) == 1 {
-		return c.write(ctx, commit.Namespace, commit.Application, changes[0])
+	writes, err := c.prepare(ctx, commit, drafts, leads)
+	if err != nil {
+		return 0, err
 	}
-	outbox, err := c.post(ctx, commit, changes)
+	return c.store(ctx, commit, changes, writes)
+}
+
+// store commits what was prepared.
+func (c *Commits) store(ctx context.Context, commit relation.Commit, changes []v1alpha1.Change, writes []secret.Write) (uint64, error) {
+	var pending []v1alpha1.SecretWrite
+	for _, w := range writes {
+		pending = append(pending, v1alpha1.ForWrite(w))
+	}
+	transaction := rand.Text()
+	switch secrets := bySecret(pending); {
+	case len(changes)+len(secrets) == 0:
+		return 0, nil
+	case len(secrets) == 0 && len(changes) == 1:
+		return c.write(ctx, commit.Namespace, commit.Application, changes[0])
+	case len(secrets) == 1 && len(changes) == 0:
+		unit := secret.Unit{Application: commit.Application, Number: strconv.Itoa(commit.Unit), Leads: true} // or it was refused
+		return 0, c.writeSecret(ctx, author{Unit: unit, namespace: commit.Namespace, transaction: transaction, term: int64(commit.Term)}, writes)
+	}
+	outbox, err := c.post(ctx, commit, v1alpha1.DatabagStatus{Pending: changes, PendingSecrets: pending, Transaction: transaction, PendingTerm: int64(commit.Term)})
 	if err != nil {
 		return 0, err
 	}
 	return c.empty(ctx, outbox)
 }
 
-// fence refuses whoever does not lead, or not for long enough (SAFETY.md P1).
-func (c *Commits) fence(ctx context.Context, commit relation.Commit) error {
+// leads reports whether the unit leads, for long enough (SAFETY.md P1).
+func (c *Commits) leads(ctx context.Context, commit relation.Commit) (bool, error) {
 	var app v1alpha1.RelatedApplication
-	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: commit.Namespace, Name: commit.Application}, &app); err != nil {
-		return fmt.Errorf("cannot read application %s: %w", commit.Application, err)
+	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: commit.Namespace, Name: commit.Application}, &app); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("cannot read application %s: %w", commit.Application, err)
 	}
-	if !app.LeaderToDomain().MayWrite(commit.PodUID, commit.Term, c.Now()) {
-		return ErrDeposed
-	}
-	return nil
+	return app.LeaderToDomain().MayWrite(commit.PodUID, commit.Term, c.Now()), nil
 }
 
 // changes returns those changes of a transaction that change anything, and
@@ -111,18 +138,18 @@ func (c *Commits) fits(ctx context.Context, namespace string, change relation.Ch
 }
 
 // post commits a transaction by writing it to the unit's outbox.
-func (c *Commits) post(ctx context.Context, commit relation.Commit, changes []v1alpha1.Change) (*v1alpha1.Databag, error) {
+func (c *Commits) post(ctx context.Context, commit relation.Commit, pending v1alpha1.DatabagStatus) (*v1alpha1.Databag, error) {
 	outbox := named(&v1alpha1.Databag{}, commit.Namespace, commit.Outbox())
 	outbox.Spec = v1alpha1.DatabagSpec{Application: commit.Application, Unit: fmt.Sprint(commit.Unit)}
 	if err := c.open(ctx, outbox); err != nil {
 		return nil, err
 	}
-	if len(outbox.Status.Pending) > 0 {
+	if outbox.Holds() {
 		if _, err := c.empty(ctx, outbox); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrBusy, err)
 		}
 	}
-	outbox.Status.Pending = changes
+	outbox.Status = pending
 	if err := c.Writer.Status().Update(ctx, outbox); err != nil {
 		return nil, fmt.Errorf("cannot commit: %w", err)
 	}
@@ -146,17 +173,38 @@ func (c *Commits) open(ctx context.Context, o *v1alpha1.Databag) error {
 	return nil
 }
 
-// empty moves what is in an outbox to where it belongs. What a leader of a later
-// term has overtaken, or whose relation has gone, is dropped.
+// empty moves what is in an outbox to where it belongs, secrets first. What a
+// leader of a later term has overtaken, or whose relation or secret has gone, is
+// dropped; with a secret all that the transaction says, since that may refer to it.
 func (c *Commits) empty(ctx context.Context, outbox *v1alpha1.Databag) (uint64, error) {
+	whole, err := c.emptySecrets(ctx, outbox)
+	if err != nil {
+		return 0, err
+	}
 	for _, change := range outbox.Status.Pending {
+		if !whole {
+			break
+		}
 		_, err := c.write(ctx, outbox.Namespace, outbox.Spec.Application, change)
 		if err != nil && !errors.Is(err, ErrDeposed) {
 			return 0, err
 		}
 	}
-	outbox.Status.Pending = nil
-	if err := c.Writer.Status().Update(ctx, outbox); err != nil {
+	return c.close(ctx, outbox)
+}
+
+// close says that all of a transaction is where it belongs. Another process that
+// delivered it too may have been faster.
+func (c *Commits) close(ctx context.Context, outbox *v1alpha1.Databag) (uint64, error) {
+	transaction := outbox.Status.Transaction
+	outbox.Status = v1alpha1.DatabagStatus{}
+	err := c.Writer.Status().Update(ctx, outbox)
+	if apierrors.IsConflict(err) {
+		if err = c.Reader.Get(ctx, client.ObjectKeyFromObject(outbox), outbox); err == nil && outbox.Status.Transaction == transaction {
+			return c.close(ctx, outbox)
+		}
+	}
+	if err != nil {
 		return 0, fmt.Errorf("cannot empty databag %s: %w", outbox.Name, err)
 	}
 	return revision(outbox), nil
@@ -243,7 +291,7 @@ func (w *World) deliver(ctx context.Context, namespace string, d relation.Delive
 	if err := w.Live.Get(ctx, client.ObjectKeyFromObject(outbox), outbox); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if len(outbox.Status.Pending) == 0 {
+	if !outbox.Holds() {
 		return nil // its own process was faster
 	}
 	commits := Commits{Reader: w.Live, Writer: w.Writer, Now: w.Now}

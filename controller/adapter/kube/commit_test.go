@@ -48,7 +48,7 @@ func (s *strict) bags(t *testing.T) map[string]map[string]string {
 		if b.Spec.Endpoint != "" {
 			all[b.Spec.Relation+"/"+b.Spec.Unit] = b.Status.Data
 		} else {
-			assert.Empty(t, b.Status.Pending, "everything is delivered")
+			assert.False(t, b.Holds(), "everything is delivered")
 		}
 	}
 	return all
@@ -56,17 +56,17 @@ func (s *strict) bags(t *testing.T) map[string]map[string]string {
 
 func TestCommit(t *testing.T) {
 	server, commits := shop()
-	at, err := commits.Commit(t.Context(), answer(saying("one", false, "user", "a")))
+	at, err := commits.Commit(t.Context(), answer(saying("one", false, "user", "a")), nil)
 	require.NoError(t, err)
 	assert.NotZero(t, at, "from when on it is to be seen")
 	assert.Equal(t, 2, server.writes, "SAFETY.md E11: one bag is that bag's write, and its making")
-	at, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "b", "port", ""), saying("one", true, "ready", "yes"), saying("two", false, "user", "c")))
+	at, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "b", "port", ""), saying("one", true, "ready", "yes"), saying("two", false, "user", "c")), nil)
 	require.NoError(t, err)
 	assert.NotZero(t, at)
 	assert.Equal(t, map[string]map[string]string{"one/": {"user": "b"}, "one/1": {"ready": "yes"}, "two/": {"user": "c"}}, server.bags(t))
 
 	before := server.writes
-	at, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "b"), saying("two", false, "port", "")))
+	at, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "b"), saying("two", false, "port", "")), nil)
 	require.NoError(t, err)
 	assert.Zero(t, at, "RELATIONS.md P3: nothing is said anew")
 	assert.Equal(t, before, server.writes)
@@ -95,14 +95,14 @@ func TestCommitRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server, commits := shop()
 			commits.Now = func() time.Time { return epoch().Add(test.now) }
-			_, err := commits.Commit(t.Context(), test.commit)
+			_, err := commits.Commit(t.Context(), test.commit, nil)
 			require.ErrorIs(t, err, test.err, test.why)
 			assert.Zero(t, server.writes, test.why)
 		})
 	}
 	_, commits := shop()
 	commits.Now = func() time.Time { return epoch().Add(time.Hour) }
-	_, err := commits.Commit(t.Context(), relation.Commit{Namespace: "shop", Application: "db", Unit: 7, PodUID: "pod-7", Changes: []relation.Change{saying("one", true, "a", "b")}})
+	_, err := commits.Commit(t.Context(), relation.Commit{Namespace: "shop", Application: "db", Unit: 7, PodUID: "pod-7", Changes: []relation.Change{saying("one", true, "a", "b")}}, nil)
 	require.NoError(t, err, "its own bag every unit may write")
 }
 
@@ -111,12 +111,12 @@ func TestCommitRefuses(t *testing.T) {
 func TestCommitIsWhole(t *testing.T) {
 	transaction := answer(saying("one", false, "user", "a"), saying("two", true, "user", "b"), saying("two", false, "user", "c"))
 	whole, commits := shop()
-	_, err := commits.Commit(t.Context(), transaction)
+	_, err := commits.Commit(t.Context(), transaction, nil)
 	require.NoError(t, err)
 	for most := 1; most < whole.writes; most++ {
 		server, commits := shop()
 		server.most = most
-		_, err := commits.Commit(t.Context(), transaction)
+		_, err := commits.Commit(t.Context(), transaction, nil)
 		require.ErrorIs(t, err, errGone)
 		server.most = 0
 		next := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
@@ -138,7 +138,7 @@ func TestCommitIsWhole(t *testing.T) {
 func TestDeliveryDoesNotOvertake(t *testing.T) {
 	server, commits := shop()
 	server.most = 2 // the outbox is made and filled
-	_, err := commits.Commit(t.Context(), answer(saying("one", false, "user", "old"), saying("one", true, "seen", "yes")))
+	_, err := commits.Commit(t.Context(), answer(saying("one", false, "user", "old"), saying("one", true, "seen", "yes")), nil)
 	require.ErrorIs(t, err, errGone)
 	server.most = 0
 	var app v1alpha1.RelatedApplication
@@ -147,7 +147,7 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 	require.NoError(t, server.Update(t.Context(), &app))
 	next := answer(saying("one", false, "user", "new"))
 	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
-	_, err = commits.Commit(t.Context(), next)
+	_, err = commits.Commit(t.Context(), next, nil)
 	require.NoError(t, err)
 	w := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))

@@ -188,7 +188,7 @@ func TestCommitFits(t *testing.T) {
 			commits.Interfaces = interfaces(t, server)
 			change := saying("one", tc.own, tc.key, tc.value, "refresh", "30")
 			change.Role, change.Interface = application.Provider, "flags"
-			_, err := commits.Commit(t.Context(), answer(change, saying("two", false, "fine", "yes")))
+			_, err := commits.Commit(t.Context(), answer(change, saying("two", false, "fine", "yes")), nil)
 			if tc.at == "" {
 				require.NoError(t, err, tc.why)
 				return

@@ -67,7 +67,7 @@ func indexed(o client.Object, options client.ListOptions) bool {
 		return true
 	}
 	if b, isBag := o.(*v1alpha1.Databag); isBag {
-		return len(b.Status.Pending) > 0 && options.FieldSelector.Matches(fields.Set{byPending: endKey(b.Namespace, "", b.Spec.Application)})
+		return b.Holds() && options.FieldSelector.Matches(fields.Set{byPending: endKey(b.Namespace, "", b.Spec.Application)})
 	}
 	r, ok := o.(*v1alpha1.Relation)
 	if !ok {

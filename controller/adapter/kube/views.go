@@ -66,7 +66,7 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 		return err
 	}
 	err := indexer.IndexField(ctx, &v1alpha1.Databag{}, byPending, func(o client.Object) []string {
-		if b, ok := o.(*v1alpha1.Databag); ok && len(b.Status.Pending) > 0 {
+		if b, ok := o.(*v1alpha1.Databag); ok && b.Holds() {
 			return []string{endKey(b.Namespace, "", b.Spec.Application)}
 		}
 		return nil

@@ -125,7 +125,7 @@ func (w *World) observeDatabags(ctx context.Context, s *relation.Snapshot) error
 		return fmt.Errorf("cannot list databags: %w", err)
 	}
 	for _, b := range merge(pointers(list.Items), unseen) {
-		if len(b.Status.Pending) > 0 {
+		if b.Holds() {
 			s.Outboxes = append(s.Outboxes, b.Name)
 		}
 		if b.Spec.Endpoint == "" {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,16 @@ func (c *Client) Lead(ctx context.Context, request *wire.LeadRequest) (*wire.Lea
 // Leave says that the handlers have handled the end of a relation.
 func (c *Client) Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error) {
 	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.Leave)
+}
+
+// GetSecret returns the content of a secret.
+func (c *Client) GetSecret(ctx context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error) {
+	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.GetSecret)
+}
+
+// ListSecrets returns the secrets that the unit may manage, without their content.
+func (c *Client) ListSecrets(ctx context.Context, request *wire.ListSecretsRequest) (*wire.ListSecretsResponse, error) {
+	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.ListSecrets)
 }
 
 // call makes one call with the pod's token, on a connection of its own: they are
@@ -55,14 +66,22 @@ func (c *Client) refused(err error) error {
 	if !errors.As(err, &answered) || !connect.IsWireError(err) {
 		return fmt.Errorf("cannot reach the controller at %s: %w", c.Address, plain(err))
 	}
+	refusal := &conversation.Error{Message: answered.Message()}
 	switch answered.Code() {
 	case connect.CodePermissionDenied:
-		return &conversation.Error{Kind: conversation.Forbidden, Message: answered.Message(), Cure: "only the leader may; is-leader tells whether this unit is"}
+		refusal.Kind, refusal.Cure = conversation.Forbidden, "only the leader may; is-leader tells whether this unit is"
 	case connect.CodeInvalidArgument:
-		return &conversation.Error{Kind: conversation.Invalid, Message: answered.Message(), Cure: "write less, or something else"}
+		refusal.Kind, refusal.Cure = conversation.Invalid, "write less, or something else"
 	case connect.CodeNotFound:
-		return &conversation.Error{Kind: conversation.Gone, Message: answered.Message(), Cure: "relation-ids lists the relations that are there"}
+		refusal.Kind, refusal.Cure = conversation.Gone, "relation-ids lists the relations that are there"
+	case connect.CodeFailedPrecondition:
+		refusal.Kind, refusal.Cure = conversation.NotYet, "try again later"
 	default:
 		return fmt.Errorf("the controller at %s did not: %s; try again", c.Address, answered.Message())
 	}
+	refusal.Cure = cmp.Or(answered.Meta().Get(headerCure), refusal.Cure)
+	return refusal
 }
+
+// headerCure is the header in which a refusal says what to do about it.
+const headerCure = "Orcon-Cure"

@@ -69,6 +69,17 @@ type DatabagStatus struct {
 	// +optional
 	// +listType=atomic
 	Pending []Change `json:"pending,omitempty"`
+	// pendingSecrets is what it does to secrets, without their content.
+	// +optional
+	// +listType=atomic
+	PendingSecrets []SecretWrite `json:"pendingSecrets,omitempty"`
+	// transaction names what is pending, so that it changes a secret once.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Transaction string `json:"transaction,omitempty"`
+	// pendingTerm is that of the leader whose it is.
+	// +optional
+	PendingTerm int64 `json:"pendingTerm,omitempty"`
 	// conditions: Ready, Reconciling and Stalled.
 	// +optional
 	// +listType=map

@@ -18,6 +18,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&RelatedApplication{}, &RelatedApplicationList{},
 		&Databag{}, &DatabagList{},
 		&Interface{}, &InterfaceList{},
+		&RelatedSecret{}, &RelatedSecretList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -24,6 +24,523 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// GetSecretRequest names a secret by its ID, by the unit's label for it, or by
+// both: then it gets that label.
+type GetSecretRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Label string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	// peek reads the latest revision this once.
+	Peek bool `protobuf:"varint,3,opt,name=peek,proto3" json:"peek,omitempty"`
+	// refresh reads the latest revision from now on.
+	Refresh       bool `protobuf:"varint,4,opt,name=refresh,proto3" json:"refresh,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSecretRequest) Reset() {
+	*x = GetSecretRequest{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSecretRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSecretRequest) ProtoMessage() {}
+
+func (x *GetSecretRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSecretRequest.ProtoReflect.Descriptor instead.
+func (*GetSecretRequest) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *GetSecretRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetSecretRequest) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *GetSecretRequest) GetPeek() bool {
+	if x != nil {
+		return x.Peek
+	}
+	return false
+}
+
+func (x *GetSecretRequest) GetRefresh() bool {
+	if x != nil {
+		return x.Refresh
+	}
+	return false
+}
+
+// GetSecretResponse is a revision of a secret.
+type GetSecretResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Revision      int64                  `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	Content       map[string][]byte      `protobuf:"bytes,3,rep,name=content,proto3" json:"content,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSecretResponse) Reset() {
+	*x = GetSecretResponse{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSecretResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSecretResponse) ProtoMessage() {}
+
+func (x *GetSecretResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSecretResponse.ProtoReflect.Descriptor instead.
+func (*GetSecretResponse) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *GetSecretResponse) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetSecretResponse) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *GetSecretResponse) GetContent() map[string][]byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+// ListSecretsRequest asks for the unit's secrets.
+type ListSecretsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSecretsRequest) Reset() {
+	*x = ListSecretsRequest{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSecretsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSecretsRequest) ProtoMessage() {}
+
+func (x *ListSecretsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSecretsRequest.ProtoReflect.Descriptor instead.
+func (*ListSecretsRequest) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{2}
+}
+
+// ListSecretsResponse is the answer to ListSecretsRequest.
+type ListSecretsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// secrets are in order of ID.
+	Secrets       []*Secret `protobuf:"bytes,1,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSecretsResponse) Reset() {
+	*x = ListSecretsResponse{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSecretsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSecretsResponse) ProtoMessage() {}
+
+func (x *ListSecretsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSecretsResponse.ProtoReflect.Descriptor instead.
+func (*ListSecretsResponse) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListSecretsResponse) GetSecrets() []*Secret {
+	if x != nil {
+		return x.Secrets
+	}
+	return nil
+}
+
+// Secret is what its owner may know of a secret but for its content.
+type Secret struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// revision is the latest.
+	Revision int64  `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	Label    string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
+	// own says that the unit owns it, not its application.
+	Own         bool   `protobuf:"varint,4,opt,name=own,proto3" json:"own,omitempty"`
+	Description string `protobuf:"bytes,5,opt,name=description,proto3" json:"description,omitempty"`
+	Rotation    string `protobuf:"bytes,6,opt,name=rotation,proto3" json:"rotation,omitempty"`
+	// expires and rotates are Unix times in seconds, 0 for never.
+	Expires       int64           `protobuf:"varint,7,opt,name=expires,proto3" json:"expires,omitempty"`
+	Rotates       int64           `protobuf:"varint,8,opt,name=rotates,proto3" json:"rotates,omitempty"`
+	Access        []*SecretAccess `protobuf:"bytes,9,rep,name=access,proto3" json:"access,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Secret) Reset() {
+	*x = Secret{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Secret) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Secret) ProtoMessage() {}
+
+func (x *Secret) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Secret.ProtoReflect.Descriptor instead.
+func (*Secret) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Secret) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Secret) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *Secret) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *Secret) GetOwn() bool {
+	if x != nil {
+		return x.Own
+	}
+	return false
+}
+
+func (x *Secret) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *Secret) GetRotation() string {
+	if x != nil {
+		return x.Rotation
+	}
+	return ""
+}
+
+func (x *Secret) GetExpires() int64 {
+	if x != nil {
+		return x.Expires
+	}
+	return 0
+}
+
+func (x *Secret) GetRotates() int64 {
+	if x != nil {
+		return x.Rotates
+	}
+	return 0
+}
+
+func (x *Secret) GetAccess() []*SecretAccess {
+	if x != nil {
+		return x.Access
+	}
+	return nil
+}
+
+// SecretAccess is to whom a secret is granted.
+type SecretAccess struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// relation is its UID.
+	Relation    string `protobuf:"bytes,1,opt,name=relation,proto3" json:"relation,omitempty"`
+	Application string `protobuf:"bytes,2,opt,name=application,proto3" json:"application,omitempty"`
+	// unit is the number of the one unit that may read; empty for all.
+	Unit          string `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SecretAccess) Reset() {
+	*x = SecretAccess{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SecretAccess) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SecretAccess) ProtoMessage() {}
+
+func (x *SecretAccess) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SecretAccess.ProtoReflect.Descriptor instead.
+func (*SecretAccess) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SecretAccess) GetRelation() string {
+	if x != nil {
+		return x.Relation
+	}
+	return ""
+}
+
+func (x *SecretAccess) GetApplication() string {
+	if x != nil {
+		return x.Application
+	}
+	return ""
+}
+
+func (x *SecretAccess) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+// SecretWrite is what a transaction does to a secret. A secret and what is said of
+// it in bags become visible together (RELATIONS.md P5).
+type SecretWrite struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// kind is add, set, remove, grant or revoke.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// id is 20 lower-case letters and digits; whoever adds chooses it at random.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// own says of what is added that the unit owns it, not its application.
+	Own bool `protobuf:"varint,3,opt,name=own,proto3" json:"own,omitempty"`
+	// content of a new revision; empty for none.
+	Content map[string][]byte `protobuf:"bytes,4,rep,name=content,proto3" json:"content,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// label, description and rotation are set unless empty.
+	Label       string `protobuf:"bytes,5,opt,name=label,proto3" json:"label,omitempty"`
+	Description string `protobuf:"bytes,6,opt,name=description,proto3" json:"description,omitempty"`
+	Rotation    string `protobuf:"bytes,7,opt,name=rotation,proto3" json:"rotation,omitempty"`
+	// expires is the Unix time in seconds when the revision ends; 0 leaves it.
+	Expires int64 `protobuf:"varint,8,opt,name=expires,proto3" json:"expires,omitempty"`
+	// revision is the one to remove; 0 for the whole secret.
+	Revision int64 `protobuf:"varint,9,opt,name=revision,proto3" json:"revision,omitempty"`
+	// access that is granted, or narrows down what is revoked.
+	Access        *SecretAccess `protobuf:"bytes,10,opt,name=access,proto3" json:"access,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SecretWrite) Reset() {
+	*x = SecretWrite{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SecretWrite) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SecretWrite) ProtoMessage() {}
+
+func (x *SecretWrite) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SecretWrite.ProtoReflect.Descriptor instead.
+func (*SecretWrite) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SecretWrite) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *SecretWrite) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SecretWrite) GetOwn() bool {
+	if x != nil {
+		return x.Own
+	}
+	return false
+}
+
+func (x *SecretWrite) GetContent() map[string][]byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *SecretWrite) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *SecretWrite) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *SecretWrite) GetRotation() string {
+	if x != nil {
+		return x.Rotation
+	}
+	return ""
+}
+
+func (x *SecretWrite) GetExpires() int64 {
+	if x != nil {
+		return x.Expires
+	}
+	return 0
+}
+
+func (x *SecretWrite) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *SecretWrite) GetAccess() *SecretAccess {
+	if x != nil {
+		return x.Access
+	}
+	return nil
+}
+
 // LeaveRequest names the relation that has ended.
 type LeaveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -35,7 +552,7 @@ type LeaveRequest struct {
 
 func (x *LeaveRequest) Reset() {
 	*x = LeaveRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47,7 +564,7 @@ func (x *LeaveRequest) String() string {
 func (*LeaveRequest) ProtoMessage() {}
 
 func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -60,7 +577,7 @@ func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveRequest.ProtoReflect.Descriptor instead.
 func (*LeaveRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{0}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LeaveRequest) GetRelation() string {
@@ -79,7 +596,7 @@ type LeaveResponse struct {
 
 func (x *LeaveResponse) Reset() {
 	*x = LeaveResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -91,7 +608,7 @@ func (x *LeaveResponse) String() string {
 func (*LeaveResponse) ProtoMessage() {}
 
 func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -104,7 +621,7 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{1}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{8}
 }
 
 // CommitRequest is a transaction.
@@ -112,18 +629,21 @@ type CommitRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// changes, one for each bag.
 	Changes []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
-	// term is that of the unit's leadership; needed to change an application's bag.
+	// term is that of the unit's leadership; needed to change an application's bag or
+	// secret.
 	Term int64 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
 	// revisions is what the agent has acted on: a replica that has seen less waits at
 	// most 1 s and then answers Unavailable (SAFETY.md V4).
-	Revisions     map[string]uint64 `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Revisions map[string]uint64 `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// secrets, in order.
+	Secrets       []*SecretWrite `protobuf:"bytes,4,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CommitRequest) Reset() {
 	*x = CommitRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -135,7 +655,7 @@ func (x *CommitRequest) String() string {
 func (*CommitRequest) ProtoMessage() {}
 
 func (x *CommitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -148,7 +668,7 @@ func (x *CommitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
 func (*CommitRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{2}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CommitRequest) GetChanges() []*Change {
@@ -172,6 +692,13 @@ func (x *CommitRequest) GetRevisions() map[string]uint64 {
 	return nil
 }
 
+func (x *CommitRequest) GetSecrets() []*SecretWrite {
+	if x != nil {
+		return x.Secrets
+	}
+	return nil
+}
+
 // Change is what a transaction changes in one bag.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -187,7 +714,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -199,7 +726,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -212,7 +739,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{3}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Change) GetRelation() string {
@@ -248,7 +775,7 @@ type CommitResponse struct {
 
 func (x *CommitResponse) Reset() {
 	*x = CommitResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -260,7 +787,7 @@ func (x *CommitResponse) String() string {
 func (*CommitResponse) ProtoMessage() {}
 
 func (x *CommitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -273,7 +800,7 @@ func (x *CommitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitResponse.ProtoReflect.Descriptor instead.
 func (*CommitResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{4}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CommitResponse) GetRevisions() map[string]uint64 {
@@ -294,7 +821,7 @@ type LeadRequest struct {
 
 func (x *LeadRequest) Reset() {
 	*x = LeadRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -306,7 +833,7 @@ func (x *LeadRequest) String() string {
 func (*LeadRequest) ProtoMessage() {}
 
 func (x *LeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -319,7 +846,7 @@ func (x *LeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
 func (*LeadRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{5}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *LeadRequest) GetResign() bool {
@@ -343,7 +870,7 @@ type LeadResponse struct {
 
 func (x *LeadResponse) Reset() {
 	*x = LeadResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +882,7 @@ func (x *LeadResponse) String() string {
 func (*LeadResponse) ProtoMessage() {}
 
 func (x *LeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +895,7 @@ func (x *LeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
 func (*LeadResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{6}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LeadResponse) GetLeads() bool {
@@ -406,7 +933,7 @@ type ConverseRequest struct {
 
 func (x *ConverseRequest) Reset() {
 	*x = ConverseRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -418,7 +945,7 @@ func (x *ConverseRequest) String() string {
 func (*ConverseRequest) ProtoMessage() {}
 
 func (x *ConverseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -431,7 +958,7 @@ func (x *ConverseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConverseRequest.ProtoReflect.Descriptor instead.
 func (*ConverseRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{7}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ConverseRequest) GetMessage() isConverseRequest_Message {
@@ -491,7 +1018,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -503,7 +1030,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -516,7 +1043,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{8}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Hello) GetToken() string {
@@ -543,7 +1070,7 @@ type Renew struct {
 
 func (x *Renew) Reset() {
 	*x = Renew{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -555,7 +1082,7 @@ func (x *Renew) String() string {
 func (*Renew) ProtoMessage() {}
 
 func (x *Renew) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -568,7 +1095,7 @@ func (x *Renew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renew.ProtoReflect.Descriptor instead.
 func (*Renew) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{9}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Renew) GetToken() string {
@@ -588,7 +1115,7 @@ type ConverseResponse struct {
 
 func (x *ConverseResponse) Reset() {
 	*x = ConverseResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -600,7 +1127,7 @@ func (x *ConverseResponse) String() string {
 func (*ConverseResponse) ProtoMessage() {}
 
 func (x *ConverseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -613,7 +1140,7 @@ func (x *ConverseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConverseResponse.ProtoReflect.Descriptor instead.
 func (*ConverseResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{10}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ConverseResponse) GetSnapshot() *Snapshot {
@@ -632,7 +1159,7 @@ type GetRequest struct {
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -644,7 +1171,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -657,7 +1184,7 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{11}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{18}
 }
 
 // GetResponse is the answer to GetRequest.
@@ -670,7 +1197,7 @@ type GetResponse struct {
 
 func (x *GetResponse) Reset() {
 	*x = GetResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -682,7 +1209,7 @@ func (x *GetResponse) String() string {
 func (*GetResponse) ProtoMessage() {}
 
 func (x *GetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -695,7 +1222,7 @@ func (x *GetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResponse.ProtoReflect.Descriptor instead.
 func (*GetResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{12}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetResponse) GetSnapshot() *Snapshot {
@@ -726,7 +1253,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -738,7 +1265,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -751,7 +1278,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{13}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Snapshot) GetRevisions() map[string]uint64 {
@@ -804,7 +1331,7 @@ type Own struct {
 
 func (x *Own) Reset() {
 	*x = Own{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +1343,7 @@ func (x *Own) String() string {
 func (*Own) ProtoMessage() {}
 
 func (x *Own) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +1356,7 @@ func (x *Own) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Own.ProtoReflect.Descriptor instead.
 func (*Own) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{14}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Own) GetRelation() string {
@@ -867,7 +1394,7 @@ type Unit struct {
 
 func (x *Unit) Reset() {
 	*x = Unit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -879,7 +1406,7 @@ func (x *Unit) String() string {
 func (*Unit) ProtoMessage() {}
 
 func (x *Unit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -892,7 +1419,7 @@ func (x *Unit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unit.ProtoReflect.Descriptor instead.
 func (*Unit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{15}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Unit) GetApplication() string {
@@ -937,7 +1464,7 @@ type Waiting struct {
 
 func (x *Waiting) Reset() {
 	*x = Waiting{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -949,7 +1476,7 @@ func (x *Waiting) String() string {
 func (*Waiting) ProtoMessage() {}
 
 func (x *Waiting) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -962,7 +1489,7 @@ func (x *Waiting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Waiting.ProtoReflect.Descriptor instead.
 func (*Waiting) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{16}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Waiting) GetEndpoint() string {
@@ -1025,7 +1552,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1564,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1577,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{17}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Relation) GetId() int64 {
@@ -1184,7 +1711,7 @@ type RemoteUnit struct {
 
 func (x *RemoteUnit) Reset() {
 	*x = RemoteUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +1723,7 @@ func (x *RemoteUnit) String() string {
 func (*RemoteUnit) ProtoMessage() {}
 
 func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +1736,7 @@ func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteUnit.ProtoReflect.Descriptor instead.
 func (*RemoteUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{18}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RemoteUnit) GetNumber() int64 {
@@ -1240,7 +1767,7 @@ type DepartedUnit struct {
 
 func (x *DepartedUnit) Reset() {
 	*x = DepartedUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1779,7 @@ func (x *DepartedUnit) String() string {
 func (*DepartedUnit) ProtoMessage() {}
 
 func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1792,7 @@ func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DepartedUnit.ProtoReflect.Descriptor instead.
 func (*DepartedUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{19}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DepartedUnit) GetNumber() int64 {
@@ -1301,7 +1828,7 @@ type Databag struct {
 
 func (x *Databag) Reset() {
 	*x = Databag{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1840,7 @@ func (x *Databag) String() string {
 func (*Databag) ProtoMessage() {}
 
 func (x *Databag) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1853,7 @@ func (x *Databag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Databag.ProtoReflect.Descriptor instead.
 func (*Databag) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{20}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Databag) GetData() map[string]string {
@@ -1347,14 +1874,59 @@ var File_controller_api_relations_v1alpha1_relations_proto protoreflect.FileDesc
 
 const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
-	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"*\n" +
+	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"f\n" +
+	"\x10GetSecretRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label\x12\x12\n" +
+	"\x04peek\x18\x03 \x01(\bR\x04peek\x12\x18\n" +
+	"\arefresh\x18\x04 \x01(\bR\arefresh\"\xcf\x01\n" +
+	"\x11GetSecretResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\x03R\brevision\x12R\n" +
+	"\acontent\x18\x03 \x03(\v28.orcon.relations.v1alpha1.GetSecretResponse.ContentEntryR\acontent\x1a:\n" +
+	"\fContentEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\x14\n" +
+	"\x12ListSecretsRequest\"Q\n" +
+	"\x13ListSecretsResponse\x12:\n" +
+	"\asecrets\x18\x01 \x03(\v2 .orcon.relations.v1alpha1.SecretR\asecrets\"\x8e\x02\n" +
+	"\x06Secret\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x14\n" +
+	"\x05label\x18\x03 \x01(\tR\x05label\x12\x10\n" +
+	"\x03own\x18\x04 \x01(\bR\x03own\x12 \n" +
+	"\vdescription\x18\x05 \x01(\tR\vdescription\x12\x1a\n" +
+	"\brotation\x18\x06 \x01(\tR\brotation\x12\x18\n" +
+	"\aexpires\x18\a \x01(\x03R\aexpires\x12\x18\n" +
+	"\arotates\x18\b \x01(\x03R\arotates\x12>\n" +
+	"\x06access\x18\t \x03(\v2&.orcon.relations.v1alpha1.SecretAccessR\x06access\"`\n" +
+	"\fSecretAccess\x12\x1a\n" +
+	"\brelation\x18\x01 \x01(\tR\brelation\x12 \n" +
+	"\vapplication\x18\x02 \x01(\tR\vapplication\x12\x12\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\"\x97\x03\n" +
+	"\vSecretWrite\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x10\n" +
+	"\x03own\x18\x03 \x01(\bR\x03own\x12L\n" +
+	"\acontent\x18\x04 \x03(\v22.orcon.relations.v1alpha1.SecretWrite.ContentEntryR\acontent\x12\x14\n" +
+	"\x05label\x18\x05 \x01(\tR\x05label\x12 \n" +
+	"\vdescription\x18\x06 \x01(\tR\vdescription\x12\x1a\n" +
+	"\brotation\x18\a \x01(\tR\brotation\x12\x18\n" +
+	"\aexpires\x18\b \x01(\x03R\aexpires\x12\x1a\n" +
+	"\brevision\x18\t \x01(\x03R\brevision\x12>\n" +
+	"\x06access\x18\n" +
+	" \x01(\v2&.orcon.relations.v1alpha1.SecretAccessR\x06access\x1a:\n" +
+	"\fContentEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"*\n" +
 	"\fLeaveRequest\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\"\x0f\n" +
-	"\rLeaveResponse\"\xf3\x01\n" +
+	"\rLeaveResponse\"\xb4\x02\n" +
 	"\rCommitRequest\x12:\n" +
 	"\achanges\x18\x01 \x03(\v2 .orcon.relations.v1alpha1.ChangeR\achanges\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x03R\x04term\x12T\n" +
-	"\trevisions\x18\x03 \x03(\v26.orcon.relations.v1alpha1.CommitRequest.RevisionsEntryR\trevisions\x1a<\n" +
+	"\trevisions\x18\x03 \x03(\v26.orcon.relations.v1alpha1.CommitRequest.RevisionsEntryR\trevisions\x12?\n" +
+	"\asecrets\x18\x04 \x03(\v2%.orcon.relations.v1alpha1.SecretWriteR\asecrets\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xbb\x01\n" +
@@ -1448,13 +2020,15 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x1a7\n" +
 	"\tDataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x012\xdb\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x012\xad\x05\n" +
 	"\x10RelationsService\x12e\n" +
 	"\bConverse\x12).orcon.relations.v1alpha1.ConverseRequest\x1a*.orcon.relations.v1alpha1.ConverseResponse(\x010\x01\x12R\n" +
 	"\x03Get\x12$.orcon.relations.v1alpha1.GetRequest\x1a%.orcon.relations.v1alpha1.GetResponse\x12[\n" +
 	"\x06Commit\x12'.orcon.relations.v1alpha1.CommitRequest\x1a(.orcon.relations.v1alpha1.CommitResponse\x12U\n" +
 	"\x04Lead\x12%.orcon.relations.v1alpha1.LeadRequest\x1a&.orcon.relations.v1alpha1.LeadResponse\x12X\n" +
-	"\x05Leave\x12&.orcon.relations.v1alpha1.LeaveRequest\x1a'.orcon.relations.v1alpha1.LeaveResponseBVZTgitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1;relationsv1alpha1b\x06proto3"
+	"\x05Leave\x12&.orcon.relations.v1alpha1.LeaveRequest\x1a'.orcon.relations.v1alpha1.LeaveResponse\x12d\n" +
+	"\tGetSecret\x12*.orcon.relations.v1alpha1.GetSecretRequest\x1a+.orcon.relations.v1alpha1.GetSecretResponse\x12j\n" +
+	"\vListSecrets\x12,.orcon.relations.v1alpha1.ListSecretsRequest\x1a-.orcon.relations.v1alpha1.ListSecretsResponseBVZTgitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1;relationsv1alpha1b\x06proto3"
 
 var (
 	file_controller_api_relations_v1alpha1_relations_proto_rawDescOnce sync.Once
@@ -1468,74 +2042,93 @@ func file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP() []byte
 	return file_controller_api_relations_v1alpha1_relations_proto_rawDescData
 }
 
-var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
-	(*LeaveRequest)(nil),     // 0: orcon.relations.v1alpha1.LeaveRequest
-	(*LeaveResponse)(nil),    // 1: orcon.relations.v1alpha1.LeaveResponse
-	(*CommitRequest)(nil),    // 2: orcon.relations.v1alpha1.CommitRequest
-	(*Change)(nil),           // 3: orcon.relations.v1alpha1.Change
-	(*CommitResponse)(nil),   // 4: orcon.relations.v1alpha1.CommitResponse
-	(*LeadRequest)(nil),      // 5: orcon.relations.v1alpha1.LeadRequest
-	(*LeadResponse)(nil),     // 6: orcon.relations.v1alpha1.LeadResponse
-	(*ConverseRequest)(nil),  // 7: orcon.relations.v1alpha1.ConverseRequest
-	(*Hello)(nil),            // 8: orcon.relations.v1alpha1.Hello
-	(*Renew)(nil),            // 9: orcon.relations.v1alpha1.Renew
-	(*ConverseResponse)(nil), // 10: orcon.relations.v1alpha1.ConverseResponse
-	(*GetRequest)(nil),       // 11: orcon.relations.v1alpha1.GetRequest
-	(*GetResponse)(nil),      // 12: orcon.relations.v1alpha1.GetResponse
-	(*Snapshot)(nil),         // 13: orcon.relations.v1alpha1.Snapshot
-	(*Own)(nil),              // 14: orcon.relations.v1alpha1.Own
-	(*Unit)(nil),             // 15: orcon.relations.v1alpha1.Unit
-	(*Waiting)(nil),          // 16: orcon.relations.v1alpha1.Waiting
-	(*Relation)(nil),         // 17: orcon.relations.v1alpha1.Relation
-	(*RemoteUnit)(nil),       // 18: orcon.relations.v1alpha1.RemoteUnit
-	(*DepartedUnit)(nil),     // 19: orcon.relations.v1alpha1.DepartedUnit
-	(*Databag)(nil),          // 20: orcon.relations.v1alpha1.Databag
-	nil,                      // 21: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	nil,                      // 22: orcon.relations.v1alpha1.Change.SetEntry
-	nil,                      // 23: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	nil,                      // 24: orcon.relations.v1alpha1.Hello.RevisionsEntry
-	nil,                      // 25: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	nil,                      // 26: orcon.relations.v1alpha1.Databag.DataEntry
+	(*GetSecretRequest)(nil),    // 0: orcon.relations.v1alpha1.GetSecretRequest
+	(*GetSecretResponse)(nil),   // 1: orcon.relations.v1alpha1.GetSecretResponse
+	(*ListSecretsRequest)(nil),  // 2: orcon.relations.v1alpha1.ListSecretsRequest
+	(*ListSecretsResponse)(nil), // 3: orcon.relations.v1alpha1.ListSecretsResponse
+	(*Secret)(nil),              // 4: orcon.relations.v1alpha1.Secret
+	(*SecretAccess)(nil),        // 5: orcon.relations.v1alpha1.SecretAccess
+	(*SecretWrite)(nil),         // 6: orcon.relations.v1alpha1.SecretWrite
+	(*LeaveRequest)(nil),        // 7: orcon.relations.v1alpha1.LeaveRequest
+	(*LeaveResponse)(nil),       // 8: orcon.relations.v1alpha1.LeaveResponse
+	(*CommitRequest)(nil),       // 9: orcon.relations.v1alpha1.CommitRequest
+	(*Change)(nil),              // 10: orcon.relations.v1alpha1.Change
+	(*CommitResponse)(nil),      // 11: orcon.relations.v1alpha1.CommitResponse
+	(*LeadRequest)(nil),         // 12: orcon.relations.v1alpha1.LeadRequest
+	(*LeadResponse)(nil),        // 13: orcon.relations.v1alpha1.LeadResponse
+	(*ConverseRequest)(nil),     // 14: orcon.relations.v1alpha1.ConverseRequest
+	(*Hello)(nil),               // 15: orcon.relations.v1alpha1.Hello
+	(*Renew)(nil),               // 16: orcon.relations.v1alpha1.Renew
+	(*ConverseResponse)(nil),    // 17: orcon.relations.v1alpha1.ConverseResponse
+	(*GetRequest)(nil),          // 18: orcon.relations.v1alpha1.GetRequest
+	(*GetResponse)(nil),         // 19: orcon.relations.v1alpha1.GetResponse
+	(*Snapshot)(nil),            // 20: orcon.relations.v1alpha1.Snapshot
+	(*Own)(nil),                 // 21: orcon.relations.v1alpha1.Own
+	(*Unit)(nil),                // 22: orcon.relations.v1alpha1.Unit
+	(*Waiting)(nil),             // 23: orcon.relations.v1alpha1.Waiting
+	(*Relation)(nil),            // 24: orcon.relations.v1alpha1.Relation
+	(*RemoteUnit)(nil),          // 25: orcon.relations.v1alpha1.RemoteUnit
+	(*DepartedUnit)(nil),        // 26: orcon.relations.v1alpha1.DepartedUnit
+	(*Databag)(nil),             // 27: orcon.relations.v1alpha1.Databag
+	nil,                         // 28: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	nil,                         // 29: orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	nil,                         // 30: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	nil,                         // 31: orcon.relations.v1alpha1.Change.SetEntry
+	nil,                         // 32: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	nil,                         // 33: orcon.relations.v1alpha1.Hello.RevisionsEntry
+	nil,                         // 34: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	nil,                         // 35: orcon.relations.v1alpha1.Databag.DataEntry
 }
 var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
-	3,  // 0: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
-	21, // 1: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	22, // 2: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
-	23, // 3: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	8,  // 4: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
-	9,  // 5: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
-	24, // 6: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
-	13, // 7: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	13, // 8: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	25, // 9: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	15, // 10: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
-	17, // 11: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
-	16, // 12: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
-	14, // 13: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
-	20, // 14: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
-	20, // 15: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
-	20, // 16: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
-	18, // 17: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
-	19, // 18: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
-	20, // 19: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	20, // 20: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	26, // 21: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
-	7,  // 22: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
-	11, // 23: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
-	2,  // 24: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
-	5,  // 25: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
-	0,  // 26: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
-	10, // 27: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
-	12, // 28: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
-	4,  // 29: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
-	6,  // 30: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
-	1,  // 31: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
-	27, // [27:32] is the sub-list for method output_type
-	22, // [22:27] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	28, // 0: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	4,  // 1: orcon.relations.v1alpha1.ListSecretsResponse.secrets:type_name -> orcon.relations.v1alpha1.Secret
+	5,  // 2: orcon.relations.v1alpha1.Secret.access:type_name -> orcon.relations.v1alpha1.SecretAccess
+	29, // 3: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	5,  // 4: orcon.relations.v1alpha1.SecretWrite.access:type_name -> orcon.relations.v1alpha1.SecretAccess
+	10, // 5: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
+	30, // 6: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	6,  // 7: orcon.relations.v1alpha1.CommitRequest.secrets:type_name -> orcon.relations.v1alpha1.SecretWrite
+	31, // 8: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
+	32, // 9: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	15, // 10: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
+	16, // 11: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
+	33, // 12: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
+	20, // 13: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	20, // 14: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	34, // 15: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	22, // 16: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
+	24, // 17: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
+	23, // 18: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
+	21, // 19: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
+	27, // 20: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
+	27, // 21: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
+	27, // 22: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
+	25, // 23: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
+	26, // 24: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
+	27, // 25: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	27, // 26: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	35, // 27: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
+	14, // 28: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
+	18, // 29: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
+	9,  // 30: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
+	12, // 31: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
+	7,  // 32: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
+	0,  // 33: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
+	2,  // 34: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
+	17, // 35: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
+	19, // 36: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
+	11, // 37: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
+	13, // 38: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
+	8,  // 39: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
+	1,  // 40: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
+	3,  // 41: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
+	35, // [35:42] is the sub-list for method output_type
+	28, // [28:35] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_controller_api_relations_v1alpha1_relations_proto_init() }
@@ -1543,7 +2136,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 	if File_controller_api_relations_v1alpha1_relations_proto != nil {
 		return
 	}
-	file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7].OneofWrappers = []any{
+	file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14].OneofWrappers = []any{
 		(*ConverseRequest_Hello)(nil),
 		(*ConverseRequest_Renew)(nil),
 	}
@@ -1553,7 +2146,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_relations_v1alpha1_relations_proto_rawDesc), len(file_controller_api_relations_v1alpha1_relations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

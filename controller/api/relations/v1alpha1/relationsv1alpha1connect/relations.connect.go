@@ -46,6 +46,12 @@ const (
 	RelationsServiceLeadProcedure = "/orcon.relations.v1alpha1.RelationsService/Lead"
 	// RelationsServiceLeaveProcedure is the fully-qualified name of the RelationsService's Leave RPC.
 	RelationsServiceLeaveProcedure = "/orcon.relations.v1alpha1.RelationsService/Leave"
+	// RelationsServiceGetSecretProcedure is the fully-qualified name of the RelationsService's
+	// GetSecret RPC.
+	RelationsServiceGetSecretProcedure = "/orcon.relations.v1alpha1.RelationsService/GetSecret"
+	// RelationsServiceListSecretsProcedure is the fully-qualified name of the RelationsService's
+	// ListSecrets RPC.
+	RelationsServiceListSecretsProcedure = "/orcon.relations.v1alpha1.RelationsService/ListSecrets"
 )
 
 // RelationsServiceClient is a client for the orcon.relations.v1alpha1.RelationsService service.
@@ -58,8 +64,9 @@ type RelationsServiceClient interface {
 	Get(context.Context, *connect.Request[v1alpha1.GetRequest]) (*connect.Response[v1alpha1.GetResponse], error)
 	// Commit stores a transaction of the pod's unit, whole or not at all
 	// (RELATIONS.md E11); the token as for Get. It fails with InvalidArgument (what
-	// no bag may hold), NotFound (the relation has gone), PermissionDenied (only the
-	// leader may) or, where it is to be tried again, Aborted or Unavailable.
+	// no bag and no secret may hold), NotFound (the relation or the secret has gone),
+	// PermissionDenied (only the leader may) or, where it is to be tried again,
+	// Aborted or Unavailable.
 	Commit(context.Context, *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error)
 	// Lead has the pod's unit lead its application, go on leading, or resign; the
 	// token as for Get.
@@ -67,6 +74,15 @@ type RelationsServiceClient interface {
 	// Leave says that the handlers of the pod's unit have handled the end of a
 	// relation, which waits for them (RELATIONS.md L4); the token as for Get.
 	Leave(context.Context, *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error)
+	// GetSecret returns the content of a secret that the pod's unit may read, and
+	// notes which revision it keeps to; the token as for Get. It fails with
+	// PermissionDenied (it is not granted, or was taken back), NotFound (the secret,
+	// its revision or the relation of its grant has gone) or FailedPrecondition (the
+	// grant may still come). The header Orcon-Cure of a refusal says what to do.
+	GetSecret(context.Context, *connect.Request[v1alpha1.GetSecretRequest]) (*connect.Response[v1alpha1.GetSecretResponse], error)
+	// ListSecrets returns the secrets that the pod's unit may manage, without their
+	// content; the token as for Get.
+	ListSecrets(context.Context, *connect.Request[v1alpha1.ListSecretsRequest]) (*connect.Response[v1alpha1.ListSecretsResponse], error)
 }
 
 // NewRelationsServiceClient constructs a client for the orcon.relations.v1alpha1.RelationsService
@@ -110,16 +126,30 @@ func NewRelationsServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithSchema(relationsServiceMethods.ByName("Leave")),
 			connect.WithClientOptions(opts...),
 		),
+		getSecret: connect.NewClient[v1alpha1.GetSecretRequest, v1alpha1.GetSecretResponse](
+			httpClient,
+			baseURL+RelationsServiceGetSecretProcedure,
+			connect.WithSchema(relationsServiceMethods.ByName("GetSecret")),
+			connect.WithClientOptions(opts...),
+		),
+		listSecrets: connect.NewClient[v1alpha1.ListSecretsRequest, v1alpha1.ListSecretsResponse](
+			httpClient,
+			baseURL+RelationsServiceListSecretsProcedure,
+			connect.WithSchema(relationsServiceMethods.ByName("ListSecrets")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // relationsServiceClient implements RelationsServiceClient.
 type relationsServiceClient struct {
-	converse *connect.Client[v1alpha1.ConverseRequest, v1alpha1.ConverseResponse]
-	get      *connect.Client[v1alpha1.GetRequest, v1alpha1.GetResponse]
-	commit   *connect.Client[v1alpha1.CommitRequest, v1alpha1.CommitResponse]
-	lead     *connect.Client[v1alpha1.LeadRequest, v1alpha1.LeadResponse]
-	leave    *connect.Client[v1alpha1.LeaveRequest, v1alpha1.LeaveResponse]
+	converse    *connect.Client[v1alpha1.ConverseRequest, v1alpha1.ConverseResponse]
+	get         *connect.Client[v1alpha1.GetRequest, v1alpha1.GetResponse]
+	commit      *connect.Client[v1alpha1.CommitRequest, v1alpha1.CommitResponse]
+	lead        *connect.Client[v1alpha1.LeadRequest, v1alpha1.LeadResponse]
+	leave       *connect.Client[v1alpha1.LeaveRequest, v1alpha1.LeaveResponse]
+	getSecret   *connect.Client[v1alpha1.GetSecretRequest, v1alpha1.GetSecretResponse]
+	listSecrets *connect.Client[v1alpha1.ListSecretsRequest, v1alpha1.ListSecretsResponse]
 }
 
 // Converse calls orcon.relations.v1alpha1.RelationsService.Converse.
@@ -147,6 +177,16 @@ func (c *relationsServiceClient) Leave(ctx context.Context, req *connect.Request
 	return c.leave.CallUnary(ctx, req)
 }
 
+// GetSecret calls orcon.relations.v1alpha1.RelationsService.GetSecret.
+func (c *relationsServiceClient) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.GetSecretRequest]) (*connect.Response[v1alpha1.GetSecretResponse], error) {
+	return c.getSecret.CallUnary(ctx, req)
+}
+
+// ListSecrets calls orcon.relations.v1alpha1.RelationsService.ListSecrets.
+func (c *relationsServiceClient) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.ListSecretsRequest]) (*connect.Response[v1alpha1.ListSecretsResponse], error) {
+	return c.listSecrets.CallUnary(ctx, req)
+}
+
 // RelationsServiceHandler is an implementation of the orcon.relations.v1alpha1.RelationsService
 // service.
 type RelationsServiceHandler interface {
@@ -158,8 +198,9 @@ type RelationsServiceHandler interface {
 	Get(context.Context, *connect.Request[v1alpha1.GetRequest]) (*connect.Response[v1alpha1.GetResponse], error)
 	// Commit stores a transaction of the pod's unit, whole or not at all
 	// (RELATIONS.md E11); the token as for Get. It fails with InvalidArgument (what
-	// no bag may hold), NotFound (the relation has gone), PermissionDenied (only the
-	// leader may) or, where it is to be tried again, Aborted or Unavailable.
+	// no bag and no secret may hold), NotFound (the relation or the secret has gone),
+	// PermissionDenied (only the leader may) or, where it is to be tried again,
+	// Aborted or Unavailable.
 	Commit(context.Context, *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error)
 	// Lead has the pod's unit lead its application, go on leading, or resign; the
 	// token as for Get.
@@ -167,6 +208,15 @@ type RelationsServiceHandler interface {
 	// Leave says that the handlers of the pod's unit have handled the end of a
 	// relation, which waits for them (RELATIONS.md L4); the token as for Get.
 	Leave(context.Context, *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error)
+	// GetSecret returns the content of a secret that the pod's unit may read, and
+	// notes which revision it keeps to; the token as for Get. It fails with
+	// PermissionDenied (it is not granted, or was taken back), NotFound (the secret,
+	// its revision or the relation of its grant has gone) or FailedPrecondition (the
+	// grant may still come). The header Orcon-Cure of a refusal says what to do.
+	GetSecret(context.Context, *connect.Request[v1alpha1.GetSecretRequest]) (*connect.Response[v1alpha1.GetSecretResponse], error)
+	// ListSecrets returns the secrets that the pod's unit may manage, without their
+	// content; the token as for Get.
+	ListSecrets(context.Context, *connect.Request[v1alpha1.ListSecretsRequest]) (*connect.Response[v1alpha1.ListSecretsResponse], error)
 }
 
 // NewRelationsServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -206,6 +256,18 @@ func NewRelationsServiceHandler(svc RelationsServiceHandler, opts ...connect.Han
 		connect.WithSchema(relationsServiceMethods.ByName("Leave")),
 		connect.WithHandlerOptions(opts...),
 	)
+	relationsServiceGetSecretHandler := connect.NewUnaryHandler(
+		RelationsServiceGetSecretProcedure,
+		svc.GetSecret,
+		connect.WithSchema(relationsServiceMethods.ByName("GetSecret")),
+		connect.WithHandlerOptions(opts...),
+	)
+	relationsServiceListSecretsHandler := connect.NewUnaryHandler(
+		RelationsServiceListSecretsProcedure,
+		svc.ListSecrets,
+		connect.WithSchema(relationsServiceMethods.ByName("ListSecrets")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/orcon.relations.v1alpha1.RelationsService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case RelationsServiceConverseProcedure:
@@ -218,6 +280,10 @@ func NewRelationsServiceHandler(svc RelationsServiceHandler, opts ...connect.Han
 			relationsServiceLeadHandler.ServeHTTP(w, r)
 		case RelationsServiceLeaveProcedure:
 			relationsServiceLeaveHandler.ServeHTTP(w, r)
+		case RelationsServiceGetSecretProcedure:
+			relationsServiceGetSecretHandler.ServeHTTP(w, r)
+		case RelationsServiceListSecretsProcedure:
+			relationsServiceListSecretsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -245,4 +311,12 @@ func (UnimplementedRelationsServiceHandler) Lead(context.Context, *connect.Reque
 
 func (UnimplementedRelationsServiceHandler) Leave(context.Context, *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.Leave is not implemented"))
+}
+
+func (UnimplementedRelationsServiceHandler) GetSecret(context.Context, *connect.Request[v1alpha1.GetSecretRequest]) (*connect.Response[v1alpha1.GetSecretResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.GetSecret is not implemented"))
+}
+
+func (UnimplementedRelationsServiceHandler) ListSecrets(context.Context, *connect.Request[v1alpha1.ListSecretsRequest]) (*connect.Response[v1alpha1.ListSecretsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.ListSecrets is not implemented"))
 }

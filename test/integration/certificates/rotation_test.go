@@ -1,4 +1,4 @@
-package integration
+package certificates
 
 import (
 	"context"

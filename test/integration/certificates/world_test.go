@@ -1,4 +1,4 @@
-package integration
+package certificates
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func newCertificateWorld(t testing.TB) *certificateWorld {
 	w := &certificateWorld{
 		t: t, ctx: ctx, group: &sync.WaitGroup{},
 		config: cluster.Config(t), admin: cluster.Client(t),
-		prefix: randomName(t, cluster),
+		prefix: cluster.NewNamespace(t, "certificate-") + "-",
 	}
 	w.stop = func() { cancel(); w.group.Wait() }
 	t.Cleanup(w.stop)
@@ -59,15 +59,6 @@ func newCertificateWorld(t testing.TB) *certificateWorld {
 	w.namespace("admitted", false)
 	w.roles()
 	return w
-}
-
-// randomName lets the API server choose a name.
-func randomName(t testing.TB, c *controlplane.Cluster) string {
-	t.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "certificate-"}}
-	made, err := c.Client(t).CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
-	require.NoError(t, err)
-	return made.Name + "-"
 }
 
 func (w *certificateWorld) name(short string) string { return w.prefix + short }
@@ -196,7 +187,7 @@ func dying(config *rest.Config, writes int, die func()) *rest.Config {
 	left := &atomic.Int64{}
 	left.Store(int64(writes))
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTrip(func(r *http.Request) (*http.Response, error) {
+		return controlplane.RoundTrip(func(r *http.Request) (*http.Response, error) {
 			if r.Method != http.MethodGet && left.Add(-1) < 0 {
 				die()
 				return nil, errDead
@@ -209,10 +200,6 @@ func dying(config *rest.Config, writes int, die func()) *rest.Config {
 
 // errDead is what a killed process would not even see.
 var errDead = errors.New("this process is dead")
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // replica is a webhook server with a certificate of its own.
 type replica struct {

@@ -1,0 +1,76 @@
+// Command orcon is for people's machines: it plays scenarios without a cluster, and
+// shows what the webhook does to a manifest.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when the binary is built.
+var version = "development"
+
+// The exit codes.
+const (
+	exitFailed = 1 // what was asked for was done, and the answer is no
+	exitMisuse = 2 // it could not be done
+)
+
+// failedError is an answer that is no.
+type failedError struct{ error }
+
+// Unwrap returns the answer.
+func (e failedError) Unwrap() error { return e.error }
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run carries out one command line and returns the exit code.
+func run(args []string, in io.Reader, out, errs io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(errs, "orcon:", err)
+	if _, failed := errors.AsType[failedError](err); failed {
+		return exitFailed
+	}
+	return exitMisuse
+}
+
+func newRoot() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "orcon",
+		Short: "Relations between services on plain Kubernetes, from the command line",
+		Long: `orcon is Orcon's command line. None of its commands needs a cluster.
+
+Exit codes: 0 it is so, 1 it is not (a scenario that went otherwise, a pod that the
+webhook would refuse), 2 it could not be done.`,
+		Example: `  orcon sim shop.txtar
+  orcon inject -f deployment.yaml | kubectl apply -f -`,
+		SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	c.AddCommand(newSim(), newInject(), newUninject(), newVersion())
+	return c
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Example: "  orcon version", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(c.OutOrStdout(), "orcon", version)
+			return err
+		},
+	}
+}

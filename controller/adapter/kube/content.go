@@ -1,0 +1,171 @@
+package kube
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/golang/glog"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+)
+
+// shards is how many Secrets a namespace has for what its units make: as many as
+// the controller's roles name.
+const shards = 8
+
+// maxShard is how much one of them holds, in bytes: what Kubernetes takes is 1 MiB.
+const maxShard = 1<<20 - 16<<10
+
+// errNoContent says that nothing lies in a place.
+var errNoContent = errors.New("its content is not there")
+
+// ContentSecret returns the name of a Secret that holds content: one of few, so
+// that roles can name them all and allow no other (SAFETY.md S2).
+func ContentSecret(shard int) string { return "orcon-secrets-" + strconv.Itoa(shard) }
+
+// ContentSecrets returns the names of all Secrets that hold content.
+func ContentSecrets() []string {
+	all := make([]string, shards)
+	for i := range all {
+		all[i] = ContentSecret(i)
+	}
+	return all
+}
+
+// storeContent puts content where no other is and where nobody finds it before a
+// RelatedSecret names the place. It begins with a shard by the secret's ID and goes
+// on where there is no room.
+func (c *Commits) storeContent(ctx context.Context, namespace, id string, content map[string][]byte) (secret.Place, error) {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id))
+	place := secret.Place{Key: secret.NewKey(c.Now(), strings.ToLower(rand.Text()))}
+	for i := range uint32(shards) {
+		place.Shard = int((h.Sum32() + i) % shards)
+		stored, err := c.putContent(ctx, namespace, place, content)
+		if stored || err != nil {
+			return place, err
+		}
+	}
+	return place, &conversation.Error{
+		Kind: conversation.Invalid, Message: fmt.Sprintf("cannot store secret %s: namespace %s has no room for more, %d MiB", id, namespace, shards),
+		Cure: "remove secrets that nobody needs, by secret-remove",
+	}
+}
+
+// putContent stores content in a place, unless there is no room.
+func (c *Commits) putContent(ctx context.Context, namespace string, place secret.Place, content map[string][]byte) (stored bool, err error) {
+	err = c.inTurn(ctx, namespace+"/"+ContentSecret(place.Shard), func() error {
+		shard, err := c.openShard(ctx, namespace, place.Shard)
+		if err != nil {
+			return err
+		}
+		if stored = size(shard.Data)+size(content) <= maxShard; !stored {
+			return nil
+		}
+		if shard.Data == nil {
+			shard.Data = map[string][]byte{}
+		}
+		for key, value := range content {
+			shard.Data[place.Key+"."+key] = value
+		}
+		return c.Writer.Update(ctx, shard)
+	})
+	if err != nil {
+		return false, fmt.Errorf("cannot store content in Secret %s: %w", ContentSecret(place.Shard), err)
+	}
+	return stored, nil
+}
+
+func size(content map[string][]byte) int {
+	all := 0
+	for key, value := range content {
+		all += len(key) + len(value) + 64 // the place's key, and what JSON needs
+	}
+	return all
+}
+
+// openShard reads a Secret of content, and makes it if it is not there: by an
+// apply, since only that carries the name when it makes something.
+func (c *Commits) openShard(ctx context.Context, namespace string, shard int) (*corev1.Secret, error) {
+	s := named(&corev1.Secret{}, namespace, ContentSecret(shard))
+	err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
+	if !apierrors.IsNotFound(err) {
+		return s, err
+	}
+	made := applycorev1.Secret(s.Name, namespace).WithType(corev1.SecretTypeOpaque).
+		WithLabels(map[string]string{"app.kubernetes.io/part-of": "orcon"})
+	if err := c.Writer.Apply(ctx, made, client.FieldOwner("relations-controller"), client.ForceOwnership); err != nil {
+		return nil, fmt.Errorf("cannot make Secret %s: %w", s.Name, err)
+	}
+	return s, c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
+}
+
+// readContent returns what lies in a place.
+func (c *Commits) readContent(ctx context.Context, namespace string, place secret.Place) (map[string][]byte, error) {
+	shard := named(&corev1.Secret{}, namespace, ContentSecret(place.Shard))
+	if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(shard), shard); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("cannot read Secret %s: %w", shard.Name, err)
+	}
+	content := map[string][]byte{}
+	for key, value := range shard.Data {
+		if name, here := strings.CutPrefix(key, place.Key+"."); here {
+			content[name] = value
+		}
+	}
+	if len(content) == 0 {
+		return nil, errNoContent
+	}
+	return content, nil
+}
+
+// dropContent removes what no RelatedSecret names any more. Nobody can read it:
+// what fails here the next sweep does.
+func (c *Commits) dropContent(ctx context.Context, namespace string, places []secret.Place) {
+	shards := map[int][]string{}
+	for _, p := range places {
+		shards[p.Shard] = append(shards[p.Shard], p.Key)
+	}
+	for shard, keys := range shards {
+		err := c.keepContent(ctx, namespace, shard, func(key string) bool { return !slices.Contains(keys, key) })
+		if err != nil {
+			glog.Warningf("namespace %s: %v; the next sweep does it", namespace, err)
+		}
+	}
+}
+
+// keepContent removes from a Secret all that lies under keys that are not to be
+// kept.
+func (c *Commits) keepContent(ctx context.Context, namespace string, shard int, keep func(key string) bool) error {
+	err := c.inTurn(ctx, namespace+"/"+ContentSecret(shard), func() error {
+		s := named(&corev1.Secret{}, namespace, ContentSecret(shard))
+		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		changed := false
+		for name := range s.Data {
+			if key, _, _ := strings.Cut(name, "."); !keep(key) {
+				delete(s.Data, name)
+				changed = true
+			}
+		}
+		if !changed {
+			return nil
+		}
+		return c.Writer.Update(ctx, s)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot remove content from Secret %s: %w", ContentSecret(shard), err)
+	}
+	return nil
+}

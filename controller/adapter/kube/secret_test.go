@@ -1,0 +1,342 @@
+package kube
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+)
+
+const (
+	secretID = "9m4e2mr0ui3e8a215n4g"
+	otherID  = "aaaae2mr0ui3e8a215n4"
+)
+
+// vault is a shop whose blog is related to db by a relation called one.
+func vault() (*strict, *Commits) {
+	server, commits := shop()
+	r := relationBetween("shop", "blog", "shop", "db")
+	r.UID, r.ResourceVersion = "one", "5"
+	server.kept.put(r)
+	return server, commits
+}
+
+func drafts(all ...secret.Draft) []secret.Draft { return all }
+
+func adds(id, password string) secret.Draft {
+	return secret.Draft{Write: secret.Write{Kind: secret.Add, ID: id}, Content: map[string][]byte{"password": []byte(password)}}
+}
+
+func sets(id, password string) secret.Draft {
+	return secret.Draft{Write: secret.Write{Kind: secret.Set, ID: id}, Content: map[string][]byte{"password": []byte(password)}}
+}
+
+func does(kind secret.Kind, id string) secret.Draft {
+	return secret.Draft{Write: secret.Write{Kind: kind, ID: id, Access: secret.Access{
+		Relation: "one", Name: relationBetween("shop", "blog", "shop", "db").Name, Application: "blog",
+	}}}
+}
+
+// reads returns the password that a unit of the blog reads.
+func reads(t *testing.T, c *Commits, q secret.Query) (string, error) {
+	t.Helper()
+	reading, err := c.Secret(t.Context(), "shop", secret.Unit{Application: "blog", Number: "0"}, []string{"db"}, secretID, q)
+	return string(reading.Content["password"]), err
+}
+
+// content is all that lies in Secrets.
+func (s *strict) content(t *testing.T) []string {
+	t.Helper()
+	var list corev1.SecretList
+	require.NoError(t, s.kept.List(t.Context(), &list))
+	var all []string
+	for _, s := range list.Items {
+		assert.Contains(t, ContentSecrets(), s.Name, "no other Secret is written")
+		for _, value := range s.Data {
+			all = append(all, string(value))
+		}
+	}
+	return all
+}
+
+// outside is everything that is stored but in Secrets, as text.
+func (s *strict) outside(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, objects := range s.kept {
+		for _, o := range objects {
+			if _, isSecret := o.(*corev1.Secret); !isSecret {
+				require.NoError(t, json.NewEncoder(&all).Encode(o))
+			}
+		}
+	}
+	return all.String()
+}
+
+// What a handler makes, grants and refers to is there for the other side, and its
+// content lies in Secrets alone (RELATIONS.md P5, SAFETY.md S2).
+func TestSecretFromAddToGet(t *testing.T) {
+	server, commits := vault()
+	_, err := commits.Commit(t.Context(), answer(saying("one", false, "password", "secret:"+secretID)), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]map[string]string{"one/": {"password": "secret:" + secretID}}, server.bags(t))
+	password, err := reads(t, commits, secret.Query{})
+	require.NoError(t, err)
+	assert.Equal(t, "hunter2", password)
+	assert.NotContains(t, server.outside(t), "hunter2")
+
+	t.Log("a new revision is read when the reader asks for it, and the old one is then removed")
+	_, err = commits.Commit(t.Context(), answer(), drafts(sets(secretID, "hunter3")))
+	require.NoError(t, err)
+	for _, step := range []struct {
+		q    secret.Query
+		want string
+	}{{secret.Query{}, "hunter2"}, {secret.Query{Peek: true}, "hunter3"}, {secret.Query{}, "hunter2"}, {secret.Query{Refresh: true}, "hunter3"}, {secret.Query{}, "hunter3"}} {
+		password, err = reads(t, commits, step.q)
+		require.NoError(t, err)
+		assert.Equal(t, step.want, password)
+	}
+	assert.Equal(t, []string{"hunter3"}, server.content(t), "nobody can read the first any more")
+	before := server.writes
+	_, err = reads(t, commits, secret.Query{})
+	require.NoError(t, err)
+	assert.Equal(t, before, server.writes, "reading again writes nothing")
+
+	t.Log("what its owner may know")
+	all, err := commits.Secrets(t.Context(), "shop", "db", 1, "pod-1")
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.Equal(t, 2, all[0].Latest)
+	none, err := commits.Secrets(t.Context(), "shop", "db", 2, "pod-2")
+	require.NoError(t, err)
+	assert.Empty(t, none, "it does not lead")
+
+	t.Log("taken back, and removed")
+	_, err = commits.Commit(t.Context(), answer(), drafts(does(secret.Revoke, secretID)))
+	require.NoError(t, err)
+	_, err = reads(t, commits, secret.Query{})
+	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Forbidden})
+	_, err = commits.Commit(t.Context(), answer(), drafts(secret.Draft{Write: secret.Write{Kind: secret.Remove, ID: secretID}}))
+	require.NoError(t, err)
+	_, err = reads(t, commits, secret.Query{})
+	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone})
+	assert.Empty(t, server.content(t))
+}
+
+// The grant lives with the very relation: neither its end nor a namesake made anew
+// leaves anything to read.
+func TestGrantEndsWithItsRelation(t *testing.T) {
+	for name, end := range map[string]func(*v1alpha1.Relation){
+		"Ended": func(r *v1alpha1.Relation) { r.Status.EndReason = "Deleted" },
+		"Anew":  func(r *v1alpha1.Relation) { r.UID = "two" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, commits := vault()
+			_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
+			require.NoError(t, err)
+			_, err = reads(t, commits, secret.Query{})
+			require.NoError(t, err)
+			r := relationBetween("shop", "blog", "shop", "db")
+			require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
+			end(r)
+			server.keep(r)
+			_, err = reads(t, commits, secret.Query{})
+			require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone})
+		})
+	}
+}
+
+// Who may not has changed nothing, and no value is in what is said of it.
+func TestSecretRefuses(t *testing.T) {
+	labelled := adds(otherID, "hunter2")
+	labelled.Label = "admin"
+	twin := adds(secretID, "hunter2")
+	twin.Label = "admin"
+	follower := relation.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 3}
+	tests := map[string]struct {
+		why    string
+		commit relation.Commit
+		drafts []secret.Draft
+		want   error
+	}{
+		"NotTheLeader": {why: "another unit leads", commit: follower, drafts: drafts(adds(secretID, "hunter2")), want: &conversation.Error{Kind: conversation.Forbidden}},
+		"Foreign":      {why: "another application", commit: relation.Commit{Namespace: "shop", Application: "blog", PodUID: "pod-b"}, drafts: drafts(sets(otherID, "hunter3")), want: &conversation.Error{Kind: conversation.Forbidden}},
+		"Unknown":      {why: "none of that name", commit: answer(), drafts: drafts(sets(secretID, "hunter2")), want: &conversation.Error{Kind: conversation.Gone}},
+		"SecondFails":  {why: "one of two fails: none is stored", commit: answer(), drafts: drafts(adds(secretID, "hunter2"), sets("x", "hunter2")), want: &conversation.Error{Kind: conversation.Gone}},
+		"BagFails":     {why: "the bag is refused: no secret is stored", commit: answer(saying("one", true, "a", string(make([]byte, 64<<10+1)))), drafts: drafts(adds(secretID, "hunter2")), want: relation.ErrInvalid},
+		"BadKey":       {why: "no key at all", commit: answer(), drafts: drafts(secret.Draft{Write: secret.Write{Kind: secret.Add, ID: secretID}, Content: map[string][]byte{"hunter2!": []byte("hunter2")}}), want: &conversation.Error{Kind: conversation.Invalid}},
+		"LabelTwice":   {why: "a label names one secret", commit: answer(), drafts: drafts(twin), want: &conversation.Error{Kind: conversation.Invalid}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server, commits := vault()
+			_, err := commits.Commit(t.Context(), answer(), drafts(labelled))
+			require.NoError(t, err)
+			before := server.writes
+			_, err = commits.Commit(t.Context(), test.commit, test.drafts)
+			require.ErrorIs(t, err, test.want, test.why)
+			assert.NotContains(t, err.Error(), "hunter")
+			assert.Equal(t, before, server.writes, test.why)
+			assert.NotContains(t, server.outside(t), "hunter")
+		})
+	}
+}
+
+// A process that dies at any write leaves a transaction whole or not at all, once
+// whoever comes next has looked; and at no moment in between is a reference there
+// whose grant is not (SAFETY.md E11, RELATIONS.md P5).
+func TestSecretAndReferenceAreOne(t *testing.T) {
+	reference := saying("one", false, "password", "secret:"+secretID)
+	transaction := func(commits *Commits) error {
+		_, err := commits.Commit(t.Context(), answer(reference, saying("one", true, "ready", "yes")), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID), adds(otherID, "hunter3")))
+		return err
+	}
+	whole, commits := vault()
+	require.NoError(t, transaction(commits))
+	want := whole.bags(t)
+	for most := 1; most < whole.writes; most++ {
+		server, commits := vault()
+		server.most = most
+		require.ErrorIs(t, transaction(commits), errGone)
+		server.most = 0
+		bag := named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}.Name())
+		if server.Get(t.Context(), client.ObjectKeyFromObject(bag), bag) == nil && bag.Status.Data["password"] != "" {
+			_, err := reads(t, commits, secret.Query{Peek: true})
+			require.NoError(t, err, "after %d writes the reference is there", most)
+		}
+		next := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+		snapshot, err := next.Observe(t.Context(), "shop")
+		require.NoError(t, err)
+		for _, outbox := range snapshot.Outboxes {
+			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}))
+			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}), "twice is once")
+		}
+		password, err := reads(t, commits, secret.Query{})
+		if bags := server.bags(t); len(bags) > 0 {
+			require.NoError(t, err)
+			assert.Equal(t, "hunter2", password)
+			assert.Equal(t, want, bags, "after %d writes", most)
+		} else {
+			require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone}, "before its commit point nothing is there, after %d writes", most)
+		}
+	}
+}
+
+// What a deposed leader said of a secret that its successor has changed is dropped,
+// and with it all that may refer to it (SAFETY.md P1, RELATIONS.md P5).
+func TestDeposedLeadersSecretIsDropped(t *testing.T) {
+	server, commits := vault()
+	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2")))
+	require.NoError(t, err)
+	server.most = server.writes + 2 // the outbox is made and filled
+	_, err = commits.Commit(t.Context(), answer(saying("one", false, "password", "secret:"+secretID)), drafts(does(secret.Grant, secretID)))
+	require.ErrorIs(t, err, errGone)
+	server.most = 0
+	var app v1alpha1.RelatedApplication
+	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
+	app.SetLeader(conversation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
+	require.NoError(t, server.Update(t.Context(), &app))
+	_, err = commits.Commit(t.Context(), relation.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 4}, drafts(sets(secretID, "hunter4")))
+	require.NoError(t, err)
+	w := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
+	_, err = reads(t, commits, secret.Query{})
+	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.NotYet})
+	assert.Empty(t, server.bags(t), "nothing refers to what is not granted")
+}
+
+// A full Secret is not the end: content goes where there is room.
+func TestContentFindsRoom(t *testing.T) {
+	server, commits := vault()
+	for i := range shards - 1 {
+		full := named(&corev1.Secret{}, "shop", ContentSecret(i))
+		full.ResourceVersion, full.UID = "7", types.UID(full.Name)
+		full.Data = map[string][]byte{"x.y": make([]byte, maxShard)}
+		server.kept.put(full)
+	}
+	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
+	require.NoError(t, err)
+	var last corev1.Secret
+	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: ContentSecret(shards - 1)}, &last))
+	assert.Len(t, last.Data, 1)
+	last.Data["x.y"] = make([]byte, maxShard)
+	require.NoError(t, server.Update(t.Context(), &last))
+	_, err = commits.Commit(t.Context(), answer(), drafts(sets(secretID, "hunter3")))
+	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Invalid})
+	password, err := reads(t, commits, secret.Query{})
+	require.NoError(t, err)
+	assert.Equal(t, "hunter2", password)
+}
+
+// A reader's label is its own, and names one secret.
+func TestSecretByLabel(t *testing.T) {
+	_, commits := vault()
+	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID), adds(otherID, "hunter3"), does(secret.Grant, otherID)))
+	require.NoError(t, err)
+	blog := secret.Unit{Application: "blog", Number: "0"}
+	_, err = commits.Secret(t.Context(), "shop", blog, nil, secretID, secret.Query{Label: "admin"})
+	require.NoError(t, err)
+	reading, err := commits.Secret(t.Context(), "shop", blog, nil, "", secret.Query{Label: "admin"})
+	require.NoError(t, err)
+	assert.Equal(t, secretID, reading.ID)
+	_, err = commits.Secret(t.Context(), "shop", blog, nil, otherID, secret.Query{Label: "admin"})
+	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Invalid})
+	_, err = commits.Secret(t.Context(), "shop", secret.Unit{Application: "blog", Number: "1"}, nil, "", secret.Query{Label: "admin"})
+	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone}, "another unit's label")
+}
+
+// What ended by itself is swept: the content of a transaction that never was, the
+// grant of a relation that is over, the secret of a unit that was forgotten; and an
+// application's secret stays (SAFETY.md E13, E14).
+func TestVaultIsSwept(t *testing.T) {
+	server, commits := vault()
+	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
+	require.NoError(t, err)
+	own := adds(otherID, "hunter3")
+	own.Own = true
+	_, err = commits.Commit(t.Context(), relation.Commit{Namespace: "shop", Application: "db", Unit: 5, PodUID: "pod-5"}, drafts(own))
+	require.NoError(t, err)
+	_, err = commits.storeContent(t.Context(), "shop", secretID, map[string][]byte{"password": []byte("hunter4")})
+	require.NoError(t, err)
+	assert.Len(t, server.content(t), 3)
+
+	var app v1alpha1.RelatedApplication
+	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
+	app.Status.NextUnit, app.Status.Units = 6, []v1alpha1.Unit{{Number: 1}}
+	require.NoError(t, server.Update(t.Context(), &app))
+	r := relationBetween("shop", "blog", "shop", "db")
+	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
+	r.UID = "two"
+	server.keep(r)
+
+	later := *commits
+	later.Now = func() time.Time { return epoch().Add(2 * time.Hour) }
+	v := &Vault{Commits: later, Cached: server}
+	for range 2 {
+		snapshot, err := v.Observe(t.Context(), "shop")
+		require.NoError(t, err)
+		for _, d := range secret.Sweep(snapshot) {
+			require.NoError(t, v.Apply(t.Context(), "shop", d))
+		}
+	}
+	assert.Equal(t, []string{"hunter2"}, server.content(t))
+	all, err := commits.all(t.Context(), "shop")
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.Empty(t, all[0].Access, "its relation is over")
+	snapshot, err := v.Observe(t.Context(), "shop")
+	require.NoError(t, err)
+	assert.Empty(t, secret.Sweep(snapshot), "twice is once")
+}

@@ -1,0 +1,157 @@
+package agent
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
+)
+
+// secrets are what a transaction does to secrets, in order. Nobody hears of it
+// before the transaction is committed: what a handler that fails has made was
+// never stored (RELATIONS.md E11).
+type secrets struct{ writes []*wire.SecretWrite }
+
+// Add makes a secret when the transaction is committed.
+func (t *toolContext) Add(owner tool.Owner, change tool.SecretChange) (tool.SecretID, error) {
+	leads, err := t.lead()
+	switch {
+	case err != nil:
+		return tool.SecretID{}, err
+	case owner == tool.OwnedByApplication && !leads:
+		return tool.SecretID{}, &conversation.Error{
+			Kind:    conversation.Forbidden,
+			Message: fmt.Sprintf("cannot make a secret of %s: %s does not lead it", t.snapshot.Unit.Application, t.snapshot.Unit),
+			Cure:    "only its leader may, see is-leader; or make the unit's own by --owner unit",
+		}
+	}
+	w := toWrite(secret.Add, newSecretID(), change)
+	w.Own = owner == tool.OwnedByUnit
+	if err := t.draft(w); err != nil {
+		return tool.SecretID{}, err
+	}
+	return tool.SecretID{ID: w.GetId()}, nil
+}
+
+// lead begins the call's transaction, and tells whether the unit leads. Who leads
+// must show it also to change what the application owns.
+func (t *toolContext) lead() (bool, error) {
+	if err := t.begin(); err != nil {
+		return false, err
+	}
+	return t.Leader()
+}
+
+// draft takes a write into the transaction.
+func (t *toolContext) draft(w *wire.SecretWrite) error {
+	if err := secret.CheckContent(w.GetContent()); err != nil {
+		return err
+	}
+	t.secrets.writes = append(t.secrets.writes, w)
+	return nil
+}
+
+// newSecretID chooses one of 36^20 names.
+func newSecretID() string {
+	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
+	id := make([]byte, 0, 20)
+	for len(id) < cap(id) {
+		var random [32]byte
+		_, _ = rand.Read(random[:]) // never fails
+		for _, b := range random {
+			if int(b) < 256/len(letters)*len(letters) && len(id) < cap(id) {
+				id = append(id, letters[int(b)%len(letters)])
+			}
+		}
+	}
+	return string(id)
+}
+
+func toWrite(kind secret.Kind, id string, change tool.SecretChange) *wire.SecretWrite {
+	return &wire.SecretWrite{
+		Kind: string(kind), Id: id, Content: change.Content, Label: change.Label, Description: change.Description,
+		Rotation: string(change.Rotation), Expires: toSeconds(change.Expire),
+	}
+}
+
+// Change makes a new revision, or changes what goes with the secret.
+func (t *toolContext) Change(id tool.SecretID, change tool.SecretChange) error {
+	if _, err := t.lead(); err != nil {
+		return err
+	}
+	return t.draft(toWrite(secret.Set, id.ID, change))
+}
+
+// Remove ends one revision, or the secret.
+func (t *toolContext) Remove(id tool.SecretID, revision int) error {
+	if _, err := t.lead(); err != nil {
+		return err
+	}
+	return t.draft(&wire.SecretWrite{Kind: string(secret.Remove), Id: id.ID, Revision: int64(revision)})
+}
+
+// Grant lets the other side of a relation read, when the transaction is committed.
+func (t *toolContext) Grant(id tool.SecretID, to tool.Grantee) error {
+	return t.share(secret.Grant, id, to)
+}
+
+// Revoke takes back what was granted.
+func (t *toolContext) Revoke(id tool.SecretID, from tool.Grantee) error {
+	return t.share(secret.Revoke, id, from)
+}
+
+func (t *toolContext) share(kind secret.Kind, id tool.SecretID, with tool.Grantee) error {
+	if _, err := t.lead(); err != nil {
+		return err
+	}
+	access := &wire.SecretAccess{Relation: with.Relation, Application: with.Application}
+	if with.Unit != nil {
+		access.Unit = strconv.Itoa(with.Unit.Number)
+	}
+	return t.draft(&wire.SecretWrite{Kind: string(kind), Id: id.ID, Access: access})
+}
+
+// Get returns what the unit reads: what it has just written itself, or what the
+// controller says. Which revision it keeps to is noted at once, whatever becomes of
+// the transaction.
+func (t *toolContext) Get(query tool.SecretQuery) (map[string][]byte, error) {
+	if err := t.begin(); err != nil {
+		return nil, err
+	}
+	request := &wire.GetSecretRequest{Label: query.Label, Peek: query.Peek, Refresh: query.Refresh}
+	if query.ID != nil {
+		request.Id = query.ID.ID
+	}
+	if content, drafted, err := t.secrets.drafted(request.GetId(), query.Label); drafted {
+		return content, err
+	}
+	response, err := t.speech.getSecret(t.ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return response.GetContent(), nil
+}
+
+// drafted returns the content that the transaction gives a secret, if it does.
+func (s *secrets) drafted(id, label string) (content map[string][]byte, drafted bool, err error) {
+	for _, w := range s.writes {
+		if id == "" && w.GetLabel() == label {
+			id = w.GetId()
+		}
+	}
+	for _, w := range slices.Backward(s.writes) {
+		switch {
+		case w.GetId() != id:
+		case w.GetKind() == string(secret.Remove) && w.GetRevision() == 0:
+			return nil, true, secret.Unknown(w.GetId())
+		case len(w.GetContent()) > 0:
+			return w.GetContent(), true, nil
+		}
+	}
+	return nil, false, nil
+}

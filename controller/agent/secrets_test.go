@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
+)
+
+const someID = "9m4e2mr0ui3e8a215n4g"
+
+// Outside a handler each tool is a transaction of its own: what it does to a secret
+// is stored when it succeeds, and read from the controller.
+func TestSecretTools(t *testing.T) {
+	x := newTerminal(t)
+	x.agent.Heard(heardAt(1))
+	refused := x.types("secret-add password=hunter2")
+	assert.Equal(t, 1, refused.ExitCode)
+	assert.Contains(t, string(refused.Stderr), "ERROR forbidden: cannot make a secret of web: web/2 does not lead it")
+	assert.NotContains(t, string(refused.Stderr), "hunter2")
+	assert.Empty(t, x.controller.commits)
+
+	own := x.types("secret-add --owner unit token=hunter2")
+	require.Zero(t, own.ExitCode, string(own.Stderr))
+	x.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 2}
+	added := x.types("secret-add --label admin --rotate daily password#file=pw", "pw", "hunter2")
+	require.Zero(t, added.ExitCode, string(added.Stderr))
+	id, found := strings.CutPrefix(strings.TrimSpace(string(added.Stdout)), "secret:")
+	require.True(t, found)
+	assert.Len(t, id, 20)
+	require.Len(t, x.controller.commits, 2)
+	assert.True(t, x.controller.commits[0].GetSecrets()[0].GetOwn())
+	said := x.controller.commits[1]
+	assert.EqualValues(t, 2, said.GetTerm())
+	assert.Equal(t, "add", said.GetSecrets()[0].GetKind())
+	assert.Equal(t, id, said.GetSecrets()[0].GetId())
+	assert.Equal(t, "hunter2", string(said.GetSecrets()[0].GetContent()["password"]))
+	assert.Equal(t, "admin daily", said.GetSecrets()[0].GetLabel()+" "+said.GetSecrets()[0].GetRotation())
+
+	require.Zero(t, x.types("secret-grant "+id+" -r 7 --unit db/0").ExitCode)
+	grant := x.controller.commits[2].GetSecrets()[0]
+	assert.Equal(t, "r 0", grant.GetAccess().GetRelation()+" "+grant.GetAccess().GetUnit())
+	require.Zero(t, x.types("secret-revoke "+id+" --app db").ExitCode)
+	assert.Equal(t, "db", x.controller.commits[3].GetSecrets()[0].GetAccess().GetApplication())
+	require.Zero(t, x.types("secret-set "+id+" --label boss").ExitCode)
+	assert.Empty(t, x.controller.commits[4].GetSecrets()[0].GetContent())
+	require.Zero(t, x.types("secret-remove "+id+" --revision 1").ExitCode)
+	assert.EqualValues(t, 1, x.controller.commits[5].GetSecrets()[0].GetRevision())
+
+	x.controller.content = map[string][]byte{"password": []byte("hunter3")}
+	assert.Equal(t, "hunter3\n", string(x.types("secret-get secret:"+someID+" password --refresh --label db --format smart").Stdout))
+	get := x.controller.gets[0]
+	assert.Equal(t, someID+" db", get.GetId()+" "+get.GetLabel())
+	assert.True(t, get.GetRefresh())
+
+	x.controller.secrets = []*wire.Secret{{Id: someID, Revision: 2, Label: "admin", Access: []*wire.SecretAccess{{Relation: "r", Application: "db", Unit: "0"}}}}
+	assert.Equal(t, someID+"\n", string(x.types("secret-ids").Stdout))
+	info := string(x.types("secret-info-get " + someID).Stdout)
+	assert.Contains(t, info, "revision: 2")
+	assert.Contains(t, info, "target: db/0")
+	assert.Contains(t, info, "scope: store:7")
+
+	x.controller.err = &conversation.Error{Kind: conversation.NotYet, Message: "cannot read secret", Cure: "wait"}
+	assert.Contains(t, string(x.types("secret-get "+someID).Stderr), "ERROR not-yet: cannot read secret; wait")
+}
+
+// In a handler a secret, its grant and what refers to it are one transaction: said
+// when the handler succeeds, dropped when it fails; and the handler reads its own
+// writes (RELATIONS.md E11, P5).
+func TestSecretsOfAHandler(t *testing.T) {
+	s := newStage(t)
+	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 2}
+	turn := s.next()
+	for turn.Env[tool.RelationID] == "" { // elected
+		s.done(turn, 0)
+		turn = s.next()
+	}
+	handles := func(turn Turn) string {
+		added := s.types(turn, "secret-add", "--label", "admin", "password=hunter2")
+		require.Zero(t, added.ExitCode, string(added.Stderr))
+		id := strings.TrimSpace(string(added.Stdout))
+		for _, words := range [][]string{{"secret-grant", id}, {"relation-set", "--app", "password=" + id}, {"secret-set", id, "password=hunter3", "--description", "d"}} {
+			result := s.types(turn, words...)
+			require.Zero(t, result.ExitCode, string(result.Stderr))
+		}
+		assert.Equal(t, "hunter3\n", string(s.types(turn, "secret-get", id, "password", "--format", "smart").Stdout), "it reads its own writes")
+		assert.Equal(t, "hunter3\n", string(s.types(turn, "secret-get", "--label", "admin", "password", "--format", "smart").Stdout))
+		info := string(s.types(turn, "secret-info-get", id).Stdout)
+		assert.Contains(t, info, "revision: 2")
+		assert.Contains(t, info, "description: d")
+		assert.Contains(t, info, "target: db")
+		return id
+	}
+	handles(turn)
+	assert.Empty(t, s.controller.commits, "nobody heard of it yet")
+	s.done(turn, 1)
+	assert.Empty(t, s.controller.commits, "nothing of a handler that failed was ever stored")
+
+	turn = s.next()
+	id := handles(turn)
+	s.done(turn, 0)
+	require.Len(t, s.controller.commits, 1)
+	said := s.controller.commits[0]
+	require.Len(t, said.GetSecrets(), 3)
+	assert.Equal(t, id, "secret:"+said.GetSecrets()[0].GetId())
+	assert.Equal(t, map[string]string{"password": id}, said.GetChanges()[0].GetSet())
+	turn = s.next()
+	gone := s.types(turn, "secret-add", "password=hunter2")
+	id = strings.TrimSpace(string(gone.Stdout))
+	require.Zero(t, s.types(turn, "secret-remove", id).ExitCode)
+	assert.Contains(t, string(s.types(turn, "secret-get", id).Stderr), "ERROR gone: ")
+	assert.Empty(t, s.types(turn, "secret-ids").Stdout, "what it removed is no more")
+}
+
+// Names of secrets are of one form, and never the same.
+func TestSecretIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for range 100 {
+		id := newSecretID()
+		_, err := tool.ParseSecretID(id)
+		require.NoError(t, err)
+		assert.False(t, seen[id])
+		seen[id] = true
+	}
+}

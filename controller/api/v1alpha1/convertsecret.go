@@ -1,0 +1,98 @@
+package v1alpha1
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+)
+
+// ToDomain returns the secret as the domain knows it.
+func (s *RelatedSecret) ToDomain() secret.Secret {
+	d := secret.Secret{
+		ID: s.Name, Owner: secret.Owner{Application: s.Spec.Application, Unit: s.Spec.Unit},
+		Label: s.Status.Label, Description: s.Status.Description,
+		Rotation: secret.Rotation(s.Status.Rotation), Rotates: toTime(s.Status.Rotates), Latest: int(s.Status.Latest),
+	}
+	for _, r := range s.Status.Revisions {
+		d.Revisions = append(d.Revisions, secret.Revision{
+			Number: int(r.Number), Place: secret.Place{Shard: int(r.Shard), Key: r.Key}, Created: r.Created.UTC(), Expires: toTime(r.Expires),
+		})
+	}
+	for _, a := range s.Status.Access {
+		d.Access = append(d.Access, a.toDomain())
+	}
+	for _, r := range s.Status.Readers {
+		d.Readers = append(d.Readers, secret.Reader{Application: r.Application, Unit: r.Unit, Revision: int(r.Revision), Label: r.Label})
+	}
+	return d
+}
+
+// SetSecret writes the domain's secret into the status; whose it is stays.
+func (s *RelatedSecret) SetSecret(d secret.Secret, now time.Time) {
+	stored := condition.Settled("Stored", "the secret is stored")
+	s.Status = RelatedSecretStatus{
+		ObservedGeneration: s.Generation, Label: d.Label, Description: d.Description,
+		Rotation: Rotation(d.Rotation), Rotates: fromTime(d.Rotates), Latest: int64(d.Latest),
+		Term: s.Status.Term, Transaction: s.Status.Transaction,
+		Conditions: setConditions(s.Status.Conditions, stored, s.Generation, now),
+	}
+	for _, r := range d.Revisions {
+		s.Status.Revisions = append(s.Status.Revisions, SecretRevision{
+			Number: int64(r.Number), Shard: fromInt(r.Place.Shard), Key: r.Place.Key, Created: metav1.NewTime(r.Created), Expires: fromTime(r.Expires),
+		})
+	}
+	for _, a := range d.Access {
+		s.Status.Access = append(s.Status.Access, *fromAccess(a))
+	}
+	for _, r := range d.Readers {
+		s.Status.Readers = append(s.Status.Readers, SecretReader{Application: r.Application, Unit: r.Unit, Revision: int64(r.Revision), Label: r.Label})
+	}
+}
+
+func (a SecretAccess) toDomain() secret.Access {
+	return secret.Access{Relation: a.RelationUID, Name: a.Relation, Application: a.Application, Unit: a.Unit, Revoked: a.Taken == TakenBack}
+}
+
+func fromAccess(a secret.Access) *SecretAccess {
+	out := &SecretAccess{Relation: a.Name, RelationUID: a.Relation, Application: a.Application, Unit: a.Unit}
+	if a.Revoked {
+		out.Taken = TakenBack
+	}
+	return out
+}
+
+// ForWrite returns a write as an outbox keeps it.
+func ForWrite(d secret.Write) SecretWrite {
+	w := SecretWrite{
+		Kind: string(d.Kind), ID: d.ID, Shard: fromInt(d.Place.Shard), Key: d.Place.Key,
+		Label: d.Label, Description: d.Description, Rotation: Rotation(d.Rotation), Expires: fromTime(d.Expires), Revision: int64(d.Revision),
+	}
+	if d.Kind == secret.Add {
+		w.Owner = OwnedByApplication
+		if d.Own {
+			w.Owner = OwnedByUnit
+		}
+	}
+	if (d.Access != secret.Access{}) {
+		w.Access = fromAccess(d.Access)
+	}
+	return w
+}
+
+// ToDomain returns the write as the domain knows it.
+func (w SecretWrite) ToDomain() secret.Write {
+	d := secret.Write{
+		Kind: secret.Kind(w.Kind), ID: w.ID, Own: w.Owner == OwnedByUnit, Place: secret.Place{Shard: int(w.Shard), Key: w.Key},
+		Label: w.Label, Description: w.Description, Rotation: secret.Rotation(w.Rotation), Expires: toTime(w.Expires), Revision: int(w.Revision),
+	}
+	if w.Access != nil {
+		d.Access = w.Access.toDomain()
+	}
+	return d
+}
+
+// Holds reports whether a transaction is in the outbox.
+func (b *Databag) Holds() bool { return len(b.Status.Pending)+len(b.Status.PendingSecrets) > 0 }

@@ -1,0 +1,160 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+
+	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+)
+
+// headerCure is the header of a refusal that says what to do about it.
+const headerCure = "Orcon-Cure"
+
+// refuse makes of why something is refused what the API answers: a code for each
+// kind (RELATIONS.md P4).
+func refuse(err error) error {
+	refused, ok := errors.AsType[*domain.Error](err)
+	if !ok {
+		return connect.NewError(codeOf(err), err)
+	}
+	code := map[domain.Refusal]connect.Code{
+		domain.Forbidden: connect.CodePermissionDenied, domain.Invalid: connect.CodeInvalidArgument,
+		domain.Gone: connect.CodeNotFound, domain.NotYet: connect.CodeFailedPrecondition,
+	}[refused.Kind]
+	answer := connect.NewError(code, errors.New(refused.Message))
+	answer.Meta().Set(headerCure, refused.Cure)
+	return answer
+}
+
+// drafts reads what a transaction does to secrets. A grant is to the other side of
+// a relation that the unit's application has and that lives.
+func (c *conversation) drafts(t *telling, req *v1alpha1.CommitRequest) ([]secret.Draft, error) {
+	if len(req.GetSecrets()) > maxChanges {
+		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("a transaction writes at most %d secrets, this one %d", maxChanges, len(req.GetSecrets())))
+	}
+	var drafts []secret.Draft
+	for _, w := range req.GetSecrets() {
+		draft := secret.Draft{Content: w.GetContent(), Write: secret.Write{
+			Kind: secret.Kind(w.GetKind()), ID: w.GetId(), Own: w.GetOwn(),
+			Label: w.GetLabel(), Description: w.GetDescription(), Rotation: secret.Rotation(w.GetRotation()),
+			Expires: fromUnix(w.GetExpires()), Revision: int(w.GetRevision()),
+			Access: secret.Access{Relation: w.GetAccess().GetRelation(), Application: w.GetAccess().GetApplication(), Unit: w.GetAccess().GetUnit()},
+		}}
+		if draft.Kind == secret.Grant {
+			access, err := c.access(t, w.GetAccess())
+			if err != nil {
+				return nil, err
+			}
+			draft.Access = access
+		}
+		drafts = append(drafts, draft)
+	}
+	return drafts, nil
+}
+
+// access is a grant as the cluster has it, whatever application the unit named.
+func (c *conversation) access(t *telling, to *v1alpha1.SecretAccess) (secret.Access, error) {
+	p, err := t.writable(to.GetRelation())
+	if err != nil {
+		return secret.Access{}, err
+	}
+	if p.there.Namespace != c.identity.Namespace {
+		return secret.Access{}, connect.NewError(connect.CodeInvalidArgument, errors.New("a secret is granted within a namespace only"))
+	}
+	return secret.Access{Relation: to.GetRelation(), Name: p.name, Application: p.there.Application, Unit: to.GetUnit()}, nil
+}
+
+// GetSecret returns what the calling pod's unit reads of a secret.
+func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.GetSecretRequest]) (*connect.Response[v1alpha1.GetSecretResponse], error) {
+	c, t, u, err := s.unit(ctx, req.Header())
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	var related []string
+	for _, p := range t.places {
+		if !p.ended && p.there.Namespace == c.identity.Namespace {
+			related = append(related, p.there.Application)
+		}
+	}
+	reader := secret.Unit{Application: c.application, Number: strconv.FormatInt(u.number, 10)}
+	query := secret.Query{Label: req.Msg.GetLabel(), Peek: req.Msg.GetPeek(), Refresh: req.Msg.GetRefresh()}
+	read, err := s.Store.Secret(ctx, c.identity.Namespace, reader, related, req.Msg.GetId(), query)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return connect.NewResponse(&v1alpha1.GetSecretResponse{Id: read.ID, Revision: int64(read.Revision), Content: read.Content}), nil
+}
+
+// ListSecrets returns the secrets that the calling pod's unit may manage.
+func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.ListSecretsRequest]) (*connect.Response[v1alpha1.ListSecretsResponse], error) {
+	c, _, u, err := s.unit(ctx, req.Header())
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	all, err := s.Store.Secrets(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	response := &v1alpha1.ListSecretsResponse{}
+	for _, one := range all {
+		response.Secrets = append(response.Secrets, toSecret(one))
+	}
+	return connect.NewResponse(response), nil
+}
+
+// unit finds out which unit calls. Whoever gets a caller has it leave.
+func (s *Server) unit(ctx context.Context, header http.Header) (*conversation, *telling, unit, error) {
+	c, err := s.caller(ctx, header)
+	if err != nil {
+		return nil, nil, unit{}, err
+	}
+	t, err := c.telling(ctx)
+	if err != nil {
+		c.leave()
+		return nil, nil, unit{}, err
+	}
+	u := t.unit(c.identity.UID)
+	if !u.known {
+		c.leave()
+		return nil, nil, u, connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s has no number yet", c.identity.Pod))
+	}
+	return c, t, u, nil
+}
+
+func toSecret(s secret.Secret) *v1alpha1.Secret {
+	latest := s.Revisions[len(s.Revisions)-1]
+	out := &v1alpha1.Secret{
+		Id: s.ID, Revision: int64(latest.Number), Label: s.Label, Own: s.Owner.Unit != "", Description: s.Description,
+		Rotation: string(s.Rotation), Expires: toUnix(latest.Expires), Rotates: toUnix(s.Rotates),
+	}
+	for _, a := range s.Access {
+		if !a.Revoked {
+			out.Access = append(out.Access, &v1alpha1.SecretAccess{Relation: a.Relation, Application: a.Application, Unit: a.Unit})
+		}
+	}
+	return out
+}
+
+func toUnix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
+func fromUnix(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}

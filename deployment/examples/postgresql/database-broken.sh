@@ -1,0 +1,11 @@
+#!/bin/sh
+# Data goes only when the relation has really ended, never because a declaration has
+# vanished for a while.
+set -eu
+[ "$ORCON_FINAL" = true ] || exit 0
+role="relation_${JUJU_RELATION_ID#*:}"
+psql="psql -qtA -v ON_ERROR_STOP=1 -h 127.0.0.1 -U postgres"
+$psql -c "SELECT datname FROM pg_database WHERE pg_get_userbyid(datdba) = '$role'" | while read -r database; do
+  $psql -c "DROP DATABASE \"$database\" WITH (FORCE)"
+done
+$psql -c "DROP ROLE IF EXISTS \"$role\""

@@ -1,0 +1,27 @@
+#!/bin/sh
+# A requirer asks for a database by its name. Its answer is the database, a role that
+# owns it, and a password that only it can read.
+set -eu
+[ "$(is-leader)" = True ] || exit 0
+asked=$(relation-get --app database "$JUJU_REMOTE_APP")
+[ -n "$asked" ] || exit 0
+us=${JUJU_UNIT_NAME%/*}
+[ -z "$(relation-get --app username "$us")" ] || exit 0 # answered already
+
+role="relation_${JUJU_RELATION_ID#*:}"
+password=$(tr -dc 'A-Za-z0-9' </dev/urandom | head -c 32)
+psql="psql -qtA -v ON_ERROR_STOP=1 -h 127.0.0.1 -U postgres"
+$psql <<SQL
+SELECT 'CREATE ROLE "$role" LOGIN' WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '$role') \gexec
+ALTER ROLE "$role" PASSWORD '$password';
+SELECT 'CREATE DATABASE "$asked" OWNER "$role"' WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '$asked') \gexec
+SQL
+[ "$($psql -c "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = '$asked'")" = "$role" ] || {
+  echo "database $asked is another requirer's; ask for another name" >&2
+  exit 1
+}
+
+secret=$(secret-add password="$password")
+secret-grant "$secret" -r "$JUJU_RELATION_ID"
+relation-set --app host="$(relation-get ingress-address "$JUJU_UNIT_NAME")" port=5432 \
+  database="$asked" username="$role" password="$secret"

@@ -1,0 +1,50 @@
+package relation
+
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+
+// Heard is what one unit of the application may know, as its agent makes it of what
+// travels: without its leadership, which its own lease tells. Of its side it has its
+// own bag and, for the leader and among peers, the application's (RELATIONS.md P).
+func (v View) Heard(unit int) conversation.Snapshot {
+	s := conversation.Snapshot{Unit: conversation.Unit{Application: v.Application, Number: unit}}
+	for _, r := range v.Relations {
+		heard := r.heard(s.Unit)
+		for _, own := range r.Own {
+			if own.Number != unit {
+				continue
+			}
+			heard.OwnBag = own.Bag
+			if heard.Role == conversation.Peer || v.Leader.Term > 0 && v.Leader.Unit == unit {
+				heard.OwnApplicationBag = r.OwnBag
+			}
+		}
+		s.Relations = append(s.Relations, heard)
+	}
+	return s
+}
+
+// heard is one relation as a unit knows it. A relation that is not alive is over
+// for good (SAFETY.md E14); who is neither in scope nor departed is not known.
+func (s Seen) heard(unit conversation.Unit) conversation.Relation {
+	r := conversation.Relation{
+		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: conversation.Role(s.Role),
+		Interface: s.Interface, Version: s.Version, Remote: s.There.Application, Life: conversation.Alive, RemoteBag: s.Bag,
+	}
+	if s.There.Namespace != s.Here.Namespace {
+		r.Remote += "." + s.There.Namespace
+	}
+	if !s.Alive() {
+		r.Life, r.EndReason, r.Final = conversation.Ending, conversation.RelationRemoved, true
+	}
+	for _, u := range s.Units {
+		if other := (conversation.Unit{Application: r.Remote, Number: u.Number}); other != unit {
+			r.Units = append(r.Units, conversation.Member{Unit: other, Bag: u.Bag})
+		}
+	}
+	for _, u := range s.Departed {
+		r.Departed = append(r.Departed, conversation.Tombstone{
+			Unit: conversation.Unit{Application: r.Remote, Number: u.Number}, Reason: conversation.Reason(u.Reason), Bag: u.Bag,
+		})
+	}
+	return r
+}

@@ -1,0 +1,285 @@
+package simulation
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// namespace is where a scenario happens.
+const namespace = "sim"
+
+// store is what a cluster would hold of the namespace. It behaves as the API does
+// where that matters: it gives UIDs and revisions, stores an object and its status
+// by two writes, and keeps a deleted relation until it is released.
+type store struct {
+	now      time.Time
+	optedIn  bool
+	revision int
+	uids     int
+
+	services  map[string]application.Service
+	workloads map[string]application.Workload
+	pods      map[string]application.Pod
+
+	relations map[string]kept
+	records   map[string]relation.Record
+	leaders   map[string]conversation.Leader
+	databags  map[string]bag
+	outboxes  map[string]outbox
+	rollouts  map[string]int
+	// histories are the records of what was said, by the relation's UID.
+	histories map[string]conversation.Record
+}
+
+// kept is a relation, and whether it stays until it is released.
+type kept struct {
+	relation.Relation
+	finalizer bool
+}
+
+// bag is a databag, whether its content was written, and the term of the leader
+// that wrote it.
+type bag struct {
+	relation.Databag
+	written bool
+	term    int
+}
+
+// epoch is when every scenario begins.
+func epoch() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+func newStore() *store {
+	return &store{
+		now: epoch(), optedIn: true,
+		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
+		relations: map[string]kept{}, records: map[string]relation.Record{}, leaders: map[string]conversation.Leader{},
+		databags: map[string]bag{}, outboxes: map[string]outbox{}, rollouts: map[string]int{}, histories: map[string]conversation.Record{},
+	}
+}
+
+func (s *store) uid(kind string) string {
+	s.uids++
+	return kind + "-" + strconv.Itoa(s.uids)
+}
+
+func values[V any](m map[string]V) []V {
+	all := make([]V, 0, len(m))
+	for _, k := range sortedKeys(m) {
+		all = append(all, m[k])
+	}
+	return all
+}
+
+// observe is what the controller sees.
+func (s *store) observe() relation.Snapshot {
+	seen := relation.Snapshot{Namespace: namespace, Now: s.now.Truncate(time.Second), Records: values(s.records), Outboxes: sortedKeys(s.outboxes)}
+	if s.optedIn {
+		seen.Applications, seen.Orphans = application.Gather(application.Inventory{
+			Namespace: namespace, Services: values(s.services), Workloads: values(s.workloads), Pods: values(s.pods),
+		})
+	}
+	for _, r := range values(s.relations) {
+		seen.Relations = append(seen.Relations, r.Relation)
+	}
+	for _, b := range values(s.databags) {
+		if b.written {
+			seen.Databags = append(seen.Databags, b.Databag)
+		}
+	}
+	return seen
+}
+
+// writes are the writes to the API that a decision takes.
+func (s *store) writes(decision relation.Decision) []func() {
+	switch d := decision.(type) {
+	case relation.Publish:
+		return []func(){
+			func() { s.open(d.Databag) },
+			func() { s.databags[d.Name()] = bag{Databag: d.Databag, written: true} },
+		}
+	case relation.Remember:
+		return s.remember(d)
+	case relation.Relate:
+		return []func(){func() { s.makeRelation(d.Pair, true) }, func() { s.setState(d.Name(), d.State) }}
+	case relation.Update:
+		return []func(){func() { s.update(d.Relation) }}
+	case relation.Finish:
+		return []func(){func() { s.remove(d.Name, d.UID) }}
+	case relation.Release:
+		return []func(){func() { s.release(d.Relation) }}
+	case relation.Deliver:
+		return []func(){func() { s.empty(d.Outbox) }}
+	case relation.Withdraw:
+		return []func(){func() { delete(s.databags, d.Name()) }}
+	case relation.Forget:
+		return []func(){func() { s.forget(d.Record) }}
+	}
+	return nil
+}
+
+// open makes the object of a bag, without content.
+func (s *store) open(b relation.Databag) {
+	if _, there := s.databags[b.Name()]; !there {
+		b.Data = nil
+		s.databags[b.Name()] = bag{Databag: b}
+	}
+}
+
+func (s *store) remember(d relation.Remember) []func() {
+	var all []func()
+	if d.Rollout != nil {
+		for _, w := range d.Rollout.Workloads {
+			all = append(all, func() { s.rollOut(w, d.Rollout.Version) })
+		}
+	}
+	return append(all,
+		func() {
+			if _, there := s.records[d.Name]; !there {
+				s.records[d.Name] = relation.Record{Name: d.Name, UID: s.uid("application")}
+			}
+		},
+		func() {
+			r := s.records[d.Name]
+			r.State = d.State
+			s.records[d.Name] = r
+		})
+}
+
+// rollOut changes the template of a workload; the same version changes nothing.
+func (s *store) rollOut(w application.Workload, version string) {
+	key := workloadKey(w.Kind, w.Name)
+	now, there := s.workloads[key]
+	if !there || now.TemplateAnnotations[application.KeyDataVersion] == version {
+		return
+	}
+	now.TemplateAnnotations = with(now.TemplateAnnotations, application.KeyDataVersion, version)
+	s.workloads[key] = now
+	s.rollouts[w.Name]++
+}
+
+func with(m map[string]string, key, value string) map[string]string {
+	m = maps.Clone(m)
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
+}
+
+// makeRelation makes a relation's object, without its state.
+func (s *store) makeRelation(p relation.Pair, declared bool) {
+	if _, there := s.relations[p.Name()]; there {
+		return
+	}
+	s.relations[p.Name()] = kept{relation.Relation{
+		Key: p.Key, Name: p.Name(), UID: s.uid("relation"), Interface: p.Interface, Version: p.Version, Declared: declared, Created: s.now,
+	}, declared}
+}
+
+func (s *store) setState(name string, state relation.State) {
+	r := s.relations[name]
+	r.State = state
+	s.relations[name] = r
+}
+
+func (s *store) update(d relation.Relation) {
+	r, there := s.relations[d.Name]
+	if !there || r.UID != d.UID {
+		return
+	}
+	r.finalizer = r.finalizer || r.Deleted.IsZero()
+	s.relations[d.Name] = r
+	s.setState(d.Name, d.State)
+}
+
+// remove asks for a relation's deletion.
+func (s *store) remove(name, uid string) {
+	r, there := s.relations[name]
+	switch {
+	case !there || r.UID != uid:
+	case !r.finalizer:
+		s.collect(r.Relation)
+	case r.Deleted.IsZero():
+		r.Deleted = s.now.Truncate(time.Second)
+		s.relations[name] = r
+	}
+}
+
+func (s *store) release(d relation.Relation) {
+	if r, there := s.relations[d.Name]; there && r.UID == d.UID && !r.Deleted.IsZero() {
+		s.collect(r.Relation)
+	}
+}
+
+// collect deletes a relation, and with it the bags that it owns.
+func (s *store) collect(r relation.Relation) {
+	delete(s.relations, r.Name)
+	maps.DeleteFunc(s.databags, func(_ string, b bag) bool { return b.Relation == r.UID })
+}
+
+func (s *store) forget(d relation.Record) {
+	if s.records[d.Name].UID == d.UID {
+		delete(s.records, d.Name)
+		delete(s.leaders, d.Name)
+	}
+}
+
+// byID returns the relation that people call so.
+func (s *store) byID(id int) (relation.Relation, bool) {
+	for _, r := range values(s.relations) {
+		if r.State.ID == id {
+			return r.Relation, true
+		}
+	}
+	return relation.Relation{}, false
+}
+
+// byUID returns a relation by its identity.
+func (s *store) byUID(uid string) (relation.Relation, bool) {
+	for _, r := range s.relations {
+		if r.UID == uid {
+			return r.Relation, true
+		}
+	}
+	return relation.Relation{}, false
+}
+
+// view is what an application may see. It fails while a transaction of somebody
+// whom it sees is on its way, for it would see half of it (SAFETY.md E11).
+func (s *store) view(name string) (relation.View, bool) {
+	record, there := s.records[name]
+	if !there {
+		record.Name = name
+	}
+	var relations []relation.Relation
+	for _, r := range values(s.relations) {
+		relations = append(relations, r.Relation)
+	}
+	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Said: s.saidBy, Units: s.unitsOf})
+	v.Leader = s.leaders[name]
+	return v, !slices.ContainsFunc(values(s.outboxes), func(o outbox) bool {
+		return o.application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.There.Application == o.application })
+	})
+}
+
+func (s *store) bagOf(r relation.Relation, e relation.End) map[string]string {
+	everybody := s.databags[relation.DatabagName(e.Application, e.Endpoint)].Data
+	here := relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID}
+	return databag.Overlay(everybody, s.databags[here.Name()].Data)
+}
+
+func (s *store) saidBy(r relation.Relation, e relation.End, unit int) map[string]string {
+	b := relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)}
+	return s.databags[b.Name()].Data
+}
+
+func (s *store) unitsOf(e relation.End) []application.Unit {
+	return s.records[e.Application].State.Units
+}

@@ -1,0 +1,40 @@
+package tool
+
+import (
+	"strconv"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// Hook names the executable that handles an event, as Juju names hooks.
+func Hook(e conversation.Event) string {
+	if e.Kind == conversation.Elected {
+		return "leader-elected"
+	}
+	return e.Endpoint + "-relation-" + string(e.Kind)
+}
+
+// Environment returns what the handler of an event finds in its environment
+// (RELATIONS.md, "Tools in the workload"), but for what only its process knows: the
+// context, the model and the attempt.
+func Environment(unit conversation.Unit, e conversation.Event) map[string]string {
+	env := map[string]string{"JUJU_UNIT_NAME": unit.String()}
+	if e.Relation != "" {
+		env["JUJU_RELATION"] = e.Endpoint
+		env[RelationID] = e.Endpoint + ":" + strconv.Itoa(e.ID)
+		env[RemoteApp] = e.Application
+	}
+	if e.Unit != nil {
+		env[RemoteUnit] = e.Unit.String()
+	}
+	if e.Departing != nil {
+		env["JUJU_DEPARTING_UNIT"] = e.Departing.String()
+	}
+	if e.Reason != "" {
+		env["ORCON_REASON"] = string(e.Reason)
+	}
+	if e.Kind == conversation.Broken {
+		env["ORCON_FINAL"] = strconv.FormatBool(e.Final)
+	}
+	return env
+}

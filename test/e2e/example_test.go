@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// deployment/examples/http: the consumer's list is, whatever happens, exactly the
+// units that there are.
+func TestExampleHTTP(t *testing.T) {
+	t.Parallel()
+	w := withOrcon(t)
+	w.Kubectl(t, "apply", "-k", deployment(t, "examples/http"))
+	t.Cleanup(func() { w.Kubectl(t, "delete", "namespace", "pages", "--wait=false") })
+	w.namespace = "pages"
+	w.running("front", 1)
+	for _, replicas := range []int{2, 5, 1, 3} {
+		began := time.Now()
+		w.kubectl("scale", "deployment/site", fmt.Sprintf("--replicas=%d", replicas))
+		w.eventually(func() string {
+			pods, err := w.client.CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=site"})
+			if err != nil || len(pods.Items) != replicas {
+				return fmt.Sprintf("there are not %d units", replicas)
+			}
+			var addresses []string
+			for _, p := range pods.Items {
+				addresses = append(addresses, p.Status.PodIP)
+			}
+			slices.Sort(addresses)
+			listed, _ := w.try("exec", "deploy/front", "-c", "front", "--", "cat", "/shared/upstreams")
+			if listed == strings.Join(addresses, "\n") {
+				return ""
+			}
+			return fmt.Sprintf("the list is %q and not %q", listed, addresses)
+		})
+		t.Logf("%d units, exactly, %s after the command", replicas, time.Since(began).Round(100*time.Millisecond))
+	}
+}
+
+// deployment/examples/postgresql: a shop asks for a database and runs real queries
+// with what it is given; nobody else can read its password; an annotation that is
+// removed and restored loses nothing, and an ended relation drops the database
+// (SAFETY.md L5, E14, RELATIONS.md P5).
+func TestExamplePostgreSQL(t *testing.T) {
+	t.Parallel()
+	w := withOrcon(t)
+	root := repository(t)
+	build := exec.CommandContext(t.Context(), filepath.Join(root, "build", "builder"), "debian", "postgresql", "--packages", "postgresql-15,dash,coreutils,sed,grep")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+	w.Run(t, "load", filepath.Join(root, "dist", "postgresql.tar"))
+	began := time.Now()
+	w.Kubectl(t, "apply", "-k", deployment(t, "examples/postgresql"))
+	t.Cleanup(func() { w.Kubectl(t, "delete", "namespace", "shop", "--wait=false") })
+	w.namespace, w.patience = "shop", 2*patience
+
+	visits := func() string { return w.lastLine("deploy/shop", "shop") }
+	w.eventually(func() string {
+		if strings.HasPrefix(visits(), "relation_1 has seen ") {
+			return ""
+		}
+		return "the shop has not queried its database: " + visits()
+	})
+	t.Logf("from kubectl apply to the first query: %s; the shop says: %s", time.Since(began).Round(100*time.Millisecond), visits())
+
+	t.Log("the password is in no bag, file, Event or object but its Secret")
+	password := w.kubectl("exec", "deploy/shop", "-c", "shop", "--", "sh", "-c", `/orcon/tools/secret-get "$(cat /bindings/store/password)" password`)
+	require.Len(t, password, 32)
+	for _, kind := range []string{"databags,relations,relatedapplications,events,configmaps,pods"} {
+		assert.NotContains(t, w.kubectl("get", kind, "-o", "yaml"), password)
+	}
+
+	t.Log("an annotation that is removed and restored loses nothing")
+	w.kubectl("patch", "deployment", "shop", "--type=json", "-p", `[{"op":"remove","path":"/spec/template/metadata/annotations/tengu.io~1relations"}]`)
+	w.eventually(func() string {
+		if w.kubectl("get", "relations", "-o", "jsonpath={.items[0].status.heldSince}") != "" {
+			return ""
+		}
+		return "the relation is not held"
+	})
+	w.kubectl("patch", "deployment", "shop", "--type=json", "-p", `[{"op":"add","path":"/spec/template/metadata/annotations/tengu.io~1relations","value":"postgres"}]`)
+	w.kubectl("rollout", "status", "deployment/shop", "--timeout=120s")
+	w.eventually(func() string {
+		if line := visits(); strings.HasPrefix(line, "relation_1 has seen ") && line != "relation_1 has seen 1 visits in orders" {
+			return ""
+		}
+		return "the database is not what it was: " + visits()
+	})
+
+	t.Log("the relation ends, and the database goes with it")
+	w.kubectl("patch", "deployment", "shop", "--type=json", "-p", `[{"op":"remove","path":"/spec/template/metadata/annotations/tengu.io~1relations"}]`)
+	w.kubectl("delete", "relations", "--all", "--wait=true", "--timeout=60s")
+	databases := w.kubectl("exec", "postgres-0", "-c", "postgres", "--", "psql", "-h", "127.0.0.1", "-U", "postgres", "-tAc", "SELECT datname FROM pg_database UNION SELECT rolname FROM pg_roles")
+	assert.NotContains(t, databases, "orders")
+	assert.NotContains(t, databases, "relation_1")
+}
+
+// lastLine is what a container has printed last.
+func (w *world) lastLine(of, container string) string {
+	out, _ := w.try("logs", of, "-c", container, "--tail=1")
+	return out
+}
