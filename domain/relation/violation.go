@@ -2,6 +2,7 @@ package relation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,10 +25,7 @@ func (n *negotiation) withhold(a application.Application) application.Applicatio
 	if n.Schema == schema.Off {
 		return a
 	}
-	bags, faults := map[string]map[string]string{}, []application.Fault(nil)
-	for name, bag := range a.Bags {
-		bags[name] = bag
-	}
+	bags, faults := maps.Clone(a.Bags), []application.Fault(nil)
 	for _, e := range a.Endpoints {
 		i, known := n.Interfaces.Find(e.Interface, e.Version)
 		if !known || bags[e.Name] == nil {
@@ -104,25 +102,31 @@ func (n *negotiation) violated(r Relation) []condition.Condition {
 	}
 	var told []string
 	for _, e := range slices.Compact([]End{r.Requirer, r.Provider}) {
-		if e.Namespace != n.Namespace {
-			continue
-		}
-		for _, v := range n.unfit(r, e, i) {
-			told = append(told, fmt.Sprintf("%s: %s", e, v.Error()))
-		}
-		for _, b := range n.saidByUnits[[2]string{r.UID, e.Application}] {
-			if b.Endpoint != e.Endpoint {
-				continue
-			}
-			for _, v := range i.Check(r.role(e), false, b.Data) {
-				told = append(told, fmt.Sprintf("%s/%s on %s: %s", e.Application, b.Unit, e.Endpoint, v.Error()))
-			}
+		if e.Namespace == n.Namespace {
+			told = append(told, n.toldOf(r, e, i)...)
 		}
 	}
 	if len(told) == 0 {
 		return nil
 	}
 	return []condition.Condition{{Type: condition.SchemaViolated, True: true, Reason: ReasonViolated, Message: listed(told)}}
+}
+
+// toldOf says what is wrong with the bags of one side.
+func (n *negotiation) toldOf(r Relation, e End, i schema.Interface) []string {
+	var told []string
+	for _, v := range n.unfit(r, e, i) {
+		told = append(told, fmt.Sprintf("%s: %s", e, v.Error()))
+	}
+	for _, b := range n.saidByUnits[[2]string{r.UID, e.Application}] {
+		if b.Endpoint != e.Endpoint {
+			continue
+		}
+		for _, v := range i.Check(r.role(e), false, b.Data) {
+			told = append(told, fmt.Sprintf("%s/%s on %s: %s", e.Application, b.Unit, e.Endpoint, v.Error()))
+		}
+	}
+	return told
 }
 
 // unfit returns what is wrong with an application's bag in a relation. What is said

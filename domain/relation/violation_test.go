@@ -1,6 +1,7 @@
 package relation_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,10 +47,7 @@ func asking(t *testing.T, mode schema.Mode, database string, annotations ...stri
 func TestSchemaSaysWhenARelationIsComplete(t *testing.T) {
 	all := map[string]string{"database": "orders", "host": "db", "password": secret, "username": "u"}
 	without := func(keys ...string) map[string]string {
-		bag := map[string]string{}
-		for k, v := range all {
-			bag[k] = v
-		}
+		bag := maps.Clone(all)
 		for _, k := range keys {
 			delete(bag, k)
 		}

@@ -34,9 +34,9 @@ func TestCatalog(t *testing.T) {
 			_, found := c.Find("a", v)
 			assert.True(t, found)
 		}
-		any, found := c.Find("a", 0)
+		unnamed, found := c.Find("a", 0)
 		assert.True(t, found)
-		assert.Equal(t, lowest, any.Version)
+		assert.Equal(t, lowest, unnamed.Version)
 		five, _ := c.Find("a", 5)
 		assert.Equal(t, "built in", five.Description)
 		_, found = c.Find("a", 10)
