@@ -102,7 +102,7 @@ func newNegotiation(s Snapshot) *negotiation {
 		n.noteApplication(n.Applications[i])
 	}
 	n.stored = make(map[End]Databag, len(s.Databags))
-	for _, b := range s.Databags {
+	for _, b := range n.Databags {
 		switch {
 		case b.Relation == "":
 			n.stored[End{s.Namespace, b.Application, b.Endpoint}] = b

@@ -2,6 +2,7 @@ package relation_test
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -168,4 +169,23 @@ func TestDeclaredSecretsAreWithheld(t *testing.T) {
 	assert.Equal(t, "hunter2", w.databags[relation.DatabagName("db", "main")].Data["password"], "a namespace may say that it does not look")
 	w = asking(t, schema.Warn, "d", application.PrefixData+"main", "{host: db, password: "+secret+", username: u, database: d}")
 	assert.True(t, ready(w.only(t)).True, "a reference is no plain text")
+}
+
+// In whatever order bags are listed, the same is said of them: a message does not
+// change while the problem is the same.
+func TestViolationsAreOrderFree(t *testing.T) {
+	w := asking(t, schema.Warn, "orders")
+	for _, name := range []string{"db-0", "db-1", "db-2"} {
+		w.pod(application.Deployment, "db", name)
+	}
+	w.settle(t)
+	for _, unit := range []string{"2", "0", "1"} {
+		w.say(w.only(t), "db", unit, map[string]string{"state": "odd"})
+	}
+	s := w.observe()
+	want, _ := relation.Negotiate(s)
+	require.Len(t, want, 1)
+	slices.Reverse(s.Databags)
+	got, _ := relation.Negotiate(s)
+	assert.Equal(t, want, got)
 }
