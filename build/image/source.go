@@ -40,7 +40,7 @@ func (s Source) Names() ([]string, error) {
 // reads it too: every other binary is shipped as one.
 //
 //go:embed without
-var without string //nolint:gochecknoglobals // a file
+var without string
 
 // Imageless says why a binary has no image; empty for one that has.
 func Imageless(binaryName string) string {

@@ -105,7 +105,7 @@ metadata: {name: other}
 	for text, want := range map[string]string{
 		"Deploymnt web: {}":              "did you mean Deployment?",
 		"Deployment: {}":                 "is not a kind and a name",
-		"Deployment web: {consums: pg}":  "did you mean consumes?",
+		"Deployment web: {consums: pg}":  "did you mean consumes?", //nolint:misspell // that is the mistake
 		"Deployment web: pg":             "is a map",
 		"Deployment web: {replicas: x}":  "replicas is a number",
 		"- a":                            "an object begins with its kind and name",

@@ -55,7 +55,9 @@ func (t *Turns) take(ctx context.Context, name string) (end func(), err error) {
 
 // crowded is how often a write is tried that other replicas make too: for about
 // 2 s, less than an agent waits.
-func crowded() wait.Backoff { return wait.Backoff{Steps: 13, Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 1} }
+func crowded() wait.Backoff {
+	return wait.Backoff{Steps: 13, Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 1}
+}
 
 // inTurn writes something of that name; where others were faster, again, one of
 // this process at a time.

@@ -3,7 +3,9 @@ package kube
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,30 +31,25 @@ func TestTurns(t *testing.T) {
 
 	met := apierrors.NewConflict(schema.GroupResource{}, "a", errors.New("the object has been modified"))
 	var all sync.WaitGroup
-	inside, most, tries := 0, 0, 0
-	var mu sync.Mutex
+	var tries, inside atomic.Int32
 	for range 10 {
 		first := true
 		all.Go(func() {
-			err := c.inTurn(t.Context(), "a", func() error {
-				mu.Lock()
-				defer mu.Unlock()
-				tries++
+			assert.NoError(t, c.inTurn(t.Context(), "a", func() error {
+				tries.Add(1)
 				if first {
 					first = false
 					return met
 				}
-				inside++
-				most = max(most, inside)
-				inside--
+				assert.EqualValues(t, 1, inside.Add(1), "one at a time")
+				runtime.Gosched()
+				inside.Add(-1)
 				return nil
-			})
-			assert.NoError(t, err)
+			}))
 		})
 	}
 	end()
 	all.Wait()
-	assert.Equal(t, 20, tries)
-	assert.Equal(t, 1, most)
+	assert.EqualValues(t, 20, tries.Load())
 	assert.Empty(t, c.Turns.lines)
 }
