@@ -22,6 +22,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
 )
@@ -35,6 +36,8 @@ type controller struct {
 	manager   manager.Manager
 	clientset kubernetes.Interface
 	source    certificate.Source
+	// interfaces are those that ship with Orcon and those that the cluster has.
+	interfaces *kube.Interfaces
 }
 
 func newController(ctx context.Context, cfg *rest.Config, s settings) (*controller, error) {
@@ -62,7 +65,12 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	c := &controller{settings: s, manager: m, clientset: clientset}
+	interfaces, err := kube.NewInterfaces(m.GetCache())
+	if err != nil {
+		return nil, err
+	}
+	interfaces.Writer = m.GetClient()
+	c := &controller{settings: s, manager: m, clientset: clientset, interfaces: interfaces}
 	for _, add := range []func(context.Context) error{c.addRelations, c.addSecrets, c.addCertificates, c.addServers} {
 		if err := add(ctx); err != nil {
 			return nil, err
@@ -74,7 +82,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 func (c *controller) addRelations(ctx context.Context) error {
 	world := &kube.World{
 		Reader: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(),
-		Events: c.manager.GetEventRecorder(service), Now: time.Now,
+		Events: c.manager.GetEventRecorder(service), Now: time.Now, Interfaces: c.interfaces,
 	}
 	if err := kube.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
 		return err
@@ -82,7 +90,7 @@ func (c *controller) addRelations(ctx context.Context) error {
 	if err := world.Follow(ctx, c.manager.GetCache()); err != nil {
 		return err
 	}
-	return (&relation.Reconciler{World: world}).Setup(c.manager)
+	return errors.Join((&relation.Reconciler{World: world}).Setup(c.manager), (&schema.Reconciler{World: c.interfaces}).Setup(c.manager))
 }
 
 func (c *controller) addSecrets(context.Context) error {
@@ -92,7 +100,7 @@ func (c *controller) addSecrets(context.Context) error {
 
 // commits reads from the API server itself.
 func (c *controller) commits() kube.Commits {
-	return kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now, Turns: &kube.Turns{}}
+	return kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: c.interfaces}
 }
 
 func (c *controller) addCertificates(ctx context.Context) error {

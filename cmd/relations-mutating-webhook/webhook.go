@@ -14,8 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,6 +31,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/declaration"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/pod"
@@ -48,6 +51,8 @@ type process struct {
 	settings  *pod.Source
 	source    certificate.Source
 	synced    func() bool
+	// interfaces are those that ship with Orcon and those that the cluster has.
+	interfaces *kube.Interfaces
 }
 
 func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, error) {
@@ -59,13 +64,22 @@ func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, err
 	if err != nil {
 		return nil, err
 	}
-	p := &process{options: o, clientset: clientset, settings: present}
+	interfaces, err := kube.NewInterfaces(nil)
+	if err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("cannot register kinds: %w", err)
+	}
+	p := &process{options: o, clientset: clientset, settings: present, interfaces: interfaces}
 	if err := errors.Join(p.learnVersion(clientset.Discovery()), p.chooseCertificate()); err != nil {
 		return nil, err
 	}
 	grace := shutdown
 	p.manager, err = ctrl.NewManager(cfg, manager.Options{
-		Cache:                   cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.Service{}: {Transform: strip}}},
+		Scheme:                  scheme,
+		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{&corev1.Service{}: {Transform: strip}}},
 		Metrics:                 server.Options{BindAddress: "0"}, // served with health
 		GracefulShutdownTimeout: &grace,
 		WebhookServer: webhook.NewServer(webhook.Options{
@@ -75,7 +89,7 @@ func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, err
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	return p, errors.Join(p.manager.Add(p.settings), p.manager.Add(p.source), p.addHandlers(ctx), p.addTrust(), p.addHealth())
+	return p, errors.Join(p.manager.Add(p.settings), p.manager.Add(p.source), p.addHandlers(ctx), p.addInterfaces(), p.addTrust(), p.addHealth())
 }
 
 // learnVersion finds out whether this cluster can be served at all. One that
@@ -117,7 +131,7 @@ func (p *process) addHandlers(ctx context.Context) error {
 		Settings: p.settings.Settings,
 		Observe:  func(outcome string) { outcomes.WithLabelValues(outcome).Inc() },
 	})
-	hooks.Register("/declare", &declaration.Handler{Settings: p.settings.Settings, Services: index})
+	hooks.Register("/declare", &declaration.Handler{Settings: p.settings.Settings, Services: index, Schemas: p.interfaces})
 	hooks.Register("/outside", &declaration.Outside{Settings: p.settings.Settings})
 	return nil
 }
@@ -149,6 +163,17 @@ func (p *process) follow(ctx context.Context, index *declaration.Index) error {
 	}
 	p.synced = registration.HasSynced
 	return nil
+}
+
+// addInterfaces follows what the cluster publishes. Nobody waits for it: what it
+// finds too late the controller tells.
+func (p *process) addInterfaces() error {
+	return p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		if err := p.interfaces.Follow(ctx, p.manager.GetCache()); err != nil && ctx.Err() == nil {
+			return err
+		}
+		return nil
+	}))
 }
 
 // seeController learns the address for pods that use their node's names.

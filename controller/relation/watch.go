@@ -20,6 +20,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
 // debounce is how long changes of one namespace are merged. The queue keeps the
@@ -58,7 +59,34 @@ func (r *Reconciler) Setup(m manager.Manager) error {
 			return fmt.Errorf("cannot watch %T: %w", kind, err)
 		}
 	}
+	if err := c.Watch(source.Kind(m.GetCache(), client.Object(&v1alpha1.Interface{}), settleAll(m.GetCache()))); err != nil {
+		return fmt.Errorf("cannot watch interfaces: %w", err)
+	}
 	return nil
+}
+
+// settleAll asks for every namespace that has opted in to be settled: what an
+// interface says may concern each. It is published once.
+func settleAll(reader client.Reader) handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	all := func(ctx context.Context, q queue) {
+		var list corev1.NamespaceList
+		if err := reader.List(ctx, &list, client.MatchingLabels{application.LabelOptIn: application.OptedIn}, client.UnsafeDisableDeepCopy); err != nil {
+			return
+		}
+		for i := range list.Items {
+			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}}, debounce)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, _ event.CreateEvent, q queue) { all(ctx, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			if e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() {
+				all(ctx, q)
+			}
+		},
+		DeleteFunc: func(ctx context.Context, _ event.DeleteEvent, q queue) { all(ctx, q) },
+	}
 }
 
 // settleLater asks for the object's namespace to be settled.

@@ -75,6 +75,7 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (rel
 		}
 		commit.Changes = append(commit.Changes, relation.Change{
 			Relation: r.name, UID: change.GetRelation(), Endpoint: r.endpoint, Own: !change.GetApplication(), Set: change.GetSet(),
+			Role: r.role, Interface: r.iface, Version: r.version,
 		})
 	}
 	return commit, nil

@@ -41,6 +41,10 @@ type place struct {
 	// there is the other end.
 	there relation.End
 	ended bool
+	// role is the application's part, iface and version what both sides agreed on.
+	role    application.Role
+	iface   string
+	version int
 }
 
 // content is the part of a snapshot that units share.
@@ -95,7 +99,7 @@ func (t *telling) take(view relation.View) {
 	}
 	for _, r := range view.Relations {
 		t.content.relations = append(t.content.relations, toRelation(r))
-		t.places[r.UID] = place{r.Name, r.Here.Endpoint, r.There, !r.Alive()}
+		t.places[r.UID] = place{r.Name, r.Here.Endpoint, r.There, !r.Alive(), r.Role, r.Interface, r.Version}
 		t.takeOwn(r, view.Leader)
 	}
 	for _, w := range view.Waiting {

@@ -77,4 +77,7 @@ const (
 	LabelOptIn = "tengu-injector"
 	// OptedIn is the value of LabelOptIn.
 	OptedIn = "enabled"
+	// LabelSchema, on a namespace, says what becomes of what does not fit its
+	// interface: warn (the default), enforce or off.
+	LabelSchema = "tengu.io/schema"
 )

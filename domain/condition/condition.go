@@ -40,6 +40,12 @@ const (
 	EnvRefused Type = "EnvRefused"
 	// FilesRefused names keys that cannot be files (SAFETY.md W1).
 	FilesRefused Type = "FilesRefused"
+	// SchemaViolated names fields of bags that do not fit their interface
+	// (RELATIONS.md, Interfaces).
+	SchemaViolated Type = "SchemaViolated"
+	// Incompatible says that an interface breaks what an older version of it
+	// promised.
+	Incompatible Type = "Incompatible"
 )
 
 // Condition is one statement.

@@ -9,6 +9,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
 // Commit is a transaction of one unit: stored whole or not at all
@@ -28,8 +29,12 @@ type Commit struct {
 type Change struct {
 	// Relation is the name of the relation's object, UID its identity.
 	Relation, UID string
-	// Endpoint is the writer's own.
+	// Endpoint is the writer's own, and Role its part.
 	Endpoint string
+	Role     application.Role
+	// Interface and Version are what the relation's bags are judged by.
+	Interface string
+	Version   int
 	// Own is set where the bag is the unit's own; else it is its application's.
 	Own bool
 	// Set maps keys to new values; an empty value deletes the key
@@ -63,6 +68,20 @@ func OutboxName(application, unit string) string {
 
 // ErrInvalid says that a bag would be what no bag may be.
 var ErrInvalid = errors.New("invalid")
+
+// Fits refuses what a change must not write: secrets in plain text always, and what
+// does not fit its interface where the namespace enforces that (RELATIONS.md P4,
+// P5). What is not known is judged by nobody.
+func (c Change) Fits(known schema.Catalog, mode schema.Mode) error {
+	i, ok := known.Find(c.Interface, c.Version)
+	if !ok {
+		return nil
+	}
+	if err := i.Refusal(mode, c.Role, !c.Own, c.Set); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return nil
+}
 
 // Write returns a bag after a change, and whether it differs from before. What is
 // too large is refused whole (RELATIONS.md P6).

@@ -107,7 +107,7 @@ func consumer(t *rapid.T, annotations map[string]string) map[string]string {
 	choose(application.KeyOnChange, "", "", "restart")
 	choose(application.KeyGate, "", "", "none")
 	choose(application.KeyRetain, "", "", "1h", "0s", "20s")
-	choose(application.PrefixData+"db", "", "", "database: orders", "host: over", "not a map")
+	choose(application.PrefixData+"db", "", "", "database: orders", "host: over", "{host: a b, password: plain}", "not a map")
 	return annotations
 }
 

@@ -14,6 +14,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
 // How long a relation stays dying (RELATIONS.md L4).
@@ -76,6 +77,10 @@ type negotiation struct {
 	// said are the application bags of single relations, by its UID and the
 	// application.
 	said map[[2]string]map[string]string
+	// saidByUnits are the bags of units, by the same.
+	saidByUnits map[[2]string][]Databag
+	// fits remembers what is wrong with what is said to everybody.
+	fits map[spoken][]schema.Violation
 
 	ends, remember, relates, updates, forgets []Decision
 	wake                                      time.Time
@@ -87,20 +92,24 @@ func newNegotiation(s Snapshot) *negotiation {
 		apps:     map[string]application.Application{}, services: map[string]string{}, providers: map[string][]application.Application{},
 		index: map[string][]int{}, between: map[[2]string][]int{}, declared: map[int]bool{}, obstacles: map[string][]Obstacle{},
 		leftOut: map[string][]application.Fault{}, said: map[[2]string]map[string]string{},
+		saidByUnits: map[[2]string][]Databag{}, fits: map[spoken][]schema.Violation{},
 	}
 	for _, f := range n.Orphans {
 		n.leftOut[f.Application] = append(n.leftOut[f.Application], f)
 	}
-	for _, a := range n.Applications {
-		n.noteApplication(a)
+	for i, a := range n.Applications {
+		n.Applications[i] = n.withhold(a)
+		n.noteApplication(n.Applications[i])
 	}
 	n.stored = make(map[End]Databag, len(s.Databags))
-	for _, b := range s.Databags {
+	for _, b := range n.Databags {
 		switch {
 		case b.Relation == "":
 			n.stored[End{s.Namespace, b.Application, b.Endpoint}] = b
 		case b.Unit == "":
 			n.said[[2]string{b.Relation, b.Application}] = b.Data
+		default:
+			n.saidByUnits[[2]string{b.Relation, b.Application}] = append(n.saidByUnits[[2]string{b.Relation, b.Application}], b)
 		}
 	}
 	n.relations = slices.Clone(n.Relations)
@@ -380,16 +389,14 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 		cs = condition.Waiting(ReasonRequirerGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Requirer.Application))
 	case r.Peer():
 		cs = condition.Settled(ReasonComplete, fmt.Sprintf("the units of %s are related on %s", r.Requirer.Application, r.Requirer.Endpoint))
-	case len(n.bagIn(r, r.Provider)) == 0:
-		cs = condition.Waiting(ReasonNoData, fmt.Sprintf("%s has given no data yet", r.Provider))
 	default:
-		cs = condition.Settled(ReasonComplete, fmt.Sprintf("%s has what it needs of %s", r.Requirer, r.Provider))
+		cs = n.completeness(r)
 	}
 	if r.Held() && r.State.EndReason == "" {
 		cs = append(cs, condition.Condition{Type: condition.Held, True: true, Reason: ReasonDeclarationGone,
 			Message: "nothing declares it any more: declare it again, or it ends when its time is over"})
 	}
-	return cs
+	return append(cs, n.violated(r)...)
 }
 
 // ending says what the end of a relation waits for.

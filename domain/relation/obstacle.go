@@ -20,6 +20,11 @@ const (
 	ReasonNoRelation = "NoRelationDeclared"
 	// ReasonNoData: both sides are there and the bag is empty.
 	ReasonNoData = "NoData"
+	// ReasonMissing: both sides are there and the bag lacks fields that the interface
+	// marks as ready.
+	ReasonMissing = "DataMissing"
+	// ReasonViolated: a bag does not fit its interface.
+	ReasonViolated = "DoesNotFit"
 	// ReasonProviderGone: the provider's application is gone.
 	ReasonProviderGone = "ProviderGone"
 	// ReasonRequirerGone: the requirer's application is gone.

@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
 // TestMain asks for more histories than rapid draws by itself, unless it was
@@ -36,8 +37,10 @@ func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Key
 // Whatever happened, a few looks settle the world, and then nothing is written
 // until something happens or the time comes that was named.
 func TestNegotiateSettles(t *testing.T) {
+	known := library(t)
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
+		w.judgedBy(t, known)
 		history(t, w, 25)
 		for range 6 {
 			wake := w.settle(t)
@@ -49,11 +52,21 @@ func TestNegotiateSettles(t *testing.T) {
 	})
 }
 
+// judgedBy has the world know interfaces, or none, and take them as it likes.
+func (w *world) judgedBy(t *rapid.T, known schema.Catalog) {
+	if rapid.Bool().Draw(t, "interfaces") {
+		w.interfaces = known
+		w.schema = rapid.SampledFrom([]schema.Mode{schema.Warn, schema.Enforce, schema.Off}).Draw(t, "mode")
+	}
+}
+
 // Equal worlds give equal decisions, in whatever order their objects are listed;
 // and what was observed is left as it was.
 func TestNegotiateIsDeterministicAndOrderFree(t *testing.T) {
+	known := library(t)
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
+		w.judgedBy(t, known)
 		history(t, w, 12)
 		happen(t, w)
 		s := w.observe()

@@ -5,6 +5,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
 // Relation is a relation that exists.
@@ -87,6 +88,10 @@ type Snapshot struct {
 	// Outboxes are the names of transactions that are committed and not yet in
 	// all their bags (SAFETY.md E11).
 	Outboxes []string
+	// Interfaces are those that are known, and Schema is what the namespace wants of
+	// them; unset is schema.Warn.
+	Interfaces schema.Catalog
+	Schema     schema.Mode
 }
 
 // Decision is one thing to do.

@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
 const namespace = "shop"
@@ -34,6 +35,8 @@ type world struct {
 	records         map[string]relation.Record
 	databags        map[string]bag
 	outboxes        []string
+	interfaces      schema.Catalog
+	schema          schema.Mode
 	// rollouts counts the changes of a workload's template.
 	rollouts map[string]int
 	// published counts the writes of each bag.
@@ -94,7 +97,10 @@ func (w *world) inventory() application.Inventory {
 
 // observe returns what the controller sees.
 func (w *world) observe() relation.Snapshot {
-	s := relation.Snapshot{Namespace: namespace, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, Records: values(w.records), Outboxes: w.outboxes}
+	s := relation.Snapshot{
+		Namespace: namespace, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, Records: values(w.records), Outboxes: w.outboxes,
+		Interfaces: w.interfaces, Schema: w.schema,
+	}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())
 	}

@@ -165,14 +165,24 @@ func oneOf(values []any) string {
 const MaxViolations = 32
 
 // inOrder sorts violations, drops what is there twice, and says of too many how
-// many are left out.
+// many are left out. Secrets in plain text are not left out for others: they are
+// what a write is always refused for.
 func inOrder(all []Violation) []Violation {
 	slices.SortFunc(all, func(a, b Violation) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Schema, b.Schema), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Expected, b.Expected))
 	})
 	all = slices.Compact(all)
 	if more := len(all) - MaxViolations + 1; more > 1 {
+		slices.SortStableFunc(all, func(a, b Violation) int { return cmp.Compare(rank(a), rank(b)) })
 		all = append(all[:MaxViolations-1:MaxViolations-1], Violation{Reason: fmt.Sprintf("there are at least %d more violations", more)})
 	}
 	return all
+}
+
+// rank puts what must be told first.
+func rank(v Violation) int {
+	if v.Secret {
+		return 0
+	}
+	return 1
 }

@@ -29,6 +29,9 @@ type Violation struct { //nolint:errname // what is wrong with a bag, of which a
 	// Schema is the JSON pointer, in the schema of the bag, to what was not
 	// fulfilled (RELATIONS.md P4); empty where no schema says it.
 	Schema string
+	// Secret is set where a secret's plain text stands in place of a reference
+	// (RELATIONS.md P5).
+	Secret bool
 }
 
 // Error returns the violation as one sentence.

@@ -37,6 +37,7 @@ func inPlainText(place Place, field string) Violation {
 		Expected: fmt.Sprintf("secret:<id>: run id=$(secret-add %[1]s#file=FILE), secret-grant $id -r RELATION, then relation-set%[2]s %[1]s=$id; in a declaration use the annotation %[3]s<endpoint>",
 			field, flag, application.PrefixSecret),
 		Schema: pointer("properties", field),
+		Secret: true,
 	}
 }
 

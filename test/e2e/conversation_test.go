@@ -23,8 +23,8 @@ func (w *world) types(pod, line string) string {
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	w := withOrcon(t)
-	w.apply(workload{kind: "Deployment", name: "db", annotations: `tengu.io/provides: "main:postgresql_client"`, podAnnotations: withTools}.yaml())
-	w.apply(workload{kind: "Deployment", name: "web", annotations: `tengu.io/consumes: "store:postgresql_client?", tengu.io/relations: db`, podAnnotations: withTools, replicas: 2}.yaml())
+	w.apply(workload{kind: "Deployment", name: "db", annotations: `tengu.io/provides: "main:shopdb"`, podAnnotations: withTools}.yaml())
+	w.apply(workload{kind: "Deployment", name: "web", annotations: `tengu.io/consumes: "store:shopdb?", tengu.io/relations: db`, podAnnotations: withTools, replicas: 2}.yaml())
 	db, webs := w.running("db", 1)[0], w.running("web", 2)
 	web := webs[0].Name
 

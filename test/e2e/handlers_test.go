@@ -58,9 +58,9 @@ func TestHandlers(t *testing.T) {
 	t.Parallel()
 	w := withOrcon(t)
 	w.apply(databaseHandlers)
-	database := workload{kind: "StatefulSet", name: "db", annotations: `tengu.io/provides: "main:postgresql_client"`, podAnnotations: handled}.yaml()
+	database := workload{kind: "StatefulSet", name: "db", annotations: `tengu.io/provides: "main:shopdb"`, podAnnotations: handled}.yaml()
 	w.apply(strings.Replace(database, "restartPolicy: Always", "restartPolicy: Always\n      volumes: [{name: handlers, configMap: {name: db-handlers, defaultMode: 0755}}]", 1))
-	w.apply(workload{kind: "Deployment", name: "web", annotations: `tengu.io/consumes: "store:postgresql_client?", tengu.io/relations: db`, podAnnotations: withTools}.yaml())
+	w.apply(workload{kind: "Deployment", name: "web", annotations: `tengu.io/consumes: "store:shopdb?", tengu.io/relations: db`, podAnnotations: withTools}.yaml())
 	db, web := w.running("db", 1)[0], w.running("web", 1)[0]
 
 	w.eventually(func() string {

@@ -30,6 +30,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
@@ -61,7 +62,7 @@ func newControllerWorld(t *testing.T) *controllerWorld {
 	require.NoError(t, err)
 	installOrcon.Do(func() {
 		cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
-		cluster.Kubectl(t, "wait", "--for=condition=Established", "crd", "relations.orcon.tengu.io", "databags.orcon.tengu.io", "relatedapplications.orcon.tengu.io", "relatedsecrets.orcon.tengu.io")
+		cluster.Kubectl(t, "wait", "--for=condition=Established", "crd", "relations.orcon.tengu.io", "databags.orcon.tengu.io", "relatedapplications.orcon.tengu.io", "relatedsecrets.orcon.tengu.io", "interfaces.orcon.tengu.io")
 		cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "relations-controller.yaml"))
 	})
 	w := &controllerWorld{t: t, ctx: t.Context(), cluster: cluster, scheme: runtime.NewScheme()}
@@ -153,13 +154,17 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w.t, err)
-	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: time.Now}
+	interfaces, err := kube.NewInterfaces(m.GetCache())
+	require.NoError(w.t, err)
+	interfaces.Writer = m.GetClient()
+	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: time.Now, Interfaces: interfaces}
 	require.NoError(w.t, kube.Index(ctx, m.GetFieldIndexer()))
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
+	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
 	api := &serve.Server{
 		Reviewer: kube.Reviewer{Writer: m.GetClient()}, Now: time.Now,
-		Store: &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &kube.Turns{}},
+		Store: &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: interfaces},
 	}
 	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views

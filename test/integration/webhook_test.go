@@ -32,6 +32,7 @@ func TestWebhook(t *testing.T) {
 	t.Run("Services", w.services)
 	t.Run("Refusals", w.refusals)
 	t.Run("Warnings", w.warnings)
+	t.Run("Schemas", w.schemas)
 	t.Run("Outside", w.outside)
 	t.Run("Updates", w.updates)
 	t.Run("Configuration", w.configuration)

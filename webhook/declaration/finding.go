@@ -8,6 +8,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/review"
 )
 
@@ -16,6 +17,14 @@ type finding struct {
 	application.Problem
 	// path is the field that holds the key; empty if the key is a path itself.
 	path string
+	// about is the value that it is about. It is never told.
+	about string
+}
+
+// law is what objects of a namespace are judged by, beside what every one is.
+type law struct {
+	interfaces schema.Catalog
+	mode       schema.Mode
 }
 
 // Error names the field, the entry, the reason and the cure.
@@ -29,30 +38,21 @@ func (f finding) Error() string {
 // findings judges the places of an object. On an update only what this request
 // changed counts: what was admitted before must not keep anybody from changing
 // something else.
-func findings(now, before []place, operation string) []finding {
+func (l law) findings(now, before []place, operation string) []finding {
 	var found []finding
 	for i, p := range now {
-		fresh := p.judge()
+		fresh := l.judge(p)
 		if operation == review.Update {
-			fresh = changed(fresh, p, before[i])
+			known := l.judge(before[i])
+			fresh = slices.DeleteFunc(fresh, func(f finding) bool { return slices.Contains(known, f) })
 		}
 		found = append(found, fresh...)
 	}
 	return found
 }
 
-func changed(found []finding, now, before place) []finding {
-	known := map[application.Problem]bool{}
-	for _, f := range before.judge() {
-		known[f.Problem] = true
-	}
-	return slices.DeleteFunc(found, func(f finding) bool {
-		return known[f.Problem] && now.value(f.Key) == before.value(f.Key)
-	})
-}
-
-// judge returns what is wrong with what is written in the place.
-func (p place) judge() []finding {
+// judge returns what is wrong with what is written in a place.
+func (l law) judge(p place) []finding {
 	declared, problems := application.Parse(p.labels, union(p.beside, p.annotations))
 	var consumes []application.Endpoint
 	for _, e := range declared.Endpoints {
@@ -69,13 +69,46 @@ func (p place) judge() []finding {
 	if p.elsewhere {
 		problems = append(problems, p.misplaced()...)
 	}
-	var found []finding
+	found := l.unfit(declared)
 	for _, problem := range problems {
-		if p.wrote(problem.Key) {
-			found = append(found, finding{Problem: problem, path: p.field(problem.Key)})
+		found = append(found, finding{Problem: problem, about: p.value(problem.Key)})
+	}
+	found = slices.DeleteFunc(found, func(f finding) bool { return !p.wrote(f.Key) })
+	for i := range found {
+		found[i].path = p.field(found[i].Key)
+	}
+	return found
+}
+
+// unfit returns what of the declared data does not fit its interface, as far as
+// that is known and this object says which it is (SAFETY.md I27).
+func (l law) unfit(declared application.Declaration) []finding {
+	if l.mode == schema.Off {
+		return nil
+	}
+	var found []finding
+	for _, e := range declared.Endpoints {
+		i, known := l.interfaces.Find(e.Interface, e.Version)
+		if !known {
+			continue
+		}
+		bag := declared.Data[e.Name]
+		for _, v := range i.Check(e.Role, true, bag) {
+			field, _, _ := strings.Cut(v.Path, "/")
+			found = append(found, finding{about: bag[field], Problem: application.Problem{
+				Key: application.PrefixData + e.Name, Entry: v.Path, Reason: v.Reason, Cure: cureOf(v), Warning: !l.mode.Refuses(v),
+			}})
 		}
 	}
 	return found
+}
+
+// cureOf says what would fit.
+func cureOf(v schema.Violation) string {
+	if v.Expected == "" {
+		return ""
+	}
+	return "expected " + v.Expected
 }
 
 // misplaced warns of keys that count on pods alone (SAFETY.md I23).

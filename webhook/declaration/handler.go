@@ -1,6 +1,8 @@
 package declaration
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"strings"
 
@@ -8,6 +10,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/review"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/scan"
 )
@@ -19,12 +22,22 @@ type Services interface {
 	Declaring(namespace string) []injection.Service
 }
 
+// Schemas knows interfaces, and what namespaces want of them.
+type Schemas interface {
+	// Catalog returns the interfaces that are in force now, from memory.
+	Catalog(ctx context.Context) schema.Catalog
+	// Mode returns what a namespace wants of them, from memory.
+	Mode(ctx context.Context, namespace string) schema.Mode
+}
+
 // Handler answers AdmissionReviews of Services and workloads.
 type Handler struct {
 	// Settings returns what injections need besides the pod, as it is now.
 	Settings func() injection.Settings
 	// Services are those known now.
 	Services Services
+	// Schemas judge what is declared; nil for none.
+	Schemas Schemas
 }
 
 // ServeHTTP answers one AdmissionReview. A dry run has the same answer, since
@@ -48,16 +61,27 @@ func (h *Handler) judge(r *review.Request[object]) review.Answer {
 	if path := templatePath(r.Kind.Kind); path != "" {
 		return h.judgeWorkload(r, path)
 	}
-	return answer(r, findings(now.service(), r.OldObject.service(), r.Operation), nil)
+	l := h.law(namespaceOf(r))
+	return answer(r, l.findings(now.service(), r.OldObject.service(), r.Operation), nil)
+}
+
+// law returns what objects of a namespace are judged by.
+func (h *Handler) law(namespace string) law {
+	if h.Schemas == nil {
+		return law{mode: schema.Off}
+	}
+	ctx := context.Background() // memory has no deadline
+	return law{interfaces: h.Schemas.Catalog(ctx), mode: h.Schemas.Mode(ctx, namespace)}
+}
+
+func namespaceOf(r *review.Request[object]) string {
+	return cmp.Or(r.Namespace, r.Object.Metadata.Namespace)
 }
 
 // judgeWorkload judges a workload and its template, and brings the one's keys
 // to the other.
 func (h *Handler) judgeWorkload(r *review.Request[object], path string) review.Answer {
-	namespace := r.Namespace
-	if namespace == "" {
-		namespace = r.Object.Metadata.Namespace
-	}
+	namespace := namespaceOf(r)
 	services := h.Services.Declaring(namespace)
 	w := r.Object.workload(path)
 	w.Frozen = r.Kind.Kind == "Job" && r.Operation == review.Update
@@ -65,7 +89,7 @@ func (h *Handler) judgeWorkload(r *review.Request[object], path string) review.A
 	if len(operations) > 0 && !r.Object.templateHasMetadata() {
 		operations = append([]injection.Operation{{Op: "add", Path: path + "/metadata", Value: []byte("{}")}}, operations...)
 	}
-	found := findings(r.Object.places(path, services), r.OldObject.places(path, services), r.Operation)
+	found := h.law(namespace).findings(r.Object.places(path, services), r.OldObject.places(path, services), r.Operation)
 	pods := w.Template
 	pods.Metadata.Annotations = after
 	preview := injection.Preview(h.Settings(), namespace, &pods)

@@ -63,7 +63,7 @@ func declares(o *object, kind string) []declared {
 	for _, p := range places {
 		for _, key := range slices.Sorted(maps.Keys(union(p.labels, p.annotations))) {
 			if application.Declares(key) && p.wrote(key) {
-				all = append(all, declared{finding{application.Problem{Key: key, Warning: true}, p.field(key)}, p.value(key)})
+				all = append(all, declared{finding{Problem: application.Problem{Key: key, Warning: true}, path: p.field(key)}, p.value(key)})
 			}
 		}
 	}

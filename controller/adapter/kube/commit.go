@@ -35,6 +35,8 @@ type Commits struct {
 	Reader client.Reader
 	Writer client.Client
 	Now    func() time.Time
+	// Interfaces judge what is written; nil for none.
+	Interfaces *Interfaces
 	// Turns are shared by all that write here; may be nil.
 	Turns *Turns
 }
@@ -113,6 +115,9 @@ func (c *Commits) changes(ctx context.Context, commit relation.Commit) ([]v1alph
 		if err != nil {
 			return nil, err
 		}
+		if err := c.fits(ctx, commit.Namespace, change); err != nil {
+			return nil, err
+		}
 		if differs {
 			term := int64(0)
 			if !change.Own {
@@ -122,6 +127,14 @@ func (c *Commits) changes(ctx context.Context, commit relation.Commit) ([]v1alph
 		}
 	}
 	return changes, nil
+}
+
+// fits refuses what the interface does not allow.
+func (c *Commits) fits(ctx context.Context, namespace string, change relation.Change) error {
+	if c.Interfaces == nil {
+		return nil
+	}
+	return change.Fits(c.Interfaces.Catalog(ctx), c.Interfaces.Mode(ctx, namespace))
 }
 
 // post commits a transaction by writing it to the unit's outbox.

@@ -31,6 +31,8 @@ type World struct {
 	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
+	// Interfaces are those that are known; nil for none.
+	Interfaces *Interfaces
 
 	overlay overlay
 	stores  map[reflect.Type]toolscache.Store
@@ -69,7 +71,10 @@ func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapsho
 	if err := w.Reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns); err != nil && !apierrors.IsNotFound(err) {
 		return s, fmt.Errorf("cannot read namespace %s: %w", namespace, err)
 	}
-	s.Ending = ns.Name == "" || ns.DeletionTimestamp != nil
+	s.Ending, s.Schema = ns.Name == "" || ns.DeletionTimestamp != nil, modeOf(&ns)
+	if w.Interfaces != nil {
+		s.Interfaces = w.Interfaces.Catalog(ctx)
+	}
 	if s.OptedOut = ns.Labels[application.LabelOptIn] != application.OptedIn; !s.OptedOut {
 		in, err := inventory(ctx, w.Reader, namespace)
 		if err != nil {

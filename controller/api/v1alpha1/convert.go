@@ -14,6 +14,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
 // ToDomain returns the relation as the domain knows it.
@@ -203,6 +204,32 @@ func (b *Databag) SetData(data map[string]string, now time.Time) {
 	b.Status.Version = databag.Version(data)
 	stored := condition.Settled("Stored", "the content is stored")
 	b.Status.Conditions = setConditions(b.Status.Conditions, stored, b.Generation, now)
+}
+
+// ToDomain returns what is published, to be judged.
+func (i *Interface) ToDomain() (schema.Published, error) {
+	document, err := i.Spec.MarshalJSON()
+	return schema.Published{Object: i.Name, Document: string(document), Changed: i.Generation > 1}, err
+}
+
+// SetState writes what the domain says into the status.
+func (i *Interface) SetState(conditions []condition.Condition, now time.Time) {
+	i.Status.ObservedGeneration = i.Generation
+	i.Status.Origin = originOf(conditions)
+	i.Status.Conditions = setConditions(i.Status.Conditions, conditions, i.Generation, now)
+}
+
+// originOf says which interface counts, by why this one is ready or not.
+func originOf(conditions []condition.Condition) string {
+	ready, _ := condition.Find(conditions, condition.Ready)
+	switch {
+	case ready.True:
+		return OriginCluster
+	case ready.Reason == schema.ReasonBuiltIn:
+		return OriginBuiltIn
+	default:
+		return ""
+	}
 }
 
 // setConditions returns wanted as API conditions. The time of one that does not

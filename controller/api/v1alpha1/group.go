@@ -17,6 +17,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Relation{}, &RelationList{},
 		&RelatedApplication{}, &RelatedApplicationList{},
 		&Databag{}, &DatabagList{},
+		&Interface{}, &InterfaceList{},
 		&RelatedSecret{}, &RelatedSecretList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

@@ -1,0 +1,206 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/golang/glog"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+)
+
+// Interfaces knows the interfaces of a cluster, Orcon's own and those that are
+// published there, and what its namespaces want of them. It asks memory alone.
+type Interfaces struct {
+	// Writer writes to the API server; nil where nothing is told.
+	Writer client.Client
+	// Now is the clock of what is told.
+	Now func() time.Time
+
+	builtIn schema.Catalog
+
+	mu     sync.Mutex
+	reader client.Reader
+	judged map[types.UID]judged
+	known  schema.Catalog
+}
+
+// judged is what was found of an object when it was first seen. Its spec cannot
+// change (SAFETY.md S5); if it did, the generation tells.
+type judged struct {
+	generation int64
+	parsed     schema.Interface
+	conditions []condition.Condition
+	inForce    bool
+}
+
+// NewInterfaces returns those that ship with Orcon and, unless reader is nil, those
+// that it reads.
+func NewInterfaces(reader client.Reader) (*Interfaces, error) {
+	library, err := schema.Library()
+	if err != nil {
+		return nil, err
+	}
+	catalog := schema.NewCatalog(library...)
+	return &Interfaces{Now: time.Now, builtIn: catalog, known: catalog, reader: reader}, nil
+}
+
+// retryFollow is how long to wait for a kind that the cluster does not have.
+const retryFollow = 10 * time.Second
+
+// Follow has the interfaces read from informers as soon as those have synced, and
+// returns then. A cluster in which they cannot is served with what ships with
+// Orcon: a kind that is not installed yet must keep nobody's pods from starting.
+func (i *Interfaces) Follow(ctx context.Context, informers cache.Cache) error {
+	for _, o := range []client.Object{&corev1.Namespace{}, &v1alpha1.Interface{}} {
+		err := wait.PollUntilContextCancel(ctx, retryFollow, true, func(ctx context.Context) (bool, error) {
+			_, err := informers.GetInformer(ctx, o)
+			if err != nil {
+				glog.Warningf("cannot watch %T: %v", o, err)
+			}
+			return err == nil, nil
+		})
+		if err != nil {
+			return fmt.Errorf("cannot follow %T: %w", o, err)
+		}
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.reader = informers
+	return nil
+}
+
+// Find returns an interface; version 0 is an endpoint's that names none.
+func (i *Interfaces) Find(ctx context.Context, name string, version int) (schema.Interface, bool) {
+	return i.Catalog(ctx).Find(name, version)
+}
+
+// Catalog returns the interfaces that are in force now. If they cannot be read it
+// is those that were.
+func (i *Interfaces) Catalog(ctx context.Context) schema.Catalog {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.reader == nil {
+		return i.known
+	}
+	var list v1alpha1.InterfaceList
+	if err := i.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		glog.Warningf("cannot list interfaces: %v", err)
+		return i.known
+	}
+	if i.remember(list.Items) {
+		i.known = i.builtIn
+		for _, j := range i.judged {
+			if j.inForce {
+				i.known = i.known.With(j.parsed)
+			}
+		}
+	}
+	return i.known
+}
+
+// remember judges what is new and forgets what has gone; it reports whether there
+// was either.
+func (i *Interfaces) remember(all []v1alpha1.Interface) (differs bool) {
+	now := make(map[types.UID]judged, len(all))
+	for k := range all {
+		o := &all[k]
+		j, seen := i.judged[o.UID]
+		if !seen || j.generation != o.Generation {
+			j, differs = i.judge(o), true
+		}
+		now[o.UID] = j
+	}
+	differs = differs || len(now) != len(i.judged)
+	i.judged = now
+	return differs
+}
+
+// judgement returns what was found of an object.
+func (i *Interfaces) judgement(o *v1alpha1.Interface) judged {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if j, seen := i.judged[o.UID]; seen && j.generation == o.Generation {
+		return j
+	}
+	return i.judge(o)
+}
+
+func (i *Interfaces) judge(o *v1alpha1.Interface) judged {
+	j := judged{generation: o.Generation}
+	published, err := o.ToDomain()
+	if err != nil {
+		j.conditions = condition.Stuck(schema.ReasonInvalid, err.Error())
+		return j
+	}
+	j.parsed, j.conditions, j.inForce = i.builtIn.Admit(published)
+	return j
+}
+
+// Mode returns what a namespace wants of schemas.
+func (i *Interfaces) Mode(ctx context.Context, namespace string) schema.Mode {
+	i.mu.Lock()
+	reader := i.reader
+	i.mu.Unlock()
+	var ns corev1.Namespace
+	if reader == nil || reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy) != nil {
+		return schema.Warn
+	}
+	return modeOf(&ns)
+}
+
+func modeOf(ns *corev1.Namespace) schema.Mode {
+	return schema.ParseMode(ns.Labels[application.LabelSchema])
+}
+
+// Judge says on a published interface what is to be said of it: whether it is in
+// force, and why not. One that has gone needs no word.
+func (i *Interfaces) Judge(ctx context.Context, name string) error {
+	known := i.Catalog(ctx)
+	var o v1alpha1.Interface
+	if err := i.reader.Get(ctx, client.ObjectKey{Name: name}, &o); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	j := i.judgement(&o)
+	before := o.Status.DeepCopy()
+	conditions := j.conditions
+	if j.inForce {
+		conditions = slices.Concat(conditions, known.Breaks(j.parsed))
+	}
+	o.SetState(conditions, i.Now())
+	if reflect.DeepEqual(*before, o.Status) {
+		return nil
+	}
+	if err := i.Writer.Status().Update(ctx, &o); err != nil {
+		return fmt.Errorf("cannot write the status of interface %s: %w", name, err)
+	}
+	return nil
+}
+
+// Versions returns the names of the objects in which versions of an interface are
+// published: what is said of one may depend on another.
+func (i *Interfaces) Versions(ctx context.Context, of string) []string {
+	var list v1alpha1.InterfaceList
+	if err := i.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	var names []string
+	for k := range list.Items {
+		if list.Items[k].Spec.Name == of {
+			names = append(names, list.Items[k].Name)
+		}
+	}
+	return names
+}

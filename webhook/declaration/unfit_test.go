@@ -1,0 +1,113 @@
+package declaration_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/webhook/declaration"
+)
+
+// shelf is what ships with Orcon, and a version 2 of sse; its namespaces want the mode.
+type shelf struct {
+	catalog schema.Catalog
+	mode    schema.Mode
+}
+
+func (s shelf) Catalog(context.Context) schema.Catalog   { return s.catalog }
+func (s shelf) Mode(context.Context, string) schema.Mode { return s.mode }
+
+func judging(t *testing.T, mode schema.Mode) *declaration.Handler {
+	t.Helper()
+	library, err := schema.Library()
+	require.NoError(t, err)
+	newer, problems := schema.Parse([]byte("{name: sse, version: 2, description: more, provider: {application: {schema: {properties: {topic: {description: Which., pattern: ^t}}}}}}"))
+	require.Empty(t, problems)
+	return &declaration.Handler{
+		Settings: func() injection.Settings { return injection.Settings{Config: injection.DefaultConfig()} },
+		Services: &declaration.Index{},
+		Schemas:  shelf{schema.NewCatalog(library...).With(newer), mode},
+	}
+}
+
+const plainText = `"password": the field is secret and its value is no reference to a secret; expected secret:<id>: run id=$(secret-add password#file=FILE)`
+
+// What is declared is judged by its interface where the object itself says which:
+// told by default, refused where the namespace enforces, and secrets in plain text
+// are refused in both (RELATIONS.md P5, SAFETY.md I27). Values are never told.
+func TestUnfitData(t *testing.T) {
+	port := `metadata.annotations[data.tengu.io/main]: "port": it does not match the pattern, or is too long for it; expected ^[0-9]{1,5}$`
+	tests := map[string]struct {
+		why      string
+		manifest string
+		told     string
+		// always is set where it is refused in both modes.
+		always bool
+	}{
+		"Fits":      {why: "nothing to say", manifest: service("", "tengu.io/provides: 'main:db', data.tengu.io/main: 'port: 5432'")},
+		"Unfit":     {why: "field, reason, cure", manifest: service("", "tengu.io/provides: 'main:db', data.tengu.io/main: '{host: db, port: hunter2}'"), told: port},
+		"Secret":    {why: "with the command that does it right", manifest: service("", "tengu.io/provides: 'main:db', data.tengu.io/main: 'password: hunter2'"), told: `metadata.annotations[data.tengu.io/main]: ` + plainText, always: true},
+		"Reference": {why: "which is no plain text", manifest: service("", "tengu.io/provides: 'main:db', data.tengu.io/main: 'password: secret:c6b9fk2t7m0q3v8x1z5d'")},
+		"Version":   {why: "the one that is named", manifest: service("", "tengu.io/provides: 'main:sse@2', data.tengu.io/main: 'topic: hunter2'"), told: `"topic": it does not match`},
+		"Lowest":    {why: "none is named: the lowest, which has no such field", manifest: service("", "tengu.io/provides: 'main:sse', data.tengu.io/main: 'topic: hunter2'")},
+		"Unknown":   {why: "nobody published it", manifest: service("", "tengu.io/provides: 'main:shopdb', data.tengu.io/main: 'password: hunter2'")},
+		"Elsewhere": {why: "another object declares the endpoint: the controller's to tell", manifest: service("", "data.tengu.io/main: 'password: hunter2'")},
+		"Requirer":  {why: "each side has its own fields", manifest: deployment("tengu.io/consumes: 'store:postgresql_client', tengu.io/relations: db, data.tengu.io/store: 'database: \"hunter 2\"'", ""), told: `metadata.annotations[data.tengu.io/store]: "database": it does not match the pattern`},
+		"Template":  {why: "where it is written", manifest: deployment("tengu.io/relations: db", "tengu.io/consumes: 'store:postgresql_client', data.tengu.io/store: 'database: \"hunter 2\"'"), told: `spec.template.metadata.annotations[data.tengu.io/store]: "database": it does not match the pattern`},
+	}
+	for name, tc := range tests {
+		for _, mode := range []schema.Mode{schema.Warn, schema.Enforce, schema.Off} {
+			t.Run(name+"/"+string(mode), func(t *testing.T) {
+				answer := ask(t, judging(t, mode), tc.manifest, "")
+				refused := tc.told != "" && mode != schema.Off && (tc.always || mode == schema.Enforce)
+				require.Equal(t, !refused, answer.Allowed, tc.why)
+				switch {
+				case refused:
+					assert.Contains(t, answer.Result.Message, tc.told, tc.why)
+					assert.NotContains(t, answer.Result.Message, "hunter")
+				case tc.told != "" && mode == schema.Warn:
+					require.Len(t, answer.Warnings, 1, tc.why)
+					assert.Contains(t, answer.Warnings[0], tc.told, tc.why)
+					assert.NotContains(t, answer.Warnings[0], "hunter")
+				default:
+					assert.Empty(t, answer.Warnings, tc.why)
+				}
+			})
+		}
+	}
+}
+
+// Only values that the request changes are judged: who admitted a password before the
+// interface was known may still change a port (INJECTION.md I30).
+func TestUnfitBefore(t *testing.T) {
+	says := func(iface, data string) string {
+		return service("", "tengu.io/provides: 'main:"+iface+"', data.tengu.io/main: '"+data+"'")
+	}
+	tests := map[string]struct {
+		why         string
+		before, now string
+		allowed     bool
+	}{
+		"Same":     {why: "nothing changes", before: says("db", "{password: hunter2}"), now: says("db", "{password: hunter2}"), allowed: true},
+		"Other":    {why: "another field changes", before: says("db", "{password: hunter2, port: 1}"), now: says("db", "{password: hunter2, port: 2}"), allowed: true},
+		"Changed":  {why: "it changes", before: says("db", "{password: hunter2}"), now: says("db", "{password: hunter3}")},
+		"New":      {why: "it comes", before: says("db", "{port: 1}"), now: says("db", "{password: hunter2, port: 1}")},
+		"Renamed":  {why: "it becomes a secret by this request", before: says("shopdb", "{password: hunter2}"), now: says("db", "{password: hunter2}")},
+		"Mended":   {why: "it goes", before: says("db", "{password: hunter2}"), now: says("db", "{port: 1}"), allowed: true},
+		"SameOdd":  {why: "nothing changes", before: says("db", "{port: x}"), now: says("db", "{port: x}"), allowed: true},
+		"OddOther": {why: "it is wrong in another way", before: says("db", "{port: x}"), now: says("db", "{port: y}")},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			answer := ask(t, judging(t, schema.Enforce), tc.now, tc.before)
+			assert.Equal(t, tc.allowed, answer.Allowed, tc.why)
+			if tc.allowed {
+				assert.Empty(t, answer.Warnings, tc.why)
+			}
+		})
+	}
+}
