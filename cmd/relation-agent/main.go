@@ -119,6 +119,9 @@ func run(args []string, out io.Writer) error {
 		if flags.NArg() != 2 {
 			return fmt.Errorf("cannot handle events without a folder: relation-agent handle FOLDER")
 		}
+		if _, err := os.ReadDir(flags.Arg(1)); err != nil {
+			return fmt.Errorf("cannot find the handlers: %w: is tengu.io/handlers the folder that the image or a volume has?", err)
+		}
 		handle(ctx, containerSocket, flags.Arg(1))
 		return nil
 	case "status":

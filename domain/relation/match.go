@@ -90,8 +90,7 @@ func infer(a, b end, ref application.Reference) (Pair, *Obstacle) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return Pair{}, &Obstacle{Reference: ref, Reason: ReasonNoMatch, Message: fmt.Sprintf(
-			"no endpoint of %s (%s) fits one of %s (%s): interface, version and role must agree", a.Name, offers(a), b.Name, offers(b))}
+		return Pair{}, &Obstacle{Reference: ref, Reason: ReasonNoMatch, Message: mismatch(a, b, ref)}
 	default:
 		var all []string
 		for _, p := range found {
@@ -99,6 +98,25 @@ func infer(a, b end, ref application.Reference) (Pair, *Obstacle) {
 		}
 		return Pair{}, &Obstacle{Reference: ref, Reason: ReasonAmbiguous, Stuck: true, Message: fmt.Sprintf(
 			"%q fits in several ways: name one of %s in %s", ref, strings.Join(all, ", "), application.KeyRelations)}
+	}
+}
+
+// mismatch says why no endpoints fit: a name that is not there, or all that must
+// agree.
+func mismatch(a, b end, ref application.Reference) string {
+	lacks := func(e end, name string) bool {
+		_, there := e.Endpoint(name)
+		return name != "" && !there
+	}
+	switch {
+	case a.namespace == b.namespace && a.Name == b.Name:
+		return fmt.Sprintf("%s names the application itself, which does not relate to itself: name another", ref)
+	case lacks(b, ref.RemoteEndpoint):
+		return fmt.Sprintf("%s has no endpoint %s: it has %s", b.Name, ref.RemoteEndpoint, offers(b))
+	case lacks(a, ref.Endpoint):
+		return fmt.Sprintf("%s has no endpoint %s: it has %s", a.Name, ref.Endpoint, offers(a))
+	default:
+		return fmt.Sprintf("no endpoint of %s (%s) fits one of %s (%s): interface, version and role must agree", a.Name, offers(a), b.Name, offers(b))
 	}
 }
 

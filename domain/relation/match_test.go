@@ -88,7 +88,17 @@ func TestMatching(t *testing.T) {
 		"OwnApplication": {
 			why:      "M1: an application does not relate to itself",
 			provides: "main:pg", consumes: "store:pg", relations: "web",
-			message: "no endpoint of web (requires store:pg) fits one of web (requires store:pg): interface, version and role must agree",
+			message: "web names the application itself, which does not relate to itself: name another",
+		},
+		"WrongRemote": {
+			why:      "M2: what agrees is not said to disagree",
+			provides: "main:pg", consumes: "store:pg", relations: "db:mian",
+			message: "db has no endpoint mian: it has provides main:pg",
+		},
+		"Misspelt": {
+			why:      "I27: it may come; or the nearest is meant",
+			provides: "main:pg", consumes: "store:pg", relations: "dbb",
+			message: "no Service or workload named dbb takes part in namespace shop; did you mean db?",
 		},
 		"NothingThere": {
 			why:      "I27: a provider may come later",
@@ -192,7 +202,7 @@ func TestMatchingItself(t *testing.T) {
 	w.service("web", map[string]string{application.KeyProvides: "site:http"})
 	w.settle(t)
 	assert.Empty(t, w.relations)
-	assert.Contains(t, w.told("web"), "no endpoint of web")
+	assert.Contains(t, w.told("web"), "does not relate to itself")
 }
 
 // An alias leads to the application that the Service joined, and both names to

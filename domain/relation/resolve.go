@@ -2,6 +2,8 @@ package relation
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -82,6 +84,9 @@ func (n *negotiation) nobody(ref application.Reference) string {
 		if _, name, _ := strings.Cut(o.Object, "/"); name == ref.Application {
 			return text + ": " + o.Message
 		}
+	}
+	if nearest := application.Nearest(ref.Application, slices.Sorted(maps.Keys(n.apps))); nearest != "" {
+		text += "; did you mean " + nearest + "?"
 	}
 	return text
 }

@@ -115,7 +115,8 @@ func cureOf(v schema.Violation) string {
 func (p place) misplaced() []application.Problem {
 	var problems []application.Problem
 	for _, key := range slices.Sorted(maps.Keys(p.annotations)) {
-		if strings.HasPrefix(key, "injector.tengu.io/") && key != application.KeyInject && key != application.KeyCopied {
+		onPods := strings.HasPrefix(key, "injector.tengu.io/") && key != application.KeyInject && key != application.KeyCopied
+		if onPods || key == application.KeyHandlers {
 			problems = append(problems, application.Problem{Key: key, Reason: "it does nothing here, because such keys are read from pods alone", Cure: "write it in the pod template", Warning: true})
 		}
 	}
