@@ -66,11 +66,14 @@ func (n *negotiation) named() map[string]bool {
 }
 
 // keeper returns the application that nobody needs but for its record, which
-// alone holds the highest relation id: without it the id would be given again.
+// alone holds the highest relation id: without it the id would be given again. Only
+// what is stored and stays counts: of what this look decides, any part may fail.
 func (n *negotiation) keeper(names map[string]bool) string {
 	highest, name := 0, ""
-	for _, r := range n.relations {
-		highest = max(highest, r.State.ID)
+	for _, r := range n.Relations {
+		if r.Deleted.IsZero() {
+			highest = max(highest, r.State.ID)
+		}
 	}
 	for _, r := range n.Records {
 		if names[r.Name] {

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
 // A relation that has ended waits for the handlers of both sides, names those that
@@ -42,4 +44,28 @@ func TestTeardownWaitsForHandlers(t *testing.T) {
 	assert.Equal(t, r.UID, w.only(t).UID)
 	w.later(t, 2*time.Minute)
 	assert.NotEqual(t, r.UID, w.only(t).UID)
+}
+
+// The record that alone holds the highest id stays until a higher one is stored
+// elsewhere, not merely decided: of what is decided, any part may fail (SAFETY.md
+// D10).
+func TestIDIsKeptWhereTheNextFails(t *testing.T) {
+	w := newWorld()
+	w.external("db", "main:pg")
+	w.consumes("web", "store:pg", "db")
+	w.settle(t)
+	first := w.only(t)
+	w.clear()
+	w.remove(first.Name, first.UID)
+	w.later(t, time.Minute)
+	require.Empty(t, w.relations)
+	w.deployment("ring", map[string]string{application.KeyPeers: "members:gossip"})
+	decisions, _ := w.negotiate(t)
+	for _, d := range decisions {
+		if forget, is := d.(relation.Forget); is {
+			w.run([]relation.Decision{forget}, all) // and all else fails
+		}
+	}
+	w.settle(t)
+	assert.Greater(t, w.only(t).State.ID, first.State.ID)
 }
