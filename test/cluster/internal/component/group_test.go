@@ -35,7 +35,13 @@ func healthy(context.Context) error { return nil }
 
 func TestStopAndStart(t *testing.T) {
 	group, d := newGroup(t)
-	spec := component.Spec{Name: "a", Command: []string{"/bin/sh", "-c", "echo up; exec sleep 60"}, Healthy: healthy}
+	spoken := func(context.Context) error {
+		if log, err := os.ReadFile(d.Log("a")); err != nil || len(log) == 0 {
+			return errors.New("it has said nothing yet")
+		}
+		return nil
+	}
+	spec := component.Spec{Name: "a", Command: []string{"/bin/sh", "-c", "echo up; exec sleep 60"}, Healthy: spoken}
 	if err := group.Add(spec); err != nil {
 		t.Fatal(err)
 	}
