@@ -11,13 +11,14 @@
 #   generated    CRDs and generated Go are what their sources say
 #   arch         the house: imports, images, examples, manifests
 #   cluster      builds the test cluster and runs its own short tests
-#   integration  a real API server
 #   images       every binary, its image, twice the same bytes
+#   real         the next two at the same time: both wait more than they work
+#   integration  a real API server
 #   e2e          real pods on a real kubelet (root)
 #
 # Stops at the first stage that fails and repeats what failed at the very end.
-# The logs are in dist/test/. On two cores about 19 minutes; the first
-# run also compiles a Kubernetes, a linter and cert-manager.
+# The logs are in dist/test/. On two cores about 10 minutes; the first run also
+# compiles a Kubernetes, a linter and cert-manager, and takes about 25.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -75,11 +76,22 @@ stage_images() {
 }
 
 stage_e2e() {
+  ready_for_pods
+  go_test -count=1 -v -parallel 3 -timeout 25m ./test/e2e/...
+}
+
+stage_real() {
+  has test/integration
+  ready_for_pods
+  go_test -count=1 -v -parallel 3 -timeout 25m ./test/e2e/... ./test/integration/...
+}
+
+# ready_for_pods sees to what tests with real pods need.
+ready_for_pods() {
   has test/e2e
-  [ "$(id -u)" -eq 0 ] || die "the e2e stage needs root" "run 'sudo make test', or only the other stages: scripts/test.sh unit lint generated arch cluster integration images"
+  [ "$(id -u)" -eq 0 ] || die "real pods need root" "run 'sudo make test', or only the other stages: scripts/test.sh unit lint generated arch cluster images integration"
   built
   packages busybox:busybox-static openssl:openssl mmdebstrap:mmdebstrap
-  go_test -count=1 -v -parallel 3 -timeout 25m ./test/e2e/...
 }
 
 # extract LOG prints the part of a log that a person needs first.
@@ -89,14 +101,15 @@ extract() {
   tail -n 15 "$1"
 }
 
-stages=(unit lint generated arch cluster integration images e2e)
+stages=(unit lint generated arch cluster images real)
+parts=(integration e2e)
 wanted=()
 for arg in "$@"; do
   case "$arg" in
     -h | --help) usage_of "$0"; exit 0 ;;
     --race) export ORCON_TEST_RACE=1 ;;
     --inner) "stage_${stage:=$2}"; exit 0 ;;
-    *) [[ " ${stages[*]} " == *" $arg "* ]] || die "no stage '$arg'" "stages: ${stages[*]}"; wanted+=("$arg") ;;
+    *) [[ " ${stages[*]} ${parts[*]} " == *" $arg "* ]] || die "no stage '$arg'" "stages: ${stages[*]} ${parts[*]}"; wanted+=("$arg") ;;
   esac
 done
 [ "${#wanted[@]}" -gt 0 ] || wanted=("${stages[@]}")

@@ -78,7 +78,7 @@ func TestTwoHundredStarts(t *testing.T) {
 // The times of the gate (INJECTION.md I16), measured one pod at a time. They
 // depend on the machine and are told, not judged.
 func TestGateTimes(t *testing.T) {
-	const opened, deleted, added = 20, 5, 4
+	const opened, deleted, added = 8, 3, 3
 	w := withOrcon(t)
 	var all []string
 	for i := range opened {
