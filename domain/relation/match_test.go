@@ -95,6 +95,11 @@ func TestMatching(t *testing.T) {
 			provides: "main:pg", consumes: "store:pg", relations: "db:mian",
 			message: "db has no endpoint mian: it has provides main:pg",
 		},
+		"Another": {
+			why:      "I27: what is only alike is not meant",
+			provides: "main:pg", consumes: "store:pg", relations: "eb",
+			message: "takes part in namespace shop\n",
+		},
 		"Misspelt": {
 			why:      "I27: it may come; or the nearest is meant",
 			provides: "main:pg", consumes: "store:pg", relations: "dbb",

@@ -85,7 +85,8 @@ func (n *negotiation) nobody(ref application.Reference) string {
 			return text + ": " + o.Message
 		}
 	}
-	if nearest := application.Nearest(ref.Application, slices.Sorted(maps.Keys(n.apps))); nearest != "" {
+	// db-endpoint is not a misspelt sse-endpoint: whoever errs, errs later in a name.
+	if nearest := application.Nearest(ref.Application, slices.Sorted(maps.Keys(n.apps))); nearest != "" && nearest[0] == ref.Application[0] {
 		text += "; did you mean " + nearest + "?"
 	}
 	return text
