@@ -11,13 +11,12 @@
 #   generated    CRDs and generated Go are what their sources say
 #   arch         the house: imports, images, examples, manifests
 #   cluster      builds the test cluster and runs its own short tests
-#   images       every binary, its image, twice the same bytes
-#   real         the next two at the same time: both wait more than they work
 #   integration  a real API server
+#   images       every binary, its image, twice the same bytes
 #   e2e          real pods on a real kubelet (root)
 #
 # Stops at the first stage that fails and repeats what failed at the very end.
-# The logs are in dist/test/. On two cores about 10 minutes; the first run also
+# The logs are in dist/test/. On two cores about 12 minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes about 25.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -80,12 +79,6 @@ stage_e2e() {
   go_test -count=1 -v -parallel 3 -timeout 25m ./test/e2e/...
 }
 
-stage_real() {
-  has test/integration
-  ready_for_pods
-  go_test -count=1 -v -parallel 3 -timeout 25m ./test/e2e/... ./test/integration/...
-}
-
 # ready_for_pods sees to what tests with real pods need.
 ready_for_pods() {
   has test/e2e
@@ -101,15 +94,14 @@ extract() {
   tail -n 15 "$1"
 }
 
-stages=(unit lint generated arch cluster images real)
-parts=(integration e2e)
+stages=(unit lint generated arch cluster integration images e2e)
 wanted=()
 for arg in "$@"; do
   case "$arg" in
     -h | --help) usage_of "$0"; exit 0 ;;
     --race) export ORCON_TEST_RACE=1 ;;
     --inner) "stage_${stage:=$2}"; exit 0 ;;
-    *) [[ " ${stages[*]} ${parts[*]} " == *" $arg "* ]] || die "no stage '$arg'" "stages: ${stages[*]} ${parts[*]}"; wanted+=("$arg") ;;
+    *) [[ " ${stages[*]} " == *" $arg "* ]] || die "no stage '$arg'" "stages: ${stages[*]}"; wanted+=("$arg") ;;
   esac
 done
 [ "${#wanted[@]}" -gt 0 ] || wanted=("${stages[@]}")
