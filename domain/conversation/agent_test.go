@@ -163,6 +163,9 @@ func (h *hearing) hear(e conversation.Event) heardOf {
 	case conversation.Created:
 		require.False(h.t, h.closing(), "RELATIONS.md E1: nobody hears of a relation when it ends")
 		h.of = heardOf{open: true, members: map[conversation.Unit]conversation.Bag{}}
+		if own(&h.a.shown, h.r) {
+			h.of.application = h.applicationBag()
+		}
 	case conversation.Joined:
 		h.joined(e)
 	case conversation.Changed:
