@@ -101,7 +101,18 @@ func settleLater() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { later(e.Object, q) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { later(e.ObjectNew, q) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			if !onlyRenews(e) {
+				later(e.ObjectNew, q)
+			}
+		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { later(e.Object, q) },
 	}
+}
+
+// onlyRenews reports whether an application's leader renewed its lease, and no more.
+func onlyRenews(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*v1alpha1.RelatedApplication)
+	after, same := e.ObjectNew.(*v1alpha1.RelatedApplication)
+	return ok && same && after.OnlyRenews(before)
 }

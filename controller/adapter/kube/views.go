@@ -111,7 +111,7 @@ func (v *Views) follow(ctx context.Context, informers cache.Cache, kind string, 
 	seen := func(event any) { v.seen(ctx, kind, event) }
 	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    seen,
-		UpdateFunc: func(before, after any) { seen(after); v.updated(ctx, before, after) },
+		UpdateFunc: func(before, after any) { v.updated(ctx, kind, before, after) },
 		DeleteFunc: seen,
 	})
 	if err != nil {
@@ -169,23 +169,31 @@ func (v *Views) relationChanged(r *v1alpha1.Relation) {
 	}
 }
 
-// bagChanged tells whoever reads the bag: the other ends, and who wrote it. An
+// bagChanged tells whoever reads the bag: who wrote it, and the other ends. An
 // emptied outbox concerns all to whom its application speaks.
 func (v *Views) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
-	if b.Spec.Relation != "" || b.Spec.Endpoint == "" {
-		v.Changed(b.Namespace, b.Spec.Application)
-	}
+	v.Changed(b.Namespace, b.Spec.Application)
 	v.tellOthers(ctx, b.Namespace, b.Spec.Application, func(e v1alpha1.RelationEnd) bool {
 		return b.Spec.Endpoint == "" || e.Endpoint == b.Spec.Endpoint
 	})
 }
 
-// updated tells an application's others when its units are not what they were.
-// All else of it is its own affair, and there may be ten thousand others.
-func (v *Views) updated(ctx context.Context, before, after any) {
+// updated is seen for what was there before. Of an application, what is new in its
+// units is told to its others too; all else is its own affair, and there may be ten
+// thousand others. That its leader goes on leading is told to nobody.
+func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 	was, ok := before.(*v1alpha1.RelatedApplication)
 	is, same := after.(*v1alpha1.RelatedApplication)
-	if ok && same && !slices.Equal(was.Status.Units, is.Status.Units) {
+	if !ok || !same {
+		v.seen(ctx, kind, after)
+		return
+	}
+	if is.OnlyRenews(was) {
+		v.raise(kind, revision(is))
+		return
+	}
+	v.seen(ctx, kind, after)
+	if !slices.Equal(was.Status.Units, is.Status.Units) {
 		v.tellOthers(ctx, is.Namespace, is.Name, func(v1alpha1.RelationEnd) bool { return true })
 	}
 }
@@ -273,33 +281,39 @@ func (v *Views) Pod(ctx context.Context, namespace, name, uid, account string) (
 // half of it.
 var ErrUnsettled = errors.New("a transaction is being delivered")
 
-// looks is how often a view is taken again because bags changed meanwhile.
+// looks is how often a view is taken again because its bags changed meanwhile.
 const looks = 5
 
 // View returns what an application may see, with each transaction whole. It fails
-// with ErrUnsettled as long as it cannot (SAFETY.md E11).
+// with ErrUnsettled as long as it cannot (SAFETY.md E11); of what is in the way,
+// Changed tells later. What others say to each other is never in the way.
 func (v *Views) View(ctx context.Context, namespace, application string) (relation.View, error) {
 	for range looks {
-		before := v.bagsAt()
-		view, err := v.look(ctx, namespace, application)
+		bags := bagsRead{}
+		view, err := v.look(ctx, namespace, application, bags)
 		if err != nil {
 			return view, err
 		}
-		if v.settled(ctx, namespace, view) && v.bagsAt() == before {
+		if v.settled(ctx, namespace, view) && v.unchanged(ctx, bags) {
 			return view, nil
 		}
 	}
 	return relation.View{}, ErrUnsettled
 }
 
-// bagsAt is the revision of the bags that are read here.
-func (v *Views) bagsAt() string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if store := v.stores["databags"]; store != nil {
-		return store.LastStoreSyncResourceVersion()
+// bagsRead are the resource versions of the databags that a view was made of, each
+// when it was first read; empty for one that was not there.
+type bagsRead map[client.ObjectKey]string
+
+// unchanged reports whether all of a view's bags are as they were read: there was
+// then a moment, after all were read, at which they stood together.
+func (v *Views) unchanged(ctx context.Context, bags bagsRead) bool {
+	for key, at := range bags {
+		if b := v.stored(ctx, key); b.ResourceVersion != at {
+			return false
+		}
 	}
-	return ""
+	return true
 }
 
 // settled reports whether nobody whose bags are in a view has a transaction on
@@ -318,7 +332,7 @@ func (v *Views) settled(ctx context.Context, namespace string, view relation.Vie
 	return true
 }
 
-func (v *Views) look(ctx context.Context, namespace, application string) (relation.View, error) {
+func (v *Views) look(ctx context.Context, namespace, application string, bags bagsRead) (relation.View, error) {
 	record := relation.Record{Name: application}
 	var app v1alpha1.RelatedApplication
 	err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app, client.UnsafeDisableDeepCopy)
@@ -336,21 +350,30 @@ func (v *Views) look(ctx context.Context, namespace, application string) (relati
 	if err != nil {
 		return relation.View{}, err
 	}
-	view := relation.Look(namespace, record, relations, v.shelf(ctx))
+	view := relation.Look(namespace, record, relations, v.shelf(ctx, bags))
 	view.Leader = leader
 	return view, nil
 }
 
 // shelf is what is said, as this replica knows it.
-func (v *Views) shelf(ctx context.Context) relation.Shelf {
+func (v *Views) shelf(ctx context.Context, bags bagsRead) relation.Shelf {
+	bag := func(namespace string, bag relation.Databag) map[string]string {
+		key := client.ObjectKey{Namespace: namespace, Name: bag.Name()}
+		b := v.stored(ctx, key)
+		if _, again := bags[key]; !again {
+			bags[key] = b.ResourceVersion
+		}
+		v.raise("databags", revision(&b))
+		return b.Status.Data
+	}
 	return relation.Shelf{
 		Bag: func(r relation.Relation, e relation.End) map[string]string {
-			everybody := v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint})
-			here := v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID})
+			everybody := bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint})
+			here := bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID})
 			return databag.Overlay(everybody, here)
 		},
 		Said: func(r relation.Relation, e relation.End, unit int) map[string]string {
-			return v.bag(ctx, e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)})
+			return bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)})
 		},
 		Units: func(e relation.End) []domain.Unit { return v.units(ctx, e) },
 	}
@@ -388,12 +411,10 @@ func (v *Views) units(ctx context.Context, e relation.End) []domain.Unit {
 	return record.State.Units
 }
 
-func (v *Views) bag(ctx context.Context, namespace string, bag relation.Databag) map[string]string {
-	var b v1alpha1.Databag
-	key := client.ObjectKey{Namespace: namespace, Name: bag.Name()}
+// stored returns a databag as it is in memory; an empty one if it is not there.
+func (v *Views) stored(ctx context.Context, key client.ObjectKey) (b v1alpha1.Databag) {
 	if err := v.Reader.Get(ctx, key, &b, client.UnsafeDisableDeepCopy); err != nil {
-		return nil
+		return v1alpha1.Databag{}
 	}
-	v.raise("databags", revision(&b))
-	return b.Status.Data
+	return b
 }

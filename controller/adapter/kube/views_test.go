@@ -3,7 +3,9 @@ package kube
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,9 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -114,20 +118,82 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A change of an application's units is told to its others; of its conditions,
-// to itself alone.
+// A change of an application's units is told to its others; of its conditions, to
+// itself alone; that its leader's lease was renewed, to nobody.
 func TestUnitsAreAnnounced(t *testing.T) {
 	m := memory{}
 	m.put(relationBetween("shop", "blog", "shop", "db"))
 	var told []string
 	v := &Views{Reader: m, Changed: func(_, name string) { told = append(told, name) }}
-	before, after := named(&v1alpha1.RelatedApplication{}, "shop", "blog"), named(&v1alpha1.RelatedApplication{}, "shop", "blog")
-	after.Status.NextUnit = 4
-	v.updated(t.Context(), before, after)
-	assert.Empty(t, told)
-	after.Status.Units = []v1alpha1.Unit{{Number: 3, Address: "10.0.0.3"}}
-	v.updated(t.Context(), before, after)
-	assert.Equal(t, []string{"db"}, told)
+	after := named(&v1alpha1.RelatedApplication{}, "shop", "blog")
+	change := func(change func(*v1alpha1.RelatedApplication)) []string {
+		told = nil
+		before := after.DeepCopy()
+		change(after)
+		v.updated(t.Context(), "relatedapplications", before, after)
+		return told
+	}
+	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.Status.NextUnit = 4 }))
+	assert.Equal(t, []string{"blog", "db"}, change(func(a *v1alpha1.RelatedApplication) {
+		a.Status.Units = []v1alpha1.Unit{{Number: 3, Address: "10.0.0.3"}}
+	}))
+	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.SetLeader(leading(3, 1, 0)) }))
+	assert.Empty(t, change(func(a *v1alpha1.RelatedApplication) {
+		a.SetLeader(leading(3, 1, time.Minute))
+		a.ResourceVersion = "9"
+	}))
+	assert.EqualValues(t, 9, v.Revisions()["relatedapplications"])
+	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.SetLeader(leading(4, 2, time.Minute)) }))
+}
+
+func leading(unit, term int, longer time.Duration) conversation.Leader {
+	return conversation.Leader{Unit: unit, PodUID: fmt.Sprintf("uid-%d", unit), Term: term, Expires: epoch().Add(longer)}
+}
+
+// busy is a store in which a databag is written after each read of one.
+type busy struct {
+	memory
+	written string
+	writes  int
+}
+
+func (b *busy) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := b.memory.Get(ctx, key, o, opts...)
+	if _, isBag := o.(*v1alpha1.Databag); isBag && b.writes > 0 {
+		b.writes--
+		next := endpointBag(key.Namespace, b.written, map[string]string{"host": "new"})
+		next.ResourceVersion = "7" + strconv.Itoa(b.writes)
+		b.put(next)
+	}
+	return err
+}
+
+// A view is of one moment of its own bags, and waits for no others'. One that can't
+// be had now is asked for again when a bag changes (SAFETY.md E11).
+func TestViewIsOfOneMoment(t *testing.T) {
+	tests := map[string]struct {
+		written string
+		writes  int
+		want    string
+	}{
+		"Written once, it is read again":  {written: "db", writes: 1, want: "new"},
+		"Always written, it can't be had": {written: "db", writes: 1000},
+		"Others are written all the time": {written: "queue", writes: 1000, want: "here"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := &busy{memory{}, test.written, test.writes}
+			m.put(relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "queue"),
+				endpointBag("shop", "db", map[string]string{"host": "here"}), endpointBag("shop", "queue", map[string]string{"host": "there"}))
+			view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+			if test.want == "" {
+				require.ErrorIs(t, err, ErrUnsettled)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, test.want, view.Relations[0].Bag["host"])
+		})
+	}
 }
 
 // A Relation that anybody may make in a namespace of their own must not open
@@ -267,8 +333,8 @@ func TestChangesAreAnnounced(t *testing.T) {
 	}{
 		"Relation":    {event: blog, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Application": {event: named(&v1alpha1.RelatedApplication{}, "shop", "db"), kind: "relatedapplications", want: []string{"application shop/db"}},
-		"Databag":     {event: endpointBag("shop", "db", nil), kind: "databags", want: []string{"application shop/blog"}},
-		"Nobodys":     {event: endpointBag("shop", "nobody", nil), kind: "databags"},
+		"Databag":     {event: endpointBag("shop", "db", nil), kind: "databags", want: []string{"application shop/db", "application shop/blog"}},
+		"Nobodys":     {event: endpointBag("shop", "nobody", nil), kind: "databags", want: []string{"application shop/nobody"}},
 		"Pod":         {event: podOf("", ""), kind: "pods", want: []string{"pod shop/pod-1"}},
 		"Unseen":      {event: cache.DeletedFinalStateUnknown{Obj: blog}, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Garbage":     {event: "?", kind: "relations"},

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -289,4 +290,18 @@ func toInt(n int64) (int, error) {
 // fromInt narrows a number that the domain keeps small.
 func fromInt(n int) int32 {
 	return int32(min(max(n, 0), math.MaxInt32))
+}
+
+// OnlyRenews reports whether nothing is new since before but that the leader leads
+// for longer. That is written every few seconds for each application that has one,
+// and concerns nobody else.
+func (a *RelatedApplication) OnlyRenews(before *RelatedApplication) bool {
+	if before.Status.Leader == nil || a.Status.Leader == nil {
+		return false
+	}
+	renewed, leader := *before, *before.Status.Leader
+	leader.Expires = a.Status.Leader.Expires
+	renewed.Status.Leader = &leader
+	renewed.ResourceVersion, renewed.ManagedFields = a.ResourceVersion, a.ManagedFields
+	return equality.Semantic.DeepEqual(&renewed, a)
 }
