@@ -10,7 +10,7 @@
 #   lint         style of Go and of scripts
 #   generated    CRDs and generated Go are what their sources say
 #   arch         the house: imports, images, examples, manifests
-#   cluster      builds the test cluster and runs its own short tests
+#   cluster      builds the test cluster and runs its own tests
 #   integration  a real API server
 #   images       every binary, its image, twice the same bytes
 #   e2e          real pods on a real kubelet (root)
@@ -60,7 +60,12 @@ stage_cluster() {
   test/cluster/build.sh
   test/cluster/certmanager/build.sh
   cd test/cluster
-  go_test -count=1 -short ./...
+  local left_out=()
+  if [ "$(id -u)" -ne 0 ]; then
+    printf 'NOT SHOWN without root: the node form (pods, Services, DNS, its tear-down)\n'
+    left_out=(-skip '^TestNode$')
+  fi
+  go_test -count=1 "${left_out[@]}" ./...
 }
 
 stage_integration() {

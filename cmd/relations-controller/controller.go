@@ -38,6 +38,8 @@ type controller struct {
 	source    certificate.Source
 	// interfaces are those that ship with Orcon and those that the cluster has.
 	interfaces *kube.Interfaces
+	// commits store what units say, and sweep what they have said.
+	commits kube.Commits
 }
 
 func newController(ctx context.Context, cfg *rest.Config, s settings) (*controller, error) {
@@ -71,6 +73,9 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	}
 	interfaces.Writer = m.GetClient()
 	c := &controller{settings: s, manager: m, clientset: clientset, interfaces: interfaces}
+	c.commits = kube.Commits{ // read from the API server itself
+		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: interfaces,
+	}
 	for _, add := range []func(context.Context) error{c.addRelations, c.addSecrets, c.addCertificates, c.addServers} {
 		if err := add(ctx); err != nil {
 			return nil, err
@@ -94,13 +99,8 @@ func (c *controller) addRelations(ctx context.Context) error {
 }
 
 func (c *controller) addSecrets(context.Context) error {
-	vault := &kube.Vault{Commits: c.commits(), Cached: c.manager.GetCache()}
+	vault := &kube.Vault{Commits: c.commits, Cached: c.manager.GetCache()}
 	return c.manager.Add(&secret.Sweeper{World: vault, Tick: time.NewTicker(secret.Every).C})
-}
-
-// commits reads from the API server itself.
-func (c *controller) commits() kube.Commits {
-	return kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: c.interfaces}
 }
 
 func (c *controller) addCertificates(ctx context.Context) error {
@@ -140,8 +140,7 @@ func (c *controller) addCertificates(ctx context.Context) error {
 
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
-	commits := c.commits()
-	api := &serve.Server{Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now, Store: &commits}
+	api := &serve.Server{Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now, Store: &c.commits}
 	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})

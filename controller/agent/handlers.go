@@ -36,6 +36,10 @@ type Handlers struct {
 	rung chan struct{}
 }
 
+// candidacy is how often a unit that does not lead asks to, at most, while much
+// happens. Speech asks by itself when nothing does.
+const candidacy = 5 * time.Second
+
 // failure is why the last turn was not handled, for people and for the pause.
 type failure struct {
 	attempts int
@@ -70,9 +74,13 @@ func (h *Handlers) ring() {
 // not done is over: its runner is gone.
 func (h *Handlers) Next(ctx context.Context) (Turn, error) {
 	h.drop()
+	var asked time.Time
 	for {
-		if _, err := h.speech.Leader(ctx); err != nil {
-			glog.V(1).Infof("cannot find out who leads: %v", err)
+		if time.Since(asked) >= candidacy {
+			asked = time.Now()
+			if _, err := h.speech.Leader(ctx); err != nil {
+				glog.V(1).Infof("cannot find out who leads: %v", err)
+			}
 		}
 		t, wait := h.begin()
 		if t != nil {
@@ -184,7 +192,10 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 	if done.Handled {
 		glog.Infof("handled %s", t.describe())
 	}
-	return h.save()
+	if err := h.save(); err != nil {
+		glog.Errorf("%v; it is told again if this container starts again", err)
+	}
+	return nil
 }
 
 // save keeps what was told over a restart.

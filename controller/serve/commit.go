@@ -111,19 +111,11 @@ func codeOf(err error) connect.Code {
 
 // Lead has the calling pod's unit lead its application, or resign.
 func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error) {
-	c, err := s.caller(ctx, req.Header())
+	c, _, u, err := s.unit(ctx, req.Header())
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
-	t, err := c.telling(ctx)
-	if err != nil {
-		return nil, err
-	}
-	u := t.unit(c.identity.UID)
-	if !u.known {
-		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s has no number yet", c.identity.Pod))
-	}
 	leader, err := s.Store.Lead(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID, req.Msg.GetResign())
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
@@ -135,17 +127,12 @@ func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadReq
 // Leave notes that the handlers of the calling pod's unit have handled the end of
 // a relation. A relation that is not known here any more needs no such word.
 func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error) {
-	c, err := s.caller(ctx, req.Header())
+	c, t, u, err := s.unit(ctx, req.Header())
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
-	t, err := c.telling(ctx)
-	if err != nil {
-		return nil, err
-	}
-	u := t.unit(c.identity.UID)
-	if p, known := t.places[req.Msg.GetRelation()]; known && p.ended && u.known {
+	if p, known := t.places[req.Msg.GetRelation()]; known && p.ended {
 		unit := domain.Unit{Application: c.application, Number: int(u.number)}
 		if err := s.Store.Leave(ctx, c.identity.Namespace, p.name, req.Msg.GetRelation(), unit.String()); err != nil {
 			return nil, connect.NewError(connect.CodeUnavailable, err)

@@ -174,8 +174,9 @@ func (c *Commits) open(ctx context.Context, o *v1alpha1.Databag) error {
 }
 
 // empty moves what is in an outbox to where it belongs, secrets first. What a
-// leader of a later term has overtaken, or whose relation or secret has gone, is
-// dropped; with a secret all that the transaction says, since that may refer to it.
+// leader of a later term has overtaken, what its bag has no room for any more, or
+// whose relation or secret has gone, is dropped: it would be in the way for ever.
+// With a secret all that the transaction says is, since that may refer to it.
 func (c *Commits) empty(ctx context.Context, outbox *v1alpha1.Databag) (uint64, error) {
 	whole, err := c.emptySecrets(ctx, outbox)
 	if err != nil {
@@ -186,7 +187,7 @@ func (c *Commits) empty(ctx context.Context, outbox *v1alpha1.Databag) (uint64, 
 			break
 		}
 		_, err := c.write(ctx, outbox.Namespace, outbox.Spec.Application, change)
-		if err != nil && !errors.Is(err, ErrDeposed) {
+		if err != nil && !errors.Is(err, ErrDeposed) && !errors.Is(err, relation.ErrInvalid) {
 			return 0, err
 		}
 	}
@@ -197,13 +198,17 @@ func (c *Commits) empty(ctx context.Context, outbox *v1alpha1.Databag) (uint64, 
 // delivered it too may have been faster.
 func (c *Commits) close(ctx context.Context, outbox *v1alpha1.Databag) (uint64, error) {
 	transaction := outbox.Status.Transaction
-	outbox.Status = v1alpha1.DatabagStatus{}
-	err := c.Writer.Status().Update(ctx, outbox)
-	if apierrors.IsConflict(err) {
-		if err = c.Reader.Get(ctx, client.ObjectKeyFromObject(outbox), outbox); err == nil && outbox.Status.Transaction == transaction {
-			return c.close(ctx, outbox)
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		outbox.Status = v1alpha1.DatabagStatus{}
+		conflict := c.Writer.Status().Update(ctx, outbox)
+		if !apierrors.IsConflict(conflict) {
+			return conflict
 		}
-	}
+		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(outbox), outbox); err != nil || outbox.Status.Transaction != transaction {
+			return err
+		}
+		return conflict
+	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot empty databag %s: %w", outbox.Name, err)
 	}

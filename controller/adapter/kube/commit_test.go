@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -152,6 +154,23 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 	w := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
 	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, server.bags(t))
+}
+
+// What a bag has no room for when it is delivered is dropped, and the unit can say
+// something else: it does not wait for ever (RELATIONS.md P6).
+func TestDeliveryIsNotStuck(t *testing.T) {
+	server, commits := shop()
+	outbox := named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
+	outbox.Spec, outbox.ResourceVersion = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}, "6"
+	large := strings.Repeat("x", application.MaxValue+1)
+	outbox.Status.Pending = []v1alpha1.Change{
+		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Set: map[string]string{"all": large}},
+		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Set: map[string]string{"fits": "yes"}},
+	}
+	server.kept.put(outbox)
+	_, err := commits.Commit(t.Context(), answer(saying("one", true, "a", "b"), saying("two", true, "a", "b")), nil)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]map[string]string{"one/": nil, "two/": {"fits": "yes"}, "one/1": {"a": "b"}, "two/1": {"a": "b"}}, server.bags(t))
 }
 
 func TestLead(t *testing.T) {

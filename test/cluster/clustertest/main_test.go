@@ -31,14 +31,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// needRoot says what a run without root does not show.
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("NOT SHOWN without root: the node form (pods, Services, DNS, its tear-down); run as root")
-	}
-}
-
 // eventually waits until check returns nil.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()

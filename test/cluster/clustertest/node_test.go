@@ -58,7 +58,9 @@ spec:
 `
 
 func TestNode(t *testing.T) {
-	needRoot(t)
+	if os.Geteuid() != 0 {
+		t.Fatal("a node with real pods needs root: run this test as root, or leave it out: -skip '^TestNode$'")
+	}
 	started := time.Now()
 	c := clustertest.Up(t, clustertest.Node)
 	took := time.Since(started)
