@@ -72,7 +72,8 @@ stage_integration() {
   has test/integration
   built
   packages openssl:openssl
-  go_test -count=1 -v ./test/integration/...
+  # Each package has a cluster of its own, and much of the time it waits for a lease.
+  go_test -count=1 -v -p 3 ./test/integration/...
 }
 
 stage_images() {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -76,7 +75,7 @@ func (w *controllerWorld) buildController() string {
 // start runs a replica of the binary, and waits until it is ready.
 func (w *controllerWorld) startProcess(program, kubeconfig string) *controllerProcess {
 	w.t.Helper()
-	api, health := freePort(w.t), freePort(w.t)
+	api, health := controlplane.FreePort(w.t), controlplane.FreePort(w.t)
 	p := &controllerProcess{health: fmt.Sprintf("http://127.0.0.1:%d", health), said: &lockedBuffer{}}
 	p.cmd = exec.CommandContext(w.ctx, program, "-namespace=default", "-v=1", "-kubeconfig="+kubeconfig, fmt.Sprintf("-port=%d", api), fmt.Sprintf("-healthPort=%d", health))
 	p.cmd.Stderr, p.cmd.Env = p.said, os.Environ()
@@ -97,14 +96,6 @@ func (p *controllerProcess) get(path string) int {
 	_, _ = io.Copy(io.Discard, res.Body)
 	_ = res.Body.Close()
 	return res.StatusCode
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func (w *controllerWorld) leader() string {

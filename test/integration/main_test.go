@@ -1,4 +1,4 @@
-// Package integration tests Orcon's parts against a real API server.
+// Package integration tests the controller against a real API server.
 package integration
 
 import (

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"sync"
 	"testing"
@@ -41,4 +42,15 @@ func Shared(t testing.TB) *Cluster {
 		t.Fatal(one.err)
 	}
 	return one.cluster
+}
+
+// FreePort returns a port of the loopback interface that nobody listens on.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // the network is tcp
 }

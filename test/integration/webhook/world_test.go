@@ -1,4 +1,4 @@
-package integration
+package webhook
 
 import (
 	"context"
@@ -47,7 +47,7 @@ type webhookWorld struct {
 
 func newWebhookWorld(t *testing.T) *webhookWorld {
 	t.Helper()
-	w := &webhookWorld{t: t, cluster: controlplane.Shared(t), port: freePort(t)}
+	w := &webhookWorld{t: t, cluster: controlplane.Shared(t), port: controlplane.FreePort(t)}
 	w.admin, w.prefix = w.cluster.Client(t), w.cluster.NewNamespace(t, "webhook-")
 	w.namespace("system", nil)
 	dir := t.TempDir()
@@ -135,7 +135,7 @@ func (w *webhookWorld) register(root string, bundle []byte) {
 // start runs the binary and waits until it is ready.
 func (w *webhookWorld) start(dir, binary string) {
 	w.t.Helper()
-	health := freePort(w.t)
+	health := controlplane.FreePort(w.t)
 	w.command = exec.CommandContext(w.t.Context(), binary,
 		"-kubeconfig="+w.cluster.Kubeconfig, "-namespace="+w.prefix+"-system", "-tenguCfgFile="+w.config,
 		"-tlsCertFile="+filepath.Join(dir, "cert.pem"), "-tlsKeyFile="+filepath.Join(dir, "key.pem"),
