@@ -30,8 +30,7 @@ type Handlers struct {
 	told   conversation.Memory
 	turn   *turn
 	failed failure
-	// left are the ended relations of which the controller was told that they were
-	// handled, as long as they are there.
+	// left is what the controller was told, as long as it asks for it.
 	left map[string]bool
 	rung chan struct{}
 }
@@ -126,33 +125,46 @@ func (h *Handlers) begin() (t *turn, wait time.Duration) {
 	return next, 0
 }
 
-// leave tells the controller of the ended relations that the handlers have
-// nothing more to hear of: it waits for that (RELATIONS.md L4).
+// leaving is what the controller waits to hear of a relation: that its end was
+// handled or, where there are any, departures in it.
+type leaving struct {
+	relation   string
+	departures []conversation.Answer
+}
+
+// leave tells the controller of the ends that the handlers have nothing more to hear
+// of: it waits for that (RELATIONS.md L4, SAFETY.md E15).
 func (h *Handlers) leave(ctx context.Context) {
 	snapshot, err := h.speech.Snapshot()
 	if err != nil {
 		return
 	}
-	h.mu.Lock()
-	ended := map[string]bool{}
-	var owed []string
-	for _, uid := range h.told.Handled(snapshot) {
-		ended[uid] = true
-		if !h.left[uid] {
-			owed = append(owed, uid)
-		}
-	}
-	maps.DeleteFunc(h.left, func(uid string, _ bool) bool { return !ended[uid] })
-	h.mu.Unlock()
-	for _, uid := range owed {
-		if err := h.speech.Leave(ctx, uid); err != nil {
-			glog.Warningf("cannot say that the end of relation %s was handled: %v", uid, err)
+	for said, l := range h.leavings(snapshot) {
+		if err := h.speech.Leave(ctx, l.relation, l.departures...); err != nil {
+			glog.Warningf("cannot say what was handled in relation %s: %v", l.relation, err)
 			return // the next snapshot, or the relation's own deadline, goes on
 		}
 		h.mu.Lock()
-		h.left[uid] = true
+		h.left[said] = true
 		h.mu.Unlock()
 	}
+}
+
+// leavings returns what the controller has yet to be told, each by how it is noted
+// that it was.
+func (h *Handlers) leavings(snapshot conversation.Snapshot) map[string]leaving {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := map[string]leaving{}
+	for _, uid := range h.told.Handled(snapshot) {
+		all[uid] = leaving{relation: uid}
+	}
+	for uid, answers := range h.told.Answers(snapshot) {
+		all[fmt.Sprint(uid, answers)] = leaving{uid, answers}
+	}
+	maps.DeleteFunc(h.left, func(said string, _ bool) bool { _, owed := all[said]; return !owed })
+	maps.DeleteFunc(all, func(said string, _ leaving) bool { return h.left[said] })
+	return all
 }
 
 func (h *Handlers) drop() {

@@ -2,7 +2,9 @@ package agent
 
 import (
 	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -50,7 +52,8 @@ func toRelation(r *wire.Relation, unit conversation.Unit, namespace string) conv
 	for _, u := range r.GetDeparted() {
 		out.Departed = append(out.Departed, conversation.Tombstone{
 			Unit:   conversation.Unit{Application: out.Remote, Number: int(u.GetNumber())},
-			Reason: conversation.Reason(u.GetReason()), Bag: u.GetBag().GetData(),
+			Reason: conversation.Reason(u.GetReason()), Bag: u.GetBag().GetData(), Since: time.Unix(u.GetSince(), 0).UTC(),
+			Owed: slices.Contains(u.GetOwed(), int64(unit.Number)), Inherited: u.GetInherited(),
 		})
 	}
 	return out

@@ -18,7 +18,7 @@ type Speaker interface {
 	Commit(ctx context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error)
 	// Lead asks to lead, to go on leading, or to resign.
 	Lead(ctx context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error)
-	// Leave says that the handlers have handled the end of a relation.
+	// Leave says that the handlers have handled the end of a relation, or departures.
 	Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error)
 	// GetSecret returns the content of a secret.
 	GetSecret(ctx context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error)
@@ -151,11 +151,16 @@ func (s *Speech) listSecrets(ctx context.Context) (*wire.ListSecretsResponse, er
 	return s.speaker.ListSecrets(ctx, &wire.ListSecretsRequest{})
 }
 
-// Leave says that the handlers have handled the end of a relation.
-func (s *Speech) Leave(ctx context.Context, relation string) error {
+// Leave says that the handlers have handled departures in a relation, or without any,
+// its end.
+func (s *Speech) Leave(ctx context.Context, relation string, departures ...conversation.Answer) error {
+	request := &wire.LeaveRequest{Relation: relation}
+	for _, d := range departures {
+		request.Departures = append(request.Departures, &wire.Departure{Number: int64(d.Unit.Number), Since: d.Since.Unix(), Handled: d.Handled})
+	}
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
-	_, err := s.speaker.Leave(ctx, &wire.LeaveRequest{Relation: relation})
+	_, err := s.speaker.Leave(ctx, request)
 	return err
 }
 

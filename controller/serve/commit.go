@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -125,18 +126,35 @@ func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadReq
 }
 
 // Leave notes that the handlers of the calling pod's unit have handled the end of
-// a relation. A relation that is not known here any more needs no such word.
+// a relation, or departures in it. A relation that is not known here any more needs no
+// such word.
 func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error) {
 	c, t, u, err := s.unit(ctx, req.Header())
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
-	if p, known := t.places[req.Msg.GetRelation()]; known && p.ended {
-		unit := domain.Unit{Application: c.application, Number: int(u.number)}
-		if err := s.Store.Leave(ctx, c.identity.Namespace, p.name, req.Msg.GetRelation(), unit.String()); err != nil {
-			return nil, connect.NewError(connect.CodeUnavailable, err)
-		}
+	unit, uid := domain.Unit{Application: c.application, Number: int(u.number)}, req.Msg.GetRelation()
+	p, known := t.places[uid]
+	departures := req.Msg.GetDepartures()
+	if len(departures) > maxChanges {
+		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("one request answers for at most %d departures, this one for %d", maxChanges, len(departures)))
+	}
+	if known && (p.ended || len(departures) > 0) {
+		err = s.Store.Leave(ctx, c.identity.Namespace, p.name, uid, unit, toAnswers(p.there.Application, departures))
+	}
+	if err != nil {
+		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
 	return connect.NewResponse(&v1alpha1.LeaveResponse{}), nil
+}
+
+func toAnswers(departed string, departures []*v1alpha1.Departure) []domain.Answer {
+	var all []domain.Answer
+	for _, d := range departures {
+		all = append(all, domain.Answer{
+			Unit: domain.Unit{Application: departed, Number: int(d.GetNumber())}, Since: time.Unix(d.GetSince(), 0).UTC(), Handled: d.GetHandled(),
+		})
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,7 +71,10 @@ func anyView(t *rapid.T) relation.View {
 			case 0:
 				s.Units = append(s.Units, member)
 			case 1:
-				s.Departed = append(s.Departed, relation.Tombstone{Number: n, Reason: application.GoneReplaced, Bag: member.Bag})
+				s.Departed = append(s.Departed, relation.Tombstone{Bag: member.Bag, Departure: domain.Departure{
+					Unit: domain.Unit{Application: s.There.Application, Number: n}, Reason: domain.Replaced, Since: time.Unix(rapid.Int64Range(1, 9).Draw(t, "since"), 0).UTC(),
+					Owed: rapid.SampledFrom([][]domain.Unit{nil, {{Application: here.Application, Number: 1}}}).Draw(t, "owed"), Handled: rapid.Bool().Draw(t, "handled"),
+				}})
 			}
 			if rapid.Bool().Draw(t, "in scope") {
 				s.Own = append(s.Own, member)

@@ -66,9 +66,9 @@ type Store interface {
 	Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error)
 	// Lead has a pod lead its application, or resign, and returns who leads.
 	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (domain.Leader, error)
-	// Leave notes that a unit, written application/number, has handled the end of a
-	// relation.
-	Leave(ctx context.Context, namespace, relation, uid, unit string) error
+	// Leave notes what a unit has to say of departures in a relation or, without any,
+	// that it has handled the relation's end.
+	Leave(ctx context.Context, namespace, relation, uid string, unit domain.Unit, departures []domain.Answer) error
 }
 
 // Server serves the relations API.

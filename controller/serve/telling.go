@@ -139,7 +139,11 @@ func toRelation(r relation.Seen) *v1alpha1.Relation {
 		out.Units = append(out.Units, &v1alpha1.RemoteUnit{Number: int64(u.Number), Bag: toBag(u.Bag)})
 	}
 	for _, u := range r.Departed {
-		out.Departed = append(out.Departed, &v1alpha1.DepartedUnit{Number: int64(u.Number), Reason: u.Reason, Bag: toBag(u.Bag)})
+		departed := &v1alpha1.DepartedUnit{Number: int64(u.Unit.Number), Reason: string(u.Reason), Bag: toBag(u.Bag), Since: u.Since.Unix(), Inherited: u.Inherited()}
+		for _, unit := range u.Owed {
+			departed.Owed = append(departed.Owed, int64(unit.Number))
+		}
+		out.Departed = append(out.Departed, departed)
 	}
 	return out
 }

@@ -19,8 +19,10 @@ type Unit struct {
 	// Handles is set where its pod has handlers, which must hear of a relation's end.
 	Handles bool
 	Since   time.Time
-	// Gone says why the unit is gone; empty while it lives.
-	Gone string
+	// Gone says why the unit is gone; empty while it lives. GoneSince is when that was
+	// found.
+	Gone      string
+	GoneSince time.Time
 }
 
 // The reasons why a unit is gone (RELATIONS.md E3).
@@ -31,13 +33,18 @@ const (
 	GoneApplication = "application-removed"
 )
 
-// keepGone is how many gone units are remembered, for people who look.
-const keepGone = 16
+// keepGone is how many gone units are remembered, for people who look and for those
+// to whom their departure is owed (SAFETY.md P2).
+const keepGone = 64
+
+// Mourning is how long what a unit said is kept after nobody needs it any more
+// (SAFETY.md P2).
+const Mourning = time.Hour
 
 // Number gives every pod its unit. A StatefulSet's pod has its ordinal; any
 // other takes the next number. It returns the units in order of number, and the
 // next number.
-func Number(app Application, units []Unit, next int) ([]Unit, int) {
+func Number(app Application, units []Unit, next int, now time.Time) ([]Unit, int) {
 	ordinals := app.ordinals()
 	live := map[string]Pod{}
 	known := map[string]bool{}
@@ -63,10 +70,10 @@ func Number(app Application, units []Unit, next int) ([]Unit, int) {
 	}
 	for i := range units {
 		if pod, lives := live[units[i].PodUID]; lives {
-			units[i].Gone = "" // its application had lost its name for a while
+			units[i].Gone, units[i].GoneSince = "", time.Time{} // its application had lost its name for a while
 			units[i].Address = cmp.Or(pod.Address, units[i].Address)
 		} else if units[i].Gone == "" && !app.returns(units[i], ordinals) {
-			units[i].Gone = app.whyGone(units[i], ordinals)
+			units[i].Gone, units[i].GoneSince = app.whyGone(units[i], ordinals), now
 		}
 	}
 	slices.SortFunc(units, func(a, b Unit) int { return cmp.Compare(a.Number, b.Number) })
@@ -95,7 +102,7 @@ func (a Application) whyGone(u Unit, ordinals bool) string {
 	}
 }
 
-// forget drops the oldest gone units beyond keepGone.
+// forget drops the lowest gone units beyond keepGone.
 func forget(units []Unit) []Unit {
 	gone := 0
 	for _, u := range units {

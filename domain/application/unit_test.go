@@ -116,7 +116,7 @@ func TestNumber(t *testing.T) {
 			var units []application.Unit
 			next := 0
 			for _, step := range test.steps {
-				units, next = application.Number(step, units, next)
+				units, next = application.Number(step, units, next, time.Time{})
 			}
 			assert.Equal(t, test.want, written(units), test.why)
 			assert.Equal(t, test.next, next, test.why)
@@ -140,30 +140,31 @@ func written(units []application.Unit) []string {
 // same unit by another pod (SAFETY.md A2).
 func TestNumberOfARestartedOrdinal(t *testing.T) {
 	a := deployed(application.StatefulSet, 1, "web-0")
-	units, next := application.Number(a, nil, 0)
+	units, next := application.Number(a, nil, 0, time.Time{})
 	a.Pods[0].UID, a.Pods[0].Created = "another", time.Unix(100, 0).UTC()
-	again, nextAgain := application.Number(a, units, next)
+	again, nextAgain := application.Number(a, units, next, time.Time{})
 	assert.Equal(t, []application.Unit{{Number: 0, Pod: "web-0", PodUID: "another", Since: time.Unix(100, 0).UTC()}}, again)
 	assert.Equal(t, next, nextAgain)
 	assert.NotEqual(t, "another", units[0].PodUID, "what was handed in is left as it was")
 }
 
 // However pods come and go, numbers are unique, never given to another pod, and
-// what is remembered is bounded; a second look changes nothing.
+// what is remembered is bounded; a second look changes nothing (SAFETY.md P2).
 func TestNumbersAreNeverReused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var units []application.Unit
-		next, made := 0, 0
+		next, made, now := 0, 0, time.Unix(0, 0)
 		owners := map[int]string{}
 		pods := []string{}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 30).Draw(t, "minutes")) * time.Minute)
 			for range rapid.IntRange(0, 4).Draw(t, "more") {
 				made++
 				pods = append(pods, fmt.Sprintf("pod-%d", made))
 			}
 			pods = pods[rapid.IntRange(0, len(pods)).Draw(t, "fewer"):]
 			a := deployed(application.Deployment, 0, pods...)
-			units, next = application.Number(a, units, next)
+			units, next = application.Number(a, units, next, now)
 
 			living := 0
 			for _, u := range units {
@@ -174,11 +175,13 @@ func TestNumbersAreNeverReused(t *testing.T) {
 				assert.Less(t, u.Number, next)
 				if u.Gone == "" {
 					living++
+				} else {
+					assert.False(t, u.GoneSince.After(now))
 				}
 			}
 			assert.Equal(t, len(pods), living, "every pod is a unit, and no other")
-			assert.LessOrEqual(t, len(units)-living, 16)
-			again, same := application.Number(a, units, next)
+			assert.LessOrEqual(t, len(units)-living, 64)
+			again, same := application.Number(a, units, next, now)
 			assert.Equal(t, units, again)
 			assert.Equal(t, next, same)
 		}
@@ -197,7 +200,7 @@ func TestOrdinalsAreNumbers(t *testing.T) {
 				pods = append(pods, fmt.Sprintf("web-%d", i))
 			}
 			a := deployed(application.StatefulSet, replicas, pods...)
-			units, next = application.Number(a, units, next)
+			units, next = application.Number(a, units, next, time.Time{})
 			for _, u := range units {
 				assert.Equal(t, fmt.Sprintf("web-%d", u.Number), u.Pod)
 				if u.Number < len(pods) {
@@ -207,7 +210,7 @@ func TestOrdinalsAreNumbers(t *testing.T) {
 					assert.Equal(t, application.GoneScaledDown, u.Gone)
 				}
 			}
-			assert.LessOrEqual(t, len(units), 40+16)
+			assert.LessOrEqual(t, len(units), 40+64)
 		}
 	})
 }

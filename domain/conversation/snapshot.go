@@ -1,6 +1,9 @@
 package conversation
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Bag is a databag: keys to values.
 type Bag = map[string]string
@@ -167,9 +170,12 @@ type Member struct {
 type Tombstone struct {
 	Unit   Unit
 	Reason Reason
+	// Since is when it was found gone.
+	Since time.Time
 	// Bag is what it said last, as long as it is kept (RELATIONS.md P2); then nil.
 	Bag Bag
-	// Inherited says that no unit is left that knew the departed one, so that the
-	// leader hears of it (SAFETY.md E15).
-	Inherited bool
+	// Owed says that this unit is asked whether it has handled the departure, Inherited
+	// that no unit is left that knew the departed one, so that the leader hears of it
+	// (SAFETY.md E15).
+	Owed, Inherited bool
 }

@@ -2,6 +2,7 @@ package conversation_test
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -35,8 +36,8 @@ type link struct {
 	life               conversation.Life
 	bags               map[conversation.Address]conversation.Bag
 	writers            map[string]conversation.Unit
-	// departed are the tombstones of units, by unit.
-	departed map[conversation.Unit]conversation.Tombstone
+	// departed are the departures of units, by unit.
+	departed map[conversation.Unit]conversation.Departure
 	// ends is when something ended here last.
 	ends   int
 	record conversation.Record
@@ -52,6 +53,9 @@ func unit(text string) conversation.Unit {
 
 // epoch is when every history begins.
 func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+
+// now is another time whenever something has happened.
+func (w *world) now() time.Time { return epoch().Add(time.Duration(w.revision) * time.Second) }
 
 // secret is the field whose values no record may hold.
 const secret = "password"
@@ -80,7 +84,7 @@ func (w *world) relate(provider string) {
 	w.relations = append(w.relations, &link{
 		uid: "uid-" + string(rune('a'+id)), id: id, requirer: "web", provider: provider, life: conversation.Alive,
 		bags: map[conversation.Address]conversation.Bag{}, writers: map[string]conversation.Unit{},
-		departed: map[conversation.Unit]conversation.Tombstone{},
+		departed: map[conversation.Unit]conversation.Departure{},
 	})
 	w.revision++
 }
@@ -120,7 +124,7 @@ func (w *world) depart(u conversation.Unit, reason conversation.Reason) {
 	delete(w.units, u)
 	for _, l := range w.relations {
 		if l.has(u.Application) {
-			l.departed[u] = conversation.Tombstone{Unit: u, Reason: reason, Bag: l.bags[conversation.ForUnit(l.uid, u)]}
+			l.departed[u] = conversation.Departure{Unit: u, Reason: reason, Since: w.now(), Owed: w.hearers(l, u)}
 		}
 	}
 	if u.Application != "db" {
@@ -191,7 +195,7 @@ func (w *world) store(u conversation.Unit, changes []conversation.Change, cause 
 		is := c.Apply(was)
 		if done := conversation.Compare(c.Address, was, is); done.Before != done.After {
 			l.record = l.record.Append(conversation.Entry{
-				Time: epoch().Add(time.Duration(w.revision) * time.Second), Who: u.String(), Cause: cause, Change: done,
+				Time: w.now(), Who: u.String(), Cause: cause, Change: done,
 			}, func(key string) bool { return key == secret })
 		}
 		l.bags[c.Address] = is
@@ -219,13 +223,18 @@ func (w *world) bury() {
 		if w.behind(l) {
 			continue
 		}
-		for u, t := range l.departed {
-			if owed, inherited := t.Owed(w.listeners(l, u)); !owed {
+		for u, d := range l.departed {
+			was := d
+			for listener, a := range w.agents {
+				for _, answer := range a.saved().Answers(a.shown)[l.uid] {
+					d = d.Answered(listener, answer)
+				}
+			}
+			if d = d.Without(func(u conversation.Unit) bool { return w.agents[u] == nil }); d.Over() {
 				delete(l.departed, u)
 				w.revision++
-			} else if inherited != t.Inherited {
-				t.Inherited = inherited
-				l.departed[u] = t
+			} else if !reflect.DeepEqual(d, was) {
+				l.departed[u] = d
 				w.revision++
 			}
 		}
@@ -255,15 +264,17 @@ func (w *world) toldTheEnd(l *link) bool {
 	return true
 }
 
-// listeners are the units at the other end of one, and what is left of them.
-func (w *world) listeners(l *link, departed conversation.Unit) []conversation.Listener {
-	var left []conversation.Listener
-	for u, a := range w.agents {
+// hearers are the units at the other end of one, and those of which a memory is
+// left.
+func (w *world) hearers(l *link, departed conversation.Unit) []conversation.Unit {
+	var all []conversation.Unit
+	for u := range w.agents {
 		if u.Application == l.other(departed.Application) && u != departed {
-			left = append(left, conversation.Listener{Unit: u, Handler: true, Told: a.saved().Relations[l.uid]})
+			all = append(all, u)
 		}
 	}
-	return left
+	slices.SortFunc(all, conversation.Unit.Compare)
+	return all
 }
 
 // snapshot is all that a unit may know now.
@@ -313,9 +324,12 @@ func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 			r.Units = append(r.Units, conversation.Member{Unit: other, Bag: l.bags[conversation.ForUnit(l.uid, other)]})
 		}
 	}
-	for _, t := range l.departed {
-		if t.Unit.Application == remote && t.Unit != u {
-			r.Departed = append(r.Departed, t)
+	for _, d := range l.departed {
+		if d.Unit.Application == remote && d.Unit != u {
+			r.Departed = append(r.Departed, conversation.Tombstone{
+				Unit: d.Unit, Reason: d.Reason, Since: d.Since, Bag: l.bags[conversation.ForUnit(l.uid, d.Unit)],
+				Owed: slices.Contains(d.Owed, u), Inherited: d.Inherited(),
+			})
 		}
 	}
 	slices.SortFunc(r.Departed, func(a, b conversation.Tombstone) int { return a.Unit.Compare(b.Unit) })

@@ -1,6 +1,10 @@
 package relation
 
-import "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+import (
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
 
 // Heard is what one unit of the application may know, as its agent makes it of what
 // travels: without its leadership, which its own lease tells. Of its side it has its
@@ -43,7 +47,8 @@ func (s Seen) heard(unit conversation.Unit) conversation.Relation {
 	}
 	for _, u := range s.Departed {
 		r.Departed = append(r.Departed, conversation.Tombstone{
-			Unit: conversation.Unit{Application: r.Remote, Number: u.Number}, Reason: conversation.Reason(u.Reason), Bag: u.Bag,
+			Unit: conversation.Unit{Application: r.Remote, Number: u.Unit.Number}, Reason: u.Reason, Since: u.Since, Bag: u.Bag,
+			Owed: slices.Contains(u.Owed, unit), Inherited: u.Inherited(),
 		})
 	}
 	return r

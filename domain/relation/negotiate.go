@@ -67,8 +67,13 @@ type negotiation struct {
 	// leftOut are what declares something and takes no part, by the application
 	// that it would be of.
 	leftOut map[string][]application.Fault
-	// records are those there are, by application.
-	records map[string]Record
+	// records are those there are, by application; units and nextUnits what they shall
+	// say of units.
+	records   map[string]Record
+	units     map[string][]application.Unit
+	nextUnits map[string]int
+	// mourned are the units whose departure a relation remembers.
+	mourned map[departedFrom]bool
 	// lastID is the highest id that is known, recorded the highest that a record
 	// holds.
 	lastID, recorded int
@@ -92,6 +97,7 @@ func newNegotiation(s Snapshot) *negotiation {
 		apps:     map[string]application.Application{}, services: map[string]string{}, providers: map[string][]application.Application{},
 		index: map[string][]int{}, between: map[[2]string][]int{}, declared: map[int]bool{}, obstacles: map[string][]Obstacle{},
 		leftOut: map[string][]application.Fault{}, said: map[[2]string]map[string]string{},
+		units: map[string][]application.Unit{}, nextUnits: map[string]int{}, mourned: map[departedFrom]bool{},
 		saidByUnits: map[[2]string][]Databag{}, fits: map[spoken][]schema.Violation{},
 	}
 	for _, f := range n.Orphans {
@@ -123,6 +129,7 @@ func newNegotiation(s Snapshot) *negotiation {
 		n.recorded = max(n.recorded, r.State.LastRelation)
 	}
 	n.lastID = max(n.lastID, n.recorded)
+	n.number()
 	return n
 }
 
@@ -223,6 +230,10 @@ func (n *negotiation) judgeRelations() {
 		}
 		released := n.teardown(&r)
 		n.life(&r, n.declared[i])
+		r.State.Departures = n.departures(r)
+		for _, d := range r.State.Departures {
+			n.mourned[departedFrom{r.UID, d.Unit}] = true
+		}
 		r.State.Conditions = n.conditions(r)
 		if !released {
 			n.update(&r, before)
@@ -478,15 +489,4 @@ func (n *negotiation) needed(b Databag) bool {
 		}
 	}
 	return false
-}
-
-// spoken reports whether a bag of one relation may still be about something. It
-// ends with its Relation, which owns it; until then only the bag of a unit that
-// was forgotten is of no use. A number that was never given here is unknown, not
-// forgotten (SAFETY.md E13, P2).
-func (n *negotiation) spoken(b Databag) bool {
-	number, err := strconv.Atoi(b.Unit)
-	record := n.records[b.Application].State
-	return err != nil || number >= record.NextUnit ||
-		slices.ContainsFunc(record.Units, func(u application.Unit) bool { return u.Number == number })
 }

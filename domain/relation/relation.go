@@ -5,6 +5,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
@@ -35,7 +36,10 @@ type State struct {
 	// EndReason says why it ends; empty while it lives.
 	EndReason string
 	// Left are the units that have handled its end, as application/number.
-	Left       []string
+	Left []string
+	// Departures are those that are owed to handlers, or were within the hour, in
+	// order of their units (SAFETY.md E15, P2).
+	Departures []conversation.Departure
 	Conditions []condition.Condition
 }
 

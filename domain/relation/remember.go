@@ -90,9 +90,7 @@ func (n *negotiation) keeper(names map[string]bool) string {
 
 func (n *negotiation) state(a application.Application, was ApplicationState, waiting []Waiting, cycle []string) (ApplicationState, *Rollout) {
 	is := ApplicationState{Endpoints: a.Endpoints, Sources: sources(a), LeftOut: n.leftOut[a.Name], Waiting: waiting, LastRelation: was.LastRelation}
-	if is.Units, is.NextUnit = was.Units, was.NextUnit; !n.OptedOut {
-		is.Units, is.NextUnit = application.Number(a, was.Units, was.NextUnit)
-	}
+	is.Units, is.NextUnit = n.units[a.Name], n.nextUnits[a.Name]
 	for r := range n.of(a.Name) {
 		is.LastRelation = max(is.LastRelation, r.State.ID)
 	}
@@ -105,6 +103,21 @@ func (n *negotiation) state(a application.Application, was ApplicationState, wai
 	is.Restarts = restarts
 	is.Conditions = append(is.Conditions, paused...)
 	return is, rollout
+}
+
+// number gives each pod its unit. Where the namespace has not opted in, its objects
+// are not looked at, and all units are as they were (SAFETY.md E13).
+func (n *negotiation) number() {
+	for name, r := range n.records {
+		n.units[name], n.nextUnits[name] = r.State.Units, r.State.NextUnit
+		if _, there := n.apps[name]; !there && !n.OptedOut {
+			n.units[name], n.nextUnits[name] = application.Number(application.Application{Name: name}, r.State.Units, r.State.NextUnit, n.Now)
+		}
+	}
+	for name, a := range n.apps {
+		was := n.records[name].State
+		n.units[name], n.nextUnits[name] = application.Number(a, was.Units, was.NextUnit, n.Now)
+	}
 }
 
 func sources(a application.Application) []string {

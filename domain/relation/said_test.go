@@ -3,6 +3,7 @@ package relation_test
 import (
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,8 +35,9 @@ func TestLeadersWritesComplete(t *testing.T) {
 	assert.Equal(t, relation.ReasonNoData, ready(w.only(t)).Reason, "RELATIONS.md P3: an empty value is no data")
 }
 
-// The bag of a unit goes when the unit is forgotten, and not when it is merely
-// not known here (SAFETY.md E13, P2).
+// The bag of a unit goes an hour after the unit, where nobody is owed its departure,
+// or when more have gone than are remembered; and not when it is merely not known
+// here (SAFETY.md E13, P2).
 func TestBagsOfForgottenUnits(t *testing.T) {
 	w := newWorld()
 	w.external("db", "main:pg")
@@ -44,14 +46,20 @@ func TestBagsOfForgottenUnits(t *testing.T) {
 	w.settle(t)
 	known, unknown := w.say(w.only(t), "web", "0", map[string]string{"a": "b"}), w.say(w.only(t), "web", "99", map[string]string{"a": "b"})
 	gone := w.say(w.only(t), "web", "1", nil)
-	for n := range 20 {
+	for n := range 70 {
 		delete(w.pods, "web-0")
 		w.pod(application.Deployment, "web", "web-0")
+		w.now = w.now.Add(time.Second)
 		w.settle(t)
 		_, there := w.databags[known]
-		assert.Equal(t, n < 16, there, "as long as it is one of the last 16 that have left: %d", n)
+		assert.Equal(t, n < 64, there, "as long as it is one of the last 64 that have left: %d", n)
 	}
 	assert.NotContains(t, w.databags, gone)
+	last := w.say(w.only(t), "web", "69", map[string]string{"a": "b"})
+	w.later(t, 59*time.Minute)
+	assert.Contains(t, w.databags, last)
+	w.later(t, 2*time.Minute)
+	assert.NotContains(t, w.databags, last)
 	assert.Contains(t, w.databags, unknown, "a number that was never given here")
 }
 

@@ -57,8 +57,7 @@ type Member struct {
 
 // Tombstone is a unit that has departed for good (SAFETY.md E13).
 type Tombstone struct {
-	Number int
-	Reason string
+	conversation.Departure
 	// Bag is what it said last, as long as that is kept (SAFETY.md P2).
 	Bag map[string]string
 }
@@ -119,29 +118,32 @@ func (s *Seen) read(shelf Shelf) {
 		s.Bag = shelf.Bag(s.Relation, s.There)
 	}
 	s.Complete = s.Role == application.Requirer && ready.True && len(s.Bag) > 0
-	s.Own, _ = s.members(shelf, s.Here)
-	s.Units, s.Departed = s.members(shelf, s.There)
+	s.Own = s.members(shelf, s.Here)
+	s.Units = s.members(shelf, s.There)
+	for _, d := range s.State.Departures {
+		if d.Unit.Application == s.There.Application {
+			s.Departed = append(s.Departed, Tombstone{d, s.said(shelf, s.There, d.Unit.Number, d.Address)})
+		}
+	}
 }
 
-// members returns the units of an end that are in scope, and those that have left
-// for good, in order of number. A unit is in scope when it has an address, which
-// is then in its bag (RELATIONS.md L2), and stays there when it departs (P2): who
-// serves its address must learn which to forget.
-func (s *Seen) members(shelf Shelf, e End) (members []Member, departed []Tombstone) {
+// members returns the units of an end that are in scope, in order of number: those
+// that have an address (RELATIONS.md L2).
+func (s *Seen) members(shelf Shelf, e End) []Member {
+	var members []Member
 	for _, u := range shelf.Units(e) {
-		bag := shelf.Said(s.Relation, e, u.Number)
-		if u.Address != "" {
-			bag = databag.Overlay(UnitBag(u.Address), bag)
-		}
-		switch {
-		case u.Gone != "":
-			departed = append(departed, Tombstone{u.Number, u.Gone, bag})
-		case u.Address != "":
-			members = append(members, Member{u.Number, bag})
+		if u.Gone == "" && u.Address != "" {
+			members = append(members, Member{u.Number, s.said(shelf, e, u.Number, u.Address)})
 		}
 	}
 	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.Number, b.Number) })
-	return members, departed
+	return members
+}
+
+// said is a unit's bag. Its address is in it, also when it has departed: who serves
+// that must learn which to forget (RELATIONS.md L2, P2).
+func (s *Seen) said(shelf Shelf, e End, unit int, address string) map[string]string {
+	return databag.Overlay(UnitBag(address), shelf.Said(s.Relation, e, unit))
 }
 
 // UnitBag returns what a unit's bag holds before anybody sees the unit

@@ -329,6 +329,7 @@ func (w *world) check(t require.TestingT) {
 		if r.State.ID != 0 {
 			assert.Equal(t, w.owners[r.State.ID], r.UID, "an id is never given twice (SAFETY.md D10): %d", r.State.ID)
 		}
+		assert.LessOrEqual(t, len(r.State.Departures), 64, "what is remembered of the departed is bounded (SAFETY.md P2)")
 	}
 	for _, record := range w.records {
 		numbers := map[int]bool{}
@@ -341,7 +342,7 @@ func (w *world) check(t require.TestingT) {
 				gone++
 			}
 		}
-		assert.LessOrEqual(t, gone, 16, "what is remembered of the gone is bounded")
+		assert.LessOrEqual(t, gone, 64, "what is remembered of the gone is bounded (SAFETY.md P2)")
 		types := map[string]bool{}
 		for _, c := range record.State.Conditions {
 			assert.False(t, types[string(c.Type)], "condition %s is there twice", c.Type)

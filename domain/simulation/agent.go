@@ -3,6 +3,7 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -200,7 +201,8 @@ func (w *world) next(a *agent) bool {
 	return true
 }
 
-// leaveEnded tells the controller of the ended relations that were handled.
+// leaveEnded tells the controller of the ends that were handled, of relations and of
+// units in them.
 func (w *world) leaveEnded(a *agent, s conversation.Snapshot) (did bool) {
 	if !w.reaches(a) {
 		return false
@@ -212,6 +214,10 @@ func (w *world) leaveEnded(a *agent, s conversation.Snapshot) (did bool) {
 			w.tell(w.now, "%s has handled the end of %s", s.Unit, nameOf(s, uid))
 			did = true
 		}
+	}
+	answers := a.told.Answers(s)
+	for _, uid := range slices.Sorted(maps.Keys(answers)) {
+		did = w.answer(uid, s.Unit, answers[uid]) || did
 	}
 	return did
 }

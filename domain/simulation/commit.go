@@ -119,8 +119,19 @@ func (s *store) leave(uid, unit string) {
 	}
 }
 
+// answer notes what a unit has to say of departures in a relation.
+func (s *store) answer(uid string, unit conversation.Unit, answers []conversation.Answer) (differs bool) {
+	for name, r := range s.relations {
+		if r.UID == uid {
+			r.State.Departures, differs = relation.Answer(r.State.Departures, unit, answers)
+			s.relations[name] = r
+		}
+	}
+	return differs
+}
+
 // replay returns what is wrong with the record of a relation: it must lead to the
-// very bags that are stored (issue 3, item 5).
+// very bags that are stored.
 func (s *store) replay(uid string) error {
 	lines, err := conversation.EncodeEntries(s.histories[uid].Entries)
 	if err != nil {

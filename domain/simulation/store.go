@@ -179,7 +179,7 @@ func (s *store) makeRelation(p relation.Pair, declared bool) {
 		return
 	}
 	s.relations[p.Name()] = kept{relation.Relation{
-		Key: p.Key, Name: p.Name(), UID: s.uid("relation"), Interface: p.Interface, Version: p.Version, Declared: declared, Created: s.now,
+		Key: p.Key, Name: p.Name(), UID: s.uid("relation"), Interface: p.Interface, Version: p.Version, Declared: declared, Created: s.now.Truncate(time.Second),
 	}, declared}
 }
 

@@ -34,10 +34,13 @@ func (w *controllerWorld) speaker(c *controllerReplica, deployment, address stri
 	before := pod.DeepCopy()
 	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
 	require.NoError(w.t, w.admin.Status().Patch(w.ctx, pod, client.MergeFrom(before)))
-	s := &speaker{pod: pod, token: w.token(pod, kube.Audience)}
-	s.api = relationsv1alpha1connect.NewRelationsServiceClient(c.api.Client(), c.api.URL)
+	s := &speaker{pod: pod, token: w.token(pod, kube.Audience), api: w.relationsAPI(c)}
 	s.stream = w.agent(c, s.token)
 	return s
+}
+
+func (w *controllerWorld) relationsAPI(c *controllerReplica) relationsv1alpha1connect.RelationsServiceClient {
+	return relationsv1alpha1connect.NewRelationsServiceClient(c.api.Client(), c.api.URL)
 }
 
 func asking[T any](s *speaker, message *T) *connect.Request[T] {

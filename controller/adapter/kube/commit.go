@@ -272,22 +272,40 @@ func (c *Commits) Lead(ctx context.Context, namespace, application string, unit 
 	return leader, nil
 }
 
-// Leave notes that a unit has handled the end of a relation. One that has gone
-// meanwhile waits for nobody.
-func (c *Commits) Leave(ctx context.Context, namespace, name, uid, unit string) error {
+// Leave notes what a unit has to say of departures in a relation (SAFETY.md E15) or,
+// without any, that it has handled the relation's end. One that has gone meanwhile
+// waits for nobody.
+func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, unit conversation.Unit, departures []conversation.Answer) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var r v1alpha1.Relation
 		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &r)
-		if err != nil || string(r.UID) != uid || slices.Contains(r.Status.Left, unit) {
+		if err != nil || string(r.UID) != uid {
 			return client.IgnoreNotFound(err)
 		}
-		r.Status.Left = append(r.Status.Left, unit)
+		if differs, err := left(&r, unit, departures); err != nil || !differs {
+			return err
+		}
 		return c.Writer.Status().Update(ctx, &r)
 	})
 	if err != nil {
-		return fmt.Errorf("cannot note that %s has left relation %s: %w", unit, name, err)
+		return fmt.Errorf("cannot note in relation %s what was handled: %w", name, err)
 	}
 	return nil
+}
+
+// left is Leave on the object, and whether anything is new.
+func left(r *v1alpha1.Relation, unit conversation.Unit, departures []conversation.Answer) (differs bool, err error) {
+	if len(departures) > 0 {
+		before, err := r.Departures()
+		after, differs := relation.Answer(before, unit, departures)
+		r.SetDepartures(after)
+		return differs, err
+	}
+	differs = !slices.Contains(r.Status.Left, unit.String())
+	if differs {
+		r.Status.Left = append(r.Status.Left, unit.String())
+	}
+	return differs, nil
 }
 
 // deliver finishes a transaction that another process committed.

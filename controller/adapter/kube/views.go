@@ -12,6 +12,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -193,7 +194,7 @@ func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 		return
 	}
 	v.seen(ctx, kind, after)
-	if !slices.Equal(was.Status.Units, is.Status.Units) {
+	if !equality.Semantic.DeepEqual(was.Status.Units, is.Status.Units) {
 		v.tellOthers(ctx, is.Namespace, is.Name, func(v1alpha1.RelationEnd) bool { return true })
 	}
 }

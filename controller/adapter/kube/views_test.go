@@ -62,7 +62,10 @@ func TestViewOfBothSides(t *testing.T) {
 		app.Status.Units = all
 		return app
 	}
-	m.put(relationBetween("shop", "blog", "shop", "db"),
+	r := relationBetween("shop", "blog", "shop", "db")
+	left := conversation.Departure{Unit: conversation.Unit{Application: "db", Number: 0}, Reason: "replaced", Address: "10.0.0.9", Since: epoch(), Owed: []conversation.Unit{{Application: "blog", Number: 2}}}
+	r.SetDepartures([]conversation.Departure{left})
+	m.put(r,
 		units("blog", v1alpha1.Unit{Number: 2, PodUID: "b2", Address: "10.0.0.2"}, v1alpha1.Unit{Number: 3, PodUID: "b3"}),
 		units("db", v1alpha1.Unit{Number: 0, PodUID: "d0", Gone: "replaced"}, v1alpha1.Unit{Number: 1, PodUID: "d1", Address: "fd00::1"}))
 	look := func(name string) relation.Seen {
@@ -75,7 +78,8 @@ func TestViewOfBothSides(t *testing.T) {
 	assert.EqualValues(t, "requires", blog.Role)
 	assert.EqualValues(t, "provides", db.Role)
 	assert.Equal(t, []relation.Member{{Number: 1, Bag: map[string]string{"ingress-address": "fd00::1", "private-address": "fd00::1", "egress-subnets": "fd00::1/128"}}}, blog.Units)
-	assert.Equal(t, []relation.Tombstone{{Number: 0, Reason: "replaced"}}, blog.Departed)
+	assert.Equal(t, []relation.Tombstone{{Departure: left, Bag: relation.UnitBag("10.0.0.9")}}, blog.Departed, "with what it said (SAFETY.md P2)")
+	assert.Empty(t, db.Departed)
 	assert.Equal(t, []relation.Member{{Number: 2, Bag: map[string]string{"ingress-address": "10.0.0.2", "private-address": "10.0.0.2", "egress-subnets": "10.0.0.2/32"}}}, db.Units,
 		"a unit without an address is not seen")
 	assert.False(t, db.Complete, "no gate waits for those who consume")

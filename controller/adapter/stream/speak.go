@@ -24,7 +24,7 @@ func (c *Client) Lead(ctx context.Context, request *wire.LeadRequest) (*wire.Lea
 	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.Lead)
 }
 
-// Leave says that the handlers have handled the end of a relation.
+// Leave says that the handlers have handled the end of a relation, or departures.
 func (c *Client) Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error) {
 	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.Leave)
 }

@@ -38,6 +38,10 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 	if r.Status.Retain != nil {
 		d.State.Retain = r.Status.Retain.Duration
 	}
+	var err error
+	if d.State.Departures, err = r.Departures(); err != nil {
+		return d, err
+	}
 	id, err := toInt(r.Status.ID)
 	if err != nil {
 		return d, fmt.Errorf("cannot read relation %q: id: %w", r.Name, err)
@@ -61,7 +65,45 @@ func (r *Relation) SetState(s relation.State, now time.Time) {
 	}
 	r.Status.EndReason = s.EndReason
 	r.Status.Left = s.Left
+	r.SetDepartures(s.Departures)
 	r.Status.Conditions = setConditions(r.Status.Conditions, s.Conditions, r.Generation, now)
+}
+
+// Departures returns those that the relation remembers, as the domain knows them.
+func (r *Relation) Departures() ([]conversation.Departure, error) {
+	var all []conversation.Departure
+	for _, d := range r.Status.Departures {
+		units := make([]conversation.Unit, 1+len(d.Owed))
+		for i, text := range append([]string{d.Unit}, d.Owed...) {
+			if err := units[i].UnmarshalText([]byte(text)); err != nil {
+				return nil, fmt.Errorf("cannot read relation %q: departures: %w", r.Name, err)
+			}
+		}
+		departure := conversation.Departure{
+			Unit: units[0], Reason: conversation.Reason(d.Reason), Address: d.Address, Since: d.Since.UTC(),
+			Handled: d.Handled == IsHandled, OverSince: toTime(d.OverSince),
+		}
+		if len(d.Owed) > 0 {
+			departure.Owed = units[1:]
+		}
+		all = append(all, departure)
+	}
+	return all, nil
+}
+
+// SetDepartures writes those that the relation remembers.
+func (r *Relation) SetDepartures(all []conversation.Departure) {
+	r.Status.Departures = nil
+	for _, d := range all {
+		departure := Departure{Unit: d.Unit.String(), Reason: string(d.Reason), Address: d.Address, Since: metav1.NewTime(d.Since), OverSince: fromTime(d.OverSince)}
+		for _, u := range d.Owed {
+			departure.Owed = append(departure.Owed, u.String())
+		}
+		if d.Handled {
+			departure.Handled = IsHandled
+		}
+		r.Status.Departures = append(r.Status.Departures, departure)
+	}
 }
 
 // ForPair returns the Relation that the domain decided to make.
@@ -109,7 +151,7 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 		if err != nil {
 			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
 		}
-		state.Units = append(state.Units, application.Unit{Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == HandlersPresent, Since: u.Since.UTC(), Gone: u.Gone})
+		state.Units = append(state.Units, application.Unit{Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == HandlersPresent, Since: u.Since.UTC(), Gone: u.Gone, GoneSince: toTime(u.GoneSince)})
 	}
 	if r := s.Restarts; r != nil {
 		state.Restarts.Versions = r.Versions
@@ -150,7 +192,7 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 		status.Waiting = append(status.Waiting, Waiting{Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message})
 	}
 	for _, u := range s.Units {
-		unit := Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: metav1.NewTime(u.Since), Gone: u.Gone}
+		unit := Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: metav1.NewTime(u.Since), Gone: u.Gone, GoneSince: fromTime(u.GoneSince)}
 		if u.Handles {
 			unit.Handlers = HandlersPresent
 		}

@@ -156,6 +156,9 @@ type Unit struct {
 	// gone says why it is gone; unset while it lives.
 	// +optional
 	Gone string `json:"gone,omitempty"`
+	// goneSince is when it was found gone.
+	// +optional
+	GoneSince *metav1.Time `json:"goneSince,omitempty"`
 }
 
 // Leader is the unit that may write its application's bags.

@@ -122,6 +122,13 @@ type RelationStatus struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=4096
 	Left []string `json:"left,omitempty"`
+	// departures are the units that have departed and are remembered here, since
+	// handlers at the other end have yet to handle it, or had to an hour ago.
+	// +optional
+	// +listType=map
+	// +listMapKey=unit
+	// +kubebuilder:validation:MaxItems=64
+	Departures []Departure `json:"departures,omitempty"`
 	// conditions: Ready, Reconciling, Stalled, and Held while it is held.
 	// +optional
 	// +listType=map
@@ -129,6 +136,40 @@ type RelationStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
+
+// Departure is a unit that has departed.
+type Departure struct {
+	// unit is written as application/number.
+	// +kubebuilder:validation:MaxLength=300
+	Unit string `json:"unit"`
+	// reason is scaled-down, replaced or application-removed.
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+	// address was its pod's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Address string `json:"address,omitempty"`
+	// since is when it was found gone.
+	Since metav1.Time `json:"since"`
+	// owed are the units whose handlers have yet to answer, as application/number.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=4096
+	Owed []string `json:"owed,omitempty"`
+	// handled is Handled once one of them has handled it.
+	// +optional
+	Handled Handled `json:"handled,omitempty"`
+	// overSince is when it was found to be owed to nobody any more.
+	// +optional
+	OverSince *metav1.Time `json:"overSince,omitempty"`
+}
+
+// Handled says whether somebody has handled something.
+// +kubebuilder:validation:Enum=Handled;Pending
+type Handled string
+
+// IsHandled says that somebody has.
+const IsHandled Handled = "Handled"
 
 // RelationList is a list of Relations.
 //

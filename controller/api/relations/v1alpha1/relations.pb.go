@@ -541,11 +541,14 @@ func (x *SecretWrite) GetAccess() *SecretAccess {
 	return nil
 }
 
-// LeaveRequest names the relation that has ended.
+// LeaveRequest names a relation that has ended, or in which others have departed.
 type LeaveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// relation is its UID.
-	Relation      string `protobuf:"bytes,1,opt,name=relation,proto3" json:"relation,omitempty"`
+	Relation string `protobuf:"bytes,1,opt,name=relation,proto3" json:"relation,omitempty"`
+	// departures are those that the unit answers for. Without any, the request is about
+	// the end of the relation.
+	Departures    []*Departure `protobuf:"bytes,2,rep,name=departures,proto3" json:"departures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -587,6 +590,77 @@ func (x *LeaveRequest) GetRelation() string {
 	return ""
 }
 
+func (x *LeaveRequest) GetDepartures() []*Departure {
+	if x != nil {
+		return x.Departures
+	}
+	return nil
+}
+
+// Departure is that of another unit, as a unit answers for it.
+type Departure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// number is that of the unit that departed, since when it was found gone.
+	Number int64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Since  int64 `protobuf:"varint,2,opt,name=since,proto3" json:"since,omitempty"`
+	// handled says that the handlers have handled it; else they never knew who
+	// departed.
+	Handled       bool `protobuf:"varint,3,opt,name=handled,proto3" json:"handled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Departure) Reset() {
+	*x = Departure{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Departure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Departure) ProtoMessage() {}
+
+func (x *Departure) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Departure.ProtoReflect.Descriptor instead.
+func (*Departure) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Departure) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Departure) GetSince() int64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+func (x *Departure) GetHandled() bool {
+	if x != nil {
+		return x.Handled
+	}
+	return false
+}
+
 // LeaveResponse has nothing to say.
 type LeaveResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -596,7 +670,7 @@ type LeaveResponse struct {
 
 func (x *LeaveResponse) Reset() {
 	*x = LeaveResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -608,7 +682,7 @@ func (x *LeaveResponse) String() string {
 func (*LeaveResponse) ProtoMessage() {}
 
 func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -621,7 +695,7 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{8}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{9}
 }
 
 // CommitRequest is a transaction.
@@ -643,7 +717,7 @@ type CommitRequest struct {
 
 func (x *CommitRequest) Reset() {
 	*x = CommitRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -655,7 +729,7 @@ func (x *CommitRequest) String() string {
 func (*CommitRequest) ProtoMessage() {}
 
 func (x *CommitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -668,7 +742,7 @@ func (x *CommitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
 func (*CommitRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{9}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CommitRequest) GetChanges() []*Change {
@@ -714,7 +788,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -726,7 +800,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -739,7 +813,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{10}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Change) GetRelation() string {
@@ -775,7 +849,7 @@ type CommitResponse struct {
 
 func (x *CommitResponse) Reset() {
 	*x = CommitResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +861,7 @@ func (x *CommitResponse) String() string {
 func (*CommitResponse) ProtoMessage() {}
 
 func (x *CommitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +874,7 @@ func (x *CommitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitResponse.ProtoReflect.Descriptor instead.
 func (*CommitResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{11}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CommitResponse) GetRevisions() map[string]uint64 {
@@ -821,7 +895,7 @@ type LeadRequest struct {
 
 func (x *LeadRequest) Reset() {
 	*x = LeadRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +907,7 @@ func (x *LeadRequest) String() string {
 func (*LeadRequest) ProtoMessage() {}
 
 func (x *LeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +920,7 @@ func (x *LeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
 func (*LeadRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{12}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LeadRequest) GetResign() bool {
@@ -870,7 +944,7 @@ type LeadResponse struct {
 
 func (x *LeadResponse) Reset() {
 	*x = LeadResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -882,7 +956,7 @@ func (x *LeadResponse) String() string {
 func (*LeadResponse) ProtoMessage() {}
 
 func (x *LeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -895,7 +969,7 @@ func (x *LeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
 func (*LeadResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{13}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LeadResponse) GetLeads() bool {
@@ -933,7 +1007,7 @@ type ConverseRequest struct {
 
 func (x *ConverseRequest) Reset() {
 	*x = ConverseRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1019,7 @@ func (x *ConverseRequest) String() string {
 func (*ConverseRequest) ProtoMessage() {}
 
 func (x *ConverseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1032,7 @@ func (x *ConverseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConverseRequest.ProtoReflect.Descriptor instead.
 func (*ConverseRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{14}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ConverseRequest) GetMessage() isConverseRequest_Message {
@@ -1018,7 +1092,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1030,7 +1104,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1043,7 +1117,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{15}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Hello) GetToken() string {
@@ -1070,7 +1144,7 @@ type Renew struct {
 
 func (x *Renew) Reset() {
 	*x = Renew{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1082,7 +1156,7 @@ func (x *Renew) String() string {
 func (*Renew) ProtoMessage() {}
 
 func (x *Renew) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1095,7 +1169,7 @@ func (x *Renew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renew.ProtoReflect.Descriptor instead.
 func (*Renew) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{16}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Renew) GetToken() string {
@@ -1115,7 +1189,7 @@ type ConverseResponse struct {
 
 func (x *ConverseResponse) Reset() {
 	*x = ConverseResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1127,7 +1201,7 @@ func (x *ConverseResponse) String() string {
 func (*ConverseResponse) ProtoMessage() {}
 
 func (x *ConverseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1140,7 +1214,7 @@ func (x *ConverseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConverseResponse.ProtoReflect.Descriptor instead.
 func (*ConverseResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{17}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ConverseResponse) GetSnapshot() *Snapshot {
@@ -1159,7 +1233,7 @@ type GetRequest struct {
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1245,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1258,7 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{18}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{19}
 }
 
 // GetResponse is the answer to GetRequest.
@@ -1197,7 +1271,7 @@ type GetResponse struct {
 
 func (x *GetResponse) Reset() {
 	*x = GetResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1283,7 @@ func (x *GetResponse) String() string {
 func (*GetResponse) ProtoMessage() {}
 
 func (x *GetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1296,7 @@ func (x *GetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResponse.ProtoReflect.Descriptor instead.
 func (*GetResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{19}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetResponse) GetSnapshot() *Snapshot {
@@ -1253,7 +1327,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1339,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1352,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{20}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Snapshot) GetRevisions() map[string]uint64 {
@@ -1331,7 +1405,7 @@ type Own struct {
 
 func (x *Own) Reset() {
 	*x = Own{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[21]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1417,7 @@ func (x *Own) String() string {
 func (*Own) ProtoMessage() {}
 
 func (x *Own) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[21]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1430,7 @@ func (x *Own) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Own.ProtoReflect.Descriptor instead.
 func (*Own) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{21}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Own) GetRelation() string {
@@ -1394,7 +1468,7 @@ type Unit struct {
 
 func (x *Unit) Reset() {
 	*x = Unit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[22]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1406,7 +1480,7 @@ func (x *Unit) String() string {
 func (*Unit) ProtoMessage() {}
 
 func (x *Unit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[22]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1419,7 +1493,7 @@ func (x *Unit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unit.ProtoReflect.Descriptor instead.
 func (*Unit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{22}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Unit) GetApplication() string {
@@ -1464,7 +1538,7 @@ type Waiting struct {
 
 func (x *Waiting) Reset() {
 	*x = Waiting{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[23]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1550,7 @@ func (x *Waiting) String() string {
 func (*Waiting) ProtoMessage() {}
 
 func (x *Waiting) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[23]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1563,7 @@ func (x *Waiting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Waiting.ProtoReflect.Descriptor instead.
 func (*Waiting) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{23}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Waiting) GetEndpoint() string {
@@ -1552,7 +1626,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1564,7 +1638,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1577,7 +1651,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{24}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Relation) GetId() int64 {
@@ -1711,7 +1785,7 @@ type RemoteUnit struct {
 
 func (x *RemoteUnit) Reset() {
 	*x = RemoteUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[25]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1723,7 +1797,7 @@ func (x *RemoteUnit) String() string {
 func (*RemoteUnit) ProtoMessage() {}
 
 func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[25]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1736,7 +1810,7 @@ func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteUnit.ProtoReflect.Descriptor instead.
 func (*RemoteUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{25}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RemoteUnit) GetNumber() int64 {
@@ -1757,17 +1831,23 @@ func (x *RemoteUnit) GetBag() *Databag {
 type DepartedUnit struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Number int64                  `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// reason is scaled-down or replaced.
+	// reason is scaled-down, replaced or application-removed.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// bag is what it said last, as long as that is kept.
-	Bag           *Databag `protobuf:"bytes,3,opt,name=bag,proto3" json:"bag,omitempty"`
+	Bag *Databag `protobuf:"bytes,3,opt,name=bag,proto3" json:"bag,omitempty"`
+	// since is when it was found gone, in seconds since 1970.
+	Since int64 `protobuf:"varint,4,opt,name=since,proto3" json:"since,omitempty"`
+	// owed are the numbers of the units that are asked whether they have handled it.
+	Owed []int64 `protobuf:"varint,5,rep,packed,name=owed,proto3" json:"owed,omitempty"`
+	// inherited says that none of those is left, so that the leader handles it.
+	Inherited     bool `protobuf:"varint,6,opt,name=inherited,proto3" json:"inherited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DepartedUnit) Reset() {
 	*x = DepartedUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[26]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1779,7 +1859,7 @@ func (x *DepartedUnit) String() string {
 func (*DepartedUnit) ProtoMessage() {}
 
 func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[26]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1792,7 +1872,7 @@ func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DepartedUnit.ProtoReflect.Descriptor instead.
 func (*DepartedUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{26}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DepartedUnit) GetNumber() int64 {
@@ -1816,6 +1896,27 @@ func (x *DepartedUnit) GetBag() *Databag {
 	return nil
 }
 
+func (x *DepartedUnit) GetSince() int64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+func (x *DepartedUnit) GetOwed() []int64 {
+	if x != nil {
+		return x.Owed
+	}
+	return nil
+}
+
+func (x *DepartedUnit) GetInherited() bool {
+	if x != nil {
+		return x.Inherited
+	}
+	return false
+}
+
 // Databag is one bag's content. version is a hash: compare with "differs" only
 // (RELATIONS.md V1, V2).
 type Databag struct {
@@ -1828,7 +1929,7 @@ type Databag struct {
 
 func (x *Databag) Reset() {
 	*x = Databag{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[27]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1840,7 +1941,7 @@ func (x *Databag) String() string {
 func (*Databag) ProtoMessage() {}
 
 func (x *Databag) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[27]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1853,7 +1954,7 @@ func (x *Databag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Databag.ProtoReflect.Descriptor instead.
 func (*Databag) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{27}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Databag) GetData() map[string]string {
@@ -1918,9 +2019,16 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	" \x01(\v2&.orcon.relations.v1alpha1.SecretAccessR\x06access\x1a:\n" +
 	"\fContentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"*\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"o\n" +
 	"\fLeaveRequest\x12\x1a\n" +
-	"\brelation\x18\x01 \x01(\tR\brelation\"\x0f\n" +
+	"\brelation\x18\x01 \x01(\tR\brelation\x12C\n" +
+	"\n" +
+	"departures\x18\x02 \x03(\v2#.orcon.relations.v1alpha1.DepartureR\n" +
+	"departures\"S\n" +
+	"\tDeparture\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x14\n" +
+	"\x05since\x18\x02 \x01(\x03R\x05since\x12\x18\n" +
+	"\ahandled\x18\x03 \x01(\bR\ahandled\"\x0f\n" +
 	"\rLeaveResponse\"\xb4\x02\n" +
 	"\rCommitRequest\x12:\n" +
 	"\achanges\x18\x01 \x03(\v2 .orcon.relations.v1alpha1.ChangeR\achanges\x12\x12\n" +
@@ -2010,11 +2118,14 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
 	"RemoteUnit\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x123\n" +
-	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\"s\n" +
+	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\"\xbb\x01\n" +
 	"\fDepartedUnit\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x123\n" +
-	"\x03bag\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\"\x9d\x01\n" +
+	"\x03bag\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\x12\x14\n" +
+	"\x05since\x18\x04 \x01(\x03R\x05since\x12\x12\n" +
+	"\x04owed\x18\x05 \x03(\x03R\x04owed\x12\x1c\n" +
+	"\tinherited\x18\x06 \x01(\bR\tinherited\"\x9d\x01\n" +
 	"\aDatabag\x12?\n" +
 	"\x04data\x18\x01 \x03(\v2+.orcon.relations.v1alpha1.Databag.DataEntryR\x04data\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x1a7\n" +
@@ -2042,7 +2153,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP() []byte
 	return file_controller_api_relations_v1alpha1_relations_proto_rawDescData
 }
 
-var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*GetSecretRequest)(nil),    // 0: orcon.relations.v1alpha1.GetSecretRequest
 	(*GetSecretResponse)(nil),   // 1: orcon.relations.v1alpha1.GetSecretResponse
@@ -2052,83 +2163,85 @@ var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*SecretAccess)(nil),        // 5: orcon.relations.v1alpha1.SecretAccess
 	(*SecretWrite)(nil),         // 6: orcon.relations.v1alpha1.SecretWrite
 	(*LeaveRequest)(nil),        // 7: orcon.relations.v1alpha1.LeaveRequest
-	(*LeaveResponse)(nil),       // 8: orcon.relations.v1alpha1.LeaveResponse
-	(*CommitRequest)(nil),       // 9: orcon.relations.v1alpha1.CommitRequest
-	(*Change)(nil),              // 10: orcon.relations.v1alpha1.Change
-	(*CommitResponse)(nil),      // 11: orcon.relations.v1alpha1.CommitResponse
-	(*LeadRequest)(nil),         // 12: orcon.relations.v1alpha1.LeadRequest
-	(*LeadResponse)(nil),        // 13: orcon.relations.v1alpha1.LeadResponse
-	(*ConverseRequest)(nil),     // 14: orcon.relations.v1alpha1.ConverseRequest
-	(*Hello)(nil),               // 15: orcon.relations.v1alpha1.Hello
-	(*Renew)(nil),               // 16: orcon.relations.v1alpha1.Renew
-	(*ConverseResponse)(nil),    // 17: orcon.relations.v1alpha1.ConverseResponse
-	(*GetRequest)(nil),          // 18: orcon.relations.v1alpha1.GetRequest
-	(*GetResponse)(nil),         // 19: orcon.relations.v1alpha1.GetResponse
-	(*Snapshot)(nil),            // 20: orcon.relations.v1alpha1.Snapshot
-	(*Own)(nil),                 // 21: orcon.relations.v1alpha1.Own
-	(*Unit)(nil),                // 22: orcon.relations.v1alpha1.Unit
-	(*Waiting)(nil),             // 23: orcon.relations.v1alpha1.Waiting
-	(*Relation)(nil),            // 24: orcon.relations.v1alpha1.Relation
-	(*RemoteUnit)(nil),          // 25: orcon.relations.v1alpha1.RemoteUnit
-	(*DepartedUnit)(nil),        // 26: orcon.relations.v1alpha1.DepartedUnit
-	(*Databag)(nil),             // 27: orcon.relations.v1alpha1.Databag
-	nil,                         // 28: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
-	nil,                         // 29: orcon.relations.v1alpha1.SecretWrite.ContentEntry
-	nil,                         // 30: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	nil,                         // 31: orcon.relations.v1alpha1.Change.SetEntry
-	nil,                         // 32: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	nil,                         // 33: orcon.relations.v1alpha1.Hello.RevisionsEntry
-	nil,                         // 34: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	nil,                         // 35: orcon.relations.v1alpha1.Databag.DataEntry
+	(*Departure)(nil),           // 8: orcon.relations.v1alpha1.Departure
+	(*LeaveResponse)(nil),       // 9: orcon.relations.v1alpha1.LeaveResponse
+	(*CommitRequest)(nil),       // 10: orcon.relations.v1alpha1.CommitRequest
+	(*Change)(nil),              // 11: orcon.relations.v1alpha1.Change
+	(*CommitResponse)(nil),      // 12: orcon.relations.v1alpha1.CommitResponse
+	(*LeadRequest)(nil),         // 13: orcon.relations.v1alpha1.LeadRequest
+	(*LeadResponse)(nil),        // 14: orcon.relations.v1alpha1.LeadResponse
+	(*ConverseRequest)(nil),     // 15: orcon.relations.v1alpha1.ConverseRequest
+	(*Hello)(nil),               // 16: orcon.relations.v1alpha1.Hello
+	(*Renew)(nil),               // 17: orcon.relations.v1alpha1.Renew
+	(*ConverseResponse)(nil),    // 18: orcon.relations.v1alpha1.ConverseResponse
+	(*GetRequest)(nil),          // 19: orcon.relations.v1alpha1.GetRequest
+	(*GetResponse)(nil),         // 20: orcon.relations.v1alpha1.GetResponse
+	(*Snapshot)(nil),            // 21: orcon.relations.v1alpha1.Snapshot
+	(*Own)(nil),                 // 22: orcon.relations.v1alpha1.Own
+	(*Unit)(nil),                // 23: orcon.relations.v1alpha1.Unit
+	(*Waiting)(nil),             // 24: orcon.relations.v1alpha1.Waiting
+	(*Relation)(nil),            // 25: orcon.relations.v1alpha1.Relation
+	(*RemoteUnit)(nil),          // 26: orcon.relations.v1alpha1.RemoteUnit
+	(*DepartedUnit)(nil),        // 27: orcon.relations.v1alpha1.DepartedUnit
+	(*Databag)(nil),             // 28: orcon.relations.v1alpha1.Databag
+	nil,                         // 29: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	nil,                         // 30: orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	nil,                         // 31: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	nil,                         // 32: orcon.relations.v1alpha1.Change.SetEntry
+	nil,                         // 33: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	nil,                         // 34: orcon.relations.v1alpha1.Hello.RevisionsEntry
+	nil,                         // 35: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	nil,                         // 36: orcon.relations.v1alpha1.Databag.DataEntry
 }
 var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
-	28, // 0: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	29, // 0: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
 	4,  // 1: orcon.relations.v1alpha1.ListSecretsResponse.secrets:type_name -> orcon.relations.v1alpha1.Secret
 	5,  // 2: orcon.relations.v1alpha1.Secret.access:type_name -> orcon.relations.v1alpha1.SecretAccess
-	29, // 3: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	30, // 3: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
 	5,  // 4: orcon.relations.v1alpha1.SecretWrite.access:type_name -> orcon.relations.v1alpha1.SecretAccess
-	10, // 5: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
-	30, // 6: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	6,  // 7: orcon.relations.v1alpha1.CommitRequest.secrets:type_name -> orcon.relations.v1alpha1.SecretWrite
-	31, // 8: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
-	32, // 9: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	15, // 10: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
-	16, // 11: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
-	33, // 12: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
-	20, // 13: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	20, // 14: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	34, // 15: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	22, // 16: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
-	24, // 17: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
-	23, // 18: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
-	21, // 19: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
-	27, // 20: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
-	27, // 21: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
-	27, // 22: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
-	25, // 23: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
-	26, // 24: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
-	27, // 25: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	27, // 26: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	35, // 27: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
-	14, // 28: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
-	18, // 29: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
-	9,  // 30: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
-	12, // 31: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
-	7,  // 32: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
-	0,  // 33: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
-	2,  // 34: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
-	17, // 35: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
-	19, // 36: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
-	11, // 37: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
-	13, // 38: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
-	8,  // 39: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
-	1,  // 40: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
-	3,  // 41: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
-	35, // [35:42] is the sub-list for method output_type
-	28, // [28:35] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	8,  // 5: orcon.relations.v1alpha1.LeaveRequest.departures:type_name -> orcon.relations.v1alpha1.Departure
+	11, // 6: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
+	31, // 7: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	6,  // 8: orcon.relations.v1alpha1.CommitRequest.secrets:type_name -> orcon.relations.v1alpha1.SecretWrite
+	32, // 9: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
+	33, // 10: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	16, // 11: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
+	17, // 12: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
+	34, // 13: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
+	21, // 14: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	21, // 15: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	35, // 16: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	23, // 17: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
+	25, // 18: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
+	24, // 19: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
+	22, // 20: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
+	28, // 21: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
+	28, // 22: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
+	28, // 23: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
+	26, // 24: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
+	27, // 25: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
+	28, // 26: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	28, // 27: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	36, // 28: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
+	15, // 29: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
+	19, // 30: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
+	10, // 31: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
+	13, // 32: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
+	7,  // 33: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
+	0,  // 34: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
+	2,  // 35: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
+	18, // 36: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
+	20, // 37: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
+	12, // 38: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
+	14, // 39: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
+	9,  // 40: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
+	1,  // 41: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
+	3,  // 42: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
+	36, // [36:43] is the sub-list for method output_type
+	29, // [29:36] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_controller_api_relations_v1alpha1_relations_proto_init() }
@@ -2136,7 +2249,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 	if File_controller_api_relations_v1alpha1_relations_proto != nil {
 		return
 	}
-	file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14].OneofWrappers = []any{
+	file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15].OneofWrappers = []any{
 		(*ConverseRequest_Hello)(nil),
 		(*ConverseRequest_Renew)(nil),
 	}
@@ -2146,7 +2259,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_relations_v1alpha1_relations_proto_rawDesc), len(file_controller_api_relations_v1alpha1_relations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -71,8 +71,9 @@ type RelationsServiceClient interface {
 	// Lead has the pod's unit lead its application, go on leading, or resign; the
 	// token as for Get.
 	Lead(context.Context, *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error)
-	// Leave says that the handlers of the pod's unit have handled the end of a
-	// relation, which waits for them (RELATIONS.md L4); the token as for Get.
+	// Leave says that the handlers of the pod's unit have handled the end of a relation,
+	// or departures in it, which wait for them (RELATIONS.md L4, SAFETY.md E15); the
+	// token as for Get.
 	Leave(context.Context, *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error)
 	// GetSecret returns the content of a secret that the pod's unit may read, and
 	// notes which revision it keeps to; the token as for Get. It fails with
@@ -205,8 +206,9 @@ type RelationsServiceHandler interface {
 	// Lead has the pod's unit lead its application, go on leading, or resign; the
 	// token as for Get.
 	Lead(context.Context, *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error)
-	// Leave says that the handlers of the pod's unit have handled the end of a
-	// relation, which waits for them (RELATIONS.md L4); the token as for Get.
+	// Leave says that the handlers of the pod's unit have handled the end of a relation,
+	// or departures in it, which wait for them (RELATIONS.md L4, SAFETY.md E15); the
+	// token as for Get.
 	Leave(context.Context, *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error)
 	// GetSecret returns the content of a secret that the pod's unit may read, and
 	// notes which revision it keeps to; the token as for Get. It fails with
