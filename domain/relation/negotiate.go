@@ -89,6 +89,8 @@ type negotiation struct {
 
 	ends, remember, relates, updates, forgets []Decision
 	wake                                      time.Time
+	// manyEnd is set where so many relations would end now that a person must agree.
+	manyEnd bool
 }
 
 func newNegotiation(s Snapshot) *negotiation {
@@ -221,6 +223,7 @@ func byAge(a, b Relation) int {
 
 // judgeRelations gives each relation the state it shall have.
 func (n *negotiation) judgeRelations() {
+	n.manyEnd = n.tooManyEnd()
 	for i, before := range n.relations {
 		r := before
 		if r.State.ID == 0 && r.Declared {
@@ -267,10 +270,10 @@ func (n *negotiation) life(r *Relation, declared bool) {
 	case !r.Held():
 		r.State.HeldSince = n.Now
 		n.wakeAt(n.Now.Add(r.State.Retain))
-	case !n.Now.Before(r.State.HeldSince.Add(r.State.Retain)):
-		r.State.EndReason = ReasonDeclarationGone
-	default:
+	case n.Now.Before(r.State.HeldSince.Add(r.State.Retain)):
 		n.wakeAt(r.State.HeldSince.Add(r.State.Retain))
+	case !n.manyEnd:
+		r.State.EndReason = ReasonDeclarationGone
 	}
 }
 
@@ -403,11 +406,7 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 	default:
 		cs = n.completeness(r)
 	}
-	if r.Held() && r.State.EndReason == "" {
-		cs = append(cs, condition.Condition{Type: condition.Held, True: true, Reason: ReasonDeclarationGone,
-			Message: "nothing declares it any more: declare it again, or it ends when its time is over"})
-	}
-	return append(cs, n.violated(r)...)
+	return slices.Concat(cs, n.held(r), n.violated(r))
 }
 
 // ending says what the end of a relation waits for.

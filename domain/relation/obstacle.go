@@ -31,6 +31,8 @@ const (
 	ReasonRequirerGone = "RequirerGone"
 	// ReasonDeclarationGone: both are there, but one no longer says so.
 	ReasonDeclarationGone = "DeclarationGone"
+	// ReasonConfirm: a person must agree that so many relations end.
+	ReasonConfirm = "ConfirmEnd"
 	// ReasonEnding: the relation is being taken down.
 	ReasonEnding = "Ending"
 	// ReasonWaiting: an application waits for one of its relations.

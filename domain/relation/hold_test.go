@@ -1,0 +1,60 @@
+package relation_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// A look that would end more than five relations and a fifth of the namespace's ends
+// none of them until a person says so, or so many are declared again (SAFETY.md L6).
+func TestManyEndsWaitForAPerson(t *testing.T) {
+	tests := map[string]struct {
+		why        string
+		all, lost  int
+		wantsEnded bool
+	}{
+		"Five":   {why: "five may", all: 5, lost: 5, wantsEnded: true},
+		"Six":    {why: "six are more than five and a fifth", all: 6, lost: 6},
+		"Fifth":  {why: "six are a fifth of thirty, and no more", all: 30, lost: 6, wantsEnded: true},
+		"Almost": {why: "six are more than a fifth of twenty-nine", all: 29, lost: 6},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.external("db", "main:pg")
+			for i := range test.all {
+				w.consumes(fmt.Sprintf("web-%d", i), "store:pg", "db")
+			}
+			w.settle(t)
+			for i := range test.lost {
+				w.consumes(fmt.Sprintf("web-%d", i), "", "")
+			}
+			w.settle(t)
+			w.later(t, application.DefaultRetain+time.Second)
+			w.later(t, time.Minute)
+			if test.wantsEnded {
+				assert.Len(t, w.relations, test.all-test.lost, test.why)
+				return
+			}
+			require.Len(t, w.relations, test.all, test.why)
+			r := w.between(t, "web-0:store-db:main")
+			held, _ := condition.Find(r.State.Conditions, condition.Held)
+			assert.Equal(t, relation.ReasonConfirm, held.Reason)
+			assert.Contains(t, held.Message, "kubectl -n shop delete relation "+r.Name)
+			assert.True(t, ready(r).True, "it goes on as before")
+
+			w.remove(r.Name, r.UID)
+			w.later(t, time.Minute)
+			w.later(t, time.Minute)
+			assert.Len(t, w.relations, test.all-test.lost, "one was ended by a person: the other five are no more than may")
+		})
+	}
+}
