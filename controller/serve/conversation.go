@@ -187,9 +187,13 @@ func (c *conversation) checkPod(ctx context.Context) (lives bool, err error) {
 	return lives, nil
 }
 
-// telling is what the pod's application may know now.
-func (c *conversation) telling(ctx context.Context) (*telling, error) {
-	t, err := c.audience.get(ctx, c.server.World, c.identity.Namespace, c.application, c.floor)
+// telling is what the pod's application may know now. The end of a transaction that
+// is being delivered is waited for.
+func (c *conversation) telling(ctx context.Context) (t *telling, err error) {
+	c.await(ctx, func() bool {
+		t, err = c.audience.get(ctx, c.server.World, c.identity.Namespace, c.application, c.floor)
+		return !errors.Is(err, kube.ErrUnsettled)
+	})
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}

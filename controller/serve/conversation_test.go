@@ -250,6 +250,28 @@ func TestOldTellingIsNotPromised(t *testing.T) {
 	})
 }
 
+// Who begins to ask while a transaction is being delivered waits for its end, and not
+// for ever (SAFETY.md E11).
+func TestDeliveryIsWaitedFor(t *testing.T) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
+		r.set(func() { r.unsettled = true })
+		ended := converse(ctx, r, a, "token-blog-1", nil)
+		pass(300 * time.Millisecond)
+		assert.Empty(t, a.hosts())
+		r.set(func() { r.unsettled = false })
+		synctest.Wait()
+		assert.Empty(t, ended)
+		assert.Equal(t, []string{"one"}, a.hosts())
+
+		r.set(func() { r.unsettled = true })
+		began, late := time.Now(), newAgent()
+		r.server.hub.audiences[applicationTopic("shop", "blog")].last.telling = nil
+		require.ErrorIs(t, <-converse(ctx, r, late, "token-blog-1", nil), kube.ErrUnsettled)
+		assert.Equal(t, time.Second, time.Since(began))
+	})
+}
+
 func TestYoungPodIsWaitedFor(t *testing.T) {
 	inBubble(t, func(s scene) {
 		t, ctx, r, a := s.t, s.ctx, s.r, s.a

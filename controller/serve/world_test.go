@@ -28,7 +28,9 @@ type replica struct {
 	// shown are the revisions of what a view shows; not all were heard of.
 	shown  map[string]uint64
 	broken error
-	looks  int
+	// unsettled is set while a transaction is being delivered.
+	unsettled bool
+	looks     int
 }
 
 type pod struct{ uid, account, application string }
@@ -110,6 +112,9 @@ func (r *replica) View(_ context.Context, _, name string) (relation.View, error)
 	r.looks++
 	for kind, revision := range r.shown {
 		r.heard[kind] = max(r.heard[kind], revision)
+	}
+	if r.unsettled {
+		return relation.View{}, kube.ErrUnsettled
 	}
 	return r.views[name], nil
 }

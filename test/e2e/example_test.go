@@ -46,6 +46,20 @@ func TestExampleHTTP(t *testing.T) {
 	}
 }
 
+// rotate asks for a new password and prints how many milliseconds it takes until the
+// database lets in who shows the one that the tools give. The old one is of no use then.
+const rotate = `
+  PATH=/orcon/tools:$PATH
+  cd /bindings/store
+  enter() { PGPASSWORD=$1 psql -qtA -h "$(cat host)" -U "$(cat username)" -d "$(cat database)" -c 'SELECT 1' >/dev/null 2>&1; }
+  old=$(secret-get "$(cat password)" password)
+  began=$(date +%s%N)
+  relation-set -r "$(relation-ids store)" --app rotate="$began"
+  until new=$(secret-get --refresh "$(cat password)" password) && [ "$new" != "$old" ] && enter "$new"; do :; done
+  echo $((($(date +%s%N) - began) / 1000000))
+  ! enter "$old"
+`
+
 // deployment/examples/postgresql: a shop asks for a database and runs real queries
 // with what it is given; nobody else can read its password; an annotation that is
 // removed and restored loses nothing, and an ended relation drops the database
@@ -78,6 +92,10 @@ func TestExamplePostgreSQL(t *testing.T) {
 	for _, kind := range []string{"databags,relations,relatedapplications,events,configmaps,pods"} {
 		assert.NotContains(t, w.kubectl("get", kind, "-o", "yaml"), password)
 	}
+
+	t.Log("a new password, asked for by the shop, is soon in its hands")
+	rotated := w.kubectl("exec", "deploy/shop", "-c", "shop", "--", "timeout", "60", "sh", "-euc", rotate)
+	t.Logf("from the question to a query with the new password: %s ms", rotated)
 
 	t.Log("an annotation that is removed and restored loses nothing")
 	w.kubectl("patch", "deployment", "shop", "--type=json", "-p", `[{"op":"remove","path":"/spec/template/metadata/annotations/tengu.io~1relations"}]`)

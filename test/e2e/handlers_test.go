@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // databaseHandlers are a small provider in plain shell: it notes what it hears,
@@ -26,6 +27,10 @@ data:
       relation-set --app username=half
       echo "cannot make database $database" >&2
       exit 4
+    fi
+    if [ "$database" = slow ]; then
+      relation-set --app username=half
+      sleep 3
     fi
     relation-set --app username="user-$database" host=db
   main-relation-created: |
@@ -52,8 +57,8 @@ func (w *world) heard(pod string) string {
 }
 
 // Handlers in plain shell, in a container without privileges, answer a shop; a
-// handler that fails has said nothing and is called again; the agent's and the
-// pod's deaths lose nothing (RELATIONS.md E1–E11, SAFETY.md I17, I24, E14).
+// handler that fails has said nothing and is called again; that both pods are killed
+// while a handler runs loses nothing (RELATIONS.md E1–E11, SAFETY.md I17, I24, E14).
 func TestHandlers(t *testing.T) {
 	t.Parallel()
 	w := withOrcon(t)
@@ -88,12 +93,33 @@ func TestHandlers(t *testing.T) {
 	w.reads("user-orders", web.Name, "/bindings/store/username")
 	t.Logf("from the question to the answer in the other pod, through a handler in shell: %s", time.Since(began).Round(time.Millisecond))
 
+	t.Log("both pods are killed while a handler runs")
+	w.types(web.Name, "relation-set -r $(/orcon/tools/relation-ids store) --app database=slow")
+	w.eventually(func() string {
+		if out := w.kubectl("exec", db.Name, "-c", "relation-agent", "--", "/relation-agent", "status"); strings.Contains(out, "handling") {
+			return ""
+		}
+		return "the handler does not run"
+	})
+	w.kubectl("delete", "pod", db.Name, web.Name, "--grace-period=0", "--force")
+	began = time.Now()
+	db, web = w.running("db", 1)[0], w.running("web", 1)[0]
+	w.eventually(func() string {
+		out, _ := w.try("exec", web.Name, "-c", "main", "--", "cat", "/bindings/store/username")
+		require.NotEqual(t, "half", out, "RELATIONS.md E11")
+		if out == "user-slow" {
+			return ""
+		}
+		return "the shop reads " + out
+	})
+	t.Logf("both are back and the answer was there %s after that", time.Since(began).Round(100*time.Millisecond))
+
 	t.Log("the relation ends, for good")
 	before := w.heard(db.Name)
 	w.kubectl("delete", "relations", "--all", "--timeout=60s")
 	w.eventually(func() string {
 		out := strings.TrimPrefix(w.heard(db.Name), before+"\n")
-		if strings.HasPrefix(out, "departed web/0\nbroken final=true") {
+		if strings.HasPrefix(out, "departed web/1\nbroken final=true") {
 			return ""
 		}
 		return "after the end the handlers have heard " + out
