@@ -22,6 +22,7 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/process"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/stream"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
@@ -46,6 +47,8 @@ Usage:
   relation-agent [flags] handle FOLDER
                                   run the executables of a folder for events, in
                                   a container that has the tools
+  relation-agent [flags] run COMMAND [ARGUMENTS]
+                                  run one command for every event, there too
   relation-agent [flags] status   say what the agent knows and waits for
   relation-agent [flags] tool NAME [ARGUMENTS]
                                   run one of the tools: relation-get, relation-set …
@@ -60,8 +63,9 @@ Examples:
   kubectl logs POD -c relation-agent
 
 Settings come from the environment, as the webhook wrote it: ORCON_ADDRESS,
-ORCON_SERVER_NAME, ORCON_TRUST, ORCON_CONSUMES, ORCON_ENV, ORCON_LOG_LEVEL,
-ORCON_METRICS_ADDRESS (":9465" by default), POD_NAME, POD_NAMESPACE.
+ORCON_SERVER_NAME, ORCON_TRUST, ORCON_CONSUMES, ORCON_ENV, ORCON_ON_CHANGE,
+ORCON_BATCH, ORCON_LOG_LEVEL, ORCON_METRICS_ADDRESS (":9465" by default),
+POD_NAME, POD_NAMESPACE.
 
 Flags:
 `
@@ -99,6 +103,9 @@ func run(args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if err := process.Hide(); err != nil {
+		glog.Warningf("other containers may look into this one: %v", err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	root := folder(*at)
@@ -122,7 +129,13 @@ func run(args []string, out io.Writer) error {
 		if _, err := os.ReadDir(flags.Arg(1)); err != nil {
 			return fmt.Errorf("cannot find the handlers: %w: is tengu.io/handlers the folder that the image or a volume has?", err)
 		}
-		handle(ctx, containerSocket, flags.Arg(1))
+		handle(ctx, containerSocket, executables(flags.Arg(1)))
+		return nil
+	case "run":
+		if flags.NArg() < 2 {
+			return fmt.Errorf("cannot run nothing for events: relation-agent run COMMAND [ARGUMENTS]")
+		}
+		handle(ctx, containerSocket, always(flags.Args()[1:]))
 		return nil
 	case "status":
 		return agent.Status(ctx, root.socket(), out)
@@ -141,7 +154,7 @@ func run(args []string, out io.Writer) error {
 		flags.Usage()
 		return nil
 	default:
-		return fmt.Errorf("cannot %q: there are once, wait, started, installed, gate, handle, status, tool and version; see relation-agent -help", command)
+		return fmt.Errorf("cannot %q: there are once, wait, started, installed, gate, handle, run, status, tool and version; see relation-agent -help", command)
 	}
 }
 
@@ -193,13 +206,16 @@ func prepare(ctx context.Context, root folder) (a *agent.Agent, talk func(contex
 		TrustFile: root.path("identity", "ca.crt"), TokenFile: root.path("identity", "token"),
 		Pace: stream.DefaultPace(),
 	}
-	a = agent.New(settings, root.disk(), client)
+	a = agent.New(settings, root.disk(), client, process.Containers{Proc: "/proc", Bindings: root.path("bindings"), Kill: syscall.Kill})
 	client.Listener = a
 	go a.ServeSocket(ctx, root.socket())
 	if len(settings.Tools) > 0 {
 		giveTools(ctx, a, root, settings.Tools)
 	}
 	a.Start()
+	if settings.OnChange.Post.Port != 0 {
+		go a.Post(ctx)
+	}
 	go a.ServeMetrics(ctx)
 	return a, func(ctx context.Context) {
 		go client.Run(ctx)
@@ -260,5 +276,6 @@ func (f folder) disk() agent.Disk {
 		Memory:     bindings.NewPair(f.path("state", "memory")),
 		EverOpened: bindings.File{Path: f.path("state", "opened")},
 		Told:       bindings.NewPair(f.path("state", "told")),
+		Signalled:  bindings.NewPair(f.path("state", "signalled")),
 	}
 }
