@@ -97,6 +97,7 @@ func starts(t *testing.T, s Settings, c *controller, dir string) (a *Agent, stop
 // already, and its tools speak in the event's transaction; what was handled is not
 // told again after a restart (RELATIONS.md E1, E5–E7, E10, E11).
 func TestPost(t *testing.T) {
+	t.Parallel()
 	l, c, dir := newListener(t), &controller{revision: 1, leader: &wire.LeadResponse{}}, t.TempDir()
 	a, stop := starts(t, l.post(t), c, dir)
 	l.look = func(n tool.Notification) {
@@ -136,8 +137,7 @@ func TestPostIsRefused(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		assert.Fail(t, "a redirection was followed")
 	}))
-	defer elsewhere.Close()
-	t.Setenv("HTTP_PROXY", elsewhere.URL)
+	t.Cleanup(elsewhere.Close)
 	tests := map[string]struct {
 		why    string
 		answer http.HandlerFunc
@@ -157,6 +157,7 @@ func TestPostIsRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			l, c := newListener(t), &controller{revision: 1, leader: &wire.LeadResponse{}}
 			l.answer = []http.HandlerFunc{test.answer}
 			a, _ := starts(t, l.post(t), c, t.TempDir())
@@ -172,6 +173,7 @@ func TestPostIsRefused(t *testing.T) {
 
 // RELATIONS.md E12: a first join is one event, and later ones are told one by one.
 func TestPostABatch(t *testing.T) {
+	t.Parallel()
 	l, c := newListener(t), &controller{revision: 1, leader: &wire.LeadResponse{}}
 	s := l.post(t)
 	s.Batch = true
