@@ -29,6 +29,22 @@ const lastWords = 10 * time.Second
 // without one.
 type program func(hook string) (command []string, folder string)
 
+// programOf returns what "handle FOLDER" and "run COMMAND [ARGUMENTS]" run.
+func programOf(command string, words []string) (program, error) {
+	switch {
+	case command == "run" && len(words) == 0:
+		return nil, errors.New("cannot run nothing for events: relation-agent run COMMAND [ARGUMENTS]")
+	case command == "run":
+		return func(string) ([]string, string) { return words, "" }, nil // as it is (SAFETY.md I24)
+	case len(words) != 1:
+		return nil, errors.New("cannot handle events without a folder: relation-agent handle FOLDER")
+	}
+	if _, err := os.ReadDir(words[0]); err != nil {
+		return nil, fmt.Errorf("cannot find the handlers: %w: is tengu.io/handlers the folder that the image or a volume has?", err)
+	}
+	return executables(words[0]), nil
+}
+
 // executables runs for each hook the file of a folder that is called so.
 func executables(folder string) program {
 	return func(hook string) ([]string, string) {
@@ -38,11 +54,6 @@ func executables(folder string) program {
 		}
 		return []string{path}, folder
 	}
-}
-
-// always runs one command for every hook, as it is (SAFETY.md I24).
-func always(command []string) program {
-	return func(string) ([]string, string) { return command, "" }
 }
 
 // handle runs a program for each event, until ctx is done.

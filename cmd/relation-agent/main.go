@@ -74,6 +74,9 @@ func main() {
 	if name := filepath.Base(os.Args[0]); tool.Is(name) {
 		os.Exit(runTool(context.Background(), containerSocket, name, os.Args[1:]))
 	}
+	if err := process.Hide(); err != nil {
+		glog.Warningf("other containers may look into this one: %v", err)
+	}
 	err := run(os.Args[1:], os.Stdout)
 	glog.Flush()
 	var code exitError
@@ -103,9 +106,6 @@ func run(args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if err := process.Hide(); err != nil {
-		glog.Warningf("other containers may look into this one: %v", err)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	root := folder(*at)
@@ -122,20 +122,12 @@ func run(args []string, out io.Writer) error {
 		return agent.WaitFor(ctx, root.tools())
 	case "gate":
 		return agent.Gate(ctx, containerSocket)
-	case "handle":
-		if flags.NArg() != 2 {
-			return fmt.Errorf("cannot handle events without a folder: relation-agent handle FOLDER")
+	case "handle", "run":
+		of, err := programOf(command, flags.Args()[1:])
+		if err != nil {
+			return err
 		}
-		if _, err := os.ReadDir(flags.Arg(1)); err != nil {
-			return fmt.Errorf("cannot find the handlers: %w: is tengu.io/handlers the folder that the image or a volume has?", err)
-		}
-		handle(ctx, containerSocket, executables(flags.Arg(1)))
-		return nil
-	case "run":
-		if flags.NArg() < 2 {
-			return fmt.Errorf("cannot run nothing for events: relation-agent run COMMAND [ARGUMENTS]")
-		}
-		handle(ctx, containerSocket, always(flags.Args()[1:]))
+		handle(ctx, containerSocket, of)
 		return nil
 	case "status":
 		return agent.Status(ctx, root.socket(), out)

@@ -143,10 +143,14 @@ func TestPostIsRefused(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"Failure":     {why: "the handler's fault", answer: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such\ntable", 500) }, want: "answered 500 Internal Server Error: no such table"},
-		"Redirection": {why: "leads out of the pod", answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, 307) }, want: "answered 307 Temporary Redirect: and said nothing"},
+		"Failure": {why: "the handler's fault", answer: func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "no such\ntable", http.StatusInternalServerError)
+		}, want: "answered 500 Internal Server Error: no such table"},
+		"Redirection": {why: "leads out of the pod", answer: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, want: "answered 307 Temporary Redirect: and said nothing"},
 		"Endless": {why: "is not read to its end", answer: func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 			for range 1 << 20 {
 				if _, err := w.Write([]byte(strings.Repeat("x", 1024))); err != nil {
 					return

@@ -116,7 +116,7 @@ func (o *optionReader) conflict(spec *Spec) (key, reason, cure string) {
 	case o.handlersRun() && o.HandlerImage == "":
 		return key, "nothing says in which image they run", "add " + application.KeyHandlerImage
 	case o.HandlerImage != "" && o.annotations[application.KeyHandlers] == "" && !command:
-		return application.KeyHandlerImage, "nothing says which folder the handlers are in", "add " + application.KeyHandlers
+		return application.KeyHandlerImage, "nothing says which folder the handlers are in", "add " + application.KeyHandlers + ", or take it out"
 	case o.InitOnly && (o.Handlers != "" || o.OnChange.said()):
 		return key, "a pod in mode init has nobody to hear of events", "take " + application.KeyMode + " out"
 	case o.Batch && !o.handlersRun() && o.OnChange.Post.Port == 0:
