@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -24,15 +25,49 @@ const maxSaid = 1024
 // lastWords is how long a handler may take to end when its container does.
 const lastWords = 10 * time.Second
 
-// handle runs the executables of a folder, one for each event, until ctx is done.
-func handle(ctx context.Context, socket, folder string) {
+// program says what is run for a hook, and in which folder; no command for a hook
+// without one.
+type program func(hook string) (command []string, folder string)
+
+// programOf returns what "handle FOLDER" and "run COMMAND [ARGUMENTS]" run.
+func programOf(command string, words []string) (program, error) {
+	switch {
+	case command == "run" && len(words) == 0:
+		return nil, errors.New("cannot run nothing for events: relation-agent run COMMAND [ARGUMENTS]")
+	case command == "run":
+		return func(string) ([]string, string) { return words, "" }, nil // as it is (SAFETY.md I24)
+	case len(words) != 1:
+		return nil, errors.New("cannot handle events without a folder: relation-agent handle FOLDER")
+	}
+	if _, err := os.ReadDir(words[0]); err != nil {
+		return nil, fmt.Errorf("cannot find the handlers: %w: is tengu.io/handlers the folder that the image or a volume has?", err)
+	}
+	return executables(words[0]), nil
+}
+
+// executables runs for each hook the file of a folder that is called so.
+func executables(folder string) program {
+	return func(hook string) ([]string, string) {
+		path := filepath.Join(folder, hook)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, ""
+		}
+		return []string{path}, folder
+	}
+}
+
+// handle runs a program for each event, until ctx is done.
+func handle(ctx context.Context, socket string, of program) {
 	runner := agent.Runner{Socket: socket}
 	for {
 		turn, ok := runner.Next(ctx)
 		if !ok {
 			return
 		}
-		done := runHook(ctx, folder, turn)
+		done := agent.Done{Context: turn.Context}
+		if command, folder := of(turn.Hook); len(command) > 0 {
+			done.Handled, done.Failure = true, runHook(ctx, command, folder, turn)
+		}
 		if ctx.Err() != nil {
 			return // what was not finished is told again
 		}
@@ -42,16 +77,10 @@ func handle(ctx context.Context, socket, folder string) {
 	}
 }
 
-// runHook runs the executable of an event; an event without one is handled.
-func runHook(ctx context.Context, folder string, turn agent.Turn) agent.Done {
-	done := agent.Done{Context: turn.Context}
-	path := filepath.Join(folder, turn.Hook)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return done
-	}
-	done.Handled = true
+// runHook runs the command of an event and returns why it has failed, or nothing.
+func runHook(ctx context.Context, command []string, folder string, turn agent.Turn) (failure string) {
 	said := &tail{}
-	cmd := exec.CommandContext(ctx, path) //nolint:gosec // what the pod's author has put there
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // what the pod's author wrote
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = lastWords
 	cmd.Dir, cmd.Env = folder, environment(turn.Env)
@@ -60,14 +89,12 @@ func runHook(ctx context.Context, folder string, turn agent.Turn) agent.Done {
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
-		done.ExitCode = exit.ExitCode()
+		return fmt.Sprintf("exit code %d: %s", exit.ExitCode(), said)
 	case err != nil:
-		done.ExitCode = 126
-		glog.Errorf("cannot run %s: %v", path, err)
-		_, _ = said.Write([]byte(err.Error()))
+		return fmt.Sprintf("cannot run %s: %v", command[0], err)
+	default:
+		return ""
 	}
-	done.Said = said.String()
-	return done
 }
 
 // environment is the container's own with what the turn says, and the tools where

@@ -22,6 +22,7 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/process"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/stream"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
@@ -46,6 +47,8 @@ Usage:
   relation-agent [flags] handle FOLDER
                                   run the executables of a folder for events, in
                                   a container that has the tools
+  relation-agent [flags] run COMMAND [ARGUMENTS]
+                                  run one command for every event, there too
   relation-agent [flags] status   say what the agent knows and waits for
   relation-agent [flags] tool NAME [ARGUMENTS]
                                   run one of the tools: relation-get, relation-set …
@@ -60,8 +63,9 @@ Examples:
   kubectl logs POD -c relation-agent
 
 Settings come from the environment, as the webhook wrote it: ORCON_ADDRESS,
-ORCON_SERVER_NAME, ORCON_TRUST, ORCON_CONSUMES, ORCON_ENV, ORCON_LOG_LEVEL,
-ORCON_METRICS_ADDRESS (":9465" by default), POD_NAME, POD_NAMESPACE.
+ORCON_SERVER_NAME, ORCON_TRUST, ORCON_CONSUMES, ORCON_ENV, ORCON_ON_CHANGE,
+ORCON_BATCH, ORCON_LOG_LEVEL, ORCON_METRICS_ADDRESS (":9465" by default),
+POD_NAME, POD_NAMESPACE.
 
 Flags:
 `
@@ -69,6 +73,9 @@ Flags:
 func main() {
 	if name := filepath.Base(os.Args[0]); tool.Is(name) {
 		os.Exit(runTool(context.Background(), containerSocket, name, os.Args[1:]))
+	}
+	if err := process.Hide(); err != nil {
+		glog.Warningf("other containers may look into this one: %v", err)
 	}
 	err := run(os.Args[1:], os.Stdout)
 	glog.Flush()
@@ -115,14 +122,12 @@ func run(args []string, out io.Writer) error {
 		return agent.WaitFor(ctx, root.tools())
 	case "gate":
 		return agent.Gate(ctx, containerSocket)
-	case "handle":
-		if flags.NArg() != 2 {
-			return fmt.Errorf("cannot handle events without a folder: relation-agent handle FOLDER")
+	case "handle", "run":
+		of, err := programOf(command, flags.Args()[1:])
+		if err != nil {
+			return err
 		}
-		if _, err := os.ReadDir(flags.Arg(1)); err != nil {
-			return fmt.Errorf("cannot find the handlers: %w: is tengu.io/handlers the folder that the image or a volume has?", err)
-		}
-		handle(ctx, containerSocket, flags.Arg(1))
+		handle(ctx, containerSocket, of)
 		return nil
 	case "status":
 		return agent.Status(ctx, root.socket(), out)
@@ -141,7 +146,7 @@ func run(args []string, out io.Writer) error {
 		flags.Usage()
 		return nil
 	default:
-		return fmt.Errorf("cannot %q: there are once, wait, started, installed, gate, handle, status, tool and version; see relation-agent -help", command)
+		return fmt.Errorf("cannot %q: there are once, wait, started, installed, gate, handle, run, status, tool and version; see relation-agent -help", command)
 	}
 }
 
@@ -193,13 +198,16 @@ func prepare(ctx context.Context, root folder) (a *agent.Agent, talk func(contex
 		TrustFile: root.path("identity", "ca.crt"), TokenFile: root.path("identity", "token"),
 		Pace: stream.DefaultPace(),
 	}
-	a = agent.New(settings, root.disk(), client)
+	a = agent.New(settings, root.disk(), client, process.Containers{Proc: "/proc", Bindings: root.path("bindings"), Kill: syscall.Kill})
 	client.Listener = a
 	go a.ServeSocket(ctx, root.socket())
 	if len(settings.Tools) > 0 {
 		giveTools(ctx, a, root, settings.Tools)
 	}
 	a.Start()
+	if settings.OnChange.Post.Port != 0 {
+		go a.Post(ctx)
+	}
 	go a.ServeMetrics(ctx)
 	return a, func(ctx context.Context) {
 		go client.Run(ctx)
@@ -218,13 +226,24 @@ func giveTools(ctx context.Context, a *agent.Agent, root folder, containers []st
 		glog.Errorf("%v; going on without", err)
 	}
 	for _, container := range containers {
-		at := root.path("run", "sockets", container)
-		if err := os.MkdirAll(at, 0o755); err != nil { //nolint:gosec // the container may run as any user
+		at := filepath.Join("sockets", container)
+		if err := makeFolder(root.path("run"), at); err != nil {
 			glog.Errorf("cannot listen for container %s: %v", container, err)
 			continue
 		}
-		go a.ServeTools(ctx, filepath.Join(at, "agent.sock"), container)
+		go a.ServeTools(ctx, root.path("run", at, "agent.sock"), container)
 	}
+}
+
+// makeFolder makes a folder for a container of any user, and leaves the volume by no
+// link (SAFETY.md I28).
+func makeFolder(volume, name string) error {
+	root, err := os.OpenRoot(volume)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return root.MkdirAll(name, 0o755)
 }
 
 // spareMemory lets the collector run early: the agent's data is small, and the
@@ -260,5 +279,6 @@ func (f folder) disk() agent.Disk {
 		Memory:     bindings.NewPair(f.path("state", "memory")),
 		EverOpened: bindings.File{Path: f.path("state", "opened")},
 		Told:       bindings.NewPair(f.path("state", "told")),
+		Signalled:  bindings.NewPair(f.path("state", "signalled")),
 	}
 }

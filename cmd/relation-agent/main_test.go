@@ -463,7 +463,10 @@ func TestTheCommandLine(t *testing.T) {
 		"Version":    {why: "one line for scripts", args: []string{"version"}, want: "v1.2.3\n"},
 		"Help":       {why: "examples are what people read", args: []string{"--help"}, want: "kubectl exec POD"},
 		"HelpWord":   {why: "as they also write it", args: []string{"help"}, want: "kubectl exec POD"},
-		"Unknown":    {why: "a typo must not start a second agent", args: []string{"statsu"}, want: "there are once, wait, started, installed, gate, handle, status, tool and version", code: 1},
+		"Unknown":    {why: "a typo must not start a second agent", args: []string{"statsu"}, want: "there are once, wait, started, installed, gate, handle, run, status, tool and version", code: 1},
+		"RunNothing": {why: "what should run?", args: []string{"run"}, want: "relation-agent run COMMAND", code: 1},
+		"NoFolder":   {why: "which handlers?", args: []string{"handle"}, want: "relation-agent handle FOLDER", code: 1},
+		"NoHandlers": {why: "a mistyped folder would handle nothing, and say nothing", args: []string{"handle", "/nonexistent"}, want: "is tengu.io/handlers the folder", code: 1},
 		"StatusDead": {why: "status of no agent says so", args: []string{"-root", "/nonexistent", "status"}, want: "cannot ask the agent", code: 1},
 	}
 	for name, test := range tests {

@@ -90,7 +90,8 @@ func copyTo(path string) error {
 		return err
 	}
 	defer func() { _ = from.Close() }()
-	to, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755) //nolint:gosec // to be run by anybody
+	_ = os.Remove(path + ".new")                                                  // of a process before this one
+	to, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755) //nolint:gosec // to be run by anybody
 	if err != nil {
 		return err
 	}

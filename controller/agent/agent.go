@@ -47,6 +47,9 @@ type Disk struct {
 	EverOpened File
 	// Told is what the handlers were told, on disk too.
 	Told File
+	// Signalled is the version of the files of which containers were told by a
+	// signal, on disk too.
+	Signalled File
 }
 
 // optionalGrace is how long a gate that waits for nothing waits for a first
@@ -60,6 +63,7 @@ type Agent struct {
 	gate     chan struct{}
 	speech   *Speech
 	handlers *Handlers // nil where the pod has none
+	signals  *signals  // nil where the pod wants none
 
 	mu      sync.Mutex
 	view    View
@@ -71,15 +75,18 @@ type Agent struct {
 }
 
 // New returns an agent that has not started.
-func New(settings Settings, disk Disk, speaker Speaker) *Agent {
+func New(settings Settings, disk Disk, speaker Speaker, processes Processes) *Agent {
 	a := &Agent{
 		settings: settings, disk: disk, speech: NewSpeech(speaker),
 		gate:    make(chan struct{}),
 		written: map[string]map[string]string{},
 		report:  report{started: time.Now()},
 	}
-	if slices.Contains(settings.Tools, injection.HandlerContainer) {
-		a.handlers = NewHandlers(a.speech, settings.Namespace, disk.Told)
+	if settings.OnChange.Post.Port != 0 || slices.Contains(settings.Tools, injection.HandlerContainer) {
+		a.handlers = NewHandlers(a.speech, settings, disk.Told)
+	}
+	if settings.OnChange.Signal != "" {
+		a.signals = newSignals(settings.OnChange.Signal, processes, disk)
 	}
 	return a
 }
@@ -140,10 +147,10 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) {
 		return
 	}
 	a.view = a.view.Merge(heard)
-	a.speech.hear(snapshot)
 	a.report.applied++
 	a.ready = true
 	a.apply()
+	a.speech.hear(snapshot) // whoever is told of a change finds it in the files
 }
 
 // apply makes disk and gate what the view says, and tries again later what
@@ -151,7 +158,11 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) {
 // work when it starts again, and never goes back.
 func (a *Agent) apply() {
 	remembered := a.remember()
-	err := a.project()
+	plan := a.view.Plan()
+	err := a.project(plan)
+	if err == nil && a.signals != nil {
+		a.signals.tell(plan)
+	}
 	if err == nil {
 		err = a.maybeOpen()
 	}
@@ -170,8 +181,7 @@ func (a *Agent) remember() error {
 }
 
 // project writes the directories and the env file that differ.
-func (a *Agent) project() error {
-	plan := a.view.Plan()
+func (a *Agent) project(plan Plan) error {
 	var failed []error
 	for name, files := range plan.Write {
 		if held := a.written[name]; held == nil || !maps.Equal(held, files) {

@@ -160,7 +160,7 @@ func TestTheDiskIsTheLastAcceptableSnapshot(t *testing.T) {
 		v := newVolumes(t, filepath.Join(root, fmt.Sprint(round)))
 		m := &model{bags: map[int64]map[string]string{}, ended: map[int64]bool{}}
 		s := settings(t, "db,mail,cache?", "")
-		a := New(s, v.disk(), nil)
+		a := New(s, v.disk(), nil, nil)
 		a.Start()
 		for range rapid.IntRange(1, 12).Draw(t, "snapshots") {
 			snapshot := drawSnapshot(t)
@@ -170,7 +170,7 @@ func TestTheDiskIsTheLastAcceptableSnapshot(t *testing.T) {
 			require.Equal(t, m.opened, a.isOpen(), "INJECTION.md I16: neither early nor late")
 			require.Equal(t, m.used, a.Revisions())
 			if rapid.IntRange(0, 3).Draw(t, "restart") == 0 {
-				a = New(s, v.disk(), nil)
+				a = New(s, v.disk(), nil, nil)
 				a.Start()
 				require.Equal(t, m.tree(), v.tree(t), "a restart changes nothing")
 				require.Equal(t, m.opened, a.isOpen())
@@ -248,7 +248,7 @@ func FuzzHeard(f *testing.F) {
 		dir := t.TempDir()
 		v := newVolumes(t, filepath.Join(dir, "pod"))
 		require.NoError(t, bindings.NewPair(v.path("state", "memory")).Replace(raw))
-		a := New(settings(t, "db", ""), v.disk(), nil)
+		a := New(settings(t, "db", ""), v.disk(), nil, nil)
 		a.Start()
 		snapshot := &wire.Snapshot{}
 		if proto.Unmarshal(raw, snapshot) != nil {
@@ -265,7 +265,7 @@ func FuzzHeard(f *testing.F) {
 func TestWhoSeesTheGateOpenSeesTheData(t *testing.T) {
 	for round := range 50 {
 		v := newVolumes(t, filepath.Join(t.TempDir(), fmt.Sprint(round)))
-		a := New(settings(t, "db", ""), v.disk(), nil)
+		a := New(settings(t, "db", ""), v.disk(), nil, nil)
 		a.Start()
 		go a.Heard(&wire.Snapshot{Relations: []*wire.Relation{{
 			Id: 7, Endpoint: "db", Interface: "db", RemoteApplication: "pg", Complete: true,
@@ -309,7 +309,7 @@ func TestAFailedWriteKeepsTheGateClosedAndIsTriedAgain(t *testing.T) {
 	disk := v.disk()
 	volume := &broken{Bindings: disk.Bindings}
 	disk.Bindings = volume
-	a := New(settings(t, "db", ""), disk, nil)
+	a := New(settings(t, "db", ""), disk, nil, nil)
 	a.Start()
 	a.Heard(&wire.Snapshot{Relations: []*wire.Relation{{Id: 7, Endpoint: "db", Complete: true, Bag: &wire.Databag{Data: map[string]string{"host": "a"}}}}})
 	assert.False(t, a.isOpen())
@@ -342,7 +342,7 @@ func TestAGateThatWaitsForNothing(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			v := newVolumes(t, t.TempDir())
-			a := New(settings(t, test.consumes, ""), v.disk(), nil)
+			a := New(settings(t, test.consumes, ""), v.disk(), nil, nil)
 			a.Start()
 			assert.False(t, a.isOpen())
 			if test.heard {
@@ -362,7 +362,7 @@ func TestAGateThatWaitsForNothing(t *testing.T) {
 // SAFETY.md V4: an older snapshot changes nothing, and it is said.
 func TestAnOlderSnapshotIsRefused(t *testing.T) {
 	v := newVolumes(t, t.TempDir())
-	a := New(settings(t, "db", ""), v.disk(), nil)
+	a := New(settings(t, "db", ""), v.disk(), nil, nil)
 	a.Start()
 	say := func(relation, databag uint64, host string) {
 		a.Heard(&wire.Snapshot{
@@ -381,7 +381,7 @@ func TestAnOlderSnapshotIsRefused(t *testing.T) {
 }
 
 func TestStatusSaysWhatAPersonAsks(t *testing.T) {
-	a := New(settings(t, "db,mail,cache?", ""), newVolumes(t, t.TempDir()).disk(), nil)
+	a := New(settings(t, "db,mail,cache?", ""), newVolumes(t, t.TempDir()).disk(), nil, nil)
 	a.Start()
 	a.Lost(errors.New("cannot trust the controller"), time.Second)
 	a.Heard(&wire.Snapshot{

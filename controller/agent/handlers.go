@@ -24,6 +24,7 @@ var ErrNoTurn = errors.New("it is not this handler's turn any more")
 type Handlers struct {
 	speech    *Speech
 	namespace string
+	batch     bool
 	memory    File
 
 	mu     sync.Mutex
@@ -48,8 +49,8 @@ type failure struct {
 }
 
 // NewHandlers returns handlers that go on where the last process was.
-func NewHandlers(speech *Speech, namespace string, memory File) *Handlers {
-	h := &Handlers{speech: speech, namespace: namespace, memory: memory, left: map[string]bool{}, rung: make(chan struct{}, 1)}
+func NewHandlers(speech *Speech, settings Settings, memory File) *Handlers {
+	h := &Handlers{speech: speech, namespace: settings.Namespace, batch: settings.Batch, memory: memory, left: map[string]bool{}, rung: make(chan struct{}, 1)}
 	text, err := memory.Read()
 	if err == nil && len(text) > 0 {
 		h.told, err = conversation.ParseMemory(text)
@@ -69,9 +70,18 @@ func (h *Handlers) ring() {
 	}
 }
 
-// Next returns the next turn when there is one. A turn that was given before and
-// not done is over: its runner is gone.
+// Next is next for a runner in another container.
 func (h *Handlers) Next(ctx context.Context) (Turn, error) {
+	t, err := h.next(ctx)
+	if err != nil {
+		return Turn{}, err
+	}
+	return t.told(h.namespace), nil
+}
+
+// next returns the next turn when there is one. A turn that was given before and
+// not done is over: its runner is gone.
+func (h *Handlers) next(ctx context.Context) (*turn, error) {
 	h.drop()
 	var asked time.Time
 	for {
@@ -83,7 +93,7 @@ func (h *Handlers) Next(ctx context.Context) (Turn, error) {
 		}
 		t, wait := h.begin()
 		if t != nil {
-			return t.told(h.namespace), nil
+			return t, nil
 		}
 		h.leave(ctx)
 		var later <-chan time.Time
@@ -94,7 +104,7 @@ func (h *Handlers) Next(ctx context.Context) (Turn, error) {
 		case <-h.rung:
 		case <-later:
 		case <-ctx.Done():
-			return Turn{}, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -106,6 +116,7 @@ func (h *Handlers) begin() (t *turn, wait time.Duration) {
 	if err != nil {
 		return nil, 0
 	}
+	snapshot.Batch = h.batch
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.told = h.told.Observe(snapshot)
@@ -190,8 +201,8 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 	if err != nil {
 		return err
 	}
-	if done.ExitCode != 0 {
-		h.fail(t, fmt.Sprintf("exit code %d: %s", done.ExitCode, done.Said))
+	if done.Failure != "" {
+		h.fail(t, done.Failure)
 		return nil
 	}
 	if err := h.speech.Commit(ctx, t.transaction, t.secrets.writes); err != nil {

@@ -34,7 +34,7 @@ func (s *stage) restart() {
 	settings.Namespace, settings.Tools = "shop", []string{injection.HandlerContainer}
 	disk := newVolumes(s.t, s.dir).disk()
 	disk.Told = bindings.NewPair(s.dir + "/state/told")
-	s.agent = New(settings, disk, s.controller)
+	s.agent = New(settings, disk, s.controller, nil)
 	s.agent.Start()
 	s.agent.Heard(heardAt(1))
 }
@@ -57,9 +57,9 @@ func (s *stage) nothing() {
 	require.Error(s.t, err, "but there is %s", turn.Hook)
 }
 
-func (s *stage) done(turn Turn, code int) {
+func (s *stage) done(turn Turn, failure string) {
 	s.t.Helper()
-	require.NoError(s.t, s.agent.handlers.Done(s.t.Context(), Done{Context: turn.Context, ExitCode: code, Handled: true, Said: "no such table"}))
+	require.NoError(s.t, s.agent.handlers.Done(s.t.Context(), Done{Context: turn.Context, Handled: true, Failure: failure}))
 }
 
 // types runs a tool as the handler of a turn does.
@@ -79,7 +79,7 @@ func TestHandlersHear(t *testing.T) {
 		assert.Equal(t, "db", turn.Env[tool.RemoteApp])
 		assert.Equal(t, "web/2", turn.Env["JUJU_UNIT_NAME"])
 		assert.Equal(t, "shop", turn.Env["JUJU_MODEL_NAME"])
-		s.done(turn, 0)
+		s.done(turn, "")
 	}
 	assert.Equal(t, []string{"store-relation-created ", "store-relation-changed ", "store-relation-joined db/0", "store-relation-changed db/0"}, hooks)
 	s.nothing()
@@ -94,7 +94,7 @@ func TestHandlersSpeakInTransactions(t *testing.T) {
 	require.Zero(t, s.types(turn, "relation-set", "name=n").ExitCode)
 	assert.Equal(t, "n\n", string(s.types(turn, "relation-get", "name", "web/2").Stdout), "it reads its own writes")
 	assert.Empty(t, s.controller.commits, "nobody else does, until it is done")
-	s.done(turn, 3)
+	s.done(turn, "exit code 3: no such table")
 	assert.Empty(t, s.controller.commits, "it failed")
 	assert.Contains(t, s.agent.handlers.status(), "store-relation-created (db) failed 1 times, again at ")
 	assert.Contains(t, s.agent.handlers.status(), "exit code 3: no such table")
@@ -107,7 +107,7 @@ func TestHandlersSpeakInTransactions(t *testing.T) {
 	require.Zero(t, s.types(again, "relation-set", "name=m").ExitCode)
 	late := s.types(turn, "relation-set", "name=x")
 	assert.Contains(t, string(late.Stderr), "ERROR gone: ", "the first attempt's time is over")
-	s.done(again, 0)
+	s.done(again, "")
 	require.Len(t, s.controller.commits, 1)
 	assert.Equal(t, map[string]string{"name": "m"}, s.controller.commits[0].GetChanges()[0].GetSet())
 	require.ErrorIs(t, s.agent.handlers.Done(t.Context(), Done{Context: again.Context}), ErrNoTurn, "done is done")
@@ -117,13 +117,13 @@ func TestHandlersSpeakInTransactions(t *testing.T) {
 // after each; RELATIONS.md E1).
 func TestHandlersRemember(t *testing.T) {
 	s := newStage(t)
-	s.done(s.next(), 0)
+	s.done(s.next(), "")
 	second := s.next()
 	s.restart()
 	again := s.next()
 	assert.Equal(t, second.Hook, again.Hook, "it was not done")
 	assert.NotEqual(t, second.Context, again.Context)
-	s.done(again, 0)
+	s.done(again, "")
 	s.restart()
 	assert.Equal(t, "store-relation-joined", s.next().Hook, "what was done is not told again")
 
@@ -138,10 +138,10 @@ func TestHandlersHearOfLeadership(t *testing.T) {
 	turn := s.next()
 	assert.Equal(t, "leader-elected", turn.Hook)
 	assert.Equal(t, "True\n", string(s.types(turn, "is-leader").Stdout))
-	s.done(turn, 0)
+	s.done(turn, "")
 	asks := s.next()
 	require.Zero(t, s.types(asks, "relation-set", "--app", "database=e").ExitCode)
-	s.done(asks, 0)
+	s.done(asks, "")
 	assert.True(t, s.controller.commits[0].GetChanges()[0].GetApplication())
 }
 
@@ -150,19 +150,19 @@ func TestHandlersHearOfLeadership(t *testing.T) {
 func TestHandlersLeave(t *testing.T) {
 	s := newStage(t)
 	for range 4 {
-		s.done(s.next(), 0)
+		s.done(s.next(), "")
 	}
 	over := heardAt(2)
 	over.Relations[0].Ended = true
 	s.agent.Heard(over)
 	turn := s.next()
 	assert.Equal(t, "store-relation-departed", turn.Hook)
-	s.done(turn, 0)
+	s.done(turn, "")
 	turn = s.next()
 	assert.Equal(t, "store-relation-broken", turn.Hook)
 	assert.Equal(t, "true", turn.Env["ORCON_FINAL"])
 	assert.Empty(t, s.controller.left, "not yet")
-	s.done(turn, 0)
+	s.done(turn, "")
 	s.nothing()
 	s.nothing()
 	assert.Equal(t, []string{"r"}, s.controller.left, "once")

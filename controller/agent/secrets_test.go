@@ -77,7 +77,7 @@ func TestSecretsOfAHandler(t *testing.T) {
 	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 2}
 	turn := s.next()
 	for turn.Env[tool.RelationID] == "" { // elected
-		s.done(turn, 0)
+		s.done(turn, "")
 		turn = s.next()
 	}
 	handles := func(turn Turn) string {
@@ -98,12 +98,12 @@ func TestSecretsOfAHandler(t *testing.T) {
 	}
 	handles(turn)
 	assert.Empty(t, s.controller.commits, "nobody heard of it yet")
-	s.done(turn, 1)
+	s.done(turn, "no")
 	assert.Empty(t, s.controller.commits, "nothing of a handler that failed was ever stored")
 
 	turn = s.next()
 	id := handles(turn)
-	s.done(turn, 0)
+	s.done(turn, "")
 	require.Len(t, s.controller.commits, 1)
 	said := s.controller.commits[0]
 	require.Len(t, said.GetSecrets(), 3)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/golang/glog"
@@ -48,14 +49,20 @@ func keepServing(ctx context.Context, path string, handler http.Handler) {
 }
 
 func serveSocket(ctx context.Context, path string, handler http.Handler) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	folder, err := os.OpenRoot(filepath.Dir(path)) // what is done to the socket is done to nothing else
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }()
+	name := filepath.Base(path)
+	if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err // of a process before this one
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
 	if err != nil {
 		return err
 	}
-	if err := os.Chmod(path, 0o666); err != nil { //nolint:gosec // whoever has the path may ask
+	if err := folder.Chmod(name, 0o666); err != nil { // whoever has the path may ask
 		return err
 	}
 	return serve(ctx, listener, handler)

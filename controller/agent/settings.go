@@ -24,6 +24,10 @@ type Settings struct {
 	Variables []injection.Variable
 	// Tools are the containers that get the tools; none where the pod has none.
 	Tools []string
+	// OnChange is how the agent itself tells the pod of a change.
+	OnChange injection.OnChange
+	// Batch is set where handlers hear of a whole first join as one event.
+	Batch bool
 	// MetricsAddress is where metrics are served; empty for nowhere.
 	MetricsAddress string
 	// LogLevel is glog's -v; 0 by default.
@@ -56,6 +60,11 @@ func ParseSettings(getenv func(string) string) (Settings, []application.Problem)
 	if text := getenv("ORCON_TOOLS"); text != "" {
 		s.Tools = strings.Split(text, ",")
 	}
+	onChange, problem := injection.ParseOnChange(getenv("ORCON_ON_CHANGE"))
+	if problem != nil {
+		problems = append(problems, *problem)
+	}
+	s.OnChange, s.Batch = onChange, getenv("ORCON_BATCH") == "true"
 	if address := getenv("ORCON_METRICS_ADDRESS"); address != "" {
 		s.MetricsAddress = address
 	}

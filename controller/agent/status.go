@@ -26,6 +26,9 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 	if a.handlers != nil {
 		fmt.Fprintf(t, "handlers\t%s\n", a.handlers.status())
 	}
+	if a.signals != nil {
+		fmt.Fprintf(t, "signal\t%s\n", a.signals.status())
+	}
 	fmt.Fprintf(t, "snapshots\t%d used, %d refused as older\n", a.report.applied, a.report.refused)
 	if a.report.refusal != "" {
 		fmt.Fprintf(t, "last refusal\t%s\n", a.report.refusal)

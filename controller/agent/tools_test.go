@@ -24,7 +24,7 @@ type terminal struct {
 
 func newTerminal(t *testing.T) terminal {
 	c := &controller{revision: 1, leader: &wire.LeadResponse{}}
-	a := New(settings(t, "store:pg", ""), newVolumes(t, t.TempDir()).disk(), c)
+	a := New(settings(t, "store:pg", ""), newVolumes(t, t.TempDir()).disk(), c, nil)
 	a.Start()
 	return terminal{t, c, a}
 }

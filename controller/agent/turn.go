@@ -34,15 +34,13 @@ type Turn struct {
 	Env map[string]string
 }
 
-// Done is what the runner says of a turn.
+// Done is what is said of a turn when it has ended.
 type Done struct {
 	Context string
-	// ExitCode of the handler; 0 also where there is none for the event.
-	ExitCode int
-	// Handled is set where there was an executable.
+	// Handled is set where there was a handler for the event.
 	Handled bool
-	// Said is the end of what it wrote to standard error.
-	Said string
+	// Failure is why it was not handled; empty if it was, or where there is no handler.
+	Failure string
 }
 
 func (t *turn) told(namespace string) Turn {
@@ -51,6 +49,13 @@ func (t *turn) told(namespace string) Turn {
 	env["JUJU_MODEL_NAME"] = namespace
 	env["ORCON_ATTEMPT"] = strconv.Itoa(t.attempt)
 	return Turn{Context: t.context, Hook: tool.Hook(t.event), Env: env}
+}
+
+// notification is the event as it is told over HTTP.
+func (t *turn) notification(namespace string) tool.Notification {
+	n := tool.Notify(t.snapshot.Unit, t.event)
+	n.Context, n.Model, n.Attempt = t.context, namespace, t.attempt
+	return n
 }
 
 // describe names a turn for people.

@@ -36,7 +36,7 @@ func TestAgentsHearWhatTheDomainSays(t *testing.T) {
 			}
 			a := podagent.New(podagent.Settings{}, podagent.Disk{
 				Bindings: bindings.Volume{Path: dir}, Env: file("env"), Opened: file("opened"), Memory: file("memory"), EverOpened: file("ever"),
-			}, nil)
+			}, nil, nil)
 			a.Heard(c.snapshot(told))
 			got, err := a.Speech().Snapshot()
 			require.NoError(t, err)

@@ -8,17 +8,6 @@ import (
 	"time"
 )
 
-// OnChange is what a change of data does to running pods.
-type OnChange string
-
-// The answers to a change that need no code in the pod.
-const (
-	// Files renews the files and nothing else; the default.
-	Files OnChange = "files"
-	// Restart also rolls the workload out once.
-	Restart OnChange = "restart"
-)
-
 // DefaultRetain is how long a relation outlives its declaration
 // (SAFETY.md L5).
 const DefaultRetain = 24 * time.Hour
@@ -154,11 +143,7 @@ func (p *parser) setting(key, value string) {
 	d := &p.declaration
 	switch key {
 	case KeyOnChange:
-		d.OnChange = OnChange(value)
-		if d.OnChange != Files && d.OnChange != Restart {
-			d.OnChange = Files
-			p.refuse(Problem{Key: key, Entry: value, Reason: "this version knows files and restart", Cure: "write one of them"})
-		}
+		p.onChange(value)
 	case KeyGate:
 		d.Ungated = value == "none"
 		if !d.Ungated && value != "wait" {
@@ -171,7 +156,7 @@ func (p *parser) setting(key, value string) {
 			return
 		}
 		d.Retain = retain
-	case KeyHandlers: // an option of the pod
+	case KeyHandlers, KeyBatch: // options of the pod
 	case KeyApplication:
 		if reason, cure := checkApplication(value); reason != "" {
 			p.refuse(Problem{Key: key, Entry: value, Reason: reason, Cure: cure})
@@ -233,7 +218,7 @@ func (p *parser) uselessLabels(labels map[string]string) {
 // keys only say how.
 func Declares(key string) bool {
 	prefix, _, found := strings.Cut(key, "/")
-	return found && ours(prefix) && prefix != "injector.tengu.io"
+	return found && ours(prefix) && prefix+"/" != prefixInjector
 }
 
 func ours(prefix string) bool {
@@ -245,7 +230,7 @@ func knownKeys() []string {
 		KeyProvides, KeyConsumes, KeyRelations, KeyPeers, KeyEnv, KeyOnChange, KeyGate, KeyRetain,
 		KeyApplication, KeyRelationships, KeyInjected, KeyInject, KeyStatus, KeyDataVersion,
 		KeyMode, KeyContainers, KeyImage, KeyPullSecrets, KeyLogLevel, KeyCPURequest, KeyCPULimit, KeyMemoryRequest, KeyMemoryLimit,
-		KeyHandlers, KeyHandlerImage, KeyHandlerVolumes, KeyTools, KeyRecord, KeyCopied,
+		KeyHandlers, KeyHandlerImage, KeyHandlerVolumes, KeyBatch, KeyTools, KeyRecord, KeyCopied,
 	}
 }
 

@@ -14,7 +14,8 @@ const (
 	KeyPeers = "tengu.io/peers"
 	// KeyEnv asks for further keys of a databag as environment variables.
 	KeyEnv = "tengu.io/env"
-	// KeyOnChange says what a change of data does to running pods.
+	// KeyOnChange says what a change of data does to running pods: an OnChange, or on
+	// a pod one of the beginnings beside it with what follows.
 	KeyOnChange = "tengu.io/on-change"
 	// KeyGate says whether containers wait for their relations.
 	KeyGate = "tengu.io/gate"
@@ -60,6 +61,8 @@ const (
 	// KeyHandlerVolumes lists the pod's volumes that the handlers' container mounts:
 	// name=path.
 	KeyHandlerVolumes = "injector.tengu.io/handler-volumes"
+	// KeyBatch, if true, has a pod's handlers hear of a whole first join as one event.
+	KeyBatch = "tengu.io/batch"
 	// KeyTools gives the pod's containers the tools by which they speak in their
 	// relations, if true; unset for none.
 	KeyTools = "injector.tengu.io/tools"
@@ -69,6 +72,8 @@ const (
 	// KeyCopied is the annotation in which the webhook lists the keys that it
 	// copied to a pod template.
 	KeyCopied = "injector.tengu.io/copied"
+	// prefixInjector begins the keys that say how a pod is injected.
+	prefixInjector = "injector.tengu.io/"
 	// PrefixData, before an endpoint's name, holds its static databag.
 	PrefixData = "data.tengu.io/"
 	// PrefixSecret, before an endpoint's name, names a Secret to grant.

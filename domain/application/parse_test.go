@@ -228,7 +228,10 @@ func TestParse(t *testing.T) {
 		"EnvOfProvider":   {why: "one's own endpoint has no variables", annotations: map[string]string{"tengu.io/provides": "db", "tengu.io/env": "db=user"}, key: "tengu.io/env", entry: "db", reason: "no such endpoint"},
 		"UnknownEndpoint": {why: "names an endpoint that is not declared", annotations: map[string]string{"tengu.io/consumes": "db", "tengu.io/relations": "dv=pg"}, key: "tengu.io/relations", entry: "dv=pg", reason: "no endpoint"},
 		"RelatesToNobody": {why: "I22: never a guess", annotations: map[string]string{"tengu.io/consumes": "db"}, key: "tengu.io/consumes", reason: "relates to nobody", warning: true},
-		"OnChange":        {why: "a word of two", annotations: map[string]string{"tengu.io/on-change": "reboot"}, key: "tengu.io/on-change", entry: "reboot", reason: "files and restart"},
+		"OnChange":        {why: "a word of few", annotations: map[string]string{"tengu.io/on-change": "reboot"}, key: "tengu.io/on-change", entry: "reboot", reason: "no such answer", cure: "write files, restart, signal:NAME"},
+		"OnChangeTypo":    {why: "I1: the nearest is offered", annotations: map[string]string{"tengu.io/on-change": "htpp::8080/x"}, key: "tengu.io/on-change", entry: "htpp::8080/x", reason: "no such answer", cure: "did you mean http?"},
+		"OnChangeBare":    {why: "which signal?", annotations: map[string]string{"tengu.io/on-change": "signal"}, key: "tengu.io/on-change", entry: "signal", reason: "no such answer", cure: "signal:NAME"},
+		"OnChangeOfPod":   {why: "what follows is read where the pod is injected", annotations: map[string]string{"tengu.io/on-change": "http::8080/x"}},
 		"Gate":            {why: "a word of two", annotations: map[string]string{"tengu.io/gate": "open"}, key: "tengu.io/gate", entry: "open", reason: "neither wait nor none"},
 		"Retain":          {why: "a duration", annotations: map[string]string{"tengu.io/retain": "1 day"}, key: "tengu.io/retain", entry: "1 day", reason: "not a duration"},
 		"RetainNegative":  {why: "L5: never shorter than nothing", annotations: map[string]string{"tengu.io/retain": "-1h"}, key: "tengu.io/retain", entry: "-1h", reason: "not a duration"},
@@ -326,4 +329,32 @@ func TestParseConsumesProperty(t *testing.T) {
 			seen[e.Name] = true
 		}
 	})
+}
+
+// SAFETY.md I23: what runs in a pod and where data is sent is its own to say; and
+// RELATIONS.md L4: what hears of events must hear of the end.
+func TestOfPod(t *testing.T) {
+	tests := map[string]struct {
+		why        string
+		key, value string
+		ofPod      bool
+		hears      bool
+	}{
+		"Files":     {why: "a workload's too", key: "tengu.io/on-change", value: "files"},
+		"Restart":   {why: "the controller's work", key: "tengu.io/on-change", value: "restart"},
+		"HTTP":      {why: "where data is sent", key: "tengu.io/on-change", value: "http::8080/x", ofPod: true, hears: true},
+		"Exec":      {why: "what runs", key: "tengu.io/on-change", value: "exec:reload", ofPod: true, hears: true},
+		"Signal":    {why: "of the pod, and a signal tells of no event", key: "tengu.io/on-change", value: "signal:HUP", ofPod: true},
+		"Handlers":  {why: "what runs", key: "tengu.io/handlers", value: "/handlers", ofPod: true, hears: true},
+		"Batch":     {why: "how they hear", key: "tengu.io/batch", value: "true", ofPod: true},
+		"Injectors": {why: "how a pod is injected", key: "injector.tengu.io/mode", value: "init", ofPod: true},
+		"OptOut":    {why: "may stand on the workload", key: "injector.tengu.io/inject", value: "false"},
+		"Consumes":  {why: "is copied", key: "tengu.io/consumes", value: "db"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tc.ofPod, application.OfPod(tc.key, tc.value), tc.why)
+			assert.Equal(t, tc.hears, application.HearsOfEvents(map[string]string{tc.key: tc.value}), tc.why)
+		})
+	}
 }

@@ -60,7 +60,7 @@ func Number(app Application, units []Unit, next int, now time.Time) ([]Unit, int
 		if known[p.UID] {
 			continue
 		}
-		u := Unit{Number: next, Pod: p.Name, PodUID: p.UID, Since: p.Created, Handles: p.Annotations[KeyHandlers] != ""}
+		u := Unit{Number: next, Pod: p.Name, PodUID: p.UID, Since: p.Created, Handles: HearsOfEvents(p.Annotations)}
 		if ordinals && p.Ordinal >= 0 {
 			u.Number = p.Ordinal
 			units = slices.DeleteFunc(units, func(old Unit) bool { return old.Number == p.Ordinal })

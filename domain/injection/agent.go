@@ -36,7 +36,7 @@ func (o Options) localVolumes() []string {
 	if o.Tools {
 		local = append(local, volumeTools)
 	}
-	if o.Handlers != "" {
+	if o.handlersRun() {
 		local = append(local, volumeTmp)
 	}
 	return local
@@ -154,7 +154,7 @@ func (b *builder) agent() container {
 	if user := b.pod.Spec.SecurityContext.RunAsUser; user != nil && *user == 0 {
 		c.SecurityContext.RunAsUser = nobody
 	}
-	if b.options.Handlers != "" {
+	if b.options.handlersRun() {
 		// The gate is on the last container (INJECTION.md I16), and that needs the tools.
 		c.StartupProbe.Exec.Command = []string{"/relation-agent", "installed"}
 	}
@@ -170,7 +170,7 @@ func (b *builder) agent() container {
 func (b *builder) handlers() container {
 	c := container{
 		Name: HandlerContainer, Image: b.options.HandlerImage, ImagePullPolicy: b.options.Agent.PullPolicy,
-		Command: []string{toolsPath + "/relation-agent", "handle", b.options.Handlers}, RestartPolicy: "Always",
+		Command: b.runner(), RestartPolicy: "Always",
 		Env: []env{{Name: bindingRoot, Value: b.settings.Config.BindingsRoot}, {Name: "ORCON_LOG_LEVEL", Value: b.options.Agent.LogLevel}},
 		VolumeMounts: append([]mount{
 			{Name: volumeBindings, MountPath: b.settings.Config.BindingsRoot, ReadOnly: true},
@@ -201,6 +201,20 @@ func (b *builder) handlers() container {
 	return c
 }
 
+// runner is the command of the handlers' container: for each event it runs an
+// executable of a folder, or a command as it is, without a shell (SAFETY.md I24).
+func (b *builder) runner() []string {
+	runner := []string{toolsPath + "/relation-agent"}
+	if b.options.Handlers != "" {
+		return append(runner, "handle", b.options.Handlers)
+	}
+	runner = append(runner, "run")
+	for _, word := range b.options.OnChange.Command {
+		runner = append(runner, literal(word))
+	}
+	return runner
+}
+
 func (b *builder) agentEnv() []env {
 	downward := func(name, path string) env {
 		return env{Name: name, ValueFrom: &envSource{FieldRef: fieldRef{APIVersion: "v1", FieldPath: path}}}
@@ -220,9 +234,22 @@ func (b *builder) agentEnv() []env {
 	if b.options.Tools {
 		vars = append(vars, env{Name: "ORCON_TOOLS", Value: strings.Join(b.speakers, ",")})
 	}
+	vars = append(vars, b.hearing()...)
 	vars = append(vars, env{Name: "ORCON_LOG_LEVEL", Value: b.options.Agent.LogLevel})
 	if b.pod.Spec.HostNetwork {
 		vars = append(vars, env{Name: "ORCON_METRICS_ADDRESS", Value: "127.0.0.1:0"})
+	}
+	return vars
+}
+
+// hearing says how the agent tells the pod of changes.
+func (b *builder) hearing() []env {
+	var vars []env
+	if o := b.options.OnChange; o.Post.Port != 0 || o.Signal != "" {
+		vars = append(vars, env{Name: "ORCON_ON_CHANGE", Value: literal(b.pod.Metadata.Annotations[application.KeyOnChange])})
+	}
+	if b.options.Batch {
+		vars = append(vars, env{Name: "ORCON_BATCH", Value: "true"})
 	}
 	return vars
 }
@@ -298,7 +325,7 @@ func (o Options) volumesJSON() []string {
 	if o.Tools {
 		volumes = append(volumes, `{"name":"orcon-tools","emptyDir":{"sizeLimit":"64Mi"}}`)
 	}
-	if o.Handlers != "" {
+	if o.handlersRun() {
 		volumes = append(volumes, `{"name":"orcon-tmp","emptyDir":{"sizeLimit":"64Mi"}}`)
 	}
 	return volumes

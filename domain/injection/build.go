@@ -95,11 +95,11 @@ func (b *builder) insert() {
 			b.record.InitContainers = append(b.record.InitContainers, c.Name)
 		}
 	}
-	if b.options.Handlers != "" {
+	if b.options.handlersRun() {
 		b.speakers = append(b.speakers, HandlerContainer)
 	}
 	b.injection.inserted = append(b.injection.inserted, encode(b.agent()))
-	if b.options.Handlers != "" {
+	if b.options.handlersRun() {
 		b.injection.inserted = append(b.injection.inserted, encode(b.handlers()))
 	}
 }
@@ -123,36 +123,31 @@ func meshContainer(name string) bool {
 // containers before the agent get none: the file of variables is not there
 // yet, and the kubelet would not start them.
 func (b *builder) fill() {
-	chosen := b.chosen()
+	b.unknown(b.options.Containers)
 	for i := range b.pod.Spec.InitContainers[b.injection.at:] {
-		b.give("initContainers", b.injection.at+i, &b.pod.Spec.InitContainers[b.injection.at+i], chosen)
+		b.give("initContainers", b.injection.at+i, &b.pod.Spec.InitContainers[b.injection.at+i])
 	}
 	for i := range b.pod.Spec.Containers {
-		b.give("containers", i, &b.pod.Spec.Containers[i], chosen)
+		b.give("containers", i, &b.pod.Spec.Containers[i])
 	}
 }
 
-// chosen reports which containers the author wants served.
-func (b *builder) chosen() func(name string) bool {
-	list := b.options.Containers
-	if list == nil {
-		return func(name string) bool { return !meshContainer(name) }
-	}
-	for _, name := range list {
+// unknown warns of chosen containers that the pod does not have.
+func (b *builder) unknown(chosen []string) {
+	for _, name := range chosen {
 		named := func(c Container) bool { return c.Name == name }
 		if !slices.ContainsFunc(b.pod.Spec.Containers, named) && !slices.ContainsFunc(b.pod.Spec.InitContainers, named) {
 			b.warn(application.KeyContainers, name, "the pod has no such container", "name containers of this pod")
 		}
 	}
-	return func(name string) bool { return slices.Contains(list, name) }
 }
 
 func (b *builder) warn(key, entry, reason, cure string) {
 	b.problems = append(b.problems, application.Problem{Key: key, Entry: entry, Reason: reason, Cure: cure, Warning: true})
 }
 
-func (b *builder) give(list string, index int, c *Container, chosen func(string) bool) {
-	if !chosen(c.Name) {
+func (b *builder) give(list string, index int, c *Container) {
+	if !b.options.serves(c.Name) {
 		return
 	}
 	t := target{list: list, index: index}

@@ -103,6 +103,10 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
+func annotated(key, value string) *injection.Shape {
+	return &injection.Shape{Metadata: injection.Metadata{Annotations: map[string]string{key: value}}}
+}
+
 // TestParseOptions: each annotation of a pod is validated (INJECTION.md I11) and
 // what is wrong leaves the installation's choice.
 func TestParseOptions(t *testing.T) {
@@ -118,6 +122,8 @@ func TestParseOptions(t *testing.T) {
 		"Image":         {why: "a reference", key: application.KeyImage, good: "r.example.org/a:1", wrong: []string{"", "a b", "$(X)", "https://x//y"}},
 		"Secrets":       {why: "names", key: application.KeyPullSecrets, good: "a,b.c", wrong: []string{"", "a..b", "A"}},
 		"LogLevel":      {why: "a small number", key: application.KeyLogLevel, good: "9", wrong: []string{"", "10", "-1", "x"}},
+		"OnChange":      {why: "SAFETY.md I24", key: application.KeyOnChange, good: "http::8080/x", wrong: []string{"http:", "signal:HUP", "exec:reload"}},
+		"Batch":         {why: "nobody would hear of it", key: application.KeyBatch, good: "false", wrong: []string{"true", "yes"}},
 		"CPURequest":    {why: "a quantity", key: application.KeyCPURequest, good: "20m", wrong: []string{"", "0", "20 m", "1e3", "2"}},
 		"CPULimit":      {why: "not less than the request", key: application.KeyCPULimit, good: "1", wrong: []string{"5m", "-1"}},
 		"MemoryRequest": {why: "not more than the limit", key: application.KeyMemoryRequest, good: "40Mi", wrong: []string{"1Gi", "Mi"}},
@@ -127,10 +133,10 @@ func TestParseOptions(t *testing.T) {
 	agent.PullSecrets = []string{"installed"}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, problems := injection.ParseOptions(map[string]string{tc.key: tc.good}, agent)
+			_, problems := injection.ParseOptions(annotated(tc.key, tc.good), agent)
 			assert.Empty(t, problems, tc.why)
 			for _, wrong := range tc.wrong {
-				o, problems := injection.ParseOptions(map[string]string{tc.key: wrong}, agent)
+				o, problems := injection.ParseOptions(annotated(tc.key, wrong), agent)
 				require.Len(t, problems, 1, "%q: %s", wrong, tc.why)
 				assert.Equal(t, tc.key, problems[0].Key)
 				assert.NotEmpty(t, problems[0].Cure)
@@ -145,8 +151,10 @@ func TestParseOptions(t *testing.T) {
 func FuzzParseOptions(f *testing.F) {
 	f.Add(application.KeyMemoryLimit, "64Mi")
 	f.Add(application.KeyImage, "a@sha256:b")
+	f.Add(application.KeyHandlers, "/handlers")
+	f.Add(application.KeyOnChange, "exec:reload")
 	f.Fuzz(func(t *testing.T, key, value string) {
-		o, problems := injection.ParseOptions(map[string]string{key: value}, injection.DefaultConfig().Agent)
+		o, problems := injection.ParseOptions(annotated(key, value), injection.DefaultConfig().Agent)
 		if len(problems) > 0 {
 			require.Equal(t, injection.Options{Agent: injection.DefaultConfig().Agent}, o)
 		}

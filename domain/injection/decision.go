@@ -1,6 +1,7 @@
 package injection
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -76,7 +77,7 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 	if skip := skipped(settings, namespace, pod); skip.Reason != "" {
 		return Decision{Skip: skip}
 	}
-	options, problems := ParseOptions(pod.Metadata.Annotations, settings.Config.Agent)
+	options, problems := ParseOptions(pod, settings.Config.Agent)
 	if options.Out {
 		return Decision{Skip: Skip{OptedOut, "the pod opts out by " + application.KeyInject + ": false"}}
 	}
@@ -122,11 +123,12 @@ func skipped(settings Settings, namespace string, pod *Shape) Skip {
 }
 
 // speaks reports whether a pod has to do with relations itself: it consumes, has
-// peers, or gets the tools. What merely provides needs no agent (RELATIONS.md,
+// peers, gets the tools, or hears of changes. What merely provides needs no agent (RELATIONS.md,
 // Declarations).
 func speaks(annotations map[string]string) bool {
 	return has(annotations, application.KeyConsumes) || has(annotations, application.KeyPeers) ||
-		has(annotations, application.KeyHandlers) || annotations[application.KeyTools] == "true"
+		annotations[application.KeyTools] == "true" || has(annotations, application.KeyHandlers) ||
+		application.OfPod(application.KeyOnChange, annotations[application.KeyOnChange])
 }
 
 func has(m map[string]string, key string) bool {
@@ -149,19 +151,35 @@ func requirers(endpoints []application.Endpoint) []application.Endpoint {
 var ErrTaken = errors.New("name taken")
 
 // clash refuses what the API server would refuse anyway, with a reason that
-// leads to the author's own line.
+// leads to the author's own line; and mounts of Orcon's volumes, one of which
+// holds the agent's token (SAFETY.md I28, S4).
 func clash(pod *Shape) error {
 	for i, c := range pod.Spec.Containers {
 		if isAgent(c) || c.Name == HandlerContainer {
-			return fmt.Errorf("spec.containers[%d].name: %q: %w: it is Orcon's; choose another name", i, c.Name, ErrTaken)
+			return taken(fmt.Sprintf("spec.containers[%d].name", i), c.Name, "choose another name")
 		}
 	}
 	for i, v := range pod.Spec.Volumes {
 		if slices.Contains(volumeNames(), v.Name) {
-			return fmt.Errorf("spec.volumes[%d].name: %q: %w: it is Orcon's; choose another name", i, v.Name, ErrTaken)
+			return taken(fmt.Sprintf("spec.volumes[%d].name", i), v.Name, "choose another name")
+		}
+	}
+	return cmp.Or(clashingMount("initContainers", pod.Spec.InitContainers), clashingMount("containers", pod.Spec.Containers))
+}
+
+func clashingMount(list string, containers []Container) error {
+	for i := range containers {
+		for j, m := range containers[i].VolumeMounts {
+			if slices.Contains(volumeNames(), m.Name) {
+				return taken(fmt.Sprintf("spec.%s[%d].volumeMounts[%d].name", list, i, j), m.Name, "take it out: containers get the files at $"+bindingRoot)
+			}
 		}
 	}
 	return nil
+}
+
+func taken(field, name, cure string) error {
+	return fmt.Errorf("%s: %q: %w: it is Orcon's; %s", field, name, ErrTaken, cure)
 }
 
 // Preview returns what the author of a pod template should hear before a
@@ -185,7 +203,7 @@ func Preview(settings Settings, namespace string, pod *Shape) []application.Prob
 		return []application.Problem{notInjected("the pods will be refused: " + err.Error())}
 	}
 	b := builder{settings: settings, pod: pod}
-	b.options, _ = ParseOptions(pod.Metadata.Annotations, settings.Config.Agent)
+	b.options, _ = ParseOptions(pod, settings.Config.Agent)
 	declared, _ := application.Parse(nil, pod.Metadata.Annotations)
 	b.consumes = requirers(declared.Endpoints)
 	b.variables, _ = Variables(b.consumes, declared.Env)

@@ -83,6 +83,9 @@ func TestForRefuses(t *testing.T) {
 		"Mode":           {why: "I11", metadata: "tengu.io/consumes: db, injector.tengu.io/mode: sidecat", bare: "sidecat"},
 		"Inject":         {why: "a wish that is not understood must not be ignored", metadata: "tengu.io/consumes: db, injector.tengu.io/inject: 'no'", bare: "neither true nor false"},
 		"TakenContainer": {why: "the API server would refuse it with a riddle", metadata: "tengu.io/consumes: db", spec: "containers: [{name: relation-agent}]", bare: "spec.containers[0].name", owned: "spec.containers[0].name"},
+		"TakenMount":     {why: "SAFETY.md I28: one of them holds the agent's token", metadata: "tengu.io/consumes: db", spec: "containers: [{name: a}, {name: b, volumeMounts: [{name: data, mountPath: /data}, {name: orcon-identity, mountPath: /x}]}]", bare: "spec.containers[1].volumeMounts[1].name", owned: "spec.containers[1].volumeMounts[1].name"},
+		"InitMount":      {why: "the same", metadata: "tengu.io/consumes: db", spec: "initContainers: [{name: a, volumeMounts: [{name: orcon-run, mountPath: /x}]}]", bare: "spec.initContainers[0].volumeMounts[0].name", owned: "spec.initContainers[0].volumeMounts[0].name"},
+		"OnChange":       {why: "I24, and the right entries work for the controller's pod", metadata: "tengu.io/consumes: db, tengu.io/on-change: 'http://elsewhere:80/x'", bare: "write http::80/x"},
 		"TakenVolume":    {why: "the same", metadata: "tengu.io/consumes: db", spec: "volumes: [{name: a}, {name: orcon-run}]", bare: "spec.volumes[1].name", owned: "spec.volumes[1].name"},
 	}
 	for name, tc := range tests {

@@ -1,6 +1,7 @@
 package injection
 
 import (
+	"slices"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -20,29 +21,47 @@ type Options struct {
 	// mounts, by name and path.
 	Handlers, HandlerImage string
 	HandlerVolumes         [][2]string
+	// OnChange is how the pod hears of a change without such a folder.
+	OnChange OnChange
+	// Batch is set where handlers hear of a whole first join as one event.
+	Batch bool
 	// Containers get variables and files; nil for all of them.
 	Containers []string
 	// Agent is the installation's, with what the pod chose.
 	Agent AgentConfig
 }
 
-// ParseOptions reads the injector.tengu.io annotations of a pod over the
+// ParseOptions reads what a pod's annotations say of its injection, over the
 // installation's choice. What is wrong is a problem and leaves that choice.
-func ParseOptions(annotations map[string]string, agent AgentConfig) (Options, []application.Problem) {
-	o := optionReader{annotations: annotations, Options: Options{Agent: agent}}
-	o.take(application.KeyInject, func(s string) bool { return s == "true" || s == "false" }, "it is neither true nor false", "write false to opt out", func(s string) { o.Out = s == "false" })
+func ParseOptions(pod *Shape, agent AgentConfig) (Options, []application.Problem) {
+	o := optionReader{annotations: pod.Metadata.Annotations, Options: Options{Agent: agent}}
+	o.take(application.KeyInject, isBool, "it is neither true nor false", "write false to opt out", func(s string) { o.Out = s == "false" })
 	o.take(application.KeyMode, func(s string) bool { return s == "sidecar" || s == "init" }, "it is neither sidecar nor init", "write init for a pod that needs no updates", func(s string) { o.InitOnly = s == "init" })
-	o.take(application.KeyTools, func(s string) bool { return s == "true" || s == "false" }, "it is neither true nor false", "write true for the tools", func(s string) { o.Tools = s == "true" })
+	o.take(application.KeyTools, isBool, "it is neither true nor false", "write true for the tools", func(s string) { o.Tools = s == "true" })
 	o.take(application.KeyContainers, areNames(dnsLabel), "it is not a list of containers' names", "write names separated by single commas", func(s string) { o.Containers = split(s) })
 	o.take(application.KeyImage, isImage, "it is not the reference of an image", "write for example registry.example.org/relation-agent:v1", func(s string) { o.Agent.Image = s })
 	o.take(application.KeyPullSecrets, areNames(dnsName), "it is not a list of Secrets' names", "write names separated by single commas", o.addSecrets)
 	o.take(application.KeyLogLevel, isLogLevel, "it is not a whole number from 0 to 9", "write for example 2", func(s string) { o.Agent.LogLevel = s })
-	o.take(application.KeyHandlers, mountable, "it is not the path of a folder in the handlers' container", "write for example /handlers", func(s string) { o.Handlers, o.Tools = s, true })
+	o.take(application.KeyHandlers, mountable, "it is not the path of a folder in the handlers' container", "write for example /handlers", func(s string) { o.Handlers = s })
 	o.take(application.KeyHandlerImage, isImage, "it is not the reference of an image", "write for example registry.example.org/db-handlers:v1", func(s string) { o.HandlerImage = s })
 	o.take(application.KeyHandlerVolumes, areVolumes, "it is not a list of volumes and where to mount them", "write name=/path, separated by single commas", func(s string) { o.HandlerVolumes = volumes(s) })
+	o.take(application.KeyBatch, isBool, "it is neither true nor false", "write true for one event of a whole first join", func(s string) { o.Batch = s == "true" })
+	o.onChange()
 	o.resources(agent.Resources)
-	o.together()
+	o.together(&pod.Spec)
+	o.Tools = o.Tools || o.handlersRun()
 	return o.Options, o.problems
+}
+
+// handlersRun reports whether handlers run in a container of their own.
+func (o *Options) handlersRun() bool { return o.Handlers != "" || o.OnChange.Command != nil }
+
+// serves reports whether the author wants a container served.
+func (o *Options) serves(container string) bool {
+	if o.Containers == nil {
+		return !meshContainer(container)
+	}
+	return slices.Contains(o.Containers, container)
 }
 
 type optionReader struct {
@@ -68,20 +87,44 @@ func (o *optionReader) addSecrets(s string) {
 	o.Agent.PullSecrets = append(all, split(s)...)
 }
 
-// together finds what no option can know by itself.
-func (o *optionReader) together() {
-	refuse := func(key, reason, cure string) {
+func (o *optionReader) onChange() {
+	onChange, problem := ParseOnChange(o.annotations[application.KeyOnChange])
+	if problem != nil {
+		o.problems = append(o.problems, *problem)
+	}
+	o.OnChange = onChange
+}
+
+// together finds what no option can know by itself. A pod of which something is so
+// wrong hears of nothing.
+func (o *optionReader) together(spec *Spec) {
+	if key, reason, cure := o.conflict(spec); reason != "" {
 		o.problems = append(o.problems, application.Problem{Key: key, Entry: o.annotations[key], Reason: reason, Cure: cure})
-		o.Handlers = ""
+		o.Handlers, o.OnChange, o.Batch = "", OnChange{}, false
 	}
+}
+
+func (o *optionReader) conflict(spec *Spec) (key, reason, cure string) {
+	key = application.KeyOnChange
+	if o.Handlers != "" {
+		key = application.KeyHandlers
+	}
+	command := strings.HasPrefix(o.annotations[application.KeyOnChange], application.OnChangeExec)
 	switch {
-	case o.Handlers != "" && o.HandlerImage == "":
-		refuse(application.KeyHandlers, "nothing says in which image they run", "add "+application.KeyHandlerImage)
-	case o.Handlers == "" && o.HandlerImage != "" && o.annotations[application.KeyHandlers] == "":
-		refuse(application.KeyHandlerImage, "nothing says which folder the handlers are in", "add "+application.KeyHandlers)
-	case o.Handlers != "" && o.InitOnly:
-		refuse(application.KeyHandlers, "a pod in mode init has nobody to hear of events", "take "+application.KeyMode+" out")
+	case o.Handlers != "" && o.OnChange.said():
+		return application.KeyOnChange, application.KeyHandlers + " hears of each change already", "keep one of them"
+	case o.handlersRun() && o.HandlerImage == "":
+		return key, "nothing says in which image they run", "add " + application.KeyHandlerImage
+	case o.HandlerImage != "" && o.annotations[application.KeyHandlers] == "" && !command:
+		return application.KeyHandlerImage, "nothing says which folder the handlers are in", "add " + application.KeyHandlers + ", or take it out"
+	case o.InitOnly && (o.Handlers != "" || o.OnChange.said()):
+		return key, "a pod in mode init has nobody to hear of events", "take " + application.KeyMode + " out"
+	case o.Batch && !o.handlersRun() && o.OnChange.Post.Port == 0:
+		return application.KeyBatch, "nothing in the pod hears of events", "add " + application.KeyHandlers + ", or " + application.KeyOnChange + " with http: or exec:"
+	case o.OnChange.Signal != "":
+		reason, cure = o.unfitForSignal(spec)
 	}
+	return key, reason, cure
 }
 
 func (o *optionReader) resources(installed Resources) {
@@ -107,6 +150,8 @@ func (o *optionReader) resources(installed Resources) {
 		*r = installed
 	}
 }
+
+func isBool(s string) bool { return s == "true" || s == "false" }
 
 func areNames(fits func(string) bool) func(string) bool {
 	return func(list string) bool {

@@ -40,15 +40,16 @@ func (m Metadata) Controller() (Owner, bool) {
 
 // Spec is what injection reads of a pod's spec.
 type Spec struct {
-	InitContainers   []Container       `json:"initContainers"`
-	Containers       []Container       `json:"containers"`
-	Volumes          []Named           `json:"volumes"`
-	ImagePullSecrets []Named           `json:"imagePullSecrets"`
-	NodeSelector     map[string]string `json:"nodeSelector"`
-	HostNetwork      bool              `json:"hostNetwork"`
-	OS               *Named            `json:"os"`
-	SecurityContext  SecurityContext   `json:"securityContext"`
-	Resources        *ContainerLimits  `json:"resources"`
+	InitContainers        []Container       `json:"initContainers"`
+	Containers            []Container       `json:"containers"`
+	Volumes               []Named           `json:"volumes"`
+	ImagePullSecrets      []Named           `json:"imagePullSecrets"`
+	NodeSelector          map[string]string `json:"nodeSelector"`
+	HostNetwork           bool              `json:"hostNetwork"`
+	ShareProcessNamespace bool              `json:"shareProcessNamespace"`
+	OS                    *Named            `json:"os"`
+	SecurityContext       SecurityContext   `json:"securityContext"`
+	Resources             *ContainerLimits  `json:"resources"`
 }
 
 // Named is an item of which the name is all that matters.
@@ -56,7 +57,7 @@ type Named struct {
 	Name string `json:"name"`
 }
 
-// SecurityContext is what injection reads of a pod's.
+// SecurityContext is what injection reads of a pod's or a container's.
 type SecurityContext struct {
 	RunAsUser      *int64    `json:"runAsUser"`
 	WindowsOptions *struct{} `json:"windowsOptions"`
@@ -64,11 +65,12 @@ type SecurityContext struct {
 
 // Container is what injection reads of a container.
 type Container struct {
-	Name          string          `json:"name"`
-	RestartPolicy string          `json:"restartPolicy"`
-	Env           []EnvVar        `json:"env"`
-	VolumeMounts  []VolumeMount   `json:"volumeMounts"`
-	Resources     ContainerLimits `json:"resources"`
+	Name            string          `json:"name"`
+	RestartPolicy   string          `json:"restartPolicy"`
+	Env             []EnvVar        `json:"env"`
+	VolumeMounts    []VolumeMount   `json:"volumeMounts"`
+	Resources       ContainerLimits `json:"resources"`
+	SecurityContext SecurityContext `json:"securityContext"`
 }
 
 // EnvVar is a variable that a container has.

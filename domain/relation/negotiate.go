@@ -328,7 +328,7 @@ func (n *negotiation) overAt(r Relation) time.Time {
 
 // hearsAlone reports whether a pod has an agent and no handler.
 func hearsAlone(p application.Pod) bool {
-	return p.Injected && p.Annotations[application.KeyHandlers] == ""
+	return p.Injected && !application.HearsOfEvents(p.Annotations)
 }
 
 // blocking lists the units whose handlers have yet to handle a relation's end.

@@ -199,10 +199,6 @@ func deliverNext(w *world, s step) error {
 	})
 }
 
-func batch(w *world, s step) error {
-	return withAgent(w, s, func(a *agent) error { a.batch = true; return nil })
-}
-
 func stopController(w *world, _ step) error {
 	w.stopped = true
 	return w.rest()

@@ -171,7 +171,8 @@ func (w *world) makePod(o application.Workload) error {
 		name = declared
 	}
 	a := &agent{application: name, pod: p.Name, podUID: p.UID, order: order, disk: []byte("{}"), left: map[string]bool{}}
-	a.handles = p.Injected && p.Annotations[application.KeyHandlers] != ""
+	a.handles = p.Injected && application.HearsOfEvents(p.Annotations)
+	a.batch = p.Annotations[application.KeyBatch] == "true"
 	w.agents[p.UID] = a
 	w.tell(w.now, "pod %s comes", p.Name)
 	return nil

@@ -18,6 +18,7 @@ func abbreviations() map[string]string {
 		"provides": application.KeyProvides, "consumes": application.KeyConsumes, "relations": application.KeyRelations,
 		"peers": application.KeyPeers, "env": application.KeyEnv, "on-change": application.KeyOnChange, "gate": application.KeyGate,
 		"retain": application.KeyRetain, "application": application.KeyApplication, "tools": application.KeyTools, "inject": application.KeyInject,
+		"batch": application.KeyBatch,
 	}
 }
 
@@ -103,7 +104,7 @@ func (o *object) annotate(key string, value *yaml.Node) error {
 		}
 		text = string(content)
 	}
-	if strings.HasPrefix(key, "injector.") || key == application.KeyHandlers {
+	if strings.HasPrefix(key, "injector.") || application.OfPod(key, text) {
 		o.onTemplate(key, text)
 		return nil
 	}

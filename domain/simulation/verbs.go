@@ -38,7 +38,6 @@ func actions() []verb {
 		{"deliver last to UNIT", "the last arrives, the others are lost", deliverLast},
 		{"deliver reversed to UNIT", "they arrive in reverse order", deliverReversed},
 		{"deliver twice to UNIT", "each arrives twice, with all others in between", deliverTwice},
-		{"batch UNIT", "the unit asks for a whole first join as one event", batch},
 		{"stop controller", "there is none", stopController},
 		{"start controller", "there is one again", startController},
 		{"restart controller", "another process takes over", startController},

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"strconv"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
@@ -14,11 +15,16 @@ func Hook(e conversation.Event) string {
 	return e.Endpoint + "-relation-" + string(e.Kind)
 }
 
+// maxUnits is how long ORCON_JOINED_UNITS may be, in bytes: the kernel starts no
+// process with a longer variable than twice that. Handlers of larger joins ask
+// relation-list.
+const maxUnits = 64 << 10
+
 // Environment returns what the handler of an event finds in its environment
 // (RELATIONS.md, "Tools in the workload"), but for what only its process knows: the
 // context, the model and the attempt.
 func Environment(unit conversation.Unit, e conversation.Event) map[string]string {
-	env := map[string]string{"JUJU_UNIT_NAME": unit.String()}
+	env := map[string]string{"JUJU_UNIT_NAME": unit.String(), "JUJU_HOOK_NAME": Hook(e)}
 	if e.Relation != "" {
 		env["JUJU_RELATION"] = e.Endpoint
 		env[RelationID] = e.Endpoint + ":" + strconv.Itoa(e.ID)
@@ -29,6 +35,9 @@ func Environment(unit conversation.Unit, e conversation.Event) map[string]string
 	}
 	if e.Departing != nil {
 		env["JUJU_DEPARTING_UNIT"] = e.Departing.String()
+	}
+	if all := strings.Join(unitNames(e.Joined), " "); all != "" && len(all) <= maxUnits {
+		env["ORCON_JOINED_UNITS"] = all
 	}
 	if e.Reason != "" {
 		env["ORCON_REASON"] = string(e.Reason)

@@ -62,8 +62,8 @@ func (l law) judge(p place) []finding {
 	}
 	_, left := injection.Variables(consumes, declared.Env)
 	problems = append(problems, left...)
-	if p.pod {
-		_, wrong := injection.ParseOptions(p.annotations, injection.DefaultConfig().Agent)
+	if p.pod != nil {
+		_, wrong := injection.ParseOptions(p.shape(), injection.DefaultConfig().Agent)
 		problems = append(problems, wrong...)
 	}
 	if p.elsewhere {
@@ -115,12 +115,12 @@ func cureOf(v schema.Violation) string {
 func (p place) misplaced() []application.Problem {
 	var problems []application.Problem
 	for _, key := range slices.Sorted(maps.Keys(p.annotations)) {
-		onPods := strings.HasPrefix(key, "injector.tengu.io/") && key != application.KeyInject && key != application.KeyCopied
-		if onPods || key == application.KeyHandlers {
-			problems = append(problems, application.Problem{Key: key, Reason: "it does nothing here, because such keys are read from pods alone", Cure: "write it in the pod template", Warning: true})
+		if application.OfPod(key, p.annotations[key]) {
+			problems = append(problems, application.Problem{Key: key, Reason: "it does nothing here, because it is read from pods alone", Cure: "write it in the pod template", Warning: true})
 		}
 	}
-	if _, wrong := injection.ParseOptions(map[string]string{application.KeyInject: p.annotations[application.KeyInject]}, injection.AgentConfig{}); p.annotations[application.KeyInject] != "" {
+	if out := p.annotations[application.KeyInject]; out != "" {
+		_, wrong := injection.ParseOptions(place{annotations: map[string]string{application.KeyInject: out}}.shape(), injection.AgentConfig{})
 		problems = append(problems, wrong...)
 	}
 	return problems

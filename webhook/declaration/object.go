@@ -77,8 +77,8 @@ type place struct {
 	beside map[string]string
 	// copied are keys whose origin is judged where it was written.
 	copied []string
-	// pod is set where the injector's own keys are read.
-	pod bool
+	// pod is that of the template, where the injector's own keys are read; else nil.
+	pod *injection.Spec
 	// elsewhere is set where the injector's own keys do nothing.
 	elsewhere bool
 }
@@ -100,7 +100,7 @@ func (o *object) places(path string, services []injection.Service) []place {
 	}
 	return []place{
 		{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, beside: union(related, pods.Annotations), elsewhere: true},
-		{path: pointerToField(path) + ".metadata", labels: pods.Labels, annotations: pods.Annotations, beside: union(related, o.Metadata.Annotations), copied: copied(pods.Annotations), pod: true},
+		{path: pointerToField(path) + ".metadata", labels: pods.Labels, annotations: pods.Annotations, beside: union(related, o.Metadata.Annotations), copied: copied(pods.Annotations), pod: &w.Template.Spec},
 	}
 }
 
@@ -129,6 +129,15 @@ func (p place) field(key string) string {
 		}
 	}
 	return p.path + "." + kind
+}
+
+// shape is the pod of the place, as far as it is known.
+func (p place) shape() *injection.Shape {
+	shape := &injection.Shape{Metadata: injection.Metadata{Annotations: p.annotations}}
+	if p.pod != nil {
+		shape.Spec = *p.pod
+	}
+	return shape
 }
 
 // value returns what is written under a key.

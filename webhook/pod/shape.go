@@ -73,6 +73,8 @@ func readSpec(c *scan.Cursor, s *injection.Spec) {
 			s.NodeSelector = c.Texts()
 		case "hostNetwork":
 			s.HostNetwork = c.Bool()
+		case "shareProcessNamespace":
+			s.ShareProcessNamespace = c.Bool()
 		case "os":
 			s.OS = optional(c, readNamed)
 		case "securityContext":
@@ -111,6 +113,8 @@ func readContainer(c *scan.Cursor, to *injection.Container) {
 			to.VolumeMounts = items(c, readMount)
 		case "resources":
 			readLimits(c, &to.Resources)
+		case "securityContext":
+			readSecurityContext(c, &to.SecurityContext)
 		default:
 			c.Skip()
 		}

@@ -9,12 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"syscall"
 )
 
 // Pair is content that is replaced often and must survive a process that is
 // killed: two files that are overwritten in turn, of which the newer whole one
 // counts. It is many times faster than a rename, which makes ext4 wait for the
-// disk. The content is for its writer alone.
+// disk. The content is for its writer alone; a link in a file's place is an error.
 type Pair struct {
 	path   string
 	number uint64 // of the newest whole file; 0 before any was read or written
@@ -82,7 +83,7 @@ func (p *Pair) file(i int) string { return p.path + "." + strconv.Itoa(i) }
 var errTorn = errors.New("it is not whole")
 
 func load(path string) (header, []byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the caller's own path
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0) //nolint:gosec // the caller's own path
 	if err != nil {
 		return header{}, nil, err
 	}
@@ -107,7 +108,7 @@ func load(path string) (header, []byte, error) {
 
 // store overwrites; it does not truncate first, which ext4 would wait for.
 func store(path string, number uint64, content []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600) //nolint:gosec // the caller's own path
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW, 0o600) //nolint:gosec // the caller's own path
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ func TestOutageStopsOnlyWhoOptedIn(t *testing.T) {
 	}{
 		"Declares":      {why: "without the agent it would start without its data", line: pod("shop", "tengu.io/consumes: sse", ""), held: true},
 		"Peers":         {why: "peers are a declaration too", line: pod("shop", "tengu.io/peers: 'a:b'", ""), held: true},
+		"OnChange":      {why: "a provider that hears of events", line: pod("shop", "tengu.io/on-change: 'http::80/x'", ""), held: true},
+		"OnChangeFiles": {why: "nothing of the pod's own", line: pod("shop", "tengu.io/on-change: files", "")},
 		"Nothing":       {why: "only declaring pods are sent at all", line: pod("shop", "a: b", "")},
 		"NotOptedIn":    {why: "the namespace decides", line: pod("elsewhere", "tengu.io/consumes: sse", "")},
 		"OptedOut":      {why: "the label is the object selector's", line: pod("shop", "tengu.io/consumes: sse", "injector.tengu.io/inject: 'false'")},

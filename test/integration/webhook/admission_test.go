@@ -216,13 +216,18 @@ func (w *webhookWorld) services(t *testing.T) {
 	}, 10*time.Second, 100*time.Millisecond)
 }
 
-// refusals reach the person with the field that is wrong (INJECTION.md I30).
+// refusals reach the person with the field that is wrong (INJECTION.md I30, SAFETY.md
+// I24, I28).
 func (w *webhookWorld) refusals(t *testing.T) {
 	namespace := w.optedIn("refusals")
 	service := func(annotations string) string {
 		return "apiVersion: v1\nkind: Service\nmetadata: {name: s, annotations: {" + annotations + "}}\nspec: {ports: [{port: 80}]}\n"
 	}
 	deployment := func(annotations string) string { return fmt.Sprintf(workload, "d", annotations) }
+	onChange := func(value, spec string) string {
+		template := "template: {metadata: {annotations: {tengu.io/on-change: '" + value + "'}, labels"
+		return strings.NewReplacer("template: {metadata: {labels", template, "spec: {containers", "spec: {"+spec+"containers").Replace(deployment(""))
+	}
 	const related = "tengu.io/relations: x, "
 	tests := []struct{ manifest, field, entry string }{
 		{service("tengu.io/provides: 'A'"), "metadata.annotations[tengu.io/provides]", `"A"`},
@@ -246,6 +251,11 @@ func (w *webhookWorld) refusals(t *testing.T) {
 		{deployment(related + "tengu.io/consumes: db, tengu.io/env: x"), "metadata.annotations[tengu.io/env]", `"x"`},
 		{deployment(related + "tengu.io/consumes: ld, tengu.io/env: ld=preload"), "metadata.annotations[tengu.io/env]", "LD_PRELOAD"},
 		{deployment("tengu.io/on-change: x"), "metadata.annotations[tengu.io/on-change]", `"x"`},
+		{onChange("http://elsewhere:80/x", ""), "spec.template.metadata.annotations[tengu.io/on-change]", "write http::80/x"},
+		{onChange("signal:HUP", "securityContext: {runAsUser: 1000}, "), "spec.template.metadata.annotations[tengu.io/on-change]", "set spec.shareProcessNamespace: true"},
+		{onChange("signal:HUP", "shareProcessNamespace: true, securityContext: {runAsUser: 0}, "), "spec.template.metadata.annotations[tengu.io/on-change]", "set spec.securityContext.runAsUser"},
+		{"apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {tengu.io/on-change: 'exec:a | b', injector.tengu.io/handler-image: i}}\nspec: {containers: [{name: a, image: a}]}\n", "tengu.io/on-change", "no shell reads it"},
+		{"apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {tengu.io/consumes: db, tengu.io/relations: x}}\nspec: {containers: [{name: a, image: a, volumeMounts: [{name: orcon-identity, mountPath: /x}]}]}\n", "spec.containers[0].volumeMounts[0].name", `"orcon-identity"`},
 		{deployment("tengu.io/gate: x"), "metadata.annotations[tengu.io/gate]", `"x"`},
 		{deployment("injector.tengu.io/inject: x"), "metadata.annotations[injector.tengu.io/inject]", `"x"`},
 		{"apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {tengu.io/consumes: 'D B'}}\nspec: {containers: [{name: a, image: a}]}\n", "tengu.io/consumes", `"D B"`},

@@ -1,0 +1,80 @@
+package tool
+
+import (
+	"strconv"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// Notification is an event as it is told over HTTP, in JSON: what happened, and
+// which keys and versions are new (RELATIONS.md E10), never a value. What does not
+// apply to an event is left out.
+type Notification struct {
+	// Hook is what Juju calls the event: db-relation-changed.
+	Hook string `json:"hook"`
+	// Context names the event to tools: with it as JUJU_CONTEXT_ID they speak in its
+	// transaction (RELATIONS.md E11).
+	Context string `json:"context"`
+	// Attempt counts from 1.
+	Attempt int `json:"attempt"`
+	// Model and Unit are the pod's own.
+	Model string `json:"model"`
+	Unit  string `json:"unit"`
+	// Kind is the last word of Hook. Endpoint and Relation, as db:7, are of the
+	// relation, RemoteApplication is its other side.
+	Kind              conversation.Kind `json:"kind"`
+	Endpoint          string            `json:"endpoint,omitempty"`
+	Relation          string            `json:"relation,omitempty"`
+	RemoteApplication string            `json:"remoteApplication,omitempty"`
+	// RemoteUnit is whom it is about, JoinedUnits all those of a first join that is
+	// told as one event (RELATIONS.md E12), DepartingUnit who leaves.
+	RemoteUnit    string   `json:"remoteUnit,omitempty"`
+	JoinedUnits   []string `json:"joinedUnits,omitempty"`
+	DepartingUnit string   `json:"departingUnit,omitempty"`
+	// Difference is what is new in the bag of RemoteUnit, or else of the application.
+	Difference Difference `json:"difference,omitzero"`
+	// Reason is why a unit departed or the relation was broken, Final says that it
+	// never comes back (SAFETY.md E14).
+	Reason conversation.Reason `json:"reason,omitempty"`
+	Final  bool                `json:"final,omitempty"`
+}
+
+// Difference is what is new in a bag: its keys in order, and its versions. Without a
+// version before it is new, without one after it is empty.
+type Difference struct {
+	Added   []string `json:"added,omitempty"`
+	Changed []string `json:"changed,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+	Before  string   `json:"before,omitempty"`
+	After   string   `json:"after,omitempty"`
+}
+
+// Notify returns an event as it is told to a unit, but for what only its process
+// knows: the context, the model and the attempt.
+func Notify(unit conversation.Unit, e conversation.Event) Notification {
+	d := e.Difference
+	n := Notification{
+		Hook: Hook(e), Unit: unit.String(), Kind: e.Kind,
+		Endpoint: e.Endpoint, RemoteApplication: e.Application, JoinedUnits: unitNames(e.Joined),
+		Difference: Difference{d.Added, d.Changed, d.Removed, d.Before, d.After},
+		Reason:     e.Reason, Final: e.Final,
+	}
+	if e.Relation != "" {
+		n.Relation = e.Endpoint + ":" + strconv.Itoa(e.ID)
+	}
+	if e.Unit != nil {
+		n.RemoteUnit = e.Unit.String()
+	}
+	if e.Departing != nil {
+		n.DepartingUnit = e.Departing.String()
+	}
+	return n
+}
+
+func unitNames(units []conversation.Unit) []string {
+	var names []string
+	for _, u := range units {
+		names = append(names, u.String())
+	}
+	return names
+}
