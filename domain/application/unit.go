@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // Unit is one pod of an application.
@@ -21,6 +23,10 @@ type Unit struct {
 	Since   time.Time
 	// Gone says why the unit is gone; empty while it lives.
 	Gone string
+	// Workload is how its pod says it is, and Failing what its handlers fail at. Both
+	// end with the pod.
+	Workload status.Info
+	Failing  status.Failure
 }
 
 // The reasons why a unit is gone (RELATIONS.md E3).
@@ -67,6 +73,7 @@ func Number(app Application, units []Unit, next int) ([]Unit, int) {
 			units[i].Address = cmp.Or(pod.Address, units[i].Address)
 		} else if units[i].Gone == "" && !app.returns(units[i], ordinals) {
 			units[i].Gone = app.whyGone(units[i], ordinals)
+			units[i].Workload, units[i].Failing = status.Info{}, status.Failure{}
 		}
 	}
 	slices.SortFunc(units, func(a, b Unit) int { return cmp.Compare(a.Number, b.Number) })

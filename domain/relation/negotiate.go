@@ -224,6 +224,7 @@ func (n *negotiation) judgeRelations() {
 		released := n.teardown(&r)
 		n.life(&r, n.declared[i])
 		r.State.Conditions = n.conditions(r)
+		r.State.Status = n.status(r)
 		if !released {
 			n.update(&r, before)
 		}
@@ -346,6 +347,7 @@ func (n *negotiation) relate() {
 		r := Relation{Key: p.Key, Interface: p.Interface, Version: p.Version, Declared: true, Name: p.Name()}
 		r.State = State{ID: n.lastID, Retain: n.retain(p.Key)}
 		r.State.Conditions = n.conditions(r)
+		r.State.Status = n.status(r)
 		n.note(r.Key, len(n.relations))
 		n.relations = append(n.relations, r)
 		n.relates = append(n.relates, Relate{Pair: p, State: r.State})
@@ -396,7 +398,7 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 		cs = append(cs, condition.Condition{Type: condition.Held, True: true, Reason: ReasonDeclarationGone,
 			Message: "nothing declares it any more: declare it again, or it ends when its time is over"})
 	}
-	return append(cs, n.violated(r)...)
+	return slices.Concat(cs, n.violated(r), n.failingIn(r), sides(r))
 }
 
 // ending says what the end of a relation waits for.

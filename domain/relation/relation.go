@@ -6,6 +6,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // Relation is a relation that exists.
@@ -35,8 +36,13 @@ type State struct {
 	// EndReason says why it ends; empty while it lives.
 	EndReason string
 	// Left are the units that have handled its end, as application/number.
-	Left       []string
-	Conditions []condition.Condition
+	Left []string
+	// Status is the relation's own.
+	Status Status
+	// RequirerStatus and ProviderStatus are what the sides say of it; a peer
+	// relation's one side is its requirer.
+	RequirerStatus, ProviderStatus status.Info
+	Conditions                     []condition.Condition
 }
 
 // Alive reports whether nobody has ended the relation (RELATIONS.md L1).
@@ -65,6 +71,8 @@ type ApplicationState struct {
 	// LastRelation is the highest relation id that it was ever given.
 	LastRelation int
 	Restarts     Restarts
+	// Workload is how its leader says it is.
+	Workload status.Info
 	// Waiting lists the endpoints that have no complete relation.
 	Waiting    []Waiting
 	Conditions []condition.Condition
