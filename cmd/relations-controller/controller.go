@@ -100,7 +100,7 @@ func (c *controller) addSecrets(context.Context) error {
 
 // commits reads from the API server itself.
 func (c *controller) commits() kube.Commits {
-	return kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: c.interfaces}
+	return kube.Commits{Reader: c.manager.GetAPIReader(), Writer: c.manager.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: c.interfaces, Events: c.manager.GetEventRecorder(service)}
 }
 
 func (c *controller) addCertificates(ctx context.Context) error {
@@ -141,7 +141,7 @@ func (c *controller) addCertificates(ctx context.Context) error {
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
 	commits := c.commits()
-	api := &serve.Server{Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now, Store: &commits}
+	api := &serve.Server{Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now, Store: &commits, Statuses: &commits}
 	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})

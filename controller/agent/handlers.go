@@ -13,6 +13,7 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // ErrNoTurn says that a turn is not, or no longer, the handler's.
@@ -30,18 +31,19 @@ type Handlers struct {
 	told   conversation.Memory
 	turn   *turn
 	failed failure
+	// reported is the failure that the controller was told of last; nil before this
+	// process has told it anything.
+	reported *status.Failure
 	// left are the ended relations of which the controller was told that they were
 	// handled, as long as they are there.
 	left map[string]bool
 	rung chan struct{}
 }
 
-// failure is why the last turn was not handled, for people and for the pause.
+// failure is why the last turn was not handled, and when it is told again.
 type failure struct {
-	attempts int
-	what     string
-	why      string
-	next     time.Time
+	status.Failure
+	next time.Time
 }
 
 // NewHandlers returns handlers that go on where the last process was.
@@ -75,43 +77,50 @@ func (h *Handlers) Next(ctx context.Context) (Turn, error) {
 			glog.V(1).Infof("cannot find out who leads: %v", err)
 		}
 		t, wait := h.begin()
+		if err := h.report(ctx, t == nil && wait == untilChange); err != nil {
+			glog.Warningf("cannot report how the handlers are: %v", err)
+			wait = min(wait, reportAgain)
+		}
 		if t != nil {
 			return t.told(h.namespace), nil
 		}
 		h.leave(ctx)
-		var later <-chan time.Time
-		if wait > 0 {
-			later = time.After(wait)
-		}
 		select {
 		case <-h.rung:
-		case <-later:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return Turn{}, ctx.Err()
 		}
 	}
 }
 
+// How long to wait where nothing is owed, and where nothing was heard yet: a change
+// comes before.
+const (
+	untilChange = time.Hour
+	untilHeard  = time.Minute
+)
+
 // begin starts the turn that is owed; wait is how long to wait for one that is
-// owed again, zero for the next change.
+// owed again.
 func (h *Handlers) begin() (t *turn, wait time.Duration) {
 	snapshot, err := h.speech.Snapshot()
 	if err != nil {
-		return nil, 0
+		return nil, untilHeard
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.told = h.told.Observe(snapshot)
 	event, owed := conversation.Next(h.told, snapshot)
 	if !owed {
-		return nil, 0
+		return nil, untilChange
 	}
 	next := &turn{context: rand.Text(), event: event, snapshot: snapshot, transaction: conversation.Begin(snapshot), attempt: 1}
-	if h.failed.what == next.describe() {
+	if h.failed.Event == next.describe() {
 		if left := time.Until(h.failed.next); left > 0 {
 			return nil, left
 		}
-		next.attempt = h.failed.attempts + 1
+		next.attempt = h.failed.Attempts + 1
 	}
 	h.turn = next
 	glog.V(1).Infof("%s, attempt %d", next.describe(), next.attempt)
@@ -171,7 +180,7 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		return err
 	}
 	if done.ExitCode != 0 {
-		h.fail(t, fmt.Sprintf("exit code %d: %s", done.ExitCode, done.Said))
+		h.fail(t, fmt.Sprintf("exit code %d: %s", done.ExitCode, status.LastWords(done.Said, t.secrets.values()...)))
 		return nil
 	}
 	if err := h.speech.Commit(ctx, t.transaction, t.secrets.writes); err != nil {
@@ -204,7 +213,10 @@ func (h *Handlers) fail(t *turn, why string) {
 	defer h.mu.Unlock()
 	pause := conversation.RetryAfter(t.attempt)
 	h.turn = nil
-	h.failed = failure{attempts: t.attempt, what: t.describe(), why: why, next: time.Now().Add(pause)}
+	h.failed = failure{
+		Failure: status.Failure{Event: t.describe(), Relation: t.event.Relation, Attempts: t.attempt, Said: why},
+		next:    time.Now().Add(pause),
+	}
 	glog.Warningf("%s failed, attempt %d; again in %s: %s", t.describe(), t.attempt, pause, why)
 }
 
@@ -215,8 +227,8 @@ func (h *Handlers) status() string {
 	switch {
 	case h.turn != nil:
 		return fmt.Sprintf("handling %s, attempt %d", h.turn.describe(), h.turn.attempt)
-	case h.failed.what != "":
-		return fmt.Sprintf("%s failed %d times, again at %s: %s", h.failed.what, h.failed.attempts, stamp(h.failed.next), h.failed.why)
+	case h.failed.Fails():
+		return fmt.Sprintf("%s failed %d times, again at %s: %s", h.failed.Event, h.failed.Attempts, stamp(h.failed.next), h.failed.Said)
 	default:
 		return "have handled everything"
 	}

@@ -76,6 +76,7 @@ type Server struct {
 	Reviewer Reviewer
 	World    World
 	Store    Store
+	Statuses Statuses
 	// Now is the clock of leases.
 	Now func() time.Time
 

@@ -193,7 +193,7 @@ func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 		return
 	}
 	v.seen(ctx, kind, after)
-	if !slices.Equal(was.Status.Units, is.Status.Units) {
+	if !slices.EqualFunc(was.Status.Units, is.Status.Units, v1alpha1.Unit.SameToOthers) {
 		v.tellOthers(ctx, is.Namespace, is.Name, func(v1alpha1.RelationEnd) bool { return true })
 	}
 }
