@@ -76,8 +76,8 @@ func (h *Handlers) Next(ctx context.Context) (Turn, error) {
 		if _, err := h.speech.Leader(ctx); err != nil {
 			glog.V(1).Infof("cannot find out who leads: %v", err)
 		}
-		t, wait := h.begin()
-		if err := h.report(ctx, t == nil && wait == untilChange); err != nil {
+		t, wait, idle := h.begin()
+		if err := h.report(ctx, idle); err != nil {
 			glog.Warningf("cannot report how the handlers are: %v", err)
 			wait = min(wait, reportAgain)
 		}
@@ -94,37 +94,37 @@ func (h *Handlers) Next(ctx context.Context) (Turn, error) {
 	}
 }
 
-// How long to wait where nothing is owed, and where nothing was heard yet: a change
-// comes before.
-const (
-	untilChange = time.Hour
-	untilHeard  = time.Minute
-)
+// untilChange is how long to wait where nothing is owed: a change comes before.
+const untilChange = time.Hour
 
 // begin starts the turn that is owed; wait is how long to wait for one that is
-// owed again.
-func (h *Handlers) begin() (t *turn, wait time.Duration) {
+// owed again or later, and idle says that nothing is owed.
+func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 	snapshot, err := h.speech.Snapshot()
 	if err != nil {
-		return nil, untilHeard
+		return nil, untilChange, false
 	}
+	snapshot.Now = time.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.told = h.told.Observe(snapshot)
 	event, owed := conversation.Next(h.told, snapshot)
 	if !owed {
-		return nil, untilChange
+		if at := snapshot.Wake(); !at.IsZero() {
+			return nil, min(untilChange, time.Until(at)), true
+		}
+		return nil, untilChange, true
 	}
 	next := &turn{context: rand.Text(), event: event, snapshot: snapshot, transaction: conversation.Begin(snapshot), attempt: 1}
 	if h.failed.Event == next.describe() {
 		if left := time.Until(h.failed.next); left > 0 {
-			return nil, left
+			return nil, left, false
 		}
 		next.attempt = h.failed.Attempts + 1
 	}
 	h.turn = next
 	glog.V(1).Infof("%s, attempt %d", next.describe(), next.attempt)
-	return next, 0
+	return next, 0, false
 }
 
 // leave tells the controller of the ended relations that the handlers have

@@ -28,6 +28,8 @@ const (
 	byProvider = "provider"
 	// byPending finds the outboxes in which something waits.
 	byPending = "pending"
+	// byConcerned finds the secrets that an application owns or reads.
+	byConcerned = "concerned"
 )
 
 // Views answers the relations API from the informers of one replica.
@@ -74,7 +76,7 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	if err != nil {
 		return fmt.Errorf("cannot index databags: %w", err)
 	}
-	return nil
+	return indexSecrets(ctx, indexer)
 }
 
 func endKey(namespace, own, application string) string {
@@ -94,6 +96,9 @@ func (v *Views) Follow(ctx context.Context, informers cache.Cache) error {
 		if err := v.follow(ctx, informers, kind, o); err != nil {
 			return fmt.Errorf("cannot follow %s: %w", kind, err)
 		}
+	}
+	if err := v.followSecrets(ctx, informers); err != nil {
+		return err
 	}
 	for _, o := range []client.Object{ReplicaSet(), &batchv1.Job{}} { // owners of pods
 		if _, err := informers.GetInformer(ctx, o); err != nil {

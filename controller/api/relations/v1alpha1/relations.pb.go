@@ -1739,7 +1739,9 @@ type Snapshot struct {
 	// waiting says, for each endpoint that has no relation, why not.
 	Waiting []*Waiting `protobuf:"bytes,4,rep,name=waiting,proto3" json:"waiting,omitempty"`
 	// own are the bags of the unit itself, one for each relation.
-	Own           []*Own `protobuf:"bytes,5,rep,name=own,proto3" json:"own,omitempty"`
+	Own []*Own `protobuf:"bytes,5,rep,name=own,proto3" json:"own,omitempty"`
+	// secrets are those that the unit keeps to a revision of, or cares for.
+	Secrets       []*KnownSecret `protobuf:"bytes,6,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1809,6 +1811,112 @@ func (x *Snapshot) GetOwn() []*Own {
 	return nil
 }
 
+func (x *Snapshot) GetSecrets() []*KnownSecret {
+	if x != nil {
+		return x.Secrets
+	}
+	return nil
+}
+
+// KnownSecret is what a unit is told of a secret, so that it hears of what is new.
+type KnownSecret struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// label is the unit's own name for it, for an owner the owner's.
+	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	// latest is the last revision.
+	Latest int64 `protobuf:"varint,3,opt,name=latest,proto3" json:"latest,omitempty"`
+	// kept is the revision that the unit reads until it refreshes; 0 for an owner.
+	Kept int64 `protobuf:"varint,4,opt,name=kept,proto3" json:"kept,omitempty"`
+	// own says that the unit owns it, not its application.
+	Own bool `protobuf:"varint,5,opt,name=own,proto3" json:"own,omitempty"`
+	// rotates and expires are Unix times in seconds, told to who cares for it; 0 for
+	// never.
+	Rotates       int64 `protobuf:"varint,6,opt,name=rotates,proto3" json:"rotates,omitempty"`
+	Expires       int64 `protobuf:"varint,7,opt,name=expires,proto3" json:"expires,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KnownSecret) Reset() {
+	*x = KnownSecret{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KnownSecret) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KnownSecret) ProtoMessage() {}
+
+func (x *KnownSecret) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KnownSecret.ProtoReflect.Descriptor instead.
+func (*KnownSecret) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *KnownSecret) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *KnownSecret) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *KnownSecret) GetLatest() int64 {
+	if x != nil {
+		return x.Latest
+	}
+	return 0
+}
+
+func (x *KnownSecret) GetKept() int64 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
+}
+
+func (x *KnownSecret) GetOwn() bool {
+	if x != nil {
+		return x.Own
+	}
+	return false
+}
+
+func (x *KnownSecret) GetRotates() int64 {
+	if x != nil {
+		return x.Rotates
+	}
+	return 0
+}
+
+func (x *KnownSecret) GetExpires() int64 {
+	if x != nil {
+		return x.Expires
+	}
+	return 0
+}
+
 // Own is what the unit, and its application, say in a relation.
 type Own struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1824,7 +1932,7 @@ type Own struct {
 
 func (x *Own) Reset() {
 	*x = Own{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[30]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +1944,7 @@ func (x *Own) String() string {
 func (*Own) ProtoMessage() {}
 
 func (x *Own) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[30]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +1957,7 @@ func (x *Own) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Own.ProtoReflect.Descriptor instead.
 func (*Own) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{30}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Own) GetRelation() string {
@@ -1887,7 +1995,7 @@ type Unit struct {
 
 func (x *Unit) Reset() {
 	*x = Unit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[31]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1899,7 +2007,7 @@ func (x *Unit) String() string {
 func (*Unit) ProtoMessage() {}
 
 func (x *Unit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[31]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1912,7 +2020,7 @@ func (x *Unit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unit.ProtoReflect.Descriptor instead.
 func (*Unit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{31}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Unit) GetApplication() string {
@@ -1957,7 +2065,7 @@ type Waiting struct {
 
 func (x *Waiting) Reset() {
 	*x = Waiting{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[32]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2077,7 @@ func (x *Waiting) String() string {
 func (*Waiting) ProtoMessage() {}
 
 func (x *Waiting) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[32]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2090,7 @@ func (x *Waiting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Waiting.ProtoReflect.Descriptor instead.
 func (*Waiting) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{32}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Waiting) GetEndpoint() string {
@@ -2045,7 +2153,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[33]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2165,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[33]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2178,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{33}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Relation) GetId() int64 {
@@ -2204,7 +2312,7 @@ type RemoteUnit struct {
 
 func (x *RemoteUnit) Reset() {
 	*x = RemoteUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[34]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2216,7 +2324,7 @@ func (x *RemoteUnit) String() string {
 func (*RemoteUnit) ProtoMessage() {}
 
 func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[34]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2229,7 +2337,7 @@ func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteUnit.ProtoReflect.Descriptor instead.
 func (*RemoteUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{34}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RemoteUnit) GetNumber() int64 {
@@ -2260,7 +2368,7 @@ type DepartedUnit struct {
 
 func (x *DepartedUnit) Reset() {
 	*x = DepartedUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[35]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2272,7 +2380,7 @@ func (x *DepartedUnit) String() string {
 func (*DepartedUnit) ProtoMessage() {}
 
 func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[35]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2285,7 +2393,7 @@ func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DepartedUnit.ProtoReflect.Descriptor instead.
 func (*DepartedUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{35}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DepartedUnit) GetNumber() int64 {
@@ -2321,7 +2429,7 @@ type Databag struct {
 
 func (x *Databag) Reset() {
 	*x = Databag{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2333,7 +2441,7 @@ func (x *Databag) String() string {
 func (*Databag) ProtoMessage() {}
 
 func (x *Databag) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2346,7 +2454,7 @@ func (x *Databag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Databag.ProtoReflect.Descriptor instead.
 func (*Databag) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{36}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Databag) GetData() map[string]string {
@@ -2488,16 +2596,25 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
 	"GetRequest\"M\n" +
 	"\vGetResponse\x12>\n" +
-	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\xfd\x02\n" +
+	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\xbe\x03\n" +
 	"\bSnapshot\x12O\n" +
 	"\trevisions\x18\x01 \x03(\v21.orcon.relations.v1alpha1.Snapshot.RevisionsEntryR\trevisions\x122\n" +
 	"\x04unit\x18\x02 \x01(\v2\x1e.orcon.relations.v1alpha1.UnitR\x04unit\x12@\n" +
 	"\trelations\x18\x03 \x03(\v2\".orcon.relations.v1alpha1.RelationR\trelations\x12;\n" +
 	"\awaiting\x18\x04 \x03(\v2!.orcon.relations.v1alpha1.WaitingR\awaiting\x12/\n" +
-	"\x03own\x18\x05 \x03(\v2\x1d.orcon.relations.v1alpha1.OwnR\x03own\x1a<\n" +
+	"\x03own\x18\x05 \x03(\v2\x1d.orcon.relations.v1alpha1.OwnR\x03own\x12?\n" +
+	"\asecrets\x18\x06 \x03(\v2%.orcon.relations.v1alpha1.KnownSecretR\asecrets\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x9b\x01\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xa5\x01\n" +
+	"\vKnownSecret\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label\x12\x16\n" +
+	"\x06latest\x18\x03 \x01(\x03R\x06latest\x12\x12\n" +
+	"\x04kept\x18\x04 \x01(\x03R\x04kept\x12\x10\n" +
+	"\x03own\x18\x05 \x01(\bR\x03own\x12\x18\n" +
+	"\arotates\x18\x06 \x01(\x03R\arotates\x12\x18\n" +
+	"\aexpires\x18\a \x01(\x03R\aexpires\"\x9b\x01\n" +
 	"\x03Own\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x123\n" +
 	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\x12C\n" +
@@ -2568,7 +2685,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP() []byte
 	return file_controller_api_relations_v1alpha1_relations_proto_rawDescData
 }
 
-var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*ReportRequest)(nil),       // 0: orcon.relations.v1alpha1.ReportRequest
 	(*HandlerFailure)(nil),      // 1: orcon.relations.v1alpha1.HandlerFailure
@@ -2600,21 +2717,22 @@ var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*GetRequest)(nil),          // 27: orcon.relations.v1alpha1.GetRequest
 	(*GetResponse)(nil),         // 28: orcon.relations.v1alpha1.GetResponse
 	(*Snapshot)(nil),            // 29: orcon.relations.v1alpha1.Snapshot
-	(*Own)(nil),                 // 30: orcon.relations.v1alpha1.Own
-	(*Unit)(nil),                // 31: orcon.relations.v1alpha1.Unit
-	(*Waiting)(nil),             // 32: orcon.relations.v1alpha1.Waiting
-	(*Relation)(nil),            // 33: orcon.relations.v1alpha1.Relation
-	(*RemoteUnit)(nil),          // 34: orcon.relations.v1alpha1.RemoteUnit
-	(*DepartedUnit)(nil),        // 35: orcon.relations.v1alpha1.DepartedUnit
-	(*Databag)(nil),             // 36: orcon.relations.v1alpha1.Databag
-	nil,                         // 37: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
-	nil,                         // 38: orcon.relations.v1alpha1.SecretWrite.ContentEntry
-	nil,                         // 39: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	nil,                         // 40: orcon.relations.v1alpha1.Change.SetEntry
-	nil,                         // 41: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	nil,                         // 42: orcon.relations.v1alpha1.Hello.RevisionsEntry
-	nil,                         // 43: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	nil,                         // 44: orcon.relations.v1alpha1.Databag.DataEntry
+	(*KnownSecret)(nil),         // 30: orcon.relations.v1alpha1.KnownSecret
+	(*Own)(nil),                 // 31: orcon.relations.v1alpha1.Own
+	(*Unit)(nil),                // 32: orcon.relations.v1alpha1.Unit
+	(*Waiting)(nil),             // 33: orcon.relations.v1alpha1.Waiting
+	(*Relation)(nil),            // 34: orcon.relations.v1alpha1.Relation
+	(*RemoteUnit)(nil),          // 35: orcon.relations.v1alpha1.RemoteUnit
+	(*DepartedUnit)(nil),        // 36: orcon.relations.v1alpha1.DepartedUnit
+	(*Databag)(nil),             // 37: orcon.relations.v1alpha1.Databag
+	nil,                         // 38: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	nil,                         // 39: orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	nil,                         // 40: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	nil,                         // 41: orcon.relations.v1alpha1.Change.SetEntry
+	nil,                         // 42: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	nil,                         // 43: orcon.relations.v1alpha1.Hello.RevisionsEntry
+	nil,                         // 44: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	nil,                         // 45: orcon.relations.v1alpha1.Databag.DataEntry
 }
 var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
 	1,  // 0: orcon.relations.v1alpha1.ReportRequest.failing:type_name -> orcon.relations.v1alpha1.HandlerFailure
@@ -2622,59 +2740,60 @@ var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
 	3,  // 2: orcon.relations.v1alpha1.GetStatusResponse.status:type_name -> orcon.relations.v1alpha1.Status
 	8,  // 3: orcon.relations.v1alpha1.GetStatusResponse.units:type_name -> orcon.relations.v1alpha1.UnitStatus
 	3,  // 4: orcon.relations.v1alpha1.UnitStatus.status:type_name -> orcon.relations.v1alpha1.Status
-	37, // 5: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	38, // 5: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
 	13, // 6: orcon.relations.v1alpha1.ListSecretsResponse.secrets:type_name -> orcon.relations.v1alpha1.Secret
 	14, // 7: orcon.relations.v1alpha1.Secret.access:type_name -> orcon.relations.v1alpha1.SecretAccess
-	38, // 8: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	39, // 8: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
 	14, // 9: orcon.relations.v1alpha1.SecretWrite.access:type_name -> orcon.relations.v1alpha1.SecretAccess
 	19, // 10: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
-	39, // 11: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	40, // 11: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
 	15, // 12: orcon.relations.v1alpha1.CommitRequest.secrets:type_name -> orcon.relations.v1alpha1.SecretWrite
-	40, // 13: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
-	41, // 14: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	41, // 13: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
+	42, // 14: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
 	24, // 15: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
 	25, // 16: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
-	42, // 17: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
+	43, // 17: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
 	29, // 18: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
 	29, // 19: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	43, // 20: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	31, // 21: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
-	33, // 22: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
-	32, // 23: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
-	30, // 24: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
-	36, // 25: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
-	36, // 26: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
-	36, // 27: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
-	34, // 28: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
-	35, // 29: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
-	36, // 30: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	36, // 31: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	44, // 32: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
-	23, // 33: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
-	27, // 34: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
-	18, // 35: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
-	21, // 36: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
-	16, // 37: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
-	9,  // 38: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
-	11, // 39: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
-	0,  // 40: orcon.relations.v1alpha1.RelationsService.Report:input_type -> orcon.relations.v1alpha1.ReportRequest
-	4,  // 41: orcon.relations.v1alpha1.RelationsService.SetStatus:input_type -> orcon.relations.v1alpha1.SetStatusRequest
-	6,  // 42: orcon.relations.v1alpha1.RelationsService.GetStatus:input_type -> orcon.relations.v1alpha1.GetStatusRequest
-	26, // 43: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
-	28, // 44: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
-	20, // 45: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
-	22, // 46: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
-	17, // 47: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
-	10, // 48: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
-	12, // 49: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
-	2,  // 50: orcon.relations.v1alpha1.RelationsService.Report:output_type -> orcon.relations.v1alpha1.ReportResponse
-	5,  // 51: orcon.relations.v1alpha1.RelationsService.SetStatus:output_type -> orcon.relations.v1alpha1.SetStatusResponse
-	7,  // 52: orcon.relations.v1alpha1.RelationsService.GetStatus:output_type -> orcon.relations.v1alpha1.GetStatusResponse
-	43, // [43:53] is the sub-list for method output_type
-	33, // [33:43] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	44, // 20: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	32, // 21: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
+	34, // 22: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
+	33, // 23: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
+	31, // 24: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
+	30, // 25: orcon.relations.v1alpha1.Snapshot.secrets:type_name -> orcon.relations.v1alpha1.KnownSecret
+	37, // 26: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
+	37, // 27: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
+	37, // 28: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
+	35, // 29: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
+	36, // 30: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
+	37, // 31: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	37, // 32: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	45, // 33: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
+	23, // 34: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
+	27, // 35: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
+	18, // 36: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
+	21, // 37: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
+	16, // 38: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
+	9,  // 39: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
+	11, // 40: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
+	0,  // 41: orcon.relations.v1alpha1.RelationsService.Report:input_type -> orcon.relations.v1alpha1.ReportRequest
+	4,  // 42: orcon.relations.v1alpha1.RelationsService.SetStatus:input_type -> orcon.relations.v1alpha1.SetStatusRequest
+	6,  // 43: orcon.relations.v1alpha1.RelationsService.GetStatus:input_type -> orcon.relations.v1alpha1.GetStatusRequest
+	26, // 44: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
+	28, // 45: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
+	20, // 46: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
+	22, // 47: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
+	17, // 48: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
+	10, // 49: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
+	12, // 50: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
+	2,  // 51: orcon.relations.v1alpha1.RelationsService.Report:output_type -> orcon.relations.v1alpha1.ReportResponse
+	5,  // 52: orcon.relations.v1alpha1.RelationsService.SetStatus:output_type -> orcon.relations.v1alpha1.SetStatusResponse
+	7,  // 53: orcon.relations.v1alpha1.RelationsService.GetStatus:output_type -> orcon.relations.v1alpha1.GetStatusResponse
+	44, // [44:54] is the sub-list for method output_type
+	34, // [34:44] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_controller_api_relations_v1alpha1_relations_proto_init() }
@@ -2692,7 +2811,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_relations_v1alpha1_relations_proto_rawDesc), len(file_controller_api_relations_v1alpha1_relations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   45,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
