@@ -20,7 +20,7 @@ import (
 
 // maxSaid is how much of what a handler writes to standard error is told in the
 // agent's status, in bytes: its end.
-const maxSaid = 1024
+const maxSaid = 400
 
 // lastWords is how long a handler may take to end when its container does.
 const lastWords = 10 * time.Second

@@ -13,6 +13,7 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // ErrNoTurn says that a turn is not, or no longer, the handler's.
@@ -31,6 +32,9 @@ type Handlers struct {
 	told   conversation.Memory
 	turn   *turn
 	failed failure
+	// reported is the failure that the controller was told of last; nil before this
+	// process has told it anything.
+	reported *status.Failure
 	// left is what the controller was told, as long as it asks for it.
 	left map[string]bool
 	rung chan struct{}
@@ -40,12 +44,10 @@ type Handlers struct {
 // happens. Speech asks by itself when nothing does.
 const candidacy = 5 * time.Second
 
-// failure is why the last turn was not handled, for people and for the pause.
+// failure is why the last turn was not handled, and when it is told again.
 type failure struct {
-	attempts int
-	what     string
-	why      string
-	next     time.Time
+	status.Failure
+	next time.Time
 }
 
 // NewHandlers returns handlers that go on where the last process was.
@@ -91,49 +93,55 @@ func (h *Handlers) next(ctx context.Context) (*turn, error) {
 				glog.V(1).Infof("cannot find out who leads: %v", err)
 			}
 		}
-		t, wait := h.begin()
+		t, wait, idle := h.begin()
+		if err := h.report(ctx, idle); err != nil {
+			glog.Warningf("cannot report how the handlers are: %v", err)
+			wait = min(wait, reportAgain)
+		}
 		if t != nil {
 			return t, nil
 		}
 		h.leave(ctx)
-		var later <-chan time.Time
-		if wait > 0 {
-			later = time.After(wait)
-		}
 		select {
 		case <-h.rung:
-		case <-later:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
+// untilChange is how long to wait where nothing is owed: a change comes before.
+const untilChange = time.Hour
+
 // begin starts the turn that is owed; wait is how long to wait for one that is
-// owed again, zero for the next change.
-func (h *Handlers) begin() (t *turn, wait time.Duration) {
+// owed again or later, and idle says that nothing is owed.
+func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 	snapshot, err := h.speech.Snapshot()
 	if err != nil {
-		return nil, 0
+		return nil, untilChange, false
 	}
-	snapshot.Batch = h.batch
+	snapshot.Batch, snapshot.Now = h.batch, time.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.told = h.told.Observe(snapshot)
 	event, owed := conversation.Next(h.told, snapshot)
 	if !owed {
-		return nil, 0
+		if at := snapshot.Wake(); !at.IsZero() {
+			return nil, min(untilChange, time.Until(at)), true
+		}
+		return nil, untilChange, true
 	}
 	next := &turn{context: rand.Text(), event: event, snapshot: snapshot, transaction: conversation.Begin(snapshot), attempt: 1}
-	if h.failed.what == next.describe() {
+	if h.failed.Event == next.describe() {
 		if left := time.Until(h.failed.next); left > 0 {
-			return nil, left
+			return nil, left, false
 		}
-		next.attempt = h.failed.attempts + 1
+		next.attempt = h.failed.Attempts + 1
 	}
 	h.turn = next
 	glog.V(1).Infof("%s, attempt %d", next.describe(), next.attempt)
-	return next, 0
+	return next, 0, false
 }
 
 // leaving is what the controller waits to hear of a relation: that its end was
@@ -202,7 +210,7 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		return err
 	}
 	if done.Failure != "" {
-		h.fail(t, done.Failure)
+		h.fail(t, status.LastWords(done.Failure, t.secrets.values()...))
 		return nil
 	}
 	if err := h.speech.Commit(ctx, t.transaction, t.secrets.writes); err != nil {
@@ -238,7 +246,10 @@ func (h *Handlers) fail(t *turn, why string) {
 	defer h.mu.Unlock()
 	pause := conversation.RetryAfter(t.attempt)
 	h.turn = nil
-	h.failed = failure{attempts: t.attempt, what: t.describe(), why: why, next: time.Now().Add(pause)}
+	h.failed = failure{
+		Failure: status.Failure{Event: t.describe(), Relation: t.event.Relation, Attempts: t.attempt, Said: why},
+		next:    time.Now().Add(pause),
+	}
 	glog.Warningf("%s failed, attempt %d; again in %s: %s", t.describe(), t.attempt, pause, why)
 }
 
@@ -249,8 +260,8 @@ func (h *Handlers) status() string {
 	switch {
 	case h.turn != nil:
 		return fmt.Sprintf("handling %s, attempt %d", h.turn.describe(), h.turn.attempt)
-	case h.failed.what != "":
-		return fmt.Sprintf("%s failed %d times, again at %s: %s", h.failed.what, h.failed.attempts, stamp(h.failed.next), h.failed.why)
+	case h.failed.Fails():
+		return fmt.Sprintf("%s failed %d times, again at %s: %s", h.failed.Event, h.failed.Attempts, stamp(h.failed.next), h.failed.Said)
 	default:
 		return "have handled everything"
 	}

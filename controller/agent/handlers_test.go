@@ -167,3 +167,43 @@ func TestHandlersLeave(t *testing.T) {
 	s.nothing()
 	assert.Equal(t, []string{"r"}, s.controller.left, "once")
 }
+
+// A handler hears that a secret has a new revision, once and in Juju's words, and a
+// leader that one is due when the time comes, although nothing else happens.
+func TestHandlersHearOfSecrets(t *testing.T) {
+	s := newStage(t)
+	for range 4 {
+		s.done(s.next(), "")
+	}
+	knows := func(revision uint64, secrets ...*wire.KnownSecret) {
+		heard := heardAt(revision)
+		heard.Secrets = secrets
+		s.agent.Heard(heard)
+	}
+	read := &wire.KnownSecret{Id: "9m4e2mr0ui3e8a215n4g", Label: "orders", Latest: 2, Kept: 1}
+	knows(2, read)
+	turn := s.next()
+	assert.Equal(t, "secret-changed", turn.Hook)
+	assert.Equal(t, "secret:9m4e2mr0ui3e8a215n4g", turn.Env["JUJU_SECRET_ID"])
+	assert.Equal(t, "orders", turn.Env["JUJU_SECRET_LABEL"])
+	assert.Equal(t, "2", turn.Env["JUJU_SECRET_REVISION"])
+	assert.NotContains(t, turn.Env, tool.RelationID, "it is of no relation")
+	s.done(turn, "exit code 3: no such table")
+	assert.Contains(t, s.agent.handlers.status(), "secret-changed (9m4e2mr0ui3e8a215n4g) failed 1 times")
+	s.again()
+	s.done(s.next(), "")
+	s.nothing()
+	s.restart()
+	knows(2, read)
+	s.nothing()
+
+	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1}
+	due := time.Now().Add(2 * time.Second).Truncate(time.Second)
+	knows(3, read, &wire.KnownSecret{Id: "root", Latest: 5, Rotates: due.Unix()})
+	s.done(s.next(), "") // elected
+	turn = s.next()
+	assert.Equal(t, "secret-rotate", turn.Hook)
+	assert.False(t, time.Now().Before(due), "not before its time")
+	s.done(turn, "")
+	s.nothing()
+}

@@ -25,6 +25,12 @@ func toConversation(s *wire.Snapshot) conversation.Snapshot {
 		heard.OwnApplicationBag = own[r.GetUid()].GetApplication().GetData()
 		out.Relations = append(out.Relations, heard)
 	}
+	for _, k := range s.GetSecrets() {
+		out.Secrets = append(out.Secrets, conversation.Secret{
+			ID: k.GetId(), Label: k.GetLabel(), Latest: int(k.GetLatest()), Kept: int(k.GetKept()), Own: k.GetOwn(),
+			Rotates: fromSeconds(k.GetRotates()), Expires: fromSeconds(k.GetExpires()),
+		})
+	}
 	return out
 }
 

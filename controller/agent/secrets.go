@@ -15,7 +15,27 @@ import (
 // secrets are what a transaction does to secrets, in order. Nobody hears of it
 // before the transaction is committed: what a handler that fails has made was
 // never stored (RELATIONS.md E11).
-type secrets struct{ writes []*wire.SecretWrite }
+type secrets struct {
+	writes []*wire.SecretWrite
+	// read are the contents that it was given.
+	read []map[string][]byte
+}
+
+// values are all that a transaction has read or written of secrets: they are not for
+// people.
+func (s *secrets) values() []string {
+	all := slices.Clone(s.read)
+	for _, w := range s.writes {
+		all = append(all, w.GetContent())
+	}
+	var values []string
+	for _, content := range all {
+		for _, value := range content {
+			values = append(values, string(value))
+		}
+	}
+	return values
+}
 
 // Add makes a secret when the transaction is committed.
 func (t *toolContext) Add(owner tool.Owner, change tool.SecretChange) (tool.SecretID, error) {
@@ -134,6 +154,7 @@ func (t *toolContext) Get(query tool.SecretQuery) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.secrets.read = append(t.secrets.read, response.GetContent())
 	return response.GetContent(), nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // Processes are those of the pod's other containers.
@@ -76,7 +77,7 @@ func (s *signals) try() {
 	if s.opened.Exists() {
 		reached, err := s.processes.Signal(s.name)
 		if s.failed = s.failure(err); err != nil && reached == 0 {
-			pause := conversation.RetryAfter(s.failed.attempts)
+			pause := conversation.RetryAfter(s.failed.Attempts)
 			s.failed.next = time.Now().Add(pause)
 			s.retry = time.AfterFunc(pause, s.tryAgain)
 			return
@@ -95,7 +96,7 @@ func (s *signals) failure(err error) failure {
 		return failure{}
 	}
 	glog.Warningf("cannot tell every container of a change: %v", err)
-	return failure{attempts: s.failed.attempts + 1, why: err.Error()}
+	return failure{Failure: status.Failure{Attempts: s.failed.Attempts + 1, Said: err.Error()}}
 }
 
 // status says for a person what was sent.
@@ -104,11 +105,11 @@ func (s *signals) status() string {
 	defer s.mu.Unlock()
 	switch {
 	case s.retry != nil:
-		return fmt.Sprintf("%s failed %d times, again at %s: %s", s.name, s.failed.attempts, stamp(s.failed.next), s.failed.why)
+		return fmt.Sprintf("%s failed %d times, again at %s: %s", s.name, s.failed.Attempts, stamp(s.failed.next), s.failed.Said)
 	case s.sent.IsZero():
 		return s.name + ", not sent by this process yet"
 	default:
-		return fmt.Sprintf("%s, sent to %d containers at %s, %s", s.name, s.reached, stamp(s.sent), cmp.Or(s.failed.why, "which is all that ran"))
+		return fmt.Sprintf("%s, sent to %d containers at %s, %s", s.name, s.reached, stamp(s.sent), cmp.Or(s.failed.Said, "which is all that ran"))
 	}
 }
 

@@ -14,16 +14,38 @@ import (
 
 // Speaker carries what the unit says to the controller.
 type Speaker interface {
+	Member
+	Reader
+	Reporter
+}
+
+// Member carries what the unit says to other units.
+type Member interface {
 	// Commit stores a transaction. A refusal is a conversation.Error.
 	Commit(ctx context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error)
 	// Lead asks to lead, to go on leading, or to resign.
 	Lead(ctx context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error)
 	// Leave says that the handlers have handled the end of a relation, or departures.
 	Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error)
+}
+
+// Reader carries what the unit asks of secrets.
+type Reader interface {
 	// GetSecret returns the content of a secret.
 	GetSecret(ctx context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error)
 	// ListSecrets returns the secrets that the unit may manage, without content.
 	ListSecrets(ctx context.Context, request *wire.ListSecretsRequest) (*wire.ListSecretsResponse, error)
+}
+
+// Reporter carries what the unit says to people.
+type Reporter interface {
+	// Report says what the handlers fail at.
+	Report(ctx context.Context, request *wire.ReportRequest) (*wire.ReportResponse, error)
+	// SetStatus says how the unit, its application or its side of a relation is. A
+	// refusal is a conversation.Error.
+	SetStatus(ctx context.Context, request *wire.SetStatusRequest) (*wire.SetStatusResponse, error)
+	// GetStatus returns how the unit or its application is.
+	GetStatus(ctx context.Context, request *wire.GetStatusRequest) (*wire.GetStatusResponse, error)
 }
 
 // The times of what a unit says.

@@ -26,6 +26,31 @@ type controller struct {
 	secrets []*wire.Secret
 	content map[string][]byte
 	gets    []*wire.GetSecretRequest
+
+	// reports are what Report was told, statuses what SetStatus was, and asked what
+	// GetStatus was, which answers status; all fail by mute.
+	reports  []*wire.HandlerFailure
+	statuses []*wire.SetStatusRequest
+	asked    []*wire.GetStatusRequest
+	status   *wire.GetStatusResponse
+	mute     error
+}
+
+func (c *controller) Report(_ context.Context, request *wire.ReportRequest) (*wire.ReportResponse, error) {
+	if c.mute == nil {
+		c.reports = append(c.reports, request.GetFailing())
+	}
+	return &wire.ReportResponse{}, c.mute
+}
+
+func (c *controller) SetStatus(_ context.Context, request *wire.SetStatusRequest) (*wire.SetStatusResponse, error) {
+	c.statuses = append(c.statuses, request)
+	return &wire.SetStatusResponse{}, c.mute
+}
+
+func (c *controller) GetStatus(_ context.Context, request *wire.GetStatusRequest) (*wire.GetStatusResponse, error) {
+	c.asked = append(c.asked, request)
+	return c.status, c.mute
 }
 
 func (c *controller) GetSecret(_ context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error) {

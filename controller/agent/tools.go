@@ -12,6 +12,7 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
@@ -133,11 +134,11 @@ func (t *toolContext) Goal() (tool.Goal, error) {
 	if err := t.begin(); err != nil {
 		return tool.Goal{}, err
 	}
-	goal := tool.Goal{Units: []tool.Standing{{Name: t.snapshot.Unit.String(), Status: string(tool.Active)}}}
+	goal := tool.Goal{Units: []tool.Standing{{Name: t.snapshot.Unit.String(), Status: string(status.Active)}}}
 	for _, r := range t.snapshot.Relations {
 		related := []tool.Standing{{Name: r.Remote, Status: "joined"}}
 		for _, u := range r.Units {
-			related = append(related, tool.Standing{Name: u.Unit.String(), Status: string(tool.Active)})
+			related = append(related, tool.Standing{Name: u.Unit.String(), Status: string(status.Active)})
 		}
 		goal.Relations = append(goal.Relations, tool.EndpointGoal{Endpoint: r.Endpoint, Related: related})
 	}
@@ -163,17 +164,11 @@ func (t *toolContext) Network(string, string) (tool.Network, error) {
 
 // later is what tools say whose store this version does not have.
 func later(what string) error {
-	return &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf("cannot use %s: this version of Orcon has none", what), Cure: "relation-get, relation-set, relation-ids, relation-list, is-leader, goal-state, network-get and those for secrets work"}
+	return &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf("cannot use %s: this version of Orcon has none", what), Cure: "relation-get, relation-set, relation-ids, relation-list, is-leader, goal-state, network-get and those for secrets and statuses work"}
 }
 
 // Model is not known to a pod.
 func (t *toolContext) Model(string) (string, error) { return "", later("relation-model-get") }
-
-// Status is not stored.
-func (t *toolContext) Status(bool) (tool.Report, error) { return tool.Report{}, later("status") }
-
-// SetStatus is not stored.
-func (t *toolContext) SetStatus(bool, tool.State, string) error { return later("status") }
 
 // Call has the agent at socket carry out a call of a tool.
 func Call(ctx context.Context, socket string, call tool.Call) tool.Result {

@@ -61,7 +61,7 @@ func (t *turn) notification(namespace string) tool.Notification {
 // describe names a turn for people.
 func (t *turn) describe() string {
 	e := t.event
-	about := cmp.Or(e.Application, t.snapshot.Unit.Application)
+	about := cmp.Or(e.Application, e.Secret, t.snapshot.Unit.Application)
 	if e.Unit != nil {
 		about = e.Unit.String()
 	}

@@ -101,6 +101,8 @@ func codeOf(err error) connect.Code {
 	switch {
 	case errors.Is(err, kube.ErrDeposed):
 		return connect.CodePermissionDenied
+	case errors.Is(err, kube.ErrGone):
+		return connect.CodeNotFound
 	case errors.Is(err, relation.ErrInvalid):
 		return connect.CodeInvalidArgument
 	case errors.Is(err, kube.ErrBusy):

@@ -241,5 +241,6 @@ func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,
 		Own:       t.content.own[u.number],
+		Secrets:   t.content.secrets[u.number],
 	}
 }

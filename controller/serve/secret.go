@@ -21,6 +21,9 @@ const headerCure = "Orcon-Cure"
 // refuse makes of why something is refused what the API answers: a code for each
 // kind (RELATIONS.md P4).
 func refuse(err error) error {
+	if answered, ok := errors.AsType[*connect.Error](err); ok {
+		return answered
+	}
 	refused, ok := errors.AsType[*domain.Error](err)
 	if !ok {
 		return connect.NewError(codeOf(err), err)

@@ -45,6 +45,8 @@ type World interface {
 	Pod(ctx context.Context, namespace, name, uid, account string) (application string, lives bool)
 	// View returns what an application may see.
 	View(ctx context.Context, namespace, application string) (relation.View, error)
+	// Secrets returns those that an application owns or reads.
+	Secrets(ctx context.Context, namespace, application string) ([]secret.Secret, error)
 	// Revisions returns the highest revision of each kind that was heard of or
 	// shown: what was viewed before is not newer.
 	Revisions() map[string]uint64
@@ -76,6 +78,7 @@ type Server struct {
 	Reviewer Reviewer
 	World    World
 	Store    Store
+	Statuses Statuses
 	// Now is the clock of leases.
 	Now func() time.Time
 

@@ -51,8 +51,10 @@ type place struct {
 type content struct {
 	relations []*v1alpha1.Relation
 	waiting   []*v1alpha1.Waiting
-	// own are the bags of each unit, by its number, for it alone.
-	own map[int64][]*v1alpha1.Own
+	// own are the bags of each unit, by its number, for it alone, and secrets are what
+	// it is told of secrets.
+	own     map[int64][]*v1alpha1.Own
+	secrets map[int64][]*v1alpha1.KnownSecret
 }
 
 // lastTelling is the telling that streams share.
@@ -80,7 +82,12 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 		return nil, err
 	}
 	next.revisions = world.Revisions()
+	secrets, err := world.Secrets(ctx, namespace, application)
+	if err != nil {
+		return nil, err
+	}
 	next.take(view)
+	next.takeSecrets(view, secrets)
 	if last != nil && last.content.same(next.content) {
 		next.content = last.content
 	}
@@ -120,7 +127,7 @@ func (t *telling) takeOwn(r relation.Seen, leader domain.Leader) {
 }
 
 func (c *content) same(d *content) bool {
-	return maps.EqualFunc(c.own, d.own, func(x, y []*v1alpha1.Own) bool {
+	return c.sameSecrets(d) && maps.EqualFunc(c.own, d.own, func(x, y []*v1alpha1.Own) bool {
 		return slices.EqualFunc(x, y, func(a, b *v1alpha1.Own) bool { return proto.Equal(a, b) })
 	}) && slices.EqualFunc(c.relations, d.relations, func(a, b *v1alpha1.Relation) bool { return proto.Equal(a, b) }) &&
 		slices.EqualFunc(c.waiting, d.waiting, func(a, b *v1alpha1.Waiting) bool { return proto.Equal(a, b) })

@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // replica is a World and a Reviewer that behave: pods, tokens and views are
@@ -23,6 +24,7 @@ type replica struct {
 	pods     map[string]pod
 	tokens   map[string]kube.Identity
 	views    map[string]relation.View
+	secrets  []secret.Secret
 	heard    map[string]uint64
 	caughtUp map[string]uint64
 	// shown are the revisions of what a view shows; not all were heard of.
@@ -117,6 +119,12 @@ func (r *replica) View(_ context.Context, _, name string) (relation.View, error)
 		return relation.View{}, kube.ErrUnsettled
 	}
 	return r.views[name], nil
+}
+
+func (r *replica) Secrets(context.Context, string, string) ([]secret.Secret, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.secrets, nil
 }
 
 func (r *replica) Revisions() map[string]uint64 {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // Unit is one pod of an application.
@@ -23,6 +25,10 @@ type Unit struct {
 	// found.
 	Gone      string
 	GoneSince time.Time
+	// Workload is how its pod says it is, and Failing what its handlers fail at. Both
+	// end with the pod.
+	Workload status.Info
+	Failing  status.Failure
 }
 
 // The reasons why a unit is gone (RELATIONS.md E3).
@@ -74,6 +80,7 @@ func Number(app Application, units []Unit, next int, now time.Time) ([]Unit, int
 			units[i].Address = cmp.Or(pod.Address, units[i].Address)
 		} else if units[i].Gone == "" && !app.returns(units[i], ordinals) {
 			units[i].Gone, units[i].GoneSince = app.whyGone(units[i], ordinals), now
+			units[i].Workload, units[i].Failing = status.Info{}, status.Failure{}
 		}
 	}
 	slices.SortFunc(units, func(a, b Unit) int { return cmp.Compare(a.Number, b.Number) })

@@ -40,6 +40,14 @@ const (
 	EnvRefused Type = "EnvRefused"
 	// FilesRefused names keys that cannot be files (SAFETY.md W1).
 	FilesRefused Type = "FilesRefused"
+	// HandlerFailed names units whose handlers fail, and at what (RELATIONS.md L3).
+	HandlerFailed Type = "HandlerFailed"
+	// ApplicationStatus is what an application's workload says of how it is.
+	ApplicationStatus Type = "ApplicationStatus"
+	// RequirerStatus and ProviderStatus are what the sides of a relation say of how
+	// they are in it (RELATIONS.md L3).
+	RequirerStatus Type = "RequirerStatus"
+	ProviderStatus Type = "ProviderStatus"
 	// SchemaViolated names fields of bags that do not fit their interface
 	// (RELATIONS.md, Interfaces).
 	SchemaViolated Type = "SchemaViolated"

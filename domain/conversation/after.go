@@ -13,6 +13,9 @@ func (m Memory) After(e Event, s Snapshot) Memory {
 		m.Leader, m.Term = true, s.Term
 		return m
 	}
+	if e.Secret != "" {
+		return m.afterSecret(e, &s)
+	}
 	i := slices.IndexFunc(s.Relations, func(r Relation) bool { return r.UID == e.Relation })
 	if i < 0 {
 		return m
@@ -38,7 +41,7 @@ func (t Told) after(e Event, r *Relation, s *Snapshot) Told {
 		if e.Final {
 			t.Stage = Over
 		}
-	case Elected: // of no relation
+	case Elected, SecretChanged, SecretRotate, SecretExpired: // of no relation
 	}
 	return t
 }

@@ -3,8 +3,8 @@ package conversation
 // Kind is what happened.
 type Kind string
 
-// The kinds of events, as Juju names its hooks: <endpoint>-relation-<kind>, and
-// leader-elected of no relation.
+// The kinds of events, as Juju names its hooks: <endpoint>-relation-<kind>, and of no
+// relation leader-elected and those of secrets.
 const (
 	Created  Kind = "created"
 	Joined   Kind = "joined"
@@ -12,13 +12,17 @@ const (
 	Departed Kind = "departed"
 	Broken   Kind = "broken"
 	Elected  Kind = "elected"
+
+	SecretChanged Kind = "secret-changed"
+	SecretRotate  Kind = "secret-rotate"
+	SecretExpired Kind = "secret-expired"
 )
 
 // Event is one thing that a unit is told. After it was handled, Memory.After
 // remembers it.
 type Event struct {
 	Kind Kind
-	// Relation is the UID of the relation; empty for Elected.
+	// Relation is the UID of the relation; empty for Elected and of secrets.
 	Relation string
 	// ID and Endpoint name the relation for people and tools.
 	ID       int
@@ -43,6 +47,10 @@ type Event struct {
 	// Joined lists all units of a first join that is delivered as one event, in
 	// order (RELATIONS.md E12); empty otherwise. Their bags are all new.
 	Joined []Unit
+	// Secret is the ID of the secret that the event is about, Label the unit's name for
+	// it, and Revision its latest; empty for others.
+	Secret, Label string
+	Revision      int
 }
 
 // Difference is what changed in a bag: keys in order, and its versions. Without

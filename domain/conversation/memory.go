@@ -15,7 +15,8 @@ import (
 //
 // It holds names and hashes, never a bag's values, and it is bounded: what it
 // has of a snapshot is no larger than that, and of what a snapshot does not
-// mention it keeps maxUnknown relations, and in each relation as many units.
+// mention it keeps maxUnknown relations, in each relation as many units, and as many
+// secrets.
 type Memory struct {
 	// Leader says that the unit was told that it leads, and still does; Term in
 	// which term, so that it is told of another also if it missed the time between.
@@ -25,6 +26,8 @@ type Memory struct {
 	Turn Turn `json:"turn,omitzero"`
 	// Relations is what it was told of each, by UID.
 	Relations map[string]Told `json:"relations,omitempty"`
+	// Secrets is what it was told of each, by ID.
+	Secrets map[string]ToldSecret `json:"secrets,omitempty"`
 }
 
 // maxUnknown is how many relations, and units of one, are remembered that the
@@ -109,6 +112,7 @@ func (m Memory) Observe(s Snapshot) Memory {
 		}
 	}
 	m.forget(mentioned)
+	m.forgetSecrets(&s)
 	return m
 }
 

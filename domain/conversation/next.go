@@ -6,12 +6,16 @@ import (
 )
 
 // Next returns the event that the unit is owed now, or false if it has heard all
-// that the snapshot says (RELATIONS.md E1–E9). It is a pure function: the same
+// that the snapshot says (RELATIONS.md E1–E9). Secrets come before relations: each
+// has few events, and a password that is due waits for nobody. It is a pure function: the same
 // memory and snapshot give the same event, in whatever order the snapshot lists
 // things. Show the handler this snapshot, and remember the event by After with it.
 func Next(m Memory, s Snapshot) (Event, bool) {
 	if toldTerm := m.Leader && m.Term == s.Term; s.Leader && !toldTerm && s.Leaving == "" {
 		return Event{Kind: Elected}, true
+	}
+	if e, owed := nextSecret(m, &s); owed {
+		return e, true
 	}
 	for _, r := range inTurn(m.Turn, s.Relations) {
 		a := audience{told: m.Relations[r.UID], relation: r, snapshot: &s}

@@ -56,6 +56,10 @@ type Snapshot struct {
 	Batch bool
 	// Relations in any order.
 	Relations []Relation
+	// Secrets that the unit reads or cares for, in any order, and what time it is:
+	// without Now nothing is due.
+	Secrets []Secret
+	Now     time.Time
 }
 
 // With returns the snapshot with changes of the unit's own side in it: a unit reads

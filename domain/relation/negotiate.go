@@ -238,6 +238,7 @@ func (n *negotiation) judgeRelations() {
 			n.mourned[departedFrom{r.UID, d.Unit}] = true
 		}
 		r.State.Conditions = n.conditions(r)
+		r.State.Status = n.status(r)
 		if !released {
 			n.update(&r, before)
 		}
@@ -360,6 +361,7 @@ func (n *negotiation) relate() {
 		r := Relation{Key: p.Key, Interface: p.Interface, Version: p.Version, Declared: true, Name: p.Name()}
 		r.State = State{ID: n.lastID, Retain: n.retain(p.Key)}
 		r.State.Conditions = n.conditions(r)
+		r.State.Status = n.status(r)
 		n.note(r.Key, len(n.relations))
 		n.relations = append(n.relations, r)
 		n.relates = append(n.relates, Relate{Pair: p, State: r.State})
@@ -406,7 +408,7 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 	default:
 		cs = n.completeness(r)
 	}
-	return slices.Concat(cs, n.held(r), n.violated(r))
+	return slices.Concat(cs, n.held(r), n.violated(r), n.failingIn(r), sides(r))
 }
 
 // ending says what the end of a relation waits for.

@@ -7,6 +7,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // Relation is a relation that exists.
@@ -40,7 +41,12 @@ type State struct {
 	// Departures are those that are owed to handlers, or were within the hour, in
 	// order of their units (SAFETY.md E15, P2).
 	Departures []conversation.Departure
-	Conditions []condition.Condition
+	// Status is the relation's own.
+	Status Status
+	// RequirerStatus and ProviderStatus are what the sides say of it; a peer
+	// relation's one side is its requirer.
+	RequirerStatus, ProviderStatus status.Info
+	Conditions                     []condition.Condition
 }
 
 // Alive reports whether nobody has ended the relation (RELATIONS.md L1).
@@ -69,6 +75,8 @@ type ApplicationState struct {
 	// LastRelation is the highest relation id that it was ever given.
 	LastRelation int
 	Restarts     Restarts
+	// Workload is how its leader says it is.
+	Workload status.Info
 	// Waiting lists the endpoints that have no complete relation.
 	Waiting    []Waiting
 	Conditions []condition.Condition

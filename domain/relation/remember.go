@@ -89,12 +89,12 @@ func (n *negotiation) keeper(names map[string]bool) string {
 }
 
 func (n *negotiation) state(a application.Application, was ApplicationState, waiting []Waiting, cycle []string) (ApplicationState, *Rollout) {
-	is := ApplicationState{Endpoints: a.Endpoints, Sources: sources(a), LeftOut: n.leftOut[a.Name], Waiting: waiting, LastRelation: was.LastRelation}
+	is := ApplicationState{Endpoints: a.Endpoints, Sources: sources(a), LeftOut: n.leftOut[a.Name], Waiting: waiting, LastRelation: was.LastRelation, Workload: was.Workload}
 	is.Units, is.NextUnit = n.units[a.Name], n.nextUnits[a.Name]
 	for r := range n.of(a.Name) {
 		is.LastRelation = max(is.LastRelation, r.State.ID)
 	}
-	is.Conditions = n.applicationConditions(a, waiting)
+	is.Conditions = slices.Concat(n.applicationConditions(a, waiting), handlerFailed(stumbles(a.Name, is.Units)), said(condition.ApplicationStatus, is.Says()))
 	if len(cycle) > 0 {
 		is.Conditions = append(is.Conditions, condition.Condition{Type: condition.GateCycle, True: true, Reason: "GateCycle",
 			Message: fmt.Sprintf("%s wait for each other: set %s: none on one of them", listed(cycle), application.KeyGate)})

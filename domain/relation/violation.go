@@ -66,6 +66,9 @@ func (n *negotiation) completeness(r Relation) []condition.Condition {
 	if len(unasked) > 0 {
 		text += fmt.Sprintf(", and %s has not asked with %s", r.Requirer, strings.Join(unasked, ", "))
 	}
+	if says := r.State.ProviderStatus; says.Said() {
+		text += fmt.Sprintf("; it says %s", says.Text())
+	}
 	return condition.Waiting(reason, text)
 }
 

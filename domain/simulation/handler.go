@@ -9,6 +9,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
@@ -60,13 +61,13 @@ func (w *world) done(a *agent, code int) {
 	t := a.turn
 	if code != 0 {
 		w.hear(a, eventText(t.event)+", failed")
-		w.retry(a, t)
+		w.retry(a, t, fmt.Sprintf("exit code %d", code))
 		return
 	}
 	if err := w.say(a, t.transaction, tool.Hook(t.event)); err != nil {
 		w.hear(a, eventText(t.event)+", failed")
 		w.tell(w.now, "%s: %v", unitName(a), err)
-		w.retry(a, t)
+		w.retry(a, t, err.Error())
 		return
 	}
 	w.hear(a, eventText(t.event))
@@ -78,14 +79,16 @@ func (w *world) done(a *agent, code int) {
 		return
 	}
 	a.told, a.turn, a.failed = a.told.After(t.event, t.snapshot), nil, failure{}
+	w.tellFailure(a, status.Failure{})
 	if err := a.save(); err != nil {
 		w.tell(w.now, "%v", err)
 	}
 }
 
-func (w *world) retry(a *agent, t *turn) {
+func (w *world) retry(a *agent, t *turn, why string) {
 	a.turn = nil
 	a.failed = failure{t.attempt, t.describe(), w.now.Add(conversation.RetryAfter(t.attempt))}
+	w.tellFailure(a, status.Failure{Event: t.describe(), Relation: t.event.Relation, Attempts: t.attempt, Said: why})
 }
 
 // say stores a transaction; one that changes nothing is not even sent.

@@ -2,13 +2,13 @@ package simulation
 
 import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
 // toolContext is what one call of a tool works on. It answers as the agent does
 // (controller/agent), but for secrets, of which a simulation has none.
 type toolContext struct {
-	noStatus
 	noSecrets
 
 	world       *world
@@ -64,11 +64,11 @@ func (t *toolContext) Goal() (tool.Goal, error) {
 	if err := t.begin(); err != nil {
 		return tool.Goal{}, err
 	}
-	goal := tool.Goal{Units: []tool.Standing{{Name: t.snapshot.Unit.String(), Status: string(tool.Active)}}}
+	goal := tool.Goal{Units: []tool.Standing{{Name: t.snapshot.Unit.String(), Status: string(status.Active)}}}
 	for _, r := range t.snapshot.Relations {
 		related := []tool.Standing{{Name: r.Remote, Status: "joined"}}
 		for _, u := range r.Units {
-			related = append(related, tool.Standing{Name: u.Unit.String(), Status: string(tool.Active)})
+			related = append(related, tool.Standing{Name: u.Unit.String(), Status: string(status.Active)})
 		}
 		goal.Relations = append(goal.Relations, tool.EndpointGoal{Endpoint: r.Endpoint, Related: related})
 	}
@@ -96,15 +96,6 @@ func (t *toolContext) Model(string) (string, error) { return "", later("relation
 func later(what string) error {
 	return refused(conversation.Invalid, "cannot use "+what+": a simulation has none", "it is about relations")
 }
-
-// noStatus has no place for a status.
-type noStatus struct{}
-
-// Status is not stored.
-func (noStatus) Status(bool) (tool.Report, error) { return tool.Report{}, later("status") }
-
-// SetStatus is not stored.
-func (noStatus) SetStatus(bool, tool.State, string) error { return later("status") }
 
 // noSecrets has no place for secrets.
 type noSecrets struct{}

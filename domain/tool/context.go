@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // Context is all that tools may ask of the agent. What is written goes into the
@@ -50,10 +51,14 @@ type Surroundings interface {
 // Status is what the unit and its application say of themselves. It is no part
 // of a transaction (RELATIONS.md E11).
 type Status interface {
-	// Status returns that of the unit, or of the application with all its units.
+	// Status returns that of the unit, or of the application with all its units. Only
+	// a leader asks for the application's.
 	Status(application bool) (Report, error)
 	// SetStatus replaces it. Only a leader sets the application's.
-	SetStatus(application bool, state State, message string) error
+	SetStatus(application bool, info status.Info) error
+	// SetSide replaces what the unit's application says of how it is in a relation,
+	// named by UID (RELATIONS.md L3). Only a leader does.
+	SetSide(relation string, info status.Info) error
 }
 
 // Secrets are what the unit or its application owns, and what was granted to

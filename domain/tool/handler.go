@@ -9,8 +9,11 @@ import (
 
 // Hook names the executable that handles an event, as Juju names hooks.
 func Hook(e conversation.Event) string {
-	if e.Kind == conversation.Elected {
+	switch {
+	case e.Kind == conversation.Elected:
 		return "leader-elected"
+	case e.Secret != "":
+		return string(e.Kind)
 	}
 	return e.Endpoint + "-relation-" + string(e.Kind)
 }
@@ -29,6 +32,11 @@ func Environment(unit conversation.Unit, e conversation.Event) map[string]string
 		env["JUJU_RELATION"] = e.Endpoint
 		env[RelationID] = e.Endpoint + ":" + strconv.Itoa(e.ID)
 		env[RemoteApp] = e.Application
+	}
+	if e.Secret != "" {
+		env["JUJU_SECRET_ID"] = SecretID{ID: e.Secret}.String()
+		env["JUJU_SECRET_LABEL"] = e.Label
+		env["JUJU_SECRET_REVISION"] = strconv.Itoa(e.Revision)
 	}
 	if e.Unit != nil {
 		env[RemoteUnit] = e.Unit.String()

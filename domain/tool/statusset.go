@@ -5,17 +5,22 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// statusSet says how the unit or its application is.
+// statusSet says how the unit or its application is, or how the application is in
+// one relation.
 type statusSet struct {
 	application bool
-	state       State
-	message     string
+	relation    string
+	info        status.Info
 }
 
 func (t *statusSet) declare(f *flags) {
 	f.BoolVar(&t.application, "application", false, "for the application, by its leader")
+	f.relation(&t.relation, "for the application in that `relation`, by its leader")
+	f.StringVar(&t.info.Code, "code", "", "with -r: one `word` for what is so, such as NoDatabase")
+	f.StringVar(&t.info.Resolution, "resolution", "", "with -r: what a person can `do` about it")
 }
 
 func (t *statusSet) take(args []string) error {
@@ -29,13 +34,35 @@ func (t *statusSet) take(args []string) error {
 		}
 		return misuse(cure, "invalid status %.40q", args[0])
 	}
-	t.state, args = State(args[0]), args[1:]
+	t.info.State, args = status.State(args[0]), args[1:]
 	if len(args) > 0 {
-		t.message, args = args[0], args[1:]
+		t.info.Message, args = args[0], args[1:]
+	}
+	if t.relation == "" && t.info.Code+t.info.Resolution != "" {
+		return misuse("say which relation with -r", "--code and --resolution are of one relation")
+	}
+	var err error
+	if t.info, err = t.info.Check(); err != nil {
+		return misuse("", "%v", err)
 	}
 	return tooMany("status-set", args)
 }
 
 func (t *statusSet) run(s session) (any, error) {
-	return nil, s.Status.SetStatus(t.application, t.state, t.message)
+	if t.relation == "" {
+		return nil, s.Status.SetStatus(t.application, t.info)
+	}
+	r, err := s.relation(t.relation)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Status.SetSide(r.UID, t.info)
+}
+
+func states() []string {
+	var words []string
+	for _, state := range status.States() {
+		words = append(words, string(state))
+	}
+	return words
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
@@ -83,9 +84,9 @@ func newWorld() *world {
 			{UID: "uid-empty", ID: 9, Endpoint: "website", Role: conversation.Provider, Remote: "proxy", Life: conversation.Alive},
 		}},
 		reports: map[bool]tool.Report{
-			false: {State: tool.Waiting, Message: "for db: the primary"},
-			true: {State: tool.Active, Data: map[string]string{"ready": "2/2"}, Units: []tool.UnitReport{
-				{Unit: unit("web/10"), Report: tool.Report{State: tool.Active}}, {Unit: unit("web/2"), Report: tool.Report{State: tool.Blocked, Message: "disk"}}}},
+			false: {State: status.Waiting, Message: "for db: the primary"},
+			true: {State: status.Active, Data: map[string]string{"ready": "2/2"}, Units: []tool.UnitReport{
+				{Unit: unit("web/10"), Report: tool.Report{State: status.Active}}, {Unit: unit("web/2"), Report: tool.Report{State: status.Blocked, Message: "disk"}}}},
 		},
 		goal: tool.Goal{
 			Units: []tool.Standing{{Name: "web/10", Status: "allocating"}, {Name: "web/2", Status: "active", Since: at("2026-03-01T11:00:00+01:00")}},
@@ -186,11 +187,19 @@ func (w *world) Status(application bool) (tool.Report, error) {
 	return w.reports[application], nil
 }
 
-func (w *world) SetStatus(application bool, state tool.State, message string) error {
+func (w *world) SetStatus(application bool, info status.Info) error {
 	if application && !w.snapshot.Leader {
 		return refused(conversation.Forbidden, "only the leader of web sets the application's status", "see the manual")
 	}
-	w.note("status of application %t: %s %q", application, state, message)
+	w.note("status of application %t: %s %q", application, info.State, info.Message)
+	return nil
+}
+
+func (w *world) SetSide(relation string, info status.Info) error {
+	if !w.snapshot.Leader {
+		return refused(conversation.Forbidden, "only the leader of web says how it is in a relation", "see the manual")
+	}
+	w.note("status in %s: %s %q, code %q, resolution %q", relation, info.State, info.Message, info.Code, info.Resolution)
 	return nil
 }
 

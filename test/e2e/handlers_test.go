@@ -25,6 +25,7 @@ data:
     [ -n "$database" ] || exit 0
     if [ "$database" = broken ] && [ ! -e /tmp/mended ]; then
       relation-set --app username=half
+      status-set -r "$JUJU_RELATION_ID" --code NoRoom --resolution "make room" blocked "there is none for $database"
       echo "cannot make database $database" >&2
       exit 4
     fi
@@ -33,6 +34,7 @@ data:
       sleep 3
     fi
     relation-set --app username="user-$database" host=db
+    status-set -r "$JUJU_RELATION_ID" active
   main-relation-created: |
     #!/bin/sh
     echo created >> /tmp/heard
@@ -57,8 +59,9 @@ func (w *world) heard(pod string) string {
 }
 
 // Handlers in plain shell, in a container without privileges, answer a shop; a
-// handler that fails has said nothing and is called again; that both pods are killed
-// while a handler runs loses nothing (RELATIONS.md E1–E11, SAFETY.md I17, I24, E14).
+// handler that fails has said nothing, is seen by people and is called again; that
+// both pods are killed while a handler runs loses nothing (RELATIONS.md E1–E11, L3,
+// SAFETY.md I17, I24, E14).
 func TestHandlers(t *testing.T) {
 	t.Parallel()
 	w := withOrcon(t)
@@ -82,11 +85,20 @@ func TestHandlers(t *testing.T) {
 		}
 		return "the failure is not told"
 	})
+	failing := []string{"get", "events", "--field-selector", "involvedObject.kind=Pod,reason=HandlerFailed", "-o", "jsonpath={.items[*].message}"}
+	w.contains("db/0 fails at main-relation-changed (web) since ", failing...)
+	w.contains("exit code 4: cannot make database broken; mend the cause", failing...)
+	relation := func(of string) []string { return []string{"get", "relations", "-o", "jsonpath=" + of} }
+	w.prints("error", relation("{.items[0].status.relationStatus}")...)
+	w.prints("NoRoom there is none for broken; make room", relation(`{range .items[0].status.conditions[?(@.type=="ProviderStatus")]}{.reason} {.message}{end}`)...)
 	assert.Empty(t, w.types(web.Name, "relation-get -r $(/orcon/tools/relation-ids store) --app username"), "what a failed handler said was never said")
 	w.kubectl("exec", db.Name, "-c", "relation-handlers", "--", "touch", "/tmp/mended")
 	began := time.Now()
 	w.reads("user-broken", web.Name, "/bindings/store/username")
 	t.Logf("called again, and answered, %s after the cause was mended", time.Since(began).Round(100*time.Millisecond))
+	w.prints("joined", relation("{.items[0].status.relationStatus}")...)
+	w.prints("Active", relation(`{.items[0].status.conditions[?(@.type=="ProviderStatus")].reason}`)...)
+	w.prints("", relation(`{.items[0].status.conditions[?(@.type=="HandlerFailed")].message}`)...)
 
 	began = time.Now()
 	w.types(web.Name, "relation-set -r $(/orcon/tools/relation-ids store) --app database=orders")

@@ -133,6 +133,7 @@ func TestControllerHoldsAConversationToItsInterface(t *testing.T) {
 		}).GetRelations()[0]
 	}
 	uid := complete("for what it waits", false, "db:main has given no database, host, password, username yet, and web:store has not asked with database").GetUid()
+	hears(t, db.stream, "its number", func(s *wire.Snapshot) bool { return s.GetUnit().GetKnown() })
 	lead, err := db.api.Lead(w.ctx, asking(db, &wire.LeadRequest{}))
 	require.NoError(t, err)
 	say := func(set map[string]string) error {

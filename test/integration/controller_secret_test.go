@@ -118,6 +118,15 @@ func TestControllerKeepsSecrets(t *testing.T) {
 
 	t.Log("a new revision, for whoever asks for it")
 	require.NoError(t, w.secrets(db, term, nil, setting(dbRotated)))
+	hears(t, web.stream, "that there is one, so that its handler does", func(s *wire.Snapshot) bool {
+		return len(s.GetSecrets()) == 1 && s.GetSecrets()[0].GetLabel() == "orders" && s.GetSecrets()[0].GetKept() == 1 && s.GetSecrets()[0].GetLatest() == 2
+	})
+	hears(t, db.stream, "of what its leader cares for", func(s *wire.Snapshot) bool {
+		return len(s.GetSecrets()) == 1 && s.GetSecrets()[0].GetId() == ordersSecret && s.GetSecrets()[0].GetKept() == 0
+	})
+	others, err := cms.api.Get(w.ctx, asking(cms, &wire.GetRequest{}))
+	require.NoError(t, err)
+	assert.Empty(t, others.Msg.GetSnapshot().GetSecrets(), "who does not read it hears nothing of it")
 	for _, step := range []struct {
 		request *wire.GetSecretRequest
 		want    string

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,6 +40,8 @@ type Commits struct {
 	Interfaces *Interfaces
 	// Turns are shared by all that write here; may be nil.
 	Turns *Turns
+	// Events tells people what handlers fail at; only who reports needs it.
+	Events events.EventRecorder
 }
 
 // Commit stores a transaction and returns the revision from which on it is to be

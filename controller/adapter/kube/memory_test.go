@@ -69,6 +69,11 @@ func indexed(o client.Object, options client.ListOptions) bool {
 	if b, isBag := o.(*v1alpha1.Databag); isBag {
 		return b.Holds() && options.FieldSelector.Matches(fields.Set{byPending: endKey(b.Namespace, "", b.Spec.Application)})
 	}
+	if s, isSecret := o.(*v1alpha1.RelatedSecret); isSecret {
+		return slices.ContainsFunc(concerned(s), func(application string) bool {
+			return options.FieldSelector.Matches(fields.Set{byConcerned: endKey(s.Namespace, "", application)})
+		})
+	}
 	r, ok := o.(*v1alpha1.Relation)
 	if !ok {
 		return false

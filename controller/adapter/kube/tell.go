@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -24,22 +25,22 @@ import (
 const maxNote = 1024
 
 func (w *World) say(about runtime.Object, reason, note string) {
-	w.tell(about, corev1.EventTypeNormal, reason, note)
+	tell(w.Events, about, corev1.EventTypeNormal, reason, note)
 }
 
 func (w *World) warn(about runtime.Object, reason, note string) {
-	w.tell(about, corev1.EventTypeWarning, reason, note)
+	tell(w.Events, about, corev1.EventTypeWarning, reason, note)
 }
 
 // tell writes an Event. The recorder takes two Events that differ in their note
 // alone for one, and shows the older note: the action tells them apart.
-func (w *World) tell(about runtime.Object, kind, reason, note string) {
+func tell(recorder events.EventRecorder, about runtime.Object, kind, reason, note string) {
 	if len(note) > maxNote {
 		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
 	}
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(note))
-	w.Events.Eventf(about, nil, kind, reason, fmt.Sprintf("Negotiate-%08x", sum.Sum32()), "%s", note)
+	recorder.Eventf(about, nil, kind, reason, fmt.Sprintf("Negotiate-%08x", sum.Sum32()), "%s", note)
 }
 
 // tellRelation says on the Relation when it became ready, or why it is not.
@@ -89,12 +90,21 @@ func (w *World) tellNewPods(a *v1alpha1.RelatedApplication, before v1alpha1.Rela
 	}
 }
 
+// unsaid are the conditions of which no Event tells: those that go with Ready, what
+// hears it itself, and what workloads say of themselves as often as they like.
+//
+//nolint:gochecknoglobals // a table
+var unsaid = []condition.Type{
+	condition.Reconciling, condition.Stalled, condition.LeftOut,
+	condition.ApplicationStatus, condition.RequirerStatus, condition.ProviderStatus,
+}
+
 // news returns the conditions that say something else than before: Ready, and
-// the special ones when they are true. What is left out hears it itself.
+// the special ones when they are true.
 func news(before, after []metav1.Condition) []metav1.Condition {
 	var all []metav1.Condition
 	for _, c := range after {
-		if c.Type == string(condition.Reconciling) || c.Type == string(condition.Stalled) || c.Type == string(condition.LeftOut) {
+		if slices.Contains(unsaid, condition.Type(c.Type)) {
 			continue
 		}
 		old := meta.FindStatusCondition(before, c.Type)

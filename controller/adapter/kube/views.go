@@ -12,7 +12,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +28,8 @@ const (
 	byProvider = "provider"
 	// byPending finds the outboxes in which something waits.
 	byPending = "pending"
+	// byConcerned finds the secrets that an application owns or reads.
+	byConcerned = "concerned"
 )
 
 // Views answers the relations API from the informers of one replica.
@@ -75,7 +76,7 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	if err != nil {
 		return fmt.Errorf("cannot index databags: %w", err)
 	}
-	return nil
+	return indexSecrets(ctx, indexer)
 }
 
 func endKey(namespace, own, application string) string {
@@ -95,6 +96,9 @@ func (v *Views) Follow(ctx context.Context, informers cache.Cache) error {
 		if err := v.follow(ctx, informers, kind, o); err != nil {
 			return fmt.Errorf("cannot follow %s: %w", kind, err)
 		}
+	}
+	if err := v.followSecrets(ctx, informers); err != nil {
+		return err
 	}
 	for _, o := range []client.Object{ReplicaSet(), &batchv1.Job{}} { // owners of pods
 		if _, err := informers.GetInformer(ctx, o); err != nil {
@@ -194,7 +198,7 @@ func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 		return
 	}
 	v.seen(ctx, kind, after)
-	if !equality.Semantic.DeepEqual(was.Status.Units, is.Status.Units) {
+	if !slices.EqualFunc(was.Status.Units, is.Status.Units, v1alpha1.Unit.SameToOthers) {
 		v.tellOthers(ctx, is.Namespace, is.Name, func(v1alpha1.RelationEnd) bool { return true })
 	}
 }

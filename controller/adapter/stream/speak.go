@@ -39,6 +39,22 @@ func (c *Client) ListSecrets(ctx context.Context, request *wire.ListSecretsReque
 	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.ListSecrets)
 }
 
+// Report says what the handlers of the unit fail at.
+func (c *Client) Report(ctx context.Context, request *wire.ReportRequest) (*wire.ReportResponse, error) {
+	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.Report)
+}
+
+// SetStatus says, for people, how the unit, its application or its side of a relation
+// is.
+func (c *Client) SetStatus(ctx context.Context, request *wire.SetStatusRequest) (*wire.SetStatusResponse, error) {
+	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.SetStatus)
+}
+
+// GetStatus returns how the unit or its application is.
+func (c *Client) GetStatus(ctx context.Context, request *wire.GetStatusRequest) (*wire.GetStatusResponse, error) {
+	return call(ctx, c, request, relationsv1alpha1connect.RelationsServiceClient.GetStatus)
+}
+
 // call makes one call with the pod's token, on a connection of its own: they are
 // rare, and trust and token are then today's.
 func call[Q, A any](ctx context.Context, c *Client, request *Q, method func(relationsv1alpha1connect.RelationsServiceClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error)) (*A, error) {

@@ -32,7 +32,8 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 		Deleted:  toTime(r.DeletionTimestamp),
 		State: relation.State{
 			HeldSince: toTime(r.Status.HeldSince),
-			EndReason: r.Status.EndReason, Left: r.Status.Left, Conditions: toConditions(r.Status.Conditions),
+			EndReason: r.Status.EndReason, Left: r.Status.Left, Status: relation.Status(r.Status.RelationStatus), Conditions: toConditions(r.Status.Conditions),
+			RequirerStatus: r.Status.RequirerStatus.ToDomain(), ProviderStatus: r.Status.ProviderStatus.ToDomain(),
 		},
 	}
 	if r.Status.Retain != nil {
@@ -53,7 +54,8 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 	return d, nil
 }
 
-// SetState writes the domain's state into the status.
+// SetState writes the domain's state into the status. What the sides say is the
+// relations API's, and stays as it is.
 func (r *Relation) SetState(s relation.State, now time.Time) {
 	r.Status.ObservedGeneration = r.Generation
 	r.Status.ID = int64(s.ID)
@@ -66,6 +68,7 @@ func (r *Relation) SetState(s relation.State, now time.Time) {
 	r.Status.EndReason = s.EndReason
 	r.Status.Left = s.Left
 	r.SetDepartures(s.Departures)
+	r.Status.RelationStatus = string(s.Status)
 	r.Status.Conditions = setConditions(r.Status.Conditions, s.Conditions, r.Generation, now)
 }
 
@@ -131,7 +134,7 @@ func (e RelationEnd) toDomain(namespace string) relation.End {
 func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 	s := a.Status
 	record := relation.Record{Name: a.Name, UID: string(a.UID), State: relation.ApplicationState{
-		Sources: s.Sources, Conditions: toConditions(s.Conditions),
+		Sources: s.Sources, Workload: s.Workload.ToDomain(), Conditions: toConditions(s.Conditions),
 	}}
 	state := &record.State
 	for _, e := range s.Endpoints {
@@ -151,7 +154,10 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 		if err != nil {
 			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
 		}
-		state.Units = append(state.Units, application.Unit{Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == HandlersPresent, Since: u.Since.UTC(), Gone: u.Gone, GoneSince: toTime(u.GoneSince)})
+		state.Units = append(state.Units, application.Unit{
+			Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == HandlersPresent, Since: u.Since.UTC(), Gone: u.Gone, GoneSince: toTime(u.GoneSince),
+			Workload: u.Workload.ToDomain(), Failing: u.Failing.ToDomain(),
+		})
 	}
 	if r := s.Restarts; r != nil {
 		state.Restarts.Versions = r.Versions
@@ -169,12 +175,12 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 	return record, nil
 }
 
-// SetState writes the domain's state into the status.
+// SetState writes the domain's state into the status. Who leads and what the workload
+// says is the relations API's, and stays as it is.
 func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time) {
 	status := RelatedApplicationStatus{
 		ObservedGeneration: a.Generation,
 		Sources:            s.Sources,
-		Leader:             a.Status.Leader, // the relations API's, not the domain's
 		NextUnit:           int64(s.NextUnit),
 		LastRelation:       int64(s.LastRelation),
 		Conditions:         setConditions(a.Status.Conditions, s.Conditions, a.Generation, now),
@@ -204,6 +210,7 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 			status.Restarts.Times = append(status.Restarts.Times, metav1.NewTime(t))
 		}
 	}
+	status.keep(a.Status)
 	a.Status = status
 }
 

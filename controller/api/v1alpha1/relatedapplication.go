@@ -10,6 +10,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=rapp,categories=orcon
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="ApplicationStatus")].reason`
 // +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -57,6 +58,10 @@ type RelatedApplicationStatus struct {
 	// none has asked to.
 	// +optional
 	Leader *Leader `json:"leader,omitempty"`
+	// workload is how its leader says it is, by status-set --application; unset as long
+	// as none has.
+	// +optional
+	Workload *WorkloadStatus `json:"workload,omitempty"`
 	// lastRelation is the highest relation id that the application was given.
 	// +optional
 	LastRelation int64 `json:"lastRelation,omitempty"`
@@ -159,6 +164,12 @@ type Unit struct {
 	// goneSince is when it was found gone.
 	// +optional
 	GoneSince *metav1.Time `json:"goneSince,omitempty"`
+	// workload is how its pod says it is, by status-set; unset as long as it has not.
+	// +optional
+	Workload *WorkloadStatus `json:"workload,omitempty"`
+	// failing is what its handlers fail at; unset while they do not.
+	// +optional
+	Failing *Failing `json:"failing,omitempty"`
 }
 
 // Leader is the unit that may write its application's bags.

@@ -32,6 +32,7 @@ const (
 // +kubebuilder:printcolumn:name="Requirer",type=string,JSONPath=`.status.requirer`
 // +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.status.provider`
 // +kubebuilder:printcolumn:name="Interface",type=string,JSONPath=`.spec.interface`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.relationStatus`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Held",type=date,JSONPath=`.status.heldSince`
@@ -129,7 +130,21 @@ type RelationStatus struct {
 	// +listMapKey=unit
 	// +kubebuilder:validation:MaxItems=64
 	Departures []Departure `json:"departures,omitempty"`
-	// conditions: Ready, Reconciling, Stalled, and Held while it is held.
+	// relationStatus is its status in Juju's words: joining, joined, suspending,
+	// suspended, broken or error.
+	// +optional
+	// +kubebuilder:validation:Enum=joining;joined;suspending;suspended;broken;error
+	RelationStatus string `json:"relationStatus,omitempty"`
+	// requirerStatus is what the requirer's leader says of how it is in the relation,
+	// by status-set -r; of a peer relation what the application's does. Unset as long
+	// as it has not.
+	// +optional
+	RequirerStatus *SideStatus `json:"requirerStatus,omitempty"`
+	// providerStatus is what the provider's leader says.
+	// +optional
+	ProviderStatus *SideStatus `json:"providerStatus,omitempty"`
+	// conditions: Ready, Reconciling, Stalled, Held while it is held, HandlerFailed
+	// while a handler fails, and RequirerStatus and ProviderStatus.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

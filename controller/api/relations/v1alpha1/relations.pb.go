@@ -24,6 +24,499 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ReportRequest says how the handlers are at.
+type ReportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// failing is unset where they fail at nothing.
+	Failing       *HandlerFailure `protobuf:"bytes,1,opt,name=failing,proto3" json:"failing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportRequest) Reset() {
+	*x = ReportRequest{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportRequest) ProtoMessage() {}
+
+func (x *ReportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportRequest.ProtoReflect.Descriptor instead.
+func (*ReportRequest) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ReportRequest) GetFailing() *HandlerFailure {
+	if x != nil {
+		return x.Failing
+	}
+	return nil
+}
+
+// HandlerFailure is what handlers fail at.
+type HandlerFailure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// event is the hook, and whom it is about.
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// relation is its UID; empty for none.
+	Relation string `protobuf:"bytes,2,opt,name=relation,proto3" json:"relation,omitempty"`
+	// attempts counts from 1.
+	Attempts int64 `protobuf:"varint,3,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// said is how the handler ended, and its last words; longer than 512 bytes is cut.
+	Said          string `protobuf:"bytes,4,opt,name=said,proto3" json:"said,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HandlerFailure) Reset() {
+	*x = HandlerFailure{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HandlerFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HandlerFailure) ProtoMessage() {}
+
+func (x *HandlerFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HandlerFailure.ProtoReflect.Descriptor instead.
+func (*HandlerFailure) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *HandlerFailure) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *HandlerFailure) GetRelation() string {
+	if x != nil {
+		return x.Relation
+	}
+	return ""
+}
+
+func (x *HandlerFailure) GetAttempts() int64 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *HandlerFailure) GetSaid() string {
+	if x != nil {
+		return x.Said
+	}
+	return ""
+}
+
+// ReportResponse has nothing to say.
+type ReportResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportResponse) Reset() {
+	*x = ReportResponse{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportResponse) ProtoMessage() {}
+
+func (x *ReportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportResponse.ProtoReflect.Descriptor instead.
+func (*ReportResponse) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{2}
+}
+
+// Status is how a workload says it is.
+type Status struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// state is maintenance, blocked, waiting or active; in an answer it is empty where
+	// nothing was said.
+	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// message has at most 1024 bytes.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// code is one word, of a side of a relation.
+	Code string `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`
+	// resolution has at most 1024 bytes, of a side of a relation.
+	Resolution    string `protobuf:"bytes,4,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Status) Reset() {
+	*x = Status{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Status) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Status) ProtoMessage() {}
+
+func (x *Status) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Status.ProtoReflect.Descriptor instead.
+func (*Status) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Status) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Status) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Status) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *Status) GetResolution() string {
+	if x != nil {
+		return x.Resolution
+	}
+	return ""
+}
+
+// SetStatusRequest sets a status: the unit's, unless it says otherwise.
+type SetStatusRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Status *Status                `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	// application says that it is the application's, which its leader sets.
+	Application bool `protobuf:"varint,2,opt,name=application,proto3" json:"application,omitempty"`
+	// relation is the UID of the relation in which the application is so; its leader
+	// sets it.
+	Relation string `protobuf:"bytes,3,opt,name=relation,proto3" json:"relation,omitempty"`
+	// term is that of the unit's leadership; needed for the last two.
+	Term          int64 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetStatusRequest) Reset() {
+	*x = SetStatusRequest{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetStatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetStatusRequest) ProtoMessage() {}
+
+func (x *SetStatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetStatusRequest.ProtoReflect.Descriptor instead.
+func (*SetStatusRequest) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SetStatusRequest) GetStatus() *Status {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+func (x *SetStatusRequest) GetApplication() bool {
+	if x != nil {
+		return x.Application
+	}
+	return false
+}
+
+func (x *SetStatusRequest) GetRelation() string {
+	if x != nil {
+		return x.Relation
+	}
+	return ""
+}
+
+func (x *SetStatusRequest) GetTerm() int64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+// SetStatusResponse has nothing to say.
+type SetStatusResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetStatusResponse) Reset() {
+	*x = SetStatusResponse{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetStatusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetStatusResponse) ProtoMessage() {}
+
+func (x *SetStatusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetStatusResponse.ProtoReflect.Descriptor instead.
+func (*SetStatusResponse) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{5}
+}
+
+// GetStatusRequest asks for a status.
+type GetStatusRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// application asks for that of the application and all its units.
+	Application   bool `protobuf:"varint,1,opt,name=application,proto3" json:"application,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatusRequest) Reset() {
+	*x = GetStatusRequest{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatusRequest) ProtoMessage() {}
+
+func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
+func (*GetStatusRequest) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *GetStatusRequest) GetApplication() bool {
+	if x != nil {
+		return x.Application
+	}
+	return false
+}
+
+// GetStatusResponse is a status.
+type GetStatusResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Status *Status                `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	// units are those of the application that live, in order of number.
+	Units         []*UnitStatus `protobuf:"bytes,2,rep,name=units,proto3" json:"units,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatusResponse) Reset() {
+	*x = GetStatusResponse{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatusResponse) ProtoMessage() {}
+
+func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
+func (*GetStatusResponse) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *GetStatusResponse) GetStatus() *Status {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetUnits() []*UnitStatus {
+	if x != nil {
+		return x.Units
+	}
+	return nil
+}
+
+// UnitStatus is how a unit says it is.
+type UnitStatus struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        int64                  `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Status        *Status                `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnitStatus) Reset() {
+	*x = UnitStatus{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnitStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnitStatus) ProtoMessage() {}
+
+func (x *UnitStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnitStatus.ProtoReflect.Descriptor instead.
+func (*UnitStatus) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *UnitStatus) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *UnitStatus) GetStatus() *Status {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
 // GetSecretRequest names a secret by its ID, by the unit's label for it, or by
 // both: then it gets that label.
 type GetSecretRequest struct {
@@ -40,7 +533,7 @@ type GetSecretRequest struct {
 
 func (x *GetSecretRequest) Reset() {
 	*x = GetSecretRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52,7 +545,7 @@ func (x *GetSecretRequest) String() string {
 func (*GetSecretRequest) ProtoMessage() {}
 
 func (x *GetSecretRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[0]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -65,7 +558,7 @@ func (x *GetSecretRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecretRequest.ProtoReflect.Descriptor instead.
 func (*GetSecretRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{0}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetSecretRequest) GetId() string {
@@ -108,7 +601,7 @@ type GetSecretResponse struct {
 
 func (x *GetSecretResponse) Reset() {
 	*x = GetSecretResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -120,7 +613,7 @@ func (x *GetSecretResponse) String() string {
 func (*GetSecretResponse) ProtoMessage() {}
 
 func (x *GetSecretResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[1]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -133,7 +626,7 @@ func (x *GetSecretResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecretResponse.ProtoReflect.Descriptor instead.
 func (*GetSecretResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{1}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetSecretResponse) GetId() string {
@@ -166,7 +659,7 @@ type ListSecretsRequest struct {
 
 func (x *ListSecretsRequest) Reset() {
 	*x = ListSecretsRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -178,7 +671,7 @@ func (x *ListSecretsRequest) String() string {
 func (*ListSecretsRequest) ProtoMessage() {}
 
 func (x *ListSecretsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[2]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -191,7 +684,7 @@ func (x *ListSecretsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSecretsRequest.ProtoReflect.Descriptor instead.
 func (*ListSecretsRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{2}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{11}
 }
 
 // ListSecretsResponse is the answer to ListSecretsRequest.
@@ -205,7 +698,7 @@ type ListSecretsResponse struct {
 
 func (x *ListSecretsResponse) Reset() {
 	*x = ListSecretsResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -217,7 +710,7 @@ func (x *ListSecretsResponse) String() string {
 func (*ListSecretsResponse) ProtoMessage() {}
 
 func (x *ListSecretsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[3]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -230,7 +723,7 @@ func (x *ListSecretsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSecretsResponse.ProtoReflect.Descriptor instead.
 func (*ListSecretsResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{3}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListSecretsResponse) GetSecrets() []*Secret {
@@ -261,7 +754,7 @@ type Secret struct {
 
 func (x *Secret) Reset() {
 	*x = Secret{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -273,7 +766,7 @@ func (x *Secret) String() string {
 func (*Secret) ProtoMessage() {}
 
 func (x *Secret) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[4]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -286,7 +779,7 @@ func (x *Secret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Secret.ProtoReflect.Descriptor instead.
 func (*Secret) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{4}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Secret) GetId() string {
@@ -366,7 +859,7 @@ type SecretAccess struct {
 
 func (x *SecretAccess) Reset() {
 	*x = SecretAccess{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -378,7 +871,7 @@ func (x *SecretAccess) String() string {
 func (*SecretAccess) ProtoMessage() {}
 
 func (x *SecretAccess) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[5]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -391,7 +884,7 @@ func (x *SecretAccess) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecretAccess.ProtoReflect.Descriptor instead.
 func (*SecretAccess) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{5}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SecretAccess) GetRelation() string {
@@ -443,7 +936,7 @@ type SecretWrite struct {
 
 func (x *SecretWrite) Reset() {
 	*x = SecretWrite{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -455,7 +948,7 @@ func (x *SecretWrite) String() string {
 func (*SecretWrite) ProtoMessage() {}
 
 func (x *SecretWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[6]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -468,7 +961,7 @@ func (x *SecretWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecretWrite.ProtoReflect.Descriptor instead.
 func (*SecretWrite) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{6}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SecretWrite) GetKind() string {
@@ -555,7 +1048,7 @@ type LeaveRequest struct {
 
 func (x *LeaveRequest) Reset() {
 	*x = LeaveRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -567,7 +1060,7 @@ func (x *LeaveRequest) String() string {
 func (*LeaveRequest) ProtoMessage() {}
 
 func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[7]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -580,7 +1073,7 @@ func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveRequest.ProtoReflect.Descriptor instead.
 func (*LeaveRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{7}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LeaveRequest) GetRelation() string {
@@ -612,7 +1105,7 @@ type Departure struct {
 
 func (x *Departure) Reset() {
 	*x = Departure{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +1117,7 @@ func (x *Departure) String() string {
 func (*Departure) ProtoMessage() {}
 
 func (x *Departure) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[8]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +1130,7 @@ func (x *Departure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Departure.ProtoReflect.Descriptor instead.
 func (*Departure) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{8}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Departure) GetNumber() int64 {
@@ -670,7 +1163,7 @@ type LeaveResponse struct {
 
 func (x *LeaveResponse) Reset() {
 	*x = LeaveResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -682,7 +1175,7 @@ func (x *LeaveResponse) String() string {
 func (*LeaveResponse) ProtoMessage() {}
 
 func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[9]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -695,7 +1188,7 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{9}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{18}
 }
 
 // CommitRequest is a transaction.
@@ -717,7 +1210,7 @@ type CommitRequest struct {
 
 func (x *CommitRequest) Reset() {
 	*x = CommitRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +1222,7 @@ func (x *CommitRequest) String() string {
 func (*CommitRequest) ProtoMessage() {}
 
 func (x *CommitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[10]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -742,7 +1235,7 @@ func (x *CommitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
 func (*CommitRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{10}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CommitRequest) GetChanges() []*Change {
@@ -788,7 +1281,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -800,7 +1293,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[11]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -813,7 +1306,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{11}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Change) GetRelation() string {
@@ -849,7 +1342,7 @@ type CommitResponse struct {
 
 func (x *CommitResponse) Reset() {
 	*x = CommitResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -861,7 +1354,7 @@ func (x *CommitResponse) String() string {
 func (*CommitResponse) ProtoMessage() {}
 
 func (x *CommitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[12]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -874,7 +1367,7 @@ func (x *CommitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitResponse.ProtoReflect.Descriptor instead.
 func (*CommitResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{12}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CommitResponse) GetRevisions() map[string]uint64 {
@@ -895,7 +1388,7 @@ type LeadRequest struct {
 
 func (x *LeadRequest) Reset() {
 	*x = LeadRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -907,7 +1400,7 @@ func (x *LeadRequest) String() string {
 func (*LeadRequest) ProtoMessage() {}
 
 func (x *LeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[13]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -920,7 +1413,7 @@ func (x *LeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
 func (*LeadRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{13}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LeadRequest) GetResign() bool {
@@ -944,7 +1437,7 @@ type LeadResponse struct {
 
 func (x *LeadResponse) Reset() {
 	*x = LeadResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1449,7 @@ func (x *LeadResponse) String() string {
 func (*LeadResponse) ProtoMessage() {}
 
 func (x *LeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[14]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1462,7 @@ func (x *LeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
 func (*LeadResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{14}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LeadResponse) GetLeads() bool {
@@ -1007,7 +1500,7 @@ type ConverseRequest struct {
 
 func (x *ConverseRequest) Reset() {
 	*x = ConverseRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1512,7 @@ func (x *ConverseRequest) String() string {
 func (*ConverseRequest) ProtoMessage() {}
 
 func (x *ConverseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1525,7 @@ func (x *ConverseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConverseRequest.ProtoReflect.Descriptor instead.
 func (*ConverseRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{15}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ConverseRequest) GetMessage() isConverseRequest_Message {
@@ -1092,7 +1585,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1597,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[16]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1610,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{16}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Hello) GetToken() string {
@@ -1144,7 +1637,7 @@ type Renew struct {
 
 func (x *Renew) Reset() {
 	*x = Renew{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1156,7 +1649,7 @@ func (x *Renew) String() string {
 func (*Renew) ProtoMessage() {}
 
 func (x *Renew) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[17]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1169,7 +1662,7 @@ func (x *Renew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renew.ProtoReflect.Descriptor instead.
 func (*Renew) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{17}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Renew) GetToken() string {
@@ -1189,7 +1682,7 @@ type ConverseResponse struct {
 
 func (x *ConverseResponse) Reset() {
 	*x = ConverseResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1201,7 +1694,7 @@ func (x *ConverseResponse) String() string {
 func (*ConverseResponse) ProtoMessage() {}
 
 func (x *ConverseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[18]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1214,7 +1707,7 @@ func (x *ConverseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConverseResponse.ProtoReflect.Descriptor instead.
 func (*ConverseResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{18}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ConverseResponse) GetSnapshot() *Snapshot {
@@ -1233,7 +1726,7 @@ type GetRequest struct {
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1738,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[19]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1751,7 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{19}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{28}
 }
 
 // GetResponse is the answer to GetRequest.
@@ -1271,7 +1764,7 @@ type GetResponse struct {
 
 func (x *GetResponse) Reset() {
 	*x = GetResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1776,7 @@ func (x *GetResponse) String() string {
 func (*GetResponse) ProtoMessage() {}
 
 func (x *GetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[20]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1789,7 @@ func (x *GetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResponse.ProtoReflect.Descriptor instead.
 func (*GetResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{20}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetResponse) GetSnapshot() *Snapshot {
@@ -1320,14 +1813,16 @@ type Snapshot struct {
 	// waiting says, for each endpoint that has no relation, why not.
 	Waiting []*Waiting `protobuf:"bytes,4,rep,name=waiting,proto3" json:"waiting,omitempty"`
 	// own are the bags of the unit itself, one for each relation.
-	Own           []*Own `protobuf:"bytes,5,rep,name=own,proto3" json:"own,omitempty"`
+	Own []*Own `protobuf:"bytes,5,rep,name=own,proto3" json:"own,omitempty"`
+	// secrets are those that the unit keeps to a revision of, or cares for.
+	Secrets       []*KnownSecret `protobuf:"bytes,6,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[21]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1834,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[21]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1847,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{21}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Snapshot) GetRevisions() map[string]uint64 {
@@ -1390,6 +1885,112 @@ func (x *Snapshot) GetOwn() []*Own {
 	return nil
 }
 
+func (x *Snapshot) GetSecrets() []*KnownSecret {
+	if x != nil {
+		return x.Secrets
+	}
+	return nil
+}
+
+// KnownSecret is what a unit is told of a secret, so that it hears of what is new.
+type KnownSecret struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// label is the unit's own name for it, for an owner the owner's.
+	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	// latest is the last revision.
+	Latest int64 `protobuf:"varint,3,opt,name=latest,proto3" json:"latest,omitempty"`
+	// kept is the revision that the unit reads until it refreshes; 0 for an owner.
+	Kept int64 `protobuf:"varint,4,opt,name=kept,proto3" json:"kept,omitempty"`
+	// own says that the unit owns it, not its application.
+	Own bool `protobuf:"varint,5,opt,name=own,proto3" json:"own,omitempty"`
+	// rotates and expires are Unix times in seconds, told to who cares for it; 0 for
+	// never.
+	Rotates       int64 `protobuf:"varint,6,opt,name=rotates,proto3" json:"rotates,omitempty"`
+	Expires       int64 `protobuf:"varint,7,opt,name=expires,proto3" json:"expires,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KnownSecret) Reset() {
+	*x = KnownSecret{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KnownSecret) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KnownSecret) ProtoMessage() {}
+
+func (x *KnownSecret) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KnownSecret.ProtoReflect.Descriptor instead.
+func (*KnownSecret) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *KnownSecret) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *KnownSecret) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *KnownSecret) GetLatest() int64 {
+	if x != nil {
+		return x.Latest
+	}
+	return 0
+}
+
+func (x *KnownSecret) GetKept() int64 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
+}
+
+func (x *KnownSecret) GetOwn() bool {
+	if x != nil {
+		return x.Own
+	}
+	return false
+}
+
+func (x *KnownSecret) GetRotates() int64 {
+	if x != nil {
+		return x.Rotates
+	}
+	return 0
+}
+
+func (x *KnownSecret) GetExpires() int64 {
+	if x != nil {
+		return x.Expires
+	}
+	return 0
+}
+
 // Own is what the unit, and its application, say in a relation.
 type Own struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1405,7 +2006,7 @@ type Own struct {
 
 func (x *Own) Reset() {
 	*x = Own{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[22]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +2018,7 @@ func (x *Own) String() string {
 func (*Own) ProtoMessage() {}
 
 func (x *Own) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[22]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +2031,7 @@ func (x *Own) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Own.ProtoReflect.Descriptor instead.
 func (*Own) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{22}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Own) GetRelation() string {
@@ -1468,7 +2069,7 @@ type Unit struct {
 
 func (x *Unit) Reset() {
 	*x = Unit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[23]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +2081,7 @@ func (x *Unit) String() string {
 func (*Unit) ProtoMessage() {}
 
 func (x *Unit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[23]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +2094,7 @@ func (x *Unit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unit.ProtoReflect.Descriptor instead.
 func (*Unit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{23}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Unit) GetApplication() string {
@@ -1538,7 +2139,7 @@ type Waiting struct {
 
 func (x *Waiting) Reset() {
 	*x = Waiting{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +2151,7 @@ func (x *Waiting) String() string {
 func (*Waiting) ProtoMessage() {}
 
 func (x *Waiting) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +2164,7 @@ func (x *Waiting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Waiting.ProtoReflect.Descriptor instead.
 func (*Waiting) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{24}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Waiting) GetEndpoint() string {
@@ -1626,7 +2227,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[25]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1638,7 +2239,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[25]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1651,7 +2252,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{25}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Relation) GetId() int64 {
@@ -1785,7 +2386,7 @@ type RemoteUnit struct {
 
 func (x *RemoteUnit) Reset() {
 	*x = RemoteUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[26]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1797,7 +2398,7 @@ func (x *RemoteUnit) String() string {
 func (*RemoteUnit) ProtoMessage() {}
 
 func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[26]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1810,7 +2411,7 @@ func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteUnit.ProtoReflect.Descriptor instead.
 func (*RemoteUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{26}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RemoteUnit) GetNumber() int64 {
@@ -1847,7 +2448,7 @@ type DepartedUnit struct {
 
 func (x *DepartedUnit) Reset() {
 	*x = DepartedUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[27]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1859,7 +2460,7 @@ func (x *DepartedUnit) String() string {
 func (*DepartedUnit) ProtoMessage() {}
 
 func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[27]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1872,7 +2473,7 @@ func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DepartedUnit.ProtoReflect.Descriptor instead.
 func (*DepartedUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{27}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DepartedUnit) GetNumber() int64 {
@@ -1929,7 +2530,7 @@ type Databag struct {
 
 func (x *Databag) Reset() {
 	*x = Databag{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[28]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1941,7 +2542,7 @@ func (x *Databag) String() string {
 func (*Databag) ProtoMessage() {}
 
 func (x *Databag) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[28]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1954,7 +2555,7 @@ func (x *Databag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Databag.ProtoReflect.Descriptor instead.
 func (*Databag) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{28}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Databag) GetData() map[string]string {
@@ -1975,7 +2576,37 @@ var File_controller_api_relations_v1alpha1_relations_proto protoreflect.FileDesc
 
 const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
-	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"f\n" +
+	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"S\n" +
+	"\rReportRequest\x12B\n" +
+	"\afailing\x18\x01 \x01(\v2(.orcon.relations.v1alpha1.HandlerFailureR\afailing\"r\n" +
+	"\x0eHandlerFailure\x12\x14\n" +
+	"\x05event\x18\x01 \x01(\tR\x05event\x12\x1a\n" +
+	"\brelation\x18\x02 \x01(\tR\brelation\x12\x1a\n" +
+	"\battempts\x18\x03 \x01(\x03R\battempts\x12\x12\n" +
+	"\x04said\x18\x04 \x01(\tR\x04said\"\x10\n" +
+	"\x0eReportResponse\"l\n" +
+	"\x06Status\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
+	"\x04code\x18\x03 \x01(\tR\x04code\x12\x1e\n" +
+	"\n" +
+	"resolution\x18\x04 \x01(\tR\n" +
+	"resolution\"\x9e\x01\n" +
+	"\x10SetStatusRequest\x128\n" +
+	"\x06status\x18\x01 \x01(\v2 .orcon.relations.v1alpha1.StatusR\x06status\x12 \n" +
+	"\vapplication\x18\x02 \x01(\bR\vapplication\x12\x1a\n" +
+	"\brelation\x18\x03 \x01(\tR\brelation\x12\x12\n" +
+	"\x04term\x18\x04 \x01(\x03R\x04term\"\x13\n" +
+	"\x11SetStatusResponse\"4\n" +
+	"\x10GetStatusRequest\x12 \n" +
+	"\vapplication\x18\x01 \x01(\bR\vapplication\"\x89\x01\n" +
+	"\x11GetStatusResponse\x128\n" +
+	"\x06status\x18\x01 \x01(\v2 .orcon.relations.v1alpha1.StatusR\x06status\x12:\n" +
+	"\x05units\x18\x02 \x03(\v2$.orcon.relations.v1alpha1.UnitStatusR\x05units\"^\n" +
+	"\n" +
+	"UnitStatus\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x03R\x06number\x128\n" +
+	"\x06status\x18\x02 \x01(\v2 .orcon.relations.v1alpha1.StatusR\x06status\"f\n" +
 	"\x10GetSecretRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x12\n" +
@@ -2073,16 +2704,25 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
 	"GetRequest\"M\n" +
 	"\vGetResponse\x12>\n" +
-	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\xfd\x02\n" +
+	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\xbe\x03\n" +
 	"\bSnapshot\x12O\n" +
 	"\trevisions\x18\x01 \x03(\v21.orcon.relations.v1alpha1.Snapshot.RevisionsEntryR\trevisions\x122\n" +
 	"\x04unit\x18\x02 \x01(\v2\x1e.orcon.relations.v1alpha1.UnitR\x04unit\x12@\n" +
 	"\trelations\x18\x03 \x03(\v2\".orcon.relations.v1alpha1.RelationR\trelations\x12;\n" +
 	"\awaiting\x18\x04 \x03(\v2!.orcon.relations.v1alpha1.WaitingR\awaiting\x12/\n" +
-	"\x03own\x18\x05 \x03(\v2\x1d.orcon.relations.v1alpha1.OwnR\x03own\x1a<\n" +
+	"\x03own\x18\x05 \x03(\v2\x1d.orcon.relations.v1alpha1.OwnR\x03own\x12?\n" +
+	"\asecrets\x18\x06 \x03(\v2%.orcon.relations.v1alpha1.KnownSecretR\asecrets\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x9b\x01\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xa5\x01\n" +
+	"\vKnownSecret\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label\x12\x16\n" +
+	"\x06latest\x18\x03 \x01(\x03R\x06latest\x12\x12\n" +
+	"\x04kept\x18\x04 \x01(\x03R\x04kept\x12\x10\n" +
+	"\x03own\x18\x05 \x01(\bR\x03own\x12\x18\n" +
+	"\arotates\x18\x06 \x01(\x03R\arotates\x12\x18\n" +
+	"\aexpires\x18\a \x01(\x03R\aexpires\"\x9b\x01\n" +
 	"\x03Own\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x123\n" +
 	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\x12C\n" +
@@ -2131,7 +2771,7 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x1a7\n" +
 	"\tDataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x012\xad\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x012\xd6\a\n" +
 	"\x10RelationsService\x12e\n" +
 	"\bConverse\x12).orcon.relations.v1alpha1.ConverseRequest\x1a*.orcon.relations.v1alpha1.ConverseResponse(\x010\x01\x12R\n" +
 	"\x03Get\x12$.orcon.relations.v1alpha1.GetRequest\x1a%.orcon.relations.v1alpha1.GetResponse\x12[\n" +
@@ -2139,7 +2779,10 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\x04Lead\x12%.orcon.relations.v1alpha1.LeadRequest\x1a&.orcon.relations.v1alpha1.LeadResponse\x12X\n" +
 	"\x05Leave\x12&.orcon.relations.v1alpha1.LeaveRequest\x1a'.orcon.relations.v1alpha1.LeaveResponse\x12d\n" +
 	"\tGetSecret\x12*.orcon.relations.v1alpha1.GetSecretRequest\x1a+.orcon.relations.v1alpha1.GetSecretResponse\x12j\n" +
-	"\vListSecrets\x12,.orcon.relations.v1alpha1.ListSecretsRequest\x1a-.orcon.relations.v1alpha1.ListSecretsResponseBVZTgitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1;relationsv1alpha1b\x06proto3"
+	"\vListSecrets\x12,.orcon.relations.v1alpha1.ListSecretsRequest\x1a-.orcon.relations.v1alpha1.ListSecretsResponse\x12[\n" +
+	"\x06Report\x12'.orcon.relations.v1alpha1.ReportRequest\x1a(.orcon.relations.v1alpha1.ReportResponse\x12d\n" +
+	"\tSetStatus\x12*.orcon.relations.v1alpha1.SetStatusRequest\x1a+.orcon.relations.v1alpha1.SetStatusResponse\x12d\n" +
+	"\tGetStatus\x12*.orcon.relations.v1alpha1.GetStatusRequest\x1a+.orcon.relations.v1alpha1.GetStatusResponseBVZTgitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1;relationsv1alpha1b\x06proto3"
 
 var (
 	file_controller_api_relations_v1alpha1_relations_proto_rawDescOnce sync.Once
@@ -2153,95 +2796,117 @@ func file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP() []byte
 	return file_controller_api_relations_v1alpha1_relations_proto_rawDescData
 }
 
-var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
-	(*GetSecretRequest)(nil),    // 0: orcon.relations.v1alpha1.GetSecretRequest
-	(*GetSecretResponse)(nil),   // 1: orcon.relations.v1alpha1.GetSecretResponse
-	(*ListSecretsRequest)(nil),  // 2: orcon.relations.v1alpha1.ListSecretsRequest
-	(*ListSecretsResponse)(nil), // 3: orcon.relations.v1alpha1.ListSecretsResponse
-	(*Secret)(nil),              // 4: orcon.relations.v1alpha1.Secret
-	(*SecretAccess)(nil),        // 5: orcon.relations.v1alpha1.SecretAccess
-	(*SecretWrite)(nil),         // 6: orcon.relations.v1alpha1.SecretWrite
-	(*LeaveRequest)(nil),        // 7: orcon.relations.v1alpha1.LeaveRequest
-	(*Departure)(nil),           // 8: orcon.relations.v1alpha1.Departure
-	(*LeaveResponse)(nil),       // 9: orcon.relations.v1alpha1.LeaveResponse
-	(*CommitRequest)(nil),       // 10: orcon.relations.v1alpha1.CommitRequest
-	(*Change)(nil),              // 11: orcon.relations.v1alpha1.Change
-	(*CommitResponse)(nil),      // 12: orcon.relations.v1alpha1.CommitResponse
-	(*LeadRequest)(nil),         // 13: orcon.relations.v1alpha1.LeadRequest
-	(*LeadResponse)(nil),        // 14: orcon.relations.v1alpha1.LeadResponse
-	(*ConverseRequest)(nil),     // 15: orcon.relations.v1alpha1.ConverseRequest
-	(*Hello)(nil),               // 16: orcon.relations.v1alpha1.Hello
-	(*Renew)(nil),               // 17: orcon.relations.v1alpha1.Renew
-	(*ConverseResponse)(nil),    // 18: orcon.relations.v1alpha1.ConverseResponse
-	(*GetRequest)(nil),          // 19: orcon.relations.v1alpha1.GetRequest
-	(*GetResponse)(nil),         // 20: orcon.relations.v1alpha1.GetResponse
-	(*Snapshot)(nil),            // 21: orcon.relations.v1alpha1.Snapshot
-	(*Own)(nil),                 // 22: orcon.relations.v1alpha1.Own
-	(*Unit)(nil),                // 23: orcon.relations.v1alpha1.Unit
-	(*Waiting)(nil),             // 24: orcon.relations.v1alpha1.Waiting
-	(*Relation)(nil),            // 25: orcon.relations.v1alpha1.Relation
-	(*RemoteUnit)(nil),          // 26: orcon.relations.v1alpha1.RemoteUnit
-	(*DepartedUnit)(nil),        // 27: orcon.relations.v1alpha1.DepartedUnit
-	(*Databag)(nil),             // 28: orcon.relations.v1alpha1.Databag
-	nil,                         // 29: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
-	nil,                         // 30: orcon.relations.v1alpha1.SecretWrite.ContentEntry
-	nil,                         // 31: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	nil,                         // 32: orcon.relations.v1alpha1.Change.SetEntry
-	nil,                         // 33: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	nil,                         // 34: orcon.relations.v1alpha1.Hello.RevisionsEntry
-	nil,                         // 35: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	nil,                         // 36: orcon.relations.v1alpha1.Databag.DataEntry
+	(*ReportRequest)(nil),       // 0: orcon.relations.v1alpha1.ReportRequest
+	(*HandlerFailure)(nil),      // 1: orcon.relations.v1alpha1.HandlerFailure
+	(*ReportResponse)(nil),      // 2: orcon.relations.v1alpha1.ReportResponse
+	(*Status)(nil),              // 3: orcon.relations.v1alpha1.Status
+	(*SetStatusRequest)(nil),    // 4: orcon.relations.v1alpha1.SetStatusRequest
+	(*SetStatusResponse)(nil),   // 5: orcon.relations.v1alpha1.SetStatusResponse
+	(*GetStatusRequest)(nil),    // 6: orcon.relations.v1alpha1.GetStatusRequest
+	(*GetStatusResponse)(nil),   // 7: orcon.relations.v1alpha1.GetStatusResponse
+	(*UnitStatus)(nil),          // 8: orcon.relations.v1alpha1.UnitStatus
+	(*GetSecretRequest)(nil),    // 9: orcon.relations.v1alpha1.GetSecretRequest
+	(*GetSecretResponse)(nil),   // 10: orcon.relations.v1alpha1.GetSecretResponse
+	(*ListSecretsRequest)(nil),  // 11: orcon.relations.v1alpha1.ListSecretsRequest
+	(*ListSecretsResponse)(nil), // 12: orcon.relations.v1alpha1.ListSecretsResponse
+	(*Secret)(nil),              // 13: orcon.relations.v1alpha1.Secret
+	(*SecretAccess)(nil),        // 14: orcon.relations.v1alpha1.SecretAccess
+	(*SecretWrite)(nil),         // 15: orcon.relations.v1alpha1.SecretWrite
+	(*LeaveRequest)(nil),        // 16: orcon.relations.v1alpha1.LeaveRequest
+	(*Departure)(nil),           // 17: orcon.relations.v1alpha1.Departure
+	(*LeaveResponse)(nil),       // 18: orcon.relations.v1alpha1.LeaveResponse
+	(*CommitRequest)(nil),       // 19: orcon.relations.v1alpha1.CommitRequest
+	(*Change)(nil),              // 20: orcon.relations.v1alpha1.Change
+	(*CommitResponse)(nil),      // 21: orcon.relations.v1alpha1.CommitResponse
+	(*LeadRequest)(nil),         // 22: orcon.relations.v1alpha1.LeadRequest
+	(*LeadResponse)(nil),        // 23: orcon.relations.v1alpha1.LeadResponse
+	(*ConverseRequest)(nil),     // 24: orcon.relations.v1alpha1.ConverseRequest
+	(*Hello)(nil),               // 25: orcon.relations.v1alpha1.Hello
+	(*Renew)(nil),               // 26: orcon.relations.v1alpha1.Renew
+	(*ConverseResponse)(nil),    // 27: orcon.relations.v1alpha1.ConverseResponse
+	(*GetRequest)(nil),          // 28: orcon.relations.v1alpha1.GetRequest
+	(*GetResponse)(nil),         // 29: orcon.relations.v1alpha1.GetResponse
+	(*Snapshot)(nil),            // 30: orcon.relations.v1alpha1.Snapshot
+	(*KnownSecret)(nil),         // 31: orcon.relations.v1alpha1.KnownSecret
+	(*Own)(nil),                 // 32: orcon.relations.v1alpha1.Own
+	(*Unit)(nil),                // 33: orcon.relations.v1alpha1.Unit
+	(*Waiting)(nil),             // 34: orcon.relations.v1alpha1.Waiting
+	(*Relation)(nil),            // 35: orcon.relations.v1alpha1.Relation
+	(*RemoteUnit)(nil),          // 36: orcon.relations.v1alpha1.RemoteUnit
+	(*DepartedUnit)(nil),        // 37: orcon.relations.v1alpha1.DepartedUnit
+	(*Databag)(nil),             // 38: orcon.relations.v1alpha1.Databag
+	nil,                         // 39: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	nil,                         // 40: orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	nil,                         // 41: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	nil,                         // 42: orcon.relations.v1alpha1.Change.SetEntry
+	nil,                         // 43: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	nil,                         // 44: orcon.relations.v1alpha1.Hello.RevisionsEntry
+	nil,                         // 45: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	nil,                         // 46: orcon.relations.v1alpha1.Databag.DataEntry
 }
 var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
-	29, // 0: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
-	4,  // 1: orcon.relations.v1alpha1.ListSecretsResponse.secrets:type_name -> orcon.relations.v1alpha1.Secret
-	5,  // 2: orcon.relations.v1alpha1.Secret.access:type_name -> orcon.relations.v1alpha1.SecretAccess
-	30, // 3: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
-	5,  // 4: orcon.relations.v1alpha1.SecretWrite.access:type_name -> orcon.relations.v1alpha1.SecretAccess
-	8,  // 5: orcon.relations.v1alpha1.LeaveRequest.departures:type_name -> orcon.relations.v1alpha1.Departure
-	11, // 6: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
-	31, // 7: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	6,  // 8: orcon.relations.v1alpha1.CommitRequest.secrets:type_name -> orcon.relations.v1alpha1.SecretWrite
-	32, // 9: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
-	33, // 10: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	16, // 11: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
-	17, // 12: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
-	34, // 13: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
-	21, // 14: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	21, // 15: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	35, // 16: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	23, // 17: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
-	25, // 18: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
-	24, // 19: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
-	22, // 20: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
-	28, // 21: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
-	28, // 22: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
-	28, // 23: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
-	26, // 24: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
-	27, // 25: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
-	28, // 26: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	28, // 27: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	36, // 28: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
-	15, // 29: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
-	19, // 30: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
-	10, // 31: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
-	13, // 32: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
-	7,  // 33: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
-	0,  // 34: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
-	2,  // 35: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
-	18, // 36: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
-	20, // 37: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
-	12, // 38: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
-	14, // 39: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
-	9,  // 40: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
-	1,  // 41: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
-	3,  // 42: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
-	36, // [36:43] is the sub-list for method output_type
-	29, // [29:36] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	1,  // 0: orcon.relations.v1alpha1.ReportRequest.failing:type_name -> orcon.relations.v1alpha1.HandlerFailure
+	3,  // 1: orcon.relations.v1alpha1.SetStatusRequest.status:type_name -> orcon.relations.v1alpha1.Status
+	3,  // 2: orcon.relations.v1alpha1.GetStatusResponse.status:type_name -> orcon.relations.v1alpha1.Status
+	8,  // 3: orcon.relations.v1alpha1.GetStatusResponse.units:type_name -> orcon.relations.v1alpha1.UnitStatus
+	3,  // 4: orcon.relations.v1alpha1.UnitStatus.status:type_name -> orcon.relations.v1alpha1.Status
+	39, // 5: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	13, // 6: orcon.relations.v1alpha1.ListSecretsResponse.secrets:type_name -> orcon.relations.v1alpha1.Secret
+	14, // 7: orcon.relations.v1alpha1.Secret.access:type_name -> orcon.relations.v1alpha1.SecretAccess
+	40, // 8: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	14, // 9: orcon.relations.v1alpha1.SecretWrite.access:type_name -> orcon.relations.v1alpha1.SecretAccess
+	17, // 10: orcon.relations.v1alpha1.LeaveRequest.departures:type_name -> orcon.relations.v1alpha1.Departure
+	20, // 11: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
+	41, // 12: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	15, // 13: orcon.relations.v1alpha1.CommitRequest.secrets:type_name -> orcon.relations.v1alpha1.SecretWrite
+	42, // 14: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
+	43, // 15: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	25, // 16: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
+	26, // 17: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
+	44, // 18: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
+	30, // 19: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	30, // 20: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	45, // 21: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	33, // 22: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
+	35, // 23: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
+	34, // 24: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
+	32, // 25: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
+	31, // 26: orcon.relations.v1alpha1.Snapshot.secrets:type_name -> orcon.relations.v1alpha1.KnownSecret
+	38, // 27: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
+	38, // 28: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
+	38, // 29: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
+	36, // 30: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
+	37, // 31: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
+	38, // 32: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	38, // 33: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	46, // 34: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
+	24, // 35: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
+	28, // 36: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
+	19, // 37: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
+	22, // 38: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
+	16, // 39: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
+	9,  // 40: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
+	11, // 41: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
+	0,  // 42: orcon.relations.v1alpha1.RelationsService.Report:input_type -> orcon.relations.v1alpha1.ReportRequest
+	4,  // 43: orcon.relations.v1alpha1.RelationsService.SetStatus:input_type -> orcon.relations.v1alpha1.SetStatusRequest
+	6,  // 44: orcon.relations.v1alpha1.RelationsService.GetStatus:input_type -> orcon.relations.v1alpha1.GetStatusRequest
+	27, // 45: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
+	29, // 46: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
+	21, // 47: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
+	23, // 48: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
+	18, // 49: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
+	10, // 50: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
+	12, // 51: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
+	2,  // 52: orcon.relations.v1alpha1.RelationsService.Report:output_type -> orcon.relations.v1alpha1.ReportResponse
+	5,  // 53: orcon.relations.v1alpha1.RelationsService.SetStatus:output_type -> orcon.relations.v1alpha1.SetStatusResponse
+	7,  // 54: orcon.relations.v1alpha1.RelationsService.GetStatus:output_type -> orcon.relations.v1alpha1.GetStatusResponse
+	45, // [45:55] is the sub-list for method output_type
+	35, // [35:45] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_controller_api_relations_v1alpha1_relations_proto_init() }
@@ -2249,7 +2914,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 	if File_controller_api_relations_v1alpha1_relations_proto != nil {
 		return
 	}
-	file_controller_api_relations_v1alpha1_relations_proto_msgTypes[15].OneofWrappers = []any{
+	file_controller_api_relations_v1alpha1_relations_proto_msgTypes[24].OneofWrappers = []any{
 		(*ConverseRequest_Hello)(nil),
 		(*ConverseRequest_Renew)(nil),
 	}
@@ -2259,7 +2924,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_relations_v1alpha1_relations_proto_rawDesc), len(file_controller_api_relations_v1alpha1_relations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   37,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -52,6 +52,14 @@ const (
 	// RelationsServiceListSecretsProcedure is the fully-qualified name of the RelationsService's
 	// ListSecrets RPC.
 	RelationsServiceListSecretsProcedure = "/orcon.relations.v1alpha1.RelationsService/ListSecrets"
+	// RelationsServiceReportProcedure is the fully-qualified name of the RelationsService's Report RPC.
+	RelationsServiceReportProcedure = "/orcon.relations.v1alpha1.RelationsService/Report"
+	// RelationsServiceSetStatusProcedure is the fully-qualified name of the RelationsService's
+	// SetStatus RPC.
+	RelationsServiceSetStatusProcedure = "/orcon.relations.v1alpha1.RelationsService/SetStatus"
+	// RelationsServiceGetStatusProcedure is the fully-qualified name of the RelationsService's
+	// GetStatus RPC.
+	RelationsServiceGetStatusProcedure = "/orcon.relations.v1alpha1.RelationsService/GetStatus"
 )
 
 // RelationsServiceClient is a client for the orcon.relations.v1alpha1.RelationsService service.
@@ -84,6 +92,15 @@ type RelationsServiceClient interface {
 	// ListSecrets returns the secrets that the pod's unit may manage, without their
 	// content; the token as for Get.
 	ListSecrets(context.Context, *connect.Request[v1alpha1.ListSecretsRequest]) (*connect.Response[v1alpha1.ListSecretsResponse], error)
+	// Report says what the handlers of the pod's unit fail at, or that they no longer
+	// do; the token as for Get.
+	Report(context.Context, *connect.Request[v1alpha1.ReportRequest]) (*connect.Response[v1alpha1.ReportResponse], error)
+	// SetStatus says, for people, how the pod's unit, its application or its side of a
+	// relation is; the token as for Get. It holds at once, and fails as Commit does.
+	SetStatus(context.Context, *connect.Request[v1alpha1.SetStatusRequest]) (*connect.Response[v1alpha1.SetStatusResponse], error)
+	// GetStatus returns what was said of how the pod's unit or, to its leader, its
+	// application is; the token as for Get.
+	GetStatus(context.Context, *connect.Request[v1alpha1.GetStatusRequest]) (*connect.Response[v1alpha1.GetStatusResponse], error)
 }
 
 // NewRelationsServiceClient constructs a client for the orcon.relations.v1alpha1.RelationsService
@@ -139,6 +156,24 @@ func NewRelationsServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithSchema(relationsServiceMethods.ByName("ListSecrets")),
 			connect.WithClientOptions(opts...),
 		),
+		report: connect.NewClient[v1alpha1.ReportRequest, v1alpha1.ReportResponse](
+			httpClient,
+			baseURL+RelationsServiceReportProcedure,
+			connect.WithSchema(relationsServiceMethods.ByName("Report")),
+			connect.WithClientOptions(opts...),
+		),
+		setStatus: connect.NewClient[v1alpha1.SetStatusRequest, v1alpha1.SetStatusResponse](
+			httpClient,
+			baseURL+RelationsServiceSetStatusProcedure,
+			connect.WithSchema(relationsServiceMethods.ByName("SetStatus")),
+			connect.WithClientOptions(opts...),
+		),
+		getStatus: connect.NewClient[v1alpha1.GetStatusRequest, v1alpha1.GetStatusResponse](
+			httpClient,
+			baseURL+RelationsServiceGetStatusProcedure,
+			connect.WithSchema(relationsServiceMethods.ByName("GetStatus")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -151,6 +186,9 @@ type relationsServiceClient struct {
 	leave       *connect.Client[v1alpha1.LeaveRequest, v1alpha1.LeaveResponse]
 	getSecret   *connect.Client[v1alpha1.GetSecretRequest, v1alpha1.GetSecretResponse]
 	listSecrets *connect.Client[v1alpha1.ListSecretsRequest, v1alpha1.ListSecretsResponse]
+	report      *connect.Client[v1alpha1.ReportRequest, v1alpha1.ReportResponse]
+	setStatus   *connect.Client[v1alpha1.SetStatusRequest, v1alpha1.SetStatusResponse]
+	getStatus   *connect.Client[v1alpha1.GetStatusRequest, v1alpha1.GetStatusResponse]
 }
 
 // Converse calls orcon.relations.v1alpha1.RelationsService.Converse.
@@ -188,6 +226,21 @@ func (c *relationsServiceClient) ListSecrets(ctx context.Context, req *connect.R
 	return c.listSecrets.CallUnary(ctx, req)
 }
 
+// Report calls orcon.relations.v1alpha1.RelationsService.Report.
+func (c *relationsServiceClient) Report(ctx context.Context, req *connect.Request[v1alpha1.ReportRequest]) (*connect.Response[v1alpha1.ReportResponse], error) {
+	return c.report.CallUnary(ctx, req)
+}
+
+// SetStatus calls orcon.relations.v1alpha1.RelationsService.SetStatus.
+func (c *relationsServiceClient) SetStatus(ctx context.Context, req *connect.Request[v1alpha1.SetStatusRequest]) (*connect.Response[v1alpha1.SetStatusResponse], error) {
+	return c.setStatus.CallUnary(ctx, req)
+}
+
+// GetStatus calls orcon.relations.v1alpha1.RelationsService.GetStatus.
+func (c *relationsServiceClient) GetStatus(ctx context.Context, req *connect.Request[v1alpha1.GetStatusRequest]) (*connect.Response[v1alpha1.GetStatusResponse], error) {
+	return c.getStatus.CallUnary(ctx, req)
+}
+
 // RelationsServiceHandler is an implementation of the orcon.relations.v1alpha1.RelationsService
 // service.
 type RelationsServiceHandler interface {
@@ -219,6 +272,15 @@ type RelationsServiceHandler interface {
 	// ListSecrets returns the secrets that the pod's unit may manage, without their
 	// content; the token as for Get.
 	ListSecrets(context.Context, *connect.Request[v1alpha1.ListSecretsRequest]) (*connect.Response[v1alpha1.ListSecretsResponse], error)
+	// Report says what the handlers of the pod's unit fail at, or that they no longer
+	// do; the token as for Get.
+	Report(context.Context, *connect.Request[v1alpha1.ReportRequest]) (*connect.Response[v1alpha1.ReportResponse], error)
+	// SetStatus says, for people, how the pod's unit, its application or its side of a
+	// relation is; the token as for Get. It holds at once, and fails as Commit does.
+	SetStatus(context.Context, *connect.Request[v1alpha1.SetStatusRequest]) (*connect.Response[v1alpha1.SetStatusResponse], error)
+	// GetStatus returns what was said of how the pod's unit or, to its leader, its
+	// application is; the token as for Get.
+	GetStatus(context.Context, *connect.Request[v1alpha1.GetStatusRequest]) (*connect.Response[v1alpha1.GetStatusResponse], error)
 }
 
 // NewRelationsServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -270,6 +332,24 @@ func NewRelationsServiceHandler(svc RelationsServiceHandler, opts ...connect.Han
 		connect.WithSchema(relationsServiceMethods.ByName("ListSecrets")),
 		connect.WithHandlerOptions(opts...),
 	)
+	relationsServiceReportHandler := connect.NewUnaryHandler(
+		RelationsServiceReportProcedure,
+		svc.Report,
+		connect.WithSchema(relationsServiceMethods.ByName("Report")),
+		connect.WithHandlerOptions(opts...),
+	)
+	relationsServiceSetStatusHandler := connect.NewUnaryHandler(
+		RelationsServiceSetStatusProcedure,
+		svc.SetStatus,
+		connect.WithSchema(relationsServiceMethods.ByName("SetStatus")),
+		connect.WithHandlerOptions(opts...),
+	)
+	relationsServiceGetStatusHandler := connect.NewUnaryHandler(
+		RelationsServiceGetStatusProcedure,
+		svc.GetStatus,
+		connect.WithSchema(relationsServiceMethods.ByName("GetStatus")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/orcon.relations.v1alpha1.RelationsService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case RelationsServiceConverseProcedure:
@@ -286,6 +366,12 @@ func NewRelationsServiceHandler(svc RelationsServiceHandler, opts ...connect.Han
 			relationsServiceGetSecretHandler.ServeHTTP(w, r)
 		case RelationsServiceListSecretsProcedure:
 			relationsServiceListSecretsHandler.ServeHTTP(w, r)
+		case RelationsServiceReportProcedure:
+			relationsServiceReportHandler.ServeHTTP(w, r)
+		case RelationsServiceSetStatusProcedure:
+			relationsServiceSetStatusHandler.ServeHTTP(w, r)
+		case RelationsServiceGetStatusProcedure:
+			relationsServiceGetStatusHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -321,4 +407,16 @@ func (UnimplementedRelationsServiceHandler) GetSecret(context.Context, *connect.
 
 func (UnimplementedRelationsServiceHandler) ListSecrets(context.Context, *connect.Request[v1alpha1.ListSecretsRequest]) (*connect.Response[v1alpha1.ListSecretsResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.ListSecrets is not implemented"))
+}
+
+func (UnimplementedRelationsServiceHandler) Report(context.Context, *connect.Request[v1alpha1.ReportRequest]) (*connect.Response[v1alpha1.ReportResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.Report is not implemented"))
+}
+
+func (UnimplementedRelationsServiceHandler) SetStatus(context.Context, *connect.Request[v1alpha1.SetStatusRequest]) (*connect.Response[v1alpha1.SetStatusResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.SetStatus is not implemented"))
+}
+
+func (UnimplementedRelationsServiceHandler) GetStatus(context.Context, *connect.Request[v1alpha1.GetStatusRequest]) (*connect.Response[v1alpha1.GetStatusResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("orcon.relations.v1alpha1.RelationsService.GetStatus is not implemented"))
 }

@@ -1,0 +1,163 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+)
+
+// ErrGone says that the unit, or the relation, of which something is said is not
+// there any more.
+var ErrGone = errors.New("it is not there any more")
+
+// Speaker is the pod that says something of how it is, and the term in which it leads
+// its application; 0 where it does not.
+type Speaker struct {
+	Namespace, Application, PodUID string
+	Term                           int
+}
+
+// Side is one side of a relation.
+type Side struct {
+	// Namespace, Name and UID are the Relation's.
+	Namespace, Name, UID string
+	Role                 application.Role
+}
+
+// Report notes what the handlers of a pod's unit fail at; the zero failure for
+// nothing. An Event on the pod tells of it once, and again where it is something else.
+func (c *Commits) Report(ctx context.Context, by Speaker, failure status.Failure) error {
+	var before, after status.Failure
+	var unit v1alpha1.Unit
+	err := c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
+		before, after = u.Failing.ToDomain(), status.Failure{}
+		if failure.Fails() {
+			after = failure.Bounded().Follows(before, c.Now())
+		}
+		u.Failing, unit = v1alpha1.ForFailure(after), *u
+		return after != before
+	})
+	if err == nil && after.IsNews(before) {
+		pod := named(&corev1.Pod{}, by.Namespace, unit.Pod)
+		pod.UID = types.UID(by.PodUID)
+		tell(c.Events, pod, corev1.EventTypeWarning, string(condition.HandlerFailed), after.Text(fmt.Sprintf("%s/%d", by.Application, unit.Number), unit.Pod))
+	}
+	return err
+}
+
+// SetStatus stores how a pod's unit says it is, or its application by its leader. What
+// was said already is not stored again (RELATIONS.md P3). Leader and status are in
+// one object, so that no late write of a deposed leader can come between
+// (SAFETY.md P1).
+func (c *Commits) SetStatus(ctx context.Context, by Speaker, ofApplication bool, info status.Info) error {
+	info.Since = c.Now()
+	say := func(at **v1alpha1.WorkloadStatus) (differs bool) {
+		differs = !(*at).ToDomain().Same(info)
+		if differs {
+			*at = v1alpha1.ForWorkload(info)
+		}
+		return differs
+	}
+	if !ofApplication {
+		return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool { return say(&u.Workload) })
+	}
+	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
+		if !a.LeaderToDomain().MayWrite(by.PodUID, by.Term, c.Now()) {
+			return false, ErrDeposed
+		}
+		return say(&a.Status.Workload), nil
+	})
+}
+
+// SetSide stores what a leader says of how its application is in a relation. The
+// relation keeps the term, and refuses a lower one (SAFETY.md P1).
+func (c *Commits) SetSide(ctx context.Context, by Speaker, side Side, info status.Info) error {
+	leads, err := c.leads(ctx, relation.Commit{Namespace: by.Namespace, Application: by.Application, PodUID: by.PodUID, Term: by.Term})
+	if err != nil {
+		return err
+	}
+	if !leads {
+		return ErrDeposed
+	}
+	info.Since = c.Now()
+	err = c.inTurn(ctx, side.Namespace+"/"+side.Name, func() error {
+		r := named(&v1alpha1.Relation{}, side.Namespace, side.Name)
+		err := c.Reader.Get(ctx, client.ObjectKeyFromObject(r), r)
+		if apierrors.IsNotFound(err) || err == nil && string(r.UID) != side.UID {
+			return ErrGone
+		}
+		if err != nil {
+			return err
+		}
+		at := r.Side(side.Role)
+		switch {
+		case *at != nil && (*at).Term > int64(by.Term):
+			return ErrDeposed
+		case (*at).ToDomain().Same(info):
+			return nil
+		}
+		*at = v1alpha1.ForSide(info, by.Term)
+		return c.Writer.Status().Update(ctx, r)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot note the status of relation %s: %w", side.Name, err)
+	}
+	return nil
+}
+
+// Status returns what is known of an application whose unit asks: for all of it, the
+// unit must lead.
+func (c *Commits) Status(ctx context.Context, by Speaker, ofApplication bool) (relation.ApplicationState, error) {
+	var app v1alpha1.RelatedApplication
+	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: by.Application}, &app); err != nil {
+		return relation.ApplicationState{}, fmt.Errorf("cannot read application %s: %w", by.Application, err)
+	}
+	if ofApplication && app.LeaderToDomain().Left(by.PodUID, c.Now()) <= 0 {
+		return relation.ApplicationState{}, ErrDeposed
+	}
+	record, err := app.ToDomain()
+	return record.State, err
+}
+
+// changeUnit changes the unit of a pod, where change says that it differs.
+func (c *Commits) changeUnit(ctx context.Context, by Speaker, change func(*v1alpha1.Unit) (differs bool)) error {
+	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
+		unit, lives := a.OfPod(by.PodUID)
+		if !lives {
+			return false, ErrGone
+		}
+		return change(unit), nil
+	})
+}
+
+// changeApplication changes a pod's application, where change says that it differs.
+// All units of an application may speak at once.
+func (c *Commits) changeApplication(ctx context.Context, by Speaker, change func(*v1alpha1.RelatedApplication) (differs bool, err error)) error {
+	err := c.inTurn(ctx, by.Namespace+"/"+by.Application, func() error {
+		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: by.Namespace, Name: by.Application}}
+		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {
+			return err
+		}
+		differs, err := change(app)
+		if err != nil || !differs {
+			return err
+		}
+		return c.Writer.Status().Update(ctx, app)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot note the status of %s: %w", by.Application, err)
+	}
+	return nil
+}

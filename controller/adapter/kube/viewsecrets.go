@@ -1,0 +1,88 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+)
+
+func indexSecrets(ctx context.Context, indexer client.FieldIndexer) error {
+	err := indexer.IndexField(ctx, &v1alpha1.RelatedSecret{}, byConcerned, func(o client.Object) []string {
+		var keys []string
+		for _, application := range concerned(o) {
+			keys = append(keys, endKey(o.GetNamespace(), "", application))
+		}
+		return keys
+	})
+	if err != nil {
+		return fmt.Errorf("cannot index secrets: %w", err)
+	}
+	return nil
+}
+
+// concerned lists the applications that own or read a secret.
+func concerned(o any) []string {
+	s, ok := o.(*v1alpha1.RelatedSecret)
+	if !ok {
+		return nil
+	}
+	known := s.ToDomain()
+	all := []string{known.Owner.Application}
+	for _, r := range known.Readers {
+		all = append(all, r.Application)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// followSecrets starts to tell of changes of secrets to those concerned. They are no
+// part of the revisions of a view: numbers of revisions only grow, so that who hears
+// of an older one again knows it.
+func (v *Views) followSecrets(ctx context.Context, informers cache.Cache) error {
+	informer, err := informers.GetInformer(ctx, &v1alpha1.RelatedSecret{})
+	if err != nil {
+		return fmt.Errorf("cannot follow secrets: %w", err)
+	}
+	tell := func(all ...any) {
+		for _, event := range all {
+			if gone, ok := event.(toolscache.DeletedFinalStateUnknown); ok {
+				event = gone.Obj
+			}
+			for _, application := range concerned(event) {
+				v.Changed(event.(client.Object).GetNamespace(), application)
+			}
+		}
+	}
+	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { tell(o) },
+		UpdateFunc: func(before, after any) { tell(before, after) },
+		DeleteFunc: func(o any) { tell(o) },
+	})
+	if err != nil {
+		return fmt.Errorf("cannot follow secrets: %w", err)
+	}
+	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return fmt.Errorf("cannot sync secrets: %w", context.Cause(ctx))
+	}
+	return nil
+}
+
+// Secrets returns the secrets that an application owns or reads, from memory.
+func (v *Views) Secrets(ctx context.Context, namespace, application string) ([]secret.Secret, error) {
+	var list v1alpha1.RelatedSecretList
+	if err := v.Reader.List(ctx, &list, client.MatchingFields{byConcerned: endKey(namespace, "", application)}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("cannot list the secrets of %s: %w", application, err)
+	}
+	var all []secret.Secret
+	for i := range list.Items {
+		all = append(all, list.Items[i].ToDomain())
+	}
+	return all, nil
+}

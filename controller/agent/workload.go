@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
+)
+
+// Status asks the controller how the unit, or its application with all its units, is
+// said to be.
+func (t *toolContext) Status(ofApplication bool) (tool.Report, error) {
+	if err := t.speaks(ofApplication); err != nil {
+		return tool.Report{}, err
+	}
+	response, err := t.speech.status(t.ctx, ofApplication)
+	if err != nil {
+		return tool.Report{}, err
+	}
+	report := toReport(response.GetStatus())
+	for _, u := range response.GetUnits() {
+		unit := conversation.Unit{Application: t.snapshot.Unit.Application, Number: int(u.GetNumber())}
+		report.Units = append(report.Units, tool.UnitReport{Unit: unit, Report: toReport(u.GetStatus())})
+	}
+	return report, nil
+}
+
+func toReport(s *wire.Status) tool.Report {
+	return tool.Report{State: status.State(cmp.Or(s.GetState(), string(status.Unknown))), Message: s.GetMessage()}
+}
+
+// SetStatus says how the unit or its application is, at once: it is no part of the
+// transaction (RELATIONS.md E11).
+func (t *toolContext) SetStatus(ofApplication bool, info status.Info) error {
+	return t.setStatus(ofApplication, &wire.SetStatusRequest{Application: ofApplication}, info)
+}
+
+// SetSide says how the application is in a relation, at once.
+func (t *toolContext) SetSide(relation string, info status.Info) error {
+	return t.setStatus(true, &wire.SetStatusRequest{Relation: relation}, info)
+}
+
+func (t *toolContext) setStatus(leads bool, request *wire.SetStatusRequest, info status.Info) error {
+	if err := t.speaks(leads); err != nil {
+		return err
+	}
+	request.Status = &wire.Status{State: string(info.State), Message: info.Message, Code: info.Code, Resolution: info.Resolution}
+	request.Term = t.transaction.Term()
+	return t.speech.setStatus(t.ctx, request)
+}
+
+// speaks begins the call's transaction, and where only a leader may has the unit ask
+// to lead. Who does not is refused by the controller.
+func (t *toolContext) speaks(leads bool) error {
+	if err := t.begin(); err != nil || !leads {
+		return err
+	}
+	_, err := t.Leader()
+	return err
+}
+
+// status asks how the unit or its application is said to be.
+func (s *Speech) status(ctx context.Context, ofApplication bool) (*wire.GetStatusResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	return s.speaker.GetStatus(ctx, &wire.GetStatusRequest{Application: ofApplication})
+}
+
+// setStatus says how the unit, its application or its side of a relation is: as a
+// leader in the term of the request, or in the present one.
+func (s *Speech) setStatus(ctx context.Context, request *wire.SetStatusRequest) error {
+	s.mu.Lock()
+	request.Term = cmp.Or(request.GetTerm(), s.lease.term)
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	_, err := s.speaker.SetStatus(ctx, request)
+	return err
+}
+
+// Report says what the handlers fail at; the zero failure for nothing.
+func (s *Speech) Report(ctx context.Context, failure status.Failure) error {
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	request := &wire.ReportRequest{}
+	if failure.Fails() {
+		request.Failing = &wire.HandlerFailure{Event: failure.Event, Relation: failure.Relation, Attempts: int64(failure.Attempts), Said: failure.Said}
+	}
+	_, err := s.speaker.Report(ctx, request)
+	return err
+}

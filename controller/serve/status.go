@@ -1,0 +1,121 @@
+package serve
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+)
+
+// Statuses keeps what units say for people. The errors wrap kube.ErrDeposed or
+// kube.ErrGone.
+type Statuses interface {
+	// Report notes what the handlers of a unit fail at; the zero failure for nothing.
+	Report(ctx context.Context, by kube.Speaker, failure status.Failure) error
+	// SetStatus stores how a unit is, or its application.
+	SetStatus(ctx context.Context, by kube.Speaker, ofApplication bool, info status.Info) error
+	// SetSide stores how an application is in a relation.
+	SetSide(ctx context.Context, by kube.Speaker, side kube.Side, info status.Info) error
+	// Status returns what is known of a unit's application; of all of it, to its leader.
+	Status(ctx context.Context, by kube.Speaker, ofApplication bool) (relation.ApplicationState, error)
+}
+
+func (c *conversation) speaker(term int64) kube.Speaker {
+	return kube.Speaker{Namespace: c.identity.Namespace, Application: c.application, PodUID: c.identity.UID, Term: int(term)}
+}
+
+// Report notes what the handlers of the calling pod's unit fail at.
+func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.ReportRequest]) (*connect.Response[v1alpha1.ReportResponse], error) {
+	c, t, _, err := s.unit(ctx, req.Header())
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	f := req.Msg.GetFailing()
+	failure := status.Failure{Event: f.GetEvent(), Attempts: int(f.GetAttempts()), Said: f.GetSaid()}
+	if _, known := t.places[f.GetRelation()]; known {
+		failure.Relation = f.GetRelation()
+	}
+	if err := s.Statuses.Report(ctx, c.speaker(0), failure); err != nil {
+		return nil, refuse(err)
+	}
+	return connect.NewResponse(&v1alpha1.ReportResponse{}), nil
+}
+
+// SetStatus stores how the calling pod's unit, its application or its side of a
+// relation is.
+func (s *Server) SetStatus(ctx context.Context, req *connect.Request[v1alpha1.SetStatusRequest]) (*connect.Response[v1alpha1.SetStatusResponse], error) {
+	c, t, _, err := s.unit(ctx, req.Header())
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	said := req.Msg.GetStatus()
+	info, err := status.Info{State: status.State(said.GetState()), Message: said.GetMessage(), Code: said.GetCode(), Resolution: said.GetResolution()}.Check()
+	if err != nil {
+		return nil, refuse(&domain.Error{Kind: domain.Invalid, Message: err.Error(), Cure: "see status-set --help"})
+	}
+	if req.Msg.GetRelation() == "" {
+		err = s.Statuses.SetStatus(ctx, c.speaker(req.Msg.GetTerm()), req.Msg.GetApplication(), info)
+	} else {
+		err = c.setSide(ctx, t, req.Msg, info)
+	}
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return connect.NewResponse(&v1alpha1.SetStatusResponse{}), nil
+}
+
+func (c *conversation) setSide(ctx context.Context, t *telling, req *v1alpha1.SetStatusRequest, info status.Info) error {
+	p, err := t.writable(req.GetRelation())
+	if err != nil {
+		return err
+	}
+	side := kube.Side{Namespace: c.home(p), Name: p.name, UID: req.GetRelation(), Role: p.role}
+	return c.server.Statuses.SetSide(ctx, c.speaker(req.GetTerm()), side, info)
+}
+
+// home is the namespace of a relation's object: the requirer's (SAFETY.md M7).
+func (c *conversation) home(p place) string {
+	if p.role == application.Provider {
+		return p.there.Namespace
+	}
+	return c.identity.Namespace
+}
+
+// GetStatus returns how the calling pod's unit or its application is.
+func (s *Server) GetStatus(ctx context.Context, req *connect.Request[v1alpha1.GetStatusRequest]) (*connect.Response[v1alpha1.GetStatusResponse], error) {
+	c, _, _, err := s.unit(ctx, req.Header())
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	state, err := s.Statuses.Status(ctx, c.speaker(0), req.Msg.GetApplication())
+	if err != nil {
+		return nil, refuse(err)
+	}
+	response := &v1alpha1.GetStatusResponse{}
+	if req.Msg.GetApplication() {
+		response.Status = toStatus(state.Says())
+	}
+	for _, unit := range state.Units {
+		switch {
+		case unit.Gone != "":
+		case req.Msg.GetApplication():
+			response.Units = append(response.Units, &v1alpha1.UnitStatus{Number: int64(unit.Number), Status: toStatus(unit.Workload)})
+		case unit.PodUID == c.identity.UID:
+			response.Status = toStatus(unit.Workload)
+		}
+	}
+	return connect.NewResponse(response), nil
+}
+
+func toStatus(info status.Info) *v1alpha1.Status {
+	return &v1alpha1.Status{State: string(info.State), Message: info.Message}
+}

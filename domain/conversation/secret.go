@@ -1,0 +1,122 @@
+package conversation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Secret is what a unit is told of one that it reads, or that it owns and must care
+// for.
+type Secret struct {
+	ID string
+	// Label is the unit's own name for it, for an owner the owner's.
+	Label string
+	// Latest is the last revision; Kept the one that the unit reads until it refreshes,
+	// 0 for who does not or always reads the latest.
+	Latest, Kept int
+	// Own says that the unit owns it; an application's is cared for by its leader.
+	Own bool
+	// Rotates is when its owner must make a new revision, and Expires when the latest
+	// ends; zero for never, and of what others own.
+	Rotates, Expires time.Time
+}
+
+// ToldSecret is what a unit was told of a secret.
+type ToldSecret struct {
+	// Changed and Expired are the revisions that were told so last.
+	Changed int `json:"changed,omitempty"`
+	Expired int `json:"expired,omitempty"`
+	// Rotated is the time to rotate that was told last.
+	Rotated time.Time `json:"rotated,omitzero"`
+}
+
+// nextSecret returns the first event of a secret that is owed, in order of ID. Each
+// is told once: that there is a later revision than the one that is kept to, for each
+// such revision; that it is to be rotated, for each time that this is due; that the
+// latest revision has ended, for each revision.
+func nextSecret(m Memory, s *Snapshot) (Event, bool) {
+	if s.Leaving != "" {
+		return Event{}, false
+	}
+	for _, secret := range slices.SortedFunc(slices.Values(s.Secrets), func(a, b Secret) int { return strings.Compare(a.ID, b.ID) }) {
+		told := m.Secrets[secret.ID]
+		cares := secret.Own || s.Leader
+		e := Event{Secret: secret.ID, Label: secret.Label, Revision: secret.Latest}
+		switch {
+		case secret.Kept > 0 && secret.Kept < secret.Latest && told.Changed < secret.Latest:
+			e.Kind = SecretChanged
+		case cares && due(secret.Rotates, s.Now) && !told.Rotated.Equal(secret.Rotates):
+			e.Kind = SecretRotate
+		case cares && due(secret.Expires, s.Now) && told.Expired < secret.Latest:
+			e.Kind = SecretExpired
+		default:
+			continue
+		}
+		return e, true
+	}
+	return Event{}, false
+}
+
+// due reports whether a time has come; never where either is not known.
+func due(at, now time.Time) bool { return !at.IsZero() && !now.IsZero() && !now.Before(at) }
+
+// Wake returns when a secret may next be due although nothing changes; zero for never.
+func (s Snapshot) Wake() time.Time {
+	var wake time.Time
+	for _, secret := range s.Secrets {
+		for _, at := range []time.Time{secret.Rotates, secret.Expires} {
+			if at.After(s.Now) && (wake.IsZero() || at.Before(wake)) {
+				wake = at
+			}
+		}
+	}
+	return wake
+}
+
+// afterSecret remembers that an event of a secret was handled, for what was true
+// when it was told.
+func (m Memory) afterSecret(e Event, s *Snapshot) Memory {
+	i := slices.IndexFunc(s.Secrets, func(secret Secret) bool { return secret.ID == e.Secret })
+	if i < 0 {
+		return m
+	}
+	told := m.Secrets[e.Secret]
+	switch e.Kind {
+	case SecretChanged:
+		told.Changed = e.Revision
+	case SecretRotate:
+		told.Rotated = s.Secrets[i].Rotates
+	case SecretExpired:
+		told.Expired = e.Revision
+	case Created, Joined, Changed, Departed, Broken, Elected: // of no secret
+	}
+	secrets := make(map[string]ToldSecret, len(m.Secrets)+1)
+	maps.Copy(secrets, m.Secrets)
+	secrets[e.Secret] = told
+	m.Secrets = secrets
+	return m
+}
+
+// forgetSecrets drops the first of too many secrets that a snapshot does not mention.
+func (m *Memory) forgetSecrets(s *Snapshot) {
+	mentioned := make(map[string]bool, len(s.Secrets))
+	for _, secret := range s.Secrets {
+		mentioned[secret.ID] = true
+	}
+	var unknown []string
+	for id := range m.Secrets {
+		if !mentioned[id] {
+			unknown = append(unknown, id)
+		}
+	}
+	if len(unknown) <= maxUnknown {
+		return
+	}
+	slices.Sort(unknown)
+	m.Secrets = maps.Clone(m.Secrets)
+	for _, id := range unknown[:len(unknown)-maxUnknown] {
+		delete(m.Secrets, id)
+	}
+}

@@ -1,0 +1,134 @@
+package relation
+
+import (
+	"fmt"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+)
+
+// Status is a relation's own, in one of Juju's words (RELATIONS.md L3).
+type Status string
+
+// The statuses of a relation.
+const (
+	// Joining: it is made, and not both sides are there yet.
+	Joining Status = "joining"
+	// Joined: both sides are, or were once.
+	Joined Status = "joined"
+	// Broken: it has ended.
+	Broken Status = "broken"
+	// Failed: a person must act, or a handler fails.
+	Failed Status = "error"
+)
+
+// status derives a relation's status from its life. What is joined stays so while
+// units come and go: a provider that starts anew is no news to ten thousand
+// relations (SAFETY.md D12).
+func (n *negotiation) status(r Relation) Status {
+	stalled, _ := condition.Find(r.State.Conditions, condition.Stalled)
+	_, failing := condition.Find(r.State.Conditions, condition.HandlerFailed)
+	switch {
+	case !r.Alive():
+		return Broken
+	case stalled.True || failing:
+		return Failed
+	case r.State.Status == Joined || n.present(r.Requirer, true) && n.present(r.Provider, false):
+		return Joined
+	default:
+		return Joining
+	}
+}
+
+// present reports whether a side is there: its application is, and where a unit of
+// it is to be expected, one has an address. A provider's pods need no agent, and are
+// no units then.
+func (n *negotiation) present(e End, expected bool) bool {
+	a, there := n.apps[e.Application]
+	if !there || e.Namespace != n.Namespace {
+		return false
+	}
+	var living []application.Unit
+	for _, u := range n.records[e.Application].State.Units {
+		if u.Gone == "" {
+			living = append(living, u)
+		}
+	}
+	expected = expected && len(a.Workloads) > 0 || len(living) > 0
+	return !expected || slices.ContainsFunc(living, func(u application.Unit) bool { return u.Address != "" })
+}
+
+// sides is what the sides say of how they are in a relation.
+func sides(r Relation) []condition.Condition {
+	return slices.Concat(said(condition.RequirerStatus, r.State.RequirerStatus), said(condition.ProviderStatus, r.State.ProviderStatus))
+}
+
+// Says is what an application says of how it is: its leader, or for want of that the
+// unit that needs most care.
+func (s ApplicationState) Says() status.Info {
+	if s.Workload.Said() {
+		return s.Workload
+	}
+	var units []status.Info
+	for _, u := range s.Units {
+		units = append(units, u.Workload)
+	}
+	return status.Worst(units)
+}
+
+// said is a status as a condition, which is true where it is active; none where
+// nothing was said.
+func said(t condition.Type, info status.Info) []condition.Condition {
+	if !info.Said() {
+		return nil
+	}
+	return []condition.Condition{{Type: t, True: info.State == status.Active, Reason: info.Reason(), Message: info.Text()}}
+}
+
+// stumble is a unit whose handlers fail.
+type stumble struct {
+	unit string
+	application.Unit
+}
+
+// failingIn names the units of both sides whose handlers fail at an event of a
+// relation.
+func (n *negotiation) failingIn(r Relation) []condition.Condition {
+	var all []stumble
+	for _, e := range slices.Compact([]End{r.Requirer, r.Provider}) {
+		if e.Namespace == n.Namespace {
+			all = append(all, stumbles(e.Application, n.records[e.Application].State.Units)...)
+		}
+	}
+	return handlerFailed(slices.DeleteFunc(all, func(s stumble) bool { return s.Failing.Relation != r.UID }))
+}
+
+// stumbles lists the units of an application whose handlers fail.
+func stumbles(name string, units []application.Unit) []stumble {
+	var all []stumble
+	for _, u := range units {
+		if u.Failing.Fails() {
+			all = append(all, stumble{fmt.Sprintf("%s/%d", name, u.Number), u})
+		}
+	}
+	return all
+}
+
+// handlerFailed tells of the first failure in full, and of whom besides: a fault in
+// a handler is in that of each unit.
+func handlerFailed(all []stumble) []condition.Condition {
+	if len(all) == 0 {
+		return nil
+	}
+	message := all[0].Failing.Text(all[0].unit, all[0].Pod)
+	var others []string
+	for _, s := range all[1:] {
+		others = append(others, s.unit)
+	}
+	if len(others) > 0 {
+		message += "; so do handlers of " + listed(others)
+	}
+	return []condition.Condition{{Type: condition.HandlerFailed, True: true, Reason: string(condition.HandlerFailed), Message: message}}
+}

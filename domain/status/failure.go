@@ -1,0 +1,90 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Failure is what the handlers of a unit fail at.
+type Failure struct {
+	// Event is the hook and whom it is about: "db-relation-changed (pg/0)". It is
+	// empty where nothing fails.
+	Event string
+	// Relation is the UID of the relation concerned; empty for none.
+	Relation string
+	// Attempts counts from 1.
+	Attempts int
+	// Since is when the controller first heard of it, in whole seconds.
+	Since time.Time
+	// Said is how the handler ended and its last words, as LastWords makes them.
+	Said string
+}
+
+// The limits of a failure's texts, in bytes.
+const (
+	maxEvent = 256
+	maxSaid  = 512
+)
+
+// Fails reports whether anything does.
+func (f Failure) Fails() bool { return f.Event != "" }
+
+// Bounded returns f as it may be stored, whoever has sent it.
+func (f Failure) Bounded() Failure {
+	f.Event, f.Said = cut(tidy(f.Event), maxEvent), LastWords(f.Said)
+	f.Attempts = max(f.Attempts, 1)
+	return f
+}
+
+// Follows returns f as it is noted after before was: the same event fails since the
+// same time.
+func (f Failure) Follows(before Failure, now time.Time) Failure {
+	f.Since = now.UTC().Truncate(time.Second)
+	if before.Event == f.Event && before.Relation == f.Relation {
+		f.Since = before.Since
+	}
+	return f
+}
+
+// IsNews reports whether people hear of f by an Event after before was noted: what
+// fails is another event, or it says something else. That it failed again is none.
+func (f Failure) IsNews(before Failure) bool {
+	before.Attempts = f.Attempts
+	return f.Fails() && f != before
+}
+
+// Tells reports whether the controller hears of a failed attempt: of the first, and
+// then each time that their number has doubled. An event that fails for a day is
+// told nine times.
+func Tells(attempts int) bool { return bits.OnesCount(uint(max(attempts, 0))) == 1 }
+
+// Text says that a unit's handler fails, and what to do about it. It does not change
+// while the same goes wrong.
+func (f Failure) Text(unit, pod string) string {
+	return fmt.Sprintf("%s fails at %s since %s: %s; mend the cause, it is called again by itself; kubectl logs %s -c relation-handlers says more",
+		unit, f.Event, f.Since.UTC().Format(time.RFC3339), cmp.Or(f.Said, "it said nothing"), pod)
+}
+
+// LastWords makes of what a handler wrote one line for people: the end of it,
+// without what is no text, and without the values to hide, which are secret.
+func LastWords(text string, hide ...string) string {
+	for _, value := range hide {
+		for line := range strings.Lines(value) {
+			if line = strings.TrimSpace(line); len(line) >= minHidden {
+				text = strings.ReplaceAll(text, line, "[secret]")
+			}
+		}
+	}
+	return cut(tidy(text), maxSaid)
+}
+
+// minHidden is the length from which on a value is hidden: in place of a shorter one
+// ordinary words would be.
+const minHidden = 4
+
+// isShown reports whether a rune is fit for a terminal and no space.
+func isShown(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
