@@ -21,7 +21,7 @@ type Commit struct {
 	// PodUID is the unit's pod; a leader is known by it.
 	PodUID string
 	// Term is the leader's, where an application's bag is changed.
-	Term    int
+	Term int
 	// Cause is the handler that said it, or the tool.
 	Cause   string
 	Changes []Change

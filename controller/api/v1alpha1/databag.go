@@ -10,6 +10,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:categories=orcon
+// +kubebuilder:selectablefield:JSONPath=`.spec.relation`
 // +kubebuilder:printcolumn:name="Application",type=string,JSONPath=`.spec.application`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.spec.endpoint`
 // +kubebuilder:printcolumn:name="Unit",type=string,JSONPath=`.spec.unit`
@@ -65,6 +66,15 @@ type DatabagStatus struct {
 	// refused.
 	// +optional
 	Term int64 `json:"term,omitempty"`
+	// commits is how many changes of data there were; record has the last of them.
+	// +optional
+	Commits int64 `json:"commits,omitempty"`
+	// record says of the last commits who made them, when, why, and what they changed:
+	// 256 of them, 128 KiB, and less where data needs the room. `orcon record` reads it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Record []RecordEntry `json:"record,omitempty"`
 	// pending is a unit's transaction that is committed and not yet in all bags.
 	// +optional
 	// +listType=atomic
@@ -80,12 +90,58 @@ type DatabagStatus struct {
 	// pendingTerm is that of the leader whose it is.
 	// +optional
 	PendingTerm int64 `json:"pendingTerm,omitempty"`
+	// pendingCause is why it was said, for the record.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	PendingCause string `json:"pendingCause,omitempty"`
 	// conditions: Ready, Reconciling and Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// RecordEntry is what one commit did to the bag.
+type RecordEntry struct {
+	// time is when it was stored.
+	Time metav1.MicroTime `json:"time"`
+	// who wrote: a unit as application/number, or controller for what is declared.
+	// +kubebuilder:validation:MaxLength=128
+	Who string `json:"who"`
+	// cause is the handler that ran, or the tool; declared for what is declared.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Cause string `json:"cause,omitempty"`
+	// transaction is the same in all bags that one transaction changed; unset where it
+	// changed one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Transaction string `json:"transaction,omitempty"`
+	// term is that of the leader who wrote an application's bag.
+	// +optional
+	Term int64 `json:"term,omitempty"`
+	// added maps keys to the values that they got; empty for what is not kept: values
+	// of secret fields, and long ones.
+	// +optional
+	Added map[string]string `json:"added,omitempty"`
+	// changed maps keys to the values that they got, as added.
+	// +optional
+	Changed map[string]string `json:"changed,omitempty"`
+	// removed are keys.
+	// +optional
+	// +listType=atomic
+	Removed []string `json:"removed,omitempty"`
+	// tooLong are keys whose values are not kept because of their length.
+	// +optional
+	// +listType=atomic
+	TooLong []string `json:"tooLong,omitempty"`
+	// before is the version that the bag had.
+	// +kubebuilder:validation:MaxLength=64
+	Before string `json:"before"`
+	// after is the version that it got.
+	// +kubebuilder:validation:MaxLength=64
+	After string `json:"after"`
 }
 
 // Change is what a transaction changes in one bag.
@@ -105,6 +161,10 @@ type Change struct {
 	Unit string `json:"unit,omitempty"`
 	// set maps keys to new values; an empty value deletes the key.
 	Set map[string]string `json:"set"`
+	// secret names the keys of the bag whose values no record keeps.
+	// +optional
+	// +listType=atomic
+	Secret []string `json:"secret,omitempty"`
 	// term is the leader's, for an application's bag.
 	// +optional
 	Term int64 `json:"term,omitempty"`
