@@ -207,11 +207,7 @@ func TestRecordOfOneBag(t *testing.T) {
 	content := rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c", secret}), rapid.StringN(1, 5000, -1), 0, 4)
 	rapid.Check(t, func(t *rapid.T) {
 		contents := rapid.SliceOfN(content, 1, 8).Draw(t, "contents")
-		var bags []bag
-		for _, c := range contents {
-			bags = append(bags, c)
-		}
-		r := noting(bags...)
+		r := noting(contents...)
 		lines, err := conversation.EncodeEntries(r.Entries)
 		require.NoError(t, err)
 		require.Equal(t, len(r.Entries), strings.Count(string(lines), "\n"), "one a line")

@@ -30,14 +30,25 @@ type speaker struct {
 // node.
 func (w *controllerWorld) speaker(c *controllerReplica, deployment, address string) *speaker {
 	w.t.Helper()
-	pod := w.podOf(deployment)
+	return w.speakerOf(c, w.podOf(deployment), address)
+}
+
+// speakerOf opens a stream of a pod.
+func (w *controllerWorld) speakerOf(c *controllerReplica, pod *corev1.Pod, address string) *speaker {
+	w.t.Helper()
 	before := pod.DeepCopy()
 	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
 	require.NoError(w.t, w.admin.Status().Patch(w.ctx, pod, client.MergeFrom(before)))
 	s := &speaker{pod: pod, token: w.token(pod, kube.Audience)}
+	s.connect(w, c)
+	return s
+}
+
+// connect turns to a controller, as an agent does when the last one has gone.
+func (s *speaker) connect(w *controllerWorld, c *controllerReplica) {
+	w.t.Helper()
 	s.api = relationsv1alpha1connect.NewRelationsServiceClient(c.api.Client(), c.api.URL)
 	s.stream = w.agent(c, s.token)
-	return s
 }
 
 func asking[T any](s *speaker, message *T) *connect.Request[T] {
