@@ -7,7 +7,7 @@ type Address struct {
 	// Relation is the UID; empty for what is said in all relations of an endpoint.
 	Relation string `json:"relation,omitempty"`
 	// Owner is a unit (web/0) or an application (web).
-	Owner string `json:"owner"`
+	Owner string `json:"owner,omitempty"`
 }
 
 // ForUnit addresses a unit's bag.

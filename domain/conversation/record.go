@@ -164,7 +164,7 @@ func Last(entries []Entry) []Entry {
 // frame is how many bytes an entry has besides its texts: names, times, versions.
 const frame = 400
 
-// size is how many bytes the entry has as JSON, or somewhat less.
+// size is how many bytes the entry has as JSON, or somewhat more.
 func (e Entry) size() int {
 	size := frame + sizeOf(e.Added) + sizeOf(e.Changed)
 	for _, text := range slices.Concat([]string{e.Who, e.Cause, e.Transaction, e.Relation, e.Owner}, e.Removed, e.TooLong) {

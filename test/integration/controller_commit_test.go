@@ -40,15 +40,14 @@ func (w *controllerWorld) speakerOf(c *controllerReplica, pod *corev1.Pod, addre
 	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
 	require.NoError(w.t, w.admin.Status().Patch(w.ctx, pod, client.MergeFrom(before)))
 	s := &speaker{pod: pod, token: w.token(pod, kube.Audience)}
-	s.connect(w, c)
+	s.turnTo(c)
+	s.stream = w.agent(c, s.token)
 	return s
 }
 
-// connect turns to a controller, as an agent does when the last one has gone.
-func (s *speaker) connect(w *controllerWorld, c *controllerReplica) {
-	w.t.Helper()
+// turnTo asks another controller from now on.
+func (s *speaker) turnTo(c *controllerReplica) {
 	s.api = relationsv1alpha1connect.NewRelationsServiceClient(c.api.Client(), c.api.URL)
-	s.stream = w.agent(c, s.token)
 }
 
 func asking[T any](s *speaker, message *T) *connect.Request[T] {

@@ -141,13 +141,18 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	require.Greater(t, second, term)
 	c.stop()
 	dying := w.controller(2) // the outbox is made, and filled
-	two.connect(w, dying)
+	two.turnTo(dying)
 	require.Error(t, two.because(w, "store-relation-changed (cache/0)", second, change(uid, true, "ask", "2"), change(uid, false, "rack", "10")))
 	<-dying.done
 	c = w.controller(-1)
-	two.connect(w, c)
-	hears(t, two.stream, "the transaction, whole", func(s *wire.Snapshot) bool {
-		return len(s.GetOwn()) == 1 && s.GetOwn()[0].GetBag().GetData()["rack"] == "10" && s.GetOwn()[0].GetApplication().GetData()["ask"] == "2"
+	two.turnTo(c)
+	w.eventually("the transaction, whole", func() bool {
+		s, err := two.api.Get(w.ctx, asking(two, &wire.GetRequest{}))
+		if err != nil {
+			return false // it is on its way
+		}
+		own := s.Msg.GetSnapshot().GetOwn()
+		return len(own) == 1 && own[0].GetBag().GetData()["rack"] == "10" && own[0].GetApplication().GetData()["ask"] == "2"
 	})
 	require.NoError(t, two.because(w, "relation-set", second, change(uid, true, "ask", "")))
 

@@ -66,21 +66,27 @@ func Conversation(ctx context.Context, reader client.Reader, r relation.Relation
 	}
 	var all []Said
 	for _, b := range here.Items {
-		if b.Spec.Application == e.Application && b.Spec.Endpoint == e.Endpoint {
-			all = append(all, saidIn(&b, e.Namespace != r.Requirer.Namespace))
+		if b.Spec.Application != e.Application || b.Spec.Endpoint != e.Endpoint {
+			continue
 		}
+		said, err := saidIn(&b, e.Namespace != r.Requirer.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, said)
 	}
 	return all, nil
 }
 
 // saidIn reads a bag; abroad is one of another namespace than the relation's.
-func saidIn(b *v1alpha1.Databag, abroad bool) Said {
-	said := Said{b.Address(), b.Status.Data, b.RecordToDomain()}
+func saidIn(b *v1alpha1.Databag, abroad bool) (Said, error) {
+	record, err := b.RecordToDomain()
+	said := Said{b.Address(), b.Status.Data, record}
 	if abroad {
 		said.At.Owner = strings.Replace(said.At.Owner, b.Spec.Application, b.Spec.Application+"."+b.Namespace, 1)
 	}
 	for i := range said.Record.Entries {
 		said.Record.Entries[i].Address = said.At
 	}
-	return said
+	return said, err
 }

@@ -25,7 +25,8 @@ func (s *strict) recorded(t *testing.T) []string {
 	require.NoError(t, s.kept.List(t.Context(), &list))
 	var records []conversation.Record
 	for _, b := range list.Items {
-		r := b.RecordToDomain()
+		r, err := b.RecordToDomain()
+		require.NoError(t, err)
 		to, err := r.Replay(b.Address())
 		require.NoError(t, err)
 		assert.Empty(t, to.Differs(b.Status.Data), b.Name)
@@ -69,7 +70,9 @@ func TestCommitIsRecorded(t *testing.T) {
 	require.NoError(t, server.kept.List(t.Context(), &list))
 	transactions := map[string]int{}
 	for _, b := range list.Items {
-		for _, e := range b.Status.Record {
+		r, err := b.RecordToDomain()
+		require.NoError(t, err)
+		for _, e := range r.Entries {
 			transactions[e.Transaction]++
 		}
 	}

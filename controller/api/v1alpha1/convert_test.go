@@ -152,6 +152,20 @@ func TestDatabagRoundTrip(t *testing.T) {
 	})
 }
 
+// A record that somebody else wrote is no reason to refuse a commit: it begins anew.
+func TestRecordThatCannotBeRead(t *testing.T) {
+	for _, record := range [][]byte{[]byte("no gzip"), zipped([]byte("no JSON")), zipped([]byte("{}\n"))[:20]} {
+		b := &Databag{Status: DatabagStatus{Commits: 7, Record: record}}
+		_, err := b.RecordToDomain()
+		require.Error(t, err)
+		b.Commit(conversation.Entry{Who: "db/3"}, map[string]string{"a": "1"}, nil, time.Now())
+		r, err := b.RecordToDomain()
+		require.NoError(t, err)
+		require.Len(t, r.Entries, 1)
+		assert.EqualValues(t, 8, r.Entries[0].Sequence)
+	}
+}
+
 // A record is read as it was written, over many commits.
 func TestRecordRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -166,7 +180,8 @@ func TestRecordRoundTrip(t *testing.T) {
 			b.Commit(e, data, []string{"secret"}, now)
 			b = stored(t, b)
 		}
-		got := b.RecordToDomain()
+		got, err := b.RecordToDomain()
+		require.NoError(t, err)
 		require.Equal(t, want, got)
 		to, err := got.Replay(b.Address())
 		require.NoError(t, err)

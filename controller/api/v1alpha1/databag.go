@@ -70,11 +70,11 @@ type DatabagStatus struct {
 	// +optional
 	Commits int64 `json:"commits,omitempty"`
 	// record says of the last commits who made them, when, why, and what they changed:
-	// 256 of them, 128 KiB, and less where data needs the room. `orcon record` reads it.
+	// JSON, one a line, 128 KiB at most and less where data needs the room, as gzip.
+	// `orcon record` shows it, and so does base64 -d | gunzip.
 	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=256
-	Record []RecordEntry `json:"record,omitempty"`
+	// +kubebuilder:validation:MaxLength=262144
+	Record []byte `json:"record,omitempty"`
 	// pending is a unit's transaction that is committed and not yet in all bags.
 	// +optional
 	// +listType=atomic
@@ -100,48 +100,6 @@ type DatabagStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-}
-
-// RecordEntry is what one commit did to the bag.
-type RecordEntry struct {
-	// time is when it was stored.
-	Time metav1.MicroTime `json:"time"`
-	// who wrote: a unit as application/number, or controller for what is declared.
-	// +kubebuilder:validation:MaxLength=128
-	Who string `json:"who"`
-	// cause is the handler that ran, or the tool; declared for what is declared.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	Cause string `json:"cause,omitempty"`
-	// transaction is the same in all bags that one transaction changed; unset where it
-	// changed one.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Transaction string `json:"transaction,omitempty"`
-	// term is that of the leader who wrote an application's bag.
-	// +optional
-	Term int64 `json:"term,omitempty"`
-	// added maps keys to the values that they got; empty for what is not kept: values
-	// of secret fields, and long ones.
-	// +optional
-	Added map[string]string `json:"added,omitempty"`
-	// changed maps keys to the values that they got, as added.
-	// +optional
-	Changed map[string]string `json:"changed,omitempty"`
-	// removed are keys.
-	// +optional
-	// +listType=atomic
-	Removed []string `json:"removed,omitempty"`
-	// tooLong are keys whose values are not kept because of their length.
-	// +optional
-	// +listType=atomic
-	TooLong []string `json:"tooLong,omitempty"`
-	// before is the version that the bag had.
-	// +kubebuilder:validation:MaxLength=64
-	Before string `json:"before"`
-	// after is the version that it got.
-	// +kubebuilder:validation:MaxLength=64
-	After string `json:"after"`
 }
 
 // Change is what a transaction changes in one bag.
