@@ -99,7 +99,7 @@ func (s *store) write(c relation.Commit, change relation.Change, cause string) e
 	who := conversation.Unit{Application: c.Application, Number: c.Unit}
 	s.revision++
 	// Nothing takes time here, but what is written later is later in the record.
-	e := conversation.Entry{Time: s.now.Add(time.Duration(s.revision) * time.Microsecond), Who: who.String(), Cause: cause, Term: term, Address: addressOf(b)}
+	e := conversation.Entry{Time: s.now.Add(time.Duration(s.revision) * time.Microsecond), Who: who.String(), Cause: cause, Term: term, Address: b.Address()}
 	s.databags[b.Name()] = bag{b, true, term, stored.record.Append(e, stored.Data, after, nil)}
 	return nil
 }

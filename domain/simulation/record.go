@@ -8,20 +8,10 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
 // errReplay says that a record does not lead to what is stored.
 var errReplay = errors.New("the record of the conversation does not replay to its bags")
-
-// addressOf returns whose bag it is, and of which relation.
-func addressOf(b relation.Databag) conversation.Address {
-	owner := b.Application
-	if b.Unit != "" {
-		owner += "/" + b.Unit
-	}
-	return conversation.Address{Relation: b.Relation, Owner: owner}
-}
 
 // replays checks the record of each bag against what is stored, as it is read from
 // a file: it must lead to the very same.
@@ -42,7 +32,7 @@ func (b bag) replays() error {
 	if err != nil {
 		return err
 	}
-	to, err := conversation.Record{Commits: b.record.Commits, Entries: entries}.Replay(addressOf(b.Databag))
+	to, err := conversation.Record{Commits: b.record.Commits, Entries: entries}.Replay(b.Address())
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (s *store) writes(decision relation.Decision) []func() {
 // publish writes what an application says to everybody.
 func (s *store) publish(d relation.Publish) {
 	b := s.databags[d.Name()]
-	e := conversation.Entry{Time: s.now, Who: conversation.Controller, Cause: conversation.Declared, Address: addressOf(d.Databag)}
+	e := conversation.Entry{Time: s.now, Who: conversation.Controller, Cause: conversation.Declared, Address: d.Address()}
 	b.record = b.record.Append(e, b.Data, d.Data, d.Secret)
 	b.Databag, b.written = d.Databag, true
 	s.databags[d.Name()] = b

@@ -27,7 +27,7 @@ import (
 // gets, and with all records taken out of what is written. In turns, so that all see
 // the same machine.
 func BenchmarkCommit(b *testing.B) {
-	const turns = 60
+	const turns = 100
 	s := newStore(b)
 	stores := map[string]*kube.Commits{"record": s.commits(s.client), "no-record": s.commits(forgetful{s.client})}
 	transactions := map[string]func(i int) relation.Commit{"1": s.one, "3": s.three}
@@ -63,7 +63,7 @@ func BenchmarkCommit(b *testing.B) {
 // BenchmarkCommits measures how many transactions of one bag are stored a second
 // where sixteen units speak at once, each with a record that grows meanwhile.
 func BenchmarkCommits(b *testing.B) {
-	const units, each = 16, 40
+	const units, each = 16, 100
 	s := newStore(b)
 	store := s.commits(s.client)
 	began, stored := time.Now(), 0

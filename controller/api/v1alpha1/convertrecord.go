@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
 // Commit writes a content into the status, and into its record who said it and why,
@@ -33,11 +34,7 @@ func (b *Databag) Commit(said conversation.Entry, data map[string]string, secret
 
 // Address returns whose bag it is, and of which relation.
 func (b *Databag) Address() conversation.Address {
-	owner := b.Spec.Application
-	if b.Spec.Unit != "" {
-		owner += "/" + b.Spec.Unit
-	}
-	return conversation.Address{Relation: b.Spec.Relation, Owner: owner}
+	return relation.Databag{Application: b.Spec.Application, Relation: b.Spec.Relation, Unit: b.Spec.Unit}.Address()
 }
 
 // RecordToDomain returns the record as the domain knows it. It fails where somebody
