@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of test/bench; what they print is what README quotes. Takes
-# about four minutes, on a machine that should have nothing else to do.
+# Runs the benchmarks of test/bench, and those of what is heard of
+# domain/conversation; what they print is what README quotes. Takes about six
+# minutes, on a machine that should have nothing else to do.
 #
 #   scripts/bench.sh              all of them
 #   scripts/bench.sh Change       those whose name matches: Exchange, Connections,
-#                                 Create, Change
+#                                 Create, Change, Commit, Crowd, Tool, Next, FirstJoin
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -13,4 +14,4 @@ cd "$root"
 case "${1:-}" in -h | --help) usage_of "$0"; exit 0 ;; esac
 [ -x bin/cluster ] || test/cluster/build.sh
 heading "Benchmarks (one at a time, so that they do not measure each other)"
-go test -p 1 -run '^$' -bench "${1:-.}" -benchtime "${BENCHTIME:-1s}" -count 1 -timeout 60m ./test/bench/...
+go test -p 1 -run '^$' -bench "${1:-.}" -benchtime "${BENCHTIME:-1s}" -count 1 -timeout 60m ./test/bench/... ./domain/conversation

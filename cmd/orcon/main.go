@@ -1,5 +1,5 @@
-// Command orcon is for people's machines: it plays scenarios without a cluster, and
-// shows what the webhook does to a manifest.
+// Command orcon is for people's machines: it plays scenarios without a cluster, shows
+// what the webhook does to a manifest, and reads from a cluster what was said.
 package main
 
 import (
@@ -52,16 +52,18 @@ func newRoot() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "orcon",
 		Short: "Relations between services on plain Kubernetes, from the command line",
-		Long: `orcon is Orcon's command line. None of its commands needs a cluster.
+		Long: `orcon is Orcon's command line. sim, inject and uninject need no cluster; record reads the
+one that kubectl would.
 
 Exit codes: 0 it is so, 1 it is not (a scenario that went otherwise, a pod that the
-webhook would refuse), 2 it could not be done.`,
+webhook would refuse, a record that leads elsewhere), 2 it could not be done.`,
 		Example: `  orcon sim shop.txtar
-  orcon inject -f deployment.yaml | kubectl apply -f -`,
+  orcon inject -f deployment.yaml | kubectl apply -f -
+  orcon record 7 -n shop`,
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	c.AddCommand(newSim(), newInject(), newUninject(), newVersion())
+	c.AddCommand(newSim(), newRecord(), newInject(), newUninject(), newVersion())
 	return c
 }
 

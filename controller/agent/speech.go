@@ -133,14 +133,15 @@ func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	return snapshot, nil
 }
 
-// Commit stores what a transaction changed and does to secrets; nothing is no call.
-func (s *Speech) Commit(ctx context.Context, transaction *conversation.Transaction, secrets []*wire.SecretWrite) error {
+// Commit stores what a transaction changed and does to secrets, with its cause for the
+// record; nothing is no call.
+func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversation.Transaction, secrets []*wire.SecretWrite) error {
 	changes := transaction.Commit()
 	if len(changes)+len(secrets) == 0 {
 		return nil
 	}
 	s.mu.Lock()
-	request := &wire.CommitRequest{Changes: toChanges(changes), Term: cmp.Or(transaction.Term(), s.lease.term), Revisions: s.heard.GetRevisions(), Secrets: secrets}
+	request := &wire.CommitRequest{Changes: toChanges(changes), Term: cmp.Or(transaction.Term(), s.lease.term), Revisions: s.heard.GetRevisions(), Secrets: secrets, Cause: cause}
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()

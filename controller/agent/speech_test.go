@@ -118,8 +118,9 @@ func TestSpeechReadsItsOwnWrites(t *testing.T) {
 	require.NoError(t, err)
 	transaction := conversation.Begin(known)
 	require.NoError(t, transaction.Set("r", false, map[string]string{"port": "", "name": "n"}))
-	require.NoError(t, s.Commit(t.Context(), transaction, nil))
+	require.NoError(t, s.Commit(t.Context(), "relation-set", transaction, nil))
 	require.Len(t, c.commits, 1)
+	assert.Equal(t, "relation-set", c.commits[0].GetCause())
 	assert.Equal(t, map[string]string{"port": "", "name": "n"}, c.commits[0].GetChanges()[0].GetSet(), "what is removed is emptied (RELATIONS.md P3)")
 	assert.False(t, c.commits[0].GetChanges()[0].GetApplication())
 	assert.Equal(t, map[string]uint64{"databags": 1}, c.commits[0].GetRevisions())
@@ -135,12 +136,12 @@ func TestSpeechReadsItsOwnWrites(t *testing.T) {
 	s.hear(heardAt(5))
 	assert.Equal(t, map[string]string{"port": "1"}, port(), "then it is the controller's word")
 
-	require.NoError(t, s.Commit(t.Context(), conversation.Begin(known), nil))
+	require.NoError(t, s.Commit(t.Context(), "relation-set", conversation.Begin(known), nil))
 	assert.Len(t, c.commits, 1, "nothing written is no call")
 	c.err = errors.New("away")
 	again := conversation.Begin(known)
 	require.NoError(t, again.Set("r", false, map[string]string{"a": "b"}))
-	require.Error(t, s.Commit(t.Context(), again, nil))
+	require.Error(t, s.Commit(t.Context(), "relation-set", again, nil))
 	assert.Equal(t, map[string]string{"port": "1"}, port(), "what was refused was not said")
 }
 
@@ -162,7 +163,7 @@ func TestSpeechLeads(t *testing.T) {
 	assert.True(t, known.Leader)
 	transaction := conversation.Begin(known)
 	require.NoError(t, transaction.Set("r", true, map[string]string{"database": "e"}))
-	require.NoError(t, s.Commit(t.Context(), transaction, nil))
+	require.NoError(t, s.Commit(t.Context(), "relation-set", transaction, nil))
 	assert.EqualValues(t, 4, c.commits[0].GetTerm())
 	assert.True(t, c.commits[0].GetChanges()[0].GetApplication())
 

@@ -64,7 +64,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 	if result.ExitCode != 0 || t.transaction == nil {
 		return result
 	}
-	if err := a.speech.Commit(ctx, t.transaction, t.secrets.writes); err != nil {
+	if err := a.speech.Commit(ctx, call.Name, t.transaction, t.secrets.writes); err != nil {
 		return tool.Failed(err)
 	}
 	return result

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -61,7 +62,7 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (rel
 	u := t.unit(c.identity.UID)
 	commit := relation.Commit{
 		Namespace: c.identity.Namespace, Application: c.application, Unit: int(u.number),
-		PodUID: c.identity.UID, Term: int(req.GetTerm()),
+		PodUID: c.identity.UID, Term: int(req.GetTerm()), Cause: shortened(req.GetCause()),
 	}
 	switch {
 	case !u.known:
@@ -80,6 +81,17 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (rel
 		})
 	}
 	return commit, nil
+}
+
+// maxCause is how much of a cause the record keeps, in bytes.
+const maxCause = 200
+
+// shortened returns a cause as the record keeps it.
+func shortened(cause string) string {
+	if len(cause) <= maxCause {
+		return cause
+	}
+	return strings.ToValidUTF8(cause[:maxCause-len("…")], "") + "…"
 }
 
 // writable returns the relation of that UID, if the application has it and it

@@ -4,10 +4,10 @@ import "strings"
 
 // Address names one bag: of which relation, and whose.
 type Address struct {
-	// Relation is the UID.
-	Relation string `json:"relation"`
+	// Relation is the UID; empty for what is said in all relations of an endpoint.
+	Relation string `json:"relation,omitempty"`
 	// Owner is a unit (web/0) or an application (web).
-	Owner string `json:"owner"`
+	Owner string `json:"owner,omitempty"`
 }
 
 // ForUnit addresses a unit's bag.

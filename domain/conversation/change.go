@@ -12,17 +12,17 @@ type Change struct {
 	Address
 
 	// Added and Removed are keys with the value they got or had.
-	Added   Bag             `json:"added,omitempty"`
-	Changed map[string]Pair `json:"changed,omitempty"`
-	Removed Bag             `json:"removed,omitempty"`
-	Before  string          `json:"before"`
-	After   string          `json:"after"`
+	Added   Bag
+	Changed map[string]Pair
+	Removed Bag
+	Before  string
+	After   string
 }
 
 // Pair is a value before and after.
 type Pair struct {
-	From string `json:"from"`
-	To   string `json:"to"`
+	From string
+	To   string
 }
 
 // Compare returns what makes one content of a bag of another.
@@ -62,22 +62,4 @@ func (c Change) Apply(bag Bag) Bag {
 		delete(bag, k)
 	}
 	return bag
-}
-
-// Withhold returns the change without the values of secret fields. Their keys
-// stay, with an empty value, which no key of a bag has (RELATIONS.md P3).
-func (c Change) Withhold(secret func(key string) bool) Change {
-	c.Added, c.Changed, c.Removed = withhold(c.Added, secret), withhold(c.Changed, secret), withhold(c.Removed, secret)
-	return c
-}
-
-func withhold[V any](values map[string]V, secret func(key string) bool) map[string]V {
-	values = maps.Clone(values)
-	for k := range values {
-		if secret(k) {
-			var nothing V
-			values[k] = nothing
-		}
-	}
-	return values
 }

@@ -5,9 +5,9 @@ import (
 	"flag"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -183,30 +183,38 @@ func TestMemoryStaysBounded(t *testing.T) {
 	})
 }
 
-// What the record replays to is what was stored, but for the values of secrets,
-// also after it went over the wire.
+// What the record of each bag replays to is what is stored, but for the values of
+// secrets, also after it went over the wire; and the record of the relation is all of
+// them, in order of time.
 func TestRecordReplaysToTheState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStage()
 		history(t, s)
 		for _, l := range s.relations {
-			lines, err := conversation.EncodeEntries(l.record.Entries)
-			require.NoError(t, err)
-			entries, err := conversation.ParseEntries(lines)
-			require.NoError(t, err)
-			require.Equal(t, l.record.Entries, entries)
-			state, err := conversation.Replay(entries, l.record.Base)
-			require.NoError(t, err)
-			want := conversation.State{}
+			var records []conversation.Record
 			for at, bag := range l.bags {
-				if bag = maps.Clone(bag); len(bag) > 0 {
-					if _, has := bag[secret]; has {
-						bag[secret] = ""
+				r := l.records[at]
+				lines, err := conversation.EncodeEntries(r.Entries)
+				require.NoError(t, err)
+				entries, err := conversation.ParseEntries(lines)
+				require.NoError(t, err)
+				require.Equal(t, r.Entries, entries)
+				to, err := r.Replay(at)
+				require.NoError(t, err)
+				require.True(t, to.Whole)
+				require.Empty(t, to.Differs(bag))
+				want := conversation.Bag{}
+				for k, v := range bag {
+					want[k] = v
+					if k == secret {
+						want[k] = ""
 					}
-					want[at.Owner] = bag
 				}
+				require.Equal(t, want, to.Bag)
+				records = append(records, r)
 			}
-			assert.Equal(t, want, state)
+			merged := conversation.Merge(records...)
+			require.True(t, slices.IsSortedFunc(merged, func(a, b conversation.Entry) int { return a.Time.Compare(b.Time) }))
 		}
 	})
 }

@@ -1,113 +1,198 @@
 package conversation
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 )
 
-// MaxEntries is how many commits the record of a relation keeps (SAFETY.md P2).
-const MaxEntries = 256
+// The limits of a record (SAFETY.md P2).
+const (
+	// MaxEntries is how many commits a record keeps, of one bag and of a relation.
+	MaxEntries = 256
+	// maxRecord is how large the record of one bag is at most, in bytes of JSON.
+	maxRecord = 128 << 10
+	// maxStored is how large a bag and its record are together: less than the 1 MiB
+	// that an object may have, for Kubernetes notes the name of each key once more. A
+	// bag that takes all of it has no record; it is never refused for the sake of one.
+	maxStored = 1<<20 - 128<<10
+	// maxRecorded is the longest value that a record keeps, in bytes.
+	maxRecorded = 4 << 10
+)
 
-// Entry is one line of a record: one change of one bag.
+// Entry is one line of a record: what one commit did to one bag.
 type Entry struct {
-	// Sequence counts the entries of the relation from 1.
-	Sequence int64     `json:"sequence"`
-	Time     time.Time `json:"time"`
-	// Who wrote: a unit or an application.
+	// Sequence counts the commits to this bag from 1.
+	Sequence int64 `json:"sequence"`
+	// Time is when it was stored, to the microsecond.
+	Time time.Time `json:"time"`
+	// Who wrote: a unit, or Controller for what is declared.
 	Who string `json:"who"`
-	// Cause is the event that was handled, or the tool that was run.
+	// Cause is the handler that ran, or the tool; Declared for what is declared.
 	Cause string `json:"cause"`
+	// Transaction is the same in all entries of one transaction of several bags; empty
+	// for one of a single bag.
+	Transaction string `json:"transaction,omitempty"`
+	// Term is that of the leader who wrote an application's bag; else 0.
+	Term int `json:"term,omitempty"`
 
-	Change
+	Address
+
+	// Added and Changed are keys with the value that they got. An empty value, which no
+	// key of a bag has (RELATIONS.md P3), is one that the record does not keep: of a
+	// secret field, or of a key in TooLong.
+	Added   Bag `json:"added,omitempty"`
+	Changed Bag `json:"changed,omitempty"`
+	// Removed are keys, in order.
+	Removed []string `json:"removed,omitempty"`
+	// TooLong are the keys whose values are too long to be kept, in order.
+	TooLong []string `json:"tooLong,omitempty"`
+	// Before and After are the versions of the bag.
+	Before string `json:"before"`
+	After  string `json:"after"`
 }
 
-// State is the content of all bags of a relation, by owner.
-type State map[string]Bag
+// Who and why, where no unit wrote.
+const (
+	Controller = "controller"
+	Declared   = "declared"
+)
 
-// Record is what was said in one relation: the last MaxEntries commits, and the
-// bags before the first of them. It is only ever added to.
+// Record is what was said in one bag, its last commits. It is a value: appending
+// changes neither it nor what else goes on from it.
 type Record struct {
-	// Base is the state before the first entry.
-	Base State `json:"base,omitempty"`
-	// Last is the sequence of the entry added last.
-	Last    int64   `json:"last,omitempty"`
-	Entries []Entry `json:"entries,omitempty"`
+	// Commits is how many there were, those that are not kept any more included.
+	Commits int64
+	// Entries are the last of them, in order.
+	Entries []Entry
 }
 
-// Append returns the record with one more entry, which gets the next sequence and
-// loses the values of secret fields, and without the oldest if that is one too
-// many.
-func (r Record) Append(e Entry, secret func(key string) bool) Record {
-	r.Last++
-	e.Sequence, e.Change = r.Last, e.Withhold(secret)
-	r.Entries = append(slices.Clip(r.Entries), e)
-	if old := len(r.Entries) - MaxEntries; old > 0 {
-		r.Base = fold(r.Entries[:old], r.Base)
-		r.Entries = r.Entries[old:]
+// Append returns the record with one more entry, which says who, why and when, and
+// gets the next sequence, what makes one content of the bag of another, and a time
+// that is not before the last. The values of secret fields are kept in no entry,
+// also of what came before they were known to be secret. The oldest entries are
+// dropped where there are too many, or too large ones. What changes nothing adds
+// nothing.
+func (r Record) Append(e Entry, before, after Bag, secret []string) Record {
+	change := Compare(e.Address, before, after)
+	if change.Before == change.After {
+		return r
 	}
+	r.Commits++
+	e.Sequence, e.Before, e.After = r.Commits, change.Before, change.After
+	e.Time = e.Time.UTC().Truncate(time.Microsecond)
+	if last := len(r.Entries) - 1; last >= 0 && e.Time.Before(r.Entries[last].Time) {
+		e.Time = r.Entries[last].Time
+	}
+	e.Added, e.Removed = change.Added, slices.Sorted(maps.Keys(change.Removed))
+	for k, pair := range change.Changed {
+		put(&e.Changed, k, pair.To)
+	}
+	r.Entries = append(slices.Clip(r.Entries), e.shortened())
+	for i := range r.Entries {
+		r.Entries[i] = r.Entries[i].withholding(secret)
+	}
+	return r.within(min(maxRecord, maxStored-sizeOf(after)))
+}
+
+// shortened returns the entry without the values that are too long, and without any
+// where they are too long together.
+func (e Entry) shortened() Entry {
+	longest := maxRecorded
+	if e.size() > maxRecord/2 {
+		longest = 0
+	}
+	e.Added, e.Changed = maps.Clone(e.Added), maps.Clone(e.Changed)
+	for _, values := range []Bag{e.Added, e.Changed} {
+		for k, v := range values {
+			if len(v) > longest {
+				values[k] = ""
+				e.TooLong = append(e.TooLong, k)
+			}
+		}
+	}
+	slices.Sort(e.TooLong)
+	return e
+}
+
+// withholding returns the entry without the values of secret fields.
+func (e Entry) withholding(secret []string) Entry {
+	e.Added, e.Changed = withhold(e.Added, secret), withhold(e.Changed, secret)
+	return e
+}
+
+// withhold empties the values of secret fields. What has none is returned as it is.
+func withhold(values Bag, secret []string) Bag {
+	for _, k := range secret {
+		if values[k] != "" {
+			values = maps.Clone(values)
+			values[k] = ""
+		}
+	}
+	return values
+}
+
+// within drops the oldest entries until the rest has room.
+func (r Record) within(room int) Record {
+	kept, size := len(r.Entries), 0
+	for kept > 0 && len(r.Entries)-kept < MaxEntries {
+		if size += r.Entries[kept-1].size(); size > room {
+			break
+		}
+		kept--
+	}
+	r.Entries = r.Entries[kept:]
 	return r
 }
 
-// Replay returns the state after the entries, from the one before them. Values
-// that were withheld are empty. It fails on a gap: an entry that does not follow
-// the last one about the same bag.
-func Replay(entries []Entry, base State) (State, error) {
-	versions := map[string]string{}
-	for _, e := range entries {
-		if last, known := versions[e.Owner]; known && last != e.Before {
-			return nil, fmt.Errorf("cannot replay entry %d: the bag of %s was at version %.12s, not %.12s", e.Sequence, e.Owner, last, e.Before)
-		}
-		versions[e.Owner] = e.After
+// Merge returns the entries of all bags of a relation in order of time, and those of
+// one bag in their own order.
+func Merge(records ...Record) []Entry {
+	var all []Entry
+	for _, r := range records {
+		all = append(all, r.Entries...)
 	}
-	return fold(entries, base), nil
+	slices.SortStableFunc(all, func(a, b Entry) int { return a.Time.Compare(b.Time) })
+	return all
 }
 
-// fold applies entries to a state, which it leaves as it is. A bag that has
-// become empty is none.
-func fold(entries []Entry, base State) State {
-	state := make(State, len(base))
-	maps.Copy(state, base)
-	for _, e := range entries {
-		if bag := e.Apply(state[e.Owner]); len(bag) > 0 {
-			state[e.Owner] = bag
-		} else {
-			delete(state, e.Owner)
-		}
-	}
-	return state
+// Last returns the last MaxEntries of the entries of a relation.
+func Last(entries []Entry) []Entry {
+	return entries[max(0, len(entries)-MaxEntries):]
 }
 
-// EncodeEntries writes entries as JSON, one a line.
-func EncodeEntries(entries []Entry) ([]byte, error) {
-	var lines bytes.Buffer
-	encoder := json.NewEncoder(&lines)
-	encoder.SetEscapeHTML(false)
-	for _, e := range entries {
-		if err := encoder.Encode(e); err != nil {
-			return nil, fmt.Errorf("cannot write entry %d of the record: %w", e.Sequence, err)
-		}
+// frame is how many bytes an entry has besides its texts: names, times, versions.
+const frame = 400
+
+// size is how many bytes the entry has as JSON, or somewhat more.
+func (e Entry) size() int {
+	size := frame + sizeOf(e.Added) + sizeOf(e.Changed)
+	for _, text := range slices.Concat([]string{e.Who, e.Cause, e.Transaction, e.Relation, e.Owner}, e.Removed, e.TooLong) {
+		size += written(text)
 	}
-	return lines.Bytes(), nil
+	return size
 }
 
-// ParseEntries reads what EncodeEntries wrote. Empty lines are left out.
-func ParseEntries(lines []byte) ([]Entry, error) {
-	var entries []Entry
-	number := 0
-	for line := range bytes.Lines(lines) {
-		number++
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		var e Entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("cannot read line %d of the record: %w", number, err)
-		}
-		entries = append(entries, e)
+// sizeOf is how many bytes a bag has as JSON.
+func sizeOf(bag Bag) int {
+	size := 0
+	for k, v := range bag {
+		size += written(k) + written(v)
 	}
-	return entries, nil
+	return size
+}
+
+// written is how many bytes a text has as JSON, with its quotes and what stands
+// between it and the next.
+func written(text string) int {
+	size := len(text) + len(`"",`)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ', c == '<', c == '>', c == '&':
+			size += len(`\u0000`) - 1
+		case c == '"', c == '\\':
+			size++
+		}
+	}
+	return size
 }

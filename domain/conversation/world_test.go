@@ -39,8 +39,8 @@ type link struct {
 	// departed are the departures of units, by unit.
 	departed map[conversation.Unit]conversation.Departure
 	// ends is when something ended here last.
-	ends   int
-	record conversation.Record
+	ends    int
+	records map[conversation.Address]conversation.Record
 }
 
 func unit(text string) conversation.Unit {
@@ -83,7 +83,7 @@ func (w *world) relate(provider string) {
 	}
 	w.relations = append(w.relations, &link{
 		uid: "uid-" + string(rune('a'+id)), id: id, requirer: "web", provider: provider, life: conversation.Alive,
-		bags: map[conversation.Address]conversation.Bag{}, writers: map[string]conversation.Unit{},
+		bags: map[conversation.Address]conversation.Bag{}, records: map[conversation.Address]conversation.Record{}, writers: map[string]conversation.Unit{},
 		departed: map[conversation.Unit]conversation.Departure{},
 	})
 	w.revision++
@@ -193,11 +193,8 @@ func (w *world) store(u conversation.Unit, changes []conversation.Change, cause 
 		}
 		was := l.bags[c.Address]
 		is := c.Apply(was)
-		if done := conversation.Compare(c.Address, was, is); done.Before != done.After {
-			l.record = l.record.Append(conversation.Entry{
-				Time: w.now(), Who: u.String(), Cause: cause, Change: done,
-			}, func(key string) bool { return key == secret })
-		}
+		e := conversation.Entry{Time: w.now(), Who: u.String(), Cause: cause, Address: c.Address}
+		l.records[c.Address] = l.records[c.Address].Append(e, was, is, []string{secret})
 		l.bags[c.Address] = is
 		if !isUnit {
 			l.writers[u.Application] = u

@@ -21,7 +21,9 @@ type Commit struct {
 	// PodUID is the unit's pod; a leader is known by it.
 	PodUID string
 	// Term is the leader's, where an application's bag is changed.
-	Term    int
+	Term int
+	// Cause is the handler that said it, or the tool.
+	Cause   string
 	Changes []Change
 }
 
@@ -81,6 +83,12 @@ func (c Change) Fits(known schema.Catalog, mode schema.Mode) error {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return nil
+}
+
+// Secrets are the fields of the changed bag whose values no record keeps.
+func (c Change) Secrets(known schema.Catalog) []string {
+	i, _ := known.Find(c.Interface, c.Version)
+	return i.Bag(c.Role, !c.Own).Secrets()
 }
 
 // Write returns a bag after a change, and whether it differs from before. What is

@@ -1,5 +1,7 @@
 package relation
 
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+
 // Databag is what an application, or one of its units, says on an endpoint.
 type Databag struct {
 	Application string
@@ -18,4 +20,13 @@ func (b Databag) Name() string {
 		return DatabagName(b.Application, b.Endpoint)
 	}
 	return objectName(b.Application+"-"+b.Endpoint, b.Application, b.Endpoint, b.Relation, b.Unit)
+}
+
+// Address returns whose bag it is, and of which relation.
+func (b Databag) Address() conversation.Address {
+	owner := b.Application
+	if b.Unit != "" {
+		owner += "/" + b.Unit
+	}
+	return conversation.Address{Relation: b.Relation, Owner: owner}
 }

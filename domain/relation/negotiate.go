@@ -456,7 +456,9 @@ func (n *negotiation) publish() []Decision {
 			bag, ok := a.Bags[e.Name]
 			before, there := n.stored[End{n.Namespace, a.Name, e.Name}]
 			if ok && (!there || !maps.Equal(before.Data, bag)) {
-				decisions = append(decisions, Publish{Databag{Application: a.Name, Endpoint: e.Name, Data: bag}})
+				i, _ := n.Interfaces.Find(e.Interface, e.Version)
+				said := Databag{Application: a.Name, Endpoint: e.Name, Data: bag}
+				decisions = append(decisions, Publish{said, i.Bag(e.Role, true).Secrets()})
 			}
 		}
 	}

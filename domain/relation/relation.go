@@ -112,7 +112,11 @@ type Snapshot struct {
 type Decision interface{ decision() }
 
 // Publish stores the application bag of an endpoint.
-type Publish struct{ Databag }
+type Publish struct {
+	Databag
+	// Secret are the fields whose values no record keeps.
+	Secret []string
+}
 
 // Remember stores what is known of an application. Rollout, if any, comes
 // before: a rollout that is asked for twice is one, a record of a rollout that

@@ -119,6 +119,21 @@ func TestNewerVersionConcernsWhoNamesIt(t *testing.T) {
 	assert.Empty(t, decisions)
 }
 
+// What is declared says which of its fields no record may keep (RELATIONS.md P5).
+func TestPublishedSecretsAreNamed(t *testing.T) {
+	w := newWorld()
+	w.interfaces = library(t)
+	w.deployment("cache", map[string]string{application.KeyProvides: "main:redis,free:nobody", application.PrefixData + "main": "{host: c, password: '" + secret + "'}", application.PrefixData + "free": "{password: p}"})
+	decisions, _ := w.negotiate(t)
+	named := map[string][]string{}
+	for _, d := range decisions {
+		if p, ok := d.(relation.Publish); ok {
+			named[p.Endpoint] = p.Secret
+		}
+	}
+	assert.Equal(t, map[string][]string{"main": {"password"}, "free": nil}, named)
+}
+
 // What does not fit is told with side and field, never with the value
 // (RELATIONS.md, Interfaces), and goes when it is mended.
 func TestViolationsAreTold(t *testing.T) {

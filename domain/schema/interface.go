@@ -115,6 +115,9 @@ func (b Bag) Field(name string) (Field, bool) {
 	return b.Fields[i], true
 }
 
+// Secrets returns the names of the fields that hold references to secrets.
+func (b Bag) Secrets() []string { return slices.Clone(b.secret) }
+
 // Bag returns what is said of the bag of that role.
 func (i Interface) Bag(role application.Role, isApplication bool) Bag {
 	return i.Bags[PlaceOf(role, isApplication)]

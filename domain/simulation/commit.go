@@ -2,7 +2,7 @@ package simulation
 
 import (
 	"slices"
-	"strconv"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -95,17 +95,12 @@ func (s *store) write(c relation.Commit, change relation.Change, cause string) e
 	if err != nil || !differs {
 		return err
 	}
-	who := conversation.Unit{Application: c.Application, Number: c.Unit}
-	at := conversation.ForApplication(change.UID, c.Application)
-	if change.Own {
-		at = conversation.ForUnit(change.UID, who)
-	}
-	s.histories[change.UID] = s.histories[change.UID].Append(conversation.Entry{
-		Time: s.now, Who: who.String(), Cause: cause, Change: conversation.Compare(at, stored.Data, after),
-	}, func(string) bool { return false })
 	b.Data = after
-	s.databags[b.Name()] = bag{b, true, term}
+	who := conversation.Unit{Application: c.Application, Number: c.Unit}
 	s.revision++
+	// Nothing takes time here, but what is written later is later in the record.
+	e := conversation.Entry{Time: s.now.Add(time.Duration(s.revision) * time.Microsecond), Who: who.String(), Cause: cause, Term: term, Address: b.Address()}
+	s.databags[b.Name()] = bag{b, true, term, stored.record.Append(e, stored.Data, after, nil)}
 	return nil
 }
 
@@ -128,40 +123,4 @@ func (s *store) answer(uid string, unit conversation.Unit, answers []conversatio
 		}
 	}
 	return differs
-}
-
-// replay returns what is wrong with the record of a relation: it must lead to the
-// very bags that are stored.
-func (s *store) replay(uid string) error {
-	lines, err := conversation.EncodeEntries(s.histories[uid].Entries)
-	if err != nil {
-		return err
-	}
-	entries, err := conversation.ParseEntries(lines)
-	if err != nil {
-		return err
-	}
-	state, err := conversation.Replay(entries, s.histories[uid].Base)
-	if err != nil {
-		return err
-	}
-	return s.compareState(uid, state)
-}
-
-func (s *store) compareState(uid string, state conversation.State) error {
-	want := conversation.State{}
-	for _, b := range s.databags {
-		owner := b.Application
-		if b.Unit != "" {
-			number, err := strconv.Atoi(b.Unit)
-			if err != nil {
-				return err
-			}
-			owner = conversation.Unit{Application: b.Application, Number: number}.String()
-		}
-		if b.Relation == uid && len(b.Data) > 0 {
-			want[owner] = b.Data
-		}
-	}
-	return sameState(want, state)
 }

@@ -3,7 +3,6 @@ package simulation
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,47 +13,52 @@ import (
 // errReplay says that a record does not lead to what is stored.
 var errReplay = errors.New("the record of the conversation does not replay to its bags")
 
-func sameState(want, got conversation.State) error {
-	for _, owner := range slices.Compact(slices.Sorted(keysOf(want, got))) {
-		if !maps.Equal(want[owner], got[owner]) {
-			return fmt.Errorf("%w: the bag of %s is %v and replays to %v", errReplay, owner, want[owner], got[owner])
-		}
-	}
-	return nil
-}
-
-func keysOf(maps ...conversation.State) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for _, m := range maps {
-			for k := range m {
-				if !yield(k) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// replays checks the record of each relation against its bags.
-func (w *world) replays() error {
+// replays checks the record of each bag against what is stored, as it is read from
+// a file: it must lead to the very same.
+func (s *store) replays() error {
 	var wrong []error
-	for _, r := range values(w.relations) {
-		wrong = append(wrong, w.replay(r.UID))
+	for _, b := range values(s.databags) {
+		wrong = append(wrong, b.replays())
 	}
 	return errors.Join(wrong...)
 }
 
-// expectRecord compares the record of a relation: who, why, whose bag and which
+func (b bag) replays() error {
+	lines, err := conversation.EncodeEntries(b.record.Entries)
+	if err != nil {
+		return err
+	}
+	entries, err := conversation.ParseEntries(lines)
+	if err != nil {
+		return err
+	}
+	to, err := conversation.Record{Commits: b.record.Commits, Entries: entries}.Replay(b.Address())
+	if err != nil {
+		return err
+	}
+	if differs := to.Differs(b.Data); len(differs) > 0 {
+		return fmt.Errorf("%w: the bag of %s: %s", errReplay, to.Owner, strings.Join(differs, "; "))
+	}
+	return nil
+}
+
+// expectRecord compares what units said in a relation: who, why, whose bag and which
 // keys.
 func expectRecord(w *world, s step) error {
 	r, err := w.relationCalled(s.words["ID"])
 	if err != nil {
 		return err
 	}
+	var records []conversation.Record
+	for _, b := range values(w.databags) {
+		if b.Relation == r.UID {
+			records = append(records, b.record)
+		}
+	}
 	var got []string
-	for _, e := range w.histories[r.UID].Entries {
-		got = append(got, strings.Join(append([]string{strconv.FormatInt(e.Sequence, 10), e.Who, e.Cause, e.Owner}, changedKeys(
-			sortedKeys(e.Added), sortedKeys(e.Changed), sortedKeys(e.Removed))...), " "))
+	for i, e := range conversation.Last(conversation.Merge(records...)) {
+		got = append(got, strings.Join(append([]string{strconv.Itoa(i + 1), e.Who, e.Cause, e.Owner}, changedKeys(
+			sortedKeys(e.Added), sortedKeys(e.Changed), slices.Clone(e.Removed))...), " "))
 	}
 	return s.compare(got)
 }

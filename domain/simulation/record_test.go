@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
 // The check of records finds what a record does not say. A checker that cannot fail
@@ -29,9 +31,9 @@ StatefulSet web: {consumes: "store:pg", relations: db, tools: true}
 		}
 	}
 	assert.ErrorIs(t, w.replays(), errReplay)
-	for uid, history := range w.histories {
-		history.Entries = nil
-		w.histories[uid] = history
+	for name, b := range w.databags {
+		b.record = conversation.Record{}
+		w.databags[name] = b
 	}
 	assert.ErrorIs(t, w.replays(), errReplay)
 }

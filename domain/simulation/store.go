@@ -34,8 +34,6 @@ type store struct {
 	databags  map[string]bag
 	outboxes  map[string]outbox
 	rollouts  map[string]int
-	// histories are the records of what was said, by the relation's UID.
-	histories map[string]conversation.Record
 }
 
 // kept is a relation, and whether it stays until it is released.
@@ -44,12 +42,13 @@ type kept struct {
 	finalizer bool
 }
 
-// bag is a databag, whether its content was written, and the term of the leader
-// that wrote it.
+// bag is a databag, whether its content was written, the term of the leader that
+// wrote it, and the record of what was said in it.
 type bag struct {
 	relation.Databag
 	written bool
 	term    int
+	record  conversation.Record
 }
 
 // epoch is when every scenario begins.
@@ -60,7 +59,7 @@ func newStore() *store {
 		now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
 		relations: map[string]kept{}, records: map[string]relation.Record{}, leaders: map[string]conversation.Leader{},
-		databags: map[string]bag{}, outboxes: map[string]outbox{}, rollouts: map[string]int{}, histories: map[string]conversation.Record{},
+		databags: map[string]bag{}, outboxes: map[string]outbox{}, rollouts: map[string]int{},
 	}
 }
 
@@ -102,7 +101,7 @@ func (s *store) writes(decision relation.Decision) []func() {
 	case relation.Publish:
 		return []func(){
 			func() { s.open(d.Databag) },
-			func() { s.databags[d.Name()] = bag{Databag: d.Databag, written: true} },
+			func() { s.publish(d) },
 		}
 	case relation.Remember:
 		return s.remember(d)
@@ -122,6 +121,15 @@ func (s *store) writes(decision relation.Decision) []func() {
 		return []func(){func() { s.forget(d.Record) }}
 	}
 	return nil
+}
+
+// publish writes what an application says to everybody.
+func (s *store) publish(d relation.Publish) {
+	b := s.databags[d.Name()]
+	e := conversation.Entry{Time: s.now, Who: conversation.Controller, Cause: conversation.Declared, Address: d.Address()}
+	b.record = b.record.Append(e, b.Data, d.Data, d.Secret)
+	b.Databag, b.written = d.Databag, true
+	s.databags[d.Name()] = b
 }
 
 // open makes the object of a bag, without content.

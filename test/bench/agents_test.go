@@ -71,9 +71,10 @@ type agents struct {
 	*world
 	address, trust string
 	processes      []*process
-	// folders are where each consumer's files about the provider are.
-	folders []string
-	watcher *fsnotify.Watcher
+	// roots are where each agent has its volumes, and folders where each consumer's files
+	// about the provider are.
+	roots, folders []string
+	watcher        *fsnotify.Watcher
 }
 
 // memoryVolumes is where the volumes are that a pod has in memory.
@@ -106,7 +107,7 @@ func (a *agents) start(program string, p corev1.Pod) {
 		"ORCON_ADDRESS=" + a.address, "ORCON_SERVER_NAME=relations-controller." + system + ".svc", "ORCON_TRUST=" + a.trust,
 		"ORCON_METRICS_ADDRESS=127.0.0.1:0", // as if it had the pod's own address
 	}, program, "-root="+volumes))
-	a.folders = append(a.folders, filepath.Join(bindings, endpoint))
+	a.roots, a.folders = append(a.roots, volumes), append(a.folders, filepath.Join(bindings, endpoint))
 }
 
 // follow waits until every consumer has the first content, and from then on is

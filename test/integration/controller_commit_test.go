@@ -30,17 +30,24 @@ type speaker struct {
 // node.
 func (w *controllerWorld) speaker(c *controllerReplica, deployment, address string) *speaker {
 	w.t.Helper()
-	pod := w.podOf(deployment)
+	return w.speakerOf(c, w.podOf(deployment), address)
+}
+
+// speakerOf opens a stream of a pod.
+func (w *controllerWorld) speakerOf(c *controllerReplica, pod *corev1.Pod, address string) *speaker {
+	w.t.Helper()
 	before := pod.DeepCopy()
 	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
 	require.NoError(w.t, w.admin.Status().Patch(w.ctx, pod, client.MergeFrom(before)))
-	s := &speaker{pod: pod, token: w.token(pod, kube.Audience), api: w.relationsAPI(c)}
+	s := &speaker{pod: pod, token: w.token(pod, kube.Audience)}
+	s.turnTo(c)
 	s.stream = w.agent(c, s.token)
 	return s
 }
 
-func (w *controllerWorld) relationsAPI(c *controllerReplica) relationsv1alpha1connect.RelationsServiceClient {
-	return relationsv1alpha1connect.NewRelationsServiceClient(c.api.Client(), c.api.URL)
+// turnTo asks another controller from now on.
+func (s *speaker) turnTo(c *controllerReplica) {
+	s.api = relationsv1alpha1connect.NewRelationsServiceClient(c.api.Client(), c.api.URL)
 }
 
 func asking[T any](s *speaker, message *T) *connect.Request[T] {

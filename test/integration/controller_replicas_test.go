@@ -49,23 +49,27 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// controllerKubeconfig lets the binary act with the rights of its account.
-func (w *controllerWorld) controllerKubeconfig() string {
+// controllerUser is the controller's account.
+const controllerUser = "system:serviceaccount:default:relations-controller"
+
+// kubeconfigOf lets a binary act with the rights of a user.
+func (w *controllerWorld) kubeconfigOf(name string) string {
 	cfg, err := clientcmd.LoadFromFile(w.cluster.Kubeconfig)
 	require.NoError(w.t, err)
 	for _, user := range cfg.AuthInfos {
-		user.Impersonate = "system:serviceaccount:default:relations-controller"
+		user.Impersonate = name
 	}
 	path := filepath.Join(w.t.TempDir(), "kubeconfig")
 	require.NoError(w.t, clientcmd.WriteToFile(*cfg, path))
 	return path
 }
 
-func (w *controllerWorld) buildController() string {
+// build returns a binary.
+func (w *controllerWorld) build(name string) string {
 	root, err := controlplane.Root()
 	require.NoError(w.t, err)
-	program := filepath.Join(w.t.TempDir(), "relations-controller")
-	build := exec.CommandContext(w.ctx, "go", "build", "-o", program, "./cmd/relations-controller")
+	program := filepath.Join(w.t.TempDir(), name)
+	build := exec.CommandContext(w.ctx, "go", "build", "-o", program, "./cmd/"+name)
 	build.Dir = root
 	out, err := build.CombinedOutput()
 	require.NoError(w.t, err, "%s", out)
@@ -111,7 +115,7 @@ func (w *controllerWorld) leader() string {
 // end hands over at once.
 func TestControllerLeaderKilled(t *testing.T) {
 	w := newControllerWorld(t)
-	program, kubeconfig := w.buildController(), w.controllerKubeconfig()
+	program, kubeconfig := w.build("relations-controller"), w.kubeconfigOf(controllerUser)
 	first := w.startProcess(program, kubeconfig)
 	w.eventually("a leader", func() bool { return w.leader() != "" })
 	led := w.leader()
@@ -142,7 +146,7 @@ func TestControllerLeaderKilled(t *testing.T) {
 // What is wrong with the flags is told, and is no panic.
 func TestControllerBinaryTellsWhatIsWrong(t *testing.T) {
 	w := newControllerWorld(t)
-	cmd := exec.CommandContext(w.ctx, w.buildController(), "-namespace=default", "-kubeconfig="+w.cluster.Kubeconfig, "-tlsCertFile=/none/tls.crt", "-tlsKeyFile=/none/tls.key", "-trustFile=/none/ca.crt")
+	cmd := exec.CommandContext(w.ctx, w.build("relations-controller"), "-namespace=default", "-kubeconfig="+w.cluster.Kubeconfig, "-tlsCertFile=/none/tls.crt", "-tlsKeyFile=/none/tls.key", "-trustFile=/none/ca.crt")
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)
 	assert.Contains(t, string(out), "/none/tls.crt")

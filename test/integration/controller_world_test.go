@@ -127,7 +127,7 @@ func (w *controllerWorld) consumer(name string, annotations map[string]string) *
 // deployment/rbac does not grant, the controller cannot do here either.
 func (w *controllerWorld) asController() *rest.Config {
 	cfg := w.cluster.Config(w.t)
-	cfg.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:default:relations-controller"}
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: controllerUser}
 	return cfg
 }
 

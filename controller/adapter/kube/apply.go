@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -66,7 +67,7 @@ func get[T client.Object](ctx context.Context, w *World, o T) (found T, ok bool,
 
 // store creates the object if it is not there, and then writes its status.
 // fill must fill in the status from the object as it is.
-func store[T client.Object](ctx context.Context, w *World, o T, fill func(T)) (T, error) {
+func store[T client.Object](ctx context.Context, w *World, o T, fill func(T) error) (T, error) {
 	empty, _ := o.DeepCopyObject().(T)
 	found, there, err := get(ctx, w, empty)
 	if err != nil {
@@ -79,7 +80,9 @@ func store[T client.Object](ctx context.Context, w *World, o T, fill func(T)) (T
 		}
 		w.overlay.wrote(found)
 	}
-	fill(found)
+	if err := fill(found); err != nil {
+		return o, err
+	}
 	if err := w.Writer.Status().Update(ctx, found); err != nil {
 		return o, fmt.Errorf("cannot write the status of %s: %w", o.GetName(), err)
 	}
@@ -90,8 +93,28 @@ func store[T client.Object](ctx context.Context, w *World, o T, fill func(T)) (T
 func (w *World) publish(ctx context.Context, namespace string, d relation.Publish) error {
 	bag := named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
 	bag.Spec = v1alpha1.DatabagSpec{Application: d.Application, Endpoint: d.Endpoint}
-	_, err := store(ctx, w, bag, func(b *v1alpha1.Databag) { b.SetData(d.Data, w.Now()) })
+	_, err := store(ctx, w, bag, func(b *v1alpha1.Databag) error {
+		if err := w.recall(ctx, b); err != nil {
+			return err
+		}
+		b.Commit(conversation.Entry{Who: conversation.Controller, Cause: conversation.Declared}, d.Data, d.Secret, w.Now())
+		return nil
+	})
 	return err
+}
+
+// recall reads the record of a bag, which is in no memory. Who wrote the bag after it
+// was seen is not overtaken: the bag goes with the revision that was seen.
+func (w *World) recall(ctx context.Context, b *v1alpha1.Databag) error {
+	if b.Status.Version == "" {
+		return nil // nothing was said yet
+	}
+	var live v1alpha1.Databag
+	if err := w.Live.Get(ctx, client.ObjectKeyFromObject(b), &live); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cannot read the record of databag %s: %w", b.Name, err)
+	}
+	b.Status.Commits, b.Status.Record = live.Status.Commits, live.Status.Record
+	return nil
 }
 
 func (w *World) remember(ctx context.Context, namespace string, d relation.Remember) error {
@@ -102,9 +125,10 @@ func (w *World) remember(ctx context.Context, namespace string, d relation.Remem
 	}
 	var before v1alpha1.RelatedApplicationStatus
 	app := named(&v1alpha1.RelatedApplication{}, namespace, d.Name)
-	app, err := store(ctx, w, app, func(a *v1alpha1.RelatedApplication) {
+	app, err := store(ctx, w, app, func(a *v1alpha1.RelatedApplication) error {
 		before = a.Status
 		a.SetState(d.State, w.Now())
+		return nil
 	})
 	if err == nil {
 		w.tellApplication(ctx, app, before)
@@ -136,7 +160,10 @@ func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollou
 }
 
 func (w *World) relate(ctx context.Context, namespace string, d relation.Relate) error {
-	r, err := store(ctx, w, v1alpha1.ForPair(namespace, d.Pair), func(r *v1alpha1.Relation) { r.SetState(d.State, w.Now()) })
+	r, err := store(ctx, w, v1alpha1.ForPair(namespace, d.Pair), func(r *v1alpha1.Relation) error {
+		r.SetState(d.State, w.Now())
+		return nil
+	})
 	if err == nil {
 		w.say(r, "Related", fmt.Sprintf("%s and %s are related by %s", r.Status.Requirer, r.Status.Provider, r.Spec.Interface))
 		w.tellRelation(r, v1alpha1.RelationStatus{})

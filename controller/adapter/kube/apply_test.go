@@ -178,7 +178,7 @@ func TestApplyIsConditional(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			apply := func(server *strict) error {
-				w := World{Reader: conditional("7", "first", test.deleted), Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+				w := World{Reader: conditional("7", "first", test.deleted), Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
 				return w.Apply(t.Context(), "shop", test.decision)
 			}
 			same := &strict{kept: conditional("7", "first", test.deleted)}
@@ -195,7 +195,7 @@ func TestApplyIsConditional(t *testing.T) {
 		t.Run(name+"Changed", func(t *testing.T) {
 			test := tests[name]
 			server := &strict{kept: conditional("8", "first", test.deleted)}
-			w := World{Reader: conditional("7", "first", test.deleted), Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+			w := World{Reader: conditional("7", "first", test.deleted), Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
 			err := w.Apply(t.Context(), "shop", test.decision)
 			require.True(t, apierrors.IsConflict(err), "%v", err)
 			assert.Zero(t, server.writes, "what somebody changed meanwhile stays")

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
@@ -21,8 +22,8 @@ func CacheOptions() cache.Options {
 	}
 }
 
-// strip drops what is large and never read here: who wrote which field, and the
-// containers that a workload makes.
+// strip drops what is large and never read here: who wrote which field, the
+// containers that a workload makes, and the record of what was said.
 func strip(object any) (any, error) {
 	o, ok := object.(metav1.Object)
 	if !ok {
@@ -35,6 +36,8 @@ func strip(object any) (any, error) {
 		o.SetAnnotations(kept)
 	}
 	switch typed := object.(type) {
+	case *v1alpha1.Databag:
+		typed.Status.Record = nil
 	case *appsv1.Deployment:
 		typed.Spec.Template.Spec = corev1.PodSpec{}
 	case *appsv1.StatefulSet:

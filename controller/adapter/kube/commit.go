@@ -77,17 +77,22 @@ func (c *Commits) store(ctx context.Context, commit relation.Commit, changes []v
 	for _, w := range writes {
 		pending = append(pending, v1alpha1.ForWrite(w))
 	}
-	transaction := rand.Text()
+	by := author{
+		Unit:      secret.Unit{Application: commit.Application, Number: strconv.Itoa(commit.Unit), Leads: true}, // where it has to, or it was refused
+		namespace: commit.Namespace, term: int64(commit.Term), cause: commit.Cause,
+	}
 	switch secrets := bySecret(pending); {
 	case len(changes)+len(secrets) == 0:
 		return 0, nil
 	case len(secrets) == 0 && len(changes) == 1:
-		return c.write(ctx, commit.Namespace, commit.Application, changes[0])
+		return c.write(ctx, by, changes[0])
 	case len(secrets) == 1 && len(changes) == 0:
-		unit := secret.Unit{Application: commit.Application, Number: strconv.Itoa(commit.Unit), Leads: true} // or it was refused
-		return 0, c.writeSecret(ctx, author{Unit: unit, namespace: commit.Namespace, transaction: transaction, term: int64(commit.Term)}, writes)
+		by.transaction = rand.Text()
+		return 0, c.writeSecret(ctx, by, writes)
 	}
-	outbox, err := c.post(ctx, commit, v1alpha1.DatabagStatus{Pending: changes, PendingSecrets: pending, Transaction: transaction, PendingTerm: int64(commit.Term)})
+	outbox, err := c.post(ctx, commit, v1alpha1.DatabagStatus{
+		Pending: changes, PendingSecrets: pending, Transaction: rand.Text(), PendingTerm: int64(commit.Term), PendingCause: commit.Cause,
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -126,7 +131,9 @@ func (c *Commits) changes(ctx context.Context, commit relation.Commit) ([]v1alph
 			if !change.Own {
 				term = int64(commit.Term)
 			}
-			changes = append(changes, v1alpha1.Change{Relation: change.Relation, RelationUID: change.UID, Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Term: term})
+			changes = append(changes, v1alpha1.Change{
+				Relation: change.Relation, RelationUID: change.UID, Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Secret: c.secret(ctx, change), Term: term,
+			})
 		}
 	}
 	return changes, nil
@@ -138,6 +145,14 @@ func (c *Commits) fits(ctx context.Context, namespace string, change relation.Ch
 		return nil
 	}
 	return change.Fits(c.Interfaces.Catalog(ctx), c.Interfaces.Mode(ctx, namespace))
+}
+
+// secret names the fields whose values no record keeps.
+func (c *Commits) secret(ctx context.Context, change relation.Change) []string {
+	if c.Interfaces == nil {
+		return nil
+	}
+	return change.Secrets(c.Interfaces.Catalog(ctx))
 }
 
 // post commits a transaction by writing it to the unit's outbox.
@@ -189,7 +204,7 @@ func (c *Commits) empty(ctx context.Context, outbox *v1alpha1.Databag) (uint64, 
 		if !whole {
 			break
 		}
-		_, err := c.write(ctx, outbox.Namespace, outbox.Spec.Application, change)
+		_, err := c.write(ctx, authorOf(outbox), change)
 		if err != nil && !errors.Is(err, ErrDeposed) && !errors.Is(err, relation.ErrInvalid) {
 			return 0, err
 		}
@@ -218,13 +233,13 @@ func (c *Commits) close(ctx context.Context, outbox *v1alpha1.Databag) (uint64, 
 	return revision(outbox), nil
 }
 
-// write brings one change to its bag. Somebody else's write in between is read
-// again; the bag of a relation goes with the relation.
-func (c *Commits) write(ctx context.Context, namespace, application string, change v1alpha1.Change) (at uint64, err error) {
-	bag := relation.Databag{Application: application, Endpoint: change.Endpoint, Relation: change.RelationUID, Unit: change.Unit}
+// write brings one change to its bag, and notes it in the bag's record by the same
+// write. Somebody else's write in between is read again; the bag of a relation goes
+// with the relation.
+func (c *Commits) write(ctx context.Context, by author, change v1alpha1.Change) (at uint64, err error) {
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		stored := named(&v1alpha1.Databag{}, namespace, bag.Name())
-		stored.Spec = v1alpha1.DatabagSpec{Application: application, Endpoint: change.Endpoint, Relation: change.RelationUID, Unit: change.Unit}
+		stored := named(&v1alpha1.Databag{}, by.namespace, by.bag(change).Name())
+		stored.Spec = v1alpha1.DatabagSpec{Application: by.Application, Endpoint: change.Endpoint, Relation: change.RelationUID, Unit: change.Unit}
 		stored.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Relation", Name: change.Relation, UID: types.UID(change.RelationUID),
 		}}
@@ -238,14 +253,14 @@ func (c *Commits) write(ctx context.Context, namespace, application string, chan
 		if at = revision(stored); err != nil || !differs {
 			return err
 		}
-		stored.SetData(after, c.Now())
+		stored.Commit(by.said(change), after, change.Secret, c.Now())
 		stored.Status.Term = change.Term
 		err = c.Writer.Status().Update(ctx, stored)
 		at = revision(stored)
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("cannot write the bag of %s:%s: %w", application, change.Endpoint, err)
+		return 0, fmt.Errorf("cannot write the bag of %s:%s: %w", by.Application, change.Endpoint, err)
 	}
 	return at, nil
 }

@@ -67,7 +67,11 @@ func indexed(o client.Object, options client.ListOptions) bool {
 		return true
 	}
 	if b, isBag := o.(*v1alpha1.Databag); isBag {
-		return b.Holds() && options.FieldSelector.Matches(fields.Set{byPending: endKey(b.Namespace, "", b.Spec.Application)})
+		set := fields.Set{fieldRelation: b.Spec.Relation}
+		if b.Holds() {
+			set[byPending] = endKey(b.Namespace, "", b.Spec.Application)
+		}
+		return options.FieldSelector.Matches(set)
 	}
 	if s, isSecret := o.(*v1alpha1.RelatedSecret); isSecret {
 		return slices.ContainsFunc(concerned(s), func(application string) bool {

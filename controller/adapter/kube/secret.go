@@ -109,17 +109,6 @@ func (c *Commits) all(ctx context.Context, namespace string) ([]secret.Secret, e
 	return all, nil
 }
 
-// author is whose transaction writes a secret.
-type author struct {
-	secret.Unit
-
-	namespace string
-	// transaction names it; a secret that has it has been written.
-	transaction string
-	// term is the leader's.
-	term int64
-}
-
 // writeSecret brings the writes about one secret to its object, once. What is out
 // of reach after it is removed.
 func (c *Commits) writeSecret(ctx context.Context, by author, writes []secret.Write) error {
@@ -206,10 +195,7 @@ func (c *Commits) endSecret(ctx context.Context, s *v1alpha1.RelatedSecret) erro
 // emptySecrets moves what an outbox says of secrets to where it belongs. It is
 // whole unless something of it could not be: then nothing may refer to it.
 func (c *Commits) emptySecrets(ctx context.Context, outbox *v1alpha1.Databag) (whole bool, err error) {
-	by := author{
-		Unit:      secret.Unit{Application: outbox.Spec.Application, Number: outbox.Spec.Unit, Leads: true}, // as was proved when it was committed
-		namespace: outbox.Namespace, transaction: outbox.Status.Transaction, term: outbox.Status.PendingTerm,
-	}
+	by := authorOf(outbox)
 	whole = true
 	for _, writes := range bySecret(outbox.Status.PendingSecrets) {
 		err := c.writeSecret(ctx, by, writes)

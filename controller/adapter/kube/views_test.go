@@ -35,7 +35,7 @@ func relationBetween(namespace, requirer, providerNamespace, provider string) *v
 func endpointBag(namespace, app string, data map[string]string) *v1alpha1.Databag {
 	b := named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
 	b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db"}
-	b.SetData(data, epoch())
+	b.Commit(conversation.Entry{}, data, nil, epoch())
 	b.ResourceVersion = "6"
 	return b
 }
@@ -95,7 +95,7 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
 		b := named(&v1alpha1.Databag{}, "shop", bag.Name())
 		b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
-		b.SetData(data, epoch())
+		b.Commit(conversation.Entry{}, data, nil, epoch())
 		return b
 	}
 	blog, db := named(&v1alpha1.RelatedApplication{}, "shop", "blog"), named(&v1alpha1.RelatedApplication{}, "shop", "db")

@@ -13,7 +13,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
@@ -245,15 +244,6 @@ func (b *Databag) ToDomain() (relation.Databag, error) {
 		return relation.Databag{}, fmt.Errorf("cannot read databag %q: it is not the name of the bag of %s:%s", b.Name, b.Spec.Application, b.Spec.Endpoint)
 	}
 	return bag, nil
-}
-
-// SetData writes the content into the status.
-func (b *Databag) SetData(data map[string]string, now time.Time) {
-	b.Status.ObservedGeneration = b.Generation
-	b.Status.Data = maps.Clone(data)
-	b.Status.Version = databag.Version(data)
-	stored := condition.Settled("Stored", "the content is stored")
-	b.Status.Conditions = setConditions(b.Status.Conditions, stored, b.Generation, now)
 }
 
 // ToDomain returns what is published, to be judged.

@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -143,12 +144,49 @@ func TestDatabagRoundTrip(t *testing.T) {
 		data := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "data")
 		b := Databag{Spec: DatabagSpec{Application: "db", Endpoint: "db"}}
 		b.Name = relation.DatabagName("db", "db")
-		b.SetData(data, time.Now())
+		b.Commit(conversation.Entry{}, data, nil, time.Now())
 		got, err := stored(t, &b).ToDomain()
 		require.NoError(t, err)
 		assert.True(t, maps.Equal(data, got.Data))
 		assert.Equal(t, databag.Version(got.Data), b.Status.Version)
 		assert.Len(t, b.Status.Conditions, 3, "SAFETY.md C1: from the first write")
+	})
+}
+
+// A record that somebody else wrote is no reason to refuse a commit: it begins anew.
+func TestRecordThatCannotBeRead(t *testing.T) {
+	for _, record := range [][]byte{[]byte("no gzip"), zipped([]byte("no JSON")), zipped([]byte("{}\n"))[:20]} {
+		b := &Databag{Status: DatabagStatus{Commits: 7, Record: record}}
+		_, err := b.RecordToDomain()
+		require.Error(t, err)
+		b.Commit(conversation.Entry{Who: "db/3"}, map[string]string{"a": "1"}, nil, time.Now())
+		r, err := b.RecordToDomain()
+		require.NoError(t, err)
+		require.Len(t, r.Entries, 1)
+		assert.EqualValues(t, 8, r.Entries[0].Sequence)
+	}
+}
+
+// A record is read as it was written, over many commits.
+func TestRecordRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := &Databag{Spec: DatabagSpec{Application: "db", Endpoint: "db", Relation: "uid", Unit: "3"}}
+		now := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+		var want conversation.Record
+		for i, data := range rapid.SliceOfN(rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "secret"}), names()), 1, 300).Draw(t, "contents") {
+			e := conversation.Entry{Who: "db/3", Cause: "relation-set", Transaction: "T", Term: i}
+			at := e
+			at.Address, at.Time = conversation.Address{Relation: "uid", Owner: "db/3"}, now
+			want = want.Append(at, b.Status.Data, data, []string{"secret"})
+			b.Commit(e, data, []string{"secret"}, now)
+			b = stored(t, b)
+		}
+		got, err := b.RecordToDomain()
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		to, err := got.Replay(b.Address())
+		require.NoError(t, err)
+		require.Empty(t, to.Differs(b.Status.Data))
 	})
 }
 

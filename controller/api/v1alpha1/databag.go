@@ -10,6 +10,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:categories=orcon
+// +kubebuilder:selectablefield:JSONPath=`.spec.relation`
 // +kubebuilder:printcolumn:name="Application",type=string,JSONPath=`.spec.application`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.spec.endpoint`
 // +kubebuilder:printcolumn:name="Unit",type=string,JSONPath=`.spec.unit`
@@ -65,6 +66,15 @@ type DatabagStatus struct {
 	// refused.
 	// +optional
 	Term int64 `json:"term,omitempty"`
+	// commits is how many changes of data there were; record has the last of them.
+	// +optional
+	Commits int64 `json:"commits,omitempty"`
+	// record says of the last commits who made them, when, why, and what they changed:
+	// JSON, one a line, 128 KiB at most and less where data needs the room, as gzip.
+	// `orcon record` shows it, and so does base64 -d | gunzip.
+	// +optional
+	// +kubebuilder:validation:MaxLength=262144
+	Record []byte `json:"record,omitempty"`
 	// pending is a unit's transaction that is committed and not yet in all bags.
 	// +optional
 	// +listType=atomic
@@ -80,6 +90,10 @@ type DatabagStatus struct {
 	// pendingTerm is that of the leader whose it is.
 	// +optional
 	PendingTerm int64 `json:"pendingTerm,omitempty"`
+	// pendingCause is why it was said, for the record.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	PendingCause string `json:"pendingCause,omitempty"`
 	// conditions: Ready, Reconciling and Stalled.
 	// +optional
 	// +listType=map
@@ -105,6 +119,10 @@ type Change struct {
 	Unit string `json:"unit,omitempty"`
 	// set maps keys to new values; an empty value deletes the key.
 	Set map[string]string `json:"set"`
+	// secret names the keys of the bag whose values no record keeps.
+	// +optional
+	// +listType=atomic
+	Secret []string `json:"secret,omitempty"`
 	// term is the leader's, for an application's bag.
 	// +optional
 	Term int64 `json:"term,omitempty"`

@@ -1203,7 +1203,9 @@ type CommitRequest struct {
 	// most 1 s and then answers Unavailable (SAFETY.md V4).
 	Revisions map[string]uint64 `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// secrets, in order.
-	Secrets       []*SecretWrite `protobuf:"bytes,4,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	Secrets []*SecretWrite `protobuf:"bytes,4,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	// cause says in the record why: the handler that ran, or the tool.
+	Cause         string `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1264,6 +1266,13 @@ func (x *CommitRequest) GetSecrets() []*SecretWrite {
 		return x.Secrets
 	}
 	return nil
+}
+
+func (x *CommitRequest) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
 }
 
 // Change is what a transaction changes in one bag.
@@ -2660,12 +2669,13 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x14\n" +
 	"\x05since\x18\x02 \x01(\x03R\x05since\x12\x18\n" +
 	"\ahandled\x18\x03 \x01(\bR\ahandled\"\x0f\n" +
-	"\rLeaveResponse\"\xb4\x02\n" +
+	"\rLeaveResponse\"\xca\x02\n" +
 	"\rCommitRequest\x12:\n" +
 	"\achanges\x18\x01 \x03(\v2 .orcon.relations.v1alpha1.ChangeR\achanges\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x03R\x04term\x12T\n" +
 	"\trevisions\x18\x03 \x03(\v26.orcon.relations.v1alpha1.CommitRequest.RevisionsEntryR\trevisions\x12?\n" +
-	"\asecrets\x18\x04 \x03(\v2%.orcon.relations.v1alpha1.SecretWriteR\asecrets\x1a<\n" +
+	"\asecrets\x18\x04 \x03(\v2%.orcon.relations.v1alpha1.SecretWriteR\asecrets\x12\x14\n" +
+	"\x05cause\x18\x05 \x01(\tR\x05cause\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xbb\x01\n" +

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// clusterOptions say which cluster and namespace, as kubectl's flags do.
+type clusterOptions struct{ kubeconfig, context, namespace string }
+
+func (o *clusterOptions) flags(c *cobra.Command) {
+	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "the namespace (default: the context's)")
+	c.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "the file that names clusters (default: $KUBECONFIG, then ~/.kube/config)")
+	c.Flags().StringVar(&o.context, "context", "", "the context of that file (default: its current one)")
+}
+
+// open returns a reader of the cluster, and the namespace that is meant.
+func (o *clusterOptions) open() (client.Reader, string, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.context}
+	overrides.Context.Namespace = o.namespace
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	namespace, _, err := loaded.Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("cannot tell which namespace: %w", err)
+	}
+	config, err := loaded.ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("cannot tell which cluster: %w", err)
+	}
+	config.QPS = -1 // the API server's own fairness limits us
+	scheme := runtime.NewScheme()
+	err = v1alpha1.AddToScheme(scheme)
+	reader, failed := client.New(config, client.Options{Scheme: scheme})
+	if err := errors.Join(err, failed); err != nil {
+		return nil, "", fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	return reader, namespace, nil
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// saying is a bag whose unit has said things, and what is stored of it.
+func saying(unit string, stored map[string]string, contents ...map[string]string) kube.Said {
+	said := kube.Said{At: conversation.Address{Relation: "uid", Owner: unit}, Stored: stored}
+	var was map[string]string
+	for i, is := range contents {
+		e := conversation.Entry{Time: time.Unix(int64(i), 0), Who: unit, Cause: "relation-set", Address: said.At}
+		said.Record = said.Record.Append(e, was, is, nil)
+		was = is
+	}
+	return said
+}
+
+func TestRecordPrintsByTime(t *testing.T) {
+	var out bytes.Buffer
+	c := &cobra.Command{}
+	c.SetOut(&out)
+	require.NoError(t, printRecord(c, []kube.Said{
+		saying("web/0", nil, map[string]string{"a": "1"}, map[string]string{"a": "<2>"}), saying("db/0", nil, map[string]string{"b": "1"}),
+	}))
+	entries, err := conversation.ParseEntries(out.Bytes())
+	require.NoError(t, err)
+	require.Len(t, entries, 3)
+	assert.Equal(t, []string{"web/0", "db/0", "web/0"}, []string{entries[0].Owner, entries[1].Owner, entries[2].Owner})
+	assert.Contains(t, out.String(), `"changed":{"a":"<2>"}`)
+}
+
+func TestReplay(t *testing.T) {
+	is := map[string]string{"a": "1"}
+	gap := saying("web/3", is, is)
+	gap.Record.Entries = append(gap.Record.Entries, gap.Record.Entries[0])
+	tests := map[string]struct {
+		why  string
+		said kube.Said
+		// out is a part of what is printed, and wrong of why it fails; empty where it does not.
+		out, wrong string
+	}{
+		"Same":    {"it leads to what is stored", saying("web/0", is, is), `{"relation":"uid","owner":"web/0","commits":1,"since":1,"whole":true,"data":{"a":"1"},"version":"`, ""},
+		"Unsaid":  {"nobody has said anything", saying("web/1", nil), `"commits":0,"since":0,"whole":true,"data":{}`, ""},
+		"Differs": {"a value never leaves", saying("web/2", map[string]string{"a": "hunter2"}, is), `"differs":["a: another value is stored"`, "the bag of web/2 is not what its record leads to: a: another value is stored"},
+		"Gap":     {"it was tampered with", gap, `"differs":["cannot replay entry 1`, "the bag of web/3"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			c := &cobra.Command{}
+			c.SetOut(&out)
+			err := replay(c, []kube.Said{tc.said})
+			assert.Contains(t, out.String(), tc.out, tc.why)
+			assert.NotContains(t, out.String(), "hunter2")
+			if tc.wrong == "" {
+				require.NoError(t, err, tc.why)
+				return
+			}
+			var no failedError
+			require.ErrorAs(t, err, &no, tc.why)
+			assert.Contains(t, err.Error(), tc.wrong, tc.why)
+		})
+	}
+}
+
+func TestRecordNeedsACluster(t *testing.T) {
+	code, out, errs := call("", "record", "7", "--kubeconfig", "nothing")
+	assert.Equal(t, exitMisuse, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "nothing")
+	code, _, _ = call("", "record")
+	assert.Equal(t, exitMisuse, code, "a relation must be named")
+}
