@@ -8,7 +8,7 @@ import (
 )
 
 // reportAgain is how soon a report that did not get through is tried again.
-const reportAgain = 5 * time.Second
+const reportAgain = 10 * time.Second
 
 // report tells the controller what the handlers fail at, as often as the domain says,
 // and that they no longer do. What a process before this one has told is not known:

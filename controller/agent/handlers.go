@@ -95,7 +95,7 @@ func (h *Handlers) next(ctx context.Context) (*turn, error) {
 		}
 		t, wait, idle := h.begin()
 		if err := h.report(ctx, idle); err != nil {
-			glog.Warningf("cannot report how the handlers are: %v", err)
+			glog.V(1).Infof("cannot report how the handlers are: %v", err)
 			wait = min(wait, reportAgain)
 		}
 		if t != nil {

@@ -57,8 +57,11 @@ func (s *Server) SetStatus(ctx context.Context, req *connect.Request[v1alpha1.Se
 	}
 	defer c.leave()
 	said := req.Msg.GetStatus()
-	info, err := status.Info{State: status.State(said.GetState()), Message: said.GetMessage(), Code: said.GetCode(), Resolution: said.GetResolution()}.Check()
-	if err != nil {
+	info := status.Info{State: status.State(said.GetState()), Message: said.GetMessage()}
+	if req.Msg.GetRelation() != "" {
+		info.Code, info.Resolution = said.GetCode(), said.GetResolution()
+	}
+	if info, err = info.Check(); err != nil {
 		return nil, refuse(&domain.Error{Kind: domain.Invalid, Message: err.Error(), Cure: "see status-set --help"})
 	}
 	if req.Msg.GetRelation() == "" {

@@ -74,6 +74,10 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 		return last, nil
 	}
 	next := &telling{change: a.changes.Load(), caughtUp: world.CaughtUp()}
+	secrets, err := world.Secrets(ctx, namespace, application)
+	if err != nil {
+		return nil, err
+	}
 	view, err := world.View(ctx, namespace, application)
 	if errors.Is(err, kube.ErrUnsettled) && last != nil && behindIn(last.caughtUp, newerThan) == "" {
 		return last, nil // the end of the delivery is a change, which wakes all
@@ -82,10 +86,6 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 		return nil, err
 	}
 	next.revisions = world.Revisions()
-	secrets, err := world.Secrets(ctx, namespace, application)
-	if err != nil {
-		return nil, err
-	}
 	next.take(view)
 	next.takeSecrets(view, secrets)
 	if last != nil && last.content.same(next.content) {

@@ -44,10 +44,13 @@ func (n *negotiation) status(r Relation) Status {
 
 // present reports whether a side is there: its application is, and where a unit of
 // it is to be expected, one has an address. A provider's pods need no agent, and are
-// no units then.
+// no units then. A side in another namespace is not seen from here, and not waited for.
 func (n *negotiation) present(e End, expected bool) bool {
+	if e.Namespace != n.Namespace {
+		return true
+	}
 	a, there := n.apps[e.Application]
-	if !there || e.Namespace != n.Namespace {
+	if !there {
 		return false
 	}
 	var living []application.Unit
@@ -116,19 +119,16 @@ func stumbles(name string, units []application.Unit) []stumble {
 	return all
 }
 
-// handlerFailed tells of the first failure in full, and of whom besides: a fault in
-// a handler is in that of each unit.
+// handlerFailed tells of the first failure in full, and that there are others: a
+// fault in a handler is in that of each unit, and a hundred that begin to fail one
+// after the other are one piece of news.
 func handlerFailed(all []stumble) []condition.Condition {
 	if len(all) == 0 {
 		return nil
 	}
 	message := all[0].Failing.Text(all[0].unit, all[0].Pod)
-	var others []string
-	for _, s := range all[1:] {
-		others = append(others, s.unit)
-	}
-	if len(others) > 0 {
-		message += "; so do handlers of " + listed(others)
+	if len(all) > 1 {
+		message += "; so do handlers of other units, see units[].failing of their RelatedApplication"
 	}
 	return []condition.Condition{{Type: condition.HandlerFailed, True: true, Reason: string(condition.HandlerFailed), Message: message}}
 }

@@ -165,7 +165,7 @@ func TestFailingHandlersAreTold(t *testing.T) {
 		r.State.Units[1+i].Failing = status.Failure{Event: "cache-relation-joined (cache/0)", Relation: cache.UID, Attempts: 1, Since: w.now}
 	}
 	w.settle(t)
-	assert.Equal(t, told+"; so do handlers of web/1, web/2", w.says("web", condition.HandlerFailed).Message)
+	assert.Equal(t, told+"; so do handlers of other units, see units[].failing of their RelatedApplication", w.says("web", condition.HandlerFailed).Message)
 	assert.Contains(t, found(w.between(t, "web:cache-cache:main").State.Conditions, condition.HandlerFailed).Message, "web/1 fails at cache-relation-joined (cache/0) since 2026-01-02T03:04:05Z: it said nothing;")
 
 	t.Log("the first succeeds, the others go")

@@ -21,6 +21,8 @@ data:
     set -eu
     echo "changed ${JUJU_REMOTE_UNIT:-$JUJU_REMOTE_APP}" >> /tmp/heard
     [ "$(is-leader)" = True ] || exit 0
+    token=$(relation-get --app token "$JUJU_REMOTE_APP")
+    [ -z "$token" ] || secret-get "$token" --label token > /tmp/token
     database=$(relation-get --app database "$JUJU_REMOTE_APP")
     [ -n "$database" ] || exit 0
     if [ "$database" = broken ] && [ ! -e /tmp/mended ]; then
@@ -35,6 +37,10 @@ data:
     fi
     relation-set --app username="user-$database" host=db
     status-set -r "$JUJU_RELATION_ID" active
+  secret-changed: |
+    #!/bin/sh
+    echo "$(basename "$0") $JUJU_SECRET_LABEL $JUJU_SECRET_REVISION" >> /tmp/heard
+    secret-get "$JUJU_SECRET_ID" --refresh > /tmp/token
   main-relation-created: |
     #!/bin/sh
     echo created >> /tmp/heard
@@ -56,6 +62,21 @@ const handled = `tengu.io/handlers: /handlers, injector.tengu.io/handler-image: 
 func (w *world) heard(pod string) string {
 	out, _ := w.try("exec", pod, "-c", "relation-handlers", "--", "cat", "/tmp/heard")
 	return out
+}
+
+// handlersHearOfASecret has a shop give a database a secret by reference, and change it.
+func (w *world) handlersHearOfASecret(shop, database string) {
+	w.t.Helper()
+	id := strings.TrimSpace(w.types(shop, "secret-add token=one"))
+	w.types(shop, "secret-grant "+id+" -r $(/orcon/tools/relation-ids store)")
+	w.types(shop, "relation-set -r $(/orcon/tools/relation-ids store) --app token="+id)
+	token := []string{"exec", database, "-c", "relation-handlers", "--", "cat", "/tmp/token"}
+	w.prints("token: one", token...)
+	began := time.Now()
+	w.types(shop, "secret-set "+id+" token=two")
+	w.prints("token: two", token...)
+	w.t.Logf("from the new secret to the handler that reads it, kubectl exec included: %s", time.Since(began).Round(time.Millisecond))
+	assert.Contains(w.t, w.heard(database), "secret-changed token 2")
 }
 
 // Handlers in plain shell, in a container without privileges, answer a shop; a
@@ -105,6 +126,7 @@ func TestHandlers(t *testing.T) {
 	w.reads("user-orders", web.Name, "/bindings/store/username")
 	t.Logf("from the question to the answer in the other pod, through a handler in shell: %s", time.Since(began).Round(time.Millisecond))
 
+	w.handlersHearOfASecret(web.Name, db.Name)
 	t.Log("both pods are killed while a handler runs")
 	w.types(web.Name, "relation-set -r $(/orcon/tools/relation-ids store) --app database=slow")
 	w.eventually(func() string {

@@ -105,7 +105,7 @@ func (c *Commits) SetSide(ctx context.Context, by Speaker, side Side, info statu
 		switch {
 		case *at != nil && (*at).Term > int64(by.Term):
 			return ErrDeposed
-		case (*at).ToDomain().Same(info):
+		case *at != nil && (*at).Term == int64(by.Term) && (*at).ToDomain().Same(info):
 			return nil
 		}
 		*at = v1alpha1.ForSide(info, by.Term)

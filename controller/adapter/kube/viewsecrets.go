@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -74,7 +75,8 @@ func (v *Views) followSecrets(ctx context.Context, informers cache.Cache) error 
 	return nil
 }
 
-// Secrets returns the secrets that an application owns or reads, from memory.
+// Secrets returns the secrets that an application owns or reads, from memory, in order
+// of ID.
 func (v *Views) Secrets(ctx context.Context, namespace, application string) ([]secret.Secret, error) {
 	var list v1alpha1.RelatedSecretList
 	if err := v.Reader.List(ctx, &list, client.MatchingFields{byConcerned: endKey(namespace, "", application)}, client.UnsafeDisableDeepCopy); err != nil {
@@ -84,5 +86,6 @@ func (v *Views) Secrets(ctx context.Context, namespace, application string) ([]s
 	for i := range list.Items {
 		all = append(all, list.Items[i].ToDomain())
 	}
+	slices.SortFunc(all, func(a, b secret.Secret) int { return strings.Compare(a.ID, b.ID) })
 	return all, nil
 }
