@@ -24,17 +24,17 @@ func (v View) Heard(unit int) conversation.Snapshot {
 }
 
 // heard is one relation as a unit knows it. A relation that is not alive is over
-// for good (SAFETY.md E14); who is neither in scope nor departed is not known.
+// for good, one that is not open may come back (SAFETY.md E14); who is neither in scope nor departed is not known.
 func (s Seen) heard(unit conversation.Unit) conversation.Relation {
 	r := conversation.Relation{
 		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: conversation.Role(s.Role),
-		Interface: s.Interface, Version: s.Version, Remote: s.There.Application, Life: conversation.Alive, RemoteBag: s.Bag,
+		Interface: s.Interface, Version: s.Version, Remote: s.There.from(s.Here.Namespace), Life: conversation.Alive, RemoteBag: s.Bag,
 	}
-	if s.There.Namespace != s.Here.Namespace {
-		r.Remote += "." + s.There.Namespace
-	}
-	if !s.Alive() {
+	switch {
+	case !s.Alive():
 		r.Life, r.EndReason, r.Final = conversation.Ending, conversation.RelationRemoved, true
+	case !s.Open():
+		r.Life, r.EndReason = conversation.Suspended, conversation.SuspendedReason
 	}
 	for _, u := range s.Units {
 		if other := (conversation.Unit{Application: r.Remote, Number: u.Number}); other != unit {

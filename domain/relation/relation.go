@@ -34,9 +34,14 @@ type State struct {
 	HeldSince time.Time
 	// EndReason says why it ends; empty while it lives.
 	EndReason string
-	// Left are the units that have handled its end, as application/number.
-	Left       []string
-	Conditions []condition.Condition
+	// Left are the units that have handled its end, as Key.Unit names them.
+	Left []string
+	// Offer is the name of the provider's Offer that opened it, where the provider is
+	// in another namespace; empty before one did. It stays when that is withdrawn.
+	Offer string
+	// SuspendedSince is when its Offer was found withdrawn; zero if it was not.
+	SuspendedSince time.Time
+	Conditions     []condition.Condition
 }
 
 // Alive reports whether nobody has ended the relation (RELATIONS.md L1).
@@ -44,6 +49,12 @@ func (r Relation) Alive() bool { return r.Deleted.IsZero() && r.State.EndReason 
 
 // Held reports whether it waits for its declaration to return.
 func (r Relation) Held() bool { return !r.State.HeldSince.IsZero() }
+
+// Open reports whether its sides may see each other: they are in one namespace, or
+// the provider's consents (RELATIONS.md M6).
+func (r Relation) Open() bool {
+	return !r.Abroad() || r.State.Offer != "" && r.State.SuspendedSince.IsZero()
+}
 
 // Record is what is remembered of an application.
 type Record struct {
@@ -85,6 +96,12 @@ type Snapshot struct {
 	Relations []Relation
 	Databags  []Databag
 	Records   []Record
+	// Offers are the namespace's own, and Consumers the relations of other namespaces
+	// whose provider is in this one.
+	Offers    []Offer
+	Consumers []Relation
+	// Abroad is what other namespaces hold that relations of this one may be about.
+	Abroad []Abroad
 	// Outboxes are the names of transactions that are committed and not yet in
 	// all their bags (SAFETY.md E11).
 	Outboxes []string
@@ -131,6 +148,9 @@ type Deliver struct{ Outbox string }
 // Withdraw deletes a bag that nobody declares and no relation needs.
 type Withdraw struct{ Databag }
 
+// Answer stores what is said of an Offer.
+type Answer struct{ Offer }
+
 // Forget deletes the record of an application that takes no part any more.
 type Forget struct{ Record }
 
@@ -142,4 +162,5 @@ func (Finish) decision()   {}
 func (Release) decision()  {}
 func (Deliver) decision()  {}
 func (Withdraw) decision() {}
+func (Answer) decision()   {}
 func (Forget) decision()   {}

@@ -59,6 +59,11 @@ func (n *negotiation) named() map[string]bool {
 			}
 		}
 	}
+	for _, r := range n.Consumers {
+		if r.State.Offer != "" { // else anybody elsewhere could have records made here
+			names[r.Provider.Application] = true
+		}
+	}
 	if name := n.keeper(names); name != "" {
 		names[name] = true
 	}
@@ -147,7 +152,7 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 	case len(open) > 0:
 		cs = condition.Waiting(ReasonWaiting, "waits for "+strings.Join(open, "; "))
 	}
-	return slices.Concat(cs, leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a))
+	return slices.Concat(cs, leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a), n.suspended(a))
 }
 
 // notYet says why an application is none: only a Service that waits for its pods

@@ -35,6 +35,9 @@ type world struct {
 	records         map[string]relation.Record
 	databags        map[string]bag
 	outboxes        []string
+	offers          map[string]relation.Offer
+	consumers       []relation.Relation
+	abroad          []relation.Abroad
 	interfaces      schema.Catalog
 	schema          schema.Mode
 	// rollouts counts the changes of a workload's template.
@@ -62,7 +65,7 @@ func newWorld() *world {
 	return &world{
 		now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
-		relations: map[string]kept{}, records: map[string]relation.Record{}, databags: map[string]bag{},
+		relations: map[string]kept{}, records: map[string]relation.Record{}, databags: map[string]bag{}, offers: map[string]relation.Offer{},
 		rollouts: map[string]int{}, published: map[string]int{}, owners: map[int]string{},
 	}
 }
@@ -73,6 +76,7 @@ func (w *world) clone() *world {
 	c := *w
 	c.services, c.workloads, c.pods = maps.Clone(w.services), maps.Clone(w.workloads), maps.Clone(w.pods)
 	c.relations, c.records, c.databags = maps.Clone(w.relations), maps.Clone(w.records), maps.Clone(w.databags)
+	c.offers = maps.Clone(w.offers)
 	c.rollouts, c.published = maps.Clone(w.rollouts), maps.Clone(w.published)
 	c.owners = maps.Clone(w.owners)
 	return &c
@@ -99,7 +103,7 @@ func (w *world) inventory() application.Inventory {
 func (w *world) observe() relation.Snapshot {
 	s := relation.Snapshot{
 		Namespace: namespace, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, Records: values(w.records), Outboxes: w.outboxes,
-		Interfaces: w.interfaces, Schema: w.schema,
+		Interfaces: w.interfaces, Schema: w.schema, Offers: values(w.offers), Consumers: w.consumers, Abroad: w.abroad,
 	}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())
@@ -140,6 +144,8 @@ func (w *world) writes(decision relation.Decision) []func() {
 		}}
 	case relation.Deliver:
 		return []func(){func() { w.outboxes = slices.DeleteFunc(w.outboxes, func(name string) bool { return name == d.Outbox }) }}
+	case relation.Answer:
+		return []func(){func() { w.offers[d.Offer.Name] = stored(d.Offer) }}
 	case relation.Withdraw:
 		return []func(){func() { delete(w.databags, d.Name()) }}
 	case relation.Forget:
@@ -291,7 +297,7 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 		case relation.Publish:
 			old, there := w.databags[relation.DatabagName(d.Application, d.Endpoint)]
 			assert.False(t, there && old.written && maps.Equal(old.Data, d.Data), "what is stored is not written again (SAFETY.md D12, RELATIONS.md P3)")
-		case relation.Remember, relation.Relate, relation.Deliver, relation.Withdraw, relation.Forget:
+		case relation.Remember, relation.Relate, relation.Deliver, relation.Answer, relation.Withdraw, relation.Forget:
 		}
 	}
 	return decisions, wake
