@@ -74,7 +74,7 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (rel
 			return commit, err
 		}
 		commit.Changes = append(commit.Changes, relation.Change{
-			Relation: r.name, UID: change.GetRelation(), Endpoint: r.endpoint, Own: !change.GetApplication(), Set: change.GetSet(),
+			Relation: r.name, Namespace: r.home, UID: change.GetRelation(), Endpoint: r.endpoint, Own: !change.GetApplication(), Set: change.GetSet(),
 			Role: r.role, Interface: r.iface, Version: r.version,
 		})
 	}
@@ -82,7 +82,7 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (rel
 }
 
 // writable returns the relation of that UID, if the application has it and it
-// lives.
+// lives and is not suspended.
 func (t *telling) writable(uid string) (place, error) {
 	p, ok := t.places[uid]
 	switch {
@@ -90,6 +90,10 @@ func (t *telling) writable(uid string) (place, error) {
 		return p, connect.NewError(connect.CodeNotFound, fmt.Errorf("no relation %s is known here: it has gone, or it is another application's", uid))
 	case p.ended:
 		return p, connect.NewError(connect.CodeNotFound, fmt.Errorf("the relation on endpoint %s has ended", p.endpoint))
+	case p.suspended:
+		return p, refuse(&domain.Error{
+			Kind: domain.NotYet, Message: fmt.Sprintf("the relation on endpoint %s is suspended", p.endpoint), Cure: "say it when the relation is created again",
+		})
 	default:
 		return p, nil
 	}
@@ -146,8 +150,7 @@ func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveR
 	}
 	u := t.unit(c.identity.UID)
 	if p, known := t.places[req.Msg.GetRelation()]; known && p.ended && u.known {
-		unit := domain.Unit{Application: c.application, Number: int(u.number)}
-		if err := s.Store.Leave(ctx, c.identity.Namespace, p.name, req.Msg.GetRelation(), unit.String()); err != nil {
+		if err := s.Store.Leave(ctx, p.home, p.name, req.Msg.GetRelation(), p.left(int(u.number))); err != nil {
 			return nil, connect.NewError(connect.CodeUnavailable, err)
 		}
 	}

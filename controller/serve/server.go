@@ -66,8 +66,8 @@ type Store interface {
 	Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error)
 	// Lead has a pod lead its application, or resign, and returns who leads.
 	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (domain.Leader, error)
-	// Leave notes that a unit, written application/number, has handled the end of a
-	// relation.
+	// Leave notes that a unit, as relation.Key names it, has handled the end of a
+	// relation, which is in a namespace.
 	Leave(ctx context.Context, namespace, relation, uid, unit string) error
 }
 

@@ -36,11 +36,15 @@ type telling struct {
 
 // place is where an application writes in a relation.
 type place struct {
-	// name is the relation's object, endpoint the application's own.
-	name, endpoint string
+	// name and home are the relation's object and its namespace, endpoint the
+	// application's own.
+	name, home, endpoint string
 	// there is the other end.
 	there relation.End
-	ended bool
+	// suspended says that it may come back, ended that it does not.
+	suspended, ended bool
+	// left returns how a unit of the application is named that has handled the end.
+	left func(number int) string
 	// role is the application's part, iface and version what both sides agreed on.
 	role    application.Role
 	iface   string
@@ -99,11 +103,19 @@ func (t *telling) take(view relation.View) {
 	}
 	for _, r := range view.Relations {
 		t.content.relations = append(t.content.relations, toRelation(r))
-		t.places[r.UID] = place{r.Name, r.Here.Endpoint, r.There, !r.Alive(), r.Role, r.Interface, r.Version}
+		t.places[r.UID] = placeOf(r)
 		t.takeOwn(r, view.Leader)
 	}
 	for _, w := range view.Waiting {
 		t.content.waiting = append(t.content.waiting, &v1alpha1.Waiting{Endpoint: w.Endpoint, Reason: w.Reason, Message: w.Message})
+	}
+}
+
+func placeOf(r relation.Seen) place {
+	return place{
+		name: r.Name, home: r.Requirer.Namespace, endpoint: r.Here.Endpoint, there: r.There, suspended: !r.Open(), ended: !r.Alive(),
+		left: func(number int) string { return r.Unit(r.Here, number) },
+		role: r.Role, iface: r.Interface, version: r.Version,
 	}
 }
 
@@ -133,7 +145,7 @@ func toRelation(r relation.Seen) *v1alpha1.Relation {
 		RemoteApplication: r.There.Application, RemoteNamespace: r.There.Namespace, RemoteEndpoint: r.There.Endpoint,
 		Bag:      toBag(r.Bag),
 		Complete: r.Complete, Reason: r.Reason, Message: r.Message,
-		Held: r.Held(), Ended: !r.Alive(),
+		Held: r.Held(), Ended: !r.Alive(), Suspended: !r.Open(),
 	}
 	for _, u := range r.Units {
 		out.Units = append(out.Units, &v1alpha1.RemoteUnit{Number: int64(u.Number), Bag: toBag(u.Bag)})

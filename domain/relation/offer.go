@@ -20,7 +20,9 @@ type Offer struct {
 	Application, Endpoint string
 	// Consumers are the namespaces to which it is offered.
 	Consumers []string
-	State     OfferState
+	// Seen says that its state is about what it says now.
+	Seen  bool
+	State OfferState
 }
 
 // OfferState is what Orcon says of an Offer.
@@ -158,8 +160,8 @@ func (n *negotiation) answer() []Decision {
 			}
 		}
 		is.Relations, is.Conditions = len(users), n.offerConditions(o, users)
-		if o.State.Relations != is.Relations || !slices.Equal(o.State.Conditions, is.Conditions) {
-			o.State = is
+		if !o.Seen || o.State.Relations != is.Relations || !slices.Equal(o.State.Conditions, is.Conditions) {
+			o.Seen, o.State = true, is
 			decisions = append(decisions, Answer{o})
 		}
 	}

@@ -201,8 +201,12 @@ func TestMadeByHandWithAnOffer(t *testing.T) {
 // open is a shelf on which everything is said.
 func open() relation.Shelf {
 	return relation.Shelf{
-		Bag:  func(_ relation.Relation, e relation.End) map[string]string { return map[string]string{"of": e.Namespace} },
-		Said: func(_ relation.Relation, e relation.End, _ int) map[string]string { return map[string]string{"of": e.Namespace} },
+		Bag: func(_ relation.Relation, e relation.End) map[string]string {
+			return map[string]string{"of": e.Namespace}
+		},
+		Said: func(_ relation.Relation, e relation.End, _ int) map[string]string {
+			return map[string]string{"of": e.Namespace}
+		},
 		Units: func(relation.End) []application.Unit {
 			return []application.Unit{{Number: 0, Address: "10.0.0.9"}, {Number: 1, Gone: application.GoneReplaced}}
 		},
@@ -305,8 +309,10 @@ func TestOffersAnswer(t *testing.T) {
 		message string
 		uses    int
 	}{
-		"Nobody":     {happens: func(*world) {}, ready: true, reason: relation.ReasonOffered, message: "no relation uses it yet"},
-		"Used":       {happens: func(w *world) { w.consumers = []relation.Relation{borrows("office", time.Time{}), borrows("lab", time.Time{})} }, ready: true, reason: relation.ReasonOffered, message: "2 relation(s) use it: web.lab:store, web.office:store", uses: 2},
+		"Nobody": {happens: func(*world) {}, ready: true, reason: relation.ReasonOffered, message: "no relation uses it yet"},
+		"Used": {happens: func(w *world) {
+			w.consumers = []relation.Relation{borrows("office", time.Time{}), borrows("lab", time.Time{})}
+		}, ready: true, reason: relation.ReasonOffered, message: "2 relation(s) use it: web.lab:store, web.office:store", uses: 2},
 		"Suspended":  {why: "by another, or while it was away", happens: func(w *world) { w.consumers = []relation.Relation{borrows("office", w.now)} }, ready: true, reason: relation.ReasonOffered, message: "no relation uses it yet"},
 		"NotThere":   {why: "it may come", happens: func(w *world) { delete(w.services, "db") }, reason: relation.ReasonNoApplication, message: "no application db takes part in this namespace yet"},
 		"NoEndpoint": {why: "the cure is in the declaration", happens: func(w *world) { w.external("db", "other:pg") }, reason: relation.ReasonNoMatch, message: "db provides no endpoint main: it has provides other:pg"},

@@ -123,7 +123,10 @@ func (c *Commits) changes(ctx context.Context, commit relation.Commit) ([]v1alph
 			if !change.Own {
 				term = int64(commit.Term)
 			}
-			changes = append(changes, v1alpha1.Change{Relation: change.Relation, RelationUID: change.UID, Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Term: term})
+			changes = append(changes, v1alpha1.Change{
+				Relation: change.Relation, RelationNamespace: bag.Home.Namespace, RelationUID: change.UID,
+				Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Term: term,
+			})
 		}
 	}
 	return changes, nil
@@ -211,15 +214,21 @@ func (c *Commits) close(ctx context.Context, outbox *v1alpha1.Databag) (uint64, 
 }
 
 // write brings one change to its bag. Somebody else's write in between is read
-// again; the bag of a relation goes with the relation.
+// again. The bag of a relation goes with the relation: it is owned by it, or where
+// that lives in another namespace, whose objects can own none here, it says where
+// that is (SAFETY.md M7).
 func (c *Commits) write(ctx context.Context, namespace, application string, change v1alpha1.Change) (at uint64, err error) {
 	bag := relation.Databag{Application: application, Endpoint: change.Endpoint, Relation: change.RelationUID, Unit: change.Unit}
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		stored := named(&v1alpha1.Databag{}, namespace, bag.Name())
 		stored.Spec = v1alpha1.DatabagSpec{Application: application, Endpoint: change.Endpoint, Relation: change.RelationUID, Unit: change.Unit}
-		stored.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Relation", Name: change.Relation, UID: types.UID(change.RelationUID),
-		}}
+		if change.RelationNamespace != "" {
+			stored.Spec.Home = &v1alpha1.RelationHome{Namespace: change.RelationNamespace, Name: change.Relation}
+		} else {
+			stored.OwnerReferences = []metav1.OwnerReference{{
+				APIVersion: v1alpha1.GroupVersion.String(), Kind: "Relation", Name: change.Relation, UID: types.UID(change.RelationUID),
+			}}
+		}
 		if err := c.open(ctx, stored); err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -66,8 +65,10 @@ func indexed(o client.Object, options client.ListOptions) bool {
 	if options.FieldSelector == nil {
 		return true
 	}
-	if b, isBag := o.(*v1alpha1.Databag); isBag {
-		return b.Holds() && options.FieldSelector.Matches(fields.Set{byPending: endKey(b.Namespace, "", b.Spec.Application)})
+	for field, values := range map[string]func(client.Object) []string{byPending: pending, byConsumer: consumers, byProviderNamespace: providerNamespace} {
+		if want, asked := options.FieldSelector.RequiresExactMatch(field); asked {
+			return slices.Contains(values(o), want)
+		}
 	}
 	r, ok := o.(*v1alpha1.Relation)
 	if !ok {

@@ -26,6 +26,10 @@ import (
 const (
 	byRequirer = "requirer"
 	byProvider = "provider"
+	// byProviderNamespace finds the relations of other namespaces to one.
+	byProviderNamespace = "providerNamespace"
+	// byConsumer finds the Offers to a namespace.
+	byConsumer = "consumer"
 	// byPending finds the outboxes in which something waits.
 	byPending = "pending"
 )
@@ -65,14 +69,33 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := index(byProvider, func(r *v1alpha1.Relation) v1alpha1.RelationEnd { return r.Spec.Provider }); err != nil {
 		return err
 	}
-	err := indexer.IndexField(ctx, &v1alpha1.Databag{}, byPending, func(o client.Object) []string {
-		if b, ok := o.(*v1alpha1.Databag); ok && b.Holds() {
-			return []string{endKey(b.Namespace, "", b.Spec.Application)}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("cannot index databags: %w", err)
+	return errors.Join(
+		indexer.IndexField(ctx, &v1alpha1.Relation{}, byProviderNamespace, providerNamespace),
+		indexer.IndexField(ctx, &v1alpha1.Offer{}, byConsumer, consumers),
+		indexer.IndexField(ctx, &v1alpha1.Databag{}, byPending, pending),
+	)
+}
+
+// providerNamespace is of a relation to another namespace the name of that.
+func providerNamespace(o client.Object) []string {
+	if r, ok := o.(*v1alpha1.Relation); ok && r.Spec.Provider.Namespace != "" && r.Spec.Provider.Namespace != r.Namespace {
+		return []string{r.Spec.Provider.Namespace}
+	}
+	return nil
+}
+
+// consumers are the namespaces to which something is offered.
+func consumers(o client.Object) []string {
+	if offer, ok := o.(*v1alpha1.Offer); ok {
+		return offer.Spec.Consumers
+	}
+	return nil
+}
+
+// pending is of an outbox in which something waits whose it is.
+func pending(o client.Object) []string {
+	if b, ok := o.(*v1alpha1.Databag); ok && b.Holds() {
+		return []string{endKey(b.Namespace, "", b.Spec.Application)}
 	}
 	return nil
 }
@@ -317,11 +340,14 @@ func (v *Views) unchanged(ctx context.Context, bags bagsRead) bool {
 }
 
 // settled reports whether nobody whose bags are in a view has a transaction on
-// its way.
+// its way. Of who is not open to it nothing is waited for: that would tell of it
+// (SAFETY.md M7).
 func (v *Views) settled(ctx context.Context, namespace string, view relation.View) bool {
 	speakers := map[string]bool{endKey(namespace, "", view.Application): true}
 	for _, r := range view.Relations {
-		speakers[endKey(r.There.Namespace, "", r.There.Application)] = true
+		if r.Open() {
+			speakers[endKey(r.There.Namespace, "", r.There.Application)] = true
+		}
 	}
 	for speaker := range speakers {
 		var list v1alpha1.DatabagList

@@ -117,11 +117,21 @@ type RelationStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	EndReason string `json:"endReason,omitempty"`
-	// left are the units whose handlers have handled its end, as application/number.
+	// left are the units whose handlers have handled its end, as application/number, or
+	// application.namespace/number of another namespace.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=4096
 	Left []string `json:"left,omitempty"`
+	// offer is the name of the provider's Offer that opened it, where the provider is
+	// in another namespace; unset as long as none has.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Offer string `json:"offer,omitempty"`
+	// suspendedSince is when that Offer was found withdrawn; unset while the sides may
+	// see each other.
+	// +optional
+	SuspendedSince *metav1.Time `json:"suspendedSince,omitempty"`
 	// conditions: Ready, Reconciling, Stalled, and Held while it is held.
 	// +optional
 	// +listType=map
