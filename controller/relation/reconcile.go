@@ -79,7 +79,7 @@ func describe(decision relation.Decision) string {
 	case relation.Withdraw:
 		return fmt.Sprintf("withdraw the databag of %s:%s", d.Application, d.Endpoint)
 	case relation.Answer:
-		return fmt.Sprintf("answer offer %s, which %d relation(s) use", d.Offer.Name, d.Offer.State.Relations)
+		return fmt.Sprintf("answer offer %s, which %d relation(s) use", d.Name, d.State.Relations)
 	case relation.Forget:
 		return "forget application " + d.Name
 	default:

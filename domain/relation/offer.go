@@ -37,6 +37,17 @@ func (o Offer) covers(namespace string, e End) bool {
 	return o.Namespace == e.Namespace && o.Application == e.Application && o.Endpoint == e.Endpoint && slices.Contains(o.Consumers, namespace)
 }
 
+// Under returns a relation as the Offers of its provider's namespace leave it. That
+// it is open is said by an object in the requirer's namespace, where more people may
+// write than the provider trusts: no Offer, and it is not.
+func (r Relation) Under(offers []Offer) Relation {
+	covered := slices.ContainsFunc(offers, func(o Offer) bool { return o.covers(r.Requirer.Namespace, r.Provider) })
+	if r.Open() && r.Abroad() && !covered {
+		r.State.Offer = ""
+	}
+	return r
+}
+
 // Abroad is what another namespace holds that relations of this one may be about.
 // What it does not offer counts for nothing, so that nobody learns whether it is
 // there (SAFETY.md M7); but who has been open to each other hears of the end.

@@ -1,7 +1,6 @@
 package relation_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -391,6 +390,6 @@ func TestBagsOfOtherNamespacesAreSwept(t *testing.T) {
 func TestCommitsKnowTheRelationsHome(t *testing.T) {
 	for home, want := range map[string]relation.Home{"": {}, namespace: {}, "office": {Namespace: "office", Name: "r"}} {
 		c := relation.Commit{Namespace: namespace, Application: "db"}
-		assert.Equal(t, want, c.Bag(relation.Change{Relation: "r", UID: "u", Namespace: home}).Home, fmt.Sprintf("home %q", home))
+		assert.Equal(t, want, c.Bag(relation.Change{Relation: "r", UID: "u", Namespace: home}).Home, "home %q", home)
 	}
 }

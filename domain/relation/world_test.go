@@ -145,7 +145,7 @@ func (w *world) writes(decision relation.Decision) []func() {
 	case relation.Deliver:
 		return []func(){func() { w.outboxes = slices.DeleteFunc(w.outboxes, func(name string) bool { return name == d.Outbox }) }}
 	case relation.Answer:
-		return []func(){func() { w.offers[d.Offer.Name] = stored(d.Offer) }}
+		return []func(){func() { w.offers[d.Name] = stored(d.Offer) }}
 	case relation.Withdraw:
 		return []func(){func() { delete(w.databags, d.Name()) }}
 	case relation.Forget:

@@ -120,6 +120,7 @@ func (s *store) writes(decision relation.Decision) []func() {
 		return []func(){func() { delete(s.databags, d.Name()) }}
 	case relation.Forget:
 		return []func(){func() { s.forget(d.Record) }}
+	case relation.Answer: // a scenario has one namespace, and so no Offers
 	}
 	return nil
 }

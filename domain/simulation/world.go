@@ -149,6 +149,8 @@ func describe(decision relation.Decision) string {
 		return "delete the bag " + d.Name()
 	case relation.Forget:
 		return "forget " + d.Name
+	case relation.Answer:
+		return "answer offer " + d.Name
 	}
 	return "?"
 }

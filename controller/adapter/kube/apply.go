@@ -180,7 +180,7 @@ func (w *World) release(ctx context.Context, namespace string, d relation.Releas
 }
 
 func (w *World) answer(ctx context.Context, namespace string, d relation.Answer) error {
-	o, there, err := get(ctx, w, named(&v1alpha1.Offer{}, namespace, d.Offer.Name))
+	o, there, err := get(ctx, w, named(&v1alpha1.Offer{}, namespace, d.Name))
 	if err != nil || !there || string(o.UID) != d.UID {
 		return err
 	}

@@ -112,7 +112,7 @@ func endKey(namespace, own, application string) string {
 func (v *Views) Follow(ctx context.Context, informers cache.Cache) error {
 	for kind, o := range map[string]client.Object{
 		"relations": &v1alpha1.Relation{}, "relatedapplications": &v1alpha1.RelatedApplication{},
-		"databags": &v1alpha1.Databag{}, "pods": &corev1.Pod{},
+		"databags": &v1alpha1.Databag{}, "offers": &v1alpha1.Offer{}, "pods": &corev1.Pod{},
 	} {
 		if err := v.follow(ctx, informers, kind, o); err != nil {
 			return fmt.Errorf("cannot follow %s: %w", kind, err)
@@ -179,6 +179,9 @@ func (v *Views) seen(ctx context.Context, kind string, event any) {
 		v.Changed(typed.Namespace, typed.Name)
 	case *v1alpha1.Databag:
 		v.bagChanged(ctx, typed)
+	case *v1alpha1.Offer:
+		v.Changed(typed.Namespace, typed.Spec.Application)
+		v.tellOthers(ctx, typed.Namespace, typed.Spec.Application, func(e v1alpha1.RelationEnd) bool { return e.Endpoint == typed.Spec.Endpoint })
 	case *corev1.Pod:
 		v.PodChanged(typed.Namespace, typed.Name)
 	}
@@ -417,11 +420,28 @@ func (v *Views) relations(ctx context.Context, namespace, application string) ([
 			v.raise("relations", revision(&list.Items[i]))
 			r, err := list.Items[i].ToDomain()
 			if err == nil && (index == byRequirer || !r.Peer()) { // a peer relation is in both
-				relations = append(relations, r)
+				relations = append(relations, v.underOffers(ctx, r))
 			}
 		}
 	}
 	return relations, nil
+}
+
+// underOffers returns a relation as this replica's Offers leave it.
+func (v *Views) underOffers(ctx context.Context, r relation.Relation) relation.Relation {
+	if !r.Abroad() || !r.Open() {
+		return r
+	}
+	var list v1alpha1.OfferList
+	if err := v.Reader.List(ctx, &list, client.InNamespace(r.Provider.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return r.Under(nil)
+	}
+	offers := make([]relation.Offer, len(list.Items))
+	for i := range list.Items {
+		v.raise("offers", revision(&list.Items[i]))
+		offers[i] = list.Items[i].ToDomain()
+	}
+	return r.Under(offers)
 }
 
 func (v *Views) units(ctx context.Context, e relation.End) []domain.Unit {
