@@ -39,10 +39,12 @@ type place struct {
 	// name and home are the relation's object and its namespace, endpoint the
 	// application's own.
 	name, home, endpoint string
-	// there is the other end.
-	there relation.End
-	// suspended says that it may come back, ended that it does not.
-	suspended, ended bool
+	// there is the other end's namespace, remote its application as this side names it,
+	// and self how that side names this one.
+	there, remote, self string
+	// opened says that the sides may see each other, or could before; suspended that
+	// they may again, ended that they will not.
+	opened, suspended, ended bool
 	// left returns how a unit of the application is named that has handled the end.
 	left func(number int) string
 	// role is the application's part, iface and version what both sides agreed on.
@@ -113,7 +115,8 @@ func (t *telling) take(view relation.View) {
 
 func placeOf(r relation.Seen) place {
 	return place{
-		name: r.Name, home: r.Requirer.Namespace, endpoint: r.Here.Endpoint, there: r.There, suspended: !r.Open(), ended: !r.Alive(),
+		name: r.Name, home: r.Requirer.Namespace, endpoint: r.Here.Endpoint, there: r.There.Namespace, remote: r.Remote(), self: r.Self(),
+		opened: !r.Abroad() || r.State.Offer != "", suspended: !r.Open(), ended: !r.Alive(),
 		left: func(number int) string { return r.Unit(r.Here, number) },
 		role: r.Role, iface: r.Interface, version: r.Version,
 	}

@@ -23,12 +23,18 @@ func (v View) Heard(unit int) conversation.Snapshot {
 	return s
 }
 
+// Remote is the other application as the side names it.
+func (s Seen) Remote() string { return s.There.from(s.Here.Namespace) }
+
+// Self is the side's own application as the other side names it.
+func (s Seen) Self() string { return s.Here.from(s.There.Namespace) }
+
 // heard is one relation as a unit knows it. A relation that is not alive is over
 // for good, one that is not open may come back (SAFETY.md E14); who is neither in scope nor departed is not known.
 func (s Seen) heard(unit conversation.Unit) conversation.Relation {
 	r := conversation.Relation{
 		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: conversation.Role(s.Role),
-		Interface: s.Interface, Version: s.Version, Remote: s.There.from(s.Here.Namespace), Life: conversation.Alive, RemoteBag: s.Bag,
+		Interface: s.Interface, Version: s.Version, Remote: s.Remote(), Life: conversation.Alive, RemoteBag: s.Bag,
 	}
 	switch {
 	case !s.Alive():

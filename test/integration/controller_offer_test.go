@@ -114,6 +114,15 @@ func TestControllerRelatesNamespacesByConsent(t *testing.T) {
 		return one(s).GetBag().GetData()["username"] == "orders-1" && one(s).GetComplete()
 	}
 	shopEar.hears(hears(t, web.stream, "the answer, so that the gate opens", answered))
+	require.NoError(t, bank.secrets(vault, leadBank, []*wire.Change{change(uid, true, "password", "secret:"+ordersSecret)}, adding("hunter2"), granting(uid)))
+	password := func() (string, connect.Code) {
+		read, err := shop.get(web, &wire.GetSecretRequest{Id: ordersSecret})
+		if err == nil {
+			return read, 0
+		}
+		return read, connect.CodeOf(err)
+	}
+	shop.eventually("the secret is read", func() bool { read, _ := password(); return read == "hunter2" })
 	said := bank.bagsOf(uid)
 	require.Len(t, said, 2)
 	for _, b := range said {
@@ -135,6 +144,8 @@ func TestControllerRelatesNamespacesByConsent(t *testing.T) {
 	assert.Equal(t, []string{fmt.Sprintf("departed %d web.%s/0", id, shop.namespace), fmt.Sprintf("broken %d suspended final=false", id)},
 		bankEar.hears(hears(t, vault.stream, "the suspension", suspended)))
 	assert.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(vault.commit(bank.ctx, leadBank, change(uid, true, "username", "x"))), "not yet")
+	_, refused := password()
+	assert.Equal(t, connect.CodeFailedPrecondition, refused, "the secret neither")
 	bank.eventually("the provider is told", func() bool { return reason(bank.app("vault").Status.Conditions, "Suspended") == "NoOffer" })
 	shop.eventually("and the consumer", func() bool { return shop.hasEvent("Suspended") })
 	assert.Len(t, bank.bagsOf(uid), 2, "bags stay")
@@ -145,6 +156,7 @@ func TestControllerRelatesNamespacesByConsent(t *testing.T) {
 	assert.Equal(t, id, one(resumed).GetId())
 	assert.Equal(t, uid, one(resumed).GetUid())
 	assert.Equal(t, fmt.Sprintf("created %d", id), shopEar.hears(resumed)[0])
+	shop.eventually("the secret is read again", func() bool { read, _ := password(); return read == "hunter2" })
 	hears(t, vault.stream, "that it goes on", func(s *wire.Snapshot) bool { return one(s).GetBag().GetData()["database"] == "orders" })
 	bank.eventually("nothing is suspended", func() bool { return reason(bank.app("vault").Status.Conditions, "Suspended") == "" })
 

@@ -79,6 +79,19 @@ func (w *World) observeAbroad(ctx context.Context, s *relation.Snapshot) error {
 	return journey.err
 }
 
+// offersOf returns what a namespace offers, and the highest revision of it.
+func offersOf(ctx context.Context, reader client.Reader, namespace string) (offers []relation.Offer, newest uint64, err error) {
+	var list v1alpha1.OfferList
+	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, 0, fmt.Errorf("cannot list the offers of namespace %s: %w", namespace, err)
+	}
+	for i := range list.Items {
+		offers = append(offers, list.Items[i].ToDomain())
+		newest = max(newest, revision(&list.Items[i]))
+	}
+	return offers, newest, nil
+}
+
 // abroad reads from other namespaces until the first error, each thing once.
 type abroad struct {
 	ctx    context.Context //nolint:containedctx // lives for one call

@@ -67,7 +67,38 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 	for i := range apps.Items {
 		s.Units[apps.Items[i].Name] = rollOf(apps.Items[i].Status)
 	}
-	return s, nil
+	return s, v.observeVisitors(ctx, &s)
+}
+
+// observeVisitors reads of other namespaces which relations of grants there still are,
+// and the units of readers.
+func (v *Vault) observeVisitors(ctx context.Context, s *secret.Snapshot) error {
+	for _, one := range s.Secrets {
+		for _, a := range one.Access {
+			if a.Namespace == "" || slices.Contains(s.Relations, a.Relation) {
+				continue
+			}
+			var r v1alpha1.Relation
+			if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, &r); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("cannot read relation %s: %w", a.Name, err)
+			}
+			if string(r.UID) == a.Relation {
+				s.Relations = append(s.Relations, a.Relation)
+			}
+		}
+		for _, reader := range one.Readers {
+			name, namespace, abroad := strings.Cut(reader.Application, ".")
+			if _, known := s.Units[reader.Application]; !abroad || known {
+				continue
+			}
+			var app v1alpha1.RelatedApplication
+			if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &app); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("cannot read application %s: %w", name, err)
+			}
+			s.Units[reader.Application] = rollOf(app.Status)
+		}
+	}
+	return nil
 }
 
 // kept returns where content lies in the Secrets that hold it.

@@ -432,15 +432,11 @@ func (v *Views) underOffers(ctx context.Context, r relation.Relation) relation.R
 	if !r.Abroad() || !r.Open() {
 		return r
 	}
-	var list v1alpha1.OfferList
-	if err := v.Reader.List(ctx, &list, client.InNamespace(r.Provider.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	offers, newest, err := offersOf(ctx, v.Reader, r.Provider.Namespace)
+	if err != nil {
 		return r.Under(nil)
 	}
-	offers := make([]relation.Offer, len(list.Items))
-	for i := range list.Items {
-		v.raise("offers", revision(&list.Items[i]))
-		offers[i] = list.Items[i].ToDomain()
-	}
+	v.raise("offers", newest)
 	return r.Under(offers)
 }
 
