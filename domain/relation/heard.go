@@ -30,7 +30,8 @@ func (s Seen) Remote() string { return s.There.from(s.Here.Namespace) }
 func (s Seen) Self() string { return s.Here.from(s.There.Namespace) }
 
 // heard is one relation as a unit knows it. A relation that is not alive is over
-// for good, one that is not open may come back (SAFETY.md E14); who is neither in scope nor departed is not known.
+// for good, one that is not open may come back (SAFETY.md E14); who is neither in
+// scope nor departed is not known.
 func (s Seen) heard(unit conversation.Unit) conversation.Relation {
 	r := conversation.Relation{
 		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: conversation.Role(s.Role),

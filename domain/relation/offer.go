@@ -41,10 +41,7 @@ func (o Offer) covers(namespace string, e End) bool {
 // it is open is said by an object in the requirer's namespace, where more people may
 // write than the provider trusts: no Offer, and it is not.
 func (r Relation) Under(offers []Offer) Relation {
-	covered := slices.ContainsFunc(offers, func(o Offer) bool { return o.covers(r.Requirer.Namespace, r.Provider) })
-	if r.Open() && r.Abroad() && !covered {
-		r.State.Offer = ""
-	}
+	r.Uncovered = r.Abroad() && !slices.ContainsFunc(offers, func(o Offer) bool { return o.covers(r.Requirer.Namespace, r.Provider) })
 	return r
 }
 
@@ -73,25 +70,25 @@ func (n *negotiation) arrive(from Abroad) {
 			n.said[speaker{b.Relation, from.Namespace, b.Application}] = b.Data
 		}
 	}
-	if !from.OptedIn {
-		return
-	}
 	for _, o := range from.Offers {
-		e := End{from.Namespace, o.Application, o.Endpoint}
-		if !o.covers(n.Namespace, e) {
-			continue
+		if e := (End{from.Namespace, o.Application, o.Endpoint}); from.OptedIn && o.covers(n.Namespace, e) {
+			n.consents[e] = append(n.consents[e], o.Name)
+			n.accept(e)
 		}
-		n.consents[e] = append(n.consents[e], o.Name)
-		site := End{Namespace: from.Namespace, Application: o.Application}
-		offered := n.offered[site]
-		offered.Name = o.Application
-		for _, endpoint := range n.records[site].State.Endpoints {
-			if endpoint.Name == o.Endpoint && endpoint.Role == application.Provider && !slices.Contains(offered.Endpoints, endpoint) {
-				offered.Endpoints = append(offered.Endpoints, endpoint)
-			}
-		}
-		n.offered[site] = offered
 	}
+}
+
+// accept notes an end that is offered, as far as its application provides it.
+func (n *negotiation) accept(e End) {
+	site := End{Namespace: e.Namespace, Application: e.Application}
+	offered := n.offered[site]
+	offered.Name = e.Application
+	for _, endpoint := range n.record(e).State.Endpoints {
+		if endpoint.Name == e.Endpoint && endpoint.Role == application.Provider && !slices.Contains(offered.Endpoints, endpoint) {
+			offered.Endpoints = append(offered.Endpoints, endpoint)
+		}
+	}
+	n.offered[site] = offered
 }
 
 // consent opens a relation across namespaces as long as an Offer covers it, and

@@ -22,6 +22,8 @@ type Relation struct {
 	// Deleted is when its deletion was asked for; zero while it is not.
 	Deleted time.Time
 	State   State
+	// Uncovered says that no Offer covers it, whatever its state says: see Under.
+	Uncovered bool
 }
 
 // State is what Orcon says of a relation.
@@ -53,7 +55,7 @@ func (r Relation) Held() bool { return !r.State.HeldSince.IsZero() }
 // Open reports whether its sides may see each other: they are in one namespace, or
 // the provider's consents (RELATIONS.md M6).
 func (r Relation) Open() bool {
-	return !r.Abroad() || r.State.Offer != "" && r.State.SuspendedSince.IsZero()
+	return !r.Abroad() || r.State.Offer != "" && r.State.SuspendedSince.IsZero() && !r.Uncovered
 }
 
 // Record is what is remembered of an application.

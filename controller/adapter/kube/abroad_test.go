@@ -24,19 +24,19 @@ func optedIn(name string) *corev1.Namespace {
 	return ns
 }
 
-// offerOf is an Offer of endpoint db of an application of the shop to namespaces.
-func offerOf(name string, consumers ...string) *v1alpha1.Offer {
+// offerOf is an Offer of endpoint db of db in the shop to namespaces.
+func offerOf(consumers ...string) *v1alpha1.Offer {
 	o := named(&v1alpha1.Offer{}, "shop", "an-offer")
 	o.UID, o.ResourceVersion = "uid-an-offer", "5"
-	o.Spec = v1alpha1.OfferSpec{Application: name, Endpoint: "db", Consumers: consumers}
+	o.Spec = v1alpha1.OfferSpec{Application: "db", Endpoint: "db", Consumers: consumers}
 	return o
 }
 
 // borrowed is a relation of the office's blog to db in the shop, opened by its Offer.
-func borrowed(offer string) *v1alpha1.Relation {
+func borrowed() *v1alpha1.Relation {
 	r := relationBetween("office", "blog", "shop", "db")
 	r.UID = "abroad"
-	r.SetState(relation.State{ID: 7, Offer: offer, Conditions: condition.Settled("Complete", "all is there")}, epoch())
+	r.SetState(relation.State{ID: 7, Offer: "an-offer", Conditions: condition.Settled("Complete", "all is there")}, epoch())
 	return r
 }
 
@@ -57,9 +57,9 @@ func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 		return s
 	}
 	assert.Empty(t, observe().Abroad, "a Relation made by hand opens no door")
-	assert.Empty(t, observe(offerOf("db", "lab")).Abroad)
+	assert.Empty(t, observe(offerOf("lab")).Abroad)
 
-	offered := observe(offerOf("db", "lab", "office")).Abroad
+	offered := observe(offerOf("lab", "office")).Abroad
 	require.Len(t, offered, 1)
 	assert.True(t, offered[0].OptedIn)
 	require.Len(t, offered[0].Records, 1)
@@ -67,7 +67,7 @@ func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 	require.Len(t, offered[0].Databags, 1)
 	assert.Equal(t, map[string]string{"host": "here"}, offered[0].Databags[0].Data)
 
-	withdrawn := observe(borrowed("an-offer")).Abroad
+	withdrawn := observe(borrowed()).Abroad
 	require.Len(t, withdrawn, 1, "who was open to each other hears of the end")
 	assert.Empty(t, withdrawn[0].Offers)
 	assert.Equal(t, "db", withdrawn[0].Records[0].Name)
@@ -76,7 +76,7 @@ func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 // A provider's pass sees its Offers and the relations of other namespaces to it.
 func TestObserveConsumers(t *testing.T) {
 	m := memory{}
-	m.put(optedIn("shop"), offerOf("db", "office"), borrowed("an-offer"), relationBetween("shop", "blog", "shop", "db"))
+	m.put(optedIn("shop"), offerOf("office"), borrowed(), relationBetween("shop", "blog", "shop", "db"))
 	s, err := (&World{Reader: m, Now: epoch}).Observe(t.Context(), "shop")
 	require.NoError(t, err)
 	require.Len(t, s.Consumers, 1)
@@ -90,7 +90,7 @@ func TestObserveConsumers(t *testing.T) {
 // that relation is, and goes when the API server says that it has gone (SAFETY.md M7).
 func TestBagsOfRelationsElsewhere(t *testing.T) {
 	server, commits := shop()
-	r := borrowed("an-offer")
+	r := borrowed()
 	server.kept.put(r)
 	change := saying("abroad", false, "user", "a")
 	change.Relation, change.Namespace = r.Name, "office"
@@ -118,8 +118,8 @@ func TestBagsOfRelationsElsewhere(t *testing.T) {
 // Offer covers that, and not by who only says so (RELATIONS.md P5, SAFETY.md M7).
 func TestSecretsAcrossNamespaces(t *testing.T) {
 	server, commits := vault()
-	r := borrowed("an-offer")
-	server.kept.put(r, offerOf("db", "office"))
+	r := borrowed()
+	server.kept.put(r, offerOf("office"))
 	grant := secret.Draft{Write: secret.Write{Kind: secret.Grant, ID: secretID, Access: secret.Access{
 		Relation: "abroad", Name: r.Name, Namespace: "office", Application: "blog.office",
 	}}}
@@ -137,11 +137,11 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 	}
 	assert.Empty(t, reads())
 	assert.Empty(t, reads(), "found by its label")
-	server.kept.put(offerOf("db", "lab"))
+	server.kept.put(offerOf("lab"))
 	assert.Equal(t, conversation.NotYet, reads(), "withdrawn, whatever the Relation still says")
-	server.kept.put(offerOf("db", "office"))
+	server.kept.put(offerOf("office"))
 	assert.Empty(t, reads(), "given back, with what was granted")
-	_, err = commits.Secret(t.Context(), asks("blog", "0", "db"), secretID, secret.Query{})
+	_, err = commits.Secret(t.Context(), asks("0", "db"), secretID, secret.Query{})
 	assert.Equal(t, conversation.NotYet, conversation.RefusalOf(err), "the shop's own blog is another, and was granted nothing")
 
 	v := &Vault{Commits: *commits, Cached: server}
@@ -167,7 +167,7 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 // What is said of an Offer is written once, and told (SAFETY.md C1).
 func TestAnswerOffers(t *testing.T) {
 	server, _ := shop()
-	server.kept.put(offerOf("db", "office"))
+	server.kept.put(offerOf("office"))
 	told := events.NewFakeRecorder(10)
 	w := &World{Reader: server, Live: server, Writer: server, Events: told, Now: epoch}
 	answer := relation.Answer{Offer: relation.Offer{Name: "an-offer", UID: "uid-an-offer"}}

@@ -374,12 +374,12 @@ func (c *Commits) granted(ctx context.Context, namespace string, a secret.Access
 	if err := c.Reader.Get(ctx, key, &stored); client.IgnoreNotFound(err) != nil {
 		return relation.Relation{}, fmt.Errorf("cannot read relation %s: %w", a.Name, err)
 	}
-	r, err := stored.ToDomain()
-	switch {
-	case err != nil || r.UID != a.Relation:
+	if string(stored.UID) != a.Relation {
 		return relation.Relation{}, nil
-	case !r.Abroad():
-		return r, nil
+	}
+	r, err := stored.ToDomain()
+	if err != nil || !r.Abroad() {
+		return r, err
 	}
 	offers, _, err := offersOf(ctx, c.Reader, r.Provider.Namespace)
 	return r.Under(offers), err

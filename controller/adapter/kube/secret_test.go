@@ -33,9 +33,9 @@ func vault() (*strict, *Commits) {
 	return server, commits
 }
 
-// asks is a unit of an application of the shop, which is related to others there.
-func asks(application, number string, related ...string) []secret.Visitor {
-	return []secret.Visitor{{Unit: secret.Unit{Application: application, Number: number}, Namespace: "shop", Related: related}}
+// asks is a unit of the blog in the shop, which is related to others there.
+func asks(number string, related ...string) []secret.Visitor {
+	return []secret.Visitor{{Unit: secret.Unit{Application: "blog", Number: number}, Namespace: "shop", Related: related}}
 }
 
 func drafts(all ...secret.Draft) []secret.Draft { return all }
@@ -57,7 +57,7 @@ func does(kind secret.Kind, id string) secret.Draft {
 // reads returns the password that a unit of the blog reads.
 func reads(t *testing.T, c *Commits, q secret.Query) (string, error) {
 	t.Helper()
-	reading, err := c.Secret(t.Context(), asks("blog", "0", "db"), secretID, q)
+	reading, err := c.Secret(t.Context(), asks("0", "db"), secretID, q)
 	return string(reading.Content["password"]), err
 }
 
@@ -290,14 +290,14 @@ func TestSecretByLabel(t *testing.T) {
 	_, commits := vault()
 	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID), adds(otherID, "hunter3"), does(secret.Grant, otherID)))
 	require.NoError(t, err)
-	_, err = commits.Secret(t.Context(), asks("blog", "0"), secretID, secret.Query{Label: "admin"})
+	_, err = commits.Secret(t.Context(), asks("0"), secretID, secret.Query{Label: "admin"})
 	require.NoError(t, err)
-	reading, err := commits.Secret(t.Context(), asks("blog", "0"), "", secret.Query{Label: "admin"})
+	reading, err := commits.Secret(t.Context(), asks("0"), "", secret.Query{Label: "admin"})
 	require.NoError(t, err)
 	assert.Equal(t, secretID, reading.ID)
-	_, err = commits.Secret(t.Context(), asks("blog", "0"), otherID, secret.Query{Label: "admin"})
+	_, err = commits.Secret(t.Context(), asks("0"), otherID, secret.Query{Label: "admin"})
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Invalid})
-	_, err = commits.Secret(t.Context(), asks("blog", "1"), "", secret.Query{Label: "admin"})
+	_, err = commits.Secret(t.Context(), asks("1"), "", secret.Query{Label: "admin"})
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone}, "another unit's label")
 }
 

@@ -429,7 +429,7 @@ func (v *Views) relations(ctx context.Context, namespace, application string) ([
 
 // underOffers returns a relation as this replica's Offers leave it.
 func (v *Views) underOffers(ctx context.Context, r relation.Relation) relation.Relation {
-	if !r.Abroad() || !r.Open() {
+	if !r.Abroad() {
 		return r
 	}
 	offers, newest, err := offersOf(ctx, v.Reader, r.Provider.Namespace)
