@@ -28,8 +28,9 @@ func (e End) from(namespace string) string {
 	return e.Application + "." + e.Namespace
 }
 
-// written returns the end as a namespace knows it.
-func (e End) written(namespace string) string { return e.from(namespace) + ":" + e.Endpoint }
+// Written returns the end as a namespace writes it: application.namespace:endpoint of
+// another.
+func (e End) Written(namespace string) string { return e.from(namespace) + ":" + e.Endpoint }
 
 // Key says which two ends are related. The same pair twice is one relation
 // (RELATIONS.md M3).

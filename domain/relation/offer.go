@@ -164,7 +164,7 @@ func (n *negotiation) answer() []Decision {
 		var users []string
 		for _, r := range n.Consumers {
 			if r.Open() && r.State.Offer == o.Name {
-				users = append(users, r.Requirer.written(n.Namespace))
+				users = append(users, r.Requirer.Written(n.Namespace))
 			}
 		}
 		is.Relations, is.Conditions = len(users), n.offerConditions(o, users)
@@ -202,7 +202,7 @@ func (n *negotiation) suspended(a application.Application) []condition.Condition
 	var all []string
 	for _, r := range n.Consumers {
 		if r.Provider.Application == a.Name && r.State.Offer != "" && !r.Open() {
-			all = append(all, fmt.Sprintf("%s with %s", r.Provider.Endpoint, r.Requirer.written(n.Namespace)))
+			all = append(all, fmt.Sprintf("%s with %s", r.Provider.Endpoint, r.Requirer.Written(n.Namespace)))
 		}
 	}
 	if len(all) == 0 {

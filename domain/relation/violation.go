@@ -60,9 +60,9 @@ func (n *negotiation) completeness(r Relation) []condition.Condition {
 	case len(bag) == 0:
 		reason = ReasonNoData
 	case len(missing) == 0:
-		return condition.Settled(ReasonComplete, fmt.Sprintf("%s has what it needs of %s", r.Requirer, r.Provider.written(n.Namespace)))
+		return condition.Settled(ReasonComplete, fmt.Sprintf("%s has what it needs of %s", r.Requirer, r.Provider.Written(n.Namespace)))
 	}
-	text := fmt.Sprintf("%s has given no %s yet", r.Provider.written(n.Namespace), what)
+	text := fmt.Sprintf("%s has given no %s yet", r.Provider.Written(n.Namespace), what)
 	if len(unasked) > 0 {
 		text += fmt.Sprintf(", and %s has not asked with %s", r.Requirer, strings.Join(unasked, ", "))
 	}
