@@ -8,6 +8,8 @@ import (
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
@@ -159,6 +161,14 @@ func TestControllerRelatesNamespacesByConsent(t *testing.T) {
 	shop.eventually("the secret is read again", func() bool { read, _ := password(); return read == "hunter2" })
 	hears(t, vault.stream, "that it goes on", func(s *wire.Snapshot) bool { return one(s).GetBag().GetData()["database"] == "orders" })
 	bank.eventually("nothing is suspended", func() bool { return reason(bank.app("vault").Status.Conditions, "Suspended") == "" })
+
+	t.Log("a namespace that takes no part any more has withdrawn what it offered")
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bank.namespace}}
+	bank.change(ns, func() { delete(ns.Labels, application.LabelOptIn) })
+	shop.becomes("vault", "!Suspended")
+	bank.change(ns, func() { ns.Labels[application.LabelOptIn] = application.OptedIn })
+	shop.becomes("vault", "Complete")
+	assert.Equal(t, id, shop.relations()["vault"].Status.ID)
 
 	t.Log("who ends it ends it for both, and what was said for it goes")
 	r := shop.relations()["vault"]
