@@ -26,6 +26,7 @@ func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 // turns what is empty into what is absent. It proves on the way what must hold
 // of every decision.
 type world struct {
+	name            string
 	now             time.Time
 	optedIn, ending bool
 	services        map[string]application.Service
@@ -63,7 +64,7 @@ type bag struct {
 
 func newWorld() *world {
 	return &world{
-		now: epoch(), optedIn: true,
+		name: namespace, now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
 		relations: map[string]kept{}, records: map[string]relation.Record{}, databags: map[string]bag{}, offers: map[string]relation.Offer{},
 		rollouts: map[string]int{}, published: map[string]int{}, owners: map[int]string{},
@@ -96,13 +97,13 @@ func values[V any](m map[string]V) []V {
 }
 
 func (w *world) inventory() application.Inventory {
-	return application.Inventory{Namespace: namespace, Services: values(w.services), Workloads: values(w.workloads), Pods: values(w.pods)}
+	return application.Inventory{Namespace: w.name, Services: values(w.services), Workloads: values(w.workloads), Pods: values(w.pods)}
 }
 
 // observe returns what the controller sees.
 func (w *world) observe() relation.Snapshot {
 	s := relation.Snapshot{
-		Namespace: namespace, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, Records: values(w.records), Outboxes: w.outboxes,
+		Namespace: w.name, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, Records: values(w.records), Outboxes: w.outboxes,
 		Interfaces: w.interfaces, Schema: w.schema, Offers: values(w.offers), Consumers: w.consumers, Abroad: w.abroad,
 	}
 	if w.optedIn {
@@ -317,7 +318,7 @@ func declares(s relation.Snapshot, k relation.Key) bool {
 	says := func(mine, theirs relation.End) bool {
 		for _, ref := range named[mine.Application].Relations {
 			if named[mine.Application].Name == mine.Application && named[ref.Application].Name == theirs.Application &&
-				(ref.Namespace == "" || ref.Namespace == namespace) && (ref.Endpoint == "" || ref.Endpoint == mine.Endpoint) && (ref.RemoteEndpoint == "" || ref.RemoteEndpoint == theirs.Endpoint) {
+				(ref.Namespace == "" || ref.Namespace == s.Namespace) && (ref.Endpoint == "" || ref.Endpoint == mine.Endpoint) && (ref.RemoteEndpoint == "" || ref.RemoteEndpoint == theirs.Endpoint) {
 				return true
 			}
 		}
