@@ -29,6 +29,9 @@ type Relation struct {
 	Reason, Message string
 	// Held tells that a declaration has vanished (SAFETY.md L5).
 	Held bool
+	// Suspended tells that another namespace's consent was withdrawn: it may come back
+	// (RELATIONS.md M6).
+	Suspended bool
 	// Ended is for ever (RELATIONS.md L1).
 	Ended bool
 	// Present tells that the latest snapshot had it. What is absent is unknown,

@@ -46,8 +46,11 @@ func toRelation(r *wire.Relation, unit conversation.Unit, namespace string) conv
 	if other := r.GetRemoteNamespace(); other != "" && other != namespace {
 		out.Remote += "." + other
 	}
-	if r.GetEnded() {
+	switch {
+	case r.GetEnded():
 		out.Life, out.EndReason, out.Final = conversation.Ending, conversation.RelationRemoved, true
+	case r.GetSuspended():
+		out.Life, out.EndReason = conversation.Suspended, conversation.SuspendedReason
 	}
 	for _, u := range r.GetUnits() {
 		member := conversation.Member{Unit: conversation.Unit{Application: out.Remote, Number: int(u.GetNumber())}, Bag: u.GetBag().GetData()}

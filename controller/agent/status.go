@@ -67,6 +67,8 @@ func (r Relation) state() string {
 		return "ended"
 	case !r.Present:
 		return "unknown, kept"
+	case r.Suspended:
+		return "suspended"
 	case r.Held:
 		return "held"
 	case r.Complete:

@@ -25,7 +25,7 @@ func fromWire(s *wire.Snapshot) View {
 			Application: r.GetRemoteApplication(), Namespace: r.GetRemoteNamespace(), RemoteEndpoint: r.GetRemoteEndpoint(),
 			Bag:      r.GetBag().GetData(),
 			Complete: r.GetComplete(), Reason: r.GetReason(), Message: r.GetMessage(),
-			Held: r.GetHeld(), Ended: r.GetEnded(),
+			Held: r.GetHeld(), Ended: r.GetEnded(), Suspended: r.GetSuspended(),
 		})
 	}
 	for _, w := range s.GetWaiting() {
@@ -51,7 +51,7 @@ func encode(v View) ([]byte, error) {
 			RemoteApplication: r.Application, RemoteNamespace: r.Namespace, RemoteEndpoint: r.RemoteEndpoint,
 			Bag:      &wire.Databag{Data: r.Bag},
 			Complete: r.Complete, Reason: r.Reason, Message: r.Message,
-			Held: r.Held, Ended: r.Ended,
+			Held: r.Held, Ended: r.Ended, Suspended: r.Suspended,
 		})
 	}
 	memory, err := proto.Marshal(s)

@@ -78,6 +78,8 @@ func describe(decision relation.Decision) string {
 		return fmt.Sprintf("release relation %d", d.State.ID)
 	case relation.Withdraw:
 		return fmt.Sprintf("withdraw the databag of %s:%s", d.Application, d.Endpoint)
+	case relation.Answer:
+		return fmt.Sprintf("answer offer %s, which %d relation(s) use", d.Name, d.State.Relations)
 	case relation.Forget:
 		return "forget application " + d.Name
 	default:

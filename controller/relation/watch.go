@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -53,9 +54,9 @@ func (r *Reconciler) Setup(m manager.Manager) error {
 		&corev1.Namespace{}, &corev1.Service{}, &corev1.Pod{},
 		&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &batchv1.Job{}, &batchv1.CronJob{},
 		kube.ReplicaSet(),
-		&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{},
+		&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{},
 	} {
-		if err := c.Watch(source.Kind(m.GetCache(), kind, settleLater())); err != nil {
+		if err := c.Watch(source.Kind(m.GetCache(), kind, settleLater(m.GetCache()))); err != nil {
 			return fmt.Errorf("cannot watch %T: %w", kind, err)
 		}
 	}
@@ -89,25 +90,53 @@ func settleAll(reader client.Reader) handler.EventHandler {
 	}
 }
 
-// settleLater asks for the object's namespace to be settled.
-func settleLater() handler.EventHandler {
+// settleLater asks for the namespaces to be settled that an object concerns.
+func settleLater(reader client.Reader) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	later := func(o client.Object, q queue) {
-		namespace := o.GetNamespace()
-		if namespace == "" {
-			namespace = o.GetName()
+	later := func(ctx context.Context, o client.Object, q queue) {
+		for _, namespace := range concerned(ctx, reader, o) {
+			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: namespace}}, debounce)
 		}
-		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: namespace}}, debounce)
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { later(e.Object, q) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			if !onlyRenews(e) {
-				later(e.ObjectNew, q)
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { later(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			if onlyRenews(e) {
+				return
 			}
+			if _, offer := e.ObjectOld.(*v1alpha1.Offer); offer {
+				later(ctx, e.ObjectOld, q) // to whom it was offered before
+			}
+			later(ctx, e.ObjectNew, q)
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { later(e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { later(ctx, e.Object, q) },
 	}
+}
+
+// concerned returns the namespaces that an object concerns: its own, and as far as
+// an Offer lets them see each other that of the other side. Nobody else's settling
+// depends on it, in time neither (SAFETY.md M7).
+func concerned(ctx context.Context, reader client.Reader, o client.Object) []string {
+	own := cmp.Or(o.GetNamespace(), o.GetName())
+	switch typed := o.(type) {
+	case *v1alpha1.Offer:
+		return append([]string{own}, typed.Spec.Consumers...)
+	case *v1alpha1.Relation:
+		if other := typed.Spec.Provider.Namespace; other != "" && typed.Status.Offer != "" {
+			return []string{own, other}
+		}
+	case *corev1.Namespace, *v1alpha1.RelatedApplication, *v1alpha1.Databag:
+		var offers v1alpha1.OfferList
+		if err := reader.List(ctx, &offers, client.InNamespace(own), client.UnsafeDisableDeepCopy); err != nil {
+			return []string{own}
+		}
+		all := []string{own}
+		for i := range offers.Items {
+			all = append(all, offers.Items[i].Spec.Consumers...)
+		}
+		return all
+	}
+	return []string{own}
 }
 
 // onlyRenews reports whether an application's leader renewed its lease, and no more.

@@ -76,7 +76,7 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (rel
 			return commit, err
 		}
 		commit.Changes = append(commit.Changes, relation.Change{
-			Relation: r.name, UID: change.GetRelation(), Endpoint: r.endpoint, Own: !change.GetApplication(), Set: change.GetSet(),
+			Relation: r.name, Namespace: r.home, UID: change.GetRelation(), Endpoint: r.endpoint, Own: !change.GetApplication(), Set: change.GetSet(),
 			Role: r.role, Interface: r.iface, Version: r.version,
 		})
 	}
@@ -95,7 +95,7 @@ func shortened(cause string) string {
 }
 
 // writable returns the relation of that UID, if the application has it and it
-// lives.
+// lives and is not suspended.
 func (t *telling) writable(uid string) (place, error) {
 	p, ok := t.places[uid]
 	switch {
@@ -103,6 +103,10 @@ func (t *telling) writable(uid string) (place, error) {
 		return p, connect.NewError(connect.CodeNotFound, fmt.Errorf("no relation %s is known here: it has gone, or it is another application's", uid))
 	case p.ended:
 		return p, connect.NewError(connect.CodeNotFound, fmt.Errorf("the relation on endpoint %s has ended", p.endpoint))
+	case p.suspended:
+		return p, refuse(&domain.Error{
+			Kind: domain.NotYet, Message: fmt.Sprintf("the relation on endpoint %s is suspended", p.endpoint), Cure: "say it when the relation is created again",
+		})
 	default:
 		return p, nil
 	}
@@ -148,14 +152,13 @@ func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveR
 		return nil, err
 	}
 	defer c.leave()
-	unit, uid := domain.Unit{Application: c.application, Number: int(u.number)}, req.Msg.GetRelation()
-	p, known := t.places[uid]
-	departures := req.Msg.GetDepartures()
+	p, known := t.places[req.Msg.GetRelation()]
+	unit, departures := domain.Unit{Application: p.ours, Number: int(u.number)}, req.Msg.GetDepartures()
 	if len(departures) > maxChanges {
 		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("one request answers for at most %d departures, this one for %d", maxChanges, len(departures)))
 	}
 	if known && (p.ended || len(departures) > 0) {
-		err = s.Store.Leave(ctx, c.identity.Namespace, p.name, uid, unit, toAnswers(p.there.Application, departures))
+		err = s.Store.Leave(ctx, p.home, p.name, req.Msg.GetRelation(), unit, toAnswers(p.theirs, departures))
 	}
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)

@@ -63,6 +63,12 @@ func anyView(t *rapid.T) relation.View {
 		}
 		s.UID, s.State.ID, s.Interface, s.Version = "uid-"+strconv.Itoa(i), i+1, "pg", number.Draw(t, "version")
 		s.State.EndReason = rapid.SampledFrom([]string{"", "Deleted"}).Draw(t, "end")
+		s.Requirer, s.Provider = s.Here, s.There
+		if s.Role == application.Provider {
+			s.Requirer, s.Provider = s.There, s.Here
+		}
+		s.State.Offer = rapid.SampledFrom([]string{"", "all"}).Draw(t, "offer")
+		s.State.SuspendedSince = rapid.SampledFrom([]time.Time{{}, time.Unix(1, 0)}).Draw(t, "suspended")
 		s.State.Conditions = condition.Settled("Complete", "")
 		s.Bag, s.OwnBag = bag.Draw(t, "bag"), bag.Draw(t, "own")
 		for n := range 3 {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -69,10 +72,11 @@ func (c *conversation) access(t *telling, to *v1alpha1.SecretAccess) (secret.Acc
 	if err != nil {
 		return secret.Access{}, err
 	}
-	if p.there.Namespace != c.identity.Namespace {
-		return secret.Access{}, connect.NewError(connect.CodeInvalidArgument, errors.New("a secret is granted within a namespace only"))
+	access := secret.Access{Relation: to.GetRelation(), Name: p.name, Application: p.remote, Unit: to.GetUnit()}
+	if p.home != c.identity.Namespace {
+		access.Namespace = p.home
 	}
-	return secret.Access{Relation: to.GetRelation(), Name: p.name, Application: p.there.Application, Unit: to.GetUnit()}, nil
+	return access, nil
 }
 
 // GetSecret returns what the calling pod's unit reads of a secret.
@@ -82,19 +86,36 @@ func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.Ge
 		return nil, err
 	}
 	defer c.leave()
-	var related []string
-	for _, p := range t.places {
-		if !p.ended && p.there.Namespace == c.identity.Namespace {
-			related = append(related, p.there.Application)
-		}
-	}
-	reader := secret.Unit{Application: c.application, Number: strconv.FormatInt(u.number, 10)}
 	query := secret.Query{Label: req.Msg.GetLabel(), Peek: req.Msg.GetPeek(), Refresh: req.Msg.GetRefresh()}
-	read, err := s.Store.Secret(ctx, c.identity.Namespace, reader, related, req.Msg.GetId(), query)
+	read, err := s.Store.Secret(ctx, c.visitors(t, u), req.Msg.GetId(), query)
 	if err != nil {
 		return nil, refuse(err)
 	}
 	return connect.NewResponse(&v1alpha1.GetSecretResponse{Id: read.ID, Revision: int64(read.Revision), Content: read.Content}), nil
+}
+
+// visitors are the unit as it asks for secrets: in its own namespace, and then in
+// those of its other relations, in order of name. A suspended relation leads there
+// too: what was granted for it is not gone.
+func (c *conversation) visitors(t *telling, u unit) []secret.Visitor {
+	number := strconv.FormatInt(u.number, 10)
+	all := []secret.Visitor{{Unit: secret.Unit{Application: c.application, Number: number}, Namespace: c.identity.Namespace}}
+	for _, uid := range slices.Sorted(maps.Keys(t.places)) {
+		p := t.places[uid]
+		if !p.opened {
+			continue
+		}
+		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == p.there })
+		if i < 0 {
+			i = len(all)
+			all = append(all, secret.Visitor{Unit: secret.Unit{Application: p.self, Number: number}, Namespace: p.there})
+		}
+		if name, _, _ := strings.Cut(p.remote, "."); !p.ended {
+			all[i].Related = append(all[i].Related, name)
+		}
+	}
+	slices.SortFunc(all[1:], func(a, b secret.Visitor) int { return strings.Compare(a.Namespace, b.Namespace) })
+	return all
 }
 
 // ListSecrets returns the secrets that the calling pod's unit may manage.

@@ -62,14 +62,14 @@ type Store interface {
 	// kube.ErrDeposed, relation.ErrInvalid, kube.ErrBusy or a refusal.
 	Commit(ctx context.Context, commit relation.Commit, secrets []secret.Draft) (revision uint64, err error)
 	// Secret returns what a unit reads of a secret, which is found by its ID or by
-	// the unit's label; related are the applications that its own is related to.
-	Secret(ctx context.Context, namespace string, reader secret.Unit, related []string, id string, query secret.Query) (secret.Reading, error)
+	// the unit's label in the first of the namespaces where the unit asks.
+	Secret(ctx context.Context, asks []secret.Visitor, id string, query secret.Query) (secret.Reading, error)
 	// Secrets returns those that a unit may manage, in order of ID.
 	Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error)
 	// Lead has a pod lead its application, or resign, and returns who leads.
 	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (domain.Leader, error)
-	// Leave notes what a unit has to say of departures in a relation or, without any,
-	// that it has handled the relation's end.
+	// Leave notes what a unit, as relation.Key names it, has to say of departures in a
+	// relation, which is in a namespace, or without any, that it has handled its end.
 	Leave(ctx context.Context, namespace, relation, uid string, unit domain.Unit, departures []domain.Answer) error
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
@@ -80,16 +79,8 @@ func (c *conversation) setSide(ctx context.Context, t *telling, req *v1alpha1.Se
 	if err != nil {
 		return err
 	}
-	side := kube.Side{Namespace: c.home(p), Name: p.name, UID: req.GetRelation(), Role: p.role}
+	side := kube.Side{Namespace: p.home, Name: p.name, UID: req.GetRelation(), Role: p.role}
 	return c.server.Statuses.SetSide(ctx, c.speaker(req.GetTerm()), side, info)
-}
-
-// home is the namespace of a relation's object: the requirer's (SAFETY.md M7).
-func (c *conversation) home(p place) string {
-	if p.role == application.Provider {
-		return p.there.Namespace
-	}
-	return c.identity.Namespace
 }
 
 // GetStatus returns how the calling pod's unit or its application is.

@@ -36,11 +36,17 @@ type telling struct {
 
 // place is where an application writes in a relation.
 type place struct {
-	// name is the relation's object, endpoint the application's own.
-	name, endpoint string
-	// there is the other end.
-	there relation.End
-	ended bool
+	// name and home are the relation's object and its namespace, endpoint the
+	// application's own.
+	name, home, endpoint string
+	// there is the other end's namespace, remote its application as this side names it,
+	// and self how that side names this one.
+	there, remote, self string
+	// opened says that the sides may see each other, or could before; suspended that
+	// they may again, ended that they will not.
+	opened, suspended, ended bool
+	// ours and theirs are how the relation's state names the two applications.
+	ours, theirs string
 	// role is the application's part, iface and version what both sides agreed on.
 	role    application.Role
 	iface   string
@@ -106,11 +112,20 @@ func (t *telling) take(view relation.View) {
 	}
 	for _, r := range view.Relations {
 		t.content.relations = append(t.content.relations, toRelation(r))
-		t.places[r.UID] = place{r.Name, r.Here.Endpoint, r.There, !r.Alive(), r.Role, r.Interface, r.Version}
+		t.places[r.UID] = placeOf(r)
 		t.takeOwn(r, view.Leader)
 	}
 	for _, w := range view.Waiting {
 		t.content.waiting = append(t.content.waiting, &v1alpha1.Waiting{Endpoint: w.Endpoint, Reason: w.Reason, Message: w.Message})
+	}
+}
+
+func placeOf(r relation.Seen) place {
+	return place{
+		name: r.Name, home: r.Requirer.Namespace, endpoint: r.Here.Endpoint, there: r.There.Namespace, remote: r.Remote(), self: r.Self(),
+		opened: !r.Abroad() || r.State.Offer != "", suspended: !r.Open(), ended: !r.Alive(),
+		ours: r.Unit(r.Here, 0).Application, theirs: r.Unit(r.There, 0).Application,
+		role: r.Role, iface: r.Interface, version: r.Version,
 	}
 }
 
@@ -140,7 +155,7 @@ func toRelation(r relation.Seen) *v1alpha1.Relation {
 		RemoteApplication: r.There.Application, RemoteNamespace: r.There.Namespace, RemoteEndpoint: r.There.Endpoint,
 		Bag:      toBag(r.Bag),
 		Complete: r.Complete, Reason: r.Reason, Message: r.Message,
-		Held: r.Held(), Ended: !r.Alive(),
+		Held: r.Held(), Ended: !r.Alive(), Suspended: !r.Open(),
 	}
 	for _, u := range r.Units {
 		out.Units = append(out.Units, &v1alpha1.RemoteUnit{Number: int64(u.Number), Bag: toBag(u.Bag)})

@@ -24,6 +24,9 @@ const (
 	// Held says that a declaration has vanished and its relation waits for it
 	// (SAFETY.md L5).
 	Held Type = "Held"
+	// Suspended names relations of other namespaces that no Offer covers any more
+	// (RELATIONS.md M6).
+	Suspended Type = "Suspended"
 	// RestartsPaused says that changes came too fast to restart for each
 	// (SAFETY.md L8).
 	RestartsPaused Type = "RestartsPaused"

@@ -29,8 +29,9 @@ type Commit struct {
 
 // Change is what a transaction changes in one bag.
 type Change struct {
-	// Relation is the name of the relation's object, UID its identity.
-	Relation, UID string
+	// Relation is the name of the relation's object, UID its identity, Namespace where
+	// it is; empty for the writer's own.
+	Relation, UID, Namespace string
 	// Endpoint is the writer's own, and Role its part.
 	Endpoint string
 	Role     application.Role
@@ -52,6 +53,9 @@ func (c Commit) Leads() bool {
 // Bag returns the bag that a change is about, without content.
 func (c Commit) Bag(change Change) Databag {
 	b := Databag{Application: c.Application, Endpoint: change.Endpoint, Relation: change.UID}
+	if change.Namespace != "" && change.Namespace != c.Namespace {
+		b.Home = Home{change.Namespace, change.Relation}
+	}
 	if change.Own {
 		b.Unit = strconv.Itoa(c.Unit)
 	}

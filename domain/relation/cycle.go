@@ -14,7 +14,7 @@ func (n *negotiation) cycles(waiting map[string][]Waiting) map[string][]string {
 	waits := map[string][]string{}
 	for _, r := range n.relations {
 		ready, _ := condition.Find(r.State.Conditions, condition.Ready)
-		if ready.Reason == ReasonNoData && n.gated(r.Requirer, waiting) {
+		if ready.Reason == ReasonNoData && !r.Abroad() && n.gated(r.Requirer, waiting) {
 			waits[r.Requirer.Application] = append(waits[r.Requirer.Application], r.Provider.Application)
 		}
 	}

@@ -12,7 +12,13 @@ type Databag struct {
 	// Unit is the number of the unit whose bag it is; empty for the application's.
 	Unit string
 	Data map[string]string
+	// Home is where that relation's object is, if in another namespace: Kubernetes
+	// does not remove the bag with it then (SAFETY.md M7).
+	Home Home
 }
+
+// Home is where an object of another namespace is.
+type Home struct{ Namespace, Name string }
 
 // Name returns the name of the object that holds the bag.
 func (b Databag) Name() string {

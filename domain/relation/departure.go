@@ -18,11 +18,9 @@ const mostDepartures = 64
 // it, and for a while after (SAFETY.md E15, P2). A unit that is there again has not
 // departed. Where no units are that could hear of it, there is nothing to remember.
 func (n *negotiation) departures(r Relation) []conversation.Departure {
-	var all []conversation.Departure
-	for _, s := range r.sides() {
-		if len(n.units[s.hearer]) > 0 {
-			all = append(all, n.departuresTo(r, s)...)
-		}
+	all := n.departuresFrom(r, r.Requirer, r.Provider)
+	if !r.Peer() {
+		all = append(all, n.departuresFrom(r, r.Provider, r.Requirer)...)
 	}
 	slices.SortFunc(all, func(a, b conversation.Departure) int { return cmp.Or(a.Since.Compare(b.Since), a.Unit.Compare(b.Unit)) })
 	all = all[max(0, len(all)-mostDepartures):]
@@ -30,9 +28,9 @@ func (n *negotiation) departures(r Relation) []conversation.Departure {
 	return all
 }
 
-// Answer returns the departures after a unit has answered, and whether any is now
+// Answered returns the departures after a unit has answered, and whether any is now
 // another.
-func Answer(all []conversation.Departure, by conversation.Unit, answers []conversation.Answer) (after []conversation.Departure, differs bool) {
+func Answered(all []conversation.Departure, by conversation.Unit, answers []conversation.Answer) (after []conversation.Departure, differs bool) {
 	after = slices.Clone(all)
 	for i, d := range all {
 		for _, a := range answers {
@@ -49,34 +47,33 @@ type departedFrom struct {
 	unit     conversation.Unit
 }
 
-// side is an application of whose units departures are owed to another's, or among
-// peers to its own.
-type side struct{ departed, hearer string }
-
-func (r Relation) sides() []side {
-	sides := []side{{r.Requirer.Application, r.Provider.Application}}
-	if !r.Peer() {
-		sides = append(sides, side{r.Provider.Application, r.Requirer.Application})
+// mourn notes whose bags in a relation are still needed.
+func (n *negotiation) mourn(r Relation) {
+	for _, d := range r.State.Departures {
+		n.mourned[departedFrom{r.UID, d.Unit}] = true
 	}
-	return sides
 }
 
-func (n *negotiation) departuresTo(r Relation, s side) []conversation.Departure {
+// departuresFrom are those of the units of one end, owed to those of the other.
+func (n *negotiation) departuresFrom(r Relation, e, hearer End) []conversation.Departure {
+	if len(n.unitsOf(hearer)) == 0 {
+		return nil
+	}
 	known := slices.DeleteFunc(slices.Clone(r.State.Departures), func(d conversation.Departure) bool {
-		return d.Unit.Application != s.departed || n.lives(d.Unit)
+		return d.Unit != r.Unit(e, d.Unit.Number) || n.lives(r, e, d.Unit)
 	})
-	for _, u := range n.units[s.departed] {
-		unit := conversation.Unit{Application: s.departed, Number: u.Number}
+	for _, u := range n.unitsOf(e) {
+		unit := r.Unit(e, u.Number)
 		if n.hasLeft(r, u) && !slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit }) {
 			known = append(known, conversation.Departure{
 				Unit: unit, Reason: conversation.Reason(u.Gone), Address: u.Address, Since: u.GoneSince,
-				Owed: n.hearers(s.hearer, unit), Handled: !n.handles(s.hearer),
+				Owed: n.hearers(r, hearer, unit), Handled: !n.handles(hearer),
 			})
 		}
 	}
 	var all []conversation.Departure
 	for _, d := range known {
-		d = d.Without(func(u conversation.Unit) bool { return !n.lives(u) })
+		d = d.Without(func(u conversation.Unit) bool { return !n.lives(r, hearer, u) })
 		if d.Over() && d.OverSince.IsZero() {
 			d.OverSince = n.Now
 		}
@@ -102,35 +99,52 @@ func (n *negotiation) hasLeft(r Relation, u application.Unit) bool {
 	return u.Gone != "" && u.Address != "" && r.Alive() && !u.GoneSince.Before(r.Created) && n.Now.Before(u.GoneSince.Add(application.Mourning))
 }
 
-// hearers are the units of an application that have handlers.
-func (n *negotiation) hearers(name string, departed conversation.Unit) []conversation.Unit {
+// hearers are the units of an end that have handlers.
+func (n *negotiation) hearers(r Relation, e End, departed conversation.Unit) []conversation.Unit {
 	var all []conversation.Unit
-	for _, u := range n.units[name] {
-		unit := conversation.Unit{Application: name, Number: u.Number}
-		if u.Gone == "" && u.Handles && unit != departed {
+	for _, u := range n.unitsOf(e) {
+		if unit := r.Unit(e, u.Number); u.Gone == "" && u.Handles && unit != departed {
 			all = append(all, unit)
 		}
 	}
 	return all
 }
 
-// handles reports whether an application has handlers, or had when it last had units.
-func (n *negotiation) handles(name string) bool {
-	return slices.ContainsFunc(n.units[name], func(u application.Unit) bool { return u.Handles })
+// handles reports whether an end has handlers, or had when it last had units.
+func (n *negotiation) handles(e End) bool {
+	return slices.ContainsFunc(n.unitsOf(e), func(u application.Unit) bool { return u.Handles })
 }
 
-// lives reports whether a unit is there, or will be again.
-func (n *negotiation) lives(unit conversation.Unit) bool {
-	return slices.ContainsFunc(n.units[unit.Application], func(u application.Unit) bool { return u.Gone == "" && u.Number == unit.Number })
+// lives reports whether a unit of an end is there, or will be again.
+func (n *negotiation) lives(r Relation, e End, unit conversation.Unit) bool {
+	return slices.ContainsFunc(n.unitsOf(e), func(u application.Unit) bool { return u.Gone == "" && r.Unit(e, u.Number) == unit })
 }
 
-// spoken reports whether a bag of one relation may still be about something. It
-// ends with its Relation, which owns it; until then only the bag of a unit that has
-// gone is of no use, once its departure is over and an hour has passed. A number that
-// was never given here is unknown, not gone (SAFETY.md E13, P2).
+// unitsOf returns the units of an end: here as they are, elsewhere as they are
+// recorded.
+func (n *negotiation) unitsOf(e End) []application.Unit {
+	if e.Namespace == n.Namespace {
+		return n.units[e.Application]
+	}
+	return n.record(e).State.Units
+}
+
+// spoken reports whether a bag of one relation may still be about something. It ends
+// with its Relation, which owns it or is in another namespace; until then only the bag
+// of a unit that has gone is of no use, once its departure is over and an hour has
+// passed. A number that was never given here is unknown, not gone (SAFETY.md E13, M7,
+// P2).
 func (n *negotiation) spoken(b Databag) bool {
+	unit := conversation.Unit{Application: b.Application}
+	if b.Home.Namespace != "" {
+		if !slices.ContainsFunc(n.Consumers, func(r Relation) bool { return r.UID == b.Relation }) {
+			return false
+		}
+		unit.Application += "." + n.Namespace
+	}
 	number, err := strconv.Atoi(b.Unit)
-	if err != nil || number >= n.nextUnits[b.Application] || n.mourned[departedFrom{b.Relation, conversation.Unit{Application: b.Application, Number: number}}] {
+	unit.Number = number
+	if err != nil || number >= n.nextUnits[b.Application] || n.mourned[departedFrom{b.Relation, unit}] {
 		return true
 	}
 	for _, u := range n.units[b.Application] {

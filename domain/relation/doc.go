@@ -8,6 +8,11 @@
 //	                       ▲                          │                      ▲
 //	                       └──────declared again──────┘     deleted by hand ─┘
 //
+// Across namespaces an Offer opens it, whether it is held or not, and what it says in
+// either namespace is hidden from the other while none does:
+//
+//	never open ──offered──▶ open ──withdrawn──▶ suspended ──offered again──▶ open
+//
 // What must not come in: anything that knows Kubernetes, a clock (the time is in
 // the snapshot), a file or the network; and how objects declare themselves, which
 // is package application's.

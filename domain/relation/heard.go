@@ -27,18 +27,25 @@ func (v View) Heard(unit int) conversation.Snapshot {
 	return s
 }
 
+// Remote is the other application as the side names it.
+func (s Seen) Remote() string { return s.There.from(s.Here.Namespace) }
+
+// Self is the side's own application as the other side names it.
+func (s Seen) Self() string { return s.Here.from(s.There.Namespace) }
+
 // heard is one relation as a unit knows it. A relation that is not alive is over
-// for good (SAFETY.md E14); who is neither in scope nor departed is not known.
+// for good, one that is not open may come back (SAFETY.md E14); who is neither in
+// scope nor departed is not known.
 func (s Seen) heard(unit conversation.Unit) conversation.Relation {
 	r := conversation.Relation{
 		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: conversation.Role(s.Role),
-		Interface: s.Interface, Version: s.Version, Remote: s.There.Application, Life: conversation.Alive, RemoteBag: s.Bag,
+		Interface: s.Interface, Version: s.Version, Remote: s.Remote(), Life: conversation.Alive, RemoteBag: s.Bag,
 	}
-	if s.There.Namespace != s.Here.Namespace {
-		r.Remote += "." + s.There.Namespace
-	}
-	if !s.Alive() {
+	switch {
+	case !s.Alive():
 		r.Life, r.EndReason, r.Final = conversation.Ending, conversation.RelationRemoved, true
+	case !s.Open():
+		r.Life, r.EndReason = conversation.Suspended, conversation.SuspendedReason
 	}
 	for _, u := range s.Units {
 		if other := (conversation.Unit{Application: r.Remote, Number: u.Number}); other != unit {
@@ -48,7 +55,7 @@ func (s Seen) heard(unit conversation.Unit) conversation.Relation {
 	for _, u := range s.Departed {
 		r.Departed = append(r.Departed, conversation.Tombstone{
 			Unit: conversation.Unit{Application: r.Remote, Number: u.Unit.Number}, Reason: u.Reason, Since: u.Since, Bag: u.Bag,
-			Owed: slices.Contains(u.Owed, unit), Inherited: u.Inherited(),
+			Owed: slices.Contains(u.Owed, s.Unit(s.Here, unit.Number)), Inherited: u.Inherited(),
 		})
 	}
 	return r

@@ -33,7 +33,7 @@ func history(t *rapid.T, w *world, most int) {
 }
 
 func happen(t *rapid.T, w *world) {
-	switch rapid.IntRange(0, 15).Draw(t, "event") {
+	switch rapid.IntRange(0, 16).Draw(t, "event") {
 	case 0, 1, 2:
 		putService(t, w)
 	case 3, 4, 5:
@@ -54,6 +54,8 @@ func happen(t *rapid.T, w *world) {
 		byHand(t, w)
 	case 15:
 		w.optedIn = rapid.IntRange(0, 3).Draw(t, "opted in") > 0
+	case 16:
+		offers(t, w)
 	}
 }
 
@@ -148,6 +150,30 @@ func putPod(t *rapid.T, w *world) {
 	p.Object = w.object(application.Object{Labels: p.Labels}, p.Name)
 	p.Annotations = annotations
 	w.pods[p.Name] = p
+}
+
+// offers lets namespace other offer its cache, or not, and somebody elsewhere use
+// what is offered here.
+func offers(t *rapid.T, w *world) {
+	w.abroad = []relation.Abroad{{
+		Namespace: "other", OptedIn: rapid.Bool().Draw(t, "other opted in"),
+		Records: []relation.Record{{Name: "cache", State: relation.ApplicationState{Endpoints: []application.Endpoint{
+			{Name: "main", Role: application.Provider, Interface: "db"}, {Name: "sse", Role: application.Provider, Interface: "sse"},
+		}, Units: []application.Unit{{Number: 0, Handles: true}, {Number: 1}}}}},
+		Databags: []relation.Databag{{Application: "cache", Endpoint: "main", Data: map[string]string{"host": "cache.other"}}},
+	}}
+	for _, endpoint := range []string{"main", "sse"} {
+		if rapid.Bool().Draw(t, endpoint+" offered") {
+			w.abroad[0].Offers = append(w.abroad[0].Offers, relation.Offer{Namespace: "other", Name: endpoint, Application: "cache", Endpoint: endpoint, Consumers: []string{namespace}})
+		}
+	}
+	w.offers["db"] = relation.Offer{Namespace: namespace, Name: "db", Application: "db", Endpoint: "main", Consumers: []string{"office"}}
+	used := relation.Relation{Key: relation.Key{Requirer: relation.End{Namespace: "office", Application: "db", Endpoint: "store"}, Provider: relation.End{Namespace: namespace, Application: "db", Endpoint: "main"}}, UID: "uid-of-office"}
+	used.State.Offer = rapid.SampledFrom([]string{"", "db"}).Draw(t, "used by")
+	if rapid.Bool().Draw(t, "suspended") {
+		used.State.SuspendedSince = epoch()
+	}
+	w.consumers = []relation.Relation{used}
 }
 
 // byHand makes or deletes a relation as a person does.

@@ -19,6 +19,19 @@ type End struct {
 // String returns application:endpoint.
 func (e End) String() string { return e.Application + ":" + e.Endpoint }
 
+// from returns the name of the end's application as a namespace knows it: with its
+// own namespace where that is another.
+func (e End) from(namespace string) string {
+	if e.Namespace == namespace {
+		return e.Application
+	}
+	return e.Application + "." + e.Namespace
+}
+
+// Written returns the end as a namespace writes it: application.namespace:endpoint of
+// another.
+func (e End) Written(namespace string) string { return e.from(namespace) + ":" + e.Endpoint }
+
 // Key says which two ends are related. The same pair twice is one relation
 // (RELATIONS.md M3).
 type Key struct {
@@ -29,6 +42,17 @@ type Key struct {
 // Peer reports whether the relation is among the units of one application:
 // both ends are the same (RELATIONS.md M4).
 func (k Key) Peer() bool { return k.Requirer == k.Provider }
+
+// Abroad reports whether the ends are in two namespaces (RELATIONS.md M6).
+func (k Key) Abroad() bool { return k.Requirer.Namespace != k.Provider.Namespace }
+
+// ends returns the requirer's end and the provider's; of a peer relation the one.
+func (k Key) ends() []End {
+	if k.Peer() {
+		return []End{k.Requirer}
+	}
+	return []End{k.Requirer, k.Provider}
+}
 
 // Name returns the name of the relation's object: readable, at most 63
 // characters, and different for different keys (SAFETY.md C3).

@@ -316,8 +316,8 @@ func TestMadeByHand(t *testing.T) {
 	assert.Empty(t, w.relations)
 }
 
-// A Relation to a provider elsewhere waits for an Offer, which this version does
-// not know (RELATIONS.md M6), whatever is called alike here.
+// A Relation to a provider elsewhere waits for an Offer (RELATIONS.md M6), whatever
+// is called alike here.
 func TestMadeByHandAcrossNamespaces(t *testing.T) {
 	w := newWorld()
 	w.external("db", "main:pg")

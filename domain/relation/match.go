@@ -78,7 +78,11 @@ func (p Pair) writtenBy(name string) application.Reference {
 	if mine.Application != name {
 		mine, theirs = theirs, mine
 	}
-	return application.Reference{Endpoint: mine.Endpoint, Application: theirs.Application, RemoteEndpoint: theirs.Endpoint}
+	ref := application.Reference{Endpoint: mine.Endpoint, Application: theirs.Application, RemoteEndpoint: theirs.Endpoint}
+	if p.Abroad() {
+		ref.Namespace = theirs.Namespace
+	}
+	return ref
 }
 
 // infer completes a relation that names applications only. It never picks one

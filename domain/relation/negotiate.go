@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,31 +16,24 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
-// How long a relation stays dying (RELATIONS.md L4).
-const (
-	// hearing is how long the agents of units may take to hear of the end.
-	hearing = 10 * time.Second
-	// handling is how long their handlers may take to handle it.
-	handling = 10 * time.Minute
-)
-
 // Negotiate returns what must happen for s to be settled, ordered so that equal
 // snapshots always give equal decisions, whatever the order of their lists: ends
 // first, then data, applications, relations, and last what nobody needs any
 // more. wake is when to look again although nothing changes; zero for never.
 //
 // In a namespace that is ending nothing can be made any more, and all goes by
-// itself: its relations are released and nothing else is done.
+// itself: its relations are released, as soon as other namespaces have heard of
+// their end, and nothing else is done.
 func Negotiate(s Snapshot) (decisions []Decision, wake time.Time) {
 	n := newNegotiation(s)
 	n.resolve()
 	n.judgeRelations()
 	if s.Ending {
-		return n.ends, time.Time{}
+		return n.ends, n.wake
 	}
 	n.relate()
 	n.judgeApplications()
-	return slices.Concat(n.ends, n.deliver(), n.publish(), n.remember, n.relates, n.updates, n.withdraw(), n.forgets), n.wake
+	return slices.Concat(n.ends, n.deliver(), n.publish(), n.remember, n.relates, n.updates, n.answer(), n.withdraw(), n.forgets), n.wake
 }
 
 // negotiation is one run of Negotiate: what it knows and what it has decided.
@@ -53,7 +45,7 @@ type negotiation struct {
 	// relations are those there are, with the state they shall have.
 	relations []Relation
 	// index lists, for each application, its places in relations; between lists
-	// them for each requirer and provider of this namespace.
+	// them for each requirer and provider, as this namespace names it.
 	index   map[string][]int
 	between map[[2]string][]int
 	// declared are the places of the relations that a reference declares.
@@ -67,9 +59,13 @@ type negotiation struct {
 	// leftOut are what declares something and takes no part, by the application
 	// that it would be of.
 	leftOut map[string][]application.Fault
-	// records are those there are, by application; units and nextUnits what they shall
-	// say of units.
-	records   map[string]Record
+	// records are those there are, by the namespace and name of the application.
+	records map[End]Record
+	// offered are the applications of other namespaces with the endpoints that they
+	// offer to this one, by namespace and name; consents are the names of the Offers.
+	offered  map[End]application.Application
+	consents map[End][]string
+	// units and nextUnits are what the records of this namespace shall say of units.
 	units     map[string][]application.Unit
 	nextUnits map[string]int
 	// mourned are the units whose departure a relation remembers.
@@ -79,11 +75,10 @@ type negotiation struct {
 	lastID, recorded int
 	// stored are the bags as they are.
 	stored map[End]Databag
-	// said are the application bags of single relations, by its UID and the
-	// application.
-	said map[[2]string]map[string]string
-	// saidByUnits are the bags of units, by the same.
-	saidByUnits map[[2]string][]Databag
+	// said are the application bags of single relations.
+	said map[speaker]map[string]string
+	// saidByUnits are the bags of the namespace's units.
+	saidByUnits map[speaker][]Databag
 	// fits remembers what is wrong with what is said to everybody.
 	fits map[spoken][]schema.Violation
 
@@ -93,14 +88,18 @@ type negotiation struct {
 	manyEnd bool
 }
 
+// speaker is who speaks in a relation: the UID of that, and an application.
+type speaker struct{ relation, namespace, application string }
+
 func newNegotiation(s Snapshot) *negotiation {
 	n := &negotiation{
 		Snapshot: inOrder(s),
 		apps:     map[string]application.Application{}, services: map[string]string{}, providers: map[string][]application.Application{},
 		index: map[string][]int{}, between: map[[2]string][]int{}, declared: map[int]bool{}, obstacles: map[string][]Obstacle{},
-		leftOut: map[string][]application.Fault{}, said: map[[2]string]map[string]string{},
+		leftOut: map[string][]application.Fault{}, said: map[speaker]map[string]string{},
+		saidByUnits: map[speaker][]Databag{}, fits: map[spoken][]schema.Violation{},
+		records: map[End]Record{}, stored: map[End]Databag{}, offered: map[End]application.Application{}, consents: map[End][]string{},
 		units: map[string][]application.Unit{}, nextUnits: map[string]int{}, mourned: map[departedFrom]bool{},
-		saidByUnits: map[[2]string][]Databag{}, fits: map[spoken][]schema.Violation{},
 	}
 	for _, f := range n.Orphans {
 		n.leftOut[f.Application] = append(n.leftOut[f.Application], f)
@@ -109,15 +108,15 @@ func newNegotiation(s Snapshot) *negotiation {
 		n.Applications[i] = n.withhold(a)
 		n.noteApplication(n.Applications[i])
 	}
-	n.stored = make(map[End]Databag, len(s.Databags))
 	for _, b := range n.Databags {
+		by := speaker{b.Relation, s.Namespace, b.Application}
 		switch {
 		case b.Relation == "":
 			n.stored[End{s.Namespace, b.Application, b.Endpoint}] = b
 		case b.Unit == "":
-			n.said[[2]string{b.Relation, b.Application}] = b.Data
+			n.said[by] = b.Data
 		default:
-			n.saidByUnits[[2]string{b.Relation, b.Application}] = append(n.saidByUnits[[2]string{b.Relation, b.Application}], b)
+			n.saidByUnits[by] = append(n.saidByUnits[by], b)
 		}
 	}
 	n.relations = slices.Clone(n.Relations)
@@ -125,13 +124,18 @@ func newNegotiation(s Snapshot) *negotiation {
 		n.lastID = max(n.lastID, r.State.ID)
 		n.note(r.Key, i)
 	}
-	n.records = make(map[string]Record, len(s.Records))
 	for _, r := range s.Records {
-		n.records[r.Name] = r
+		n.records[End{Namespace: s.Namespace, Application: r.Name}] = r
 		n.recorded = max(n.recorded, r.State.LastRelation)
 	}
 	n.lastID = max(n.lastID, n.recorded)
+	for _, from := range n.Abroad {
+		n.arrive(from)
+	}
 	n.number()
+	for _, r := range n.Consumers {
+		n.mourn(r)
+	}
 	return n
 }
 
@@ -148,6 +152,8 @@ func inOrder(s Snapshot) Snapshot {
 			strings.Compare(a.Relation, b.Relation), strings.Compare(a.Unit, b.Unit))
 	})
 	s.Records = sorted(s.Records, func(a, b Record) int { return strings.Compare(a.Name, b.Name) })
+	s.Offers, s.Abroad = sorted(s.Offers, byOffer), sorted(s.Abroad, byNamespace)
+	s.Consumers = sorted(s.Consumers, func(a, b Relation) int { return strings.Compare(a.UID, b.UID) })
 	return s
 }
 
@@ -175,12 +181,9 @@ func (n *negotiation) noteApplication(a application.Application) {
 // note puts the relation at place i into the index of both its applications.
 func (n *negotiation) note(k Key, i int) {
 	n.index[k.Requirer.Application] = append(n.index[k.Requirer.Application], i)
-	if k.Provider.Namespace != n.Namespace {
-		return
-	}
-	both := [2]string{k.Requirer.Application, k.Provider.Application}
+	both := [2]string{k.Requirer.Application, k.Provider.from(n.Namespace)}
 	n.between[both] = append(n.between[both], i)
-	if both[0] != both[1] {
+	if !k.Abroad() && both[0] != both[1] {
 		n.index[k.Provider.Application] = append(n.index[k.Provider.Application], i)
 	}
 }
@@ -196,9 +199,26 @@ func (n *negotiation) of(application string) iter.Seq[Relation] {
 	}
 }
 
+// app returns the application of an end, if it is there; of another namespace with
+// what that offers.
+func (n *negotiation) app(e End) (application.Application, bool) {
+	if e.Namespace == n.Namespace {
+		a, there := n.apps[e.Application]
+		return a, there
+	}
+	a, there := n.offered[End{Namespace: e.Namespace, Application: e.Application}]
+	_, provided := a.Endpoint(e.Endpoint)
+	return a, there && provided
+}
+
+// record returns what is remembered of the application of an end.
+func (n *negotiation) record(e End) Record {
+	return n.records[End{Namespace: e.Namespace, Application: e.Application}]
+}
+
 // related returns the relation between the two ends of k, if there is one.
 func (n *negotiation) related(k Key) bool {
-	return slices.ContainsFunc(n.between[[2]string{k.Requirer.Application, k.Provider.Application}], func(i int) bool {
+	return slices.ContainsFunc(n.between[[2]string{k.Requirer.Application, k.Provider.from(n.Namespace)}], func(i int) bool {
 		return n.relations[i].Key == k
 	})
 }
@@ -231,12 +251,11 @@ func (n *negotiation) judgeRelations() {
 			// end for want of a retention that nobody chose.
 			r.State.Retain = n.retain(r.Key)
 		}
+		n.consent(&r)
 		released := n.teardown(&r)
 		n.life(&r, n.declared[i])
 		r.State.Departures = n.departures(r)
-		for _, d := range r.State.Departures {
-			n.mourned[departedFrom{r.UID, d.Unit}] = true
-		}
+		n.mourn(r)
 		r.State.Conditions = n.conditions(r)
 		r.State.Status = n.status(r)
 		if !released {
@@ -280,8 +299,8 @@ func (n *negotiation) life(r *Relation, declared bool) {
 
 // retain is what the requirer says, or the provider where it says nothing.
 func (n *negotiation) retain(k Key) time.Duration {
-	for _, name := range []string{k.Requirer.Application, k.Provider.Application} {
-		if a, ok := n.apps[name]; ok && a.Retain != application.DefaultRetain {
+	for _, e := range k.ends() {
+		if a, ok := n.app(e); ok && e.Namespace == n.Namespace && a.Retain != application.DefaultRetain {
 			return a.Retain
 		}
 	}
@@ -292,58 +311,6 @@ func (n *negotiation) wakeAt(t time.Time) {
 	if n.wake.IsZero() || t.Before(n.wake) {
 		n.wake = t
 	}
-}
-
-// teardown keeps a deleted relation for its units to hear of, but not for long.
-// Without units it is dead at once (RELATIONS.md L1, L4). It is not let go
-// before a record holds its id, which must not be given again.
-func (n *negotiation) teardown(r *Relation) (released bool) {
-	if r.Deleted.IsZero() {
-		return false
-	}
-	r.State.EndReason = cmp.Or(r.State.EndReason, "Deleted")
-	if over := n.overAt(*r); !n.Ending && n.Now.Before(over) {
-		n.wakeAt(over)
-		return false
-	}
-	if !n.Ending && r.State.ID > n.recorded {
-		return false // the record is written now, and wakes us
-	}
-	n.ends = append(n.ends, Release{*r})
-	return true
-}
-
-// overAt is when a deleted relation is dead at the latest: at once without units,
-// later for agents to hear of the end, and much later for handlers to handle it.
-func (n *negotiation) overAt(r Relation) time.Time {
-	if len(n.blocking(r)) > 0 {
-		return r.Deleted.Add(handling)
-	}
-	for _, e := range []End{r.Requirer, r.Provider} {
-		if slices.ContainsFunc(n.apps[e.Application].Pods, hearsAlone) {
-			return r.Deleted.Add(hearing)
-		}
-	}
-	return r.Deleted
-}
-
-// hearsAlone reports whether a pod has an agent and no handler.
-func hearsAlone(p application.Pod) bool {
-	return p.Injected && !application.HearsOfEvents(p.Annotations)
-}
-
-// blocking lists the units whose handlers have yet to handle a relation's end.
-func (n *negotiation) blocking(r Relation) []string {
-	var all []string
-	for _, name := range slices.Compact([]string{r.Requirer.Application, r.Provider.Application}) {
-		for _, u := range n.records[name].State.Units {
-			unit := name + "/" + strconv.Itoa(u.Number)
-			if u.Gone == "" && u.Handles && !slices.Contains(r.State.Left, unit) {
-				all = append(all, unit)
-			}
-		}
-	}
-	return all
 }
 
 // relate makes the relations that are declared, within their limits.
@@ -360,6 +327,7 @@ func (n *negotiation) relate() {
 		n.lastID++
 		r := Relation{Key: p.Key, Interface: p.Interface, Version: p.Version, Declared: true, Name: p.Name()}
 		r.State = State{ID: n.lastID, Retain: n.retain(p.Key)}
+		n.consent(&r)
 		r.State.Conditions = n.conditions(r)
 		r.State.Status = n.status(r)
 		n.note(r.Key, len(n.relations))
@@ -372,7 +340,8 @@ func (n *negotiation) relate() {
 // Relations that are held do not count: they are leaving.
 func (n *negotiation) full(p Pair) string {
 	for _, e := range []End{p.Requirer, p.Provider} {
-		endpoint, _ := n.apps[e.Application].Endpoint(e.Endpoint)
+		a, _ := n.app(e)
+		endpoint, _ := a.Endpoint(e.Endpoint)
 		if endpoint.Limit == 0 {
 			continue
 		}
@@ -391,16 +360,16 @@ func (n *negotiation) full(p Pair) string {
 
 // conditions says what a relation's state is, and why.
 func (n *negotiation) conditions(r Relation) []condition.Condition {
-	_, requirer := n.apps[r.Requirer.Application]
-	_, provider := n.apps[r.Provider.Application]
+	_, requirer := n.app(r.Requirer)
+	_, provider := n.app(r.Provider)
 	var cs []condition.Condition
 	switch {
 	case r.State.EndReason != "":
 		cs = condition.Waiting(ReasonEnding, n.ending(r))
-	case r.Provider.Namespace != n.Namespace:
-		cs = condition.Stuck(ReasonNoOffer, fmt.Sprintf("namespace %s offers no application %s to this namespace", r.Provider.Namespace, r.Provider.Application))
+	case !r.Open():
+		cs = n.closed(r)
 	case !provider:
-		cs = condition.Waiting(ReasonProviderGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Provider.Application))
+		cs = condition.Waiting(ReasonProviderGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Provider.from(n.Namespace)))
 	case !requirer:
 		cs = condition.Waiting(ReasonRequirerGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Requirer.Application))
 	case r.Peer():
@@ -411,19 +380,12 @@ func (n *negotiation) conditions(r Relation) []condition.Condition {
 	return slices.Concat(cs, n.held(r), n.violated(r), n.failingIn(r), sides(r))
 }
 
-// ending says what the end of a relation waits for.
-func (n *negotiation) ending(r Relation) string {
-	text := "the relation has ended and is being taken down"
-	if waits := n.blocking(r); len(waits) > 0 && !r.Deleted.IsZero() {
-		text += fmt.Sprintf(": the handlers of %s have yet to handle the end since %s, and it goes on without them at %s",
-			listed(waits), r.Deleted.UTC().Format(time.RFC3339), r.Deleted.Add(handling).UTC().Format(time.RFC3339))
-	}
-	return text
-}
-
 // bag is what the bag of an endpoint shall be: what is declared, or where
 // nobody declares it any more what it was.
 func (n *negotiation) bag(e End) map[string]string {
+	if e.Namespace != n.Namespace {
+		return n.stored[e].Data
+	}
 	a := n.apps[e.Application]
 	if bag, ok := a.Bags[e.Endpoint]; ok {
 		if _, declared := a.Endpoint(e.Endpoint); declared {
@@ -443,9 +405,13 @@ func (n *negotiation) deliver() []Decision {
 }
 
 // bagIn is an application's bag as the other side of a relation sees it: what its
-// leader wrote there over what it says to everybody (SAFETY.md V5).
+// leader wrote there over what it says to everybody (SAFETY.md V5). As long as no
+// Offer covers the relation nothing is seen of another namespace.
 func (n *negotiation) bagIn(r Relation, e End) map[string]string {
-	return databag.Overlay(n.bag(e), n.said[[2]string{r.UID, e.Application}])
+	if e.Namespace != n.Namespace && !r.Open() {
+		return nil
+	}
+	return databag.Overlay(n.bag(e), n.said[speaker{r.UID, e.Namespace, e.Application}])
 }
 
 // publish stores each bag that differs from what is stored.
@@ -491,5 +457,5 @@ func (n *negotiation) needed(b Databag) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(n.Consumers, func(r Relation) bool { return r.Provider == e && r.State.Offer != "" })
 }

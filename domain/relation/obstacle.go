@@ -16,6 +16,12 @@ const (
 	ReasonLimit = "LimitReached"
 	// ReasonNoOffer: the other namespace offers nothing of that name.
 	ReasonNoOffer = "NoOffer"
+	// ReasonSuspended: the other namespace offers it no more.
+	ReasonSuspended = "Suspended"
+	// ReasonOffered: what an Offer is about can be related to.
+	ReasonOffered = "Offered"
+	// ReasonOptedOut: the namespace of an Offer takes no part.
+	ReasonOptedOut = "OptedOut"
 	// ReasonNoRelation: tengu.io/relations names nobody for an endpoint.
 	ReasonNoRelation = "NoRelationDeclared"
 	// ReasonNoData: both sides are there and the bag is empty.

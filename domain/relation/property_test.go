@@ -230,7 +230,8 @@ func vanish(t *rapid.T, w *world) {
 }
 
 // A namespace that ends lets go of every relation and writes nothing else: the
-// API refuses new objects in it.
+// API refuses new objects in it. Only units of other namespaces are given the time
+// to hear of the end (SAFETY.md L5, RELATIONS.md L4).
 func TestEndingNamespaceOnlyReleases(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -243,7 +244,13 @@ func TestEndingNamespaceOnlyReleases(t *testing.T) {
 		for _, d := range decisions {
 			assert.IsType(t, relation.Release{}, d)
 		}
-		assert.Zero(t, wake)
+		w.run(decisions, all)
+		for _, r := range w.relations {
+			assert.True(t, r.Abroad() && r.State.Offer != "", "who else would have to hear: %s", r.Name)
+		}
+		assert.Equal(t, len(w.relations) == 0, wake.IsZero())
+		w.now = w.now.Add(11 * time.Minute)
+		decisions, _ = w.negotiate(t)
 		w.run(decisions, all)
 		assert.Empty(t, w.relations)
 	})

@@ -24,6 +24,8 @@ type Relation struct {
 	// Deleted is when its deletion was asked for; zero while it is not.
 	Deleted time.Time
 	State   State
+	// Uncovered says that no Offer covers it, whatever its state says: see Under.
+	Uncovered bool
 }
 
 // State is what Orcon says of a relation.
@@ -36,17 +38,22 @@ type State struct {
 	HeldSince time.Time
 	// EndReason says why it ends; empty while it lives.
 	EndReason string
-	// Left are the units that have handled its end, as application/number.
+	// Left are the units that have handled its end, as Key.Unit names them.
 	Left []string
 	// Departures are those that are owed to handlers, or were within the hour, in
-	// order of their units (SAFETY.md E15, P2).
+	// order of their units, which are named as Key.Unit does (SAFETY.md E15, P2).
 	Departures []conversation.Departure
 	// Status is the relation's own.
 	Status Status
 	// RequirerStatus and ProviderStatus are what the sides say of it; a peer
 	// relation's one side is its requirer.
 	RequirerStatus, ProviderStatus status.Info
-	Conditions                     []condition.Condition
+	// Offer is the name of the provider's Offer that opened it, where the provider is
+	// in another namespace; empty before one did. It stays when that is withdrawn.
+	Offer string
+	// SuspendedSince is when its Offer was found withdrawn; zero if it was not.
+	SuspendedSince time.Time
+	Conditions     []condition.Condition
 }
 
 // Alive reports whether nobody has ended the relation (RELATIONS.md L1).
@@ -54,6 +61,12 @@ func (r Relation) Alive() bool { return r.Deleted.IsZero() && r.State.EndReason 
 
 // Held reports whether it waits for its declaration to return.
 func (r Relation) Held() bool { return !r.State.HeldSince.IsZero() }
+
+// Open reports whether its sides may see each other: they are in one namespace, or
+// the provider's consents (RELATIONS.md M6).
+func (r Relation) Open() bool {
+	return !r.Abroad() || r.State.Offer != "" && r.State.SuspendedSince.IsZero() && !r.Uncovered
+}
 
 // Record is what is remembered of an application.
 type Record struct {
@@ -97,6 +110,12 @@ type Snapshot struct {
 	Relations []Relation
 	Databags  []Databag
 	Records   []Record
+	// Offers are the namespace's own, and Consumers the relations of other namespaces
+	// whose provider is in this one.
+	Offers    []Offer
+	Consumers []Relation
+	// Abroad is what other namespaces hold that relations of this one may be about.
+	Abroad []Abroad
 	// Outboxes are the names of transactions that are committed and not yet in
 	// all their bags (SAFETY.md E11).
 	Outboxes []string
@@ -147,6 +166,9 @@ type Deliver struct{ Outbox string }
 // Withdraw deletes a bag that nobody declares and no relation needs.
 type Withdraw struct{ Databag }
 
+// Answer stores what is said of an Offer.
+type Answer struct{ Offer }
+
 // Forget deletes the record of an application that takes no part any more.
 type Forget struct{ Record }
 
@@ -158,4 +180,5 @@ func (Finish) decision()   {}
 func (Release) decision()  {}
 func (Deliver) decision()  {}
 func (Withdraw) decision() {}
+func (Answer) decision()   {}
 func (Forget) decision()   {}

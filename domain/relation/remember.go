@@ -59,6 +59,11 @@ func (n *negotiation) named() map[string]bool {
 			}
 		}
 	}
+	for _, r := range n.Consumers {
+		if r.State.Offer != "" { // else anybody elsewhere could have records made here
+			names[r.Provider.Application] = true
+		}
+	}
 	if name := n.keeper(names); name != "" {
 		names[name] = true
 	}
@@ -108,14 +113,14 @@ func (n *negotiation) state(a application.Application, was ApplicationState, wai
 // number gives each pod its unit. Where the namespace has not opted in, its objects
 // are not looked at, and all units are as they were (SAFETY.md E13).
 func (n *negotiation) number() {
-	for name, r := range n.records {
-		n.units[name], n.nextUnits[name] = r.State.Units, r.State.NextUnit
-		if _, there := n.apps[name]; !there && !n.OptedOut {
-			n.units[name], n.nextUnits[name] = application.Number(application.Application{Name: name}, r.State.Units, r.State.NextUnit, n.Now)
+	for _, r := range n.Records {
+		n.units[r.Name], n.nextUnits[r.Name] = r.State.Units, r.State.NextUnit
+		if _, there := n.apps[r.Name]; !there && !n.OptedOut {
+			n.units[r.Name], n.nextUnits[r.Name] = application.Number(application.Application{Name: r.Name}, r.State.Units, r.State.NextUnit, n.Now)
 		}
 	}
 	for name, a := range n.apps {
-		was := n.records[name].State
+		was := n.records[End{Namespace: n.Namespace, Application: name}].State
 		n.units[name], n.nextUnits[name] = application.Number(a, was.Units, was.NextUnit, n.Now)
 	}
 }
@@ -160,7 +165,7 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 	case len(open) > 0:
 		cs = condition.Waiting(ReasonWaiting, "waits for "+strings.Join(open, "; "))
 	}
-	return slices.Concat(cs, leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a))
+	return slices.Concat(cs, leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a), n.suspended(a))
 }
 
 // notYet says why an application is none: only a Service that waits for its pods

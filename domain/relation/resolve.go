@@ -61,7 +61,7 @@ func (n *negotiation) resolvePeers(a application.Application) {
 
 func (n *negotiation) resolveOne(a application.Application, ref application.Reference) (*Pair, *Obstacle) {
 	if ref.Namespace != "" && ref.Namespace != n.Namespace {
-		return nil, &Obstacle{Reference: ref, Reason: ReasonNoOffer, Message: fmt.Sprintf("namespace %s offers no application %s to this namespace", ref.Namespace, ref.Application)}
+		return n.resolveAbroad(a, ref)
 	}
 	b, found := n.find(ref)
 	if !found {

@@ -18,6 +18,8 @@ const (
 	Joining Status = "joining"
 	// Joined: both sides are, or were once.
 	Joined Status = "joined"
+	// Suspended: the Offer that opened it was withdrawn.
+	Suspended Status = "suspended"
 	// Broken: it has ended.
 	Broken Status = "broken"
 	// Failed: a person must act, or a handler fails.
@@ -33,6 +35,8 @@ func (n *negotiation) status(r Relation) Status {
 	switch {
 	case !r.Alive():
 		return Broken
+	case !r.Open() && r.State.Offer != "":
+		return Suspended
 	case stalled.True || failing:
 		return Failed
 	case r.State.Status == Joined || n.present(r.Requirer, true) && n.present(r.Provider, false):
@@ -54,7 +58,7 @@ func (n *negotiation) present(e End, expected bool) bool {
 		return false
 	}
 	var living []application.Unit
-	for _, u := range n.records[e.Application].State.Units {
+	for _, u := range n.record(e).State.Units {
 		if u.Gone == "" {
 			living = append(living, u)
 		}
@@ -100,9 +104,9 @@ type stumble struct {
 // relation.
 func (n *negotiation) failingIn(r Relation) []condition.Condition {
 	var all []stumble
-	for _, e := range slices.Compact([]End{r.Requirer, r.Provider}) {
+	for _, e := range r.ends() {
 		if e.Namespace == n.Namespace {
-			all = append(all, stumbles(e.Application, n.records[e.Application].State.Units)...)
+			all = append(all, stumbles(e.Application, n.record(e).State.Units)...)
 		}
 	}
 	return handlerFailed(slices.DeleteFunc(all, func(s stumble) bool { return s.Failing.Relation != r.UID }))

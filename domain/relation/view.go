@@ -91,7 +91,8 @@ func Look(namespace string, record Record, relations []Relation, shelf Shelf) Vi
 }
 
 // seenFrom returns the relation as an application sees it, and whether it is one
-// of its ends at all.
+// of its ends at all. A provider in another namespace does not see what its own has
+// never consented to.
 func (r Relation) seenFrom(namespace, name string) (s Seen, concerned bool) {
 	s = Seen{Relation: r}
 	isEnd := func(e End) bool { return e.Namespace == namespace && e.Application == name }
@@ -103,25 +104,26 @@ func (r Relation) seenFrom(namespace, name string) (s Seen, concerned bool) {
 	default:
 		s.Role, s.Here, s.There = application.Provider, r.Provider, r.Requirer
 	}
-	return s, isEnd(s.Here) && (s.Role == application.Requirer || s.Here.Namespace == s.There.Namespace)
+	return s, isEnd(s.Here) && (s.Role == application.Requirer || !r.Abroad() || r.State.Offer != "")
 }
 
-// read takes from the shelf what the side may see.
+// read takes from the shelf what the side may see: its own, and of the other side
+// nothing while the relation is not open (SAFETY.md M7).
 func (s *Seen) read(shelf Shelf) {
 	ready, _ := condition.Find(s.State.Conditions, condition.Ready)
 	s.Reason, s.Message = ready.Reason, ready.Message
-	if s.There.Namespace != s.Here.Namespace {
+	s.OwnBag = shelf.Bag(s.Relation, s.Here)
+	s.Own = s.members(shelf, s.Here)
+	if !s.Open() {
 		return
 	}
-	s.OwnBag = shelf.Bag(s.Relation, s.Here)
 	if s.Role != application.Peer {
 		s.Bag = shelf.Bag(s.Relation, s.There)
 	}
 	s.Complete = s.Role == application.Requirer && ready.True && len(s.Bag) > 0
-	s.Own = s.members(shelf, s.Here)
 	s.Units = s.members(shelf, s.There)
 	for _, d := range s.State.Departures {
-		if d.Unit.Application == s.There.Application {
+		if d.Unit == s.Unit(s.There, d.Unit.Number) {
 			s.Departed = append(s.Departed, Tombstone{d, s.said(shelf, s.There, d.Unit.Number, d.Address)})
 		}
 	}

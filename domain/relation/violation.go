@@ -60,9 +60,9 @@ func (n *negotiation) completeness(r Relation) []condition.Condition {
 	case len(bag) == 0:
 		reason = ReasonNoData
 	case len(missing) == 0:
-		return condition.Settled(ReasonComplete, fmt.Sprintf("%s has what it needs of %s", r.Requirer, r.Provider))
+		return condition.Settled(ReasonComplete, fmt.Sprintf("%s has what it needs of %s", r.Requirer, r.Provider.Written(n.Namespace)))
 	}
-	text := fmt.Sprintf("%s has given no %s yet", r.Provider, what)
+	text := fmt.Sprintf("%s has given no %s yet", r.Provider.Written(n.Namespace), what)
 	if len(unasked) > 0 {
 		text += fmt.Sprintf(", and %s has not asked with %s", r.Requirer, strings.Join(unasked, ", "))
 	}
@@ -121,7 +121,7 @@ func (n *negotiation) toldOf(r Relation, e End, i schema.Interface) []string {
 	for _, v := range n.unfit(r, e, i) {
 		told = append(told, fmt.Sprintf("%s: %s", e, v.Error()))
 	}
-	for _, b := range n.saidByUnits[[2]string{r.UID, e.Application}] {
+	for _, b := range n.saidByUnits[speaker{r.UID, e.Namespace, e.Application}] {
 		if b.Endpoint != e.Endpoint {
 			continue
 		}
@@ -135,7 +135,7 @@ func (n *negotiation) toldOf(r Relation, e End, i schema.Interface) []string {
 // unfit returns what is wrong with an application's bag in a relation. What is said
 // to everybody is looked at once, however many relations it is in.
 func (n *negotiation) unfit(r Relation, e End, i schema.Interface) []schema.Violation {
-	if len(n.said[[2]string{r.UID, e.Application}]) > 0 {
+	if len(n.said[speaker{r.UID, e.Namespace, e.Application}]) > 0 {
 		return i.Check(r.role(e), true, n.bagIn(r, e))
 	}
 	key := spoken{e, i.Name, i.Version}

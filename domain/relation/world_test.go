@@ -26,6 +26,7 @@ func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 // turns what is empty into what is absent. It proves on the way what must hold
 // of every decision.
 type world struct {
+	name            string
 	now             time.Time
 	optedIn, ending bool
 	services        map[string]application.Service
@@ -35,6 +36,9 @@ type world struct {
 	records         map[string]relation.Record
 	databags        map[string]bag
 	outboxes        []string
+	offers          map[string]relation.Offer
+	consumers       []relation.Relation
+	abroad          []relation.Abroad
 	interfaces      schema.Catalog
 	schema          schema.Mode
 	// rollouts counts the changes of a workload's template.
@@ -60,9 +64,9 @@ type bag struct {
 
 func newWorld() *world {
 	return &world{
-		now: epoch(), optedIn: true,
+		name: namespace, now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
-		relations: map[string]kept{}, records: map[string]relation.Record{}, databags: map[string]bag{},
+		relations: map[string]kept{}, records: map[string]relation.Record{}, databags: map[string]bag{}, offers: map[string]relation.Offer{},
 		rollouts: map[string]int{}, published: map[string]int{}, owners: map[int]string{},
 	}
 }
@@ -73,6 +77,7 @@ func (w *world) clone() *world {
 	c := *w
 	c.services, c.workloads, c.pods = maps.Clone(w.services), maps.Clone(w.workloads), maps.Clone(w.pods)
 	c.relations, c.records, c.databags = maps.Clone(w.relations), maps.Clone(w.records), maps.Clone(w.databags)
+	c.offers = maps.Clone(w.offers)
 	c.rollouts, c.published = maps.Clone(w.rollouts), maps.Clone(w.published)
 	c.owners = maps.Clone(w.owners)
 	return &c
@@ -92,14 +97,14 @@ func values[V any](m map[string]V) []V {
 }
 
 func (w *world) inventory() application.Inventory {
-	return application.Inventory{Namespace: namespace, Services: values(w.services), Workloads: values(w.workloads), Pods: values(w.pods)}
+	return application.Inventory{Namespace: w.name, Services: values(w.services), Workloads: values(w.workloads), Pods: values(w.pods)}
 }
 
 // observe returns what the controller sees.
 func (w *world) observe() relation.Snapshot {
 	s := relation.Snapshot{
-		Namespace: namespace, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, Records: values(w.records), Outboxes: w.outboxes,
-		Interfaces: w.interfaces, Schema: w.schema,
+		Namespace: w.name, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, Records: values(w.records), Outboxes: w.outboxes,
+		Interfaces: w.interfaces, Schema: w.schema, Offers: values(w.offers), Consumers: w.consumers, Abroad: w.abroad,
 	}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())
@@ -140,6 +145,8 @@ func (w *world) writes(decision relation.Decision) []func() {
 		}}
 	case relation.Deliver:
 		return []func(){func() { w.outboxes = slices.DeleteFunc(w.outboxes, func(name string) bool { return name == d.Outbox }) }}
+	case relation.Answer:
+		return []func(){func() { w.offers[d.Name] = stored(d.Offer) }}
 	case relation.Withdraw:
 		return []func(){func() { delete(w.databags, d.Name()) }}
 	case relation.Forget:
@@ -291,7 +298,7 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 		case relation.Publish:
 			old, there := w.databags[relation.DatabagName(d.Application, d.Endpoint)]
 			assert.False(t, there && old.written && maps.Equal(old.Data, d.Data), "what is stored is not written again (SAFETY.md D12, RELATIONS.md P3)")
-		case relation.Remember, relation.Relate, relation.Deliver, relation.Withdraw, relation.Forget:
+		case relation.Remember, relation.Relate, relation.Deliver, relation.Answer, relation.Withdraw, relation.Forget:
 		}
 	}
 	return decisions, wake
@@ -311,7 +318,7 @@ func declares(s relation.Snapshot, k relation.Key) bool {
 	says := func(mine, theirs relation.End) bool {
 		for _, ref := range named[mine.Application].Relations {
 			if named[mine.Application].Name == mine.Application && named[ref.Application].Name == theirs.Application &&
-				(ref.Namespace == "" || ref.Namespace == namespace) && (ref.Endpoint == "" || ref.Endpoint == mine.Endpoint) && (ref.RemoteEndpoint == "" || ref.RemoteEndpoint == theirs.Endpoint) {
+				(ref.Namespace == "" || ref.Namespace == s.Namespace) && (ref.Endpoint == "" || ref.Endpoint == mine.Endpoint) && (ref.RemoteEndpoint == "" || ref.RemoteEndpoint == theirs.Endpoint) {
 				return true
 			}
 		}

@@ -18,8 +18,9 @@ type Query struct {
 
 // Standing is how a unit stands to a secret's owner, as of now.
 type Standing struct {
-	// Alive are the UIDs of the secret's relations that live.
-	Alive []string
+	// Alive are the UIDs of the secret's relations that live; Suspended are those of
+	// them that wait for an Offer to return.
+	Alive, Suspended []string
 	// Related says that a living relation joins the unit's application and the
 	// owner's.
 	Related bool
@@ -101,18 +102,20 @@ func (s Secret) owns(u Unit) bool {
 
 // mayRead says why a unit may not read: what was granted and is over is gone, what
 // was taken back or is others' is forbidden, and what somebody who is related may
-// still be granted is not yet.
+// still be granted, or sees again when a relation goes on, is not yet.
 func (s Secret) mayRead(u Unit, is Standing) error {
 	if s.owns(u) {
 		return nil
 	}
-	over, revoked := false, false
+	over, revoked, suspended := false, false, false
 	for _, a := range s.Access {
 		alive := slices.Contains(is.Alive, a.Relation)
 		switch {
 		case !a.is(u.Application, u.Number):
-		case alive && !a.Revoked:
+		case alive && !a.Revoked && !slices.Contains(is.Suspended, a.Relation):
 			return nil
+		case alive && !a.Revoked:
+			suspended = true
 		case alive:
 			revoked = true
 		default:
@@ -120,6 +123,8 @@ func (s Secret) mayRead(u Unit, is Standing) error {
 		}
 	}
 	switch {
+	case suspended:
+		return &conversation.Error{Kind: conversation.NotYet, Message: "cannot read secret " + s.ID + ": the relation that it was granted for is suspended", Cure: "read it when the relation is created again"}
 	case revoked:
 		return &conversation.Error{Kind: conversation.Forbidden, Message: "cannot read secret " + s.ID + ": what was granted to " + u.Application + " was taken back", Cure: "only whom " + s.Owner.Application + " grants it may"}
 	case over:

@@ -59,9 +59,11 @@ type Place struct {
 // Access is a grant: as long as a relation lives, its other side may read, or
 // one unit of that.
 type Access struct {
-	// Relation is the UID of the relation, Name its object's name.
-	Relation, Name string
-	// Application is who may read, Unit the number of its unit; empty for all.
+	// Relation is the UID of the relation, Name its object's name, Namespace where that
+	// is; empty for the secret's own.
+	Relation, Name, Namespace string
+	// Application is who may read, as the secret's namespace names it, Unit the number
+	// of its unit; empty for all.
 	Application, Unit string
 	// Revoked says that it was taken back, so that its reader is told that and not
 	// to wait.
@@ -83,6 +85,16 @@ type Unit struct {
 	Application, Number string
 	// Leads says that it leads its application, and will for long enough.
 	Leads bool
+}
+
+// Visitor is who asks in a namespace: in another than its own a unit goes by another
+// name.
+type Visitor struct {
+	Unit
+
+	Namespace string
+	// Related are the applications there that an open relation joins its own with.
+	Related []string
 }
 
 // String returns application/number.

@@ -111,6 +111,8 @@ func TestReadRefuses(t *testing.T) {
 		"Foreign":    {why: "not related", s: after(t, grant), by: "thief/0", is: secret.Standing{Alive: []string{"r"}}, want: conversation.Forbidden},
 		"Ended":      {why: "the grant went with its relation", s: after(t, grant), by: "web/0", want: conversation.Gone},
 		"Again":      {why: "a new relation of the same two has no grant", s: after(t, grant), by: "web/0", is: secret.Standing{Related: true}, want: conversation.Gone},
+		"Suspended":  {why: "what was granted comes back with the Offer", s: after(t, grant), by: "web/0", is: secret.Standing{Alive: []string{"r"}, Suspended: []string{"r"}, Related: true}, want: conversation.NotYet},
+		"OtherOpen":  {why: "another relation of the same two is open", s: after(t, grant, secret.Write{Kind: secret.Grant, Access: secret.Access{Relation: "s", Application: "web"}}), by: "web/0", is: secret.Standing{Alive: []string{"r", "s"}, Suspended: []string{"r"}, Related: true}},
 		"Revoked":    {why: "it was taken back", s: after(t, grant, secret.Write{Kind: secret.Revoke, Access: secret.Access{Application: "web"}}), by: "web/0", is: related(), want: conversation.Forbidden},
 		"GrantedNew": {why: "taken back and given again", s: after(t, grant, secret.Write{Kind: secret.Revoke}, grant), by: "web/0", is: related()},
 		"Removed":    {why: "nothing is left", s: after(t, grant, secret.Write{Kind: secret.Remove}), by: "web/0", is: related(), want: conversation.Gone},

@@ -18,7 +18,7 @@ func wait(w *world, s step) error {
 	return w.wait(d)
 }
 
-// relate makes a relation by hand, between ends that are declared.
+// relate makes a relation by hand, between ends that are declared or offered.
 func relate(w *world, s step) error {
 	requirer, err := parseEnd(s.words["END"])
 	if err != nil {
@@ -43,7 +43,11 @@ func parseEnd(text string) (relation.End, error) {
 	if !found {
 		return relation.End{}, fmt.Errorf("%q is no end of a relation: write application:endpoint", text)
 	}
-	return relation.End{Namespace: namespace, Application: name, Endpoint: endpoint}, nil
+	e := relation.End{Namespace: namespace, Application: name, Endpoint: endpoint}
+	if own, other, elsewhere := strings.Cut(name, "."); elsewhere {
+		e.Application, e.Namespace = own, other
+	}
+	return e, nil
 }
 
 func endRelation(w *world, s step) error {

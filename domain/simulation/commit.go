@@ -118,7 +118,7 @@ func (s *store) leave(uid, unit string) {
 func (s *store) answer(uid string, unit conversation.Unit, answers []conversation.Answer) (differs bool) {
 	for name, r := range s.relations {
 		if r.UID == uid {
-			r.State.Departures, differs = relation.Answer(r.State.Departures, unit, answers)
+			r.State.Departures, differs = relation.Answered(r.State.Departures, unit, answers)
 			s.relations[name] = r
 		}
 	}

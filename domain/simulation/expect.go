@@ -49,7 +49,7 @@ func expectSees(w *world, s step) error {
 func expectRelations(w *world, s step) error {
 	var got []string
 	for _, r := range values(w.relations) {
-		got = append(got, fmt.Sprintf("%d %s %s%s", r.State.ID, r.Requirer, r.Provider, heldOrEnding(r.Relation)))
+		got = append(got, fmt.Sprintf("%d %s %s%s", r.State.ID, r.Requirer, r.Provider.Written(namespace), stateOf(r.Relation)))
 	}
 	slices.SortFunc(got, func(a, b string) int {
 		return strings.Compare(fmt.Sprintf("%10s", strings.Fields(a)[0]), fmt.Sprintf("%10s", strings.Fields(b)[0]))

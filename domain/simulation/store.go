@@ -33,6 +33,7 @@ type store struct {
 	leaders   map[string]conversation.Leader
 	databags  map[string]bag
 	outboxes  map[string]outbox
+	abroad    map[relation.End]foreign
 	rollouts  map[string]int
 }
 
@@ -59,7 +60,7 @@ func newStore() *store {
 		now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
 		relations: map[string]kept{}, records: map[string]relation.Record{}, leaders: map[string]conversation.Leader{},
-		databags: map[string]bag{}, outboxes: map[string]outbox{}, rollouts: map[string]int{},
+		databags: map[string]bag{}, outboxes: map[string]outbox{}, abroad: map[relation.End]foreign{}, rollouts: map[string]int{},
 	}
 }
 
@@ -84,6 +85,7 @@ func (s *store) observe() relation.Snapshot {
 			Namespace: namespace, Services: values(s.services), Workloads: values(s.workloads), Pods: values(s.pods),
 		})
 	}
+	seen.Abroad = s.observeAbroad()
 	for _, r := range values(s.relations) {
 		seen.Relations = append(seen.Relations, r.Relation)
 	}
@@ -119,6 +121,7 @@ func (s *store) writes(decision relation.Decision) []func() {
 		return []func(){func() { delete(s.databags, d.Name()) }}
 	case relation.Forget:
 		return []func(){func() { s.forget(d.Record) }}
+	case relation.Answer: // a scenario offers nothing to others
 	}
 	return nil
 }
@@ -278,16 +281,23 @@ func (s *store) view(name string) (relation.View, bool) {
 }
 
 func (s *store) bagOf(r relation.Relation, e relation.End) map[string]string {
+	if e.Namespace != namespace {
+		return hostOf(e)
+	}
 	everybody := s.databags[relation.DatabagName(e.Application, e.Endpoint)].Data
 	here := relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID}
 	return databag.Overlay(everybody, s.databags[here.Name()].Data)
 }
 
+// saidBy is what a unit says; units of other namespaces there are none.
 func (s *store) saidBy(r relation.Relation, e relation.End, unit int) map[string]string {
 	b := relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)}
 	return s.databags[b.Name()].Data
 }
 
 func (s *store) unitsOf(e relation.End) []application.Unit {
+	if e.Namespace != namespace {
+		return nil
+	}
 	return s.records[e.Application].State.Units
 }

@@ -138,7 +138,7 @@ func describe(decision relation.Decision) string {
 	case relation.Relate:
 		return fmt.Sprintf("relate %s and %s as %d", d.Requirer, d.Provider, d.State.ID)
 	case relation.Update:
-		return fmt.Sprintf("update relation %d%s", d.State.ID, heldOrEnding(d.Relation))
+		return fmt.Sprintf("update relation %d%s", d.State.ID, stateOf(d.Relation))
 	case relation.Finish:
 		return fmt.Sprintf("end relation %d", d.State.ID)
 	case relation.Release:
@@ -149,16 +149,20 @@ func describe(decision relation.Decision) string {
 		return "delete the bag " + d.Name()
 	case relation.Forget:
 		return "forget " + d.Name
+	case relation.Answer:
+		return "answer offer " + d.Name
 	}
 	return "?"
 }
 
-func heldOrEnding(r relation.Relation) string {
+func stateOf(r relation.Relation) string {
 	switch {
 	case !r.Alive():
 		return " ending"
 	case r.Held():
 		return " held"
+	case !r.Open():
+		return " suspended"
 	default:
 		return ""
 	}

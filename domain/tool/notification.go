@@ -31,6 +31,11 @@ type Notification struct {
 	RemoteUnit    string   `json:"remoteUnit,omitempty"`
 	JoinedUnits   []string `json:"joinedUnits,omitempty"`
 	DepartingUnit string   `json:"departingUnit,omitempty"`
+	// Secret is the ID of the secret that it is about, Label the unit's name for it, and
+	// Revision its latest.
+	Secret   string `json:"secret,omitempty"`
+	Label    string `json:"label,omitempty"`
+	Revision int    `json:"revision,omitempty"`
 	// Difference is what is new in the bag of RemoteUnit, or else of the application.
 	Difference Difference `json:"difference,omitzero"`
 	// Reason is why a unit departed or the relation was broken, Final says that it
@@ -58,6 +63,7 @@ func Notify(unit conversation.Unit, e conversation.Event) Notification {
 		Endpoint: e.Endpoint, RemoteApplication: e.Application, JoinedUnits: unitNames(e.Joined),
 		Difference: Difference{d.Added, d.Changed, d.Removed, d.Before, d.After},
 		Reason:     e.Reason, Final: e.Final,
+		Secret: e.Secret, Label: e.Label, Revision: e.Revision,
 	}
 	if e.Relation != "" {
 		n.Relation = e.Endpoint + ":" + strconv.Itoa(e.ID)

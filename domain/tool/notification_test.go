@@ -50,6 +50,11 @@ func TestNotify(t *testing.T) {
 			json: `{"hook":"store-relation-departed","kind":"departed",` + relation + `"remoteUnit":"db/10","departingUnit":"web/2","reason":"scaled-down"}`,
 			env:  map[string]string{"JUJU_DEPARTING_UNIT": "web/2", "ORCON_REASON": "scaled-down"},
 		},
+		"Secret": {
+			why: "of no relation", event: conversation.Event{Kind: conversation.SecretChanged, Secret: "secret:9m4e", Label: "pw", Revision: 3},
+			json: `{"hook":"secret-changed","kind":"secret-changed","context":"","attempt":0,"model":"","unit":"web/2","secret":"secret:9m4e","label":"pw","revision":3}`,
+			env:  map[string]string{"JUJU_SECRET_ID": "secret:9m4e", "JUJU_SECRET_LABEL": "pw"},
+		},
 		"Broken": {
 			why: "SAFETY.md E14", event: broken,
 			json: `{"hook":"store-relation-broken","kind":"broken",` + relation + `"reason":"relation-removed","final":true}`,

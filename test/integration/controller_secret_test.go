@@ -207,7 +207,7 @@ func TestControllerKeepsSecrets(t *testing.T) {
 	commits := kube.Commits{Reader: as, Writer: as, Now: time.Now, Turns: &kube.Turns{}}
 	for i := range crowd {
 		go func() {
-			_, err := commits.Secret(w.ctx, w.namespace, secret.Unit{Application: "web", Number: strconv.Itoa(100 + i)}, nil, ordersSecret, secret.Query{})
+			_, err := commits.Secret(w.ctx, []secret.Visitor{{Namespace: w.namespace, Unit: secret.Unit{Application: "web", Number: strconv.Itoa(100 + i)}}}, ordersSecret, secret.Query{})
 			failed <- err
 		}()
 	}

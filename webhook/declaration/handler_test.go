@@ -149,6 +149,7 @@ func TestAllows(t *testing.T) {
 		"Nothing":          {why: "nothing declared", manifest: service("a: b", "c: d")},
 		"PrototypeService": {why: "PROTOTYPE.md", manifest: "kind: Service\nmetadata: {name: sse-endpoint, labels: {tengu.io/provides: sse}}\nspec: {type: ExternalName, externalName: idlab-iot.tengu.io}"},
 		"NobodyThere":      {why: "I27: what depends on others is no refusal", manifest: service("", "tengu.io/consumes: db, tengu.io/relations: nobody")},
+		"Elsewhere":        {why: "SAFETY.md M7: the same for any application of any namespace", manifest: service("", "tengu.io/consumes: db, tengu.io/relations: vault.bank")},
 		"Unrelated":        {why: "I22: a warning now, a condition later", manifest: service("", "tengu.io/consumes: db"), warning: "metadata.annotations[tengu.io/consumes]: it relates to nobody"},
 		"Typo":             {why: "I1: the nearest key is offered", manifest: service("", "tengu.io/provide: db"), warning: "did you mean tengu.io/provides?"},
 		"TypoInTemplate":   {why: "the same", manifest: deployment("", "tengu.io/consume: db"), warning: "spec.template.metadata.annotations[tengu.io/consume]: no such key is known"},

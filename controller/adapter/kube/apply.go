@@ -37,6 +37,8 @@ func (w *World) Apply(ctx context.Context, namespace string, decision relation.D
 		return w.release(ctx, namespace, d)
 	case relation.Deliver:
 		return w.deliver(ctx, namespace, d)
+	case relation.Answer:
+		return w.answer(ctx, namespace, d)
 	case relation.Withdraw:
 		return w.withdraw(ctx, namespace, d)
 	case relation.Forget:
@@ -204,7 +206,35 @@ func (w *World) release(ctx context.Context, namespace string, d relation.Releas
 	return nil
 }
 
+func (w *World) answer(ctx context.Context, namespace string, d relation.Answer) error {
+	o, there, err := get(ctx, w, named(&v1alpha1.Offer{}, namespace, d.Name))
+	if err != nil || !there || string(o.UID) != d.UID {
+		return err
+	}
+	before := *o.Status.DeepCopy()
+	o.SetState(d.State, w.Now())
+	if err := w.Writer.Status().Update(ctx, o); err != nil {
+		return fmt.Errorf("cannot write the status of offer %s: %w", o.Name, err)
+	}
+	w.overlay.wrote(o)
+	w.tellOffer(o, before)
+	return nil
+}
+
+// withdraw deletes a bag. One of a relation in another namespace is not deleted
+// before the API server itself says that the relation has gone: what is only not
+// seen here yet may be what it was just written for (SAFETY.md E13).
 func (w *World) withdraw(ctx context.Context, namespace string, d relation.Withdraw) error {
+	if d.Home.Namespace != "" {
+		var r v1alpha1.Relation
+		err := w.Live.Get(ctx, client.ObjectKey{Namespace: d.Home.Namespace, Name: d.Home.Name}, &r)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("cannot read relation %s in namespace %s: %w", d.Home.Name, d.Home.Namespace, err)
+		}
+		if string(r.UID) == d.Relation {
+			return nil
+		}
+	}
 	bag, there, err := get(ctx, w, named(&v1alpha1.Databag{}, namespace, d.Name()))
 	if err != nil || !there {
 		return err

@@ -132,7 +132,8 @@ func (c *Commits) changes(ctx context.Context, commit relation.Commit) ([]v1alph
 				term = int64(commit.Term)
 			}
 			changes = append(changes, v1alpha1.Change{
-				Relation: change.Relation, RelationUID: change.UID, Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Secret: c.secret(ctx, change), Term: term,
+				Relation: change.Relation, RelationNamespace: bag.Home.Namespace, RelationUID: change.UID,
+				Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Secret: c.secret(ctx, change), Term: term,
 			})
 		}
 	}
@@ -234,15 +235,20 @@ func (c *Commits) close(ctx context.Context, outbox *v1alpha1.Databag) (uint64, 
 }
 
 // write brings one change to its bag, and notes it in the bag's record by the same
-// write. Somebody else's write in between is read again; the bag of a relation goes
-// with the relation.
+// write. Somebody else's write in between is read again. The bag of a relation goes
+// with the relation: it is owned by it, or where that lives in another namespace, whose
+// objects can own none here, it says where that is (SAFETY.md M7).
 func (c *Commits) write(ctx context.Context, by author, change v1alpha1.Change) (at uint64, err error) {
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		stored := named(&v1alpha1.Databag{}, by.namespace, by.bag(change).Name())
 		stored.Spec = v1alpha1.DatabagSpec{Application: by.Application, Endpoint: change.Endpoint, Relation: change.RelationUID, Unit: change.Unit}
-		stored.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Relation", Name: change.Relation, UID: types.UID(change.RelationUID),
-		}}
+		if change.RelationNamespace != "" {
+			stored.Spec.Home = &v1alpha1.RelationHome{Namespace: change.RelationNamespace, Name: change.Relation}
+		} else {
+			stored.OwnerReferences = []metav1.OwnerReference{{
+				APIVersion: v1alpha1.GroupVersion.String(), Kind: "Relation", Name: change.Relation, UID: types.UID(change.RelationUID),
+			}}
+		}
 		if err := c.open(ctx, stored); err != nil {
 			return err
 		}
@@ -315,7 +321,7 @@ func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, unit c
 func left(r *v1alpha1.Relation, unit conversation.Unit, departures []conversation.Answer) (differs bool, err error) {
 	if len(departures) > 0 {
 		before, err := r.Departures()
-		after, differs := relation.Answer(before, unit, departures)
+		after, differs := relation.Answered(before, unit, departures)
 		r.SetDepartures(after)
 		return differs, err
 	}

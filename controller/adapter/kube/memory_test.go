@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -67,16 +66,18 @@ func indexed(o client.Object, options client.ListOptions) bool {
 		return true
 	}
 	if b, isBag := o.(*v1alpha1.Databag); isBag {
-		set := fields.Set{fieldRelation: b.Spec.Relation}
-		if b.Holds() {
-			set[byPending] = endKey(b.Namespace, "", b.Spec.Application)
+		if want, asked := options.FieldSelector.RequiresExactMatch(fieldRelation); asked {
+			return b.Spec.Relation == want
 		}
-		return options.FieldSelector.Matches(set)
 	}
 	if s, isSecret := o.(*v1alpha1.RelatedSecret); isSecret {
-		return slices.ContainsFunc(concerned(s), func(application string) bool {
-			return options.FieldSelector.Matches(fields.Set{byConcerned: endKey(s.Namespace, "", application)})
-		})
+		want, asked := options.FieldSelector.RequiresExactMatch(byConcerned)
+		return asked && slices.ContainsFunc(concerned(s), func(application string) bool { return endKey(s.Namespace, "", application) == want })
+	}
+	for field, values := range map[string]func(client.Object) []string{byPending: pending, byConsumer: consumers, byProviderNamespace: providerNamespace} {
+		if want, asked := options.FieldSelector.RequiresExactMatch(field); asked {
+			return slices.Contains(values(o), want)
+		}
 	}
 	r, ok := o.(*v1alpha1.Relation)
 	if !ok {

@@ -226,25 +226,20 @@ func bySecret(pending []v1alpha1.SecretWrite) [][]secret.Write {
 }
 
 // Secret returns what a unit reads of a secret, and notes that it keeps to it. It
-// is found by its ID, or without one by the unit's label for it. related are the
-// applications that a living relation joins the unit's with. Everything is read
-// from the API server: what was taken back a moment ago is.
-func (c *Commits) Secret(ctx context.Context, namespace string, unit secret.Unit, related []string, id string, query secret.Query) (secret.Reading, error) {
-	if query.Label != "" {
-		var err error
-		if id, err = c.byLabel(ctx, namespace, unit, id, query.Label); err != nil {
-			return secret.Reading{}, err
-		}
-	}
-	if !secret.ValidID(id) {
-		return secret.Reading{}, secret.Unknown(id)
+// is found by its ID, or without one by the unit's label for it, in the first of the
+// namespaces where the unit asks. Everything is read from the API server: what was
+// taken back a moment ago is.
+func (c *Commits) Secret(ctx context.Context, asks []secret.Visitor, id string, query secret.Query) (secret.Reading, error) {
+	by, id, err := c.find(ctx, asks, id, query.Label)
+	if err != nil {
+		return secret.Reading{}, err
 	}
 	for attempt := 0; ; attempt++ {
-		revision, err := c.look(ctx, namespace, unit, related, id, query)
+		revision, err := c.look(ctx, by, id, query)
 		if err != nil {
 			return secret.Reading{}, err
 		}
-		content, err := c.readContent(ctx, namespace, revision.Place)
+		content, err := c.readContent(ctx, by.Namespace, revision.Place)
 		if errors.Is(err, errNoContent) && attempt < 3 {
 			continue // it went out of reach between the two
 		}
@@ -255,32 +250,57 @@ func (c *Commits) Secret(ctx context.Context, namespace string, unit secret.Unit
 	}
 }
 
-// byLabel returns the ID of the secret that a unit calls so. A label that names
-// another than id is refused.
-func (c *Commits) byLabel(ctx context.Context, namespace string, unit secret.Unit, id, label string) (string, error) {
-	all, err := c.all(ctx, namespace)
-	if err != nil {
-		return "", err
+// find returns where the secret is that a unit calls so, and its ID. A label that
+// names another than id is refused.
+func (c *Commits) find(ctx context.Context, asks []secret.Visitor, id, label string) (secret.Visitor, string, error) {
+	if label != "" {
+		by, labelled, err := c.byLabel(ctx, asks, label)
+		switch {
+		case err != nil:
+			return by, "", err
+		case labelled != "" && id != "" && labelled != id:
+			return by, "", &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf("cannot label secret %s %.80q: %s is called so", id, label, labelled), Cure: "take another label"}
+		case labelled != "":
+			return by, labelled, nil
+		}
 	}
-	i := slices.IndexFunc(all, func(s secret.Secret) bool { return s.LabelledBy(unit, label) })
-	switch {
-	case i >= 0 && id != "" && all[i].ID != id:
-		return "", &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf("cannot label secret %s %.80q: %s is called so", id, label, all[i].ID), Cure: "take another label"}
-	case i < 0 && id == "":
-		return "", secret.Unknown(label)
-	case i < 0:
-		return id, nil
-	default:
-		return all[i].ID, nil
+	if !secret.ValidID(id) {
+		return secret.Visitor{}, "", secret.Unknown(cmp.Or(id, label))
 	}
+	for _, by := range asks {
+		var stored v1alpha1.RelatedSecret
+		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: id}, &stored)
+		if err == nil {
+			return by, id, nil
+		}
+		if !apierrors.IsNotFound(err) {
+			return by, "", fmt.Errorf("cannot read secret %s: %w", id, err)
+		}
+	}
+	return secret.Visitor{}, "", secret.Unknown(id)
+}
+
+// byLabel returns where the secret is that a unit calls so, and its ID; empty if
+// there is none.
+func (c *Commits) byLabel(ctx context.Context, asks []secret.Visitor, label string) (secret.Visitor, string, error) {
+	for _, by := range asks {
+		all, err := c.all(ctx, by.Namespace)
+		if err != nil {
+			return by, "", err
+		}
+		if i := slices.IndexFunc(all, func(s secret.Secret) bool { return s.LabelledBy(by.Unit, label) }); i >= 0 {
+			return by, all[i].ID, nil
+		}
+	}
+	return secret.Visitor{}, "", nil
 }
 
 // look decides which revision a unit reads, and notes it.
-func (c *Commits) look(ctx context.Context, namespace string, unit secret.Unit, related []string, id string, query secret.Query) (revision secret.Revision, err error) {
+func (c *Commits) look(ctx context.Context, by secret.Visitor, id string, query secret.Query) (revision secret.Revision, err error) {
 	var unreachable []secret.Place
-	err = c.inTurn(ctx, namespace+"/"+id, func() error {
+	err = c.inTurn(ctx, by.Namespace+"/"+id, func() error {
 		var stored v1alpha1.RelatedSecret
-		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: id}, &stored)
+		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: id}, &stored)
 		if apierrors.IsNotFound(err) {
 			return secret.Unknown(id)
 		}
@@ -288,13 +308,12 @@ func (c *Commits) look(ctx context.Context, namespace string, unit secret.Unit, 
 			return err
 		}
 		before := stored.ToDomain()
-		alive, err := c.alive(ctx, namespace, before, unit.Application)
+		is, err := c.standing(ctx, by, before)
 		if err != nil {
 			return err
 		}
-		is := secret.Standing{Alive: alive, Related: slices.Contains(related, before.Owner.Application)}
 		var after secret.Secret
-		revision, after, err = before.Read(unit, query, is, c.Now())
+		revision, after, err = before.Read(by.Unit, query, is, c.Now())
 		if err != nil || reflect.DeepEqual(before, after) {
 			return err
 		}
@@ -305,27 +324,51 @@ func (c *Commits) look(ctx context.Context, namespace string, unit secret.Unit, 
 	if err != nil {
 		return revision, fmt.Errorf("cannot read secret: %w", err)
 	}
-	c.dropContent(ctx, namespace, unreachable)
+	c.dropContent(ctx, by.Namespace, unreachable)
 	return revision, nil
 }
 
-// alive returns those relations by which an application was ever granted a secret
-// that live.
-func (c *Commits) alive(ctx context.Context, namespace string, s secret.Secret, application string) ([]string, error) {
-	var all []string
+// standing returns how a unit stands to a secret's owner: which of the relations by
+// which its application was ever granted the secret live, and which of those wait for
+// an Offer.
+func (c *Commits) standing(ctx context.Context, by secret.Visitor, s secret.Secret) (secret.Standing, error) {
+	is := secret.Standing{Related: slices.Contains(by.Related, s.Owner.Application)}
 	for _, a := range s.Access {
-		if a.Application != application {
+		if a.Application != by.Application {
 			continue
 		}
-		var r v1alpha1.Relation
-		if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: a.Name}, &r); client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("cannot read relation %s: %w", a.Name, err)
+		r, err := c.granted(ctx, by.Namespace, a)
+		if err != nil {
+			return is, err
 		}
-		if d, err := r.ToDomain(); err == nil && d.UID == a.Relation && d.Alive() {
-			all = append(all, a.Relation)
+		if r.UID == "" || !r.Alive() {
+			continue
+		}
+		is.Alive = append(is.Alive, a.Relation)
+		if !r.Open() {
+			is.Suspended = append(is.Suspended, a.Relation)
 		}
 	}
-	return all, nil
+	return is, nil
+}
+
+// granted returns the relation of a grant, as the Offers of now leave it; without a
+// UID where it has gone.
+func (c *Commits) granted(ctx context.Context, namespace string, a secret.Access) (relation.Relation, error) {
+	var stored v1alpha1.Relation
+	key := client.ObjectKey{Namespace: cmp.Or(a.Namespace, namespace), Name: a.Name}
+	if err := c.Reader.Get(ctx, key, &stored); client.IgnoreNotFound(err) != nil {
+		return relation.Relation{}, fmt.Errorf("cannot read relation %s: %w", a.Name, err)
+	}
+	if string(stored.UID) != a.Relation {
+		return relation.Relation{}, nil
+	}
+	r, err := stored.ToDomain()
+	if err != nil || !r.Abroad() {
+		return r, err
+	}
+	offers, _, err := offersOf(ctx, c.Reader, r.Provider.Namespace)
+	return r.Under(offers), err
 }
 
 // Secrets returns the secrets that a unit may manage, in order of ID.

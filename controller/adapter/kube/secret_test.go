@@ -33,6 +33,11 @@ func vault() (*strict, *Commits) {
 	return server, commits
 }
 
+// asks is a unit of the blog in the shop, which is related to others there.
+func asks(number string, related ...string) []secret.Visitor {
+	return []secret.Visitor{{Unit: secret.Unit{Application: "blog", Number: number}, Namespace: "shop", Related: related}}
+}
+
 func drafts(all ...secret.Draft) []secret.Draft { return all }
 
 func adds(id, password string) secret.Draft {
@@ -52,7 +57,7 @@ func does(kind secret.Kind, id string) secret.Draft {
 // reads returns the password that a unit of the blog reads.
 func reads(t *testing.T, c *Commits, q secret.Query) (string, error) {
 	t.Helper()
-	reading, err := c.Secret(t.Context(), "shop", secret.Unit{Application: "blog", Number: "0"}, []string{"db"}, secretID, q)
+	reading, err := c.Secret(t.Context(), asks("0", "db"), secretID, q)
 	return string(reading.Content["password"]), err
 }
 
@@ -285,15 +290,14 @@ func TestSecretByLabel(t *testing.T) {
 	_, commits := vault()
 	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID), adds(otherID, "hunter3"), does(secret.Grant, otherID)))
 	require.NoError(t, err)
-	blog := secret.Unit{Application: "blog", Number: "0"}
-	_, err = commits.Secret(t.Context(), "shop", blog, nil, secretID, secret.Query{Label: "admin"})
+	_, err = commits.Secret(t.Context(), asks("0"), secretID, secret.Query{Label: "admin"})
 	require.NoError(t, err)
-	reading, err := commits.Secret(t.Context(), "shop", blog, nil, "", secret.Query{Label: "admin"})
+	reading, err := commits.Secret(t.Context(), asks("0"), "", secret.Query{Label: "admin"})
 	require.NoError(t, err)
 	assert.Equal(t, secretID, reading.ID)
-	_, err = commits.Secret(t.Context(), "shop", blog, nil, otherID, secret.Query{Label: "admin"})
+	_, err = commits.Secret(t.Context(), asks("0"), otherID, secret.Query{Label: "admin"})
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Invalid})
-	_, err = commits.Secret(t.Context(), "shop", secret.Unit{Application: "blog", Number: "1"}, nil, "", secret.Query{Label: "admin"})
+	_, err = commits.Secret(t.Context(), asks("1"), "", secret.Query{Label: "admin"})
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone}, "another unit's label")
 }
 

@@ -67,7 +67,52 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 	for i := range apps.Items {
 		s.Units[apps.Items[i].Name] = rollOf(apps.Items[i].Status)
 	}
-	return s, nil
+	return s, v.observeVisitors(ctx, &s)
+}
+
+// observeVisitors reads of other namespaces which relations of grants there still are,
+// and the units of readers.
+func (v *Vault) observeVisitors(ctx context.Context, s *secret.Snapshot) error {
+	for _, one := range s.Secrets {
+		for _, a := range one.Access {
+			if err := v.observeGrant(ctx, s, a); err != nil {
+				return err
+			}
+		}
+		for _, reader := range one.Readers {
+			if err := v.observeReader(ctx, s, reader); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (v *Vault) observeGrant(ctx context.Context, s *secret.Snapshot, a secret.Access) error {
+	if a.Namespace == "" || slices.Contains(s.Relations, a.Relation) {
+		return nil
+	}
+	var r v1alpha1.Relation
+	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, &r); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cannot read relation %s: %w", a.Name, err)
+	}
+	if string(r.UID) == a.Relation {
+		s.Relations = append(s.Relations, a.Relation)
+	}
+	return nil
+}
+
+func (v *Vault) observeReader(ctx context.Context, s *secret.Snapshot, reader secret.Reader) error {
+	name, namespace, abroad := strings.Cut(reader.Application, ".")
+	if _, known := s.Units[reader.Application]; !abroad || known {
+		return nil
+	}
+	var app v1alpha1.RelatedApplication
+	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &app); err != nil {
+		return client.IgnoreNotFound(err) // what is not there is not known
+	}
+	s.Units[reader.Application] = rollOf(app.Status)
+	return nil
 }
 
 // kept returns where content lies in the Secrets that hold it.

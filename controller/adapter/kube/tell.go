@@ -54,6 +54,17 @@ func (w *World) tellRelation(r *v1alpha1.Relation, before v1alpha1.RelationStatu
 	}
 }
 
+// tellOffer says on the Offer who begins and ceases to use it, and why nobody can.
+func (w *World) tellOffer(o *v1alpha1.Offer, before v1alpha1.OfferStatus) {
+	for _, c := range news(before.Conditions, o.Status.Conditions) {
+		if c.Status == metav1.ConditionTrue {
+			w.say(o, c.Reason, c.Message)
+		} else {
+			w.warn(o, c.Reason, c.Message)
+		}
+	}
+}
+
 // tellApplication says on the application's own objects what it waits for, and
 // on each new pod that it starts to wait with.
 func (w *World) tellApplication(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {

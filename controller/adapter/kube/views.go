@@ -26,6 +26,10 @@ import (
 const (
 	byRequirer = "requirer"
 	byProvider = "provider"
+	// byProviderNamespace finds the relations of other namespaces to one.
+	byProviderNamespace = "providerNamespace"
+	// byConsumer finds the Offers to a namespace.
+	byConsumer = "consumer"
 	// byPending finds the outboxes in which something waits.
 	byPending = "pending"
 	// byConcerned finds the secrets that an application owns or reads.
@@ -67,16 +71,36 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := index(byProvider, func(r *v1alpha1.Relation) v1alpha1.RelationEnd { return r.Spec.Provider }); err != nil {
 		return err
 	}
-	err := indexer.IndexField(ctx, &v1alpha1.Databag{}, byPending, func(o client.Object) []string {
-		if b, ok := o.(*v1alpha1.Databag); ok && b.Holds() {
-			return []string{endKey(b.Namespace, "", b.Spec.Application)}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("cannot index databags: %w", err)
+	return errors.Join(
+		indexer.IndexField(ctx, &v1alpha1.Relation{}, byProviderNamespace, providerNamespace),
+		indexer.IndexField(ctx, &v1alpha1.Offer{}, byConsumer, consumers),
+		indexer.IndexField(ctx, &v1alpha1.Databag{}, byPending, pending),
+		indexSecrets(ctx, indexer),
+	)
+}
+
+// providerNamespace is of a relation to another namespace the name of that.
+func providerNamespace(o client.Object) []string {
+	if r, ok := o.(*v1alpha1.Relation); ok && r.Spec.Provider.Namespace != "" && r.Spec.Provider.Namespace != r.Namespace {
+		return []string{r.Spec.Provider.Namespace}
 	}
-	return indexSecrets(ctx, indexer)
+	return nil
+}
+
+// consumers are the namespaces to which something is offered.
+func consumers(o client.Object) []string {
+	if offer, ok := o.(*v1alpha1.Offer); ok {
+		return offer.Spec.Consumers
+	}
+	return nil
+}
+
+// pending is of an outbox in which something waits whose it is.
+func pending(o client.Object) []string {
+	if b, ok := o.(*v1alpha1.Databag); ok && b.Holds() {
+		return []string{endKey(b.Namespace, "", b.Spec.Application)}
+	}
+	return nil
 }
 
 func endKey(namespace, own, application string) string {
@@ -91,7 +115,7 @@ func endKey(namespace, own, application string) string {
 func (v *Views) Follow(ctx context.Context, informers cache.Cache) error {
 	for kind, o := range map[string]client.Object{
 		"relations": &v1alpha1.Relation{}, "relatedapplications": &v1alpha1.RelatedApplication{},
-		"databags": &v1alpha1.Databag{}, "pods": &corev1.Pod{},
+		"databags": &v1alpha1.Databag{}, "offers": &v1alpha1.Offer{}, "pods": &corev1.Pod{},
 	} {
 		if err := v.follow(ctx, informers, kind, o); err != nil {
 			return fmt.Errorf("cannot follow %s: %w", kind, err)
@@ -161,6 +185,9 @@ func (v *Views) seen(ctx context.Context, kind string, event any) {
 		v.Changed(typed.Namespace, typed.Name)
 	case *v1alpha1.Databag:
 		v.bagChanged(ctx, typed)
+	case *v1alpha1.Offer:
+		v.Changed(typed.Namespace, typed.Spec.Application)
+		v.tellOthers(ctx, typed.Namespace, typed.Spec.Application, func(e v1alpha1.RelationEnd) bool { return e.Endpoint == typed.Spec.Endpoint })
 	case *corev1.Pod:
 		v.PodChanged(typed.Namespace, typed.Name)
 	}
@@ -322,11 +349,14 @@ func (v *Views) unchanged(ctx context.Context, bags bagsRead) bool {
 }
 
 // settled reports whether nobody whose bags are in a view has a transaction on
-// its way.
+// its way. Of who is not open to it nothing is waited for: that would tell of it
+// (SAFETY.md M7).
 func (v *Views) settled(ctx context.Context, namespace string, view relation.View) bool {
 	speakers := map[string]bool{endKey(namespace, "", view.Application): true}
 	for _, r := range view.Relations {
-		speakers[endKey(r.There.Namespace, "", r.There.Application)] = true
+		if r.Open() {
+			speakers[endKey(r.There.Namespace, "", r.There.Application)] = true
+		}
 	}
 	for speaker := range speakers {
 		var list v1alpha1.DatabagList
@@ -396,11 +426,24 @@ func (v *Views) relations(ctx context.Context, namespace, application string) ([
 			v.raise("relations", revision(&list.Items[i]))
 			r, err := list.Items[i].ToDomain()
 			if err == nil && (index == byRequirer || !r.Peer()) { // a peer relation is in both
-				relations = append(relations, r)
+				relations = append(relations, v.underOffers(ctx, r))
 			}
 		}
 	}
 	return relations, nil
+}
+
+// underOffers returns a relation as this replica's Offers leave it.
+func (v *Views) underOffers(ctx context.Context, r relation.Relation) relation.Relation {
+	if !r.Abroad() {
+		return r
+	}
+	offers, newest, err := offersOf(ctx, v.Reader, r.Provider.Namespace)
+	if err != nil {
+		return r.Under(nil)
+	}
+	v.raise("offers", newest)
+	return r.Under(offers)
 }
 
 func (v *Views) units(ctx context.Context, e relation.End) []domain.Unit {

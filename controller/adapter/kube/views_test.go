@@ -201,15 +201,59 @@ func TestViewIsOfOneMoment(t *testing.T) {
 }
 
 // A Relation that anybody may make in a namespace of their own must not open
-// another namespace's bags (RELATIONS.md M6, SAFETY.md M7).
-func TestViewDoesNotReachIntoOtherNamespaces(t *testing.T) {
+// another namespace's bags, whatever its status says: an Offer there does, and as
+// long as it is not suspended (RELATIONS.md M6, SAFETY.md M7).
+func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
+	offer := func(application, endpoint, consumer string) *v1alpha1.Offer {
+		o := named(&v1alpha1.Offer{}, "bank", "an-offer")
+		o.Spec = v1alpha1.OfferSpec{Application: application, Endpoint: endpoint, Consumers: []string{consumer}}
+		return o
+	}
+	tests := map[string]struct {
+		why   string
+		offer *v1alpha1.Offer
+		state relation.State
+		opens bool
+	}{
+		"Consented":     {why: "M6: consent, and the controller has seen it", offer: offer("vault", "db", "shop"), state: relation.State{Offer: "an-offer"}, opens: true},
+		"Replaced":      {why: "M6: another Offer covers it", offer: offer("vault", "db", "shop"), state: relation.State{Offer: "another"}, opens: true},
+		"Unseen":        {why: "the controller has not opened it yet", offer: offer("vault", "db", "shop")},
+		"Suspended":     {why: "M6: it has not resumed yet", offer: offer("vault", "db", "shop"), state: relation.State{Offer: "an-offer", SuspendedSince: epoch()}},
+		"Forged":        {why: "M7: who writes a status in a namespace of their own consents for nobody", state: relation.State{Offer: "an-offer"}},
+		"OtherConsumer": {why: "M7: consent for others", offer: offer("vault", "db", "office"), state: relation.State{Offer: "an-offer"}},
+		"OtherEndpoint": {why: "M7: consent to something else", offer: offer("vault", "main", "shop"), state: relation.State{Offer: "an-offer"}},
+		"OtherApp":      {why: "M7: consent to something else", offer: offer("safe", "db", "shop"), state: relation.State{Offer: "an-offer"}},
+		"NeverOffered":  {why: "M7: a Relation made by hand"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := memory{}
+			r := relationBetween("shop", "blog", "bank", "vault")
+			test.state.ID, test.state.Conditions = 7, condition.Settled("Complete", "")
+			r.SetState(test.state, epoch())
+			m.put(r, endpointBag("bank", "vault", map[string]string{"account": "secret"}))
+			if test.offer != nil {
+				m.put(test.offer)
+			}
+			view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+			require.NoError(t, err)
+			require.Len(t, view.Relations, 1)
+			assert.Equal(t, test.opens, len(view.Relations[0].Bag) > 0, test.why)
+			assert.Equal(t, test.opens, view.Relations[0].Complete, test.why)
+		})
+	}
+}
+
+// A transaction of who is not open to a view is not waited for: how long that
+// takes would tell of it (SAFETY.md M7).
+func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
 	m := memory{}
-	m.put(relationBetween("mallory", "blog", "bank", "vault"), endpointBag("bank", "vault", map[string]string{"account": "secret"}))
-	view, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")
+	outbox := named(&v1alpha1.Databag{}, "bank", relation.OutboxName("vault", "0"))
+	outbox.Spec = v1alpha1.DatabagSpec{Application: "vault", Unit: "0"}
+	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
+	m.put(relationBetween("mallory", "blog", "bank", "vault"), outbox)
+	_, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")
 	require.NoError(t, err)
-	require.Len(t, view.Relations, 1)
-	assert.Empty(t, view.Relations[0].Bag)
-	assert.False(t, view.Relations[0].Complete)
 }
 
 func controlled(o metav1.Object, kind, name string) {
@@ -339,6 +383,7 @@ func TestChangesAreAnnounced(t *testing.T) {
 		"Application": {event: named(&v1alpha1.RelatedApplication{}, "shop", "db"), kind: "relatedapplications", want: []string{"application shop/db"}},
 		"Databag":     {event: endpointBag("shop", "db", nil), kind: "databags", want: []string{"application shop/db", "application shop/blog"}},
 		"Nobodys":     {event: endpointBag("shop", "nobody", nil), kind: "databags", want: []string{"application shop/nobody"}},
+		"Offer":       {event: &v1alpha1.Offer{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, Spec: v1alpha1.OfferSpec{Application: "db", Endpoint: "db"}}, kind: "offers", want: []string{"application shop/db", "application shop/blog"}},
 		"Pod":         {event: podOf("", ""), kind: "pods", want: []string{"pod shop/pod-1"}},
 		"Unseen":      {event: cache.DeletedFinalStateUnknown{Obj: blog}, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Garbage":     {event: "?", kind: "relations"},
@@ -350,7 +395,7 @@ func TestChangesAreAnnounced(t *testing.T) {
 			assert.Equal(t, test.want, told)
 		})
 	}
-	assert.Equal(t, map[string]uint64{"relations": 5, "databags": 6, "relatedapplications": 0}, v.Revisions(), "pods are no part of a view")
+	assert.Equal(t, map[string]uint64{"relations": 5, "databags": 6, "relatedapplications": 0, "offers": 0}, v.Revisions(), "pods are no part of a view")
 }
 
 // SAFETY.md V4: what an agent is told is what was heard of; what is certain may

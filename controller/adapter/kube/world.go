@@ -42,7 +42,7 @@ type World struct {
 // It comes before the first Observe.
 func (w *World) Follow(ctx context.Context, informers cache.Cache) error {
 	w.stores = map[reflect.Type]toolscache.Store{}
-	for _, kind := range []client.Object{&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}} {
+	for _, kind := range []client.Object{&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{}} {
 		store, err := storeOf(ctx, informers, kind)
 		if err != nil {
 			return err
@@ -82,7 +82,10 @@ func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapsho
 		}
 		s.Applications, s.Orphans = application.Gather(in)
 	}
-	return s, errors.Join(w.observeRelations(ctx, &s), w.observeRecords(ctx, &s), w.observeDatabags(ctx, &s))
+	return s, errors.Join(
+		w.observeRelations(ctx, &s), w.observeRecords(ctx, &s), w.observeDatabags(ctx, &s),
+		w.observeOffers(ctx, &s), w.observeConsumers(ctx, &s), w.observeAbroad(ctx, &s),
+	)
 }
 
 func (w *World) observeRelations(ctx context.Context, s *relation.Snapshot) error {

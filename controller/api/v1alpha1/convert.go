@@ -31,6 +31,7 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 		Deleted:  toTime(r.DeletionTimestamp),
 		State: relation.State{
 			HeldSince: toTime(r.Status.HeldSince),
+			Offer:     r.Status.Offer, SuspendedSince: toTime(r.Status.SuspendedSince),
 			EndReason: r.Status.EndReason, Left: r.Status.Left, Status: relation.Status(r.Status.RelationStatus), Conditions: toConditions(r.Status.Conditions),
 			RequirerStatus: r.Status.RequirerStatus.ToDomain(), ProviderStatus: r.Status.ProviderStatus.ToDomain(),
 		},
@@ -64,6 +65,7 @@ func (r *Relation) SetState(s relation.State, now time.Time) {
 	if s.Retain != 0 {
 		r.Status.Retain = &metav1.Duration{Duration: s.Retain}
 	}
+	r.Status.Offer, r.Status.SuspendedSince = s.Offer, fromTime(s.SuspendedSince)
 	r.Status.EndReason = s.EndReason
 	r.Status.Left = s.Left
 	r.SetDepartures(s.Departures)
@@ -240,10 +242,30 @@ func (b *Databag) ToDomain() (relation.Databag, error) {
 		Application: b.Spec.Application, Endpoint: b.Spec.Endpoint,
 		Relation: b.Spec.Relation, Unit: b.Spec.Unit, Data: b.Status.Data,
 	}
+	if h := b.Spec.Home; h != nil {
+		bag.Home = relation.Home{Namespace: h.Namespace, Name: h.Name}
+	}
 	if b.Name != bag.Name() {
 		return relation.Databag{}, fmt.Errorf("cannot read databag %q: it is not the name of the bag of %s:%s", b.Name, b.Spec.Application, b.Spec.Endpoint)
 	}
 	return bag, nil
+}
+
+// ToDomain returns the offer as the domain knows it.
+func (o *Offer) ToDomain() relation.Offer {
+	return relation.Offer{
+		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID),
+		Application: o.Spec.Application, Endpoint: o.Spec.Endpoint, Consumers: o.Spec.Consumers,
+		Seen:  o.Generation == o.Status.ObservedGeneration,
+		State: relation.OfferState{Relations: int(o.Status.Relations), Conditions: toConditions(o.Status.Conditions)},
+	}
+}
+
+// SetState writes the domain's state into the status.
+func (o *Offer) SetState(s relation.OfferState, now time.Time) {
+	o.Status.ObservedGeneration = o.Generation
+	o.Status.Relations = int64(s.Relations)
+	o.Status.Conditions = setConditions(o.Status.Conditions, s.Conditions, o.Generation, now)
 }
 
 // ToDomain returns what is published, to be judged.

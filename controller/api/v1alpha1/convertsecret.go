@@ -53,11 +53,11 @@ func (s *RelatedSecret) SetSecret(d secret.Secret, now time.Time) {
 }
 
 func (a SecretAccess) toDomain() secret.Access {
-	return secret.Access{Relation: a.RelationUID, Name: a.Relation, Application: a.Application, Unit: a.Unit, Revoked: a.Taken == TakenBack}
+	return secret.Access{Relation: a.RelationUID, Name: a.Relation, Namespace: a.RelationNamespace, Application: a.Application, Unit: a.Unit, Revoked: a.Taken == TakenBack}
 }
 
 func fromAccess(a secret.Access) *SecretAccess {
-	out := &SecretAccess{Relation: a.Name, RelationUID: a.Relation, Application: a.Application, Unit: a.Unit}
+	out := &SecretAccess{Relation: a.Name, RelationNamespace: a.Namespace, RelationUID: a.Relation, Application: a.Application, Unit: a.Unit}
 	if a.Revoked {
 		out.Taken = TakenBack
 	}

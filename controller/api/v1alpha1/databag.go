@@ -43,11 +43,24 @@ type DatabagSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Relation string `json:"relation,omitempty"`
+	// home is where that relation is, if in another namespace than the bag.
+	// +optional
+	Home *RelationHome `json:"home,omitempty"`
 	// unit is the number of the unit that says it; unset for the application.
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]*)$`
 	Unit string `json:"unit,omitempty"`
+}
+
+// RelationHome is where a Relation is.
+type RelationHome struct {
+	// namespace is the Relation's.
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+	// name is the Relation's.
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
 }
 
 // DatabagStatus is the content.
@@ -107,6 +120,10 @@ type Change struct {
 	// relation is the name of the Relation.
 	// +kubebuilder:validation:MaxLength=253
 	Relation string `json:"relation"`
+	// relationNamespace is where it is; unset for the bag's own namespace.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	RelationNamespace string `json:"relationNamespace,omitempty"`
 	// relationUID is its UID.
 	// +kubebuilder:validation:MaxLength=64
 	RelationUID string `json:"relationUID"`

@@ -17,6 +17,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Relation{}, &RelationList{},
 		&RelatedApplication{}, &RelatedApplicationList{},
 		&Databag{}, &DatabagList{},
+		&Offer{}, &OfferList{},
 		&Interface{}, &InterfaceList{},
 		&RelatedSecret{}, &RelatedSecretList{},
 	)

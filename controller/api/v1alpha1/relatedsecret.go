@@ -116,11 +116,15 @@ type SecretAccess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Relation string `json:"relation,omitempty"`
+	// relationNamespace is where it is; unset for the secret's own namespace.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	RelationNamespace string `json:"relationNamespace,omitempty"`
 	// relationUID is its UID.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	RelationUID string `json:"relationUID,omitempty"`
-	// application that may read.
+	// application that may read; application.namespace of another one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=127
 	Application string `json:"application,omitempty"`
@@ -142,8 +146,8 @@ const TakenBack Taken = "Back"
 
 // SecretReader is a unit that keeps to a revision.
 type SecretReader struct {
-	// application of the unit.
-	// +kubebuilder:validation:MaxLength=63
+	// application of the unit; application.namespace of another one.
+	// +kubebuilder:validation:MaxLength=127
 	Application string `json:"application"`
 	// unit is its number.
 	// +kubebuilder:validation:MaxLength=10

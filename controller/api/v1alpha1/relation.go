@@ -118,7 +118,8 @@ type RelationStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	EndReason string `json:"endReason,omitempty"`
-	// left are the units whose handlers have handled its end, as application/number.
+	// left are the units whose handlers have handled its end, as application/number, or
+	// application.namespace/number of another namespace.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=4096
@@ -143,6 +144,15 @@ type RelationStatus struct {
 	// providerStatus is what the provider's leader says.
 	// +optional
 	ProviderStatus *SideStatus `json:"providerStatus,omitempty"`
+	// offer is the name of the provider's Offer that opened it, where the provider is
+	// in another namespace; unset as long as none has.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Offer string `json:"offer,omitempty"`
+	// suspendedSince is when that Offer was found withdrawn; unset while the sides may
+	// see each other.
+	// +optional
+	SuspendedSince *metav1.Time `json:"suspendedSince,omitempty"`
 	// conditions: Ready, Reconciling, Stalled, Held while it is held, HandlerFailed
 	// while a handler fails, and RequirerStatus and ProviderStatus.
 	// +optional

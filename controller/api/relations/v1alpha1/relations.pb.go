@@ -2229,7 +2229,10 @@ type Relation struct {
 	// peer relation the application's own.
 	Units []*RemoteUnit `protobuf:"bytes,16,rep,name=units,proto3" json:"units,omitempty"`
 	// departed are the units that have left for good (SAFETY.md E13).
-	Departed      []*DepartedUnit `protobuf:"bytes,17,rep,name=departed,proto3" json:"departed,omitempty"`
+	Departed []*DepartedUnit `protobuf:"bytes,17,rep,name=departed,proto3" json:"departed,omitempty"`
+	// suspended says that another namespace's consent was withdrawn: the sides do not
+	// see each other until it returns, and nothing has ended (SAFETY.md E14).
+	Suspended     bool `protobuf:"varint,18,opt,name=suspended,proto3" json:"suspended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2381,6 +2384,13 @@ func (x *Relation) GetDeparted() []*DepartedUnit {
 		return x.Departed
 	}
 	return nil
+}
+
+func (x *Relation) GetSuspended() bool {
+	if x != nil {
+		return x.Suspended
+	}
+	return false
 }
 
 // RemoteUnit is a unit in scope of a relation.
@@ -2745,7 +2755,7 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\aWaiting\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\xd7\x04\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xf5\x04\n" +
 	"\bRelation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x1a\n" +
@@ -2764,7 +2774,8 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\x05ended\x18\x0e \x01(\bR\x05ended\x12\x12\n" +
 	"\x04role\x18\x0f \x01(\tR\x04role\x12:\n" +
 	"\x05units\x18\x10 \x03(\v2$.orcon.relations.v1alpha1.RemoteUnitR\x05units\x12B\n" +
-	"\bdeparted\x18\x11 \x03(\v2&.orcon.relations.v1alpha1.DepartedUnitR\bdeparted\"Y\n" +
+	"\bdeparted\x18\x11 \x03(\v2&.orcon.relations.v1alpha1.DepartedUnitR\bdeparted\x12\x1c\n" +
+	"\tsuspended\x18\x12 \x01(\bR\tsuspended\"Y\n" +
 	"\n" +
 	"RemoteUnit\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x123\n" +

@@ -1,0 +1,63 @@
+package relation
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// bank is a Reader of the Offers of namespace bank.
+type bank struct {
+	client.Reader
+	offers []v1alpha1.Offer
+}
+
+func (b bank) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	var options client.ListOptions
+	options.ApplyOptions(opts)
+	if list, ok := into.(*v1alpha1.OfferList); ok && options.Namespace == "bank" {
+		list.Items = b.offers
+	}
+	return nil
+}
+
+// What happens in a namespace is looked at in others as far as Offers name them, and
+// nowhere else: when something is written there must tell nothing (SAFETY.md M7).
+func TestWhomAnObjectConcerns(t *testing.T) {
+	in := func(namespace string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: "x"}
+	}
+	elsewhere := func(offer string) *v1alpha1.Relation {
+		return &v1alpha1.Relation{
+			ObjectMeta: in("shop"), Spec: v1alpha1.RelationSpec{Provider: v1alpha1.RelationEnd{Namespace: "bank"}},
+			Status: v1alpha1.RelationStatus{Offer: offer},
+		}
+	}
+	offer := v1alpha1.Offer{ObjectMeta: in("bank"), Spec: v1alpha1.OfferSpec{Consumers: []string{"shop", "office"}}}
+	tests := map[string]struct {
+		why    string
+		object client.Object
+		want   []string
+	}{
+		"Offer":          {why: "M6: consent that comes, changes or goes", object: &offer, want: []string{"bank", "shop", "office"}},
+		"Record":         {why: "endpoints of what is offered", object: &v1alpha1.RelatedApplication{ObjectMeta: in("bank")}, want: []string{"bank", "shop", "office"}},
+		"Bag":            {why: "data of what is offered", object: &v1alpha1.Databag{ObjectMeta: in("bank")}, want: []string{"bank", "shop", "office"}},
+		"Namespace":      {why: "M6: who opts out has withdrawn", object: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bank"}}, want: []string{"bank", "shop", "office"}},
+		"Service":        {why: "its record tells what it means", object: &corev1.Service{ObjectMeta: in("bank")}, want: []string{"bank"}},
+		"WithoutOffers":  {why: "M7: nobody was named", object: &v1alpha1.Databag{ObjectMeta: in("vault")}, want: []string{"vault"}},
+		"Opened":         {why: "the provider keeps its bags and is told", object: elsewhere("an-offer"), want: []string{"shop", "bank"}},
+		"NeverOpened":    {why: "M7: it is nothing to the provider", object: elsewhere(""), want: []string{"shop"}},
+		"InOneNamespace": {why: "as ever", object: &v1alpha1.Relation{ObjectMeta: in("shop")}, want: []string{"shop"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, concerned(t.Context(), bank{offers: []v1alpha1.Offer{offer}}, test.object), test.why)
+		})
+	}
+}

@@ -1,0 +1,219 @@
+package relation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// Offer is a namespace's consent that applications of others relate to an endpoint
+// of one of its own (RELATIONS.md M6).
+type Offer struct {
+	// Namespace is the provider's, and the Offer's own.
+	Namespace, Name, UID string
+	// Application and Endpoint are what is offered.
+	Application, Endpoint string
+	// Consumers are the namespaces to which it is offered.
+	Consumers []string
+	// Seen says that its state is about what it says now.
+	Seen  bool
+	State OfferState
+}
+
+// OfferState is what Orcon says of an Offer.
+type OfferState struct {
+	// Relations is how many are open by it.
+	Relations  int
+	Conditions []condition.Condition
+}
+
+// covers reports whether applications of a namespace may relate to an end.
+func (o Offer) covers(namespace string, e End) bool {
+	return o.Namespace == e.Namespace && o.Application == e.Application && o.Endpoint == e.Endpoint && slices.Contains(o.Consumers, namespace)
+}
+
+// Under returns a relation as the Offers of its provider's namespace leave it. That
+// it is open is said by an object in the requirer's namespace, where more people may
+// write than the provider trusts: no Offer, and it is not.
+func (r Relation) Under(offers []Offer) Relation {
+	r.Uncovered = r.Abroad() && !slices.ContainsFunc(offers, func(o Offer) bool { return o.covers(r.Requirer.Namespace, r.Provider) })
+	return r
+}
+
+// Abroad is what another namespace holds that relations of this one may be about.
+// What it does not offer counts for nothing, so that nobody learns whether it is
+// there (SAFETY.md M7); but who has been open to each other hears of the end.
+type Abroad struct {
+	Namespace string
+	// OptedIn says that it takes part: what a namespace offers that has opted out, or
+	// is ending, is withdrawn.
+	OptedIn  bool
+	Offers   []Offer
+	Records  []Record
+	Databags []Databag
+}
+
+// arrive puts what another namespace offers where it is looked for.
+func (n *negotiation) arrive(from Abroad) {
+	for _, r := range from.Records {
+		n.records[End{Namespace: from.Namespace, Application: r.Name}] = r
+	}
+	for _, b := range from.Databags {
+		if b.Relation == "" {
+			n.stored[End{from.Namespace, b.Application, b.Endpoint}] = b
+		} else if b.Unit == "" {
+			n.said[speaker{b.Relation, from.Namespace, b.Application}] = b.Data
+		}
+	}
+	for _, o := range from.Offers {
+		if e := (End{from.Namespace, o.Application, o.Endpoint}); from.OptedIn && o.covers(n.Namespace, e) {
+			n.consents[e] = append(n.consents[e], o.Name)
+			n.accept(e)
+		}
+	}
+}
+
+// accept notes an end that is offered, as far as its application provides it.
+func (n *negotiation) accept(e End) {
+	site := End{Namespace: e.Namespace, Application: e.Application}
+	offered := n.offered[site]
+	offered.Name = e.Application
+	for _, endpoint := range n.record(e).State.Endpoints {
+		if endpoint.Name == e.Endpoint && endpoint.Role == application.Provider && !slices.Contains(offered.Endpoints, endpoint) {
+			offered.Endpoints = append(offered.Endpoints, endpoint)
+		}
+	}
+	n.offered[site] = offered
+}
+
+// consent opens a relation across namespaces as long as an Offer covers it, and
+// suspends it when none does any more. That ends nothing (SAFETY.md E14).
+func (n *negotiation) consent(r *Relation) {
+	if !r.Abroad() {
+		return
+	}
+	by := n.consents[r.Provider]
+	switch {
+	case len(by) > 0:
+		r.State.SuspendedSince = time.Time{}
+		if !slices.Contains(by, r.State.Offer) {
+			r.State.Offer = slices.Min(by)
+		}
+	case r.Open():
+		r.State.SuspendedSince = n.Now
+	}
+}
+
+// resolveAbroad is resolveOne for an application of another namespace.
+func (n *negotiation) resolveAbroad(a application.Application, ref application.Reference) (*Pair, *Obstacle) {
+	if n.answeredAbroad(a, ref) {
+		return nil, nil
+	}
+	b, offered := n.offered[End{Namespace: ref.Namespace, Application: ref.Application}]
+	if !offered {
+		return nil, &Obstacle{Reference: ref, Reason: ReasonNoOffer, Message: noOffer(ref.Namespace, ref.Application)}
+	}
+	pair, obstacle := infer(end{n.Namespace, a}, end{ref.Namespace, b}, ref)
+	if obstacle != nil {
+		return nil, obstacle
+	}
+	return &pair, nil
+}
+
+// noOffer says the same whether the application exists or not (SAFETY.md M7).
+func noOffer(namespace, name string) string {
+	return fmt.Sprintf("namespace %s offers no application %s to this namespace: ask there for an Offer that names it and this namespace", namespace, name)
+}
+
+// answeredAbroad notes the relations that a reference to another namespace
+// declares, and reports whether one of them lives. The provider's side is not
+// asked: what is offered no more suspends a relation and never ends one.
+func (n *negotiation) answeredAbroad(a application.Application, ref application.Reference) (alive bool) {
+	for _, i := range n.between[[2]string{a.Name, ref.Application + "." + ref.Namespace}] {
+		r := n.relations[i]
+		mine, declared := a.Endpoint(r.Requirer.Endpoint)
+		if !declared || mine.Role != application.Requirer || mine.Interface != r.Interface ||
+			ref.Endpoint != "" && ref.Endpoint != mine.Name || ref.RemoteEndpoint != "" && ref.RemoteEndpoint != r.Provider.Endpoint {
+			continue
+		}
+		n.declared[i] = true
+		alive = alive || r.Alive()
+	}
+	return alive
+}
+
+// closed says why the sides of a relation may not see each other.
+func (n *negotiation) closed(r Relation) []condition.Condition {
+	if r.State.Offer == "" {
+		return condition.Stuck(ReasonNoOffer, noOffer(r.Provider.Namespace, r.Provider.Application))
+	}
+	return condition.Stuck(ReasonSuspended, fmt.Sprintf(
+		"namespace %s does not offer %s to this namespace any more: the relation goes on when it does, or end it", r.Provider.Namespace, r.Provider))
+}
+
+// answer says of each Offer of the namespace what became of it.
+func (n *negotiation) answer() []Decision {
+	var decisions []Decision
+	for _, o := range n.Offers {
+		is := OfferState{}
+		var users []string
+		for _, r := range n.Consumers {
+			if r.Open() && r.State.Offer == o.Name {
+				users = append(users, r.Requirer.Written(n.Namespace))
+			}
+		}
+		is.Relations, is.Conditions = len(users), n.offerConditions(o, users)
+		if !o.Seen || o.State.Relations != is.Relations || !slices.Equal(o.State.Conditions, is.Conditions) {
+			o.Seen, o.State = true, is
+			decisions = append(decisions, Answer{o})
+		}
+	}
+	return decisions
+}
+
+func (n *negotiation) offerConditions(o Offer, users []string) []condition.Condition {
+	a, there := n.apps[o.Application]
+	endpoint, declared := a.Endpoint(o.Endpoint)
+	switch {
+	case n.OptedOut:
+		return condition.Stuck(ReasonOptedOut, fmt.Sprintf("this namespace takes no part, so that it offers nothing: kubectl label namespace %s %s=%s",
+			n.Namespace, application.LabelOptIn, application.OptedIn))
+	case !there && n.services[o.Application] != "":
+		return condition.Stuck(ReasonNoApplication, fmt.Sprintf("Service %s is of application %s: offer that", o.Application, n.services[o.Application]))
+	case !there:
+		return condition.Waiting(ReasonNoApplication, fmt.Sprintf("no application %s takes part in this namespace yet", o.Application))
+	case !declared || endpoint.Role != application.Provider:
+		return condition.Waiting(ReasonNoMatch, fmt.Sprintf("%s provides no endpoint %s: it has %s", o.Application, o.Endpoint, offers(end{n.Namespace, a})))
+	case len(users) == 0:
+		return condition.Settled(ReasonOffered, "no relation uses it yet")
+	default:
+		slices.Sort(users)
+		return condition.Settled(ReasonOffered, fmt.Sprintf("%d relation(s) use it: %s", len(users), listed(users)))
+	}
+}
+
+// suspended tells a provider whose relations wait for an Offer to return.
+func (n *negotiation) suspended(a application.Application) []condition.Condition {
+	var all []string
+	for _, r := range n.Consumers {
+		if r.Provider.Application == a.Name && r.State.Offer != "" && !r.Open() {
+			all = append(all, fmt.Sprintf("%s with %s", r.Provider.Endpoint, r.Requirer.Written(n.Namespace)))
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return []condition.Condition{{Type: condition.Suspended, True: true, Reason: ReasonNoOffer,
+		Message: "relations that no Offer covers any more are suspended: " + listed(all)}}
+}
+
+func byNamespace(a, b Abroad) int { return strings.Compare(a.Namespace, b.Namespace) }
+
+func byOffer(a, b Offer) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}

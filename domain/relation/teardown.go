@@ -1,0 +1,102 @@
+package relation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// How long a relation stays dying (RELATIONS.md L4).
+const (
+	// hearing is how long the agents of units may take to hear of the end.
+	hearing = 10 * time.Second
+	// handling is how long their handlers may take to handle it.
+	handling = 10 * time.Minute
+)
+
+// teardown keeps a deleted relation for its units to hear of, but not for long.
+// Without units it is dead at once (RELATIONS.md L1, L4). It is not let go
+// before a record holds its id, which must not be given again.
+func (n *negotiation) teardown(r *Relation) (released bool) {
+	if r.Deleted.IsZero() {
+		return false
+	}
+	r.State.EndReason = cmp.Or(r.State.EndReason, "Deleted")
+	if over := n.overAt(*r); n.Now.Before(over) {
+		n.wakeAt(over)
+		return false
+	}
+	if !n.Ending && r.State.ID > n.recorded {
+		return false // the record is written now, and wakes us
+	}
+	n.ends = append(n.ends, Release{*r})
+	return true
+}
+
+// overAt is when a deleted relation is dead at the latest: at once without units,
+// later for agents to hear of the end, and much later for handlers to handle it.
+func (n *negotiation) overAt(r Relation) time.Time {
+	if len(n.blocking(r)) > 0 {
+		return r.Deleted.Add(handling)
+	}
+	if slices.ContainsFunc(n.listening(r), n.hearsAlone) {
+		return r.Deleted.Add(hearing)
+	}
+	return r.Deleted
+}
+
+// listening returns the ends whose units are to hear of a relation's end: in a
+// namespace that is ending its own have no time left, and elsewhere nobody has
+// heard of a relation that no Offer ever opened.
+func (n *negotiation) listening(r Relation) []End {
+	return slices.DeleteFunc(r.ends(), func(e End) bool {
+		if e.Namespace == n.Namespace {
+			return n.Ending
+		}
+		return r.State.Offer == ""
+	})
+}
+
+// hearsAlone reports whether a unit of an end has an agent and no handler.
+func (n *negotiation) hearsAlone(e End) bool {
+	if e.Namespace != n.Namespace {
+		return slices.ContainsFunc(n.record(e).State.Units, func(u application.Unit) bool { return u.Gone == "" && !u.Handles })
+	}
+	return slices.ContainsFunc(n.apps[e.Application].Pods, func(p application.Pod) bool {
+		return p.Injected && !application.HearsOfEvents(p.Annotations)
+	})
+}
+
+// blocking lists the units whose handlers have yet to handle a relation's end.
+func (n *negotiation) blocking(r Relation) []string {
+	var all []string
+	for _, e := range n.listening(r) {
+		for _, u := range n.record(e).State.Units {
+			unit := r.Unit(e, u.Number).String()
+			if u.Gone == "" && u.Handles && !slices.Contains(r.State.Left, unit) {
+				all = append(all, unit)
+			}
+		}
+	}
+	return all
+}
+
+// ending says what the end of a relation waits for.
+func (n *negotiation) ending(r Relation) string {
+	text := "the relation has ended and is being taken down"
+	if waits := n.blocking(r); len(waits) > 0 && !r.Deleted.IsZero() {
+		text += fmt.Sprintf(": the handlers of %s have yet to handle the end since %s, and it goes on without them at %s",
+			listed(waits), r.Deleted.UTC().Format(time.RFC3339), r.Deleted.Add(handling).UTC().Format(time.RFC3339))
+	}
+	return text
+}
+
+// Unit returns how a relation's state names a unit of one of its ends: as its
+// requirer's namespace does.
+func (k Key) Unit(e End, number int) conversation.Unit {
+	return conversation.Unit{Application: e.from(k.Requirer.Namespace), Number: number}
+}
