@@ -151,7 +151,7 @@ func TestFailingHandlersAreTold(t *testing.T) {
 	failure := status.Failure{Event: "store-relation-changed (db)", Relation: store.UID, Attempts: 1, Since: w.now, Said: "exit code 4: no room"}
 	w.failing("web", failure)
 	w.settle(t)
-	const told = "web/0 fails at store-relation-changed (db) since 2026-01-02T03:04:05Z: exit code 4: no room; mend the cause, it is called again by itself; kubectl logs web-a -c relation-handlers says more"
+	const told = "web/0 fails at store-relation-changed (db) since 2026-01-02T03:04:05Z: exit code 4: no room; mend the cause, it is called again by itself; kubectl logs web-a --all-containers says more"
 	want := condition.Condition{Type: condition.HandlerFailed, True: true, Reason: "HandlerFailed", Message: told}
 	assert.Equal(t, want, w.says("web", condition.HandlerFailed))
 	assert.Equal(t, want, found(w.between(t, "web:store-db:main").State.Conditions, condition.HandlerFailed))

@@ -65,7 +65,7 @@ func Tells(attempts int) bool { return bits.OnesCount(uint(max(attempts, 0))) ==
 // Text says that a unit's handler fails, and what to do about it. It does not change
 // while the same goes wrong.
 func (f Failure) Text(unit, pod string) string {
-	return fmt.Sprintf("%s fails at %s since %s: %s; mend the cause, it is called again by itself; kubectl logs %s -c relation-handlers says more",
+	return fmt.Sprintf("%s fails at %s since %s: %s; mend the cause, it is called again by itself; kubectl logs %s --all-containers says more",
 		unit, f.Event, f.Since.UTC().Format(time.RFC3339), cmp.Or(f.Said, "it said nothing"), pod)
 }
 

@@ -68,7 +68,7 @@ func TestControllerShowsStatuses(t *testing.T) {
 	})
 	for _, text := range []string{message(w.relations()["db"].Status.Conditions, "HandlerFailed"), message(w.app("db").Status.Conditions, "HandlerFailed"), w.events("Pod", "HandlerFailed")[0]} {
 		assert.Contains(t, text, "db/0 fails at main-relation-changed (web) since ")
-		assert.Contains(t, text, ": exit code 4: no room; mend the cause, it is called again by itself; kubectl logs "+db.pod.Name+" -c relation-handlers says more")
+		assert.Contains(t, text, ": exit code 4: no room; mend the cause, it is called again by itself; kubectl logs "+db.pod.Name+" --all-containers says more")
 	}
 	assert.Empty(t, reason(w.app("web").Status.Conditions, "HandlerFailed"), "the shop's handlers do not")
 	failing.Attempts = 2
