@@ -63,7 +63,10 @@ func Notify(unit conversation.Unit, e conversation.Event) Notification {
 		Endpoint: e.Endpoint, RemoteApplication: e.Application, JoinedUnits: unitNames(e.Joined),
 		Difference: Difference{d.Added, d.Changed, d.Removed, d.Before, d.After},
 		Reason:     e.Reason, Final: e.Final,
-		Secret: e.Secret, Label: e.Label, Revision: e.Revision,
+		Label: e.Label, Revision: e.Revision,
+	}
+	if e.Secret != "" {
+		n.Secret = "secret:" + e.Secret
 	}
 	if e.Relation != "" {
 		n.Relation = e.Endpoint + ":" + strconv.Itoa(e.ID)

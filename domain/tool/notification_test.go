@@ -51,7 +51,7 @@ func TestNotify(t *testing.T) {
 			env:  map[string]string{"JUJU_DEPARTING_UNIT": "web/2", "ORCON_REASON": "scaled-down"},
 		},
 		"Secret": {
-			why: "of no relation", event: conversation.Event{Kind: conversation.SecretChanged, Secret: "secret:9m4e", Label: "pw", Revision: 3},
+			why: "of no relation", event: conversation.Event{Kind: conversation.SecretChanged, Secret: "9m4e", Label: "pw", Revision: 3},
 			json: `{"hook":"secret-changed","kind":"secret-changed","context":"","attempt":0,"model":"","unit":"web/2","secret":"secret:9m4e","label":"pw","revision":3}`,
 			env:  map[string]string{"JUJU_SECRET_ID": "secret:9m4e", "JUJU_SECRET_LABEL": "pw"},
 		},
