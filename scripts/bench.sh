@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the benchmarks of test/bench, and those of what is heard of
-# domain/conversation; what they print is what README quotes. Takes about six
+# domain/conversation; what they print is what README quotes. Takes about eight
 # minutes, on a machine that should have nothing else to do.
 #
 #   scripts/bench.sh              all of them

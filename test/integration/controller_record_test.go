@@ -225,6 +225,20 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	assert.Equal(t, before, w.versions(), "a resync writes nothing (SAFETY.md D12)")
 	assert.Zero(t, c.refused.Load())
 
+	t.Log("the largest bag is stored with its record, which leaves its values out and says so")
+	two.turnTo(c)
+	large := map[string]string{}
+	for i := range 8 {
+		large["large-"+strconv.Itoa(i)] = strings.Repeat("x", 63<<10)
+	}
+	require.NoError(t, two.because(w, "relation-set", 0, &wire.Change{Relation: uid, Set: large}))
+	out, code = cli.run("record", r.Name)
+	require.Zero(t, code)
+	assert.Contains(t, out, `"tooLong":["large-0","large-1"`)
+	assert.Less(t, len(out), 32<<10)
+	_, code = cli.run("record", r.Name, "--replay")
+	assert.Zero(t, code)
+
 	t.Log("a bag that was changed behind the record's back is found")
 	for _, b := range bags.Items {
 		if b.Spec.Relation == uid && b.Spec.Application == "cache" {
