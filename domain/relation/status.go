@@ -16,7 +16,7 @@ type Status string
 const (
 	// Joining: it is made, and not both sides are there yet.
 	Joining Status = "joining"
-	// Joined: both sides are, or were once.
+	// Joined: both sides are there, and the requirer has had a unit.
 	Joined Status = "joined"
 	// Suspended: the Offer that opened it was withdrawn.
 	Suspended Status = "suspended"
@@ -26,9 +26,9 @@ const (
 	Failed Status = "error"
 )
 
-// status derives a relation's status from its life. What is joined stays so while
-// units come and go: a provider that starts anew is no news to ten thousand
-// relations (SAFETY.md D12).
+// status derives a relation's status from its life, and from nothing that comes and
+// goes with units: a provider that starts anew is no news to ten thousand relations
+// (SAFETY.md D12).
 func (n *negotiation) status(r Relation) Status {
 	stalled, _ := condition.Find(r.State.Conditions, condition.Stalled)
 	_, failing := condition.Find(r.State.Conditions, condition.HandlerFailed)
@@ -39,32 +39,19 @@ func (n *negotiation) status(r Relation) Status {
 		return Suspended
 	case stalled.True || failing:
 		return Failed
-	case r.State.Status == Joined || n.present(r.Requirer, true) && n.present(r.Provider, false):
+	case n.present(r.Requirer, true) && n.present(r.Provider, false):
 		return Joined
 	default:
 		return Joining
 	}
 }
 
-// present reports whether a side is there: its application is, and where a unit of
-// it is to be expected, one has an address. A provider's pods need no agent, and are
-// no units then. A side in another namespace is not seen from here, and not waited for.
+// present reports whether a side is there: its application is, and where pods of it
+// are to be expected, it has had one. A provider's pods need no agent, and are no units
+// then. A side in another namespace is there as long as it is offered.
 func (n *negotiation) present(e End, expected bool) bool {
-	if e.Namespace != n.Namespace {
-		return true
-	}
-	a, there := n.apps[e.Application]
-	if !there {
-		return false
-	}
-	var living []application.Unit
-	for _, u := range n.record(e).State.Units {
-		if u.Gone == "" {
-			living = append(living, u)
-		}
-	}
-	expected = expected && len(a.Workloads) > 0 || len(living) > 0
-	return !expected || slices.ContainsFunc(living, func(u application.Unit) bool { return u.Address != "" })
+	a, there := n.app(e)
+	return there && (!expected || e.Namespace != n.Namespace || len(a.Workloads) == 0 || n.nextUnits[e.Application] > 0)
 }
 
 // sides is what the sides say of how they are in a relation.

@@ -66,7 +66,7 @@ func Notify(unit conversation.Unit, e conversation.Event) Notification {
 		Label: e.Label, Revision: e.Revision,
 	}
 	if e.Secret != "" {
-		n.Secret = "secret:" + e.Secret
+		n.Secret = SecretID{ID: e.Secret}.String()
 	}
 	if e.Relation != "" {
 		n.Relation = e.Endpoint + ":" + strconv.Itoa(e.ID)
