@@ -75,6 +75,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	c := &controller{settings: s, manager: m, clientset: clientset, interfaces: interfaces}
 	c.commits = kube.Commits{ // read from the API server itself
 		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: interfaces,
+		Events: m.GetEventRecorder(service),
 	}
 	for _, add := range []func(context.Context) error{c.addRelations, c.addSecrets, c.addCertificates, c.addServers} {
 		if err := add(ctx); err != nil {
