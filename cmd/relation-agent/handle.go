@@ -88,6 +88,8 @@ func runHook(ctx context.Context, command []string, folder string, turn agent.Tu
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
+	case errors.Is(err, exec.ErrWaitDelay):
+		return "" // it has succeeded, and left a child that holds what it writes to
 	case errors.As(err, &exit):
 		return fmt.Sprintf("exit code %d: %s", exit.ExitCode(), said)
 	case err != nil:
@@ -108,16 +110,31 @@ func environment(turn map[string]string) []string {
 }
 
 // tail keeps the end of what is written.
-type tail struct{ bytes.Buffer }
+type tail struct {
+	bytes.Buffer
+	cut bool
+}
 
 // Write keeps the last maxSaid bytes.
 func (t *tail) Write(p []byte) (int, error) {
 	n, err := t.Buffer.Write(p)
 	if over := t.Len() - maxSaid; over > 0 {
 		t.Next(over)
+		t.cut = true
 	}
 	return n, err
 }
 
-// String is without what is not text.
-func (t *tail) String() string { return strings.TrimSpace(strings.ToValidUTF8(t.Buffer.String(), "")) }
+// String is without what is not text, and without the word that was cut: part of a
+// secret would not be known for one.
+func (t *tail) String() string {
+	text := strings.ToValidUTF8(t.Buffer.String(), "")
+	if t.cut {
+		if end := strings.IndexAny(text, " \t\n"); end >= 0 {
+			text = text[end:]
+		} else {
+			text = ""
+		}
+	}
+	return strings.TrimSpace(text)
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // again has the turn that failed be owed now: a test waits for no pause.
@@ -96,4 +97,51 @@ func TestReportsHideSecrets(t *testing.T) {
 	require.Len(t, s.controller.reports, 1)
 	assert.Equal(t, "exit code 1: psql -p [secret] || psql -p [secret]", s.controller.reports[0].GetSaid())
 	assert.NotContains(t, s.agent.handlers.status(), "hunter")
+}
+
+// A failure lasts as long as its event is owed: the success of another does not end it,
+// and what is owed no more does not fail (RELATIONS.md L3).
+func TestFailuresEndWithTheirEvents(t *testing.T) {
+	s := newStage(t)
+	other := failure{Failure: status.Failure{Event: "other-relation-changed (pg)", Relation: "x", Attempts: 3}}
+	s.agent.handlers.failed = other
+	s.done(s.next(), "")
+	assert.Equal(t, other, s.agent.handlers.failed)
+	s.done(s.next(), "exit code 4: no such table")
+	assert.Equal(t, 1, s.agent.handlers.failed.Attempts)
+	gone := heardAt(2)
+	gone.Relations = nil
+	s.agent.Heard(gone)
+	s.nothing()
+	assert.Equal(t, "have handled everything", s.agent.handlers.status())
+	assert.Nil(t, s.controller.reports[len(s.controller.reports)-1])
+
+	t.Log("another relation's event of the same name has not failed")
+	s.agent.handlers.failed = failure{Failure: status.Failure{Event: "store-relation-created (db)", Relation: "ended", Attempts: 9}, next: time.Now().Add(time.Hour)}
+	again := heardAt(3)
+	again.Relations[0].Uid = "anew"
+	s.agent.Heard(again)
+	assert.Equal(t, "1", s.next().Env["ORCON_ATTEMPT"])
+}
+
+// A tool that a handler has left behind when its turn ends is too late.
+func TestLateTools(t *testing.T) {
+	s := newStage(t)
+	for range 3 {
+		s.done(s.next(), "")
+	}
+	turn := s.next()
+	s.agent.handlers.turn.tools.Lock() // a tool runs
+	ended := make(chan error)
+	go func() {
+		ended <- s.agent.handlers.Done(t.Context(), Done{Context: turn.Context, Handled: true})
+	}()
+	select {
+	case <-ended:
+		require.Fail(t, "the turn ends when its tools have")
+	case <-time.After(50 * time.Millisecond):
+	}
+	s.agent.handlers.turn.tools.Unlock()
+	require.NoError(t, <-ended)
+	assert.Contains(t, string(s.types(turn, "relation-set", "a=b").Stderr), "ERROR gone: ")
 }

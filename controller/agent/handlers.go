@@ -50,6 +50,11 @@ type failure struct {
 	next time.Time
 }
 
+// isOf reports whether it is a turn's event that failed.
+func (f failure) isOf(t *turn) bool {
+	return f.Fails() && f.Event == t.describe() && f.Relation == t.event.Relation
+}
+
 // NewHandlers returns handlers that go on where the last process was.
 func NewHandlers(speech *Speech, settings Settings, memory File) *Handlers {
 	h := &Handlers{speech: speech, namespace: settings.Namespace, batch: settings.Batch, memory: memory, left: map[string]bool{}, rung: make(chan struct{}, 1)}
@@ -127,13 +132,14 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 	h.told = h.told.Observe(snapshot)
 	event, owed := conversation.Next(h.told, snapshot)
 	if !owed {
+		h.failed = failure{} // what failed is owed no more
 		if at := snapshot.Wake(); !at.IsZero() {
 			return nil, min(untilChange, time.Until(at)), true
 		}
 		return nil, untilChange, true
 	}
 	next := &turn{context: rand.Text(), event: event, snapshot: snapshot, transaction: conversation.Begin(snapshot), attempt: 1}
-	if h.failed.Event == next.describe() {
+	if h.failed.isOf(next) {
 		if left := time.Until(h.failed.next); left > 0 {
 			return nil, left, false
 		}
@@ -203,10 +209,16 @@ func (h *Handlers) at(context string) (*turn, error) {
 }
 
 // Done ends a turn: what its handler said is stored, and then the event is
-// remembered; or all of it is dropped and the event told again later.
+// remembered; or all of it is dropped and the event told again later. A tool that
+// still runs is waited for, one that comes later is too late.
 func (h *Handlers) Done(ctx context.Context, done Done) error {
 	t, err := h.at(done.Context)
 	if err != nil {
+		return err
+	}
+	t.tools.Lock()
+	defer t.tools.Unlock()
+	if _, err := h.at(done.Context); err != nil {
 		return err
 	}
 	if done.Failure != "" {
@@ -219,7 +231,10 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.told, h.turn, h.failed = h.told.After(t.event, t.snapshot), nil, failure{}
+	h.told, h.turn = h.told.After(t.event, t.snapshot), nil
+	if h.failed.isOf(t) {
+		h.failed = failure{}
+	}
 	if done.Handled {
 		glog.Infof("handled %s", t.describe())
 	}

@@ -25,11 +25,14 @@ const (
 	postTime = 30 * time.Second
 	// maxAnswer is how much of a refusal's body is read and told, in bytes.
 	maxAnswer = 256
+	// listenTime is how long a container may take to listen before that is a failure.
+	listenTime = time.Minute
+	// listenPause is how soon it is looked at again.
+	listenPause = 100 * time.Millisecond
 )
 
 // Post tells the pod's own port of events, one at a time and each until it was
-// handled, until ctx is done. It begins when the gate is open, since nobody listens
-// before.
+// handled, until ctx is done. It begins when the gate is open and somebody listens.
 func (a *Agent) Post(ctx context.Context) {
 	select {
 	case <-a.gate:
@@ -37,6 +40,7 @@ func (a *Agent) Post(ctx context.Context) {
 		return
 	}
 	p := newPoster(a.settings.OnChange.Post)
+	p.awaitListener(ctx)
 	for {
 		t, err := a.handlers.next(ctx)
 		if err != nil {
@@ -59,14 +63,14 @@ func (a *Agent) Post(ctx context.Context) {
 // else: it asks no name server, uses no proxy and follows no redirection
 // (SAFETY.md I24).
 type poster struct {
-	url    string
-	client http.Client
+	url, port string
+	client    http.Client
 }
 
 func newPoster(to injection.Post) *poster {
 	port := strconv.Itoa(to.Port)
 	return &poster{
-		url: "http://localhost:" + port + to.Path,
+		url: "http://localhost:" + port + to.Path, port: port,
 		client: http.Client{
 			Timeout:       postTime,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -91,6 +95,25 @@ func dialLoopback(ctx context.Context, port string) (net.Conn, error) {
 	return nil, err
 }
 
+// awaitListener waits for a container of the pod to listen: until it has started, that
+// it does not is no failure.
+func (p *poster) awaitListener(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, listenTime)
+	defer cancel()
+	for {
+		if c, err := dialLoopback(ctx, p.port); err == nil {
+			_ = c.Close()
+			return
+		}
+		select {
+		case <-time.After(listenPause):
+		case <-ctx.Done():
+			glog.Warningf("nobody listens on port %s of this pod, after %s", p.port, listenTime)
+			return
+		}
+	}
+}
+
 // tell sends a notification. An answer of 2xx says that it was handled.
 func (p *poster) tell(ctx context.Context, n tool.Notification) error {
 	body, err := json.Marshal(n) //nolint:gosec // it names a secret and holds none
@@ -111,6 +134,10 @@ func (p *poster) tell(ctx context.Context, n tool.Notification) error {
 		return nil
 	}
 	said, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // what came of it
-	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(said), "")), " ")
+	words := strings.Fields(strings.ToValidUTF8(string(said), ""))
+	if len(said) == maxAnswer && len(words) > 0 {
+		words = words[:len(words)-1] // part of a secret would not be known for one
+	}
+	text := strings.Join(words, " ")
 	return fmt.Errorf("POST %s: answered %s: %s", p.url, response.Status, cmp.Or(text, "and said nothing"))
 }

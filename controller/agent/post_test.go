@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -152,11 +153,14 @@ func TestPostIsRefused(t *testing.T) {
 		"Endless": {why: "is not read to its end", answer: func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			for range 1 << 20 {
-				if _, err := w.Write([]byte(strings.Repeat("x", 1024))); err != nil {
+				if _, err := w.Write([]byte(strings.Repeat("no ", 1024))); err != nil {
 					return
 				}
 			}
-		}, want: "answered 400 Bad Request: " + strings.Repeat("x", maxAnswer)},
+		}, want: "answered 400 Bad Request: no no no"},
+		"Secret": {why: "a word that is cut is not told: a part is not known for a secret", answer: func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "the token is "+strings.Repeat("s", maxAnswer), http.StatusInternalServerError)
+		}, want: "answered 500 Internal Server Error: the token is"},
 		"Cut": {why: "no answer", answer: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, want: "EOF"},
 	}
 	for name, test := range tests {
@@ -173,6 +177,31 @@ func TestPostIsRefused(t *testing.T) {
 			assert.Equal(t, l.heard[0].Hook, l.heard[1].Hook, "in order")
 		})
 	}
+}
+
+// That the container does not listen yet when its gate opens is no failure.
+func TestPostWaitsForAListener(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close())
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	waits := make(chan struct{})
+	go func() {
+		(&poster{port: port}).awaitListener(t.Context())
+		close(waits)
+	}()
+	select {
+	case <-waits:
+		require.Fail(t, "nobody listens")
+	case <-time.After(3 * listenPause):
+	}
+	l, err = net.Listen("tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	<-waits
 }
 
 // RELATIONS.md E12: a first join is one event, and later ones are told one by one.

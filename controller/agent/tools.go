@@ -48,10 +48,13 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 	if of := call.Env[tool.ContextID]; of != "" && a.handlers != nil {
 		turn, err := a.handlers.at(of)
 		if err != nil {
-			return tool.Failed(&conversation.Error{Kind: conversation.Gone, Message: "cannot say anything: " + err.Error(), Cure: "end; the event is told again"})
+			return tool.Failed(tooLate(err))
 		}
 		turn.tools.Lock() // what a handler starts at the same time comes one after the other
 		defer turn.tools.Unlock()
+		if _, err := a.handlers.at(of); err != nil {
+			return tool.Failed(tooLate(err))
+		}
 		t.snapshot, t.transaction, t.secrets = turn.snapshot, turn.transaction, &turn.secrets
 		return t.run(call)
 	}
@@ -68,6 +71,11 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		return tool.Failed(err)
 	}
 	return result
+}
+
+// tooLate tells a tool that the turn of its handler is over.
+func tooLate(err error) *conversation.Error {
+	return &conversation.Error{Kind: conversation.Gone, Message: "cannot say anything: " + err.Error(), Cure: "end; what is not handled is told again"}
 }
 
 func (t *toolContext) run(call tool.Call) tool.Result {
