@@ -7,7 +7,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// reportAgain is how soon a report that did not get through is tried again.
+// reportAgain is how soon what did not get through is said again.
 const reportAgain = 10 * time.Second
 
 // report tells the controller what the handlers fail at, as often as the domain says,

@@ -106,7 +106,10 @@ func (h *Handlers) next(ctx context.Context) (*turn, error) {
 		if t != nil {
 			return t, nil
 		}
-		h.leave(ctx)
+		if err := h.leave(ctx); err != nil {
+			glog.Warningf("%v; trying again", err)
+			wait = min(wait, reportAgain)
+		}
 		select {
 		case <-h.rung:
 		case <-time.After(wait):
@@ -159,20 +162,20 @@ type leaving struct {
 
 // leave tells the controller of the ends that the handlers have nothing more to hear
 // of: it waits for that (RELATIONS.md L4, SAFETY.md E15).
-func (h *Handlers) leave(ctx context.Context) {
+func (h *Handlers) leave(ctx context.Context) error {
 	snapshot, err := h.speech.Snapshot()
 	if err != nil {
-		return
+		return nil //nolint:nilerr // nothing was heard that could have been handled
 	}
 	for said, l := range h.leavings(snapshot) {
 		if err := h.speech.Leave(ctx, l.relation, l.departures...); err != nil {
-			glog.Warningf("cannot say what was handled in relation %s: %v", l.relation, err)
-			return // the next snapshot, or the relation's own deadline, goes on
+			return fmt.Errorf("cannot say what was handled in relation %s: %w", l.relation, err)
 		}
 		h.mu.Lock()
 		h.left[said] = true
 		h.mu.Unlock()
 	}
+	return nil
 }
 
 // leavings returns what the controller has yet to be told, each by how it is noted

@@ -181,6 +181,9 @@ func (s *Speech) Leave(ctx context.Context, relation string, departures ...conve
 	for _, d := range departures {
 		request.Departures = append(request.Departures, &wire.Departure{Number: int64(d.Unit.Number), Since: d.Since.Unix(), Handled: d.Handled})
 	}
+	s.mu.Lock()
+	request.Revisions = s.heard.GetRevisions()
+	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
 	_, err := s.speaker.Leave(ctx, request)

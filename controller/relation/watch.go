@@ -125,18 +125,31 @@ func concerned(ctx context.Context, reader client.Reader, o client.Object) []str
 		if other := typed.Spec.Provider.Namespace; other != "" && typed.Status.Offer != "" {
 			return []string{own, other}
 		}
-	case *corev1.Namespace, *v1alpha1.RelatedApplication, *v1alpha1.Databag:
-		var offers v1alpha1.OfferList
-		if err := reader.List(ctx, &offers, client.InNamespace(own), client.UnsafeDisableDeepCopy); err != nil {
-			return []string{own}
+	case *corev1.Namespace:
+		return consumers(ctx, reader, own, func(string) bool { return true })
+	case *v1alpha1.RelatedApplication:
+		return consumers(ctx, reader, own, func(application string) bool { return application == typed.Name })
+	case *v1alpha1.Databag:
+		if typed.Spec.Unit == "" { // what units say is not negotiated
+			return consumers(ctx, reader, own, func(application string) bool { return application == typed.Spec.Application })
 		}
-		all := []string{own}
-		for i := range offers.Items {
-			all = append(all, offers.Items[i].Spec.Consumers...)
-		}
-		return all
 	}
 	return []string{own}
+}
+
+// consumers returns a namespace and those to which it offers some of its applications.
+func consumers(ctx context.Context, reader client.Reader, namespace string, offered func(application string) bool) []string {
+	all := []string{namespace}
+	var offers v1alpha1.OfferList
+	if err := reader.List(ctx, &offers, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return all
+	}
+	for i := range offers.Items {
+		if offered(offers.Items[i].Spec.Application) {
+			all = append(all, offers.Items[i].Spec.Consumers...)
+		}
+	}
+	return all
 }
 
 // onlyRenews reports whether an application's leader renewed its lease, and no more.

@@ -39,15 +39,23 @@ func TestWhomAnObjectConcerns(t *testing.T) {
 			Status: v1alpha1.RelationStatus{Offer: offer},
 		}
 	}
-	offer := v1alpha1.Offer{ObjectMeta: in("bank"), Spec: v1alpha1.OfferSpec{Consumers: []string{"shop", "office"}}}
+	offer := v1alpha1.Offer{ObjectMeta: in("bank"), Spec: v1alpha1.OfferSpec{Application: "vault", Consumers: []string{"shop", "office"}}}
+	record := &v1alpha1.RelatedApplication{ObjectMeta: in("bank")}
+	record.Name = "vault"
+	bag := func(application, unit string) *v1alpha1.Databag {
+		return &v1alpha1.Databag{ObjectMeta: in("bank"), Spec: v1alpha1.DatabagSpec{Application: application, Unit: unit}}
+	}
 	tests := map[string]struct {
 		why    string
 		object client.Object
 		want   []string
 	}{
 		"Offer":          {why: "M6: consent that comes, changes or goes", object: &offer, want: []string{"bank", "shop", "office"}},
-		"Record":         {why: "endpoints of what is offered", object: &v1alpha1.RelatedApplication{ObjectMeta: in("bank")}, want: []string{"bank", "shop", "office"}},
-		"Bag":            {why: "data of what is offered", object: &v1alpha1.Databag{ObjectMeta: in("bank")}, want: []string{"bank", "shop", "office"}},
+		"Record":         {why: "endpoints of what is offered", object: record, want: []string{"bank", "shop", "office"}},
+		"OtherRecord":    {why: "nobody was offered that", object: &v1alpha1.RelatedApplication{ObjectMeta: in("bank")}, want: []string{"bank"}},
+		"OtherBag":       {why: "nobody was offered that", object: bag("till", ""), want: []string{"bank"}},
+		"UnitBag":        {why: "what units say is not negotiated", object: bag("vault", "0"), want: []string{"bank"}},
+		"Bag":            {why: "data of what is offered", object: bag("vault", ""), want: []string{"bank", "shop", "office"}},
 		"Namespace":      {why: "M6: who opts out has withdrawn", object: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bank"}}, want: []string{"bank", "shop", "office"}},
 		"Service":        {why: "its record tells what it means", object: &corev1.Service{ObjectMeta: in("bank")}, want: []string{"bank"}},
 		"WithoutOffers":  {why: "M7: nobody was named", object: &v1alpha1.Databag{ObjectMeta: in("vault")}, want: []string{"vault"}},

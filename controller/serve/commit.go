@@ -147,7 +147,7 @@ func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadReq
 // a relation, or departures in it. A relation that is not known here any more needs no
 // such word.
 func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error) {
-	c, t, u, err := s.unit(ctx, req.Header())
+	c, t, u, err := s.unitAt(ctx, req.Header(), req.Msg.GetRevisions())
 	if err != nil {
 		return nil, err
 	}

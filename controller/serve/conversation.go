@@ -111,10 +111,11 @@ func (c *conversation) waitFor(ctx context.Context, revisions map[string]uint64)
 	return nil
 }
 
-// behindIn returns a kind of which have is older than want; empty if none is.
+// behindIn returns a kind of which have is older than want; empty if none is. A kind
+// that is not known here is from a newer controller, and nothing is said of it.
 func behindIn(have, want map[string]uint64) string {
 	for kind, revision := range want {
-		if have[kind] < revision {
+		if at, known := have[kind]; known && at < revision {
 			return kind
 		}
 	}

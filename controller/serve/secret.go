@@ -138,8 +138,17 @@ func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.
 
 // unit finds out which unit calls. Whoever gets a caller has it leave.
 func (s *Server) unit(ctx context.Context, header http.Header) (*conversation, *telling, unit, error) {
+	return s.unitAt(ctx, header, nil)
+}
+
+// unitAt is unit once this replica has seen what the agent has (SAFETY.md V4).
+func (s *Server) unitAt(ctx context.Context, header http.Header, revisions map[string]uint64) (*conversation, *telling, unit, error) {
 	c, err := s.caller(ctx, header)
 	if err != nil {
+		return nil, nil, unit{}, err
+	}
+	if err := c.waitFor(ctx, revisions); err != nil {
+		c.leave()
 		return nil, nil, unit{}, err
 	}
 	t, err := c.telling(ctx)

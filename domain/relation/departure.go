@@ -10,19 +10,42 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// mostDepartures is how many departures a relation remembers (SAFETY.md P2).
-const mostDepartures = 64
+// How many departures a relation remembers (SAFETY.md P2), and how many units are asked
+// for each: they stand in one object.
+const (
+	mostDepartures = 64
+	mostOwed       = 128
+)
 
 // departures are those that the relation shall remember, the last ones of too many:
 // of units that were in scope, as long as handlers at the other end have yet to handle
 // it, and for a while after (SAFETY.md E15, P2). A unit that is there again has not
 // departed. Where no units are that could hear of it, there is nothing to remember.
+//
+// While the sides may not see each other, neither learns who is gone on the other: all
+// have departed for all then (SAFETY.md M7).
 func (n *negotiation) departures(r Relation) []conversation.Departure {
+	if !r.Open() {
+		return slices.DeleteFunc(slices.Clone(r.State.Departures), func(d conversation.Departure) bool { return !n.lasts(d) })
+	}
 	all := n.departuresFrom(r, r.Requirer, r.Provider)
 	if !r.Peer() {
 		all = append(all, n.departuresFrom(r, r.Provider, r.Requirer)...)
 	}
-	slices.SortFunc(all, func(a, b conversation.Departure) int { return cmp.Or(a.Since.Compare(b.Since), a.Unit.Compare(b.Unit)) })
+	// What nobody could ever handle gives way to what somebody is owed.
+	handled := func(d conversation.Departure) int {
+		hearer := r.Provider
+		if d.Unit == r.Unit(r.Provider, d.Unit.Number) {
+			hearer = r.Requirer
+		}
+		if n.handles(hearer) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(all, func(a, b conversation.Departure) int {
+		return cmp.Or(cmp.Compare(handled(a), handled(b)), a.Since.Compare(b.Since), a.Unit.Compare(b.Unit))
+	})
 	all = all[max(0, len(all)-mostDepartures):]
 	slices.SortFunc(all, func(a, b conversation.Departure) int { return a.Unit.Compare(b.Unit) })
 	return all
@@ -107,7 +130,7 @@ func (n *negotiation) hearers(r Relation, e End, departed conversation.Unit) []c
 			all = append(all, unit)
 		}
 	}
-	return all
+	return all[:min(len(all), mostOwed)]
 }
 
 // handles reports whether an end has handlers, or had when it last had units.

@@ -149,3 +149,31 @@ func TestDeparturesAreBounded(t *testing.T) {
 	w.later(t, time.Minute)
 	assert.Len(t, w.departures(t), 64)
 }
+
+// What nobody can handle gives way to what somebody is owed (SAFETY.md E15).
+func TestOwedDeparturesOutliveOthers(t *testing.T) {
+	w := newWorld()
+	w.deployment("db", map[string]string{application.KeyProvides: "main:pg", "data.tengu.io/main": "host: db"})
+	w.consumes("web", "store:pg", "db")
+	w.handling(application.Deployment, "web", "web-0")
+	for _, name := range []string{"db-0", "db-1"} {
+		w.handling(application.Deployment, "db", name)
+		p := w.pods[name]
+		p.Annotations = nil
+		w.pods[name] = p
+	}
+	w.settle(t)
+	delete(w.pods, "db-1")
+	w.settle(t)
+	require.Contains(t, w.departures(t), "db/1")
+	for i := range 70 {
+		w.handling(application.Deployment, "web", "more-"+strconv.Itoa(i))
+	}
+	w.later(t, time.Second)
+	for i := range 70 {
+		delete(w.pods, "more-"+strconv.Itoa(i))
+	}
+	w.later(t, time.Second)
+	assert.Len(t, w.departures(t), 64)
+	assert.NotEmpty(t, w.departures(t)["db/1"], "web/0 has handlers, and has yet to answer")
+}

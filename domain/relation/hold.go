@@ -2,18 +2,21 @@ package relation
 
 import (
 	"fmt"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
 // As many relations of a namespace end by themselves at once, and as large a part of
-// them, as one over so many; of more a person has to say so (SAFETY.md L6).
+// them, as one over so many; of more a person has to say so (SAFETY.md L6). What ends
+// within a while ends at once: manifests are not deleted in one second.
 const (
 	mostEnds = 5
 	endsPart = 5
+	atOnce   = time.Hour
 )
 
-// tooManyEnd reports whether more relations would end in this look than may without a
+// tooManyEnd reports whether more relations would end at once than may without a
 // person: rather than each of them somebody has lost what declared them all.
 func (n *negotiation) tooManyEnd() bool {
 	living, ends := 0, 0
@@ -22,7 +25,7 @@ func (n *negotiation) tooManyEnd() bool {
 			continue
 		}
 		living++
-		if r.Declared && !n.declared[i] && n.overdue(r) {
+		if r.Declared && !n.declared[i] && r.Held() && !n.Now.Add(atOnce).Before(r.State.HeldSince.Add(r.State.Retain)) {
 			ends++
 		}
 	}

@@ -34,11 +34,14 @@ func TestManyEndsWaitForAPerson(t *testing.T) {
 				w.consumes(fmt.Sprintf("web-%d", i), "store:pg", "db")
 			}
 			w.settle(t)
-			for i := range test.lost {
+			for i := range test.lost { // by somebody's script, one after the other
 				w.consumes(fmt.Sprintf("web-%d", i), "", "")
+				w.later(t, time.Second)
 			}
-			w.settle(t)
-			w.later(t, application.DefaultRetain+time.Second)
+			for range 2 * test.lost {
+				w.later(t, application.DefaultRetain/time.Duration(test.lost))
+			}
+			w.later(t, time.Minute)
 			w.later(t, time.Minute)
 			if test.wantsEnded {
 				assert.Len(t, w.relations, test.all-test.lost, test.why)

@@ -99,6 +99,7 @@ func (n *negotiation) consent(r *Relation) {
 	}
 	by := n.consents[r.Provider]
 	switch {
+	case r.State.Offer == "" && !n.fitsOffer(*r):
 	case len(by) > 0:
 		r.State.SuspendedSince = time.Time{}
 		if !slices.Contains(by, r.State.Offer) {
@@ -107,6 +108,14 @@ func (n *negotiation) consent(r *Relation) {
 	case r.Open():
 		r.State.SuspendedSince = n.Now
 	}
+}
+
+// fitsOffer reports whether a relation is by the interface that is offered: one that a
+// person made says which, and by that the provider's writes are judged.
+func (n *negotiation) fitsOffer(r Relation) bool {
+	a, there := n.app(r.Provider)
+	e, _ := a.Endpoint(r.Provider.Endpoint)
+	return there && e.Interface == r.Interface && (e.Version == 0 || r.Version == 0 || e.Version == r.Version)
 }
 
 // resolveAbroad is resolveOne for an application of another namespace.
@@ -149,6 +158,11 @@ func (n *negotiation) answeredAbroad(a application.Application, ref application.
 
 // closed says why the sides of a relation may not see each other.
 func (n *negotiation) closed(r Relation) []condition.Condition {
+	if a, offered := n.app(r.Provider); offered && r.State.Offer == "" {
+		e, _ := a.Endpoint(r.Provider.Endpoint)
+		return condition.Stuck(ReasonNoMatch, fmt.Sprintf("%s is offered with interface %s, not %s: end the relation and make it with that",
+			r.Provider.Written(n.Namespace), e.Interface, r.Interface))
+	}
 	if r.State.Offer == "" {
 		return condition.Stuck(ReasonNoOffer, noOffer(r.Provider.Namespace, r.Provider.Application))
 	}

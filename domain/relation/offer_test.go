@@ -394,3 +394,40 @@ func TestCommitsKnowTheRelationsHome(t *testing.T) {
 		assert.Equal(t, want, c.Bag(relation.Change{Relation: "r", UID: "u", Namespace: home}).Home, "home %q", home)
 	}
 }
+
+// What a person makes by hand is judged by the interface that is offered, not by
+// whatever it names: the provider's writes would be judged by that (RELATIONS.md M1,
+// P5).
+func TestMadeByHandWithAnotherInterface(t *testing.T) {
+	w := newWorld()
+	w.consumes("web", "store:redis", "")
+	w.pod(application.Deployment, "web", "web-1")
+	w.abroad = offering(offer("main", namespace))
+	w.relate(relation.Pair{Key: inVault(), Interface: "redis"}, false)
+	w.settle(t)
+	r := w.only(t)
+	assert.False(t, r.Open())
+	assert.Equal(t, relation.ReasonNoMatch, ready(r).Reason)
+	assert.Contains(t, ready(r).Message, "vault.bank:main is offered with interface pg, not redis")
+}
+
+// While a relation is suspended nobody learns who leaves on the other side, and what
+// was owed before is not lost (SAFETY.md M7, E15).
+func TestSuspendedSidesDoNotDepart(t *testing.T) {
+	w, _ := borrower(t)
+	p := w.pods["web-1"]
+	p.Address = "10.1.0.1"
+	w.pods["web-1"] = p
+	w.settle(t)
+	delete(w.pods, "web-1")
+	w.settle(t)
+	require.Len(t, w.only(t).State.Departures, 1, "owed to the vault's handlers")
+	w.abroad = nil
+	w.settle(t)
+	from := vault()
+	from.Records[0].State.Units[0].Gone, from.Records[0].State.Units[0].GoneSince = "scaled-down", w.now
+	w.abroad = []relation.Abroad{from}
+	w.later(t, time.Minute)
+	require.Len(t, w.only(t).State.Departures, 1)
+	assert.Equal(t, "web/0", w.only(t).State.Departures[0].Unit.String())
+}

@@ -300,7 +300,7 @@ func (c *Commits) Lead(ctx context.Context, namespace, application string, unit 
 // without any, that it has handled the relation's end. One that has gone meanwhile
 // waits for nobody.
 func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, unit conversation.Unit, departures []conversation.Answer) error {
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err := c.inTurn(ctx, namespace+"/"+name, func() error {
 		var r v1alpha1.Relation
 		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &r)
 		if err != nil || string(r.UID) != uid {

@@ -217,6 +217,9 @@ func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 	was, ok := before.(*v1alpha1.RelatedApplication)
 	is, same := after.(*v1alpha1.RelatedApplication)
 	if !ok || !same {
+		if offer, is := before.(*v1alpha1.Offer); is {
+			v.seen(ctx, kind, offer) // whom it was about before
+		}
 		v.seen(ctx, kind, after)
 		return
 	}

@@ -67,47 +67,9 @@ func (r *Relation) SetState(s relation.State, now time.Time) {
 	}
 	r.Status.Offer, r.Status.SuspendedSince = s.Offer, fromTime(s.SuspendedSince)
 	r.Status.EndReason = s.EndReason
-	r.Status.Left = s.Left
-	r.SetDepartures(s.Departures)
+	r.keep(s)
 	r.Status.RelationStatus = string(s.Status)
 	r.Status.Conditions = setConditions(r.Status.Conditions, s.Conditions, r.Generation, now)
-}
-
-// Departures returns those that the relation remembers, as the domain knows them.
-func (r *Relation) Departures() ([]conversation.Departure, error) {
-	var all []conversation.Departure
-	for _, d := range r.Status.Departures {
-		units := make([]conversation.Unit, 1+len(d.Owed))
-		for i, text := range append([]string{d.Unit}, d.Owed...) {
-			if err := units[i].UnmarshalText([]byte(text)); err != nil {
-				return nil, fmt.Errorf("cannot read relation %q: departures: %w", r.Name, err)
-			}
-		}
-		departure := conversation.Departure{
-			Unit: units[0], Reason: conversation.Reason(d.Reason), Address: d.Address, Since: d.Since.UTC(),
-			Handled: d.Handled == IsHandled, OverSince: toTime(d.OverSince),
-		}
-		if len(d.Owed) > 0 {
-			departure.Owed = units[1:]
-		}
-		all = append(all, departure)
-	}
-	return all, nil
-}
-
-// SetDepartures writes those that the relation remembers.
-func (r *Relation) SetDepartures(all []conversation.Departure) {
-	r.Status.Departures = nil
-	for _, d := range all {
-		departure := Departure{Unit: d.Unit.String(), Reason: string(d.Reason), Address: d.Address, Since: metav1.NewTime(d.Since), OverSince: fromTime(d.OverSince)}
-		for _, u := range d.Owed {
-			departure.Owed = append(departure.Owed, u.String())
-		}
-		if d.Handled {
-			departure.Handled = IsHandled
-		}
-		r.Status.Departures = append(r.Status.Departures, departure)
-	}
 }
 
 // ForPair returns the Relation that the domain decided to make.

@@ -127,8 +127,7 @@ type RelationStatus struct {
 	// departures are the units that have departed and are remembered here, since
 	// handlers at the other end have yet to handle it, or had to an hour ago.
 	// +optional
-	// +listType=map
-	// +listMapKey=unit
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Departures []Departure `json:"departures,omitempty"`
 	// relationStatus is its status in Juju's words: joining, joined, suspending,
@@ -178,8 +177,8 @@ type Departure struct {
 	Since metav1.Time `json:"since"`
 	// owed are the units whose handlers have yet to answer, as application/number.
 	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=4096
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
 	Owed []string `json:"owed,omitempty"`
 	// handled is Handled once one of them has handled it.
 	// +optional

@@ -1041,7 +1041,9 @@ type LeaveRequest struct {
 	Relation string `protobuf:"bytes,1,opt,name=relation,proto3" json:"relation,omitempty"`
 	// departures are those that the unit answers for. Without any, the request is about
 	// the end of the relation.
-	Departures    []*Departure `protobuf:"bytes,2,rep,name=departures,proto3" json:"departures,omitempty"`
+	Departures []*Departure `protobuf:"bytes,2,rep,name=departures,proto3" json:"departures,omitempty"`
+	// revisions is what the agent has acted on: a replica that has seen less waits.
+	Revisions     map[string]uint64 `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1086,6 +1088,13 @@ func (x *LeaveRequest) GetRelation() string {
 func (x *LeaveRequest) GetDepartures() []*Departure {
 	if x != nil {
 		return x.Departures
+	}
+	return nil
+}
+
+func (x *LeaveRequest) GetRevisions() map[string]uint64 {
+	if x != nil {
+		return x.Revisions
 	}
 	return nil
 }
@@ -2669,12 +2678,16 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	" \x01(\v2&.orcon.relations.v1alpha1.SecretAccessR\x06access\x1a:\n" +
 	"\fContentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"o\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\x82\x02\n" +
 	"\fLeaveRequest\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x12C\n" +
 	"\n" +
 	"departures\x18\x02 \x03(\v2#.orcon.relations.v1alpha1.DepartureR\n" +
-	"departures\"S\n" +
+	"departures\x12S\n" +
+	"\trevisions\x18\x03 \x03(\v25.orcon.relations.v1alpha1.LeaveRequest.RevisionsEntryR\trevisions\x1a<\n" +
+	"\x0eRevisionsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"S\n" +
 	"\tDeparture\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x14\n" +
 	"\x05since\x18\x02 \x01(\x03R\x05since\x12\x18\n" +
@@ -2817,7 +2830,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP() []byte
 	return file_controller_api_relations_v1alpha1_relations_proto_rawDescData
 }
 
-var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*ReportRequest)(nil),       // 0: orcon.relations.v1alpha1.ReportRequest
 	(*HandlerFailure)(nil),      // 1: orcon.relations.v1alpha1.HandlerFailure
@@ -2860,12 +2873,13 @@ var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*Databag)(nil),             // 38: orcon.relations.v1alpha1.Databag
 	nil,                         // 39: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
 	nil,                         // 40: orcon.relations.v1alpha1.SecretWrite.ContentEntry
-	nil,                         // 41: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	nil,                         // 42: orcon.relations.v1alpha1.Change.SetEntry
-	nil,                         // 43: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	nil,                         // 44: orcon.relations.v1alpha1.Hello.RevisionsEntry
-	nil,                         // 45: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	nil,                         // 46: orcon.relations.v1alpha1.Databag.DataEntry
+	nil,                         // 41: orcon.relations.v1alpha1.LeaveRequest.RevisionsEntry
+	nil,                         // 42: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	nil,                         // 43: orcon.relations.v1alpha1.Change.SetEntry
+	nil,                         // 44: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	nil,                         // 45: orcon.relations.v1alpha1.Hello.RevisionsEntry
+	nil,                         // 46: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	nil,                         // 47: orcon.relations.v1alpha1.Databag.DataEntry
 }
 var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
 	1,  // 0: orcon.relations.v1alpha1.ReportRequest.failing:type_name -> orcon.relations.v1alpha1.HandlerFailure
@@ -2879,55 +2893,56 @@ var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
 	40, // 8: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
 	14, // 9: orcon.relations.v1alpha1.SecretWrite.access:type_name -> orcon.relations.v1alpha1.SecretAccess
 	17, // 10: orcon.relations.v1alpha1.LeaveRequest.departures:type_name -> orcon.relations.v1alpha1.Departure
-	20, // 11: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
-	41, // 12: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	15, // 13: orcon.relations.v1alpha1.CommitRequest.secrets:type_name -> orcon.relations.v1alpha1.SecretWrite
-	42, // 14: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
-	43, // 15: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	25, // 16: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
-	26, // 17: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
-	44, // 18: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
-	30, // 19: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	30, // 20: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	45, // 21: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	33, // 22: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
-	35, // 23: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
-	34, // 24: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
-	32, // 25: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
-	31, // 26: orcon.relations.v1alpha1.Snapshot.secrets:type_name -> orcon.relations.v1alpha1.KnownSecret
-	38, // 27: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
-	38, // 28: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
-	38, // 29: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
-	36, // 30: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
-	37, // 31: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
-	38, // 32: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	38, // 33: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	46, // 34: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
-	24, // 35: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
-	28, // 36: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
-	19, // 37: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
-	22, // 38: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
-	16, // 39: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
-	9,  // 40: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
-	11, // 41: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
-	0,  // 42: orcon.relations.v1alpha1.RelationsService.Report:input_type -> orcon.relations.v1alpha1.ReportRequest
-	4,  // 43: orcon.relations.v1alpha1.RelationsService.SetStatus:input_type -> orcon.relations.v1alpha1.SetStatusRequest
-	6,  // 44: orcon.relations.v1alpha1.RelationsService.GetStatus:input_type -> orcon.relations.v1alpha1.GetStatusRequest
-	27, // 45: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
-	29, // 46: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
-	21, // 47: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
-	23, // 48: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
-	18, // 49: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
-	10, // 50: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
-	12, // 51: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
-	2,  // 52: orcon.relations.v1alpha1.RelationsService.Report:output_type -> orcon.relations.v1alpha1.ReportResponse
-	5,  // 53: orcon.relations.v1alpha1.RelationsService.SetStatus:output_type -> orcon.relations.v1alpha1.SetStatusResponse
-	7,  // 54: orcon.relations.v1alpha1.RelationsService.GetStatus:output_type -> orcon.relations.v1alpha1.GetStatusResponse
-	45, // [45:55] is the sub-list for method output_type
-	35, // [35:45] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	41, // 11: orcon.relations.v1alpha1.LeaveRequest.revisions:type_name -> orcon.relations.v1alpha1.LeaveRequest.RevisionsEntry
+	20, // 12: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
+	42, // 13: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	15, // 14: orcon.relations.v1alpha1.CommitRequest.secrets:type_name -> orcon.relations.v1alpha1.SecretWrite
+	43, // 15: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
+	44, // 16: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	25, // 17: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
+	26, // 18: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
+	45, // 19: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
+	30, // 20: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	30, // 21: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	46, // 22: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	33, // 23: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
+	35, // 24: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
+	34, // 25: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
+	32, // 26: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
+	31, // 27: orcon.relations.v1alpha1.Snapshot.secrets:type_name -> orcon.relations.v1alpha1.KnownSecret
+	38, // 28: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
+	38, // 29: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
+	38, // 30: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
+	36, // 31: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
+	37, // 32: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
+	38, // 33: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	38, // 34: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	47, // 35: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
+	24, // 36: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
+	28, // 37: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
+	19, // 38: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
+	22, // 39: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
+	16, // 40: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
+	9,  // 41: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
+	11, // 42: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
+	0,  // 43: orcon.relations.v1alpha1.RelationsService.Report:input_type -> orcon.relations.v1alpha1.ReportRequest
+	4,  // 44: orcon.relations.v1alpha1.RelationsService.SetStatus:input_type -> orcon.relations.v1alpha1.SetStatusRequest
+	6,  // 45: orcon.relations.v1alpha1.RelationsService.GetStatus:input_type -> orcon.relations.v1alpha1.GetStatusRequest
+	27, // 46: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
+	29, // 47: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
+	21, // 48: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
+	23, // 49: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
+	18, // 50: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
+	10, // 51: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
+	12, // 52: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
+	2,  // 53: orcon.relations.v1alpha1.RelationsService.Report:output_type -> orcon.relations.v1alpha1.ReportResponse
+	5,  // 54: orcon.relations.v1alpha1.RelationsService.SetStatus:output_type -> orcon.relations.v1alpha1.SetStatusResponse
+	7,  // 55: orcon.relations.v1alpha1.RelationsService.GetStatus:output_type -> orcon.relations.v1alpha1.GetStatusResponse
+	46, // [46:56] is the sub-list for method output_type
+	36, // [36:46] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_controller_api_relations_v1alpha1_relations_proto_init() }
@@ -2945,7 +2960,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_relations_v1alpha1_relations_proto_rawDesc), len(file_controller_api_relations_v1alpha1_relations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   47,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,74 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// keep writes who has left and who has departed, and loses no answer that the relations
+// API has stored since s was decided: what units have said is never taken back.
+func (r *Relation) keep(s relation.State) {
+	left := slices.Clone(s.Left)
+	for _, unit := range r.Status.Left {
+		if !slices.Contains(left, unit) {
+			left = append(left, unit)
+		}
+	}
+	r.Status.Left = left
+	stored, err := r.Departures()
+	if err != nil {
+		stored = nil // it is written anew
+	}
+	departures := slices.Clone(s.Departures)
+	for i, d := range departures {
+		for _, was := range stored {
+			if was.Unit == d.Unit && was.Since.Equal(d.Since) {
+				departures[i] = d.Without(func(u conversation.Unit) bool { return !slices.Contains(was.Owed, u) })
+				departures[i].Handled = d.Handled || was.Handled
+			}
+		}
+	}
+	r.SetDepartures(departures)
+}
+
+// Departures returns those that the relation remembers, as the domain knows them.
+func (r *Relation) Departures() ([]conversation.Departure, error) {
+	var all []conversation.Departure
+	for _, d := range r.Status.Departures {
+		units := make([]conversation.Unit, 1+len(d.Owed))
+		for i, text := range append([]string{d.Unit}, d.Owed...) {
+			if err := units[i].UnmarshalText([]byte(text)); err != nil {
+				return nil, fmt.Errorf("cannot read relation %q: departures: %w", r.Name, err)
+			}
+		}
+		departure := conversation.Departure{
+			Unit: units[0], Reason: conversation.Reason(d.Reason), Address: d.Address, Since: d.Since.UTC(),
+			Handled: d.Handled == IsHandled, OverSince: toTime(d.OverSince),
+		}
+		if len(d.Owed) > 0 {
+			departure.Owed = units[1:]
+		}
+		all = append(all, departure)
+	}
+	return all, nil
+}
+
+// SetDepartures writes those that the relation remembers.
+func (r *Relation) SetDepartures(all []conversation.Departure) {
+	r.Status.Departures = nil
+	for _, d := range all {
+		departure := Departure{Unit: d.Unit.String(), Reason: string(d.Reason), Address: d.Address, Since: metav1.NewTime(d.Since), OverSince: fromTime(d.OverSince)}
+		for _, u := range d.Owed {
+			departure.Owed = append(departure.Owed, u.String())
+		}
+		if d.Handled {
+			departure.Handled = IsHandled
+		}
+		r.Status.Departures = append(r.Status.Departures, departure)
+	}
+}
