@@ -54,7 +54,7 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	index := func(field string, end func(*v1alpha1.Relation) v1alpha1.RelationEnd) error {
 		err := indexer.IndexField(ctx, &v1alpha1.Relation{}, field, func(o client.Object) []string {
 			r, ok := o.(*v1alpha1.Relation)
-			if !ok {
+			if !ok || field == byProvider && !consented(r) {
 				return nil
 			}
 			e := end(r)
@@ -193,12 +193,19 @@ func (v *Views) seen(ctx context.Context, kind string, event any) {
 	}
 }
 
-// relationChanged tells both ends.
+// relationChanged tells both ends, a provider of another namespace once it has
+// consented.
 func (v *Views) relationChanged(r *v1alpha1.Relation) {
 	v.Changed(r.Namespace, r.Spec.Requirer.Application)
-	if r.Spec.Provider != r.Spec.Requirer {
+	if r.Spec.Provider != r.Spec.Requirer && consented(r) {
 		v.Changed(cmp.Or(r.Spec.Provider.Namespace, r.Namespace), r.Spec.Provider.Application)
 	}
+}
+
+// consented reports whether a relation is any of its provider's business: made by hand
+// it can name whom it likes, as often as it likes (SAFETY.md M7).
+func consented(r *v1alpha1.Relation) bool {
+	return r.Spec.Provider.Namespace == "" || r.Spec.Provider.Namespace == r.Namespace || r.Status.Offer != ""
 }
 
 // bagChanged tells whoever reads the bag: who wrote it, and the other ends. An

@@ -368,6 +368,9 @@ func TestChangesAreAnnounced(t *testing.T) {
 	m := memory{}
 	blog, other := relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "queue")
 	m.put(blog, other)
+	abroad := relationBetween("shop", "blog", "bank", "vault")
+	offered := abroad.DeepCopy()
+	offered.Status.Offer = "to-shop"
 	var told []string
 	v := &Views{
 		Reader:     m,
@@ -380,6 +383,8 @@ func TestChangesAreAnnounced(t *testing.T) {
 		want  []string
 	}{
 		"Relation":    {event: blog, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
+		"Abroad":      {event: abroad, kind: "relations", want: []string{"application shop/blog"}},
+		"Offered":     {event: offered, kind: "relations", want: []string{"application shop/blog", "application bank/vault"}},
 		"Application": {event: named(&v1alpha1.RelatedApplication{}, "shop", "db"), kind: "relatedapplications", want: []string{"application shop/db"}},
 		"Databag":     {event: endpointBag("shop", "db", nil), kind: "databags", want: []string{"application shop/db", "application shop/blog"}},
 		"Nobodys":     {event: endpointBag("shop", "nobody", nil), kind: "databags", want: []string{"application shop/nobody"}},
