@@ -147,6 +147,7 @@ func TestHandlers(t *testing.T) {
 		return "the shop reads " + out
 	})
 	t.Logf("both are back and the answer was there %s after that", time.Since(began).Round(100*time.Millisecond))
+	w.contains("have handled everything", "exec", db.Name, "-c", "relation-agent", "--", "/relation-agent", "status")
 
 	t.Log("the relation ends, for good")
 	before := w.heard(db.Name)
