@@ -141,7 +141,7 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 		}
 		return nil, untilChange, true
 	}
-	next := &turn{context: rand.Text(), event: event, snapshot: snapshot, transaction: conversation.Begin(snapshot), attempt: 1}
+	next := &turn{context: rand.Text(), event: event, snapshot: snapshot, transaction: conversation.BeginEvent(snapshot), attempt: 1}
 	if h.failed.isOf(next) {
 		if left := time.Until(h.failed.next); left > 0 {
 			return nil, left, false

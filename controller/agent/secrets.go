@@ -129,6 +129,9 @@ func (t *toolContext) share(kind secret.Kind, id tool.SecretID, with tool.Grante
 	if _, err := t.lead(); err != nil {
 		return err
 	}
+	if t.transaction.Drops(with.Relation) {
+		return nil // nobody is there any more to read it
+	}
 	access := &wire.SecretAccess{Relation: with.Relation, Application: with.Application}
 	if with.Unit != nil {
 		access.Unit = strconv.Itoa(with.Unit.Number)

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -16,11 +17,27 @@ type Transaction struct {
 	snapshot Snapshot
 	// bags are the contents of those that were written, as they will be.
 	bags map[Address]Bag
+	// late allows that a relation has ended.
+	late bool
 }
 
-// Begin starts a transaction on what the handler is shown.
+// Begin starts a transaction on what its author is shown.
 func Begin(s Snapshot) *Transaction {
 	return &Transaction{snapshot: s, bags: map[Address]Bag{}}
+}
+
+// BeginEvent starts the transaction of an event's handler. It may be told late, when
+// the relation has ended (RELATIONS.md E2, E4): what it says there is dropped then,
+// since nobody hears it, as in Juju. Refused, it could never handle the event.
+func BeginEvent(s Snapshot) *Transaction {
+	t := Begin(s)
+	t.late = true
+	return t
+}
+
+// Drops reports whether what is said in a relation is dropped.
+func (t *Transaction) Drops(relation string) bool {
+	return t.late && slices.ContainsFunc(t.snapshot.Relations, func(r Relation) bool { return r.UID == relation && r.Life == Ending })
 }
 
 // Term is that of the leadership in which the handler began: who has lost it
@@ -47,6 +64,9 @@ func (t *Transaction) Set(relation string, app bool, values Bag) error {
 		at = ForApplication(relation, t.snapshot.Unit.Application)
 	}
 	if err := MayWrite(t.snapshot, at); err != nil {
+		if refused, is := errors.AsType[*Error](err); is && refused.Kind == Gone && t.Drops(relation) {
+			return nil
+		}
 		return err
 	}
 	bag, err := t.Read(at)

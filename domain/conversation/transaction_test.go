@@ -169,3 +169,23 @@ func TestChangeApplies(t *testing.T) {
 		require.Equal(t, with(after, "other", "1"), more)
 	})
 }
+
+// A handler that is told late can still handle its event: what it says in a relation
+// that has ended is dropped, by whoever may say it. Outside of a handler it is refused
+// (RELATIONS.md E2, P4).
+func TestLateHandlers(t *testing.T) {
+	s := leader(sees(life(spoken(), conversation.Ending, conversation.RelationRemoved)))
+	handler := conversation.BeginEvent(s)
+	require.NoError(t, handler.Set("uid-1", true, bag{"user": "late"}))
+	require.NoError(t, handler.Set("uid-1", false, bag{"a": "late"}))
+	assert.Empty(t, handler.Commit())
+	assert.True(t, handler.Drops("uid-1"))
+	s.Leader = false
+	refused := &conversation.Error{}
+	require.ErrorAs(t, conversation.BeginEvent(s).Set("uid-1", true, bag{"a": "1"}), &refused)
+	assert.Equal(t, conversation.Forbidden, refused.Kind)
+	tool := conversation.Begin(s)
+	require.ErrorAs(t, tool.Set("uid-1", false, bag{"a": "1"}), &refused)
+	assert.Equal(t, conversation.Gone, refused.Kind)
+	assert.False(t, tool.Drops("uid-1"))
+}

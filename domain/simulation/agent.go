@@ -189,7 +189,7 @@ func (w *world) next(a *agent) bool {
 	if !owed {
 		return w.leaveEnded(a, s)
 	}
-	t := &turn{event: e, snapshot: s, transaction: conversation.Begin(s), attempt: 1}
+	t := &turn{event: e, snapshot: s, transaction: conversation.BeginEvent(s), attempt: 1}
 	if a.failed.what == t.describe() {
 		if w.now.Before(a.failed.next) {
 			return false
