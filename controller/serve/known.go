@@ -19,8 +19,14 @@ func (t *telling) takeSecrets(view relation.View, secrets []secret.Secret) {
 	if view.Leader.Term > 0 {
 		leader = strconv.Itoa(view.Leader.Unit)
 	}
+	var open []string
+	for _, r := range view.Relations {
+		if r.Alive() && r.Open() {
+			open = append(open, r.UID)
+		}
+	}
 	for _, s := range secrets {
-		for _, k := range s.KnownTo(view.Application, leader) {
+		for _, k := range s.KnownTo(view.Application, leader, open) {
 			number, err := strconv.ParseInt(k.Unit, 10, 64)
 			if err != nil {
 				continue // no unit has such a number

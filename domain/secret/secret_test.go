@@ -164,12 +164,14 @@ func TestRevisions(t *testing.T) {
 
 	s = s.Forget(func(string) bool { return false }, func(_, unit string) bool { return unit == "1" })
 	assert.Equal(t, []secret.Place{at(3)}, s.Places(), "web/1 has gone")
-	s = s.Forget(func(string) bool { return true }, func(string, string) bool { return false })
-	assert.Empty(t, s.Access)
 	set(4)
 	next, err := secret.Apply(s, secret.Write{Kind: secret.Remove, ID: id, Revision: 4}, unit("db/0"), epoch())
 	require.NoError(t, err)
 	assert.Equal(t, []secret.Place{at(3)}, next.Places())
+	s = s.Forget(func(string) bool { return true }, func(string, string) bool { return false })
+	assert.Empty(t, s.Access)
+	assert.Empty(t, s.Readers, "who has no grant reads nothing")
+	assert.Equal(t, []secret.Place{at(4)}, s.Places(), "what web/0 kept to is nobody's")
 	set(5)
 	assert.Equal(t, 5, s.Latest, "a number is never given twice")
 }
