@@ -228,7 +228,11 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		h.fail(t, status.LastWords(done.Failure, t.secrets.values()...))
 		return nil
 	}
-	if err := h.speech.Commit(ctx, t.describe(), t.transaction, t.secrets.writes); err != nil {
+	err = h.speech.Commit(ctx, t.describe(), t.transaction, t.secrets.writes)
+	if err == nil {
+		err = t.secrets.keep(ctx, h.speech)
+	}
+	if err != nil {
 		h.fail(t, err.Error())
 		return nil
 	}

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
@@ -166,6 +169,49 @@ func TestHandlersLeave(t *testing.T) {
 	s.nothing()
 	s.nothing()
 	assert.Equal(t, []string{"r"}, s.controller.left, "once")
+}
+
+// A secret is refreshed when the handler that does so has succeeded, so that one that
+// fails hears again that it has changed; until then the handler reads what it has
+// refreshed (RELATIONS.md E11).
+func TestHandlersRefreshWhenTheySucceed(t *testing.T) {
+	s := newStage(t)
+	for range 4 {
+		s.done(s.next(), "")
+	}
+	heard := heardAt(2)
+	heard.Secrets = []*wire.KnownSecret{{Id: someID, Label: "orders", Latest: 2, Kept: 1}}
+	s.agent.Heard(heard)
+	reads := func(turn Turn, words ...string) *wire.GetSecretRequest {
+		result := s.types(turn, append([]string{"secret-get"}, words...)...)
+		require.Zero(t, result.ExitCode, string(result.Stderr))
+		return s.controller.gets[len(s.controller.gets)-1]
+	}
+	peeks := func(r *wire.GetSecretRequest) bool { return r.GetPeek() && !r.GetRefresh() }
+	turn := s.next()
+	assert.False(t, peeks(reads(turn, someID)), "it reads what it keeps to")
+	assert.True(t, peeks(reads(turn, someID, "--refresh")))
+	assert.True(t, peeks(reads(turn, someID)), "it reads what it has refreshed")
+	assert.True(t, peeks(reads(turn, "--label", "orders")), "by its name for it too")
+	assert.False(t, peeks(reads(turn, "--label", "another")))
+	asked := len(s.controller.gets)
+	s.done(turn, "exit code 1: the database did not take it")
+	assert.Len(t, s.controller.gets, asked, "nothing was refreshed")
+
+	t.Log("it is told again while that cannot be noted, and not for ever")
+	for _, err := range []error{errors.New("the controller is away"), &conversation.Error{Kind: conversation.Gone, Message: "there is a later one"}} {
+		s.again()
+		turn = s.next()
+		assert.Equal(t, "secret-changed", turn.Hook)
+		assert.True(t, peeks(reads(turn, someID, "--refresh")))
+		s.controller.err = err
+		s.done(turn, "")
+		s.controller.err = nil
+		kept := s.controller.gets[len(s.controller.gets)-1]
+		assert.True(t, kept.GetRefresh())
+		assert.Equal(t, someID+" 1", fmt.Sprint(kept.GetId(), " ", kept.GetRevision()), "what it has used, not what came after")
+	}
+	s.nothing()
 }
 
 // A handler hears that a secret has a new revision, once and in Juju's words, and a

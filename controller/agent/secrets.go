@@ -1,8 +1,11 @@
 package agent
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -17,14 +20,31 @@ import (
 // never stored (RELATIONS.md E11).
 type secrets struct {
 	writes []*wire.SecretWrite
-	// read are the contents that it was given.
-	read []map[string][]byte
+	// read are the contents that it was given, each once: a handler may ask for one again
+	// and again.
+	read map[revision]map[string][]byte
+	// refreshed are the secrets that it has refreshed, which is noted when the handler
+	// has succeeded.
+	refreshed []refreshed
+}
+
+// revision is one of a secret.
+type revision struct {
+	id     string
+	number int64
+}
+
+// refreshed is a secret that a handler has refreshed: the revision that it was given
+// last, and the unit's label for it.
+type refreshed struct {
+	id, label string
+	revision  int64
 }
 
 // values are all that a transaction has read or written of secrets: they are not for
 // people.
 func (s *secrets) values() []string {
-	all := slices.Clone(s.read)
+	all := slices.Collect(maps.Values(s.read))
 	for _, w := range s.writes {
 		all = append(all, w.GetContent())
 	}
@@ -140,8 +160,9 @@ func (t *toolContext) share(kind secret.Kind, id tool.SecretID, with tool.Grante
 }
 
 // Get returns what the unit reads: what it has just written itself, or what the
-// controller says. Which revision it keeps to is noted at once, whatever becomes of
-// the transaction.
+// controller says. Which revision it reads first is noted at once, whatever becomes of
+// the transaction. What a handler refreshes it only peeks at until it has succeeded: one
+// that fails must hear again that the secret has changed (RELATIONS.md E11).
 func (t *toolContext) Get(query tool.SecretQuery) (map[string][]byte, error) {
 	if err := t.begin(); err != nil {
 		return nil, err
@@ -153,12 +174,52 @@ func (t *toolContext) Get(query tool.SecretQuery) (map[string][]byte, error) {
 	if content, drafted, err := t.secrets.drafted(request.GetId(), query.Label); drafted {
 		return content, err
 	}
+	refreshes := t.inTurn && query.Refresh && !query.Peek
+	if refreshes || t.secrets.hasRefreshed(request.GetId(), query.Label) {
+		request.Peek, request.Refresh = true, false
+	}
 	response, err := t.speech.getSecret(t.ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	t.secrets.read = append(t.secrets.read, response.GetContent())
+	if t.secrets.read == nil {
+		t.secrets.read = map[revision]map[string][]byte{}
+	}
+	t.secrets.read[revision{response.GetId(), response.GetRevision()}] = response.GetContent()
+	if refreshes {
+		t.noteRefresh(response, query.Label)
+	}
 	return response.GetContent(), nil
+}
+
+// noteRefresh remembers that the handler has refreshed a secret.
+func (t *toolContext) noteRefresh(as *wire.GetSecretResponse, label string) {
+	for _, s := range t.snapshot.Secrets {
+		if s.ID == as.GetId() {
+			label = cmp.Or(label, s.Label)
+		}
+	}
+	t.secrets.refreshed = slices.DeleteFunc(t.secrets.refreshed, func(r refreshed) bool { return r.id == as.GetId() })
+	t.secrets.refreshed = append(t.secrets.refreshed, refreshed{as.GetId(), label, as.GetRevision()})
+}
+
+// hasRefreshed reports whether the handler has refreshed a secret, by its ID or else
+// its label.
+func (s *secrets) hasRefreshed(id, label string) bool {
+	return slices.ContainsFunc(s.refreshed, func(r refreshed) bool { return r.id == id || id == "" && r.label == label })
+}
+
+// keep notes which revisions a handler that succeeded has refreshed to. It is refused
+// what it may not read any more, and what a later revision has followed meanwhile, of
+// which the unit then hears.
+func (s *secrets) keep(ctx context.Context, speech *Speech) error {
+	for _, r := range s.refreshed {
+		_, err := speech.getSecret(ctx, &wire.GetSecretRequest{Id: r.id, Refresh: true, Revision: r.revision})
+		if err != nil && conversation.RefusalOf(err) == "" {
+			return fmt.Errorf("cannot note that secret %s was refreshed: %w", r.id, err)
+		}
+	}
+	return nil
 }
 
 // drafted returns the content that the transaction gives a secret, if it does.

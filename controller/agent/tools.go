@@ -55,7 +55,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		if _, err := a.handlers.at(of); err != nil {
 			return tool.Failed(tooLate(err))
 		}
-		t.snapshot, t.transaction, t.secrets = turn.snapshot, turn.transaction, &turn.secrets
+		t.snapshot, t.transaction, t.secrets, t.inTurn = turn.snapshot, turn.transaction, &turn.secrets, true
 		return t.run(call)
 	}
 	if concernsApplication(call) {
@@ -95,6 +95,8 @@ type toolContext struct {
 	snapshot    conversation.Snapshot
 	transaction *conversation.Transaction
 	secrets     *secrets
+	// inTurn says that it is a handler's, which succeeds or fails later.
+	inTurn bool
 }
 
 // begin starts the call's transaction when it is first needed.

@@ -66,17 +66,23 @@ func (r *Reconciler) Setup(m manager.Manager) error {
 	return nil
 }
 
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// ask asks for a namespace to be settled.
+func ask(q queue, namespace string) {
+	q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: namespace}}, debounce)
+}
+
 // settleAll asks for every namespace that has opted in to be settled: what an
 // interface says may concern each. It is published once.
 func settleAll(reader client.Reader) handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	all := func(ctx context.Context, q queue) {
 		var list corev1.NamespaceList
 		if err := reader.List(ctx, &list, client.MatchingLabels{application.LabelOptIn: application.OptedIn}, client.UnsafeDisableDeepCopy); err != nil {
 			return
 		}
 		for i := range list.Items {
-			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}}, debounce)
+			ask(q, list.Items[i].Name)
 		}
 	}
 	return handler.Funcs{
@@ -92,16 +98,19 @@ func settleAll(reader client.Reader) handler.EventHandler {
 
 // settleLater asks for the namespaces to be settled that an object concerns.
 func settleLater(reader client.Reader) handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	later := func(ctx context.Context, o client.Object, q queue) {
 		for _, namespace := range concerned(ctx, reader, o) {
-			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: namespace}}, debounce)
+			ask(q, namespace)
 		}
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { later(ctx, e.Object, q) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			if onlyRenews(e) {
+				return
+			}
+			if onlySays(e) {
+				ask(q, e.ObjectNew.GetNamespace())
 				return
 			}
 			if _, offer := e.ObjectOld.(*v1alpha1.Offer); offer {
@@ -157,4 +166,12 @@ func onlyRenews(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*v1alpha1.RelatedApplication)
 	after, same := e.ObjectNew.(*v1alpha1.RelatedApplication)
 	return ok && same && after.OnlyRenews(before)
+}
+
+// onlySays reports whether what is new of an application is only how it and its units
+// say that they are: a pass over another namespace does not look at that.
+func onlySays(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*v1alpha1.RelatedApplication)
+	after, same := e.ObjectNew.(*v1alpha1.RelatedApplication)
+	return ok && same && after.OnlySays(before)
 }

@@ -3,11 +3,14 @@ package relation
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
@@ -66,6 +69,48 @@ func TestWhomAnObjectConcerns(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, test.want, concerned(t.Context(), bank{offers: []v1alpha1.Offer{offer}}, test.object), test.why)
+		})
+	}
+}
+
+// asked is a queue that notes which namespaces it is asked to settle.
+type asked struct {
+	queue
+
+	namespaces []string
+}
+
+func (a *asked) AddAfter(r reconcile.Request, _ time.Duration) {
+	a.namespaces = append(a.namespaces, r.Name)
+}
+
+// How a provider and its units say that they are settles their own namespace, which
+// tells people, and not those of a hundred consumers; what these go by does.
+func TestWhomAChangeConcerns(t *testing.T) {
+	all := []string{"bank", "shop"}
+	tests := map[string]struct {
+		why    string
+		change func(*v1alpha1.RelatedApplicationStatus)
+		want   []string
+	}{
+		"Renewed":   {why: "nobody", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Leader.Expires = metav1.NewMicroTime(time.Unix(9, 0)) }},
+		"UnitSays":  {why: "condition ApplicationStatus", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].Workload = &v1alpha1.WorkloadStatus{} }, want: all[:1]},
+		"Failing":   {why: "condition HandlerFailed", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].Failing = &v1alpha1.Failing{} }, want: all[:1]},
+		"Says":      {why: "its leader says so", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Workload = &v1alpha1.WorkloadStatus{} }, want: all[:1]},
+		"Told":      {why: "people are told", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Conditions = []metav1.Condition{{}} }, want: all[:1]},
+		"Gone":      {why: "it departs from its consumers too", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].Gone = "Replaced" }, want: all},
+		"Endpoints": {why: "what is offered", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Endpoints = make([]v1alpha1.Endpoint, 1) }, want: all},
+	}
+	reader := bank{offers: []v1alpha1.Offer{{Spec: v1alpha1.OfferSpec{Application: "vault", Consumers: []string{"shop"}}}}}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			before := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "vault", ResourceVersion: "1"}}
+			before.Status.Leader, before.Status.Units = &v1alpha1.Leader{}, []v1alpha1.Unit{{Number: 0}}
+			after, q := before.DeepCopy(), &asked{}
+			after.ResourceVersion = "2"
+			test.change(&after.Status)
+			settleLater(reader).Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+			assert.Equal(t, test.want, q.namespaces, test.why)
 		})
 	}
 }

@@ -24,9 +24,10 @@ type conversation struct {
 	leaving     []func()
 	// floor are the revisions that the agent has used (SAFETY.md V4).
 	floor map[string]uint64
-	// said is the content that was sent last, as unit.
-	said *content
-	unit unit
+	// said is the content that was sent last, with what was private, as unit.
+	said    *content
+	private *private
+	unit    unit
 }
 
 // unit is the pod as its application knows it.
@@ -207,14 +208,15 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 	if err != nil {
 		return err
 	}
-	if u := t.unit(c.identity.UID); c.said == t.content && c.unit == u {
+	u := t.unit(c.identity.UID)
+	if c.said == t.content && c.private == t.privateTo(u) && c.unit == u {
 		return nil
 	}
 	snapshot := c.snapshot(t)
 	if err := stream.Send(&v1alpha1.ConverseResponse{Snapshot: snapshot}); err != nil {
 		return err
 	}
-	c.said, c.unit = t.content, t.unit(c.identity.UID)
+	c.said, c.private, c.unit = t.content, t.privateTo(u), u
 	snapshots.Inc()
 	glog.V(2).Infof("told pod %s/%s of %d relation(s)", c.identity.Namespace, c.identity.Pod, len(snapshot.GetRelations()))
 	return nil
@@ -223,6 +225,15 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 func (t *telling) unit(uid string) unit {
 	number, known := t.numbers[uid]
 	return unit{number, known}
+}
+
+// privateTo is what one unit is told alone; nil for nothing, and while the pod is no
+// unit yet.
+func (t *telling) privateTo(u unit) *private {
+	if !u.known {
+		return nil
+	}
+	return t.private[u.number]
 }
 
 // snapshot is what the pod may know now. Its revisions are never lower than
@@ -236,12 +247,14 @@ func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 		revisions[kind] = max(revisions[kind], revision)
 	}
 	u := t.unit(c.identity.UID)
-	return &v1alpha1.Snapshot{
+	snapshot := &v1alpha1.Snapshot{
 		Revisions: revisions,
 		Unit:      &v1alpha1.Unit{Application: c.application, Namespace: c.identity.Namespace, Number: u.number, Known: u.known},
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,
-		Own:       t.content.own[u.number],
-		Secrets:   t.content.secrets[u.number],
 	}
+	if mine := t.privateTo(u); mine != nil {
+		snapshot.Own, snapshot.Secrets = mine.own, mine.secrets
+	}
+	return snapshot
 }

@@ -1,40 +1,61 @@
 package serve
 
 import (
-	"maps"
+	"context"
 	"slices"
 	"strconv"
 
-	"google.golang.org/protobuf/proto"
-
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// takeSecrets writes what each unit is told of secrets.
-func (t *telling) takeSecrets(view relation.View, secrets []secret.Secret) {
-	t.content.secrets = map[int64][]*v1alpha1.KnownSecret{}
+// name is how a namespace names an application.
+type name struct{ namespace, application string }
+
+// takeSecrets writes what each unit is told of secrets: of its own namespace, and of
+// those that open relations lead to (RELATIONS.md M6).
+func (t *telling) takeSecrets(ctx context.Context, world World, namespace string, view relation.View) error {
+	names := []name{{namespace, view.Application}}
+	var open []string
+	for _, r := range view.Relations {
+		if !r.Alive() || !r.Open() {
+			continue
+		}
+		open = append(open, r.UID)
+		if there := (name{r.There.Namespace, r.Self()}); !slices.Contains(names, there) {
+			names = append(names, there)
+		}
+	}
+	for _, n := range names {
+		if err := t.takeSecretsOf(ctx, world, n, view.Leader, open); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *telling) takeSecretsOf(ctx context.Context, world World, n name, by domain.Leader, open []string) error {
+	secrets, err := world.Secrets(ctx, n.namespace, n.application)
+	if err != nil {
+		return err
+	}
 	leader := ""
-	if view.Leader.Term > 0 {
-		leader = strconv.Itoa(view.Leader.Unit)
+	if by.Term > 0 {
+		leader = strconv.Itoa(by.Unit)
 	}
 	for _, s := range secrets {
-		for _, k := range s.KnownTo(view.Application, leader) {
+		for _, k := range s.KnownTo(n.application, leader, open) {
 			number, err := strconv.ParseInt(k.Unit, 10, 64)
 			if err != nil {
 				continue // no unit has such a number
 			}
-			t.content.secrets[number] = append(t.content.secrets[number], &v1alpha1.KnownSecret{
+			mine := t.mine(number)
+			mine.secrets = append(mine.secrets, &v1alpha1.KnownSecret{
 				Id: k.ID, Label: k.Label, Latest: int64(k.Latest), Kept: int64(k.Kept), Own: k.Own,
 				Rotates: toUnix(k.Rotates), Expires: toUnix(k.Expires),
 			})
 		}
 	}
-}
-
-func (c *content) sameSecrets(d *content) bool {
-	return maps.EqualFunc(c.secrets, d.secrets, func(x, y []*v1alpha1.KnownSecret) bool {
-		return slices.EqualFunc(x, y, func(a, b *v1alpha1.KnownSecret) bool { return proto.Equal(a, b) })
-	})
+	return nil
 }

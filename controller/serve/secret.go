@@ -86,7 +86,7 @@ func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.Ge
 		return nil, err
 	}
 	defer c.leave()
-	query := secret.Query{Label: req.Msg.GetLabel(), Peek: req.Msg.GetPeek(), Refresh: req.Msg.GetRefresh()}
+	query := secret.Query{Label: req.Msg.GetLabel(), Peek: req.Msg.GetPeek(), Refresh: req.Msg.GetRefresh(), Revision: int(req.Msg.GetRevision())}
 	read, err := s.Store.Secret(ctx, c.visitors(t, u), req.Msg.GetId(), query)
 	if err != nil {
 		return nil, refuse(err)

@@ -45,7 +45,8 @@ type World interface {
 	Pod(ctx context.Context, namespace, name, uid, account string) (application string, lives bool)
 	// View returns what an application may see.
 	View(ctx context.Context, namespace, application string) (relation.View, error)
-	// Secrets returns those that an application owns or reads, in order of ID.
+	// Secrets returns those of a namespace that an application, as that names it, owns
+	// or reads, in order of ID.
 	Secrets(ctx context.Context, namespace, application string) ([]secret.Secret, error)
 	// Revisions returns the highest revision of each kind that was heard of or
 	// shown: what was viewed before is not newer.

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 
@@ -26,8 +25,11 @@ type telling struct {
 	// read after it, so that nothing in it is newer. An agent has used revisions,
 	// and whoever serves it next must have caught up to them (SAFETY.md V4).
 	caughtUp, revisions map[string]uint64
-	// content is the same pointer as long as it says the same.
+	// content is what all units are told, and private what each is told alone, by its
+	// number. Each is the same pointer as long as it says the same: who is told nothing
+	// new is sent nothing, however much is new to others.
 	content *content
+	private map[int64]*private
 	// numbers maps the UID of a pod to its unit's number.
 	numbers map[string]int64
 	// places maps the UID of a relation to where the application writes in it.
@@ -57,10 +59,13 @@ type place struct {
 type content struct {
 	relations []*v1alpha1.Relation
 	waiting   []*v1alpha1.Waiting
-	// own are the bags of each unit, by its number, for it alone, and secrets are what
-	// it is told of secrets.
-	own     map[int64][]*v1alpha1.Own
-	secrets map[int64][]*v1alpha1.KnownSecret
+}
+
+// private is the part of a snapshot that is for one unit: its own bags, and what it is
+// told of secrets.
+type private struct {
+	own     []*v1alpha1.Own
+	secrets []*v1alpha1.KnownSecret
 }
 
 // lastTelling is the telling that streams share.
@@ -80,10 +85,6 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 		return last, nil
 	}
 	next := &telling{change: a.changes.Load(), caughtUp: world.CaughtUp()}
-	secrets, err := world.Secrets(ctx, namespace, application)
-	if err != nil {
-		return nil, err
-	}
 	view, err := world.View(ctx, namespace, application)
 	if errors.Is(err, kube.ErrUnsettled) && last != nil && behindIn(last.caughtUp, newerThan) == "" {
 		return last, nil // the end of the delivery is a change, which wakes all
@@ -93,17 +94,39 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 	}
 	next.revisions = world.Revisions()
 	next.take(view)
-	next.takeSecrets(view, secrets)
-	if last != nil && last.content.same(next.content) {
-		next.content = last.content
+	if err := next.takeSecrets(ctx, world, namespace, view); err != nil {
+		return nil, err
+	}
+	if last != nil {
+		next.keep(last)
 	}
 	a.last.telling = next
 	return next, nil
 }
 
+// keep keeps of the last telling what says the same.
+func (t *telling) keep(last *telling) {
+	if last.content.same(t.content) {
+		t.content = last.content
+	}
+	for number, mine := range t.private {
+		if before := last.private[number]; before != nil && before.same(mine) {
+			t.private[number] = before
+		}
+	}
+}
+
+// mine is what is written for one unit.
+func (t *telling) mine(number int64) *private {
+	if t.private[number] == nil {
+		t.private[number] = &private{}
+	}
+	return t.private[number]
+}
+
 // take writes a view as the wire has it.
 func (t *telling) take(view relation.View) {
-	t.content, t.numbers = &content{own: map[int64][]*v1alpha1.Own{}}, make(map[string]int64, len(view.Units))
+	t.content, t.private, t.numbers = &content{}, map[int64]*private{}, make(map[string]int64, len(view.Units))
 	t.places = make(map[string]place, len(view.Relations))
 	for _, u := range view.Units {
 		if u.Gone == "" {
@@ -136,16 +159,19 @@ func (t *telling) takeOwn(r relation.Seen, leader domain.Leader) {
 		if r.Role == application.Peer || leader.Term > 0 && leader.Unit == unit.Number {
 			own.Application = toBag(r.OwnBag)
 		}
-		number := int64(unit.Number)
-		t.content.own[number] = append(t.content.own[number], own)
+		mine := t.mine(int64(unit.Number))
+		mine.own = append(mine.own, own)
 	}
 }
 
 func (c *content) same(d *content) bool {
-	return c.sameSecrets(d) && maps.EqualFunc(c.own, d.own, func(x, y []*v1alpha1.Own) bool {
-		return slices.EqualFunc(x, y, func(a, b *v1alpha1.Own) bool { return proto.Equal(a, b) })
-	}) && slices.EqualFunc(c.relations, d.relations, func(a, b *v1alpha1.Relation) bool { return proto.Equal(a, b) }) &&
+	return slices.EqualFunc(c.relations, d.relations, func(a, b *v1alpha1.Relation) bool { return proto.Equal(a, b) }) &&
 		slices.EqualFunc(c.waiting, d.waiting, func(a, b *v1alpha1.Waiting) bool { return proto.Equal(a, b) })
+}
+
+func (p *private) same(q *private) bool {
+	return slices.EqualFunc(p.own, q.own, func(a, b *v1alpha1.Own) bool { return proto.Equal(a, b) }) &&
+		slices.EqualFunc(p.secrets, q.secrets, func(a, b *v1alpha1.KnownSecret) bool { return proto.Equal(a, b) })
 }
 
 func toRelation(r relation.Seen) *v1alpha1.Relation {

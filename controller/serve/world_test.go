@@ -24,7 +24,7 @@ type replica struct {
 	pods     map[string]pod
 	tokens   map[string]kube.Identity
 	views    map[string]relation.View
-	secrets  []secret.Secret
+	secrets  map[name][]secret.Secret
 	heard    map[string]uint64
 	caughtUp map[string]uint64
 	// shown are the revisions of what a view shows; not all were heard of.
@@ -121,10 +121,10 @@ func (r *replica) View(_ context.Context, _, name string) (relation.View, error)
 	return r.views[name], nil
 }
 
-func (r *replica) Secrets(context.Context, string, string) ([]secret.Secret, error) {
+func (r *replica) Secrets(_ context.Context, namespace, application string) ([]secret.Secret, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.secrets, nil
+	return r.secrets[name{namespace, application}], nil
 }
 
 func (r *replica) Revisions() map[string]uint64 {

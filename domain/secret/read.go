@@ -14,6 +14,9 @@ type Query struct {
 	Label string
 	// Peek reads the latest revision this once, Refresh from now on.
 	Peek, Refresh bool
+	// Revision is the one that the latest must be; 0 for any. A unit that refreshes only
+	// after it has used what it peeked at does not skip one that was made meanwhile.
+	Revision int
 }
 
 // Standing is how a unit stands to a secret's owner, as of now.
@@ -41,6 +44,9 @@ func (s Secret) Read(u Unit, q Query, is Standing, now time.Time) (Revision, Sec
 	}
 	reader := s.reader(u)
 	number := s.latest().Number
+	if q.Revision != 0 && q.Revision != number {
+		return Revision{}, s, gone("take the latest by --refresh", "cannot read revision %d of secret %s: the latest is %d", q.Revision, s.ID, number)
+	}
 	if reader.Revision != 0 && !q.Peek && !q.Refresh {
 		number = reader.Revision
 	}

@@ -189,9 +189,20 @@ func (s *Secret) revoke(from Access) {
 			s.Access[i].Revoked = true
 		}
 	}
+	s.letGo()
+}
+
+// letGo lets go of the readers that no grant is left for.
+func (s *Secret) letGo() {
 	s.Readers = slices.DeleteFunc(s.Readers, func(r Reader) bool {
-		return r.Application != s.Owner.Application && !slices.ContainsFunc(s.Access, func(a Access) bool { return !a.Revoked && a.is(r.Application, r.Unit) })
+		return !s.owns(Unit{Application: r.Application, Number: r.Unit}) && !s.grants(r, func(Access) bool { return true })
 	})
+}
+
+// grants reports whether one of those grants lets a reader read that was not taken
+// back.
+func (s Secret) grants(r Reader, those func(Access) bool) bool {
+	return slices.ContainsFunc(s.Access, func(a Access) bool { return !a.Revoked && a.is(r.Application, r.Unit) && those(a) })
 }
 
 // is reports whether the grant is for that unit.
@@ -199,12 +210,13 @@ func (a Access) is(application, unit string) bool {
 	return a.Application == application && (a.Unit == "" || a.Unit == unit)
 }
 
-// Forget lets go of what ended by itself: grants whose relation is over, readers
-// that are gone. dead and left tell which.
+// Forget lets go of what ended by itself: grants whose relation is over, and readers
+// that are gone or that no grant is left for. dead and left tell which.
 func (s Secret) Forget(dead func(relation string) bool, left func(application, unit string) bool) Secret {
 	s = s.clone()
 	s.Access = slices.DeleteFunc(s.Access, func(a Access) bool { return dead(a.Relation) })
 	s.Readers = slices.DeleteFunc(s.Readers, func(r Reader) bool { return left(r.Application, r.Unit) })
+	s.letGo()
 	return s.Settle()
 }
 

@@ -125,6 +125,11 @@ func TestControllerRelatesNamespacesByConsent(t *testing.T) {
 		return read, connect.CodeOf(err)
 	}
 	shop.eventually("the secret is read", func() bool { read, _ := password(); return read == "hunter2" })
+	require.NoError(t, bank.secrets(vault, leadBank, nil, setting("hunter3")))
+	changed := hears(t, web.stream, "that the secret has changed", func(s *wire.Snapshot) bool {
+		return len(s.GetSecrets()) == 1 && s.GetSecrets()[0].GetLatest() == 2 && s.GetSecrets()[0].GetKept() == 1
+	})
+	assert.Equal(t, []string{"secret-changed 0", fmt.Sprintf("changed %d", id)}, shopEar.hears(changed), "and of the reference to it")
 	said := bank.bagsOf(uid)
 	require.Len(t, said, 2)
 	for _, b := range said {
@@ -142,6 +147,7 @@ func TestControllerRelatesNamespacesByConsent(t *testing.T) {
 	closed := hears(t, web.stream, "the suspension", suspended)
 	assert.Empty(t, one(closed).GetBag().GetData())
 	assert.Empty(t, one(closed).GetUnits())
+	assert.Empty(t, closed.GetSecrets(), "it could not read it")
 	assert.Equal(t, []string{fmt.Sprintf("departed %d vault.%s/0", id, bank.namespace), fmt.Sprintf("broken %d suspended final=false", id)}, shopEar.hears(closed))
 	assert.Equal(t, []string{fmt.Sprintf("departed %d web.%s/0", id, shop.namespace), fmt.Sprintf("broken %d suspended final=false", id)},
 		bankEar.hears(hears(t, vault.stream, "the suspension", suspended)))

@@ -403,6 +403,26 @@ func TestChangesAreAnnounced(t *testing.T) {
 	assert.Equal(t, map[string]uint64{"relations": 5, "databags": 6, "relatedapplications": 0, "offers": 0}, v.Revisions(), "pods are no part of a view")
 }
 
+// A secret's change is announced to who owns and reads it, also in another namespace,
+// and found there by the name that its own gives the reader.
+func TestSecretsAreAnnounced(t *testing.T) {
+	m, told := memory{}, []string(nil)
+	s := named(&v1alpha1.RelatedSecret{Spec: v1alpha1.RelatedSecretSpec{Application: "db"}}, "bank", "one")
+	s.Status.Readers = []v1alpha1.SecretReader{{Application: "web"}, {Application: "web.shop"}}
+	m.put(s)
+	v := &Views{Reader: m, Changed: func(namespace, name string) { told = append(told, namespace+"/"+name) }}
+	for _, event := range []any{s, cache.DeletedFinalStateUnknown{Obj: s}} {
+		told = nil
+		v.tellConcerned(event)
+		assert.Equal(t, []string{"bank/db", "bank/web", "shop/web"}, told)
+	}
+	for name, want := range map[string]int{"db": 1, "web": 1, "web.shop": 1, "web.other": 0} {
+		found, err := v.Secrets(t.Context(), "bank", name)
+		require.NoError(t, err)
+		assert.Len(t, found, want, name)
+	}
+}
+
 // SAFETY.md V4: what an agent is told is what was heard of; what is certain may
 // be more, and never less.
 func TestCaughtUp(t *testing.T) {

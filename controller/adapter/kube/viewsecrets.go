@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -28,7 +29,8 @@ func indexSecrets(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// concerned lists the applications that own or read a secret.
+// concerned lists the applications that own or read a secret, as its namespace names
+// them.
 func concerned(o any) []string {
 	s, ok := o.(*v1alpha1.RelatedSecret)
 	if !ok {
@@ -51,20 +53,10 @@ func (v *Views) followSecrets(ctx context.Context, informers cache.Cache) error 
 	if err != nil {
 		return fmt.Errorf("cannot follow secrets: %w", err)
 	}
-	tell := func(all ...any) {
-		for _, event := range all {
-			if gone, ok := event.(toolscache.DeletedFinalStateUnknown); ok {
-				event = gone.Obj
-			}
-			for _, application := range concerned(event) {
-				v.Changed(event.(client.Object).GetNamespace(), application)
-			}
-		}
-	}
 	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { tell(o) },
-		UpdateFunc: func(before, after any) { tell(before, after) },
-		DeleteFunc: func(o any) { tell(o) },
+		AddFunc:    func(o any) { v.tellConcerned(o) },
+		UpdateFunc: func(before, after any) { v.tellConcerned(before); v.tellConcerned(after) },
+		DeleteFunc: func(o any) { v.tellConcerned(o) },
 	})
 	if err != nil {
 		return fmt.Errorf("cannot follow secrets: %w", err)
@@ -75,8 +67,20 @@ func (v *Views) followSecrets(ctx context.Context, informers cache.Cache) error 
 	return nil
 }
 
-// Secrets returns the secrets that an application owns or reads, from memory, in order
-// of ID.
+// tellConcerned tells those that a secret concerns, each where it lives: a reader in
+// another namespace is noted as web.shop.
+func (v *Views) tellConcerned(event any) {
+	if gone, ok := event.(toolscache.DeletedFinalStateUnknown); ok {
+		event = gone.Obj
+	}
+	for _, application := range concerned(event) {
+		name, elsewhere, _ := strings.Cut(application, ".")
+		v.Changed(cmp.Or(elsewhere, event.(client.Object).GetNamespace()), name)
+	}
+}
+
+// Secrets returns the secrets of a namespace that an application, as that names it,
+// owns or reads, from memory, in order of ID.
 func (v *Views) Secrets(ctx context.Context, namespace, application string) ([]secret.Secret, error) {
 	var list v1alpha1.RelatedSecretList
 	if err := v.Reader.List(ctx, &list, client.MatchingFields{byConcerned: endKey(namespace, "", application)}, client.UnsafeDisableDeepCopy); err != nil {

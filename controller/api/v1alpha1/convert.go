@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -327,4 +328,23 @@ func (a *RelatedApplication) OnlyRenews(before *RelatedApplication) bool {
 	renewed.Status.Leader = &leader
 	renewed.ResourceVersion, renewed.ManagedFields = a.ResourceVersion, a.ManagedFields
 	return equality.Semantic.DeepEqual(&renewed, a)
+}
+
+// OnlySays reports whether nothing is new since before but how the application and its
+// units say that they are, and what people are told of it. That concerns no other
+// namespace.
+func (a *RelatedApplication) OnlySays(before *RelatedApplication) bool {
+	was, is := before.silent(), a.silent()
+	was.ResourceVersion, was.ManagedFields = a.ResourceVersion, a.ManagedFields
+	return equality.Semantic.DeepEqual(was, is)
+}
+
+// silent is the application without what is said of it.
+func (a *RelatedApplication) silent() *RelatedApplication {
+	silent := *a
+	silent.Status.Workload, silent.Status.Conditions, silent.Status.Units = nil, nil, slices.Clone(a.Status.Units)
+	for i := range silent.Status.Units {
+		silent.Status.Units[i].Workload, silent.Status.Units[i].Failing = nil, nil
+	}
+	return &silent
 }

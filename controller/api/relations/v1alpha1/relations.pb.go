@@ -526,7 +526,9 @@ type GetSecretRequest struct {
 	// peek reads the latest revision this once.
 	Peek bool `protobuf:"varint,3,opt,name=peek,proto3" json:"peek,omitempty"`
 	// refresh reads the latest revision from now on.
-	Refresh       bool `protobuf:"varint,4,opt,name=refresh,proto3" json:"refresh,omitempty"`
+	Refresh bool `protobuf:"varint,4,opt,name=refresh,proto3" json:"refresh,omitempty"`
+	// revision is the one that must be the latest, where it was read before; 0 for any.
+	Revision      int64 `protobuf:"varint,5,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -587,6 +589,13 @@ func (x *GetSecretRequest) GetRefresh() bool {
 		return x.Refresh
 	}
 	return false
+}
+
+func (x *GetSecretRequest) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
 }
 
 // GetSecretResponse is a revision of a secret.
@@ -2634,12 +2643,13 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
 	"UnitStatus\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x128\n" +
-	"\x06status\x18\x02 \x01(\v2 .orcon.relations.v1alpha1.StatusR\x06status\"f\n" +
+	"\x06status\x18\x02 \x01(\v2 .orcon.relations.v1alpha1.StatusR\x06status\"\x82\x01\n" +
 	"\x10GetSecretRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x12\n" +
 	"\x04peek\x18\x03 \x01(\bR\x04peek\x12\x18\n" +
-	"\arefresh\x18\x04 \x01(\bR\arefresh\"\xcf\x01\n" +
+	"\arefresh\x18\x04 \x01(\bR\arefresh\x12\x1a\n" +
+	"\brevision\x18\x05 \x01(\x03R\brevision\"\xcf\x01\n" +
 	"\x11GetSecretResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x12R\n" +
