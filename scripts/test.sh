@@ -16,8 +16,8 @@
 #   e2e          real pods on a real kubelet (root)
 #
 # Stops at the first stage that fails and repeats what failed at the very end.
-# The logs are in dist/test/. On two cores about 12 minutes; the first run also
-# compiles a Kubernetes, a linter and cert-manager, and takes about 25.
+# The logs are in dist/test/. On two cores about 15 minutes; the first run also
+# compiles a Kubernetes, a linter and cert-manager, and takes about 28.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
