@@ -113,7 +113,9 @@ func TestControllerServesAgents(t *testing.T) {
 	})
 
 	t.Log("SAFETY.md S4: renewed by its own token, ended by its pod")
+	reviewed := c.reviewed.Load()
 	require.NoError(t, s.Send(&wire.ConverseRequest{Message: &wire.ConverseRequest_Renew{Renew: &wire.Renew{Token: w.token(pod, kube.Audience)}}}))
+	w.eventually("the new token is reviewed while its pod lives", func() bool { return c.reviewed.Load() > reviewed })
 	require.NoError(t, w.admin.Delete(w.ctx, pod))
 	began = time.Now()
 	var err error

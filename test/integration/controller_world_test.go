@@ -139,6 +139,8 @@ type controllerReplica struct {
 	done chan struct{}
 	// refused counts requests that its roles do not allow.
 	refused *atomic.Int64
+	// reviewed counts the answers to its token reviews.
+	reviewed *atomic.Int64
 }
 
 // controller runs a controller until the test ends or it is stopped. writes is
@@ -146,9 +148,9 @@ type controllerReplica struct {
 func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
-	r := &controllerReplica{done: make(chan struct{}), refused: &atomic.Int64{}}
+	r := &controllerReplica{done: make(chan struct{}), refused: &atomic.Int64{}, reviewed: &atomic.Int64{}}
 	cfg := w.asController()
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.watched(next, r.refused, writes, cancel) })
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.watched(next, r, writes, cancel) })
 	m, err := ctrl.NewManager(cfg, manager.Options{
 		Scheme: w.scheme, Cache: kube.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
@@ -198,20 +200,24 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	return r
 }
 
-// watched counts what the roles refuse, and lets the process die at a write:
+// watched counts what the roles refuse and the reviews, and lets the process die at a write:
 // that write and all after it are never made.
-func (w *controllerWorld) watched(next http.RoundTripper, refused *atomic.Int64, writes int64, die func()) http.RoundTripper {
+func (w *controllerWorld) watched(next http.RoundTripper, r *controllerReplica, writes int64, die func()) http.RoundTripper {
 	var made atomic.Int64
 	return controlplane.RoundTrip(func(req *http.Request) (*http.Response, error) {
-		reads := req.Method == http.MethodGet || strings.HasSuffix(req.URL.Path, "/tokenreviews")
+		review := strings.HasSuffix(req.URL.Path, "/tokenreviews")
+		reads := req.Method == http.MethodGet || review
 		if !reads && writes >= 0 && !strings.HasSuffix(req.URL.Path, "/events") && made.Add(1) > writes {
 			die()
 			return nil, errors.New("this process is dead")
 		}
 		res, err := next.RoundTrip(req)
 		if err == nil && res.StatusCode == http.StatusForbidden {
-			refused.Add(1)
+			r.refused.Add(1)
 			fmt.Println("refused by deployment/rbac:", req.Method, req.URL.Path)
+		}
+		if err == nil && review {
+			r.reviewed.Add(1)
 		}
 		return res, err
 	})
