@@ -3,7 +3,7 @@ package injection
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,25 +66,30 @@ func ParseOnChange(text string) (OnChange, *application.Problem) {
 	return o, nil
 }
 
-// parsePost reads ":8080/path" and "//localhost:8080/path".
+// post is "localhost:8080/path", in which the host may be any, and none: who names
+// another is told so.
+var post = regexp.MustCompile(`^([^/:@#?]*|\[[0-9a-fA-F:.]*\])(?::([0-9]*))?(/(?:[^#%]|%[0-9a-fA-F]{2})*)?$`)
+
+// parsePost reads what follows "http:".
 func parsePost(text string) (p Post, reason, cure string) {
 	cure = "write a port and a path of this pod, for example " + Post{8080, "/relations"}.String()
 	if !strings.HasPrefix(text, ":") && !strings.HasPrefix(text, "//") || !printable(text) {
 		return p, "it is neither :PORT/PATH nor //localhost:PORT/PATH", cure
 	}
-	u, err := url.Parse("http://" + strings.TrimPrefix(text, "//"))
-	if err != nil || u.User != nil || u.Fragment != "" {
+	parts := post.FindStringSubmatch(strings.TrimPrefix(text, "//"))
+	if parts == nil {
 		return p, "it is not an address of a port and a path alone", cure
 	}
-	p.Path = u.RequestURI()
-	p.Port, err = strconv.Atoi(u.Port())
+	host := strings.Trim(parts[1], "[]")
+	port, err := strconv.Atoi(parts[2])
+	p = Post{port, parts[3]}
 	switch {
 	case err != nil || p.Port < 1 || p.Port > 65535:
 		return p, "there is no port from 1 to 65535", cure
-	case !slices.Contains([]string{"", "localhost", "127.0.0.1", "::1"}, u.Hostname()):
-		return p, fmt.Sprintf("%s is not this pod: what it hears stays in it", u.Hostname()), "write " + p.String()
-	case u.Path == "":
-		return p, "there is no path", "write " + p.String()
+	case !slices.Contains([]string{"", "localhost", "127.0.0.1", "::1"}, host):
+		return p, fmt.Sprintf("%s is not this pod: what it hears stays in it", host), "write " + p.String()
+	case p.Path == "":
+		return p, "there is no path", "write " + Post{p.Port, "/"}.String()
 	case len(p.Path) > maxPath:
 		return p, fmt.Sprintf("its path has more than %d bytes", maxPath), cure
 	default:

@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -113,7 +112,7 @@ func (k *compiler) verdict(field any, at ...string) verdict {
 func (k *compiler) part(at ...string) *jsonschema.Schema {
 	tokens := strings.Split(pointer(at...), "/")
 	for i := range tokens {
-		tokens[i] = url.PathEscape(tokens[i])
+		tokens[i] = escape(tokens[i])
 	}
 	s, err := k.Compile(resource + "#" + strings.Join(tokens, "/"))
 	k.err = errors.Join(k.err, err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -40,9 +39,7 @@ func faults(path string, e *jsonschema.ValidationError) []Violation {
 		path = join(path, token)
 	}
 	_, at, _ := strings.Cut(e.SchemaURL, "#")
-	if plain, err := url.PathUnescape(at); err == nil {
-		at = plain
-	}
+	at = unescape(at)
 	if e.ErrorKind != nil {
 		at += pointer(e.ErrorKind.KeywordPath()...)
 	}

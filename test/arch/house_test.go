@@ -40,6 +40,7 @@ func TestWallsCanBreak(t *testing.T) {
 		"DomainEdge":      {why: "edges between domain rooms have one direction", file: "domain/application/a.go", text: `import "` + module + `domain/relation"`, want: `"domain/relation"`},
 		"Kubernetes":      {why: "the domain knows no Kubernetes", file: "domain/relation/a.go", text: `import "k8s.io/api/core/v1"`, want: "k8s.io/api/core/v1"},
 		"OS":              {why: "the domain touches no files", file: "domain/relation/a.go", text: `import "os"`, want: "values and decisions"},
+		"Network":         {why: "nor any network, in no package of it", file: "domain/relation/a.go", text: `import "net/url"`, want: "values and decisions"},
 		"Context":         {why: "a decision has no deadline", file: "domain/relation/a.go", text: `import "context"`, want: "values and decisions"},
 		"Clock":           {why: "a decision is the same tomorrow", file: "domain/relation/a.go", text: "import \"time\"\nvar x = time.Now()", want: "time.Now"},
 		"OtherRoom":       {why: "a room can be deleted by deleting its folders", file: "webhook/pod/a.go", text: `import "` + module + `webhook/declaration"`, want: "webhook/declaration"},

@@ -79,7 +79,7 @@ const pure = "domain/"
 //nolint:gochecknoglobals // a table
 var impure = map[string]bool{
 	"os": true, "os/exec": true, "os/signal": true, "os/user": true, "syscall": true, "path/filepath": true,
-	"net": true, "net/http": true, "net/rpc": true, "crypto/tls": true, "database/sql": true,
+	"net": true, "crypto/tls": true, "database/sql": true,
 	"context": true, "log": true, "log/slog": true, "math/rand": true, "math/rand/v2": true, "crypto/rand": true, "testing": true,
 }
 
@@ -175,7 +175,7 @@ func refusal(folder, imported, rule string) string {
 	first, _, _ := strings.Cut(imported, "/")
 	switch {
 	case !strings.Contains(first, "."):
-		if strings.HasPrefix(folder, pure) && impure[imported] {
+		if strings.HasPrefix(folder, pure) && (impure[imported] || strings.HasPrefix(imported, "net/")) {
 			return fmt.Sprintf("a domain room imports %q: it holds values and decisions only", imported)
 		}
 		return ""
