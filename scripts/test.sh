@@ -5,7 +5,7 @@
 #   scripts/test.sh unit lint        these stages only
 #   scripts/test.sh --race unit      with the race detector (needs gcc)
 #
-# Stages, in this order:
+# Stages:
 #   unit         values and decisions: tables, properties, the fuzz targets' seeds
 #   lint         style of Go and of scripts
 #   generated    CRDs and generated Go are what their sources say
@@ -15,9 +15,10 @@
 #   images       every binary, its image, twice the same bytes
 #   e2e          real pods on a real kubelet (root)
 #
-# Stops at the first stage that fails and repeats what failed at the very end.
-# The logs are in dist/test/. On two cores about 15 minutes; the first run also
-# compiles a Kubernetes, a linter and cert-manager, and takes about 28.
+# The last four run in two lanes, side by side: much of their time they wait.
+# A lane stops at its first stage that fails; what failed is repeated at the very end.
+# The logs are in dist/test/. On two cores about 10 minutes; the first run also
+# compiles a Kubernetes, a linter and cert-manager, and takes about 25.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -82,7 +83,7 @@ stage_images() {
 
 stage_e2e() {
   ready_for_pods
-  go_test -count=1 -v -parallel 3 -timeout 25m ./test/e2e/...
+  go_test -count=1 -v -parallel 5 -timeout 25m ./test/e2e/...
 }
 
 # ready_for_pods sees to what tests with real pods need.
@@ -112,17 +113,42 @@ for arg in "$@"; do
 done
 [ "${#wanted[@]}" -gt 0 ] || wanted=("${stages[@]}")
 
-mkdir -p "$logs"
-times=()
-for stage in "${wanted[@]}"; do
-  heading "$stage"
-  begin=$SECONDS
-  # A process of its own: within a condition set -e does not hold.
-  if ! "$0" --inner "$stage" 2>&1 | tee "$logs/$stage.log"; then
+# lane STAGE... runs those of the stages that are wanted one after the other. Their
+# names are put before their lines if more than one lane runs.
+lane() {
+  local stage begin
+  for stage in "$@"; do
+    [[ " ${wanted[*]} " == *" $stage "* ]] || continue
+    heading "$stage"
+    begin=$SECONDS
+    # A process of its own: within a condition set -e does not hold.
+    if ! "$0" --inner "$stage" 2>&1 | tee "$logs/$stage.log" | sed -u "s/^/${prefix:+$stage: }/"; then
+      printf '%s\n' "$stage" >>"$logs/failed"
+      return 1
+    fi
+    printf '%s %ds\n' "$stage" "$((SECONDS - begin))" >>"$logs/times"
+  done
+}
+
+# finish repeats what failed, or says that all is well.
+finish() {
+  local stage
+  [ -s "$logs/failed" ] || [ "$(wc -l <"$logs/times")" -eq "${#wanted[@]}" ] || die "a lane ended without a word" "see its last lines above"
+  [ -s "$logs/failed" ] || { heading "All passed after ${SECONDS}s: $(paste -sd ';' "$logs/times" | sed 's/;/, /g')"; return; }
+  while read -r stage; do
     heading "FAILED: $stage (log: dist/test/$stage.log)"
     extract "$logs/$stage.log" >&2
-    exit 1
-  fi
-  times+=("$stage $((SECONDS - begin))s")
-done
-heading "All passed: ${times[*]}"
+  done <"$logs/failed"
+  exit 1
+}
+
+mkdir -p "$logs"
+rm -f "$logs/failed" "$logs/times"
+lane unit lint generated arch || finish
+# An interrupt reaches no process in the background by itself.
+trap 'trap "" TERM; kill -TERM 0; wait; exit 130' INT TERM
+prefix=yes lane cluster integration &
+prefix=yes lane images e2e &
+wait
+trap - INT TERM
+finish

@@ -200,7 +200,7 @@ func (w *world) restart(name string) {
 	of := w.in(system)
 	old := of.replicas(name)
 	of.kubectl("rollout", "restart", "deployment/"+name)
-	of.kubectl("rollout", "status", "deployment/"+name, "--timeout=120s")
+	of.kubectl("rollout", "status", "deployment/"+name, "--timeout=300s")
 	for _, pod := range old {
 		of.gone(pod)
 	}

@@ -57,7 +57,7 @@ func TestRestart(t *testing.T) {
 		}
 		return "there is no second ReplicaSet"
 	})
-	w.kubectl("rollout", "status", "deployment/app", "--timeout=60s")
+	w.kubectl("rollout", "status", "deployment/app", "--timeout=300s")
 	pod := w.running("app", 2)[0]
 	assert.Equal(t, "db2.tengu.io", w.sh(pod.Name, "echo $DB_HOST"), "the new data is in the variables")
 	w.contains("Restarted", "get", "events", "--field-selector", "involvedObject.name=app", "-o", "jsonpath={.items[*].reason}")

@@ -75,7 +75,7 @@ func TestExamplePostgreSQL(t *testing.T) {
 	began := time.Now()
 	w.Kubectl(t, "apply", "-k", deployment(t, "examples/postgresql"))
 	t.Cleanup(func() { w.Kubectl(t, "delete", "namespace", "shop", "--wait=false") })
-	w.namespace, w.patience = "shop", 2*patience
+	w.namespace = "shop"
 
 	visits := func() string { return w.lastLine("deploy/shop", "shop") }
 	w.eventually(func() string {
@@ -106,7 +106,7 @@ func TestExamplePostgreSQL(t *testing.T) {
 		return "the relation is not held"
 	})
 	w.kubectl("patch", "deployment", "shop", "--type=json", "-p", `[{"op":"add","path":"/spec/template/metadata/annotations/tengu.io~1relations","value":"postgres"}]`)
-	w.kubectl("rollout", "status", "deployment/shop", "--timeout=120s")
+	w.kubectl("rollout", "status", "deployment/shop", "--timeout=300s")
 	w.eventually(func() string {
 		if line := visits(); strings.HasPrefix(line, "relation_1 has seen ") && line != "relation_1 has seen 1 visits in orders" {
 			return ""
@@ -116,7 +116,7 @@ func TestExamplePostgreSQL(t *testing.T) {
 
 	t.Log("the relation ends, and the database goes with it")
 	w.kubectl("patch", "deployment", "shop", "--type=json", "-p", `[{"op":"remove","path":"/spec/template/metadata/annotations/tengu.io~1relations"}]`)
-	w.kubectl("delete", "relations", "--all", "--wait=true", "--timeout=60s")
+	w.kubectl("delete", "relations", "--all", "--wait=true", "--timeout=300s")
 	databases := w.kubectl("exec", "postgres-0", "-c", "postgres", "--", "psql", "-h", "127.0.0.1", "-U", "postgres", "-tAc", "SELECT datname FROM pg_database UNION SELECT rolname FROM pg_roles")
 	assert.NotContains(t, databases, "orders")
 	assert.NotContains(t, databases, "relation_1")

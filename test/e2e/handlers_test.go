@@ -151,7 +151,7 @@ func TestHandlers(t *testing.T) {
 
 	t.Log("the relation ends, for good")
 	before := w.heard(db.Name)
-	w.kubectl("delete", "relations", "--all", "--timeout=60s")
+	w.kubectl("delete", "relations", "--all", "--timeout=300s")
 	w.eventually(func() string {
 		out := strings.TrimPrefix(w.heard(db.Name), before+"\n")
 		if strings.HasPrefix(out, "departed web/1\nbroken final=true") {

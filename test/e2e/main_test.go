@@ -52,7 +52,7 @@ func ownOrcon(t *testing.T) *controlplane.Cluster {
 func waitForOrcon(t *testing.T, c *controlplane.Cluster) {
 	t.Helper()
 	for _, name := range []string{"relations-controller", "relations-mutating-webhook"} {
-		c.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/"+name, "--timeout=120s")
+		c.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/"+name, "--timeout=300s")
 	}
 }
 

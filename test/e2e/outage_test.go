@@ -31,7 +31,7 @@ func (w *world) scale(replicas int, names ...string) {
 		w.Kubectl(w.t, "-n", "orcon-system", "scale", "deployment/"+name, fmt.Sprintf("--replicas=%d", replicas))
 	}
 	for _, name := range names {
-		w.Kubectl(w.t, "-n", "orcon-system", "rollout", "status", "deployment/"+name, "--timeout=120s")
+		w.Kubectl(w.t, "-n", "orcon-system", "rollout", "status", "deployment/"+name, "--timeout=300s")
 		w.eventually(func() string {
 			// Also from a clean-up, when the test's context is over.
 			pods, err := w.client.CoreV1().Pods("orcon-system").List(context.WithoutCancel(w.t.Context()), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + name})
@@ -188,7 +188,7 @@ func leaderDies(t *testing.T, c *controlplane.Cluster) {
 		t.Logf("the change was in the file %s after its command began, the leader %s having been %s just before", time.Since(begin).Round(time.Millisecond), leader.Name, how)
 		_, now := w.leader()
 		assert.NotEqual(t, lease, now, "another process leads")
-		w.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/"+controllerName, "--timeout=60s")
+		w.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/"+controllerName, "--timeout=300s")
 	}
 	now := w.running("app", 1)[0]
 	assert.Equal(t, mainStatus(&pod).ContainerID, mainStatus(&now).ContainerID)

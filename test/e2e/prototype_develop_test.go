@@ -157,7 +157,7 @@ func telepresence(t *testing.T, c terminal) []string {
 func swap(t *testing.T, c terminal) {
 	t.Helper()
 	c.types(t, "kubectl scale deployment/relations-mutating-webhook --replicas=0")
-	c.types(t, "kubectl wait --for=delete pod -l app.kubernetes.io/name=relations-mutating-webhook --timeout=60s")
+	c.types(t, "kubectl wait --for=delete pod -l app.kubernetes.io/name=relations-mutating-webhook --timeout=300s")
 	address := c.types(t, `kubectl get nodes -o jsonpath='{.items[0].status.addresses[?(@.type=="InternalIP")].address}'`)
 	slice, err := json.Marshal(map[string]any{
 		"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",

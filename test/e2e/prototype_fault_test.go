@@ -55,7 +55,7 @@ func hardCoded(t *testing.T, c terminal) {
 	w.apply(workload{kind: "StatefulSet", name: "set", annotations: consumesDB, script: complete("db-endpoint", "db.tengu.io") + "exec sleep infinity"}.yaml())
 	w.apply(workload{kind: "Job", name: "job", annotations: consumesDB, script: complete("db-endpoint", "db.tengu.io")}.yaml())
 	assertInjected(t, w.running("set", 1)[0])
-	w.kubectl("wait", "--for=condition=Complete", "job/job", "--timeout=60s")
+	w.kubectl("wait", "--for=condition=Complete", "job/job", "--timeout=300s")
 }
 
 // oldVersions: what was applied is of versions that are here to stay, and the

@@ -46,7 +46,7 @@ func (c terminal) types(t *testing.T, line string) string {
 func (c terminal) rolledOut(t *testing.T, namespace string) {
 	t.Helper()
 	for _, name := range []string{controllerName, webhookName} {
-		c.types(t, "kubectl -n "+namespace+" rollout status deployment/"+name+" --timeout=120s")
+		c.types(t, "kubectl -n "+namespace+" rollout status deployment/"+name+" --timeout=300s")
 	}
 }
 
@@ -129,7 +129,7 @@ func typeExample(t *testing.T, c terminal) {
 	c.types(t, "kubectl -n k8s-tengu-test apply -f deployment/demo/external-service.yaml")
 	c.types(t, "kubectl -n k8s-tengu-test apply -f deployment/demo/sleep-deployment.yaml")
 	w := c.world(t, exampleNamespace)
-	w.kubectl("rollout", "status", "deployment/sleep", "--timeout=60s")
+	w.kubectl("rollout", "status", "deployment/sleep", "--timeout=300s")
 	env := strings.Split(w.kubectl("exec", "deploy/sleep", "-c", "sleep", "--", "env"), "\n")
 	assert.Contains(t, env, "SSE=idlab-iot.tengu.io")
 	assert.Contains(t, env, "DB=db.tengu.io")
