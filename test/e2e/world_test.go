@@ -129,21 +129,20 @@ func (w *world) apply(manifest string) string {
 	return out
 }
 
-// eventually waits until check returns "", which otherwise says what is missing.
+// eventually waits until check returns "", which otherwise says what is missing. It
+// looks the less often the longer it waits: how long it was is right to a tenth.
 func (w *world) eventually(check func() string) {
 	w.t.Helper()
-	deadline := time.Now().Add(patience)
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for begin := time.Now(); ; {
 		missing := check()
 		if missing == "" {
 			return
 		}
-		if time.Now().After(deadline) {
+		waited := time.Since(begin)
+		if waited > patience {
 			require.FailNow(w.t, "waited in vain", missing)
 		}
-		<-tick.C
+		<-time.After(min(max(waited/10, 50*time.Millisecond), time.Second))
 	}
 }
 
