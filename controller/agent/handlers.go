@@ -110,10 +110,7 @@ func (h *Handlers) next(ctx context.Context) (*turn, error) {
 			glog.Warningf("%v; trying again", err)
 			wait = min(wait, reportAgain)
 		}
-		select {
-		case <-h.rung:
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !h.awaits(ctx, time.After(wait)) {
 			return nil, ctx.Err()
 		}
 	}

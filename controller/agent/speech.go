@@ -208,8 +208,15 @@ func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	return time.Until(s.lease.until) >= conversation.LeaderSure, nil
 }
 
-// lead asks to lead, or resigns. The lease counts from before the question.
+// lead asks to lead, or resigns. The lease counts from before the question. Who leaves
+// goes on leading at the most.
 func (s *Speech) lead(ctx context.Context, resign bool) error {
+	s.mu.Lock()
+	leaves, leads := s.heard.GetUnit().GetLeaving() != "", time.Until(s.lease.until) > 0
+	s.mu.Unlock()
+	if leaves && !leads {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
 	asked := time.Now()

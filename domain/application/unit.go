@@ -21,6 +21,9 @@ type Unit struct {
 	// Handles is set where its pod has handlers, which must hear of a relation's end.
 	Handles bool
 	Since   time.Time
+	// Leaving says why it will be gone, by the same words, while its pod ends: the unit
+	// itself hears of it, the others when it is gone (SAFETY.md E14).
+	Leaving string
 	// Gone says why the unit is gone; empty while it lives. GoneSince is when that was
 	// found.
 	Gone      string
@@ -75,7 +78,12 @@ func Number(app Application, units []Unit, next int, now time.Time) ([]Unit, int
 		units = append(units, u)
 	}
 	for i := range units {
-		if pod, lives := live[units[i].PodUID]; lives {
+		pod, lives := live[units[i].PodUID]
+		units[i].Leaving = ""
+		if lives && pod.Ending && !app.returns(units[i], ordinals) {
+			units[i].Leaving = app.whyGone(units[i], ordinals)
+		}
+		if lives {
 			units[i].Gone, units[i].GoneSince = "", time.Time{} // its application had lost its name for a while
 			units[i].Address = cmp.Or(pod.Address, units[i].Address)
 		} else if units[i].Gone == "" && !app.returns(units[i], ordinals) {

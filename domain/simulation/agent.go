@@ -149,7 +149,8 @@ func (w *world) reaches(a *agent) bool { return !w.stopped && !a.cutOff && w.age
 // lead asks to lead, to go on leading, or to resign.
 func (w *world) lead(a *agent, resign bool) {
 	u, known := w.unitOf(a)
-	if !known || !w.reaches(a) {
+	leaves := a.heard != nil && a.heard.Leaving != "" && !a.leads(w.now)
+	if !known || !w.reaches(a) || leaves {
 		return
 	}
 	before := a.lease

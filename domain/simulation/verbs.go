@@ -17,6 +17,7 @@ func actions() []verb {
 		{"scale NAME REPLICAS", "have a workload have so many pods", scale},
 		{"up NAME", "one more pod of a workload", up},
 		{"down UNIT", "delete the unit's pod, whose agent says goodbye", down},
+		{"terminate UNIT", "the unit's pod begins to end, and goes by a later step", terminate},
 		{"kill UNIT", "the same, and nobody says goodbye", kill},
 		{"replace UNIT", "delete the unit's pod and make another", replace},
 		{"relate END PROVIDER", "a person relates web:store db:main", relate},

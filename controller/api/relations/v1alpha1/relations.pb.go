@@ -2087,9 +2087,11 @@ type Unit struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Application string                 `protobuf:"bytes,1,opt,name=application,proto3" json:"application,omitempty"`
 	// number is the unit's number; known is false while it has none yet.
-	Number        int64  `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
-	Known         bool   `protobuf:"varint,3,opt,name=known,proto3" json:"known,omitempty"`
-	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Number    int64  `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	Known     bool   `protobuf:"varint,3,opt,name=known,proto3" json:"known,omitempty"`
+	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// leaving is why the unit itself ends; empty while it does not (SAFETY.md E14).
+	Leaving       string `protobuf:"bytes,5,opt,name=leaving,proto3" json:"leaving,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2148,6 +2150,13 @@ func (x *Unit) GetKnown() bool {
 func (x *Unit) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
+	}
+	return ""
+}
+
+func (x *Unit) GetLeaving() string {
+	if x != nil {
+		return x.Leaving
 	}
 	return ""
 }
@@ -2769,12 +2778,13 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\x03Own\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x123\n" +
 	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\x12C\n" +
-	"\vapplication\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\vapplication\"t\n" +
+	"\vapplication\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\vapplication\"\x8e\x01\n" +
 	"\x04Unit\x12 \n" +
 	"\vapplication\x18\x01 \x01(\tR\vapplication\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x14\n" +
 	"\x05known\x18\x03 \x01(\bR\x05known\x12\x1c\n" +
-	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"W\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x18\n" +
+	"\aleaving\x18\x05 \x01(\tR\aleaving\"W\n" +
 	"\aWaiting\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
