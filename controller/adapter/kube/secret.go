@@ -313,7 +313,7 @@ func (c *Commits) look(ctx context.Context, by secret.Visitor, id string, query 
 			return err
 		}
 		var after secret.Secret
-		revision, after, err = before.Read(by.Unit, query, is, c.Now())
+		revision, after, err = before.Read(by.Unit, query, is)
 		if err != nil || reflect.DeepEqual(before, after) {
 			return err
 		}
