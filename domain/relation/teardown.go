@@ -85,6 +85,16 @@ func (n *negotiation) blocking(r Relation) []string {
 	return all
 }
 
+// Heeds reports whether a unit of one of its ends, as a namespace names it, may still
+// read what it was granted for the relation: as long as that lives, and then until its
+// handlers have handled the end, so that one that began before can finish. Teardown ends
+// that in any case (RELATIONS.md P2, L4).
+func (r Relation) Heeds(namespace string, unit conversation.Unit) bool {
+	return r.Alive() || r.Open() && slices.ContainsFunc(r.ends(), func(e End) bool {
+		return e.from(namespace) == unit.Application && !slices.Contains(r.State.Left, r.Unit(e, unit.Number).String())
+	})
+}
+
 // ending says what the end of a relation waits for.
 func (n *negotiation) ending(r Relation) string {
 	text := "the relation has ended and is being taken down"

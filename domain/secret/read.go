@@ -20,8 +20,8 @@ type Query struct {
 
 // Standing is how a unit stands to a secret's owner, as of now.
 type Standing struct {
-	// Alive are the UIDs of the secret's relations that live; Suspended are those of
-	// them that wait for an Offer to return.
+	// Alive are the UIDs of the secret's relations that live, or of whose end the unit has
+	// yet to hear; Suspended are those of them that wait for an Offer to return.
 	Alive, Suspended []string
 	// Related says that a living relation joins the unit's application and the
 	// owner's.
