@@ -44,9 +44,7 @@ func TestHandlerLeavesAChild(t *testing.T) {
 // ends when that is all (SAFETY.md E14).
 func TestRunnerHandlesTheEnd(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "runner") // a socket's path must be short
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := t.TempDir()
 	socket, heard := filepath.Join(dir, "s"), filepath.Join(dir, "heard")
 	asked := make(chan struct{})
 	last := []string{"store-relation-departed", "store-relation-broken"}

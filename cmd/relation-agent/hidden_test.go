@@ -33,10 +33,8 @@ done 2>/dev/null`
 // As its image has it, mode 0711 and root's, nobody of the agent's own user can look into
 // it, from its first instant (SAFETY.md I28, S4). Of a copy that can be read anybody could.
 func TestNobodyLooksIntoTheAgent(t *testing.T) {
-	dir, err := os.MkdirTemp("", "hidden") // a test's own folder is closed to others
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // another user goes there
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // another user goes there
 	program, err := os.ReadFile(binary)
 	require.NoError(t, err)
 	seen := func(mode os.FileMode) string {

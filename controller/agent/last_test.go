@@ -65,6 +65,33 @@ func TestHandlersThatOnlyRestart(t *testing.T) {
 	})
 }
 
+// That a suspension was handled is told once, and again when there is another
+// (RELATIONS.md L3).
+func TestSuspensionsAreAnswered(t *testing.T) {
+	s := newStage(t)
+	hears := func(revision uint64, suspended bool) {
+		snapshot := heardAt(revision)
+		snapshot.Relations[0].Suspended = suspended
+		s.agent.Heard(snapshot)
+		for range 6 {
+			t, _, _ := s.agent.handlers.begin()
+			if t == nil {
+				break
+			}
+			s.done(t.told("shop"), "")
+		}
+		require.NoError(t, s.agent.handlers.leave(t.Context()))
+		require.NoError(t, s.agent.handlers.leave(t.Context()))
+	}
+	hears(2, false)
+	assert.Empty(t, s.controller.left)
+	hears(3, true)
+	assert.Equal(t, []string{"r suspended"}, s.controller.left)
+	hears(4, false)
+	hears(5, true)
+	assert.Equal(t, []string{"r suspended", "r suspended"}, s.controller.left)
+}
+
 // Who leaves does not become leader any more (SAFETY.md P1): a term would end with it.
 func TestWhoLeavesIsNoCandidate(t *testing.T) {
 	s := newStage(t)

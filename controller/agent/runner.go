@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/golang/glog"
 )
 
 // The paths by which the runner of handlers speaks with the agent.
@@ -50,7 +52,9 @@ func (a *Agent) RunnerHandler(container string) http.Handler {
 
 func writeTurn(w http.ResponseWriter, turn Turn) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(turn) // whoever asked has gone: it asks again
+	if err := json.NewEncoder(w).Encode(turn); err != nil {
+		glog.V(1).Infof("cannot tell the runner of %s: %v; it asks again", turn.Hook, err)
+	}
 }
 
 // Runner is the runner's end of the agent's socket.

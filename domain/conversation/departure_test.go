@@ -49,8 +49,6 @@ func TestDepartureIsOwed(t *testing.T) {
 	}
 }
 
-// What a unit has to say of a departure: nothing before its handlers have handled
-// it, unless they never knew who departed (SAFETY.md E15).
 // While a unit leaves it hears of departures that are its own: of those of others it says
 // nothing, so that one who stays handles them (SAFETY.md E15).
 func TestAnswersOfOneThatLeaves(t *testing.T) {
@@ -65,6 +63,8 @@ func TestAnswersOfOneThatLeaves(t *testing.T) {
 	assert.Equal(t, []conversation.Answer{{Unit: unit("db/0"), Since: epoch()}}, m.After(e, s).Answers(s)[r.UID], "it never handled that")
 }
 
+// What a unit has to say of a departure: nothing before its handlers have handled
+// it, unless they never knew who departed (SAFETY.md E15).
 func TestAnswers(t *testing.T) {
 	left := unit("db/0")
 	tests := map[string]struct {

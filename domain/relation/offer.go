@@ -101,7 +101,7 @@ func (n *negotiation) consent(r *Relation) {
 	switch {
 	case r.State.Offer == "" && !n.fitsOffer(*r):
 	case len(by) > 0:
-		r.State.SuspendedSince = time.Time{}
+		r.State.SuspendedSince, r.State.Closed = time.Time{}, nil
 		if !slices.Contains(by, r.State.Offer) {
 			r.State.Offer = slices.Min(by)
 		}

@@ -55,7 +55,7 @@ func expectations() []verb {
 		{"UNIT hears", "what its handlers heard since the last time, in order; > events", expectHears},
 		{"UNIT hears nothing", "they heard nothing", expectHears},
 		{"UNIT sees OWNER in ID", "the bag of a unit or application in db:1; > key: value, or the refusal", expectSees},
-		{"relations", "all there are; > id requirer provider [held] [suspended] [ending]", expectRelations},
+		{"relations", "all there are; > id requirer provider [held] [suspending] [suspended] [ending]", expectRelations},
 		{"units NAME", "those of an application; > unit [why it is gone]", expectUnits},
 		{"leader NAME is UNIT", "who leads an application now, or none", expectLeader},
 		{"condition NAME TYPE STATUS REASON", "of an application, or relation:ID; > message", expectCondition},

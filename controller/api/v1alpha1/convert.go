@@ -33,7 +33,7 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 		State: relation.State{
 			HeldSince: toTime(r.Status.HeldSince),
 			Offer:     r.Status.Offer, SuspendedSince: toTime(r.Status.SuspendedSince),
-			EndReason: r.Status.EndReason, Left: r.Status.Left, Status: relation.Status(r.Status.RelationStatus), Conditions: toConditions(r.Status.Conditions),
+			EndReason: r.Status.EndReason, Left: r.Status.Left, Closed: r.Status.Closed, Status: relation.Status(r.Status.RelationStatus), Conditions: toConditions(r.Status.Conditions),
 			RequirerStatus: r.Status.RequirerStatus.ToDomain(), ProviderStatus: r.Status.ProviderStatus.ToDomain(),
 		},
 	}

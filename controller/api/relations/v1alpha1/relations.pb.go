@@ -1049,10 +1049,12 @@ type LeaveRequest struct {
 	// relation is its UID.
 	Relation string `protobuf:"bytes,1,opt,name=relation,proto3" json:"relation,omitempty"`
 	// departures are those that the unit answers for. Without any, the request is about
-	// the end of the relation.
+	// the end of the relation, or its suspension.
 	Departures []*Departure `protobuf:"bytes,2,rep,name=departures,proto3" json:"departures,omitempty"`
 	// revisions is what the agent has acted on: a replica that has seen less waits.
-	Revisions     map[string]uint64 `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Revisions map[string]uint64 `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// suspension says that it is about that.
+	Suspension    bool `protobuf:"varint,4,opt,name=suspension,proto3" json:"suspension,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1106,6 +1108,13 @@ func (x *LeaveRequest) GetRevisions() map[string]uint64 {
 		return x.Revisions
 	}
 	return nil
+}
+
+func (x *LeaveRequest) GetSuspension() bool {
+	if x != nil {
+		return x.Suspension
+	}
+	return false
 }
 
 // Departure is that of another unit, as a unit answers for it.
@@ -2697,13 +2706,16 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	" \x01(\v2&.orcon.relations.v1alpha1.SecretAccessR\x06access\x1a:\n" +
 	"\fContentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\x82\x02\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xa2\x02\n" +
 	"\fLeaveRequest\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x12C\n" +
 	"\n" +
 	"departures\x18\x02 \x03(\v2#.orcon.relations.v1alpha1.DepartureR\n" +
 	"departures\x12S\n" +
-	"\trevisions\x18\x03 \x03(\v25.orcon.relations.v1alpha1.LeaveRequest.RevisionsEntryR\trevisions\x1a<\n" +
+	"\trevisions\x18\x03 \x03(\v25.orcon.relations.v1alpha1.LeaveRequest.RevisionsEntryR\trevisions\x12\x1e\n" +
+	"\n" +
+	"suspension\x18\x04 \x01(\bR\n" +
+	"suspension\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"S\n" +
