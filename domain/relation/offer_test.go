@@ -321,6 +321,19 @@ func TestEndIsHeardAbroad(t *testing.T) {
 	}
 }
 
+// What has ended before an Offer opened it waits for nobody (RELATIONS.md L1).
+func TestNeverOpenedIsOverAtOnce(t *testing.T) {
+	w := newWorld()
+	w.consumes("web", "store:pg", "")
+	w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false)
+	w.settle(t)
+	r := w.only(t)
+	w.remove(r.Name, r.UID)
+	w.abroad = offering(offer("main", namespace))
+	w.settle(t)
+	assert.Empty(t, w.relations, "the handlers of vault/0 never heard of it")
+}
+
 // lender is the shop as provider: db, which an Offer gives to two namespaces.
 func lender(t *testing.T) *world {
 	t.Helper()
