@@ -119,6 +119,9 @@ func assertSmall(t *testing.T, image v1.Image) {
 	}))
 	assert.Equal(t, []string{"/licenses/LICENSE", "/small"}, names)
 	assert.NoError(t, exec.CommandContext(t.Context(), filepath.Join(dir, "small")).Run(), "the image's binary does not run")
+	info, err := os.Stat(filepath.Join(dir, "small"))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o711), info.Mode(), "SAFETY.md I28: who runs it cannot read it")
 }
 
 func TestBuildForAnotherMachine(t *testing.T) {

@@ -19,7 +19,12 @@ import (
 // manifests in deployment/ use it, so that what was just built can be imported and run.
 const local = "localhost/orcon"
 
-// Image wraps a binary: alone in its image but for the licence, not as root.
+// readable is the binary of which its image has a copy in /tools, for other containers.
+const readable = "relation-agent"
+
+// Image wraps a binary: alone in its image but for the licence, not as root. Who runs
+// it cannot read it: the kernel therefore lets no process of the same user look into it,
+// from its first instant (SAFETY.md I28, S4).
 func Image(src Source, binaryName, file, version string) (v1.Image, error) {
 	config := v1.Config{
 		User:       nonRoot,
@@ -31,10 +36,14 @@ func Image(src Source, binaryName, file, version string) (v1.Image, error) {
 			"org.opencontainers.image.source":   "https://gitlab.ilabt.imec.be/tengu/orcon",
 		},
 	}
-	image, err := pack(src.arch(), config, []entry{
-		{name: binaryName, file: file, mode: 0o755},
+	entries := []entry{
+		{name: binaryName, file: file, mode: 0o711},
 		{name: "licenses/LICENSE", file: filepath.Join(src.Root, "LICENSE"), mode: 0o644},
-	})
+	}
+	if binaryName == readable {
+		entries = append(entries, entry{name: "tools/" + binaryName, file: file, mode: 0o755})
+	}
+	image, err := pack(src.arch(), config, entries)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the image of %s: %w", binaryName, err)
 	}

@@ -22,8 +22,12 @@ import (
 // agent's status, in bytes: its end.
 const maxSaid = 400
 
-// lastWords is how long a handler may take to end when its container does.
-const lastWords = 10 * time.Second
+// When its container ends a handler may go on for farewell, and so may those of what a unit
+// that leaves is still owed; then it is interrupted and has lastWords to end.
+const (
+	farewell  = 5 * time.Second
+	lastWords = 5 * time.Second
+)
 
 // program says what is run for a hook, and in which folder; no command for a hook
 // without one.
@@ -56,24 +60,33 @@ func executables(folder string) program {
 	}
 }
 
-// handle runs a program for each event, until ctx is done.
+// handle runs a program for each event until ctx is done, and then for a moment for those
+// of the unit's own end.
 func handle(ctx context.Context, socket string, of program) {
 	runner := agent.Runner{Socket: socket}
-	for {
-		turn, ok := runner.Next(ctx)
-		if !ok {
-			return
-		}
-		done := agent.Done{Context: turn.Context}
-		if command, folder := of(turn.Hook); len(command) > 0 {
-			done.Handled, done.Failure = true, runHook(ctx, command, folder, turn)
-		}
-		if ctx.Err() != nil {
-			return // what was not finished is told again
-		}
-		if err := runner.Done(ctx, done); err != nil {
-			glog.Warningf("%s: %v", turn.Hook, err)
-		}
+	until, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(farewell, stop) })()
+	for turn, ok := runner.Next(ctx); ok; turn, ok = runner.Next(ctx) {
+		handleOne(until, runner, of, turn)
+	}
+	for turn, ok := runner.Last(until); ok; turn, ok = runner.Last(until) {
+		handleOne(until, runner, of, turn)
+	}
+}
+
+// handleOne runs what there is for one event. What it has not finished when ctx is done is
+// told again.
+func handleOne(ctx context.Context, runner agent.Runner, of program, turn agent.Turn) {
+	done := agent.Done{Context: turn.Context}
+	if command, folder := of(turn.Hook); len(command) > 0 {
+		done.Handled, done.Failure = true, runHook(ctx, command, folder, turn)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if err := runner.Done(ctx, done); err != nil {
+		glog.Warningf("%s: %v", turn.Hook, err)
 	}
 }
 

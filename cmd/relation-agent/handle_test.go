@@ -1,10 +1,17 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
 )
@@ -31,4 +38,45 @@ func TestLastWords(t *testing.T) {
 func TestHandlerLeavesAChild(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, runHook(t.Context(), []string{"sh", "-c", "sleep 12 & exit 0"}, t.TempDir(), agent.Turn{}))
+}
+
+// When its container ends the runner goes on with what a unit that leaves is owed, and
+// ends when that is all (SAFETY.md E14).
+func TestRunnerHandlesTheEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	socket, heard := filepath.Join(dir, "s"), filepath.Join(dir, "heard")
+	asked := make(chan struct{})
+	last := []string{"store-relation-departed", "store-relation-broken"}
+	var done []agent.Done
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /next", func(_ http.ResponseWriter, r *http.Request) { close(asked); <-r.Context().Done() })
+	mux.HandleFunc("POST /last", func(w http.ResponseWriter, _ *http.Request) {
+		if len(last) == 0 {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		assert.NoError(t, json.NewEncoder(w).Encode(agent.Turn{Context: last[0], Hook: last[0], Env: map[string]string{"HOOK": last[0]}}))
+		last = last[1:]
+	})
+	mux.HandleFunc("POST /done", func(_ http.ResponseWriter, r *http.Request) {
+		var d agent.Done
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&d))
+		done = append(done, d)
+	})
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	server := http.Server{Handler: mux}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+
+	ctx, end := context.WithCancel(t.Context())
+	go func() { <-asked; end() }()
+	handle(ctx, socket, func(string) ([]string, string) {
+		return []string{"sh", "-c", `echo "$HOOK" >> "$1"`, "sh", heard}, dir
+	})
+	text, err := os.ReadFile(heard)
+	require.NoError(t, err)
+	assert.Equal(t, "store-relation-departed\nstore-relation-broken\n", string(text))
+	assert.Equal(t, []agent.Done{{Context: "store-relation-departed", Handled: true}, {Context: "store-relation-broken", Handled: true}}, done)
 }

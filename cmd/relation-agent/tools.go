@@ -17,6 +17,8 @@ import (
 const (
 	containerSocket = "/orcon/socket/agent.sock"
 	toolsBinary     = "/orcon/tools/relation-agent"
+	// readable is this binary in its image, where the one that runs cannot be read.
+	readable = "/tools/relation-agent"
 )
 
 // runTool is the client of a tool: it sends what was typed to the agent, and
@@ -85,7 +87,10 @@ func installTools(folder string) error {
 
 // copyTo copies this binary, in one step for whoever looks.
 func copyTo(path string) error {
-	from, err := os.Open("/proc/self/exe")
+	from, err := os.Open(readable)
+	if errors.Is(err, fs.ErrNotExist) {
+		from, err = os.Open("/proc/self/exe") // outside of an image
+	}
 	if err != nil {
 		return err
 	}

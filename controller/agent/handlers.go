@@ -110,10 +110,7 @@ func (h *Handlers) next(ctx context.Context) (*turn, error) {
 			glog.Warningf("%v; trying again", err)
 			wait = min(wait, reportAgain)
 		}
-		select {
-		case <-h.rung:
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !h.awaits(ctx, time.After(wait)) {
 			return nil, ctx.Err()
 		}
 	}
@@ -154,10 +151,11 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 }
 
 // leaving is what the controller waits to hear of a relation: that its end was
-// handled or, where there are any, departures in it.
+// handled, or its suspension, or where there are any, departures in it.
 type leaving struct {
 	relation   string
 	departures []conversation.Answer
+	suspension bool
 }
 
 // leave tells the controller of the ends that the handlers have nothing more to hear
@@ -168,7 +166,7 @@ func (h *Handlers) leave(ctx context.Context) error {
 		return nil //nolint:nilerr // nothing was heard that could have been handled
 	}
 	for said, l := range h.leavings(snapshot) {
-		if err := h.speech.Leave(ctx, l.relation, l.departures...); err != nil {
+		if err := h.speech.leave(ctx, l); err != nil {
 			return fmt.Errorf("cannot say what was handled in relation %s: %w", l.relation, err)
 		}
 		h.mu.Lock()
@@ -187,8 +185,11 @@ func (h *Handlers) leavings(snapshot conversation.Snapshot) map[string]leaving {
 	for _, uid := range h.told.Handled(snapshot) {
 		all[uid] = leaving{relation: uid}
 	}
+	for _, uid := range h.told.Suspended(snapshot) {
+		all["suspension of "+uid] = leaving{relation: uid, suspension: true}
+	}
 	for uid, answers := range h.told.Answers(snapshot) {
-		all[fmt.Sprint(uid, answers)] = leaving{uid, answers}
+		all[fmt.Sprint(uid, answers)] = leaving{relation: uid, departures: answers}
 	}
 	maps.DeleteFunc(h.left, func(said string, _ bool) bool { _, owed := all[said]; return !owed })
 	maps.DeleteFunc(all, func(said string, _ leaving) bool { return h.left[said] })

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/golang/glog"
 )
 
 // The paths by which the runner of handlers speaks with the agent.
 const (
 	pathNext = "/next"
+	pathLast = "/last"
 	pathDone = "/done"
 )
 
@@ -23,8 +26,15 @@ func (a *Agent) RunnerHandler(container string) http.Handler {
 		if err != nil {
 			return // the runner has gone
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(turn) // whoever asked has gone: it asks again
+		writeTurn(w, turn)
+	})
+	mux.HandleFunc("POST "+pathLast, func(w http.ResponseWriter, r *http.Request) {
+		turn, owed := a.handlers.Last(r.Context())
+		if !owed {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		writeTurn(w, turn)
 	})
 	mux.HandleFunc("POST "+pathDone, func(w http.ResponseWriter, r *http.Request) {
 		var done Done
@@ -40,6 +50,13 @@ func (a *Agent) RunnerHandler(container string) http.Handler {
 	return mux
 }
 
+func writeTurn(w http.ResponseWriter, turn Turn) {
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(turn); err != nil {
+		glog.V(1).Infof("cannot tell the runner of %s: %v; it asks again", turn.Hook, err)
+	}
+}
+
 // Runner is the runner's end of the agent's socket.
 type Runner struct{ Socket string }
 
@@ -47,15 +64,24 @@ type Runner struct{ Socket string }
 // that. An agent that is not there yet, or no more, is waited for.
 func (r Runner) Next(ctx context.Context) (turn Turn, ok bool) {
 	for ctx.Err() == nil {
-		var answered strings.Builder
-		if err := post(ctx, r.Socket, pathNext, nil, &answered); err == nil {
-			if err := json.Unmarshal([]byte(answered.String()), &turn); err == nil {
-				return turn, true
-			}
+		if turn, ok = r.turn(ctx, pathNext); ok {
+			return turn, true
 		}
 		_ = pause(ctx)
 	}
 	return turn, false
+}
+
+// Last is Next once the runner's container ends: ok is false when the unit has nothing
+// more to hear, and where no agent answers.
+func (r Runner) Last(ctx context.Context) (turn Turn, ok bool) { return r.turn(ctx, pathLast) }
+
+func (r Runner) turn(ctx context.Context, path string) (turn Turn, ok bool) {
+	var answered strings.Builder
+	if err := post(ctx, r.Socket, path, nil, &answered); err != nil {
+		return Turn{}, false
+	}
+	return turn, json.Unmarshal([]byte(answered.String()), &turn) == nil
 }
 
 // errDropped says that what a handler did counts for nothing.

@@ -18,7 +18,7 @@ func toConversation(s *wire.Snapshot) conversation.Snapshot {
 	for _, o := range s.GetOwn() {
 		own[o.GetRelation()] = o
 	}
-	out := conversation.Snapshot{Unit: unit}
+	out := conversation.Snapshot{Unit: unit, Leaving: conversation.Reason(s.GetUnit().GetLeaving())}
 	for _, r := range s.GetRelations() {
 		heard := toRelation(r, unit, s.GetUnit().GetNamespace())
 		heard.OwnBag = own[r.GetUid()].GetBag().GetData()

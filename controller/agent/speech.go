@@ -25,7 +25,8 @@ type Member interface {
 	Commit(ctx context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error)
 	// Lead asks to lead, to go on leading, or to resign.
 	Lead(ctx context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error)
-	// Leave says that the handlers have handled the end of a relation, or departures.
+	// Leave says that the handlers have handled the end of a relation, its suspension, or
+	// departures.
 	Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error)
 }
 
@@ -174,11 +175,10 @@ func (s *Speech) listSecrets(ctx context.Context) (*wire.ListSecretsResponse, er
 	return s.speaker.ListSecrets(ctx, &wire.ListSecretsRequest{})
 }
 
-// Leave says that the handlers have handled departures in a relation, or without any,
-// its end.
-func (s *Speech) Leave(ctx context.Context, relation string, departures ...conversation.Answer) error {
-	request := &wire.LeaveRequest{Relation: relation}
-	for _, d := range departures {
+// leave says what the handlers have handled of a relation.
+func (s *Speech) leave(ctx context.Context, l leaving) error {
+	request := &wire.LeaveRequest{Relation: l.relation, Suspension: l.suspension}
+	for _, d := range l.departures {
 		request.Departures = append(request.Departures, &wire.Departure{Number: int64(d.Unit.Number), Since: d.Since.Unix(), Handled: d.Handled})
 	}
 	s.mu.Lock()
@@ -208,8 +208,15 @@ func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	return time.Until(s.lease.until) >= conversation.LeaderSure, nil
 }
 
-// lead asks to lead, or resigns. The lease counts from before the question.
+// lead asks to lead, or resigns. The lease counts from before the question. Who leaves
+// goes on leading at the most.
 func (s *Speech) lead(ctx context.Context, resign bool) error {
+	s.mu.Lock()
+	leaves, leads := s.heard.GetUnit().GetLeaving() != "", time.Until(s.lease.until) > 0
+	s.mu.Unlock()
+	if leaves && !leads {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
 	asked := time.Now()

@@ -73,7 +73,11 @@ func (c *controller) Lead(_ context.Context, request *wire.LeadRequest) (*wire.L
 }
 
 func (c *controller) Leave(_ context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error) {
-	c.left = append(c.left, request.GetRelation())
+	what := request.GetRelation()
+	if request.GetSuspension() {
+		what += " suspended"
+	}
+	c.left = append(c.left, what)
 	return &wire.LeaveResponse{}, c.err
 }
 

@@ -144,7 +144,7 @@ func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadReq
 }
 
 // Leave notes that the handlers of the calling pod's unit have handled the end of
-// a relation, or departures in it. A relation that is not known here any more needs no
+// a relation, its suspension, or departures in it. A relation that is not known here any more needs no
 // such word.
 func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error) {
 	c, t, u, err := s.unitAt(ctx, req.Header(), req.Msg.GetRevisions())
@@ -157,8 +157,9 @@ func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveR
 	if len(departures) > maxChanges {
 		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("one request answers for at most %d departures, this one for %d", maxChanges, len(departures)))
 	}
-	if known && (p.ended || len(departures) > 0) {
-		err = s.Store.Leave(ctx, p.home, p.name, req.Msg.GetRelation(), unit, toAnswers(p.theirs, departures))
+	said := domain.Leave{Unit: unit, Departures: toAnswers(p.theirs, departures), Suspension: req.Msg.GetSuspension()}
+	if known && (len(departures) > 0 || said.Suspension && p.suspended || !said.Suspension && p.ended) {
+		err = s.Store.Leave(ctx, p.home, p.name, req.Msg.GetRelation(), said)
 	}
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)

@@ -33,7 +33,11 @@ type conversation struct {
 // unit is the pod as its application knows it.
 type unit struct {
 	number int64
-	known  bool
+	// known says that it has a number and is not gone.
+	known bool
+	// leaving is why it ends, or is gone already while its pod still ends, as where its
+	// workload went first.
+	leaving string
 }
 
 func (c *conversation) leave() {
@@ -222,10 +226,7 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 	return nil
 }
 
-func (t *telling) unit(uid string) unit {
-	number, known := t.numbers[uid]
-	return unit{number, known}
-}
+func (t *telling) unit(uid string) unit { return t.units[uid] }
 
 // privateTo is what one unit is told alone; nil for nothing, and while the pod is no
 // unit yet.
@@ -249,7 +250,7 @@ func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 	u := t.unit(c.identity.UID)
 	snapshot := &v1alpha1.Snapshot{
 		Revisions: revisions,
-		Unit:      &v1alpha1.Unit{Application: c.application, Namespace: c.identity.Namespace, Number: u.number, Known: u.known},
+		Unit:      &v1alpha1.Unit{Application: c.application, Namespace: c.identity.Namespace, Number: u.number, Known: u.known || u.leaving != "", Leaving: u.leaving},
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,
 	}

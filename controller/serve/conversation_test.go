@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
 // converse runs a conversation in the background; its end can be awaited.
@@ -332,6 +334,29 @@ func TestSnapshotOnlyWhenSomethingChanged(t *testing.T) {
 		synctest.Wait()
 		assert.Len(t, a.hosts(), 3, "its own unit is news")
 		assert.False(t, a.last().GetUnit().GetKnown())
+	})
+}
+
+// A unit hears why it ends, also where it has gone for the others while its pod still
+// ends, as when its workload went first; then it can say nothing more (SAFETY.md E14).
+func TestUnitHearsOfItsOwnEnd(t *testing.T) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
+		converse(ctx, r, a, "token-blog-1", nil)
+		synctest.Wait()
+		r.set(func() { v := blog("one"); v.Units[0].Leaving = application.GoneScaledDown; r.views["blog"] = v })
+		synctest.Wait()
+		assert.Equal(t, application.GoneScaledDown, a.last().GetUnit().GetLeaving())
+		r.set(func() { v := blog("one"); v.Units[0].Gone = application.GoneApplication; r.views["blog"] = v })
+		synctest.Wait()
+		assert.Equal(t, application.GoneApplication, a.last().GetUnit().GetLeaving())
+		assert.True(t, a.last().GetUnit().GetKnown(), "it knows who it is")
+		c, err := r.server.caller(ctx, http.Header{"Authorization": {"Bearer token-blog-1"}})
+		require.NoError(t, err)
+		defer c.leave()
+		told, err := c.telling(ctx)
+		require.NoError(t, err)
+		assert.False(t, told.unit(c.identity.UID).known)
 	})
 }
 

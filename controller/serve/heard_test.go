@@ -28,9 +28,8 @@ func TestAgentsHearWhatTheDomainSays(t *testing.T) {
 		for unit := range 3 {
 			told := &telling{}
 			told.take(view)
-			told.numbers = map[string]int64{"pod": int64(unit)}
 			c := conversation{application: view.Application}
-			c.identity.UID, c.identity.Namespace = "pod", "shop"
+			c.identity.UID, c.identity.Namespace = "uid-"+strconv.Itoa(unit), "shop"
 			file := func(name string) bindings.File {
 				return bindings.File{Path: dir + "/" + name + strconv.Itoa(runs) + "-" + strconv.Itoa(unit)}
 			}
@@ -51,6 +50,9 @@ func anyView(t *rapid.T) relation.View {
 	number := rapid.IntRange(0, 2)
 	v := relation.View{Application: "db"}
 	v.Leader = domain.Leader{Unit: number.Draw(t, "leader"), Term: number.Draw(t, "term")}
+	for n := range 3 {
+		v.Units = append(v.Units, application.Unit{Number: n, PodUID: "uid-" + strconv.Itoa(n), Leaving: rapid.SampledFrom([]string{"", application.GoneScaledDown}).Draw(t, "leaving")})
+	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "relations") {
 		here, there := relation.End{Namespace: "shop", Application: "db", Endpoint: "main"}, relation.End{Namespace: "shop", Application: "web", Endpoint: "store"}
 		s := relation.Seen{Role: application.Provider, Here: here, There: there}

@@ -69,9 +69,9 @@ type Store interface {
 	Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error)
 	// Lead has a pod lead its application, or resign, and returns who leads.
 	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (domain.Leader, error)
-	// Leave notes what a unit, as relation.Key names it, has to say of departures in a
-	// relation, which is in a namespace, or without any, that it has handled its end.
-	Leave(ctx context.Context, namespace, relation, uid string, unit domain.Unit, departures []domain.Answer) error
+	// Leave notes what a unit, as relation.Key names it, has handled of a relation, which
+	// is in a namespace.
+	Leave(ctx context.Context, namespace, relation, uid string, said domain.Leave) error
 }
 
 // Server serves the relations API.

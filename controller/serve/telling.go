@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -30,8 +31,8 @@ type telling struct {
 	// new is sent nothing, however much is new to others.
 	content *content
 	private map[int64]*private
-	// numbers maps the UID of a pod to its unit's number.
-	numbers map[string]int64
+	// units are those of the application by the UIDs of their pods.
+	units map[string]unit
 	// places maps the UID of a relation to where the application writes in it.
 	places map[string]place
 }
@@ -126,12 +127,10 @@ func (t *telling) mine(number int64) *private {
 
 // take writes a view as the wire has it.
 func (t *telling) take(view relation.View) {
-	t.content, t.private, t.numbers = &content{}, map[int64]*private{}, make(map[string]int64, len(view.Units))
+	t.content, t.private, t.units = &content{}, map[int64]*private{}, make(map[string]unit, len(view.Units))
 	t.places = make(map[string]place, len(view.Relations))
 	for _, u := range view.Units {
-		if u.Gone == "" {
-			t.numbers[u.PodUID] = int64(u.Number)
-		}
+		t.units[u.PodUID] = unit{int64(u.Number), u.Gone == "", cmp.Or(u.Gone, u.Leaving)}
 	}
 	for _, r := range view.Relations {
 		t.content.relations = append(t.content.relations, toRelation(r))

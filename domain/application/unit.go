@@ -21,6 +21,9 @@ type Unit struct {
 	// Handles is set where its pod has handlers, which must hear of a relation's end.
 	Handles bool
 	Since   time.Time
+	// Leaving says why it will be gone, by the same words, while its pod ends: the unit
+	// itself hears of it, the others when it is gone (SAFETY.md E14).
+	Leaving string
 	// Gone says why the unit is gone; empty while it lives. GoneSince is when that was
 	// found.
 	Gone      string
@@ -75,16 +78,29 @@ func Number(app Application, units []Unit, next int, now time.Time) ([]Unit, int
 		units = append(units, u)
 	}
 	for i := range units {
-		if pod, lives := live[units[i].PodUID]; lives {
-			units[i].Gone, units[i].GoneSince = "", time.Time{} // its application had lost its name for a while
-			units[i].Address = cmp.Or(pod.Address, units[i].Address)
-		} else if units[i].Gone == "" && !app.returns(units[i], ordinals) {
-			units[i].Gone, units[i].GoneSince = app.whyGone(units[i], ordinals), now
-			units[i].Workload, units[i].Failing = status.Info{}, status.Failure{}
-		}
+		pod, lives := live[units[i].PodUID]
+		units[i].follow(app, pod, lives, now)
 	}
 	slices.SortFunc(units, func(a, b Unit) int { return cmp.Compare(a.Number, b.Number) })
 	return forget(units), next
+}
+
+// follow makes of a unit what its pod is, which lives or does not: a living one is not
+// gone, whatever it was while its application had lost its name.
+func (u *Unit) follow(app Application, pod Pod, lives bool, now time.Time) {
+	returns := app.returns(*u)
+	u.Leaving = ""
+	switch {
+	case lives:
+		u.Gone, u.GoneSince = "", time.Time{}
+		u.Address = cmp.Or(pod.Address, u.Address)
+		if pod.Ending && !returns {
+			u.Leaving = app.whyGone(*u)
+		}
+	case u.Gone == "" && !returns:
+		u.Gone, u.GoneSince = app.whyGone(*u), now
+		u.Workload, u.Failing = status.Info{}, status.Failure{}
+	}
 }
 
 // ordinals reports whether the application is one StatefulSet.
@@ -94,15 +110,15 @@ func (a Application) ordinals() bool {
 
 // returns reports whether the unit is only between two pods: an ordinal below
 // the StatefulSet's replicas is the same unit after a restart.
-func (a Application) returns(u Unit, ordinals bool) bool {
-	return ordinals && u.Number < a.Workloads[0].Replicas
+func (a Application) returns(u Unit) bool {
+	return a.ordinals() && u.Number < a.Workloads[0].Replicas
 }
 
-func (a Application) whyGone(u Unit, ordinals bool) string {
+func (a Application) whyGone(u Unit) string {
 	switch {
 	case len(a.Workloads) == 0:
 		return GoneApplication
-	case ordinals && u.Number >= a.Workloads[0].Replicas:
+	case a.ordinals() && u.Number >= a.Workloads[0].Replicas:
 		return GoneScaledDown
 	default:
 		return GoneReplaced

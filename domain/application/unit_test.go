@@ -136,6 +136,39 @@ func written(units []application.Unit) []string {
 	return all
 }
 
+// A unit whose pod ends is told so, unless another pod is the same unit; the others
+// hear when it is gone (SAFETY.md A2, E14).
+func TestNumberOfAPodThatEnds(t *testing.T) {
+	const deployment, stateful = application.Deployment, application.StatefulSet
+	ends := func(a application.Application) application.Application {
+		a.Pods[len(a.Pods)-1].Ending = true
+		return a
+	}
+	orphaned := deployed(deployment, 0, "web")
+	orphaned.Workloads = nil
+	tests := map[string]struct {
+		why  string
+		app  application.Application
+		want string
+	}{
+		"Lives":      {why: "nothing ends", app: deployed(deployment, 1, "web")},
+		"Replaced":   {why: "another pod is another unit", app: ends(deployed(deployment, 1, "web")), want: application.GoneReplaced},
+		"Restarted":  {why: "A2: a StatefulSet's unit comes back", app: ends(deployed(stateful, 2, "web-0", "web-1"))},
+		"ScaledDown": {why: "A2: its ordinal left replicas", app: ends(deployed(stateful, 1, "web-0", "web-1")), want: application.GoneScaledDown},
+		"Removed":    {why: "no workload makes another", app: ends(orphaned), want: application.GoneApplication},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			units, next := application.Number(test.app, nil, 0, time.Time{})
+			assert.Equal(t, test.want, units[len(units)-1].Leaving, test.why)
+			assert.Empty(t, units[len(units)-1].Gone, "E14: it is still there")
+			test.app.Pods = nil
+			units, _ = application.Number(test.app, units, next, time.Time{})
+			assert.Empty(t, units[len(units)-1].Leaving, "what is gone has left")
+		})
+	}
+}
+
 // A pod that was made again under the same name, as a StatefulSet does, is the
 // same unit by another pod (SAFETY.md A2).
 func TestNumberOfARestartedOrdinal(t *testing.T) {

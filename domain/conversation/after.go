@@ -72,9 +72,14 @@ func (t Told) afterChanged(e Event, r *Relation) Told {
 	return t.hearing(map[Unit]Seen{*e.Unit: see(bag)})
 }
 
+// afterDeparted forgets a unit. That it departed was only heard of where it did so
+// itself: who leaves has not handled it for its application (SAFETY.md E15).
 func (t Told) afterDeparted(e Event) Told {
 	t.Members = maps.Clone(t.Members)
 	delete(t.Members, *e.Unit)
+	if *e.Departing != *e.Unit {
+		return t
+	}
 	if at, told := slices.BinarySearchFunc(t.Departed, *e.Unit, Unit.Compare); !told {
 		t.Departed = slices.Insert(slices.Clone(t.Departed), at, *e.Unit)
 	}

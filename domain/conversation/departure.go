@@ -32,6 +32,14 @@ type Answer struct {
 	Handled bool
 }
 
+// Leave is what a unit says that its handlers have handled of a relation: departures or,
+// without any, its suspension, or else its end.
+type Leave struct {
+	Unit       Unit
+	Departures []Answer
+	Suspension bool
+}
+
 // Inherited reports whether nobody is left who could handle it: then the leader
 // does.
 func (d Departure) Inherited() bool { return len(d.Owed) == 0 && !d.Handled }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
@@ -46,6 +47,20 @@ func TestDepartureIsOwed(t *testing.T) {
 			assert.Equal(t, test.inherited, d.Inherited(), test.why)
 		})
 	}
+}
+
+// While a unit leaves it hears of departures that are its own: of those of others it says
+// nothing, so that one who stays handles them (SAFETY.md E15).
+func TestAnswersOfOneThatLeaves(t *testing.T) {
+	r := gone(db(), "db/0", conversation.Replaced)
+	r.Departed[0].Owed, r.Departed[0].Since = true, epoch()
+	s := leaving(sees(r), conversation.ScaledDown)
+	m := conversation.Memory{Relations: map[string]conversation.Told{r.UID: {Stage: conversation.Open, Members: map[conversation.Unit]conversation.Seen{unit("db/0"): {Version: "v"}}}}}
+	e, owed := conversation.Next(m, s)
+	require.True(t, owed)
+	require.Equal(t, "1 departed db/0 scaled-down departing=web/0", line(e))
+	assert.Empty(t, m.Answers(s), "it has not heard of it")
+	assert.Equal(t, []conversation.Answer{{Unit: unit("db/0"), Since: epoch()}}, m.After(e, s).Answers(s)[r.UID], "it never handled that")
 }
 
 // What a unit has to say of a departure: nothing before its handlers have handled

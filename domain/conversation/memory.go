@@ -132,6 +132,18 @@ func (m Memory) Handled(s Snapshot) []string {
 	return all
 }
 
+// Suspended lists the UIDs of the suspended relations of a snapshot of which the unit has
+// nothing more to hear until they go on (RELATIONS.md L3).
+func (m Memory) Suspended(s Snapshot) []string {
+	var all []string
+	for i := range s.Relations {
+		if r := &s.Relations[i]; r.Life == Suspended && m.Relations[r.UID].Stage != Open {
+			all = append(all, r.UID)
+		}
+	}
+	return all
+}
+
 // forget drops relations that a snapshot does not mention: those that are over,
 // and the oldest of too many.
 func (m Memory) forget(mentioned map[string]bool) {

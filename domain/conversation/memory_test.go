@@ -10,6 +10,29 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
+// A suspension was handled when broken was, and counts again after the relation has gone
+// on; of one that ended another word is due (RELATIONS.md L3, SAFETY.md E14).
+func TestSuspensionIsHandled(t *testing.T) {
+	alive, suspended := sees(db()), sees(life(db(), conversation.Suspended, ""))
+	var m conversation.Memory
+	hear := func(s conversation.Snapshot) {
+		e, owed := conversation.Next(m, s)
+		require.True(t, owed)
+		m = m.After(e, s)
+	}
+	assert.Equal(t, []string{"uid-1"}, m.Suspended(suspended), "it never heard of the relation")
+	hear(alive)
+	assert.Empty(t, m.Suspended(alive))
+	assert.Empty(t, m.Suspended(suspended), "broken is still to come")
+	hear(suspended)
+	assert.Equal(t, []string{"uid-1"}, m.Suspended(suspended))
+	ended := sees(life(db(), conversation.Ending, ""))
+	assert.Empty(t, m.Suspended(ended))
+	assert.Empty(t, m.Handled(ended), "the end is still to come")
+	hear(alive)
+	assert.Empty(t, m.Suspended(suspended), "it has begun anew")
+}
+
 // A memory that was saved is the same when it is read, and holds no value of a
 // bag.
 func TestMemoryIsSaved(t *testing.T) {

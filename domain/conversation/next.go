@@ -145,10 +145,11 @@ func (a *audience) departed() (Event, bool) {
 }
 
 // owes reports whether the unit must hear of a departure. A unit that is in scope
-// again has not departed, whatever is left of its earlier life.
+// again has not departed, whatever is left of its earlier life; and who leaves itself
+// inherits nothing.
 func (a *audience) owes(t Tombstone) bool {
 	_, knows := a.told.Members[t.Unit]
-	inherits := t.Inherited && a.snapshot.Leader && !slices.Contains(a.told.Departed, t.Unit)
+	inherits := t.Inherited && a.snapshot.Leader && a.snapshot.Leaving == "" && !slices.Contains(a.told.Departed, t.Unit)
 	if !knows && !inherits {
 		return false
 	}

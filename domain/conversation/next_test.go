@@ -102,6 +102,14 @@ func TestNext(t *testing.T) {
 				{leaving(sees(db("db/0"), peers("web/1")), conversation.ScaledDown), nil},
 			},
 		},
+		"LocalLeavesFirst": {
+			why: "SAFETY.md E15: who leaves handles its own departure; another's is owed to its application as before",
+			looks: []look{
+				{leader(sees(db("db/1"))), []string{"elected", "1 created", "1 joined db/1", "1 changed db/1"}},
+				{leaving(leader(sees(inherited(db("db/1"), conversation.Replaced))), conversation.ScaledDown), []string{"1 departed db/1 scaled-down departing=web/0", "1 broken scaled-down"}},
+				{leader(sees(inherited(db(), conversation.Replaced))), []string{"1 created", "1 departed db/0 replaced"}},
+			},
+		},
 		"LocalReturns": {
 			why: "SAFETY.md E15: a StatefulSet's unit comes back with its memory, and everything begins anew",
 			looks: []look{

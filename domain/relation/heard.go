@@ -11,6 +11,11 @@ import (
 // own bag and, for the leader and among peers, the application's (RELATIONS.md P).
 func (v View) Heard(unit int) conversation.Snapshot {
 	s := conversation.Snapshot{Unit: conversation.Unit{Application: v.Application, Number: unit}}
+	for _, u := range v.Units {
+		if u.Number == unit {
+			s.Leaving = conversation.Reason(u.Leaving)
+		}
+	}
 	for _, r := range v.Relations {
 		heard := r.heard(s.Unit)
 		for _, own := range r.Own {

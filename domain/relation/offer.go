@@ -92,16 +92,17 @@ func (n *negotiation) accept(e End) {
 }
 
 // consent opens a relation across namespaces as long as an Offer covers it, and
-// suspends it when none does any more. That ends nothing (SAFETY.md E14).
+// suspends it when none does any more. That ends nothing (SAFETY.md E14). One that has
+// ended before it was open is never opened: nobody would have heard of it.
 func (n *negotiation) consent(r *Relation) {
 	if !r.Abroad() {
 		return
 	}
 	by := n.consents[r.Provider]
 	switch {
-	case r.State.Offer == "" && !n.fitsOffer(*r):
+	case r.State.Offer == "" && (!r.Alive() || !n.fitsOffer(*r)):
 	case len(by) > 0:
-		r.State.SuspendedSince = time.Time{}
+		r.State.SuspendedSince, r.State.Closed = time.Time{}, nil
 		if !slices.Contains(by, r.State.Offer) {
 			r.State.Offer = slices.Min(by)
 		}

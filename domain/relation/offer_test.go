@@ -155,7 +155,7 @@ func TestWithdrawnOfferSuspends(t *testing.T) {
 			r := w.only(t)
 			assert.False(t, r.Open())
 			assert.True(t, r.Alive())
-			assert.Equal(t, relation.Suspended, r.State.Status, "RELATIONS.md L3")
+			assert.NotEqual(t, relation.Joined, r.State.Status, "RELATIONS.md L3")
 			assert.False(t, r.Held(), "it is declared as before")
 			assert.Equal(t, w.now, r.State.SuspendedSince)
 			assert.Equal(t, relation.ReasonSuspended, ready(r).Reason)
@@ -170,6 +170,46 @@ func TestWithdrawnOfferSuspends(t *testing.T) {
 			assert.Equal(t, was, w.only(t), "the same relation, with its id")
 		})
 	}
+}
+
+// A relation is suspending until the handlers of both sides have handled it, and no
+// longer than they may take; what one has handled does not count for the next time
+// (RELATIONS.md L3, L4).
+func TestSuspendingUntilHandled(t *testing.T) {
+	w, r := borrower(t)
+	withdraw := func() {
+		w.abroad = offering()
+		w.settle(t)
+		require.Equal(t, relation.Suspending, w.only(t).State.Status, "vault/0 has yet to hear")
+	}
+	handled := func(units ...string) {
+		s := w.only(t).State
+		s.Closed = units
+		w.setState(r.Name, s)
+		w.settle(t)
+	}
+	withdraw()
+	handled("web/0")
+	assert.Equal(t, relation.Suspending, w.only(t).State.Status, "who has no handlers is not waited for, nor does it count")
+	handled("vault.bank/0")
+	assert.Equal(t, relation.Suspended, w.only(t).State.Status)
+
+	t.Log("given back and withdrawn again")
+	w.abroad = offering(offer("main", namespace))
+	w.settle(t)
+	assert.Equal(t, relation.Joined, w.only(t).State.Status)
+	assert.Empty(t, w.only(t).State.Closed)
+	withdraw()
+	w.later(t, 9*time.Minute)
+	assert.Equal(t, relation.Suspending, w.only(t).State.Status)
+	w.later(t, 2*time.Minute)
+	assert.Equal(t, relation.Suspended, w.only(t).State.Status, "it had time enough")
+
+	t.Log("ended, and nobody has heard of that")
+	w.remove(r.Name, r.UID)
+	w.settle(t)
+	assert.Equal(t, relation.Broken, w.only(t).State.Status)
+	assert.Contains(t, ready(w.only(t)).Message, "the handlers of vault.bank/0", "SAFETY.md E14: a suspension that was handled is no end that was")
 }
 
 // Another Offer of the same endpoint takes over without a word.
@@ -279,6 +319,19 @@ func TestEndIsHeardAbroad(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What has ended before an Offer opened it waits for nobody (RELATIONS.md L1).
+func TestNeverOpenedIsOverAtOnce(t *testing.T) {
+	w := newWorld()
+	w.consumes("web", "store:pg", "")
+	w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false)
+	w.settle(t)
+	r := w.only(t)
+	w.remove(r.Name, r.UID)
+	w.abroad = offering(offer("main", namespace))
+	w.settle(t)
+	assert.Empty(t, w.relations, "the handlers of vault/0 never heard of it")
 }
 
 // lender is the shop as provider: db, which an Offer gives to two namespaces.

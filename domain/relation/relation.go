@@ -40,6 +40,8 @@ type State struct {
 	EndReason string
 	// Left are the units that have handled its end, as Key.Unit names them.
 	Left []string
+	// Closed are those that have handled its suspension, as long as it is suspended.
+	Closed []string
 	// Departures are those that are owed to handlers, or were within the hour, in
 	// order of their units, which are named as Key.Unit does (SAFETY.md E15, P2).
 	Departures []conversation.Departure

@@ -18,7 +18,10 @@ const (
 	Joining Status = "joining"
 	// Joined: both sides are there, and the requirer has had a unit.
 	Joined Status = "joined"
-	// Suspended: the Offer that opened it was withdrawn.
+	// Suspending: the Offer that opened it was withdrawn, and handlers have yet to handle
+	// that.
+	Suspending Status = "suspending"
+	// Suspended: they have, or had time enough.
 	Suspended Status = "suspended"
 	// Broken: it has ended.
 	Broken Status = "broken"
@@ -36,7 +39,7 @@ func (n *negotiation) status(r Relation) Status {
 	case !r.Alive():
 		return Broken
 	case !r.Open() && r.State.Offer != "":
-		return Suspended
+		return n.suspension(r)
 	case stalled.True || failing:
 		return Failed
 	case n.present(r.Requirer, true) && n.present(r.Provider, false):
@@ -44,6 +47,17 @@ func (n *negotiation) status(r Relation) Status {
 	default:
 		return Joining
 	}
+}
+
+// suspension tells whether handlers have yet to handle a suspension, for as long as they
+// may take to handle an end (RELATIONS.md L3, L4).
+func (n *negotiation) suspension(r Relation) Status {
+	over := r.State.SuspendedSince.Add(handling)
+	if !n.Now.Before(over) || len(n.blocking(r, r.State.Closed)) == 0 {
+		return Suspended
+	}
+	n.wakeAt(over)
+	return Suspending
 }
 
 // present reports whether a side is there: its application is, and where pods of it

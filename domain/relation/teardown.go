@@ -40,7 +40,7 @@ func (n *negotiation) teardown(r *Relation) (released bool) {
 // overAt is when a deleted relation is dead at the latest: at once without units,
 // later for agents to hear of the end, and much later for handlers to handle it.
 func (n *negotiation) overAt(r Relation) time.Time {
-	if len(n.blocking(r)) > 0 {
+	if len(n.blocking(r, r.State.Left)) > 0 {
 		return r.Deleted.Add(handling)
 	}
 	if slices.ContainsFunc(n.listening(r), n.hearsAlone) {
@@ -71,13 +71,14 @@ func (n *negotiation) hearsAlone(e End) bool {
 	})
 }
 
-// blocking lists the units whose handlers have yet to handle a relation's end.
-func (n *negotiation) blocking(r Relation) []string {
+// blocking lists the units whose handlers have yet to handle a relation's end, or its
+// suspension, besides those that have.
+func (n *negotiation) blocking(r Relation, handled []string) []string {
 	var all []string
 	for _, e := range n.listening(r) {
 		for _, u := range n.record(e).State.Units {
 			unit := r.Unit(e, u.Number).String()
-			if u.Gone == "" && u.Handles && !slices.Contains(r.State.Left, unit) {
+			if u.Gone == "" && u.Handles && !slices.Contains(handled, unit) {
 				all = append(all, unit)
 			}
 		}
@@ -85,10 +86,20 @@ func (n *negotiation) blocking(r Relation) []string {
 	return all
 }
 
+// Heeds reports whether a unit of one of its ends, as a namespace names it, may still
+// read what it was granted for the relation: as long as that lives, and then until its
+// handlers have handled the end, so that one that began before can finish. Teardown ends
+// that in any case (RELATIONS.md P2, L4).
+func (r Relation) Heeds(namespace string, unit conversation.Unit) bool {
+	return r.Alive() || r.Open() && slices.ContainsFunc(r.ends(), func(e End) bool {
+		return e.from(namespace) == unit.Application && !slices.Contains(r.State.Left, r.Unit(e, unit.Number).String())
+	})
+}
+
 // ending says what the end of a relation waits for.
 func (n *negotiation) ending(r Relation) string {
 	text := "the relation has ended and is being taken down"
-	if waits := n.blocking(r); len(waits) > 0 && !r.Deleted.IsZero() {
+	if waits := n.blocking(r, r.State.Left); len(waits) > 0 && !r.Deleted.IsZero() {
 		text += fmt.Sprintf(": the handlers of %s have yet to handle the end since %s, and it goes on without them at %s",
 			listed(waits), r.Deleted.UTC().Format(time.RFC3339), r.Deleted.Add(handling).UTC().Format(time.RFC3339))
 	}

@@ -97,7 +97,7 @@ func (l law) read(t *rapid.T, s secret.Secret, u secret.Unit, kept map[secret.Un
 			alive = append(alive, relation)
 		}
 	}
-	revision, next, err := s.Read(u, q, secret.Standing{Alive: alive, Related: rapid.Bool().Draw(t, "related")}, epoch())
+	revision, next, err := s.Read(u, q, secret.Standing{Alive: alive, Related: rapid.Bool().Draw(t, "related")})
 	if (err == nil) != l.allows(u) {
 		t.Fatalf("%s reads %v with %v: %v", u, s.Access, l.granted, err)
 	}

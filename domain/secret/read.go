@@ -3,7 +3,6 @@ package secret
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
@@ -21,8 +20,8 @@ type Query struct {
 
 // Standing is how a unit stands to a secret's owner, as of now.
 type Standing struct {
-	// Alive are the UIDs of the secret's relations that live; Suspended are those of
-	// them that wait for an Offer to return.
+	// Alive are the UIDs of the secret's relations that live, or of whose end the unit has
+	// yet to hear; Suspended are those of them that wait for an Offer to return.
 	Alive, Suspended []string
 	// Related says that a living relation joins the unit's application and the
 	// owner's.
@@ -34,8 +33,9 @@ const maxReaders = 4096
 
 // Read returns the revision that a unit sees, and the secret after it was read:
 // a reader keeps to its revision until it refreshes. The units of the owner always
-// see the latest. An error is a conversation.Error (RELATIONS.md P4).
-func (s Secret) Read(u Unit, q Query, is Standing, now time.Time) (Revision, Secret, error) {
+// see the latest. When a revision ends is its owner's to act upon: until then it can be
+// read. An error is a conversation.Error (RELATIONS.md P4).
+func (s Secret) Read(u Unit, q Query, is Standing) (Revision, Secret, error) {
 	if s.Ended() {
 		return Revision{}, s, Unknown(s.ID)
 	}
@@ -50,7 +50,7 @@ func (s Secret) Read(u Unit, q Query, is Standing, now time.Time) (Revision, Sec
 	if reader.Revision != 0 && !q.Peek && !q.Refresh {
 		number = reader.Revision
 	}
-	seen, err := s.revision(number, now)
+	seen, err := s.revision(number)
 	if err != nil {
 		return seen, s, err
 	}
@@ -62,16 +62,12 @@ func (s Secret) Read(u Unit, q Query, is Standing, now time.Time) (Revision, Sec
 	return seen, after, err
 }
 
-func (s Secret) revision(number int, now time.Time) (Revision, error) {
+func (s Secret) revision(number int) (Revision, error) {
 	i := slices.IndexFunc(s.Revisions, func(r Revision) bool { return r.Number == number })
-	switch {
-	case i < 0:
+	if i < 0 {
 		return Revision{}, gone("take the latest by --refresh", "cannot read revision %d of secret %s: it was removed", number, s.ID)
-	case !s.Revisions[i].Expires.IsZero() && !now.Before(s.Revisions[i].Expires):
-		return Revision{}, gone("take the latest by --refresh, if there is a later one", "cannot read revision %d of secret %s: it ended at %s", number, s.ID, s.Revisions[i].Expires.UTC().Format(time.RFC3339))
-	default:
-		return s.Revisions[i], nil
 	}
+	return s.Revisions[i], nil
 }
 
 // reader returns what is noted of a unit.

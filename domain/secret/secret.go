@@ -3,7 +3,10 @@ package secret
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
 // Secret is all that is known of a secret but for its content. One without
@@ -95,6 +98,12 @@ type Visitor struct {
 	Namespace string
 	// Related are the applications there that an open relation joins its own with.
 	Related []string
+}
+
+// Named is the unit as events name it; numbers are those of the record of its application.
+func (u Unit) Named() conversation.Unit {
+	number, _ := strconv.Atoi(u.Number)
+	return conversation.Unit{Application: u.Application, Number: number}
 }
 
 // String returns application/number.

@@ -100,7 +100,6 @@ func TestReadRefuses(t *testing.T) {
 		s    secret.Secret
 		by   string
 		is   secret.Standing
-		late time.Duration
 		want conversation.Refusal
 	}{
 		"Granted":    {why: "all units of the other side", s: after(t, grant), by: "web/7", is: related()},
@@ -116,19 +115,18 @@ func TestReadRefuses(t *testing.T) {
 		"Revoked":    {why: "it was taken back", s: after(t, grant, secret.Write{Kind: secret.Revoke, Access: secret.Access{Application: "web"}}), by: "web/0", is: related(), want: conversation.Forbidden},
 		"GrantedNew": {why: "taken back and given again", s: after(t, grant, secret.Write{Kind: secret.Revoke}, grant), by: "web/0", is: related()},
 		"Removed":    {why: "nothing is left", s: after(t, grant, secret.Write{Kind: secret.Remove}), by: "web/0", is: related(), want: conversation.Gone},
-		"Expired":    {why: "the revision has ended", s: after(t, grant, secret.Write{Kind: secret.Set, Expires: epoch().Add(time.Hour)}), by: "web/0", is: related(), late: time.Hour, want: conversation.Gone},
-		"NotExpired": {why: "a second is left", s: after(t, grant, secret.Write{Kind: secret.Set, Expires: epoch().Add(time.Hour)}), by: "web/0", is: related(), late: time.Hour - time.Second},
+		"Expired":    {why: "its owner is told, and has not removed it yet", s: after(t, grant, secret.Write{Kind: secret.Set, Place: at(2), Expires: epoch().Add(time.Nanosecond)}), by: "web/0", is: related()},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			revision, _, err := test.s.Read(unit(test.by), secret.Query{}, test.is, epoch().Add(test.late))
+			revision, _, err := test.s.Read(unit(test.by), secret.Query{}, test.is)
 			assert.Equal(t, test.want, conversation.RefusalOf(err), "%s: %v", test.why, err)
 			assert.Equal(t, err != nil, revision == secret.Revision{}, "a refusal shows nothing")
 		})
 	}
 	s, err := secret.Apply(secret.Secret{}, secret.Write{Kind: secret.Add, ID: id, Own: true, Place: at(1)}, unit("db/1"), epoch())
 	require.NoError(t, err)
-	_, _, err = s.Read(unit("db/0"), secret.Query{}, secret.Standing{}, epoch())
+	_, _, err = s.Read(unit("db/0"), secret.Query{}, secret.Standing{})
 	assert.Equal(t, conversation.Forbidden, conversation.RefusalOf(err), "a unit's secret is not its leader's")
 }
 
@@ -137,7 +135,7 @@ func TestReadRefuses(t *testing.T) {
 func TestRevisions(t *testing.T) {
 	s := after(t, secret.Write{Kind: secret.Grant, Access: granted("")})
 	reads := func(by string, q secret.Query) int {
-		revision, next, err := s.Read(unit(by), q, related(), epoch())
+		revision, next, err := s.Read(unit(by), q, related())
 		require.NoError(t, err)
 		s = next
 		return revision.Number
@@ -156,7 +154,7 @@ func TestRevisions(t *testing.T) {
 	assert.Equal(t, 2, reads("db/1", secret.Query{}), "the owner's units see the latest")
 	set(3)
 	assert.Equal(t, []secret.Place{at(1), at(2), at(3)}, s.Places(), "each is somebody's")
-	_, same, err := s.Read(unit("web/0"), secret.Query{Refresh: true, Revision: 2}, related(), epoch())
+	_, same, err := s.Read(unit("web/0"), secret.Query{Refresh: true, Revision: 2}, related())
 	assert.Equal(t, conversation.Gone, conversation.RefusalOf(err), "what it has used is not the latest any more")
 	assert.Equal(t, s, same)
 	assert.Equal(t, 3, reads("web/0", secret.Query{Refresh: true, Revision: 3}))

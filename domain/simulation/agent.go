@@ -41,6 +41,8 @@ type agent struct {
 	turn    *turn
 	failed  failure
 	left    map[string]bool
+	// closed are the suspended relations of which the controller was told that.
+	closed []string
 
 	// sent is the last snapshot on its way to it, waiting are those held back.
 	sent    *conversation.Snapshot
@@ -149,7 +151,8 @@ func (w *world) reaches(a *agent) bool { return !w.stopped && !a.cutOff && w.age
 // lead asks to lead, to go on leading, or to resign.
 func (w *world) lead(a *agent, resign bool) {
 	u, known := w.unitOf(a)
-	if !known || !w.reaches(a) {
+	leaves := a.heard != nil && a.heard.Leaving != "" && !a.leads(w.now)
+	if !known || !w.reaches(a) || leaves {
 		return
 	}
 	before := a.lease
@@ -215,10 +218,25 @@ func (w *world) leaveEnded(a *agent, s conversation.Snapshot) (did bool) {
 			did = true
 		}
 	}
+	did = w.leaveSuspended(a, s) || did
 	answers := a.told.Answers(s)
 	for _, uid := range slices.Sorted(maps.Keys(answers)) {
 		did = w.answer(uid, s.Unit, answers[uid]) || did
 	}
+	return did
+}
+
+// leaveSuspended tells the controller of the suspensions that were handled, each once.
+func (w *world) leaveSuspended(a *agent, s conversation.Snapshot) (did bool) {
+	suspended := a.told.Suspended(s)
+	for _, uid := range suspended {
+		if !slices.Contains(a.closed, uid) {
+			w.close(uid, s.Unit.String())
+			w.tell(w.now, "%s has handled the suspension of %s", s.Unit, nameOf(s, uid))
+			did = true
+		}
+	}
+	a.closed = suspended
 	return did
 }
 

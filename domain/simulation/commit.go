@@ -114,6 +114,16 @@ func (s *store) leave(uid, unit string) {
 	}
 }
 
+// close notes that a unit has handled the suspension of a relation.
+func (s *store) close(uid, unit string) {
+	for name, r := range s.relations {
+		if r.UID == uid && !r.State.SuspendedSince.IsZero() && !slices.Contains(r.State.Closed, unit) {
+			r.State.Closed = append(slices.Clip(r.State.Closed), unit)
+			s.relations[name] = r
+		}
+	}
+}
+
 // answer notes what a unit has to say of departures in a relation.
 func (s *store) answer(uid string, unit conversation.Unit, answers []conversation.Answer) (differs bool) {
 	for name, r := range s.relations {

@@ -278,26 +278,43 @@ func kill(w *world, s step) error { return w.goes(s, false) }
 // goes takes the pod of a unit away, and leaves the workload's replicas as they
 // are.
 func (w *world) goes(s step, asked bool) error {
-	a, err := w.unit(s.words["UNIT"])
+	p, err := w.podOf(s)
 	if err != nil {
 		return err
-	}
-	p, there := w.pods[a.pod]
-	if !there || p.UID != a.podUID {
-		return fmt.Errorf("the pod of %s has gone already", s.words["UNIT"])
 	}
 	w.deletePod(p, asked)
 	return w.rest()
 }
 
-func replace(w *world, s step) error {
-	a, err := w.unit(s.words["UNIT"])
+// terminate gives a pod the time that its handlers have while it ends.
+func terminate(w *world, s step) error {
+	p, err := w.podOf(s)
 	if err != nil {
 		return err
 	}
+	p.Ending = true
+	w.pods[p.Name] = p
+	w.tell(w.now, "pod %s begins to end", p.Name)
+	return w.rest()
+}
+
+// podOf returns the pod of a unit, which must be there.
+func (w *world) podOf(s step) (application.Pod, error) {
+	a, err := w.unit(s.words["UNIT"])
+	if err != nil {
+		return application.Pod{}, err
+	}
 	p, there := w.pods[a.pod]
 	if !there || p.UID != a.podUID {
-		return fmt.Errorf("the pod of %s has gone already", s.words["UNIT"])
+		return application.Pod{}, fmt.Errorf("the pod of %s has gone already", s.words["UNIT"])
+	}
+	return p, nil
+}
+
+func replace(w *world, s step) error {
+	p, err := w.podOf(s)
+	if err != nil {
+		return err
 	}
 	if err := w.goes(s, true); err != nil {
 		return err

@@ -161,6 +161,8 @@ func stateOf(r relation.Relation) string {
 		return " ending"
 	case r.Held():
 		return " held"
+	case r.State.Status == relation.Suspending:
+		return " suspending"
 	case !r.Open():
 		return " suspended"
 	default:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // databaseHandlers are a small provider in plain shell: it notes what it hears,
@@ -77,6 +78,68 @@ func (w *world) handlersHearOfASecret(shop, database string) {
 	w.prints("token: two", token...)
 	w.t.Logf("from the new secret to the handler that reads it, kubectl exec included: %s", time.Since(began).Round(time.Millisecond))
 	assert.Contains(w.t, w.heard(database), "secret-changed token 2")
+}
+
+// farewellHandlers say at the end of their own unit what they hear of it.
+const farewellHandlers = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web-handlers}
+data:
+  store-relation-departed: |
+    #!/bin/sh
+    relation-set "departed=$JUJU_REMOTE_UNIT departing $JUJU_DEPARTING_UNIT"
+  store-relation-broken: |
+    #!/bin/sh
+    relation-set "broken=final $ORCON_FINAL, $ORCON_REASON"
+`
+
+// A pod that ends is told so while its handlers can act, although its application ends
+// at once: what they say is heard by the other side. A pod that is only made again under
+// its name has no end (SAFETY.md E14, RELATIONS.md E3, E4).
+func TestAUnitsOwnEnd(t *testing.T) {
+	t.Parallel()
+	w := withOrcon(t)
+	w.apply(farewellHandlers)
+	handlers := `tengu.io/handlers: /handlers, injector.tengu.io/handler-image: "busybox:stable", injector.tengu.io/handler-volumes: "handlers=/handlers"`
+	of := func(kind, name string) string {
+		pod := workload{kind: kind, name: name, annotations: `tengu.io/consumes: "store:shopdb?", tengu.io/relations: db`, podAnnotations: handlers, script: "trap 'exit 0' TERM\nwhile :; do sleep 0.1; done"}.yaml()
+		return strings.Replace(pod, "restartPolicy: Always", "restartPolicy: Always\n      volumes: [{name: handlers, configMap: {name: web-handlers, defaultMode: 0755}}]", 1)
+	}
+	w.apply(workload{kind: "Deployment", name: "db", annotations: `tengu.io/provides: "main:shopdb"`, podAnnotations: withTools}.yaml())
+	db := w.running("db", 1)[0]
+	w.apply(of("Deployment", "web"))
+	w.apply(of("StatefulSet", "log"))
+	web, log := w.running("web", 1)[0], w.running("log", 1)[0]
+	for _, pod := range []string{web.Name, log.Name} {
+		w.contains("have handled everything", "exec", pod, "-c", "relation-agent", "--", "/relation-agent", "status")
+	}
+	said := func(application string) string {
+		out, _ := w.try("exec", db.Name, "-c", "main", "--", "sh", "-c", `/orcon/tools/relation-ids main | while read id; do case "$(/orcon/tools/relation-list --app -r $id)" in `+application+`) /orcon/tools/relation-get -r $id - `+application+`/0;; esac; done`)
+		return out
+	}
+
+	t.Logf("scaled to nothing, it was gone after %s", w.deletionBy(web, "scale", "deployment/web", "--replicas=0"))
+	last := said("web")
+	assert.Contains(t, last, "departed: db/0 departing web/0")
+	assert.Contains(t, last, "broken: final false, ")
+	t.Logf("only made again, it was gone after %s", w.deletion(log))
+	w.eventually(func() string {
+		if out := said("log"); strings.Contains(out, "ingress-address") {
+			return ""
+		}
+		return "log/0 is not back"
+	})
+	assert.NotContains(t, said("log"), "departed")
+}
+
+// deletionBy has a kubectl command delete a pod, and returns how long that took.
+func (w *world) deletionBy(pod corev1.Pod, command ...string) time.Duration {
+	w.t.Helper()
+	begin := time.Now()
+	w.kubectl(command...)
+	w.gone(pod)
+	return time.Since(begin).Round(10 * time.Millisecond)
 }
 
 // Handlers in plain shell, in a container without privileges, answer a shop; a

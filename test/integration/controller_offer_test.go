@@ -250,3 +250,34 @@ func (w *controllerWorld) offered(name string) (o v1alpha1.Offer) {
 	require.NoError(w.t, w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &o))
 	return o
 }
+
+// A relation is suspending until those who handle events have handled that, and then
+// suspended; that one has does not count for its end (RELATIONS.md L3, SAFETY.md E14).
+func TestControllerSuspendsWhenHandled(t *testing.T) {
+	shop := newControllerWorld(t)
+	bank := shop.another()
+	c := shop.controller(-1)
+	bank.create(bank.consumer("vault", map[string]string{application.KeyProvides: "main:pg"}))
+	declared := consumes("store:pg", "vault."+bank.namespace)
+	declared[application.KeyHandlers] = "/handlers"
+	shop.create(shop.consumer("web", declared))
+	web := shop.speaker(c, "web", "10.9.0.1")
+	offer := bank.offer(shop.namespace)
+	bank.create(offer)
+	opened := hears(t, web.stream, "that it is open", func(s *wire.Snapshot) bool { return one(s) != nil && !suspended(s) })
+	status := func() string { return shop.relations()["vault"].Status.RelationStatus }
+	shop.eventually("it is joined", func() bool { return status() == "joined" })
+
+	bank.change(offer, func() { offer.Spec.Consumers = []string{"somebody-else"} })
+	closed := hears(t, web.stream, "the suspension", suspended)
+	shop.eventually("web/0 has yet to handle it", func() bool { return status() == "suspending" })
+	said := &wire.LeaveRequest{Relation: one(opened).GetUid(), Revisions: closed.GetRevisions(), Suspension: true}
+	_, err := web.api.Leave(shop.ctx, asking(web, said))
+	require.NoError(t, err)
+	shop.eventually("it has", func() bool { return status() == "suspended" })
+	assert.Equal(t, []string{"web/0"}, shop.relations()["vault"].Status.Closed)
+	assert.Empty(t, shop.relations()["vault"].Status.Left)
+
+	bank.change(offer, func() { offer.Spec.Consumers = []string{shop.namespace} })
+	shop.eventually("it goes on", func() bool { return status() == "joined" && len(shop.relations()["vault"].Status.Closed) == 0 })
+}

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -288,6 +289,51 @@ func TestControllerRestartsOnceAChange(t *testing.T) {
 	_, now = template()
 	assert.Equal(t, generation+1, now)
 	w.eventually("a person can see it", func() bool { return w.hasEvent("Restarted") })
+}
+
+// Six rollouts in an hour are the most: the next change waits and says so, and is one
+// rollout when an hour has passed since the first (SAFETY.md L8).
+func TestControllerPausesRestarts(t *testing.T) {
+	w := newControllerWorld(t)
+	w.controller(-1)
+	declared := consumes("db", "db-endpoint")
+	declared[application.KeyOnChange] = "restart"
+	db, sleep := w.provider("db-endpoint", "db.tengu.io"), w.consumer("sleep", declared)
+	sleep.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType // no pod becomes ready without a node
+	w.create(db, sleep)
+	restarts := func() int {
+		if r := w.app("sleep").Status.Restarts; r != nil && len(r.Versions) == 1 {
+			return len(r.Times)
+		}
+		return -1
+	}
+	w.eventually("the first data is known", func() bool { return restarts() == 0 })
+	rolledOut := func(generation int64) bool {
+		var d appsv1.Deployment
+		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(sleep), &d))
+		return d.Generation == generation && d.Status.ObservedGeneration == generation && d.Status.UpdatedReplicas == 1 && d.Status.Replicas == 1
+	}
+	const begun = 1
+	for i := 1; i <= 6; i++ {
+		w.change(db, func() { db.Spec.ExternalName = fmt.Sprintf("db%d.tengu.io", i) })
+		w.eventually(fmt.Sprintf("rollout %d is recorded", i), func() bool { return restarts() == i })
+		w.eventually(fmt.Sprintf("rollout %d is over", i), func() bool { return rolledOut(begun + int64(i)) })
+		w.ahead.Add(int64(6 * time.Minute))
+	}
+
+	w.change(db, func() { db.Spec.ExternalName = "db7.tengu.io" })
+	w.eventually("it is paused", func() bool { return reason(w.app("sleep").Status.Conditions, "RestartsPaused") == "TooManyRestarts" })
+	app := w.app("sleep")
+	paused := meta.FindStatusCondition(app.Status.Conditions, "RestartsPaused")
+	assert.Equal(t, "data changed more than 6 times in an hour: the next restart waits; files are up to date", paused.Message)
+	assert.Equal(t, "db7.tengu.io", w.bag("db-endpoint").Status.Data["host"], "files are")
+	w.marker("paused")
+	assert.True(t, rolledOut(begun+6))
+
+	w.ahead.Add(int64(25 * time.Minute))
+	w.change(db, func() { db.Annotations = map[string]string{"note": "the controller looks again"} })
+	w.eventually("a later hour has room", func() bool { return rolledOut(begun + 7) })
+	w.eventually("nothing is paused", func() bool { return reason(w.app("sleep").Status.Conditions, "RestartsPaused") == "" })
 }
 
 // hasEvent tells whether kubectl describe would show an Event of that reason.

@@ -50,7 +50,12 @@ type controllerWorld struct {
 	scheme    *runtime.Scheme
 	admin     client.Client
 	namespace string
+	// ahead is how far the controllers' clock is before the machine's.
+	ahead *atomic.Int64
 }
+
+// now is the controllers' clock.
+func (w *controllerWorld) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
 //nolint:gochecknoglobals // what is installed once in the cluster that tests share
 var installOrcon sync.Once
@@ -65,7 +70,7 @@ func newControllerWorld(t *testing.T) *controllerWorld {
 		cluster.Kubectl(t, "wait", "--for=condition=Established", "crd", "relations.orcon.tengu.io", "databags.orcon.tengu.io", "relatedapplications.orcon.tengu.io", "relatedsecrets.orcon.tengu.io", "interfaces.orcon.tengu.io", "offers.orcon.tengu.io")
 		cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "relations-controller.yaml"))
 	})
-	w := &controllerWorld{t: t, ctx: t.Context(), cluster: cluster, scheme: runtime.NewScheme()}
+	w := &controllerWorld{t: t, ctx: t.Context(), cluster: cluster, scheme: runtime.NewScheme(), ahead: &atomic.Int64{}}
 	require.NoError(t, errors.Join(clientscheme.AddToScheme(w.scheme), v1alpha1.AddToScheme(w.scheme)))
 	w.admin, err = client.New(cluster.Config(t), client.Options{Scheme: w.scheme})
 	require.NoError(t, err)
@@ -159,7 +164,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	interfaces, err := kube.NewInterfaces(m.GetCache())
 	require.NoError(w.t, err)
 	interfaces.Writer = m.GetClient()
-	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: time.Now, Interfaces: interfaces}
+	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces}
 	require.NoError(w.t, kube.Index(ctx, m.GetFieldIndexer()))
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))

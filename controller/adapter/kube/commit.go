@@ -296,17 +296,16 @@ func (c *Commits) Lead(ctx context.Context, namespace, application string, unit 
 	return leader, nil
 }
 
-// Leave notes what a unit has to say of departures in a relation (SAFETY.md E15) or,
-// without any, that it has handled the relation's end. One that has gone meanwhile
-// waits for nobody.
-func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, unit conversation.Unit, departures []conversation.Answer) error {
+// Leave notes what a unit has handled of a relation (SAFETY.md E15, RELATIONS.md L3 and
+// L4). One that has gone meanwhile waits for nobody.
+func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, said conversation.Leave) error {
 	err := c.inTurn(ctx, namespace+"/"+name, func() error {
 		var r v1alpha1.Relation
 		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &r)
 		if err != nil || string(r.UID) != uid {
 			return client.IgnoreNotFound(err)
 		}
-		if differs, err := left(&r, unit, departures); err != nil || !differs {
+		if differs, err := left(&r, said); err != nil || !differs {
 			return err
 		}
 		return c.Writer.Status().Update(ctx, &r)
@@ -318,16 +317,20 @@ func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, unit c
 }
 
 // left is Leave on the object, and whether anything is new.
-func left(r *v1alpha1.Relation, unit conversation.Unit, departures []conversation.Answer) (differs bool, err error) {
-	if len(departures) > 0 {
+func left(r *v1alpha1.Relation, said conversation.Leave) (differs bool, err error) {
+	if len(said.Departures) > 0 {
 		before, err := r.Departures()
-		after, differs := relation.Answered(before, unit, departures)
+		after, differs := relation.Answered(before, said.Unit, said.Departures)
 		r.SetDepartures(after)
 		return differs, err
 	}
-	differs = !slices.Contains(r.Status.Left, unit.String())
+	all := &r.Status.Left
+	if said.Suspension {
+		all = &r.Status.Closed
+	}
+	differs = !slices.Contains(*all, said.Unit.String()) && (!said.Suspension || r.Status.SuspendedSince != nil)
 	if differs {
-		r.Status.Left = append(r.Status.Left, unit.String())
+		*all = append(*all, said.Unit.String())
 	}
 	return differs, nil
 }

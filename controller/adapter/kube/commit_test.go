@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -184,4 +185,30 @@ func TestLead(t *testing.T) {
 	leader, err = commits.Lead(t.Context(), "shop", "db", 2, "pod-2", false)
 	require.NoError(t, err)
 	assert.Equal(t, conversation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
+}
+
+// What a unit has handled is noted once, of an end and of a suspension apart; a word about
+// a suspension that is over comes too late (RELATIONS.md L3, L4).
+func TestLeave(t *testing.T) {
+	server, commits := shop()
+	r := relationBetween("shop", "blog", "shop", "db")
+	r.UID, r.ResourceVersion = "one", "5"
+	server.kept.put(r)
+	unit := conversation.Unit{Application: "blog", Number: 0}
+	says := func(suspension bool) v1alpha1.RelationStatus {
+		require.NoError(t, commits.Leave(t.Context(), "shop", r.Name, "one", conversation.Leave{Unit: unit, Suspension: suspension}))
+		require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
+		return r.Status
+	}
+	assert.Empty(t, says(true).Closed, "it is not suspended")
+	r.Status.SuspendedSince = new(metav1.NewTime(epoch()))
+	server.keep(r)
+	is := says(true)
+	assert.Equal(t, []string{"blog/0"}, is.Closed)
+	assert.Empty(t, is.Left, "SAFETY.md E14: that is no end")
+	assert.Equal(t, []string{"blog/0"}, says(false).Left)
+	writes := server.writes
+	says(true)
+	says(false)
+	assert.Equal(t, writes, server.writes, "once")
 }

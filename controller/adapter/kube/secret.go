@@ -313,7 +313,7 @@ func (c *Commits) look(ctx context.Context, by secret.Visitor, id string, query 
 			return err
 		}
 		var after secret.Secret
-		revision, after, err = before.Read(by.Unit, query, is, c.Now())
+		revision, after, err = before.Read(by.Unit, query, is)
 		if err != nil || reflect.DeepEqual(before, after) {
 			return err
 		}
@@ -329,8 +329,8 @@ func (c *Commits) look(ctx context.Context, by secret.Visitor, id string, query 
 }
 
 // standing returns how a unit stands to a secret's owner: which of the relations by
-// which its application was ever granted the secret live, and which of those wait for
-// an Offer.
+// which its application was ever granted the secret live for it, and which of those wait
+// for an Offer.
 func (c *Commits) standing(ctx context.Context, by secret.Visitor, s secret.Secret) (secret.Standing, error) {
 	is := secret.Standing{Related: slices.Contains(by.Related, s.Owner.Application)}
 	for _, a := range s.Access {
@@ -341,7 +341,7 @@ func (c *Commits) standing(ctx context.Context, by secret.Visitor, s secret.Secr
 		if err != nil {
 			return is, err
 		}
-		if r.UID == "" || !r.Alive() {
+		if r.UID == "" || !r.Heeds(by.Namespace, by.Named()) {
 			continue
 		}
 		is.Alive = append(is.Alive, a.Relation)

@@ -140,12 +140,31 @@ func TestSecretFromAddToGet(t *testing.T) {
 	assert.Empty(t, server.content(t))
 }
 
-// The grant lives with the very relation: neither its end nor a namesake made anew
-// leaves anything to read.
+// A handler that began while the relation lived reads to its end, also what it reads
+// for the first time; whoever has handled the end reads nothing more (RELATIONS.md P2).
+func TestGrantOutlivesItsRelationForHandlers(t *testing.T) {
+	server, commits := vault()
+	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
+	require.NoError(t, err)
+	r := relationBetween("shop", "blog", "shop", "db")
+	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
+	r.Status.EndReason, r.Status.Left = "Deleted", []string{"blog/1", "db/0"}
+	server.keep(r)
+	password, err := reads(t, commits, secret.Query{})
+	require.NoError(t, err)
+	assert.Equal(t, "hunter2", password)
+	_, err = commits.Secret(t.Context(), asks("1", "db"), secretID, secret.Query{})
+	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone}, "its handlers have handled the end")
+}
+
+// The grant lives with the very relation: neither its end, once it was handled, nor a
+// namesake made anew leaves anything to read.
 func TestGrantEndsWithItsRelation(t *testing.T) {
 	for name, end := range map[string]func(*v1alpha1.Relation){
-		"Ended": func(r *v1alpha1.Relation) { r.Status.EndReason = "Deleted" },
-		"Anew":  func(r *v1alpha1.Relation) { r.UID = "two" },
+		"Ended": func(r *v1alpha1.Relation) {
+			r.Status.EndReason, r.Status.Left = "Deleted", []string{"blog/0"}
+		},
+		"Anew": func(r *v1alpha1.Relation) { r.UID = "two" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, commits := vault()

@@ -33,7 +33,7 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 		State: relation.State{
 			HeldSince: toTime(r.Status.HeldSince),
 			Offer:     r.Status.Offer, SuspendedSince: toTime(r.Status.SuspendedSince),
-			EndReason: r.Status.EndReason, Left: r.Status.Left, Status: relation.Status(r.Status.RelationStatus), Conditions: toConditions(r.Status.Conditions),
+			EndReason: r.Status.EndReason, Left: r.Status.Left, Closed: r.Status.Closed, Status: relation.Status(r.Status.RelationStatus), Conditions: toConditions(r.Status.Conditions),
 			RequirerStatus: r.Status.RequirerStatus.ToDomain(), ProviderStatus: r.Status.ProviderStatus.ToDomain(),
 		},
 	}
@@ -119,7 +119,7 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
 		}
 		state.Units = append(state.Units, application.Unit{
-			Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == HandlersPresent, Since: u.Since.UTC(), Gone: u.Gone, GoneSince: toTime(u.GoneSince),
+			Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == HandlersPresent, Since: u.Since.UTC(), Leaving: u.Leaving, Gone: u.Gone, GoneSince: toTime(u.GoneSince),
 			Workload: u.Workload.ToDomain(), Failing: u.Failing.ToDomain(),
 		})
 	}
@@ -162,7 +162,7 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 		status.Waiting = append(status.Waiting, Waiting{Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message})
 	}
 	for _, u := range s.Units {
-		unit := Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: metav1.NewTime(u.Since), Gone: u.Gone, GoneSince: fromTime(u.GoneSince)}
+		unit := Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: metav1.NewTime(u.Since), Leaving: u.Leaving, Gone: u.Gone, GoneSince: fromTime(u.GoneSince)}
 		if u.Handles {
 			unit.Handlers = HandlersPresent
 		}

@@ -13,13 +13,11 @@ import (
 // keep writes who has left and who has departed, and loses no answer that the relations
 // API has stored since s was decided: what units have said is never taken back.
 func (r *Relation) keep(s relation.State) {
-	left := slices.Clone(s.Left)
-	for _, unit := range r.Status.Left {
-		if !slices.Contains(left, unit) {
-			left = append(left, unit)
-		}
+	r.Status.Left = union(s.Left, r.Status.Left)
+	r.Status.Closed = union(s.Closed, r.Status.Closed)
+	if s.SuspendedSince.IsZero() {
+		r.Status.Closed = nil
 	}
-	r.Status.Left = left
 	stored, err := r.Departures()
 	if err != nil {
 		stored = nil // it is written anew
@@ -34,6 +32,17 @@ func (r *Relation) keep(s relation.State) {
 		}
 	}
 	r.SetDepartures(departures)
+}
+
+// union is the first, and then what only the second has.
+func union(first, second []string) []string {
+	all := slices.Clone(first)
+	for _, unit := range second {
+		if !slices.Contains(all, unit) {
+			all = append(all, unit)
+		}
+	}
+	return all
 }
 
 // Departures returns those that the relation remembers, as the domain knows them.

@@ -18,17 +18,19 @@ func TestAnswersAreKept(t *testing.T) {
 	unit := func(number int) conversation.Unit { return conversation.Unit{Application: "web", Number: number} }
 	departure := conversation.Departure{Unit: conversation.Unit{Application: "db", Number: 1}, Reason: "replaced", Since: since, Owed: []conversation.Unit{unit(0), unit(1)}}
 	var r Relation
-	decided := relation.State{Left: []string{"web/0"}, Departures: []conversation.Departure{departure}}
+	decided := relation.State{Left: []string{"web/0"}, SuspendedSince: time.Unix(5, 0).UTC(), Closed: []string{"web/0"}, Departures: []conversation.Departure{departure}}
 	r.SetState(decided, since)
 
 	answered := departure.Answered(unit(1), conversation.Answer{Unit: departure.Unit, Since: since, Handled: true})
 	r.SetDepartures([]conversation.Departure{answered})
 	r.Status.Left = append(r.Status.Left, "web/1")
+	r.Status.Closed = append(r.Status.Closed, "web/1")
 	r.SetState(decided, since.Add(time.Minute))
 	got, err := r.Departures()
 	require.NoError(t, err)
 	assert.Equal(t, []conversation.Departure{answered}, got)
 	assert.Equal(t, []string{"web/0", "web/1"}, r.Status.Left)
+	assert.Equal(t, []string{"web/0", "web/1"}, r.Status.Closed)
 
 	t.Log("another departure of the same unit is another")
 	again := departure

@@ -158,6 +158,11 @@ type Unit struct {
 	Handlers Handlers `json:"handlers,omitempty"`
 	// since is when its pod was created.
 	Since metav1.Time `json:"since"`
+	// leaving says why it will be gone, while its pod ends; unset otherwise, and of
+	// a unit that comes back.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Leaving string `json:"leaving,omitempty"`
 	// gone says why it is gone; unset while it lives.
 	// +optional
 	Gone string `json:"gone,omitempty"`

@@ -104,7 +104,7 @@ type SecretRevision struct {
 	Key string `json:"key"`
 	// created is when it was made.
 	Created metav1.Time `json:"created"`
-	// expires is when it ends; unset for never.
+	// expires is when its owner is told that it has ended; unset for never.
 	// +optional
 	Expires *metav1.Time `json:"expires,omitempty"`
 }

@@ -124,6 +124,12 @@ type RelationStatus struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=4096
 	Left []string `json:"left,omitempty"`
+	// closed are those whose handlers have handled its suspension; unset while it is not
+	// suspended.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=4096
+	Closed []string `json:"closed,omitempty"`
 	// departures are the units that have departed and are remembered here, since
 	// handlers at the other end have yet to handle it, or had to an hour ago.
 	// +optional

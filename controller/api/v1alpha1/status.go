@@ -124,10 +124,11 @@ func (a *RelatedApplication) OfPod(uid string) (unit *Unit, lives bool) {
 }
 
 // SameToOthers reports whether two states of a unit are the same to the other
-// applications: how it says it is, is for people, and so is since when it is gone.
+// applications: how it says it is, is for people, and so is since when it is gone; that it
+// leaves they hear when it has.
 func (u Unit) SameToOthers(v Unit) bool {
-	u.Workload, u.Failing, u.GoneSince = nil, nil, nil
-	v.Workload, v.Failing, v.GoneSince = nil, nil, nil
+	u.Workload, u.Failing, u.GoneSince, u.Leaving = nil, nil, nil, ""
+	v.Workload, v.Failing, v.GoneSince, v.Leaving = nil, nil, nil, ""
 	return u == v
 }
 

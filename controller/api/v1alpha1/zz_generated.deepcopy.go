@@ -824,6 +824,11 @@ func (in *RelationStatus) DeepCopyInto(out *RelationStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Closed != nil {
+		in, out := &in.Closed, &out.Closed
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Departures != nil {
 		in, out := &in.Departures, &out.Departures
 		*out = make([]Departure, len(*in))

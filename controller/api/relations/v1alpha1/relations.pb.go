@@ -1049,10 +1049,12 @@ type LeaveRequest struct {
 	// relation is its UID.
 	Relation string `protobuf:"bytes,1,opt,name=relation,proto3" json:"relation,omitempty"`
 	// departures are those that the unit answers for. Without any, the request is about
-	// the end of the relation.
+	// the end of the relation, or its suspension.
 	Departures []*Departure `protobuf:"bytes,2,rep,name=departures,proto3" json:"departures,omitempty"`
 	// revisions is what the agent has acted on: a replica that has seen less waits.
-	Revisions     map[string]uint64 `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Revisions map[string]uint64 `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// suspension says that it is about that.
+	Suspension    bool `protobuf:"varint,4,opt,name=suspension,proto3" json:"suspension,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1106,6 +1108,13 @@ func (x *LeaveRequest) GetRevisions() map[string]uint64 {
 		return x.Revisions
 	}
 	return nil
+}
+
+func (x *LeaveRequest) GetSuspension() bool {
+	if x != nil {
+		return x.Suspension
+	}
+	return false
 }
 
 // Departure is that of another unit, as a unit answers for it.
@@ -2087,9 +2096,11 @@ type Unit struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Application string                 `protobuf:"bytes,1,opt,name=application,proto3" json:"application,omitempty"`
 	// number is the unit's number; known is false while it has none yet.
-	Number        int64  `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
-	Known         bool   `protobuf:"varint,3,opt,name=known,proto3" json:"known,omitempty"`
-	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Number    int64  `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	Known     bool   `protobuf:"varint,3,opt,name=known,proto3" json:"known,omitempty"`
+	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// leaving is why the unit itself ends; empty while it does not (SAFETY.md E14).
+	Leaving       string `protobuf:"bytes,5,opt,name=leaving,proto3" json:"leaving,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2148,6 +2159,13 @@ func (x *Unit) GetKnown() bool {
 func (x *Unit) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
+	}
+	return ""
+}
+
+func (x *Unit) GetLeaving() string {
+	if x != nil {
+		return x.Leaving
 	}
 	return ""
 }
@@ -2688,13 +2706,16 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	" \x01(\v2&.orcon.relations.v1alpha1.SecretAccessR\x06access\x1a:\n" +
 	"\fContentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\x82\x02\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xa2\x02\n" +
 	"\fLeaveRequest\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x12C\n" +
 	"\n" +
 	"departures\x18\x02 \x03(\v2#.orcon.relations.v1alpha1.DepartureR\n" +
 	"departures\x12S\n" +
-	"\trevisions\x18\x03 \x03(\v25.orcon.relations.v1alpha1.LeaveRequest.RevisionsEntryR\trevisions\x1a<\n" +
+	"\trevisions\x18\x03 \x03(\v25.orcon.relations.v1alpha1.LeaveRequest.RevisionsEntryR\trevisions\x12\x1e\n" +
+	"\n" +
+	"suspension\x18\x04 \x01(\bR\n" +
+	"suspension\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"S\n" +
@@ -2769,12 +2790,13 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\x03Own\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x123\n" +
 	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\x12C\n" +
-	"\vapplication\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\vapplication\"t\n" +
+	"\vapplication\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\vapplication\"\x8e\x01\n" +
 	"\x04Unit\x12 \n" +
 	"\vapplication\x18\x01 \x01(\tR\vapplication\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x14\n" +
 	"\x05known\x18\x03 \x01(\bR\x05known\x12\x1c\n" +
-	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"W\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x18\n" +
+	"\aleaving\x18\x05 \x01(\tR\aleaving\"W\n" +
 	"\aWaiting\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
