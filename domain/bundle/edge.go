@@ -83,7 +83,7 @@ func (g *graph) find(t Target, from ID) (int, error) {
 // derive adds what follows from the objects themselves: custom resources wait for their
 // definition and what converts them, webhooks for what answers them, Jobs for the Services
 // that they name.
-func (g *graph) derive() error {
+func (g *graph) derive() {
 	definitions := map[ID]int{}
 	for i, item := range g.items {
 		if item.ID.kind() == definition {
@@ -104,7 +104,6 @@ func (g *graph) derive() error {
 			g.hosts(i)
 		}
 	}
-	return nil
 }
 
 func (i Item) apiService() any {

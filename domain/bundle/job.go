@@ -3,6 +3,7 @@ package bundle
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 )
 
@@ -61,43 +62,44 @@ func (i Item) run() ID {
 	return i.ID
 }
 
-// jobFailed reports whether a live Job has ended without success.
-func jobFailed(o Object) bool {
-	conditions, _ := o.At("status", "conditions").([]any)
-	for _, c := range conditions {
+// ended reports how a live Job has ended: "Complete", "Failed", or "" while it has not.
+// Whoever looks at pods alone takes a Job that runs for one that is ready.
+func ended(o Object) string {
+	for _, c := range list(o.At("status", "conditions")) {
 		fields, _ := c.(map[string]any)
-		if fields["type"] == "Failed" && fields["status"] == "True" {
-			return true
+		if end := Object(fields).Text("type"); (end == complete || end == failed) && fields["status"] == "True" {
+			return end
 		}
 	}
-	return false
+	return ""
 }
 
+// The ends of a Job, as its conditions name them.
+const (
+	complete = "Complete"
+	failed   = "Failed"
+)
+
 // with returns a copy of the object with a value at a path of names.
-func (o Object) with(value any, path ...string) Object {
+func (o Object) with(value any, name string, below ...string) Object {
 	o = maps.Clone(o)
-	if len(path) == 1 {
-		o[path[0]] = value
+	if o == nil {
+		o = Object{}
+	}
+	if len(below) == 0 {
+		o[name] = value
 		return o
 	}
-	below, _ := o[path[0]].(map[string]any)
-	if below == nil {
-		below = map[string]any{}
-	}
-	o[path[0]] = map[string]any(Object(below).with(value, path[1:]...))
+	fields, _ := o[name].(map[string]any)
+	o[name] = map[string]any(Object(fields).with(value, below[0], below[1:]...))
 	return o
 }
 
 // digest is the SHA-256 of some texts, each with its length before it, in hexadecimal.
 func digest(texts ...string) string {
 	h := sha256.New()
-	var length [8]byte
 	for _, text := range texts {
-		for i := range length {
-			length[i] = byte(len(text) >> (8 * i))
-		}
-		h.Write(length[:])
-		h.Write([]byte(text))
+		fmt.Fprintf(h, "%d:%s", len(text), text)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -49,9 +49,10 @@ func Order(objects []Object) (Sequence, error) {
 	for i, item := range sequence {
 		g.places[item.Origin] = i
 	}
-	if err := errors.Join(g.explicit(), g.derive()); err != nil {
+	if err := g.explicit(); err != nil {
 		return nil, err
 	}
+	g.derive()
 	if err := g.settle(); err != nil {
 		return nil, err
 	}
@@ -115,8 +116,8 @@ func newItem(o Object, defined map[ID]bool) (Item, error) {
 	return i, nil
 }
 
-// Back returns the sequence as it is brought back after a failure: definitions are never
-// rolled back, and Jobs not run again (BUNDLES.md 6).
+// Back returns the sequence of a plan that was stored as it is brought back after a
+// failure: definitions are never rolled back, and Jobs not run again (BUNDLES.md 6).
 func (s Sequence) Back() Sequence {
 	back := slices.Clone(s)
 	for i := range back {

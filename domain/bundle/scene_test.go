@@ -1,6 +1,7 @@
 package bundle_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -10,6 +11,8 @@ import (
 )
 
 // groups are those of the kinds that these tests use.
+//
+//nolint:gochecknoglobals // a table
 var groups = map[string]string{
 	"Deployment": "apps/v1", "StatefulSet": "apps/v1", "Job": "batch/v1", "CustomResourceDefinition": "apiextensions.k8s.io/v1",
 	"ValidatingWebhookConfiguration": "admissionregistration.k8s.io/v1", "Engine": "race.example.org/v1", "Ingress": "networking.k8s.io/v1",
@@ -36,9 +39,7 @@ func object(named string, parts ...any) bundle.Object {
 			notes["orcon.tengu.io/"+key] = value
 			metadata["annotations"] = notes
 		case map[string]any:
-			for field, value := range p {
-				o[field] = value
-			}
+			maps.Copy(o, p)
 		}
 	}
 	return o
