@@ -72,7 +72,6 @@ func (i *Item) annotation(key, value string) (err error) {
 	case AfterKey:
 		i.after, err = ParseAfter(value)
 	case PruneKey:
-		i.Prune = Pruning(value)
 		_, err = word(value, []string{string(PruneNever), string(PruneConfirm)})
 	case OptionalKey:
 		i.Optional = true

@@ -122,17 +122,19 @@ func (g *graph) service(from int, why string, reference any) {
 	}
 }
 
-// host is what looks like the host of a URL or of an address in a text.
-var host = regexp.MustCompile(`(?:^|//|@|[\s=,"'])([a-z][a-z0-9-]*)(?:\.([a-z0-9-]+))?(?:\.svc[a-z0-9.-]*)?(?::[0-9]+|/|$)`)
+// host is what may be the name of a Service in a text: what stands before it, name,
+// namespace, domain and port.
+var host = regexp.MustCompile(`(//|@|^|[\s=,"'])([a-z][a-z0-9-]*)(?:\.([a-z0-9-]+))?(\.svc[a-z0-9.-]*)?(:[0-9]+)?`)
 
-// hosts adds the Services whose names a Job's pods have as host of an address: in the
-// value of a variable, in a command or an argument.
+// hosts adds the Services whose addresses stand in a Job's commands, arguments and
+// variables: in a URL, with a port, with their domain, or alone. A mere word is none.
 func (g *graph) hosts(job int) {
 	pod := g.items[job].Object.At("spec", "template", "spec")
 	for _, text := range texts(pod, "") {
 		for _, m := range host.FindAllStringSubmatch(text, -1) {
-			id := ID{Kind: "Service", Namespace: cmp.Or(m[2], g.items[job].ID.Namespace), Name: m[1]}
-			if to, there := g.places[id]; there {
+			address := m[1] == "//" || m[1] == "@" || m[4] != "" || m[5] != "" || m[0] == text
+			id := ID{Kind: "Service", Namespace: cmp.Or(m[3], g.items[job].ID.Namespace), Name: m[2]}
+			if to, there := g.places[id]; there && address {
 				g.edge(job, to, "the Job names it")
 			}
 		}

@@ -48,17 +48,19 @@ const defaultDeletions = 10
 //nolint:gochecknoglobals // a table
 var costly = []string{"Namespace", "PersistentVolume", "PersistentVolumeClaim", definition}
 
-// confirms reports whether a person confirms the end of an object.
-func (d *drafting) confirms(id ID, prune Pruning) bool {
-	return prune == PruneConfirm || slices.Contains(costly, id.kind()) || slices.Contains(d.ConfirmKinds, id.kind()) || slices.Contains(d.ConfirmKinds, id.Kind)
+// confirms reports whether a person confirms the end of an object. What the live object
+// says counts: that of a failed revision may never have been applied.
+func (d *drafting) confirms(id ID) bool {
+	return d.prunes(id) == PruneConfirm || slices.Contains(costly, id.kind()) || slices.Contains(d.ConfirmKinds, id.kind()) || slices.Contains(d.ConfirmKinds, id.Kind)
 }
+
+func (d *drafting) prunes(id ID) Pruning { return Pruning(d.Live[id].Object.Annotation(PruneKey)) }
 
 // Entry is what is remembered of an object that the deployment may have made.
 type Entry struct {
 	ID, Origin ID
 	Phase      Phase
 	Depth      int
-	Prune      Pruning
 }
 
 // removal orders entries: what was last goes first, definitions last of all, after the
@@ -93,9 +95,9 @@ func (d *drafting) remove() {
 		situation, _ := d.Live[e.ID].Situation(d.Owner)
 		a := Action{Verb: Delete, ID: e.ID, Phase: e.Phase, Depth: e.Depth, Why: "it left the bundle"}
 		switch {
-		case situation != Ours, d.Back > 0 && d.confirms(e.ID, e.Prune):
+		case situation != Ours, d.Back > 0 && d.confirms(e.ID):
 			continue
-		case e.Prune == PruneNever:
+		case d.prunes(e.ID) == PruneNever:
 			a.Verb, a.Why = Keep, "it left the bundle and says "+PruneKey+": "+string(PruneNever)
 		}
 		d.plan.Actions = append(d.plan.Actions, a)
@@ -114,7 +116,7 @@ func (d *drafting) hold() {
 	if leaving := d.leaving(deleted); len(leaving) > max(0, cmp.Or(d.MaxDeletions, defaultDeletions)) {
 		d.plan.Holds = append(d.plan.Holds, Hold{TooMany, leaving})
 	}
-	if costs := slices.DeleteFunc(d.done(Recreate, Delete), func(id ID) bool { return !d.confirms(id, d.pruning(id)) }); len(costs) > 0 {
+	if costs := slices.DeleteFunc(d.done(Recreate, Delete), func(id ID) bool { return !d.confirms(id) }); len(costs) > 0 {
 		d.plan.Holds = append(d.plan.Holds, Hold{Confirm, costs})
 	}
 }
@@ -148,19 +150,4 @@ func (d *drafting) leaving(deleted []ID) []ID {
 		}
 	}
 	return ids
-}
-
-// pruning is what an object says of its end, in the bundle or when it was last in it.
-func (d *drafting) pruning(id ID) Pruning {
-	for _, item := range d.plan.Sequence {
-		if item.ID == id {
-			return item.Prune
-		}
-	}
-	for _, e := range d.Record.Inventory {
-		if e.ID == id {
-			return e.Prune
-		}
-	}
-	return PruneAlways
 }

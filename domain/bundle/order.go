@@ -22,7 +22,6 @@ type Item struct {
 	After []Edge
 	// Digest is that of Object as its author wrote it.
 	Digest string
-	Prune  Pruning
 	// Optional says that the object is left out where its kind is unknown.
 	Optional bool
 	// Run is the policy of a Job; empty for all else.

@@ -70,7 +70,8 @@ func TestOrderEdges(t *testing.T) {
 		"API":      {why: "an API that nobody serves breaks discovery", object: object("APIService v1.x", map[string]any{"spec": service}), want: []string{"Service web serving"}},
 		"URL":      {why: "a Job names a Service by its address", object: job("init", "curl -sf http://web:8080/ready"), want: []string{"Service web serving"}},
 		"Hosts":    {why: "each of them, also by their full names", object: job("init", "nc -z db:5432 && wget -q https://me@web.shop.svc.cluster.local/x"), want: []string{"Service db serving", "Service web serving"}},
-		"Word":     {why: "a word is no address", object: job("init", "echo the web is wide"), want: nil},
+		"Word":     {why: "a word is no address, nor is a part of another", object: job("init", "echo the web is wide as the web; x/web:80 web.example.org //db.office"), want: nil},
+		"Alone":    {why: "the value of a variable, or an argument", object: job("init", "web.shop"), want: []string{"Service web serving"}},
 		"Resource": {why: "converted by a Service of the bundle", object: object("Engine v8"), want: []string{"CustomResourceDefinition engines.race.example.org", "Service web serving"}},
 		"Plain":    {why: "healthy is asked of what is no Service", object: object("Deployment x", "after=Engine/v9"), want: []string{"Engine v9"}},
 	}

@@ -29,7 +29,8 @@ func draft(t *testing.T, live map[bundle.ID]bundle.Live, change func(*bundle.Int
 func is(o bundle.Object, by string, metadata ...map[string]any) bundle.Live {
 	m := map[string]any{"name": o.ID().Name, "namespace": o.ID().Namespace, "uid": "uid-" + o.ID().Name, "resourceVersion": "7"}
 	if by != "" {
-		m["annotations"] = map[string]any{bundle.OwnerKey: by, bundle.DigestKey: "of before"}
+		notes, _ := o.At("metadata", "annotations").(map[string]any)
+		m["annotations"] = but(but(notes, bundle.OwnerKey, any(by)), bundle.DigestKey, any("of before"))
 	}
 	for _, more := range metadata {
 		maps.Copy(m, more)

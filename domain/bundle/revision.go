@@ -140,7 +140,7 @@ func (r Record) remember(s Sequence) Record {
 		entries[e.ID] = e
 	}
 	for _, item := range s {
-		entries[item.ID] = Entry{ID: item.ID, Origin: item.Origin, Phase: item.Phase, Depth: item.Depth, Prune: item.Prune}
+		entries[item.ID] = Entry{ID: item.ID, Origin: item.Origin, Phase: item.Phase, Depth: item.Depth}
 	}
 	r.Inventory = nil
 	for _, e := range entries {

@@ -74,7 +74,8 @@ type Next struct {
 	Finished, All int
 }
 
-// Step says what of the plan is done now. It knows nothing but what is stored and what is
+// Step says what of the plan is done now; live has each object of the plan and of the
+// inventory. It knows nothing but what is stored and what is
 // live, so that whoever was killed goes on where it was (BUNDLES.md 8). A revision that
 // has succeeded is kept as it is by the same steps; what fails then is no reason to go back.
 func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
@@ -83,6 +84,7 @@ func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 	for _, a := range p.Actions {
 		s.actions[a.ID] = a
 	}
+	s.left()
 	for _, item := range p.Sequence {
 		s.count(item)
 	}
@@ -143,14 +145,28 @@ func (s *stepping) isFinished(item Item) bool {
 // ran reports whether a Job need not run any more, and has its completion recorded: it
 // may be gone tomorrow.
 func (s *stepping) ran(item Item, l Live) bool {
-	if item.Kept || s.record.completed(item) {
+	switch {
+	case s.record.completed(item):
+		return true
+	case s.current(item, l) && ended(l.Object) == complete:
+		s.next.Completed = append(s.next.Completed, item.run())
 		return true
 	}
-	if !s.current(item, l) || ended(l.Object) != complete {
-		return false
+	return item.Kept
+}
+
+// left has the completion recorded of Jobs that the bundle has no more, as those of a
+// revision that has failed: should they be in one again, they have run.
+func (s *stepping) left() {
+	for _, e := range left(s.record.Inventory, s.Sequence) {
+		item := Item{ID: e.ID, Origin: e.Origin}
+		l := s.live[e.ID]
+		item.Run = RunPolicy(l.Object.Annotation(RunKey))
+		situation, _ := l.Situation(s.Owner)
+		if item.job() && situation == Ours && ended(l.Object) == complete && !s.record.completed(item) {
+			s.next.Completed = append(s.next.Completed, item.run())
+		}
 	}
-	s.next.Completed = append(s.next.Completed, item.run())
-	return true
 }
 
 // current reports whether the item is applied as it shall be. A Job is never changed.

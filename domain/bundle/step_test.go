@@ -1,7 +1,6 @@
 package bundle_test
 
 import (
-	"maps"
 	"testing"
 	"time"
 
@@ -154,9 +153,13 @@ func TestStep(t *testing.T) {
 
 // but returns a copy of a map with another value of one key.
 func but[V any](all map[string]V, key string, value V) map[string]V {
-	all = maps.Clone(all)
-	all[key] = value
-	return all
+	other := map[string]V{key: value}
+	for k, v := range all {
+		if k != key {
+			other[k] = v
+		}
+	}
+	return other
 }
 
 // What is there is written at its version, what is not is created, and what cannot be
@@ -213,6 +216,10 @@ func TestStepJobs(t *testing.T) {
 	next = step(p, record, bundle.Live{})
 	assert.Equal(t, bundle.Succeeded, next.Outcome)
 	assert.Empty(t, next.Apply)
+
+	active := must(t)(must(t)(bundle.Record{}.Propose(p)).Activate(p))
+	next = bundle.Step(draft(t, nil, nil), active, map[bundle.ID]bundle.Live{item.ID: condition("Complete")}, bundle.Pace{Now: noon()})
+	assert.Equal(t, []bundle.ID{item.ID}, next.Completed, "it ran for a revision that has failed, and is not run again by the next (BUNDLES.md 6)")
 
 	live := condition("Failed")
 	again := draft(t, map[bundle.ID]bundle.Live{item.ID: live}, nil, job("init", "true"))
