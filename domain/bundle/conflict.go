@@ -26,12 +26,17 @@ type Conflict struct {
 	Holder string
 	// Fields are what others manage otherwise, as path (manager).
 	Fields []string
+	// Immutable says that it could not become what the bundle says, whoever had it.
+	Immutable bool
 }
 
 // String says what is wrong and what to do.
 func (c Conflict) String() string {
 	if len(c.Fields) > 0 {
 		return fmt.Sprintf("%s has fields that others manage: %s: leave them out of the bundle, or take them (conflicts: %s)", c.ID, strings.Join(c.Fields, ", "), TakeAll)
+	}
+	if c.Immutable {
+		return fmt.Sprintf("%s is there already, is of %s, and cannot be changed: remove it, or name it otherwise", c.ID, c.Holder)
 	}
 	cure := TakeAll
 	if c.Situation == Unowned {
@@ -40,8 +45,9 @@ func (c Conflict) String() string {
 	return fmt.Sprintf("%s is there already and is of %s: remove it, name it otherwise, or make it part of this deployment (conflicts: %s)", c.ID, c.Holder, cure)
 }
 
-func (d *drafting) conflict(id ID, situation Situation, holder string, contested []Change) {
-	c := Conflict{ID: id, Situation: situation, Holder: holder}
+// contest notes that others manage fields of an object otherwise.
+func (d *drafting) contest(id ID, situation Situation, contested []Change) {
+	c := Conflict{ID: id, Situation: situation}
 	for _, change := range contested {
 		c.Fields = append(c.Fields, fmt.Sprintf("%s (%s)", change.Path, change.Manager))
 	}
@@ -50,20 +56,17 @@ func (d *drafting) conflict(id ID, situation Situation, holder string, contested
 
 // claim says what becomes of what somebody else has made (BUNDLES.md 5).
 func (d *drafting) claim(a Action, item Item, l Live, situation Situation, holder string) Action {
+	a.Why = "it is of " + holder
+	fixed := l.Immutable != "" || item.job()
 	switch {
-	case l.Immutable != "" || item.job():
-		d.conflict(item.ID, situation, holder, nil)
-	case d.policy == TakeAll && situation == Unowned, d.policy == AdoptUnowned && situation == Unowned:
+	case !fixed && situation == Unowned && d.policy != Prevent:
 		a.Verb = Adopt
-	case d.policy == TakeAll:
+	case !fixed && d.policy == TakeAll:
 		a.Verb = Take
 	default:
-		d.conflict(item.ID, situation, holder, nil)
-	}
-	if a.Verb == "" {
-		a.Verb, a.Why = None, "it is of "+holder
+		a.Verb = None
+		d.plan.Conflicts = append(d.plan.Conflicts, Conflict{ID: item.ID, Situation: situation, Holder: holder, Immutable: fixed})
 		return a
 	}
-	a.Why = "it is of " + holder
 	return d.fields(a, l, situation)
 }

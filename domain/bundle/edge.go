@@ -1,10 +1,8 @@
 package bundle
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -55,34 +53,39 @@ func (g *graph) explicit() error {
 // find returns the place of the one object that a target fits.
 func (g *graph) find(t Target, from ID) (int, error) {
 	var found []int
-	var names, known []string
+	var names []string
 	for i, item := range g.items {
 		if t.fits(item.Origin, from) {
 			found = append(found, i)
 			names = append(names, item.Origin.target())
 		}
-		known = append(known, item.Origin.target(), Target{Kind: item.Origin.Kind, Name: item.Origin.Name}.String())
 	}
-	switch {
-	case len(found) == 1:
+	switch len(found) {
+	case 0:
+		return 0, g.unknown(t)
+	case 1:
 		return found[0], nil
-	case len(found) > 1:
-		return 0, fmt.Errorf("%q is more than one object: write one of %s", t, strings.Join(names, ", "))
 	}
+	return 0, fmt.Errorf("%q is more than one object: write one of %s", t, strings.Join(names, ", "))
+}
+
+// unknown says what may be meant by a target that fits nothing.
+func (g *graph) unknown(t Target) error {
+	var known []string
 	for _, item := range g.items {
 		if item.Origin.Kind == t.Kind && item.Origin.Name == t.Name {
-			return 0, fmt.Errorf("%q is not in the bundle: did you mean %q?", t, item.Origin.target())
+			return fmt.Errorf("%q is not in the bundle: did you mean %q?", t, item.Origin.target())
 		}
+		known = append(known, item.Origin.target(), Target{Kind: item.Origin.Kind, Name: item.Origin.Name}.String())
 	}
 	if near := application.Nearest(t.String(), known); near != "" {
-		return 0, fmt.Errorf("%q is not in the bundle: did you mean %q?", t, near)
+		return fmt.Errorf("%q is not in the bundle: did you mean %q?", t, near)
 	}
-	return 0, fmt.Errorf("%q is not in the bundle: add it, or remove it from the annotation", t)
+	return fmt.Errorf("%q is not in the bundle: add it, or remove it from the annotation", t)
 }
 
 // derive adds what follows from the objects themselves: custom resources wait for their
-// definition and what converts them, webhooks for what answers them, Jobs for the Services
-// that they name.
+// definition and what converts them, webhooks for what answers them, Jobs for what they name.
 func (g *graph) derive() {
 	definitions := map[ID]int{}
 	for i, item := range g.items {
@@ -101,7 +104,7 @@ func (g *graph) derive() {
 			g.service(i, "it answers the webhook", Object(hook).At("clientConfig", "service"))
 		}
 		if item.job() {
-			g.hosts(i)
+			g.named(i)
 		}
 	}
 }
@@ -120,46 +123,6 @@ func (g *graph) service(from int, why string, reference any) {
 	if to, there := g.places[id]; there {
 		g.edge(from, to, why)
 	}
-}
-
-// host is what may be the name of a Service in a text: what stands before it, name,
-// namespace, domain and port.
-var host = regexp.MustCompile(`(//|@|^|[\s=,"'])([a-z][a-z0-9-]*)(?:\.([a-z0-9-]+))?(\.svc[a-z0-9.-]*)?(:[0-9]+)?`)
-
-// hosts adds the Services whose addresses stand in a Job's commands, arguments and
-// variables: in a URL, with a port, with their domain, or alone. A mere word is none.
-func (g *graph) hosts(job int) {
-	pod := g.items[job].Object.At("spec", "template", "spec")
-	for _, text := range texts(pod, "") {
-		for _, m := range host.FindAllStringSubmatch(text, -1) {
-			address := m[1] == "//" || m[1] == "@" || m[4] != "" || m[5] != "" || m[0] == text
-			id := ID{Kind: "Service", Namespace: cmp.Or(m[3], g.items[job].ID.Namespace), Name: m[2]}
-			if to, there := g.places[id]; there && address {
-				g.edge(job, to, "the Job names it")
-			}
-		}
-	}
-}
-
-// texts returns what stands below command, args and value.
-func texts(at any, field string) []string {
-	var all []string
-	switch v := at.(type) {
-	case string:
-		if field == "command" || field == "args" || field == "value" {
-			all = append(all, v)
-		}
-	case []any:
-		for _, e := range v {
-			all = append(all, texts(e, field)...)
-		}
-	case map[string]any:
-		for name, e := range v {
-			all = append(all, texts(e, name)...)
-		}
-	}
-	slices.Sort(all)
-	return all
 }
 
 func list(at any) []any {

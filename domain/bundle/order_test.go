@@ -1,6 +1,7 @@
 package bundle_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -61,6 +62,15 @@ func TestOrderEdges(t *testing.T) {
 	web, db := object("Service web"), object("Service db")
 	converted := engine()
 	converted["spec"].(map[string]any)["conversion"] = map[string]any{"webhook": map[string]any{"clientConfig": service}}
+	needy := job("init", "true", "phase=policies")
+	maps.Copy(needy.At("spec", "template", "spec").(map[string]any), map[string]any{
+		"serviceAccountName": "runner",
+		"volumes": []any{
+			map[string]any{"name": "x", "persistentVolumeClaim": map[string]any{"claimName": "data"}}, map[string]any{"secret": map[string]any{"secretName": "key"}},
+			map[string]any{"configMap": map[string]any{"name": "of another bundle"}},
+		},
+		"initContainers": []any{map[string]any{"envFrom": []any{map[string]any{"configMapRef": map[string]any{"name": "settings"}}}}},
+	})
 	tests := map[string]struct {
 		why    string
 		object bundle.Object
@@ -73,11 +83,13 @@ func TestOrderEdges(t *testing.T) {
 		"Word":     {why: "a word is no address, nor is a part of another", object: job("init", "echo the web is wide as the web; x/web:80 web.example.org //db.office"), want: nil},
 		"Alone":    {why: "the value of a variable, or an argument", object: job("init", "web.shop"), want: []string{"Service web serving"}},
 		"Resource": {why: "converted by a Service of the bundle", object: object("Engine v8"), want: []string{"CustomResourceDefinition engines.race.example.org", "Service web serving"}},
+		"Named":    {why: "what its pods need, also where it runs before its time", object: needy, want: []string{"ConfigMap settings", "PersistentVolumeClaim data", "Secret key", "ServiceAccount runner"}},
 		"Plain":    {why: "healthy is asked of what is no Service", object: object("Deployment x", "after=Engine/v9"), want: []string{"Engine v9"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := order(t, converted, object("Engine v9", "phase=configuration"), web, db, tc.object)
+			s := order(t, converted, object("Engine v9", "phase=configuration"), web, db,
+				object("ConfigMap settings"), object("Secret key"), object("PersistentVolumeClaim data"), object("ServiceAccount runner"), tc.object)
 			var got []string
 			for _, e := range find(t, s, tc.object.ID().Kind+" "+tc.object.ID().Name).After {
 				text := e.To.Kind + " " + e.To.Name

@@ -230,7 +230,7 @@ func again(a Action, l Live) Action {
 func (d *drafting) fields(a Action, l Live, situation Situation) Action {
 	take := d.policy == TakeAll
 	if contested := slices.DeleteFunc(slices.Clone(l.Changes), func(c Change) bool { return !c.contested() }); len(contested) > 0 && !take {
-		d.conflict(a.ID, situation, "", contested)
+		d.contest(a.ID, situation, contested)
 	}
 	a.Changes, a.Force = shown(a.ID, l.Changes), forced(l.Changes, take)
 	a.Restarts = restarts(a.ID, l.Changes)

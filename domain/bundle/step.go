@@ -15,7 +15,8 @@ type Pace struct {
 
 const (
 	defaultDeadline = 10 * time.Minute
-	// crashLoop is how often a container crashes before nobody waits for it any more.
+	// crashLoop is how often a container crashes before nobody waits for it any more; a
+	// Job counts for itself.
 	crashLoop = 5
 )
 
@@ -212,7 +213,7 @@ func (s *stepping) await(item Item, l Live) {
 		s.fail(item.ID, "the Job has failed: "+cmp.Or(l.Says, "see its pods"))
 	case !item.job() && l.Health == Failing:
 		s.fail(item.ID, cmp.Or(l.Says, "it has failed"))
-	case l.Restarts >= crashLoop:
+	case !item.job() && l.Restarts >= crashLoop:
 		s.fail(item.ID, fmt.Sprintf("a container crashes again and again, %d times so far: %s", l.Restarts, cmp.Or(l.Says, "see its log")))
 	default:
 		s.patience(item, l, cmp.Or(l.Says, "it is not healthy yet"))
