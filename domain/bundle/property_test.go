@@ -203,6 +203,7 @@ func (w *world) healthy(t *rapid.T) {
 			is, there := w.objects[item.ID]
 			require.True(t, there, item.ID)
 			assert.Empty(t, is.object.Text("spec", "fail"))
+			assert.Empty(t, is.object.Text("spec", "edited"), "BUNDLES.md 12: what somebody edits is put right")
 			assert.True(t, item.Kept || is.object.Annotation(bundle.DigestKey) == item.Digest, item.ID)
 		}
 	}

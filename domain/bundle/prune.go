@@ -52,7 +52,7 @@ func Prune(p Plan, r Record, live map[ID]Live) Pruned {
 func (p *Pruned) remove(e Entry, l Live) {
 	switch {
 	case l.leaving():
-		p.wait(e, leaving(l))
+		p.wait(e, l.ending())
 	case len(l.Used) > 0:
 		p.wait(e, fmt.Sprintf("%s: it would take with it what is not of this deployment: remove that first", strings.Join(l.Used, ", ")))
 	default:
@@ -65,16 +65,4 @@ func (p *Pruned) remove(e Entry, l Live) {
 
 func (p *Pruned) wait(e Entry, why string) {
 	p.Waits = append(p.Waits, Wait{ID: e.ID, Phase: e.Phase, For: why})
-}
-
-// leaving says what the deletion of an object waits for.
-func leaving(l Live) string {
-	var finalizers []string
-	for _, f := range list(l.Object.At("metadata", "finalizers")) {
-		finalizers = append(finalizers, fmt.Sprint(f))
-	}
-	if len(finalizers) == 0 {
-		return "it is being deleted"
-	}
-	return "it is being deleted, and waits for finalizers " + strings.Join(finalizers, ", ")
 }

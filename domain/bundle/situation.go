@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -99,6 +100,18 @@ func (l Live) Situation(owner string) (situation Situation, holder string) {
 
 // leaving reports whether the object is being deleted.
 func (l Live) leaving() bool { return l.Object.Text("metadata", "deletionTimestamp") != "" }
+
+// ending says what the deletion of an object waits for.
+func (l Live) ending() string {
+	var finalizers []string
+	for _, f := range list(l.Object.At("metadata", "finalizers")) {
+		finalizers = append(finalizers, fmt.Sprint(f))
+	}
+	if len(finalizers) == 0 {
+		return "it is being deleted"
+	}
+	return "it is being deleted, and waits for finalizers " + strings.Join(finalizers, ", ")
+}
 
 // uid returns the object's UID.
 func (l Live) uid() string { return l.Object.Text("metadata", "uid") }

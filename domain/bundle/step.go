@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -76,9 +77,9 @@ type Next struct {
 }
 
 // Step says what of the plan is done now; live has each object of the plan and of the
-// inventory. It knows nothing but what is stored and what is
-// live, so that whoever was killed goes on where it was (BUNDLES.md 8). A revision that
-// has succeeded is kept as it is by the same steps; what fails then is no reason to go back.
+// inventory. It knows nothing but what is stored and what is live, so that whoever was
+// killed goes on where it was (BUNDLES.md 8). A revision that has succeeded is kept as it
+// is by the same steps; what fails then is no reason to go back.
 func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 	s := stepping{Plan: p, record: r, live: live, pace: pace, barrier: Jobs + 1,
 		finished: map[ID]bool{}, actions: map[ID]Action{}, next: Next{Outcome: Progressing, All: len(p.Sequence)}}
@@ -259,12 +260,12 @@ func (s *stepping) write(item Item, l Live) {
 	situation, holder := l.Situation(s.Owner)
 	switch {
 	case l.Object != nil && l.leaving():
-		s.patience(item, l, leaving(l))
+		s.patience(item, l, l.ending())
 		return
 	case s.replaced(item, l):
 		s.next.Delete = append(s.next.Delete, deletion(item.ID, l))
 		return
-	case situation != Absent && situation != Ours && action.Verb != Adopt && action.Verb != Take:
+	case !action.covers(situation):
 		s.fail(item.ID, fmt.Sprintf("it is there now and is of %s, which the plan did not know: plan again", holder))
 		return
 	}
@@ -276,12 +277,17 @@ func (s *stepping) write(item Item, l Live) {
 	})
 }
 
-// force are the paths that the plan listed, and those that were changed by others since.
+// covers reports whether the action was planned for an object that is whose it is now.
+func (a Action) covers(s Situation) bool {
+	return s == Absent || s == Ours || a.Verb == Take || a.Verb == Adopt && s == Unowned
+}
+
+// force are the paths that the plan listed, and those of this deployment that others have
+// changed since.
 func force(a Action, l Live) []string {
-	if len(a.Force) > 0 {
-		return a.Force
-	}
-	return forced(l.Changes, false)
+	paths := slices.Concat(a.Force, forced(l.Changes, false))
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 func deletion(id ID, l Live) Deletion {

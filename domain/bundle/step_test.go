@@ -184,6 +184,10 @@ func TestStepWrites(t *testing.T) {
 	theirs.Changes = []bundle.Change{{Path: "spec.replicas", Manager: "kubectl"}}
 	assert.Equal(t, []bundle.Write{{Object: created[0].Object, ResourceVersion: "7", Force: []string{"spec.replicas"}}}, step(theirs, bundle.TakeAll).Apply)
 
+	adopted := draft(t, map[bundle.ID]bundle.Live{web.ID(): is(web, "")}, func(in *bundle.Intent) { in.Conflicts = bundle.AdoptUnowned }, web)
+	taken := map[bundle.ID]bundle.Live{web.ID(): is(web, "shop/other")}
+	assert.Equal(t, bundle.Failed, bundle.Step(adopted, bundle.Record{}, taken, bundle.Pace{Now: noon()}).Outcome, "it is another's by now (BUNDLES.md 5)")
+
 	old := is(web, owner)
 	old.Immutable = "spec.selector: field is immutable"
 	next := step(old, "")
