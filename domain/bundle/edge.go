@@ -173,8 +173,12 @@ func (s *settling) visit(i int) {
 			s.visit(to)
 		}
 		target := s.items[to]
-		if target.Phase > item.Phase {
-			item.Phase, item.Depth = target.Phase, 0
+		phase := target.Phase
+		if e.Serving { // no Service answers while the workloads wait for this very phase
+			phase = max(phase, Workloads)
+		}
+		if phase > item.Phase {
+			item.Phase, item.Depth = phase, 0
 		}
 		if target.Phase == item.Phase {
 			item.Depth = max(item.Depth, target.Depth+1)

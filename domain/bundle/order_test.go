@@ -39,6 +39,11 @@ func TestOrder(t *testing.T) {
 			objects: []bundle.Object{object("Deployment console", "after=Job/init"), job("init", "true", "after=Service/identity"), object("Service identity"), object("Deployment identity"), object("Deployment another")},
 			want:    []string{"Service identity", "Deployment another", "Deployment identity", "Job init", "Deployment console"},
 		},
+		"Serving": {
+			why:     "no Service answers before the workloads' turn, so who waits for that waits among them",
+			objects: []bundle.Object{object("Deployment web"), object("Service web"), job("init", "nc -z web:80", "phase=storage"), object("ConfigMap late", "after=Service/web"), object("HorizontalPodAutoscaler web")},
+			want:    []string{"Service web", "ConfigMap late", "Deployment web", "Job init", "HorizontalPodAutoscaler web"},
+		},
 		"Within": {
 			why:     "an edge holds within a phase too",
 			objects: []bundle.Object{object("Deployment a", "after=Deployment/b"), object("Deployment b", "after=Deployment.apps/shop/c"), object("Deployment c")},
