@@ -2,5 +2,23 @@
 // done, in which order, what waits for what, and which way leads back
 // (BUNDLES.md).
 //
+// Whoever carries it out makes five calls, and does between them what they say:
+//
+//	Order    rendered objects → a Sequence: phases, edges, names of Jobs
+//	NewPlan  Sequence + what is live + Record → a Plan: sorted actions, holds, conflicts, Digest
+//	Approve  Plan + mode + Approvals → yes, or what is missing
+//	Step     Plan + what is live → what to write now, what waits for what, done or failed
+//	Prune    Plan + what is live → what left the bundle and goes now, after the success
+//
+// A Record is what is stored between them: revisions, inventory, Jobs that ran. Each of
+// its methods returns the next Record, which is stored in one write before anything else
+// is done; so a process killed between any two writes goes on from what is stored
+// (BUNDLES.md 8). A caller does, over and over:
+//
+//	Proposed → NewPlan again, Plan.Changed, Approve → Record.Activate
+//	Active   → Step: Delete, Apply, Record.Complete → Record.Succeed or Record.Fail
+//	Failed   → Record.WayBack, NewPlan of Sequence.Back → Record.Return
+//	Succeeded → Step, which keeps it as it is, then Prune: Delete → Record.Drop
+//
 // What must not come in: a Kubernetes type, a renderer, a network, a file, a clock.
 package bundle

@@ -14,7 +14,7 @@ import (
 )
 
 // ruleID names a rule: the same letter and number mean something else in another
-// document.
+// document, some of which have numbers alone.
 type ruleID struct{ document, id string }
 
 func (r ruleID) String() string { return r.document + " " + r.id }
@@ -45,7 +45,7 @@ type citation struct {
 // parseRules reads the tables of RULES.md: one for each heading that is a
 // document's name.
 func parseRules(text string) ([]rule, error) {
-	heading, id := regexp.MustCompile(`^## ([A-Z]+\.md)$`), regexp.MustCompile(`^[A-Z][0-9]+$`)
+	heading, id := regexp.MustCompile(`^## ([A-Z]+\.md)$`), regexp.MustCompile(`^[A-Z]?[0-9]+$`)
 	var rules []rule
 	var faults []error
 	seen := map[ruleID]bool{}
@@ -90,10 +90,12 @@ func documents(rules []rule) []string {
 
 // citations returns what a file's text cites of some documents: a document's
 // name and the ids that follow it, one, several or a range, also over the end of
-// a line and in the comments of Go, shell and YAML.
+// a line and in the comments of Go, shell and YAML. Ids with a letter and those without
+// do not follow each other.
 func citations(file, text string, documents []string) []citation {
-	named := regexp.MustCompile(`\b(` + strings.ReplaceAll(strings.Join(documents, "|"), ".", `\.`) + ")`?" + `((?:[\s,]*(?:(?:and|or)\s+|[–-]\s*)?\b[A-Z][0-9]{1,2}\b)+)`)
-	each := regexp.MustCompile(`([A-Z])([0-9]+)(?:\s*[–-]\s*([A-Z])([0-9]+))?`)
+	const follows = `(?:[\s,]*(?:(?:and|or)\s+|[–-]\s*)?\b`
+	named := regexp.MustCompile(`\b(` + strings.ReplaceAll(strings.Join(documents, "|"), ".", `\.`) + ")`?(" + follows + `[A-Z][0-9]{1,2}\b)+|` + follows + `[0-9]{1,2}\b)+)`)
+	each := regexp.MustCompile(`([A-Z]?)([0-9]+)(?:\s*[–-]\s*([A-Z]?)([0-9]+))?`)
 	leader := regexp.MustCompile(`(?m)^[ \t]*(//|#|>)?`)
 	text = leader.ReplaceAllString(text, "")
 	var all []citation

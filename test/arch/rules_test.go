@@ -17,7 +17,7 @@ func TestRules(t *testing.T) {
 	require.NoError(t, err)
 	rules, err := parseRules(string(text))
 	require.NoError(t, err)
-	require.Len(t, documents(rules), 3)
+	require.Len(t, documents(rules), 4)
 	cited, err := repositoryCitations(repository, documents(rules))
 	require.NoError(t, err)
 	for _, r := range unproved(rules, cited) {
@@ -118,6 +118,8 @@ func TestRulesCited(t *testing.T) {
 		"Two":         {why: "each document has its own", text: "SHED.md P1, HOUSE.md P2, SHED.md P3", want: "P2"},
 		"Sentence":    {why: "a sentence ends", text: "HOUSE.md V4. A2 is a paper size, P3 a letter", want: "V4"},
 		"Chapter":     {why: "a document without an id is none", text: "HOUSE.md, Words and P1; HOUSE.md's P2; HOUSE.md"},
+		"Numbers":     {why: "ids without a letter", text: "HOUSE.md 4: HOUSE.md 2, 3 and 5; HOUSE.md 7–9", want: "4 2 3 5 7 8 9"},
+		"Mixed":       {why: "one kind does not follow the other", text: "HOUSE.md P1, 2 doors; HOUSE.md 3, P4", want: "P1 3"},
 		"Bare":        {why: "a hint for the reader", text: "P1: shut (V2)"},
 		"Longer":      {why: "another name, and other words", text: "MYHOUSE.md P1 HOUSE.mdx P2 HOUSE.md P1x HOUSE.md XP1 HOUSEXmd P1"},
 	}

@@ -1,0 +1,154 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// What people write on objects of a bundle.
+const (
+	prefix = "orcon.tengu.io/"
+	// PhaseKey names a Phase.
+	PhaseKey = prefix + "phase"
+	// AfterKey lists what must be healthy before: Kind[.group]/[namespace/]name, separated by commas.
+	AfterKey = prefix + "after"
+	// PruneKey says whether the object goes when it leaves the bundle: Never, or Confirm.
+	PruneKey = prefix + "prune"
+	// OptionalKey says IfAPIPresent where the object is left out of clusters that do not know its kind.
+	OptionalKey = prefix + "optional"
+	// RunKey is the RunPolicy of a Job.
+	RunKey = prefix + "run-policy"
+)
+
+// What Orcon writes on objects that it applies.
+const (
+	// OwnerKey names the deployment that the object belongs to, as namespace/name.
+	OwnerKey = prefix + "bundle"
+	// DigestKey is the digest of what was applied.
+	DigestKey = prefix + "digest"
+)
+
+// Pruning says whether an object goes when it leaves its bundle.
+type Pruning string
+
+// The ways to prune.
+const (
+	// PruneAlways is the default.
+	PruneAlways Pruning = ""
+	// PruneNever leaves the object where it is.
+	PruneNever Pruning = "Never"
+	// PruneConfirm waits until a person has confirmed it.
+	PruneConfirm Pruning = "Confirm"
+)
+
+// ifPresent is what OptionalKey says.
+const ifPresent = "IfAPIPresent"
+
+// read sets what the annotations of an item say. The error names each annotation that
+// cannot be read, the reason and the cure.
+func (i *Item) read() error {
+	var faults []error
+	notes, _ := i.Object.At("metadata", "annotations").(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(notes)) {
+		if !strings.HasPrefix(key, prefix) {
+			continue
+		}
+		if err := i.annotation(key, i.Object.Annotation(key)); err != nil {
+			faults = append(faults, fmt.Errorf("cannot read annotation %s of %s: %w", key, i.ID, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (i *Item) annotation(key, value string) (err error) {
+	switch key {
+	case PhaseKey:
+		i.Phase, err = ParsePhase(value)
+	case AfterKey:
+		i.after, err = ParseAfter(value)
+	case PruneKey:
+		_, err = word(value, []string{string(PruneNever), string(PruneConfirm)})
+	case OptionalKey:
+		i.Optional = true
+		_, err = word(value, []string{ifPresent})
+	case RunKey:
+		if !i.job() {
+			return errors.New("only a Job is run: remove it")
+		}
+		i.Run, err = ParseRunPolicy(value)
+	case OwnerKey, DigestKey:
+		return errors.New("it is written by Orcon alone: remove it")
+	default:
+		known := []string{PhaseKey, AfterKey, PruneKey, OptionalKey, RunKey}
+		if near := application.Nearest(key, known); near != "" {
+			return fmt.Errorf("it is unknown: did you mean %s?", near)
+		}
+	}
+	return err
+}
+
+// Target is how an object is named in annotation orcon.tengu.io/after. Without a group it
+// is of any; without a namespace of that of whoever names it, or of the whole cluster.
+type Target struct {
+	Kind, Group string
+	// Grouped says that the group was written.
+	Grouped         bool
+	Namespace, Name string
+}
+
+// String writes the target as it is read.
+func (t Target) String() string {
+	kind := t.Kind
+	if t.Grouped {
+		kind += "." + t.Group
+	}
+	if t.Namespace != "" {
+		return kind + "/" + t.Namespace + "/" + t.Name
+	}
+	return kind + "/" + t.Name
+}
+
+// ParseAfter reads a list of targets.
+func ParseAfter(text string) ([]Target, error) {
+	var targets []Target
+	for entry := range strings.SplitSeq(text, ",") {
+		t, err := parseTarget(strings.TrimSpace(entry))
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	return targets, nil
+}
+
+func parseTarget(entry string) (Target, error) {
+	parts := strings.Split(entry, "/")
+	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") || strings.ContainsAny(entry, " \t\r\n") {
+		return Target{}, fmt.Errorf("%q names no object: write Kind/name or Kind.group/namespace/name", entry)
+	}
+	t := Target{Name: parts[len(parts)-1]}
+	t.Kind, t.Group, t.Grouped = strings.Cut(parts[0], ".")
+	if len(parts) == 3 {
+		t.Namespace = parts[1]
+	}
+	if t.Kind == "" || t.Grouped && t.Group == "" {
+		return Target{}, fmt.Errorf("%q has no kind or an empty group: write Kind/name or Kind.group/namespace/name", entry)
+	}
+	return t, nil
+}
+
+// fits reports whether the target is an object, as seen from whoever names it.
+func (t Target) fits(id, from ID) bool {
+	near := id.Namespace == t.Namespace || t.Namespace == "" && id.Namespace == from.Namespace
+	return t.Kind == id.Kind && t.Name == id.Name && (!t.Grouped || t.Group == id.Group) && (near || id.Namespace == "" && t.Namespace == "")
+}
+
+// target is how an object is named for certain.
+func (id ID) target() string {
+	return Target{Kind: id.Kind, Group: id.Group, Grouped: id.Group != "", Namespace: id.Namespace, Name: id.Name}.String()
+}

@@ -1,0 +1,116 @@
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ApprovalMode says who approves plans.
+type ApprovalMode string
+
+// The modes.
+const (
+	// Auto approves each plan that nothing holds; the default.
+	Auto ApprovalMode = "Auto"
+	// ByDigest asks for an Approval of the plan's digest.
+	ByDigest ApprovalMode = "Digest"
+	// ByPolicy approves what a policy allows, and else as ByDigest.
+	ByPolicy ApprovalMode = "Policy"
+)
+
+// Approval is a person's word on one plan.
+type Approval struct {
+	// PlanDigest is what is approved.
+	PlanDigest string
+	// Confirmed are the objects whose end is confirmed.
+	Confirmed []ID
+	// Expires is until when it counts; zero for ever.
+	Expires time.Time
+	// By is the user who approved.
+	By string
+}
+
+// Gate is what a plan has to pass.
+type Gate struct {
+	// Mode is Auto where it is empty.
+	Mode ApprovalMode
+	// Refused is why the policy refuses the plan; empty where it allows it.
+	Refused string
+	// FourEyes asks for an approval by somebody else than the Requester.
+	FourEyes  bool
+	Requester string
+	Now       time.Time
+}
+
+// RefusedError says what a plan waits for.
+type RefusedError struct {
+	Reason Reason
+	// Message says what is missing and how to give it.
+	Message string
+}
+
+// Error returns the message.
+func (e *RefusedError) Error() string { return e.Message }
+
+// The reasons for which a plan is not approved, besides those that hold it.
+const (
+	// Conflicted: something of somebody else is in the way; no approval helps.
+	Conflicted Reason = "Conflict"
+	// Unapproved: nobody has approved this plan.
+	Unapproved Reason = "WaitingForApproval"
+	// Refused: the policy does not allow it.
+	Refused Reason = "PolicyRefused"
+)
+
+// Approve returns nil if the plan may be carried out now, and else a RefusedError. What
+// is held needs an approval in every mode. The approval of a plan covers the way back to
+// its base: that has no gate but Record.Return.
+func Approve(p Plan, g Gate, approvals []Approval) error {
+	if len(p.Conflicts) > 0 {
+		return &RefusedError{Conflicted, fmt.Sprintf("cannot approve a plan with %d conflicts, of which the first: %s", len(p.Conflicts), p.Conflicts[0])}
+	}
+	valid := slices.DeleteFunc(slices.Clone(approvals), func(a Approval) bool { return g.voids(p, a) != "" })
+	switch mode := cmp.Or(g.Mode, Auto); {
+	case len(valid) > 0, mode == Auto:
+	case mode == ByPolicy && g.Refused == "":
+	case mode == ByPolicy:
+		return &RefusedError{Refused, fmt.Sprintf("cannot carry out the plan, the policy refuses it: %s: change the bundle, or approve digest %s", g.Refused, p.Digest)}
+	default:
+		return &RefusedError{Unapproved, fmt.Sprintf("cannot carry out the plan, nobody has approved it: approve digest %s%s", p.Digest, g.void(p, approvals))}
+	}
+	for _, h := range p.Holds {
+		if !slices.ContainsFunc(h.Objects, func(id ID) bool { return !confirmed(valid, id) }) {
+			continue
+		}
+		return &RefusedError{h.Reason, fmt.Sprintf("cannot carry out the plan: %s", h)}
+	}
+	return nil
+}
+
+// voids says why an approval does not count for the plan; empty if it does.
+func (g Gate) voids(p Plan, a Approval) string {
+	switch {
+	case a.PlanDigest != p.Digest:
+		return "is of another plan"
+	case !a.Expires.IsZero() && !g.Now.Before(a.Expires):
+		return "has expired"
+	case g.FourEyes && (a.By == "" || a.By == g.Requester):
+		return "must come from somebody else"
+	}
+	return ""
+}
+
+// void says why the last of the approvals does not count.
+func (g Gate) void(p Plan, approvals []Approval) string {
+	if len(approvals) == 0 {
+		return ""
+	}
+	last := approvals[len(approvals)-1]
+	return fmt.Sprintf(" (that of %q %s)", last.By, g.voids(p, last))
+}
+
+func confirmed(approvals []Approval, id ID) bool {
+	return slices.ContainsFunc(approvals, func(a Approval) bool { return slices.Contains(a.Confirmed, id) })
+}

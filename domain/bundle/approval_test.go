@@ -1,0 +1,51 @@
+package bundle_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+func TestApprove(t *testing.T) {
+	p := draft(t, nil, nil, object("Service web"))
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	mine := bundle.Approval{PlanDigest: p.Digest, By: "eve"}
+	late := mine
+	late.Expires = now
+	tests := map[string]struct {
+		why       string
+		gate      bundle.Gate
+		approvals []bundle.Approval
+		reason    bundle.Reason
+		message   string
+	}{
+		"Auto":      {why: "the default"},
+		"Nobody":    {why: "each digest wants a word", gate: bundle.Gate{Mode: bundle.ByDigest}, reason: bundle.Unapproved, message: "approve digest " + p.Digest},
+		"Somebody":  {why: "it is given", gate: bundle.Gate{Mode: bundle.ByDigest}, approvals: []bundle.Approval{mine}},
+		"Other":     {why: "to another plan", gate: bundle.Gate{Mode: bundle.ByDigest}, approvals: []bundle.Approval{{PlanDigest: "x", By: "eve"}}, reason: bundle.Unapproved, message: `that of "eve" is of another plan`},
+		"Expired":   {why: "too long ago", gate: bundle.Gate{Mode: bundle.ByDigest, Now: now}, approvals: []bundle.Approval{late}, reason: bundle.Unapproved, message: "has expired"},
+		"InTime":    {why: "just in time", gate: bundle.Gate{Mode: bundle.ByDigest, Now: now.Add(-1)}, approvals: []bundle.Approval{late}},
+		"TwoEyes":   {why: "who asks does not answer", gate: bundle.Gate{Mode: bundle.ByDigest, FourEyes: true, Requester: "eve"}, approvals: []bundle.Approval{mine}, reason: bundle.Unapproved, message: "must come from somebody else"},
+		"FourEyes":  {why: "another does", gate: bundle.Gate{Mode: bundle.ByDigest, FourEyes: true, Requester: "adam"}, approvals: []bundle.Approval{mine}},
+		"Policy":    {why: "the rule allows it", gate: bundle.Gate{Mode: bundle.ByPolicy}},
+		"Refused":   {why: "the rule does not", gate: bundle.Gate{Mode: bundle.ByPolicy, Refused: "no deletions on Fridays"}, reason: bundle.Refused, message: "no deletions on Fridays"},
+		"Overruled": {why: "a person does", gate: bundle.Gate{Mode: bundle.ByPolicy, Refused: "no deletions on Fridays"}, approvals: []bundle.Approval{mine}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := bundle.Approve(p, tc.gate, tc.approvals)
+			if tc.reason == "" {
+				require.NoError(t, err, tc.why)
+				return
+			}
+			var refused *bundle.RefusedError
+			require.ErrorAs(t, err, &refused, tc.why)
+			assert.Equal(t, tc.reason, refused.Reason, tc.why)
+			assert.ErrorContains(t, err, tc.message)
+		})
+	}
+}

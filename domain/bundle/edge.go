@@ -1,0 +1,198 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// Edge says that an object waits for another.
+type Edge struct {
+	To ID
+	// Serving asks of a Service that it answers: an available workload and at least one
+	// ready endpoint. Of all else, and otherwise, being healthy is asked.
+	Serving bool
+	// Why says who wants it.
+	Why string
+}
+
+// graph is what Order finds out: items, and where each is by the name its author gave.
+type graph struct {
+	items  Sequence
+	places map[ID]int
+}
+
+// edge adds an edge; of two to the same object one that asks for answers stays.
+func (g *graph) edge(from, to int, why string) {
+	target := g.items[to].ID
+	e := Edge{To: target, Serving: target.kind() == "Service", Why: why}
+	if !slices.ContainsFunc(g.items[from].After, func(known Edge) bool { return known.To == target }) {
+		g.items[from].After = append(g.items[from].After, e)
+	}
+}
+
+// explicit adds what the annotations say.
+func (g *graph) explicit() error {
+	var faults []error
+	for i := range g.items {
+		for _, t := range g.items[i].after {
+			to, err := g.find(t, g.items[i].Origin)
+			if err != nil {
+				faults = append(faults, fmt.Errorf("cannot order %s: annotation %s: %w", g.items[i].Origin, AfterKey, err))
+				continue
+			}
+			g.edge(i, to, "annotation "+AfterKey)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// find returns the place of the one object that a target fits.
+func (g *graph) find(t Target, from ID) (int, error) {
+	var found []int
+	var names []string
+	for i, item := range g.items {
+		if t.fits(item.Origin, from) {
+			found = append(found, i)
+			names = append(names, item.Origin.target())
+		}
+	}
+	switch len(found) {
+	case 0:
+		return 0, g.unknown(t)
+	case 1:
+		return found[0], nil
+	}
+	return 0, fmt.Errorf("%q is more than one object: write one of %s", t, strings.Join(names, ", "))
+}
+
+// unknown says what may be meant by a target that fits nothing.
+func (g *graph) unknown(t Target) error {
+	var known []string
+	for _, item := range g.items {
+		if item.Origin.Kind == t.Kind && item.Origin.Name == t.Name {
+			return fmt.Errorf("%q is not in the bundle: did you mean %q?", t, item.Origin.target())
+		}
+		known = append(known, item.Origin.target(), Target{Kind: item.Origin.Kind, Name: item.Origin.Name}.String())
+	}
+	if near := application.Nearest(t.String(), known); near != "" {
+		return fmt.Errorf("%q is not in the bundle: did you mean %q?", t, near)
+	}
+	return fmt.Errorf("%q is not in the bundle: add it, or remove it from the annotation", t)
+}
+
+// derive adds what follows from the objects themselves: custom resources wait for their
+// definition and what converts them, webhooks for what answers them, Jobs for what they name.
+func (g *graph) derive() {
+	definitions := map[ID]int{}
+	for i, item := range g.items {
+		if item.ID.kind() == definition {
+			definitions[ID{Group: item.Object.Text("spec", "group"), Kind: item.Object.Text("spec", "names", "kind")}] = i
+		}
+	}
+	for i, item := range g.items {
+		if d, defined := definitions[ID{Group: item.ID.Group, Kind: item.ID.Kind}]; defined {
+			g.edge(i, d, "it is of that kind")
+			g.service(i, "it converts that kind", g.items[d].Object.At("spec", "conversion", "webhook", "clientConfig", "service"))
+		}
+		g.service(i, "it serves that API", item.apiService())
+		for _, w := range list(item.Object.At("webhooks")) {
+			hook, _ := w.(map[string]any)
+			g.service(i, "it answers the webhook", Object(hook).At("clientConfig", "service"))
+		}
+		if item.job() {
+			g.named(i)
+		}
+	}
+}
+
+func (i Item) apiService() any {
+	if i.ID.kind() != "APIService.apiregistration.k8s.io" {
+		return nil
+	}
+	return i.Object.At("spec", "service")
+}
+
+// service adds an edge to a Service that a reference names, if it is of the bundle.
+func (g *graph) service(from int, why string, reference any) {
+	fields, _ := reference.(map[string]any)
+	id := ID{Kind: "Service", Namespace: Object(fields).Text("namespace"), Name: Object(fields).Text("name")}
+	if to, there := g.places[id]; there {
+		g.edge(from, to, why)
+	}
+}
+
+func list(at any) []any {
+	all, _ := at.([]any)
+	return all
+}
+
+// settle moves each item to the phase of what it waits for, if that is later, and finds
+// its depth there. The error names each cycle.
+func (g *graph) settle() error {
+	byID := map[ID]int{}
+	for i, item := range g.items {
+		byID[item.ID] = i
+	}
+	s := settling{graph: g, byID: byID, state: make([]int, len(g.items))}
+	for i := range g.items {
+		s.visit(i)
+	}
+	return errors.Join(s.cycles...)
+}
+
+// settling is a walk along the edges: each item is new, on the way, or settled.
+type settling struct {
+	*graph
+	byID   map[ID]int
+	state  []int
+	way    []int
+	cycles []error
+}
+
+const (
+	onTheWay = 1
+	settled  = 2
+)
+
+func (s *settling) visit(i int) {
+	s.state[i] = onTheWay
+	s.way = append(s.way, i)
+	item := &s.items[i]
+	slices.SortFunc(item.After, func(a, b Edge) int { return a.To.Compare(b.To) })
+	for _, e := range item.After {
+		to := s.byID[e.To]
+		switch s.state[to] {
+		case onTheWay:
+			s.cycles = append(s.cycles, s.cycle(to))
+			continue
+		case 0:
+			s.visit(to)
+		}
+		target := s.items[to]
+		phase := target.Phase
+		if e.Serving { // no Service answers while the workloads wait for this very phase
+			phase = max(phase, Workloads)
+		}
+		if phase > item.Phase {
+			item.Phase, item.Depth = phase, 0
+		}
+		if target.Phase == item.Phase {
+			item.Depth = max(item.Depth, target.Depth+1)
+		}
+	}
+	s.state[i] = settled
+	s.way = s.way[:len(s.way)-1]
+}
+
+// cycle says who waits for whom, from an item back to itself.
+func (s *settling) cycle(from int) error {
+	var names []string
+	for _, i := range append(s.way[slices.Index(s.way, from):], from) {
+		names = append(names, s.items[i].Origin.String())
+	}
+	return fmt.Errorf("cannot order objects that wait for each other: %s: remove one of the edges (annotation %s)", strings.Join(names, " → "), AfterKey)
+}

@@ -1,0 +1,153 @@
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Reason is why a plan is held.
+type Reason string
+
+// The reasons (BUNDLES.md 4).
+const (
+	// Empty: nothing was rendered, and something is there.
+	Empty Reason = "Empty"
+	// TooMany: more objects would go than may without a person.
+	TooMany Reason = "TooManyDeletions"
+	// Confirm: what goes cannot be had back.
+	Confirm Reason = "Confirm"
+)
+
+// Hold is what waits for a person, who confirms each object by its name.
+type Hold struct {
+	Reason  Reason
+	Objects []ID
+}
+
+// String says what is held and what to do.
+func (h Hold) String() string {
+	why := map[Reason]string{
+		Empty:   "the bundle is empty, and this would delete all that it made",
+		TooMany: "this would delete more than may go without a person",
+		Confirm: "this would delete what cannot be had back",
+	}[h.Reason]
+	var names []string
+	for _, id := range h.Objects {
+		names = append(names, id.String())
+	}
+	return fmt.Sprintf("%s: %s: confirm each in an approval, or put it back into the bundle", why, strings.Join(names, ", "))
+}
+
+// defaultDeletions is how many objects may leave without a person.
+const defaultDeletions = 10
+
+// costly are kinds whose objects take with them what cannot be had back.
+//
+//nolint:gochecknoglobals // a table
+var costly = []string{"Namespace", "PersistentVolume", "PersistentVolumeClaim", definition}
+
+// confirms reports whether a person confirms the end of an object. What the live object
+// says counts: that of a failed revision may never have been applied.
+func (d *drafting) confirms(id ID) bool {
+	return d.prunes(id) == PruneConfirm || slices.Contains(costly, id.kind()) || slices.Contains(d.ConfirmKinds, id.kind()) || slices.Contains(d.ConfirmKinds, id.Kind)
+}
+
+func (d *drafting) prunes(id ID) Pruning { return Pruning(d.Live[id].Object.Annotation(PruneKey)) }
+
+// Entry is what is remembered of an object that the deployment may have made.
+type Entry struct {
+	ID, Origin ID
+	Phase      Phase
+	Depth      int
+}
+
+// removal orders entries: what was last goes first, definitions last of all, after the
+// namespaces even.
+func removal(a, b Entry) int {
+	return cmp.Or(b.turn()-a.turn(), b.Depth-a.Depth, a.ID.Compare(b.ID))
+}
+
+// turn is the entry's phase, or before all where it is a definition.
+func (e Entry) turn() int {
+	if e.ID.kind() == definition {
+		return -1
+	}
+	return int(e.Phase)
+}
+
+// left are the entries that are not in the sequence any more, in the order in which they go.
+func left(inventory []Entry, s Sequence) []Entry {
+	there := map[ID]bool{}
+	for _, item := range s {
+		there[item.ID] = true
+	}
+	gone := slices.DeleteFunc(slices.Clone(inventory), func(e Entry) bool { return there[e.ID] })
+	slices.SortFunc(gone, removal)
+	return gone
+}
+
+// remove adds what left the bundle. On the way back what a person would have to confirm
+// stays in the inventory, for the next plan.
+func (d *drafting) remove() {
+	for _, e := range left(d.Record.Inventory, d.plan.Sequence) {
+		situation, _ := d.Live[e.ID].Situation(d.Owner)
+		a := Action{Verb: Delete, ID: e.ID, Phase: e.Phase, Depth: e.Depth, Why: "it left the bundle"}
+		switch {
+		case situation != Ours, d.Back > 0 && d.confirms(e.ID):
+			continue
+		case d.prunes(e.ID) == PruneNever:
+			a.Verb, a.Why = Keep, "it left the bundle and says "+PruneKey+": "+string(PruneNever)
+		}
+		d.plan.Actions = append(d.plan.Actions, a)
+	}
+}
+
+// hold says what of the plan waits for a person.
+func (d *drafting) hold() {
+	deleted := d.done(Delete)
+	if d.Uninstall {
+		deleted = nil
+	}
+	if len(d.Sequence) == 0 && len(deleted) > 0 {
+		d.plan.Holds = append(d.plan.Holds, Hold{Empty, deleted})
+	}
+	if leaving := d.leaving(deleted); len(leaving) > max(0, cmp.Or(d.MaxDeletions, defaultDeletions)) {
+		d.plan.Holds = append(d.plan.Holds, Hold{TooMany, leaving})
+	}
+	if costs := slices.DeleteFunc(d.done(Recreate, Delete), func(id ID) bool { return !d.confirms(id) }); len(costs) > 0 {
+		d.plan.Holds = append(d.plan.Holds, Hold{Confirm, costs})
+	}
+}
+
+// done are the objects with which the plan does one of some things.
+func (d *drafting) done(verbs ...Verb) []ID {
+	var ids []ID
+	for _, a := range d.plan.Actions {
+		if slices.Contains(verbs, a.Verb) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// leaving are those of some objects of the inventory that the bundle has no more. A Job
+// that only has other content has not left.
+func (d *drafting) leaving(deleted []ID) []ID {
+	gone := map[ID]bool{}
+	for _, id := range deleted {
+		gone[id] = true
+	}
+	origins := map[ID]bool{}
+	for _, item := range d.plan.Sequence {
+		origins[item.Origin] = true
+	}
+	var ids []ID
+	for _, e := range left(d.Record.Inventory, d.plan.Sequence) {
+		if gone[e.ID] && !origins[e.Origin] {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}

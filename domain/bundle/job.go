@@ -1,0 +1,105 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+)
+
+// RunPolicy says when a Job runs.
+type RunPolicy string
+
+// The policies of Jobs.
+const (
+	// OnChange runs a Job once for each content; the default.
+	OnChange RunPolicy = "OnChange"
+	// Once runs it once, whatever becomes of its content.
+	Once RunPolicy = "Once"
+	// Always runs it in each revision.
+	Always RunPolicy = "Always"
+)
+
+// ParseRunPolicy reads the value of annotation orcon.tengu.io/run-policy.
+func ParseRunPolicy(text string) (RunPolicy, error) {
+	_, err := word(text, []string{string(Once), string(OnChange), string(Always)})
+	return RunPolicy(text), err
+}
+
+const (
+	// suffixLength is how many digits of its digest stand in a Job's name.
+	suffixLength = 10
+	// longestJob is how long the name of a Job may be.
+	longestJob = 63
+	// leastTTL is how long a finished Job stays at least, in seconds: a day, so that its
+	// completion can be recorded after an outage.
+	leastTTL = 24 * 60 * 60
+)
+
+func (i Item) job() bool { return i.ID.kind() == "Job.batch" }
+
+// named gives a Job the name under which it runs: its own and what salt makes of its
+// digest. What is under that name is that content, so that a Job is never changed.
+func (i Item) named(salt string) Item {
+	name := i.Origin.Name
+	if most := longestJob - 1 - suffixLength; len(name) > most {
+		name = name[:most]
+	}
+	i.ID.Name = name + "-" + digest(i.Digest, salt)[:suffixLength]
+	i.Object = i.Object.with(i.ID.Name, "metadata", "name")
+	if ttl, ok := i.Object.At("spec", "ttlSecondsAfterFinished").(int64); ok && ttl < leastTTL {
+		i.Object = i.Object.with(int64(leastTTL), "spec", "ttlSecondsAfterFinished")
+	}
+	return i
+}
+
+// run is what is recorded when a Job has completed: who runs once is known by the name
+// that its author gave it, others by that under which they ran.
+func (i Item) run() ID {
+	if i.Run == Once {
+		return i.Origin
+	}
+	return i.ID
+}
+
+// ended reports how a live Job has ended: "Complete", "Failed", or "" while it has not.
+// Whoever looks at pods alone takes a Job that runs for one that is ready.
+func ended(o Object) string {
+	for _, c := range list(o.At("status", "conditions")) {
+		fields, _ := c.(map[string]any)
+		if end := Object(fields).Text("type"); (end == complete || end == failed) && fields["status"] == "True" {
+			return end
+		}
+	}
+	return ""
+}
+
+// The ends of a Job, as its conditions name them.
+const (
+	complete = "Complete"
+	failed   = "Failed"
+)
+
+// with returns a copy of the object with a value at a path of names.
+func (o Object) with(value any, name string, below ...string) Object {
+	o = maps.Clone(o)
+	if o == nil {
+		o = Object{}
+	}
+	if len(below) == 0 {
+		o[name] = value
+		return o
+	}
+	fields, _ := o[name].(map[string]any)
+	o[name] = map[string]any(Object(fields).with(value, below[0], below[1:]...))
+	return o
+}
+
+// digest is the SHA-256 of some texts, each with its length before it, in hexadecimal.
+func digest(texts ...string) string {
+	h := sha256.New()
+	for _, text := range texts {
+		fmt.Fprintf(h, "%d:%s", len(text), text)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,238 @@
+package bundle
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Verb is what is done with an object.
+type Verb string
+
+// The verbs of a plan.
+const (
+	Create   Verb = "create"
+	Update   Verb = "update"
+	Adopt    Verb = "adopt"
+	Take     Verb = "take"
+	Recreate Verb = "recreate"
+	Delete   Verb = "delete"
+	// Keep lets go of what has left the bundle: it stays where it is.
+	Keep Verb = "keep"
+	// Run runs a Job.
+	Run  Verb = "run"
+	None Verb = "none"
+)
+
+// Action is what a plan does with one object.
+type Action struct {
+	Verb  Verb
+	ID    ID
+	Phase Phase
+	Depth int
+	// Why explains what is not obvious; for people.
+	Why string
+	// Changes are the fields that change, without what is secret.
+	Changes []Change
+	// Force are the paths of fields that are taken from other managers, and no others.
+	Force []string
+	// Replaces is the UID of what is deleted before it is created anew.
+	Replaces string
+	// Restarts says that pods start anew.
+	Restarts bool
+}
+
+// Unverified is what no dry run can show yet.
+type Unverified struct {
+	ID ID
+	// After is the phase after which it can be.
+	After Phase
+	Why   string
+}
+
+// Probe says when objects of a kind are healthy, in CEL.
+type Probe struct{ Group, Kind, Ready, Failed string }
+
+// Intent is all that a plan is made of.
+type Intent struct {
+	// Cluster is the UID of namespace kube-system; UID that of the deployment.
+	Cluster, UID string
+	// Owner is the deployment, as namespace/name.
+	Owner    string
+	Sequence Sequence
+	Probes   []Probe
+	// Live has each object of the sequence and of the inventory.
+	Live   map[ID]Live
+	Record Record
+	// Conflicts is Prevent where it is empty.
+	Conflicts ConflictPolicy
+	// ConfirmKinds are further kinds, as Kind or Kind.group, whose deletion a person confirms.
+	ConfirmKinds []string
+	// MaxDeletions is how many objects may leave without a person; 10 where it is 0, and
+	// none where it is negative.
+	MaxDeletions int
+	// Uninstall says that nothing shall be left: the sequence is empty on purpose.
+	Uninstall bool
+	// Back is the revision whose content comes back, and 0 otherwise.
+	Back int
+}
+
+// Plan is what would be done, and all that somebody approves.
+type Plan struct {
+	Cluster, UID, Owner string
+	// Base is the revision that it changes, the last healthy one; 0 for none.
+	Base     int
+	Back     int
+	Sequence Sequence
+	Probes   []Probe
+	// Actions are in the order in which they are done, deletions last.
+	Actions    []Action
+	Conflicts  []Conflict
+	Holds      []Hold
+	Unverified []Unverified
+	// ManifestDigest is that of the objects, Digest that of the plan.
+	ManifestDigest, Digest string
+}
+
+// NewPlan compares a bundle with what is live. The error names objects whose kind
+// neither the cluster nor the bundle has.
+func NewPlan(in Intent) (Plan, error) {
+	d := drafting{Intent: in, policy: cmp.Or(in.Conflicts, Prevent), plan: Plan{
+		Cluster: in.Cluster, UID: in.UID, Owner: in.Owner, Back: in.Back, Probes: in.Probes,
+		ManifestDigest: in.Sequence.Digest(),
+	}}
+	d.plan.Base, _ = in.Record.Healthy()
+	d.definitions, d.namespaces = pending(in)
+	for _, item := range in.Sequence {
+		if item.Run == Always && !item.Kept {
+			item = item.named(d.salt())
+		}
+		d.plan.Sequence = append(d.plan.Sequence, item)
+		d.item(item)
+	}
+	d.remove()
+	d.hold()
+	d.plan.Digest = d.plan.digest()
+	return d.plan, errors.Join(d.faults...)
+}
+
+// salt is what makes the Jobs that run always others in each revision: the revision
+// before. As long as the content is that of the healthy one they are those that it ran.
+func (d *drafting) salt() string {
+	for _, r := range d.Record.Revisions {
+		if r.Number == d.plan.Base && r.ManifestDigest == d.plan.ManifestDigest {
+			return strconv.Itoa(r.Base)
+		}
+	}
+	return strconv.Itoa(d.plan.Base)
+}
+
+// Changes reports whether the plan does anything.
+func (p Plan) Changes() bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Verb != None })
+}
+
+// drafting is one run of NewPlan.
+type drafting struct {
+	Intent
+	policy ConflictPolicy
+	plan   Plan
+	faults []error
+	// definitions and namespaces are those of the bundle that are not live yet.
+	definitions, namespaces map[ID]bool
+}
+
+// pending returns the kinds and the namespaces that the bundle itself brings.
+func pending(in Intent) (definitions, namespaces map[ID]bool) {
+	definitions, namespaces = map[ID]bool{}, map[ID]bool{}
+	for _, item := range in.Sequence {
+		switch there := in.Live[item.ID].Object != nil; {
+		case there:
+		case item.ID.kind() == definition:
+			definitions[ID{Group: item.Object.Text("spec", "group"), Kind: item.Object.Text("spec", "names", "kind")}] = true
+		case item.ID.kind() == "Namespace":
+			namespaces[ID{Name: item.ID.Name}] = true
+		}
+	}
+	return definitions, namespaces
+}
+
+// item decides what is done with one object of the bundle.
+func (d *drafting) item(item Item) {
+	l := d.Live[item.ID]
+	a := Action{ID: item.ID, Phase: item.Phase, Depth: item.Depth}
+	switch defined := d.definitions[ID{Group: item.ID.Group, Kind: item.ID.Kind}]; {
+	case l.NoAPI && !defined && item.Optional:
+		a.Verb, a.Why = None, "left out: this cluster does not know the kind"
+	case l.NoAPI && !defined:
+		d.faults = append(d.faults, fmt.Errorf("cannot plan %s: the cluster does not know its kind: install its definition first, or annotate it with %s: %s", item.ID, OptionalKey, ifPresent))
+		return
+	case defined:
+		d.unverified(item.ID, CRDs, "its kind is defined by the bundle")
+		a.Verb = Create
+	case d.namespaces[ID{Name: item.ID.Namespace}] && item.ID.Namespace != "":
+		d.unverified(item.ID, Namespaces, "its namespace is made by the bundle")
+		a = d.decide(a, item, l)
+	default:
+		a = d.decide(a, item, l)
+	}
+	d.plan.Actions = append(d.plan.Actions, a)
+}
+
+func (d *drafting) unverified(id ID, after Phase, why string) {
+	d.plan.Unverified = append(d.plan.Unverified, Unverified{ID: id, After: after, Why: why})
+}
+
+// decide says what is done with an object whose kind the cluster knows.
+func (d *drafting) decide(a Action, item Item, l Live) Action {
+	situation, holder := l.Situation(d.Owner)
+	switch {
+	case item.Kept && situation != Absent:
+		a.Verb, a.Why = None, "stays as it is on the way back"
+	case item.job() && (item.Kept || d.Record.completed(item)):
+		a.Verb, a.Why = None, "has run"
+	case situation == Absent && item.job():
+		a.Verb = Run
+	case situation == Absent:
+		a.Verb = Create
+	case situation != Ours:
+		return d.claim(a, item, l, situation, holder)
+	case item.job():
+		return again(a, l)
+	case l.leaving():
+		a.Verb, a.Why, a.Replaces = Recreate, "it is being deleted", l.uid()
+	case l.Immutable != "":
+		a.Verb, a.Why, a.Replaces = Recreate, l.Immutable, l.uid()
+	case item.applied(d.Owner, l):
+		a.Verb = None
+	default:
+		a.Verb = Update
+	}
+	return d.fields(a, l, situation)
+}
+
+// again says what becomes of a Job that is there: one that failed runs once more.
+func again(a Action, l Live) Action {
+	switch {
+	case ended(l.Object) == failed:
+		a.Verb, a.Why, a.Replaces = Run, "it has failed before", l.uid()
+	case l.leaving():
+		a.Verb, a.Why, a.Replaces = Run, "it is being deleted", l.uid()
+	default:
+		a.Verb, a.Why = None, "is there"
+	}
+	return a
+}
+
+// fields adds to an action what it changes, and whose fields it takes.
+func (d *drafting) fields(a Action, l Live, situation Situation) Action {
+	take := d.policy == TakeAll
+	if contested := slices.DeleteFunc(slices.Clone(l.Changes), func(c Change) bool { return !c.contested() }); len(contested) > 0 && !take {
+		d.contest(a.ID, situation, contested)
+	}
+	a.Changes, a.Force = shown(a.ID, l.Changes), forced(l.Changes, take)
+	a.Restarts = restarts(a.ID, l.Changes)
+	return a
+}

@@ -1,0 +1,68 @@
+package bundle
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Pruned is what becomes of what left the bundle, and what it waits for.
+type Pruned struct {
+	// Delete is to be deleted now.
+	Delete []Deletion
+	// Waits are what is not deleted yet, or will not be, and why.
+	Waits []Wait
+	// Gone is to be forgotten (Record.Drop).
+	Gone []ID
+}
+
+// Done reports whether nothing is left to do or to wait for.
+func (p Pruned) Done() bool { return len(p.Delete) == 0 && len(p.Waits) == 0 && len(p.Gone) == 0 }
+
+// Prune says what goes now of what the plan deletes, after its revision has succeeded, or
+// at once where all is uninstalled: in reverse order, each phase when the later ones are
+// gone, definitions last. Finalizers are waited for and never taken away. What could not be
+// deleted stays in the inventory and comes again (BUNDLES.md 3 and 7).
+func Prune(p Plan, r Record, live map[ID]Live) Pruned {
+	planned := map[ID]Verb{}
+	for _, a := range p.Actions {
+		planned[a.ID] = a.Verb
+	}
+	var out Pruned
+	var before *Entry
+	for _, e := range left(r.Inventory, p.Sequence) {
+		l := live[e.ID]
+		situation, _ := l.Situation(p.Owner)
+		switch {
+		case situation != Ours || planned[e.ID] == Keep:
+			out.Gone = append(out.Gone, e.ID)
+			continue
+		case planned[e.ID] != Delete:
+			continue // nobody has agreed to it: the next plan says so
+		case before != nil && (before.turn() != e.turn() || before.Depth != e.Depth):
+			out.wait(e, "deletion of "+before.ID.String())
+			continue
+		}
+		out.remove(e, l)
+		before = &e
+	}
+	return out
+}
+
+// remove deletes one object, or says why not.
+func (p *Pruned) remove(e Entry, l Live) {
+	switch {
+	case l.leaving():
+		p.wait(e, l.ending())
+	case len(l.Used) > 0:
+		p.wait(e, fmt.Sprintf("%s: it would take with it what is not of this deployment: remove that first", strings.Join(l.Used, ", ")))
+	default:
+		if l.Says != "" {
+			p.wait(e, l.Says)
+		}
+		p.Delete = append(p.Delete, deletion(e.ID, l))
+	}
+}
+
+func (p *Pruned) wait(e Entry, why string) {
+	p.Waits = append(p.Waits, Wait{ID: e.ID, Phase: e.Phase, For: why})
+}

@@ -1,0 +1,257 @@
+package bundle
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// State is how far a revision has come.
+type State string
+
+// The states. A revision is Proposed, then Active, then Succeeded or Failed; what a newer
+// one has replaced is Superseded.
+const (
+	StateProposed   State = "Proposed"
+	StateActive     State = "Active"
+	StateSucceeded  State = "Succeeded"
+	StateFailed     State = "Failed"
+	StateSuperseded State = "Superseded"
+)
+
+// Revision is one version of a deployment. What it consists of is stored beside it and
+// never changes.
+type Revision struct {
+	// Number counts from 1.
+	Number int
+	State  State
+	// Content is the revision whose objects it has: itself, or on the way back an older one.
+	Content int
+	// Base is the healthy revision that its content was planned against; 0 for none.
+	Base int
+	// ManifestDigest and PlanDigest are those of its plan.
+	ManifestDigest, PlanDigest string
+	// Healthy says that it has succeeded once.
+	Healthy bool
+	// Message says why it failed, or by what it was replaced.
+	Message string
+}
+
+// back reports whether the revision is a way back.
+func (r Revision) back() bool { return r.Content != r.Number }
+
+// Record is all that is stored about a deployment, besides the contents. Its methods
+// return the next one and leave it as it is.
+type Record struct {
+	// Revisions are in the order of their numbers.
+	Revisions []Revision
+	// Inventory is what the deployment may have made and what is not known to be gone.
+	// An object is in it before it is written.
+	Inventory []Entry
+	// Completed are the runs of Jobs that were seen complete.
+	Completed []ID
+	// Quarantined are the manifestDigests that have failed.
+	Quarantined []string
+}
+
+// ErrQuarantined says that a content has failed before: it is not tried again until it is
+// another, or somebody releases it.
+var ErrQuarantined = errors.New("this content has failed before")
+
+// errState says that a revision is not where a call needs it.
+var errState = errors.New("the record has moved on: look again")
+
+// Last returns the newest revision, and the zero one where there is none.
+func (r Record) Last() Revision {
+	if len(r.Revisions) == 0 {
+		return Revision{}
+	}
+	return r.Revisions[len(r.Revisions)-1]
+}
+
+// Healthy returns the newest revision that has succeeded, and that whose objects it has;
+// zeros for none.
+func (r Record) Healthy() (number, content int) {
+	for _, v := range slices.Backward(r.Revisions) {
+		if v.Healthy {
+			return v.Number, v.Content
+		}
+	}
+	return 0, 0
+}
+
+// Propose adds the plan as the next revision. One that was proposed before is superseded;
+// the same plan again changes nothing.
+func (r Record) Propose(p Plan) (Record, error) {
+	last := r.Last()
+	switch {
+	case slices.Contains(r.Quarantined, p.ManifestDigest):
+		return r, fmt.Errorf("cannot propose content %.12s: %w: change the bundle, or release it", p.ManifestDigest, ErrQuarantined)
+	case last.State == StateProposed && last.PlanDigest == p.Digest:
+		return r, nil
+	}
+	return r.add(p, Revision{Content: last.Number + 1, Base: p.Base, State: StateProposed}), nil
+}
+
+// add appends a revision and supersedes what was proposed.
+func (r Record) add(p Plan, v Revision) Record {
+	v.Number, v.ManifestDigest, v.PlanDigest = r.Last().Number+1, p.ManifestDigest, p.Digest
+	r = r.edit(func(old *Revision) {
+		if old.State == StateProposed {
+			old.State, old.Message = StateSuperseded, fmt.Sprintf("revision %d was proposed", v.Number)
+		}
+	})
+	r.Revisions = append(r.Revisions, v)
+	return r
+}
+
+// edit returns a record whose revisions are copies that f has seen.
+func (r Record) edit(f func(*Revision)) Record {
+	r.Revisions = slices.Clone(r.Revisions)
+	for i := range r.Revisions {
+		f(&r.Revisions[i])
+	}
+	return r
+}
+
+// Activate begins the revision that was proposed with this plan. All that it may make is
+// in the inventory from now on.
+func (r Record) Activate(p Plan) (Record, error) {
+	last := r.Last()
+	if last.State != StateProposed || last.PlanDigest != p.Digest {
+		return r, fmt.Errorf("cannot activate plan %.12s: revision %d is %s: %w", p.Digest, last.Number, last.State, errState)
+	}
+	r = r.edit(func(v *Revision) {
+		switch {
+		case v.Number == last.Number:
+			v.State = StateActive
+		case v.State == StateActive:
+			v.State, v.Message = StateSuperseded, fmt.Sprintf("revision %d began before it had succeeded", last.Number)
+		}
+	})
+	return r.remember(p.Sequence), nil
+}
+
+// remember adds a sequence to the inventory.
+func (r Record) remember(s Sequence) Record {
+	entries := map[ID]Entry{}
+	for _, e := range r.Inventory {
+		entries[e.ID] = e
+	}
+	for _, item := range s {
+		entries[item.ID] = Entry{ID: item.ID, Origin: item.Origin, Phase: item.Phase, Depth: item.Depth}
+	}
+	r.Inventory = nil
+	for _, e := range entries {
+		r.Inventory = append(r.Inventory, e)
+	}
+	slices.SortFunc(r.Inventory, func(a, b Entry) int { return a.ID.Compare(b.ID) })
+	return r
+}
+
+// Complete records runs of Jobs (Next.Completed).
+func (r Record) Complete(runs ...ID) Record {
+	r.Completed = slices.Concat(r.Completed, runs)
+	slices.SortFunc(r.Completed, ID.Compare)
+	r.Completed = slices.Compact(r.Completed)
+	return r
+}
+
+// completed reports whether a Job has run as often as it shall.
+func (r Record) completed(i Item) bool { return slices.Contains(r.Completed, i.run()) }
+
+// Succeed ends the active revision well. What was before it is superseded.
+func (r Record) Succeed() (Record, error) {
+	last := r.Last()
+	if last.State != StateActive {
+		return r, fmt.Errorf("cannot end revision %d, which is %s: %w", last.Number, last.State, errState)
+	}
+	return r.edit(func(v *Revision) {
+		switch {
+		case v.Number == last.Number:
+			v.State, v.Healthy = StateSucceeded, true
+		case v.State == StateSucceeded:
+			v.State, v.Message = StateSuperseded, fmt.Sprintf("revision %d succeeded", last.Number)
+		}
+	}), nil
+}
+
+// Fail ends the active revision and puts its content in quarantine. A way back that
+// fails is no reason to doubt what once was healthy.
+func (r Record) Fail(why string) (Record, error) {
+	last := r.Last()
+	if last.State != StateActive {
+		return r, fmt.Errorf("cannot end revision %d, which is %s: %w", last.Number, last.State, errState)
+	}
+	if !last.back() {
+		r.Quarantined = append(slices.Clone(r.Quarantined), last.ManifestDigest)
+	}
+	return r.edit(func(v *Revision) {
+		if v.Number == last.Number {
+			v.State, v.Message = StateFailed, why
+		}
+	}), nil
+}
+
+// Release takes a content out of quarantine: somebody has removed what made it fail.
+func (r Record) Release(manifestDigest string) Record {
+	r.Quarantined = slices.DeleteFunc(slices.Clone(r.Quarantined), func(d string) bool { return d == manifestDigest })
+	return r
+}
+
+// WayBack returns the revision whose content comes back (as Sequence.Back) after the last
+// one has failed; false where there is none. There is no way back from a way back: what
+// fails twice waits for a person (BUNDLES.md 6).
+func (r Record) WayBack() (content int, found bool) {
+	last := r.Last()
+	if last.State != StateFailed || last.back() {
+		return 0, false
+	}
+	_, content = r.Healthy()
+	return content, content > 0
+}
+
+// Return begins the way back as the next revision: the approval of what failed covers it.
+// The error names what is in the way.
+func (r Record) Return(p Plan) (Record, error) {
+	if content, found := r.WayBack(); !found || content != p.Back {
+		return r, fmt.Errorf("cannot go back to the content of revision %d: %w", p.Back, errState)
+	}
+	if len(p.Conflicts) > 0 {
+		return r, fmt.Errorf("cannot go back to the content of revision %d: %s", p.Back, p.Conflicts[0])
+	}
+	if len(p.Holds) > 0 {
+		return r, fmt.Errorf("cannot go back to the content of revision %d: %s", p.Back, p.Holds[0])
+	}
+	base := 0
+	for _, v := range r.Revisions {
+		if v.Number == p.Base {
+			base = v.Base
+		}
+	}
+	return r.add(p, Revision{Content: p.Back, Base: base, State: StateActive}).remember(p.Sequence), nil
+}
+
+// Drop forgets what is gone (Pruned.Gone).
+func (r Record) Drop(gone ...ID) Record {
+	r.Inventory = slices.DeleteFunc(slices.Clone(r.Inventory), func(e Entry) bool { return slices.Contains(gone, e.ID) })
+	return r
+}
+
+// defaultHistory is how many revisions are kept.
+const defaultHistory = 10
+
+// Forget leaves the newest revisions, limit of them, 10 where it is 0, and of the older
+// ones those that are needed: for the way back and for their content. Contents of
+// revisions that are not in the record any more may be deleted.
+func (r Record) Forget(limit int) Record {
+	healthy, content := r.Healthy()
+	oldest := max(0, len(r.Revisions)-cmp.Or(limit, defaultHistory))
+	needed := []int{healthy, content}
+	for _, v := range r.Revisions[oldest:] {
+		needed = append(needed, v.Number, v.Content)
+	}
+	r.Revisions = slices.DeleteFunc(slices.Clone(r.Revisions), func(v Revision) bool { return !slices.Contains(needed, v.Number) })
+	return r
+}

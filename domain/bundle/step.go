@@ -1,0 +1,295 @@
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Pace is how long a step waits, and by which clock.
+type Pace struct {
+	Now time.Time
+	// Deadline is how long an object may go without progress; 10 minutes where it is 0.
+	Deadline time.Duration
+}
+
+const (
+	defaultDeadline = 10 * time.Minute
+	// crashLoop is how often a container crashes before nobody waits for it any more; a
+	// Job counts for itself.
+	crashLoop = 5
+)
+
+// Outcome is how far a plan has come.
+type Outcome string
+
+// The outcomes.
+const (
+	Progressing Outcome = "Progressing"
+	Succeeded   Outcome = "Succeeded"
+	Failed      Outcome = "Failed"
+)
+
+// Write is one object to be written. Without a ResourceVersion it is created, and what is
+// there already is an error; else it is applied, at that version (BUNDLES.md 2).
+type Write struct {
+	Object          Object
+	ResourceVersion string
+	// Force are the paths that it may take from other managers. A conflict about any
+	// other is an error.
+	Force []string
+}
+
+// Deletion is one object to be deleted, if it is still that one.
+type Deletion struct {
+	ID                   ID
+	UID, ResourceVersion string
+}
+
+// Wait is what an object waits for, in words that do not change while it does.
+type Wait struct {
+	ID    ID
+	Phase Phase
+	For   string
+	// Since is zero where the object waits for another.
+	Since time.Time
+}
+
+// Failure is an object that will not become healthy.
+type Failure struct {
+	ID  ID
+	Why string
+}
+
+// Next is what is done now. Everything in Delete and Apply may be done at once; then
+// comes the next step, from what is live then.
+type Next struct {
+	Outcome  Outcome
+	Delete   []Deletion
+	Apply    []Write
+	Waits    []Wait
+	Failures []Failure
+	// Completed are the runs of Jobs to be recorded (Record.Complete).
+	Completed []ID
+	// Finished and All count objects.
+	Finished, All int
+}
+
+// Step says what of the plan is done now; live has each object of the plan and of the
+// inventory. It knows nothing but what is stored and what is live, so that whoever was
+// killed goes on where it was (BUNDLES.md 8). A revision that has succeeded is kept as it
+// is by the same steps; what fails then is no reason to go back.
+func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
+	s := stepping{Plan: p, record: r, live: live, pace: pace, barrier: Jobs + 1,
+		finished: map[ID]bool{}, actions: map[ID]Action{}, next: Next{Outcome: Progressing, All: len(p.Sequence)}}
+	for _, a := range p.Actions {
+		s.actions[a.ID] = a
+	}
+	s.left()
+	for _, item := range p.Sequence {
+		s.count(item)
+	}
+	for _, item := range p.Sequence {
+		if !s.finished[item.ID] {
+			s.item(item)
+		}
+	}
+	switch {
+	case len(s.next.Failures) > 0:
+		s.next.Outcome, s.next.Apply, s.next.Delete = Failed, nil, nil
+	case s.next.Finished == s.next.All:
+		s.next.Outcome = Succeeded
+	}
+	return s.next
+}
+
+// stepping is one run of Step.
+type stepping struct {
+	Plan
+	record Record
+	live   map[ID]Live
+	pace   Pace
+	// barrier is the first phase that is not finished, and blocker what it waits for.
+	barrier  Phase
+	blocker  ID
+	finished map[ID]bool
+	actions  map[ID]Action
+	next     Next
+}
+
+// count notes whether an item is finished, and what its phase means for the others.
+func (s *stepping) count(item Item) {
+	if s.isFinished(item) {
+		s.finished[item.ID] = true
+		s.next.Finished++
+	} else if item.Phase < s.barrier {
+		s.barrier, s.blocker = item.Phase, item.ID
+	}
+}
+
+func (s *stepping) isFinished(item Item) bool {
+	l := s.live[item.ID]
+	switch {
+	case l.NoAPI && item.Optional:
+		return true
+	case item.job():
+		return s.ran(item, l)
+	case item.Kept && l.Object != nil:
+		return true
+	case !s.current(item, l):
+		return false
+	}
+	// That a Service answers is asked where something waits for that, not of all.
+	return item.ID.kind() == "Service" || l.Health == Ready
+}
+
+// ran reports whether a Job need not run any more, and has its completion recorded: it
+// may be gone tomorrow.
+func (s *stepping) ran(item Item, l Live) bool {
+	switch {
+	case s.record.completed(item):
+		return true
+	case s.current(item, l) && ended(l.Object) == complete:
+		s.next.Completed = append(s.next.Completed, item.run())
+		return true
+	}
+	return item.Kept
+}
+
+// left has the completion recorded of Jobs that the bundle has no more, as those of a
+// revision that has failed: should they be in one again, they have run.
+func (s *stepping) left() {
+	for _, e := range left(s.record.Inventory, s.Sequence) {
+		item := Item{ID: e.ID, Origin: e.Origin}
+		l := s.live[e.ID]
+		item.Run = RunPolicy(l.Object.Annotation(RunKey))
+		situation, _ := l.Situation(s.Owner)
+		if item.job() && situation == Ours && ended(l.Object) == complete && !s.record.completed(item) {
+			s.next.Completed = append(s.next.Completed, item.run())
+		}
+	}
+}
+
+// current reports whether the item is applied as it shall be. A Job is never changed.
+func (s *stepping) current(item Item, l Live) bool {
+	if item.job() {
+		l.Changes = nil
+	}
+	return item.applied(s.Owner, l) && !s.replaced(item, l)
+}
+
+// replaced reports whether what is live goes before the item comes.
+func (s *stepping) replaced(item Item, l Live) bool {
+	return l.Object != nil && s.actions[item.ID].Replaces == l.uid() && l.uid() != ""
+}
+
+// item says what an unfinished item waits for, or what is written for it.
+func (s *stepping) item(item Item) {
+	l := s.live[item.ID]
+	if s.current(item, l) {
+		s.await(item, l)
+		return
+	}
+	if item.Phase > s.barrier {
+		s.wait(item, fmt.Sprintf("phase %s: %s", s.barrier, s.blocker))
+		return
+	}
+	for _, e := range item.After {
+		if !s.reached(item, e) {
+			return
+		}
+	}
+	s.write(item, l)
+}
+
+func (s *stepping) wait(item Item, why string) {
+	s.next.Waits = append(s.next.Waits, Wait{ID: item.ID, Phase: item.Phase, For: why})
+}
+
+// await judges what is applied and not healthy yet.
+func (s *stepping) await(item Item, l Live) {
+	switch {
+	case item.job() && ended(l.Object) == failed:
+		s.fail(item.ID, "the Job has failed: "+cmp.Or(l.Says, "see its pods"))
+	case !item.job() && l.Health == Failing:
+		s.fail(item.ID, cmp.Or(l.Says, "it has failed"))
+	case !item.job() && l.Restarts >= crashLoop:
+		s.fail(item.ID, fmt.Sprintf("a container crashes again and again, %d times so far: %s", l.Restarts, cmp.Or(l.Says, "see its log")))
+	default:
+		s.patience(item, l, cmp.Or(l.Says, "it is not healthy yet"))
+	}
+}
+
+func (s *stepping) fail(id ID, why string) {
+	s.next.Failures = append(s.next.Failures, Failure{ID: id, Why: why})
+}
+
+// patience waits for an object, and fails when there was no progress for too long.
+func (s *stepping) patience(item Item, l Live, why string) {
+	s.next.Waits = append(s.next.Waits, Wait{ID: item.ID, Phase: item.Phase, For: why, Since: l.Since})
+	if deadline := cmp.Or(s.pace.Deadline, defaultDeadline); s.late(l, deadline) {
+		s.fail(item.ID, fmt.Sprintf("no progress for %s: %s", deadline, why))
+	}
+}
+
+func (s *stepping) late(l Live, deadline time.Duration) bool {
+	return !l.Since.IsZero() && s.pace.Now.Sub(l.Since) >= deadline
+}
+
+// reached reports whether an edge of an item is satisfied, and says what it waits for if not.
+func (s *stepping) reached(item Item, e Edge) bool {
+	l := s.live[e.To]
+	switch {
+	case !s.finished[e.To]:
+		s.wait(item, fmt.Sprintf("%s (%s)", e.To, e.Why))
+		return false
+	case e.Serving && !l.Serving && !s.absent(e.To):
+		s.patience(item, l, fmt.Sprintf("%s to answer (%s): %s", e.To, e.Why, cmp.Or(l.Says, "no endpoint is ready")))
+		return false
+	}
+	return true
+}
+
+// absent reports whether an object is left out of this cluster.
+func (s *stepping) absent(id ID) bool { return s.live[id].NoAPI }
+
+// write adds what is written for an item: nothing while what it replaces is there.
+func (s *stepping) write(item Item, l Live) {
+	action := s.actions[item.ID]
+	situation, holder := l.Situation(s.Owner)
+	switch {
+	case l.Object != nil && l.leaving():
+		s.patience(item, l, l.ending())
+		return
+	case s.replaced(item, l):
+		s.next.Delete = append(s.next.Delete, deletion(item.ID, l))
+		return
+	case !action.covers(situation):
+		s.fail(item.ID, fmt.Sprintf("it is there now and is of %s, which the plan did not know: plan again", holder))
+		return
+	}
+	if l.Says != "" {
+		s.patience(item, l, l.Says)
+	}
+	s.next.Apply = append(s.next.Apply, Write{
+		Object: item.marked(s.Owner), ResourceVersion: l.Object.Text("metadata", "resourceVersion"), Force: force(action, l),
+	})
+}
+
+// covers reports whether the action was planned for an object that is whose it is now.
+func (a Action) covers(s Situation) bool {
+	return s == Absent || s == Ours || a.Verb == Take || a.Verb == Adopt && s == Unowned
+}
+
+// force are the paths that the plan listed, and those of this deployment that others have
+// changed since.
+func force(a Action, l Live) []string {
+	paths := slices.Concat(a.Force, forced(l.Changes, false))
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+func deletion(id ID, l Live) Deletion {
+	return Deletion{ID: id, UID: l.uid(), ResourceVersion: l.Object.Text("metadata", "resourceVersion")}
+}
