@@ -209,6 +209,10 @@ func (c *Cluster) Run(t testing.TB, verb string, arguments ...string) string {
 	return out
 }
 
+// Established is what "kubectl wait" waits for until a definition can be used. Its form
+// "condition=Established" fails where nobody has written the status yet.
+const Established = `--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True`
+
 // Kubectl runs kubectl on this cluster and returns what it printed.
 func (c *Cluster) Kubectl(t testing.TB, arguments ...string) string {
 	t.Helper()
