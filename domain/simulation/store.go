@@ -273,7 +273,7 @@ func (s *store) view(name string) (relation.View, bool) {
 	for _, r := range values(s.relations) {
 		relations = append(relations, r.Relation)
 	}
-	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Said: s.saidBy, Units: s.unitsOf})
+	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Said: s.saidBy, Units: s.unitsOf, Grants: s.grantsOf})
 	v.Leader = s.leaders[name]
 	return v, !slices.ContainsFunc(values(s.outboxes), func(o outbox) bool {
 		return o.application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.There.Application == o.application })
@@ -300,4 +300,11 @@ func (s *store) unitsOf(e relation.End) []application.Unit {
 		return nil
 	}
 	return s.records[e.Application].State.Units
+}
+
+func (s *store) grantsOf(e relation.End) []relation.Grant {
+	if e.Namespace != namespace {
+		return nil
+	}
+	return s.records[e.Application].State.Grants
 }
