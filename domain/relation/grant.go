@@ -1,11 +1,11 @@
 package relation
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -128,6 +128,17 @@ func (n *negotiation) grantIn(r Relation, e End) (Grant, bool) {
 	return g, there && !r.Peer() && g.reaches(r, e, n.lent[e])
 }
 
+// ungranted returns the key under which an end would refer to its Secret in a relation,
+// if only that Secret is not granted now: who starts without it could do nothing.
+func (n *negotiation) ungranted(r Relation, e End) (key string, waits bool) {
+	g, there := n.grants[e]
+	if !there || !g.Refused {
+		return "", false
+	}
+	g.Refused, g.Revision = false, 1
+	return g.Key, g.reaches(r, e, n.lent[e])
+}
+
 // versionIn tells apart what the provider of a relation gives, also what lies in its
 // Secret.
 func (n *negotiation) versionIn(r Relation) string {
@@ -170,6 +181,6 @@ func (n *negotiation) withholds(o Offer, g Grant) bool {
 
 // withholding says how the Offer lists a Secret too.
 func (o Offer) withholding(name string) string {
-	listed, _ := json.Marshal(append(slices.Clone(o.Secrets), name)) // names are always JSON
-	return fmt.Sprintf(`Offer %s does not list Secret %s: kubectl patch offer %s -n %s --type merge -p '{"spec":{"secrets":%s}}'`, o.Name, name, o.Name, o.Namespace, listed)
+	all := strings.Join(append(slices.Clone(o.Secrets), name), `","`)
+	return fmt.Sprintf(`Offer %s does not list Secret %s: kubectl patch offer %s -n %s --type merge -p '{"spec":{"secrets":["%s"]}}'`, o.Name, name, o.Name, o.Namespace, all)
 }

@@ -19,7 +19,7 @@ import (
 func granting() *world {
 	w := newWorld()
 	w.external("db", "main:pg")
-	w.grants("db", "main", "admin")
+	w.grants("admin")
 	w.secrets["admin"] = consenting("admin", "1")
 	w.consumes("web", "store:pg", "db")
 	w.pod(application.Deployment, "web", "web-1")
@@ -30,11 +30,11 @@ func consenting(name, version string) secret.Source {
 	return secret.Source{Namespace: namespace, Name: name, Sight: secret.Open, Type: "Opaque", GrantTo: "main", Version: version}
 }
 
-// grants writes the annotation by which a Service grants a Secret.
-func (w *world) grants(service, endpoint, name string) {
-	s := w.services[service]
-	s.Annotations = with(s.Annotations, application.PrefixSecret+endpoint, name)
-	w.services[service] = s
+// grants writes the annotation by which db grants a Secret.
+func (w *world) grants(name string) {
+	s := w.services["db"]
+	s.Annotations = with(s.Annotations, application.PrefixSecret+"main", name)
+	w.services["db"] = s
 }
 
 // shown is what the only relation shows its requirer.
@@ -74,7 +74,7 @@ func TestGrant(t *testing.T) {
 	}{
 		"Consent":   {why: "both have said it", happens: func(*world) {}, want: 1},
 		"Rotated":   {why: "another version is another revision", happens: func(w *world) { w.secrets["admin"] = consenting("admin", "2") }, want: 2},
-		"Another":   {why: "another Secret is too, by the same name", happens: func(w *world) { w.grants("db", "main", "other"); w.secrets["other"] = consenting("other", "9") }, want: 2},
+		"Another":   {why: "another Secret is too, by the same name", happens: func(w *world) { w.grants("other"); w.secrets["other"] = consenting("other", "9") }, want: 2},
 		"Held":      {why: "SAFETY.md L5: a declaration that vanished takes nothing from anybody", happens: func(w *world) { delete(w.services, "db") }, want: 1},
 		"Unnamed":   {why: "the endpoint is declared and grants nothing any more", happens: func(w *world) { w.external("db", "main:pg") }},
 		"Deleted":   {why: "the Secret is gone", happens: func(w *world) { delete(w.secrets, "admin") }, refused: "main: there is no Secret admin"},
@@ -105,6 +105,8 @@ func TestGrant(t *testing.T) {
 				assert.NotContains(t, seen.Bag, "secret", test.why)
 			}
 			assert.Contains(t, w.refusal(), test.refused, test.why)
+			_, declared := w.services["db"]
+			assert.Equal(t, declared && test.refused == "", ready(w.only(t)).True, "who starts without a Secret that was promised could do nothing: %s", test.why)
 			assert.Equal(t, test.refused == "", w.refusal() == "", test.why)
 			consumer, found := condition.Find(w.records["web"].State.Conditions, condition.GrantRefused)
 			assert.False(t, found, "SAFETY.md M7: who consumes learns nothing of Secrets: %s", consumer.Message)
@@ -120,7 +122,7 @@ func TestGrantFillsTheSecretField(t *testing.T) {
 	w.interfaces = library(t)
 	w.external("db", "main:redis")
 	w.consumes("web", "store:redis", "db")
-	w.grants("db", "main", "admin")
+	w.grants("admin")
 	w.settle(t)
 	assert.NotContains(t, w.shown(t).Bag, "password")
 	w.secrets["admin"] = consenting("admin", "1")
@@ -175,7 +177,7 @@ func TestAnOfferListsTheSecret(t *testing.T) {
 	assert.False(t, granted, "it is suspended")
 
 	w := lender(t)
-	w.grants("db", "main", "admin")
+	w.grants("admin")
 	w.secrets["admin"] = consenting("admin", "1")
 	w.consumers = []relation.Relation{borrows("office", time.Time{})}
 	w.settle(t)

@@ -44,9 +44,9 @@ func (w *controllerWorld) grants() *corev1.Service {
 	return s
 }
 
-// refusal is the reason and the message of condition GrantRefused; empty without it.
-func (w *controllerWorld) refusal(name string) (why, message string) {
-	c := meta.FindStatusCondition(w.app(name).Status.Conditions, "GrantRefused")
+// refusal is the reason and the message of db's condition GrantRefused; empty without it.
+func (w *controllerWorld) refusal() (why, message string) {
+	c := meta.FindStatusCondition(w.app("db").Status.Conditions, "GrantRefused")
 	if c == nil {
 		return "", ""
 	}
@@ -55,8 +55,8 @@ func (w *controllerWorld) refusal(name string) (why, message string) {
 
 func (w *controllerWorld) refused(reason, command string) {
 	w.t.Helper()
-	w.eventually("refused with "+reason, func() bool { is, _ := w.refusal("db"); return is == reason })
-	_, message := w.refusal("db")
+	w.eventually("refused with "+reason, func() bool { is, _ := w.refusal(); return is == reason })
+	_, message := w.refusal()
 	assert.Contains(w.t, message, command)
 }
 
@@ -108,7 +108,7 @@ func TestControllerGrantsSecretsThatConsent(t *testing.T) {
 	content, err := reads(web, id)
 	require.NoError(t, err)
 	assert.Equal(t, map[string][]byte{"username": []byte("admin"), "password": []byte(adminPassword)}, content)
-	_, message := w.refusal("db")
+	_, message := w.refusal()
 	assert.Empty(t, message)
 	_, err = web.api.GetSecret(w.ctx, asking(web, &wire.GetSecretRequest{Id: id, Label: "mine"}))
 	assert.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), "a label has nowhere to be")
@@ -177,7 +177,7 @@ func TestControllerGrantsAbroadWhatTheOfferLists(t *testing.T) {
 	bank.change(offer, func() { offer.Spec.Secrets = []string{"db-admin"} })
 	hears(t, web.stream, "the reference", granted)
 	require.NoError(t, get())
-	bank.eventually("nothing is missing", func() bool { why, _ := bank.refusal("db"); return why == "" })
+	bank.eventually("nothing is missing", func() bool { why, _ := bank.refusal(); return why == "" })
 	bank.change(offer, func() { offer.Spec.Secrets = nil })
 	assert.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(get()), "at once")
 	hears(t, web.stream, "that it goes", notGranted)

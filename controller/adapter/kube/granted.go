@@ -62,9 +62,10 @@ func (s *sights) are(namespace string, seen map[string]sight) {
 func (w *World) observeSecrets(ctx context.Context, s *relation.Snapshot) error {
 	before, seen := w.sights.in(s.Namespace), map[string]sight{}
 	every := cmp.Or(w.LookEvery, lookEvery)
+	pause := every
 	for _, name := range grantedIn(s) {
 		is, known := before[name]
-		if !known || w.Now().Sub(is.at) > every/6 {
+		if !known || w.Now().Sub(is.at) > every/10 {
 			source, _, err := readSource(ctx, w.Live, s.Namespace, name)
 			if err != nil && !known {
 				return err
@@ -73,11 +74,14 @@ func (w *World) observeSecrets(ctx context.Context, s *relation.Snapshot) error 
 				is = sight{source, w.Now()}
 			}
 		}
+		if is.Sight != secret.Open {
+			pause = every / 6 // somebody is about to make it, or to open the namespace
+		}
 		seen[name] = is
 		s.Secrets = append(s.Secrets, is.Source)
 	}
 	w.sights.are(s.Namespace, seen)
-	s.LookAgain = s.Now.Add(every - rand.N(every/3)) //nolint:gosec // spreads load, hides nothing
+	s.LookAgain = s.Now.Add(pause - rand.N(pause/3)) //nolint:gosec // spreads load, hides nothing
 	return nil
 }
 
@@ -153,10 +157,10 @@ func (c *Commits) grantedBy(ctx context.Context, namespace string, tie secret.Ti
 	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: tie.Application}, &app); client.IgnoreNotFound(err) != nil {
 		return relation.Grant{}, false, fmt.Errorf("cannot read application %s: %w", tie.Application, err)
 	}
-	record, err := app.ToDomain()
+	grants, err := app.GrantsToDomain()
 	if err != nil {
 		return relation.Grant{}, false, err
 	}
-	g, granted := r.Granted(relation.End{Namespace: namespace, Application: tie.Application, Endpoint: tie.Endpoint}, record.State.Grants)
+	g, granted := r.Granted(relation.End{Namespace: namespace, Application: tie.Application, Endpoint: tie.Endpoint}, grants)
 	return g, granted, nil
 }

@@ -420,8 +420,8 @@ func (v *Views) shelf(ctx context.Context, bags bagsRead) relation.Shelf {
 		Said: func(r relation.Relation, e relation.End, unit int) map[string]string {
 			return bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)})
 		},
-		Units:  func(e relation.End) []domain.Unit { return v.record(ctx, e).State.Units },
-		Grants: func(e relation.End) []relation.Grant { return v.record(ctx, e).State.Grants },
+		Units:  func(e relation.End) []domain.Unit { return v.units(ctx, e) },
+		Grants: func(e relation.End) []relation.Grant { return v.grants(ctx, e) },
 	}
 }
 
@@ -457,18 +457,32 @@ func (v *Views) underOffers(ctx context.Context, r relation.Relation) relation.R
 	return r.Under(offers)
 }
 
-// record returns what is remembered of the application of an end.
-func (v *Views) record(ctx context.Context, e relation.End) relation.Record {
-	var app v1alpha1.RelatedApplication
+// application returns what is remembered of the application of an end; nothing if it is
+// not there.
+func (v *Views) application(ctx context.Context, e relation.End) (app v1alpha1.RelatedApplication) {
 	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app, client.UnsafeDisableDeepCopy); err != nil {
-		return relation.Record{}
+		return v1alpha1.RelatedApplication{}
 	}
 	v.raise("relatedapplications", revision(&app))
+	return app
+}
+
+func (v *Views) units(ctx context.Context, e relation.End) []domain.Unit {
+	app := v.application(ctx, e)
 	record, err := app.ToDomain()
 	if err != nil {
-		return relation.Record{}
+		return nil
 	}
-	return record
+	return record.State.Units
+}
+
+func (v *Views) grants(ctx context.Context, e relation.End) []relation.Grant {
+	app := v.application(ctx, e)
+	grants, err := app.GrantsToDomain()
+	if err != nil {
+		return nil
+	}
+	return grants
 }
 
 // stored returns a databag as it is in memory; an empty one if it is not there.

@@ -123,15 +123,6 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 			Workload: u.Workload.ToDomain(), Failing: u.Failing.ToDomain(),
 		})
 	}
-	for _, g := range s.Grants {
-		revision, err := toInt(g.Revision)
-		if err != nil {
-			return record, fmt.Errorf("cannot read application %q: grant: %w", a.Name, err)
-		}
-		state.Grants = append(state.Grants, relation.Grant{
-			Endpoint: g.Endpoint, Secret: g.Secret, Key: g.Key, Version: g.Version, Revision: revision, Refused: g.Consent != ConsentGiven,
-		})
-	}
 	if r := s.Restarts; r != nil {
 		state.Restarts.Versions = r.Versions
 		for i := range r.Times {
@@ -141,6 +132,9 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 	var err error
 	if state.NextUnit, err = toInt(s.NextUnit); err == nil {
 		state.LastRelation, err = toInt(s.LastRelation)
+	}
+	if err == nil {
+		state.Grants, err = a.GrantsToDomain()
 	}
 	if err != nil {
 		return record, fmt.Errorf("cannot read application %q: %w", a.Name, err)
@@ -211,6 +205,21 @@ func necessity(optional bool) Necessity {
 		return Optional
 	}
 	return Required
+}
+
+// GrantsToDomain returns what the application grants.
+func (a *RelatedApplication) GrantsToDomain() ([]relation.Grant, error) {
+	var all []relation.Grant
+	for _, g := range a.Status.Grants {
+		revision, err := toInt(g.Revision)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read what endpoint %s grants: %w", g.Endpoint, err)
+		}
+		all = append(all, relation.Grant{
+			Endpoint: g.Endpoint, Secret: g.Secret, Key: g.Key, Version: g.Version, Revision: revision, Refused: g.Consent != ConsentGiven,
+		})
+	}
+	return all, nil
 }
 
 func consent(refused bool) Consent {
