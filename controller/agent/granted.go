@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -91,28 +92,31 @@ func (a *Agent) readGranted(wanted []Granted) (map[string]Content, error) {
 	return given, nil
 }
 
-// take puts what was read into the view, and plans another attempt if something could
-// not be. The caller applies.
+// take puts what was read into the view, unless another revision is wanted meanwhile,
+// and plans another attempt if something is missing. The caller applies.
 func (a *Agent) take(given map[string]Content, failed error) {
 	if a.reread != nil {
 		a.reread.Stop()
 		a.reread = nil
 	}
-	held := given
-	for id, content := range a.view.Contents {
-		if _, fresh := given[id]; !fresh {
-			held[id] = content
+	held := map[string]Content{}
+	maps.Copy(held, a.view.Contents)
+	for _, g := range a.view.Unread() {
+		if content, read := given[g.ID]; read && content.Revision == g.Revision {
+			held[g.ID] = content
 		}
 	}
 	a.view.keepContents(held)
 	a.speech.conceal(a.view.Contents)
-	if failed == nil {
+	if len(a.view.Unread()) == 0 {
 		a.unread = 0
 		return
 	}
 	a.unread++
 	pause := conversation.RetryAfter(a.unread)
-	glog.Warningf("%v; again in %s", failed, pause)
+	if failed != nil {
+		glog.Warningf("%v; again in %s", failed, pause)
+	}
 	a.reread = time.AfterFunc(pause, a.readAgain)
 }
 

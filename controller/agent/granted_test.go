@@ -109,6 +109,12 @@ func TestWhatIsGrantedIsWaitedFor(t *testing.T) {
 	assert.True(t, a.isOpen())
 	assert.Equal(t, grantedFiles("hunter2"), v.tree(t)["db"])
 
+	stale := map[string]Content{grantedID: {Revision: 9, Files: map[string]string{"password": "older"}}}
+	a.mu.Lock()
+	a.take(stale, nil)
+	a.mu.Unlock()
+	assert.Equal(t, "hunter2", a.view.Contents[grantedID].Files["password"], "what was asked for before another revision came does not count")
+
 	next := New(settings(t, "db:pg", "db=password"), v.disk(), &controller{err: errors.New("no answer")}, nil)
 	next.Start()
 	assert.True(t, next.isOpen(), "an outage does not close a gate")

@@ -289,19 +289,6 @@ func TestGather(t *testing.T) {
 			want:      []string{"web: Deployment/web; requires db"},
 			faults:    []string{`data.tengu.io/bd: application "web" declares no endpoint "bd"; declare it, or take the data out`},
 		},
-		"Secret": {
-			why:       "S1: an endpoint grants one Secret, whichever object names it",
-			workloads: []application.Workload{workload(deployment, "web", 0, application.PrefixSecret+"http", "mine")},
-			services:  []application.Service{selecting("front", 0, "web", provides, "http", application.PrefixSecret+"http", "yours")},
-			want:      []string{"web: Deployment/web Service/front; provides http{host=front.shop.svc port=8080 ports=http=8080 url=http://front.shop.svc:8080}<mine>"},
-			faults:    []string{`Service/front: secret.tengu.io/http is Secret mine elsewhere in application "web"; name one`},
-		},
-		"SecretForNobody": {
-			why:       "the same slip as with data",
-			workloads: []application.Workload{workload(deployment, "web", 0, consumes, "db", application.PrefixSecret+"cache", "mine")},
-			want:      []string{"web: Deployment/web; requires db"},
-			faults:    []string{`secret.tengu.io/cache: application "web" declares no endpoint "cache"; declare it, or take the Secret out`},
-		},
 		"Faulty": {
 			why:       "one wrong entry does not take the right ones down",
 			workloads: []application.Workload{workload(deployment, "web", 0, consumes, "db,Not This", relations, "db")},
@@ -381,9 +368,6 @@ func digest(a application.Application) string {
 		}
 		if bag := a.Bags[e.Name]; bag != nil {
 			text += "{" + strings.Join(sortedPairs(bag), " ") + "}"
-		}
-		if granted := a.Secrets[e.Name]; granted != "" {
-			text += "<" + granted + ">"
 		}
 		endpoints = append(endpoints, text)
 	}

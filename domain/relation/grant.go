@@ -105,7 +105,7 @@ func (n *negotiation) judgeGrant(e End, name string) {
 		g.Revision++
 	}
 	g.Secret = name
-	if endpoint, declared := n.apps[e.Application].Endpoint(e.Endpoint); declared {
+	if endpoint, declared := n.apps[e.Application].Endpoint(e.Endpoint); declared || g.Key == "" {
 		g.Key = n.referenceKey(endpoint)
 	}
 	n.grants[e] = g
