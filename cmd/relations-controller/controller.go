@@ -89,6 +89,7 @@ func (c *controller) addRelations(ctx context.Context) error {
 	world := &kube.World{
 		Reader: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(),
 		Events: c.manager.GetEventRecorder(service), Now: time.Now, Interfaces: c.interfaces,
+		Account: c.namespace + ":" + service,
 	}
 	if err := kube.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
 		return err

@@ -71,6 +71,8 @@ type Agent struct {
 	written map[string]map[string]string // directories as last written; nil content: removed
 	env     *string                      // the env file as last written
 	retry   *time.Timer
+	reread  *time.Timer // what is granted and could not be read
+	unread  int         // attempts to read it that failed in a row
 	report  report
 }
 
@@ -137,20 +139,33 @@ func (a *Agent) Speech() *Speech { return a.speech }
 // Opened is closed when the gate is open.
 func (a *Agent) Opened() <-chan struct{} { return a.gate }
 
-// Heard acts on a snapshot, unless it is older than what was used (SAFETY.md V4).
+// Heard acts on a snapshot, unless it is older than what was used (SAFETY.md V4). What
+// is granted anew is read first, so that all of a change is in the files at once.
 func (a *Agent) Heard(snapshot *wire.Snapshot) {
+	heard := fromWire(snapshot)
+	given, failed := a.readGranted(a.anew(heard))
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	heard := fromWire(snapshot)
 	if kind := a.view.Behind(heard); kind != "" {
 		a.report.refuse(kind, a.view.Revisions[kind], heard.Revisions[kind])
 		return
 	}
 	a.view = a.view.Merge(heard)
+	a.take(given, failed)
 	a.report.applied++
 	a.ready = true
 	a.apply()
 	a.speech.hear(snapshot) // whoever is told of a change finds it in the files
+}
+
+// anew lists what a snapshot would have the agent read.
+func (a *Agent) anew(heard View) []Granted {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.view.Behind(heard) != "" {
+		return nil
+	}
+	return a.view.Merge(heard).Unread()
 }
 
 // apply makes disk and gate what the view says, and tries again later what
@@ -222,7 +237,7 @@ func (a *Agent) writeEnv() error {
 	if a.env != nil && *a.env == text {
 		return nil
 	}
-	if a.env == nil && text == "" && a.disk.Env.Exists() {
+	if a.env == nil && (text == "" || !a.view.allRead()) && a.disk.Env.Exists() {
 		return nil // the last process knew more
 	}
 	if err := a.disk.Env.Replace([]byte(text)); err != nil {

@@ -18,7 +18,7 @@ func (v View) Environment(variables []injection.Variable) (text string, left int
 	total := 0
 	for _, variable := range variables {
 		r, ok := v.primary(variable.Endpoint)
-		value := r.Bag[variable.Key]
+		value := v.value(r, variable)
 		if !ok || value == "" {
 			continue
 		}
@@ -31,4 +31,16 @@ func (v View) Environment(variables []injection.Variable) (text string, left int
 		b.WriteString(variable.Name + "='" + value + "'\n")
 	}
 	return b.String(), left
+}
+
+// value is what a variable holds. What is granted is in one that asks for it by
+// tengu.io/env, and else in files only (SAFETY.md P7).
+func (v View) value(r Relation, variable injection.Variable) string {
+	if content, there := v.Contents[r.Granted.ID].Files[variable.Key]; there && variable.Asked {
+		return content
+	}
+	if value := r.Bag[variable.Key]; !r.refers(value) {
+		return value
+	}
+	return ""
 }

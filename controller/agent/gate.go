@@ -45,8 +45,12 @@ func (v View) whyNot(endpoint string) string {
 		if r.Endpoint != endpoint || r.Ended || !r.Present {
 			continue
 		}
-		if r.Complete {
+		if r.Complete && v.read(r) {
 			return ""
+		}
+		if r.Complete {
+			why = "what " + r.Application + " grants could not be read yet"
+			continue
 		}
 		why = cmp.Or(r.Message, r.Reason, r.Application+" has given no data yet")
 	}

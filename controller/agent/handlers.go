@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -226,7 +227,7 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		return err
 	}
 	if done.Failure != "" {
-		h.fail(t, status.LastWords(done.Failure, t.secrets.values()...))
+		h.fail(t, status.LastWords(done.Failure, slices.Concat(t.secrets.values(), h.speech.concealed())...))
 		return nil
 	}
 	err = h.speech.Commit(ctx, t.describe(), t.transaction, t.secrets.writes)

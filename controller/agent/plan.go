@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
@@ -32,18 +33,19 @@ func (v View) Plan() Plan {
 	return plan
 }
 
-// directories returns the content of every directory.
+// directories returns the content of every directory. One of which not all is read
+// yet stays as it is.
 func (v View) directories() map[string]map[string]string {
 	dirs := map[string]map[string]string{}
 	for _, r := range v.Relations {
-		if r.projected() && isDirectoryName(r.Endpoint) {
+		if r.projected() && v.read(r) && isDirectoryName(r.Endpoint) {
 			dirs[directory(r)] = v.files(r)
 		}
 	}
 	// The short names come second: an endpoint called db-7 wins over
 	// relation 7 of endpoint db.
 	for _, r := range v.Relations {
-		if first, ok := v.primary(r.Endpoint); ok && isDirectoryName(r.Endpoint) {
+		if first, ok := v.primary(r.Endpoint); ok && v.read(first) && isDirectoryName(r.Endpoint) {
 			dirs[r.Endpoint] = v.files(first)
 		}
 	}
@@ -51,15 +53,16 @@ func (v View) directories() map[string]map[string]string {
 }
 
 // files returns the content of a relation's directory: the keys that may be
-// files (SAFETY.md W1), and type and provider, which are Orcon's whatever the
-// bag says.
+// files (SAFETY.md W1), what it grants in place of the reference to that, and type and
+// provider, which are Orcon's whatever the bag says.
 func (v View) files(r Relation) map[string]string {
 	files := make(map[string]string, len(r.Bag)+2)
 	for key, value := range r.Bag {
-		if application.FileName(key) {
+		if application.FileName(key) && !r.refers(value) {
 			files[key] = value
 		}
 	}
+	maps.Copy(files, v.Contents[r.Granted.ID].Files)
 	files["type"] = r.Interface
 	files["provider"] = r.provider(v.Unit.Namespace)
 	return files

@@ -20,6 +20,8 @@ type Relation struct {
 	Application, Namespace, RemoteEndpoint string
 	// Bag is the other side's application bag: the last one that was not empty.
 	Bag map[string]string
+	// Granted is what the other side grants by reference.
+	Granted Granted
 	// Units are how many units of the other side are in scope; of a peer relation
 	// of the application itself.
 	Units int
@@ -50,10 +52,14 @@ func (r Relation) projected() bool { return !r.Ended && (len(r.Bag) > 0 || r.Com
 
 // become returns what is known of the relation after now was heard of it. A bag
 // that was emptied stays as it was: a provider that is gone takes no running
-// pod's data with it. What has ended stays so.
+// pod's data with it. What is granted no more goes (SAFETY.md S1). What has ended stays
+// so.
 func (r Relation) become(now Relation) Relation {
 	if len(now.Bag) == 0 {
 		now.Bag = r.Bag
+	}
+	if now.Suspended {
+		now.Granted = r.Granted // a consent to the relation that may come back
 	}
 	now.Ended = now.Ended || r.Ended
 	return now

@@ -39,6 +39,7 @@ func toRelation(r *wire.Relation, unit conversation.Unit, namespace string) conv
 		UID: r.GetUid(), ID: int(r.GetId()), Endpoint: r.GetEndpoint(),
 		Role: conversation.Role(r.GetRole()), Interface: r.GetInterface(), Version: int(r.GetInterfaceVersion()),
 		Remote: r.GetRemoteApplication(), Life: conversation.Alive, RemoteBag: r.GetBag().GetData(),
+		Granted: conversation.Granted{ID: r.GetGranted().GetId(), Revision: int(r.GetGranted().GetRevision())},
 	}
 	if out.Role == "" {
 		out.Role = conversation.Requirer

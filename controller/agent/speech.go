@@ -3,6 +3,8 @@ package agent
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,6 +76,8 @@ type Speech struct {
 	// interested is set once somebody has asked who leads: only then is there a
 	// leader at all.
 	interested bool
+	// granted are the values of what relations grant: they are not for people.
+	granted []string
 	// changed is called when what Snapshot returns may be another.
 	changed func()
 }
@@ -159,6 +163,23 @@ func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversa
 		}
 	}
 	return nil
+}
+
+// conceal takes note of what relations grant.
+func (s *Speech) conceal(contents map[string]Content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.granted = nil
+	for _, content := range contents {
+		s.granted = slices.AppendSeq(s.granted, maps.Values(content.Files))
+	}
+}
+
+// concealed returns the values of what relations grant.
+func (s *Speech) concealed() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.granted
 }
 
 // getSecret asks for the content of a secret.

@@ -20,6 +20,8 @@ type View struct {
 	Relations []Relation
 	// Waiting says why an endpoint has no relation.
 	Waiting []Waiting
+	// Contents is what was read of what relations grant, by ID.
+	Contents map[string]Content
 	// Heard tells that this process has used a snapshot; what is only remembered
 	// is not heard.
 	Heard bool
@@ -78,6 +80,7 @@ func (v View) Merge(heard View) View {
 		return cmp.Or(cmp.Compare(senior[a.key()], senior[b.key()]), cmp.Compare(a.ID, b.ID), cmp.Compare(a.key(), b.key()))
 	})
 	merged.forget()
+	merged.keepContents(v.Contents)
 	return merged
 }
 

@@ -24,6 +24,7 @@ func fromWire(s *wire.Snapshot) View {
 			Interface: r.GetInterface(), Version: r.GetInterfaceVersion(),
 			Application: r.GetRemoteApplication(), Namespace: r.GetRemoteNamespace(), RemoteEndpoint: r.GetRemoteEndpoint(),
 			Bag:      r.GetBag().GetData(),
+			Granted:  Granted{ID: r.GetGranted().GetId(), Revision: r.GetGranted().GetRevision()},
 			Complete: r.GetComplete(), Reason: r.GetReason(), Message: r.GetMessage(),
 			Held: r.GetHeld(), Ended: r.GetEnded(), Suspended: r.GetSuspended(),
 		})
@@ -50,6 +51,7 @@ func encode(v View) ([]byte, error) {
 			Interface: r.Interface, InterfaceVersion: r.Version,
 			RemoteApplication: r.Application, RemoteNamespace: r.Namespace, RemoteEndpoint: r.RemoteEndpoint,
 			Bag:      &wire.Databag{Data: r.Bag},
+			Granted:  &wire.GrantedSecret{Id: r.Granted.ID, Revision: r.Granted.Revision},
 			Complete: r.Complete, Reason: r.Reason, Message: r.Message,
 			Held: r.Held, Ended: r.Ended, Suspended: r.Suspended,
 		})

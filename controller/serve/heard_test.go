@@ -72,6 +72,7 @@ func anyView(t *rapid.T) relation.View {
 		s.State.Offer = rapid.SampledFrom([]string{"", "all"}).Draw(t, "offer")
 		s.State.SuspendedSince = rapid.SampledFrom([]time.Time{{}, time.Unix(1, 0)}).Draw(t, "suspended")
 		s.State.Conditions = condition.Settled("Complete", "")
+		s.Granted = rapid.SampledFrom([]domain.Granted{{}, {ID: "c6b9fk2t7m0q3v8x1z5d", Revision: 3}}).Draw(t, "granted")
 		s.Bag, s.OwnBag = bag.Draw(t, "bag"), bag.Draw(t, "own")
 		for n := range 3 {
 			member := relation.Member{Number: n, Bag: bag.Draw(t, "unit's")}

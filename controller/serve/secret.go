@@ -105,13 +105,14 @@ func (c *conversation) visitors(t *telling, u unit) []secret.Visitor {
 		if !p.opened {
 			continue
 		}
-		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == p.there })
+		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == p.there.Namespace })
 		if i < 0 {
 			i = len(all)
-			all = append(all, secret.Visitor{Unit: secret.Unit{Application: p.self, Number: number}, Namespace: p.there})
+			all = append(all, secret.Visitor{Unit: secret.Unit{Application: p.self, Number: number}, Namespace: p.there.Namespace})
 		}
-		if name, _, _ := strings.Cut(p.remote, "."); !p.ended {
-			all[i].Related = append(all[i].Related, name)
+		if !p.ended {
+			all[i].Related = append(all[i].Related, p.there.Application)
+			all[i].Ties = append(all[i].Ties, secret.Tie{Relation: uid, Name: p.name, Home: p.home, Application: p.there.Application, Endpoint: p.there.Endpoint})
 		}
 	}
 	slices.SortFunc(all[1:], func(a, b secret.Visitor) int { return strings.Compare(a.Namespace, b.Namespace) })

@@ -42,9 +42,10 @@ type place struct {
 	// name and home are the relation's object and its namespace, endpoint the
 	// application's own.
 	name, home, endpoint string
-	// there is the other end's namespace, remote its application as this side names it,
-	// and self how that side names this one.
-	there, remote, self string
+	// there is the other end, remote its application as this side names it, and self how
+	// that side names this one.
+	there        relation.End
+	remote, self string
 	// opened says that the sides may see each other, or could before; suspended that
 	// they may again, ended that they will not.
 	opened, suspended, ended bool
@@ -144,7 +145,7 @@ func (t *telling) take(view relation.View) {
 
 func placeOf(r relation.Seen) place {
 	return place{
-		name: r.Name, home: r.Requirer.Namespace, endpoint: r.Here.Endpoint, there: r.There.Namespace, remote: r.Remote(), self: r.Self(),
+		name: r.Name, home: r.Requirer.Namespace, endpoint: r.Here.Endpoint, there: r.There, remote: r.Remote(), self: r.Self(),
 		opened: !r.Abroad() || r.State.Offer != "", suspended: !r.Open(), ended: !r.Alive(),
 		ours: r.Unit(r.Here, 0).Application, theirs: r.Unit(r.There, 0).Application,
 		role: r.Role, iface: r.Interface, version: r.Version,
@@ -181,6 +182,9 @@ func toRelation(r relation.Seen) *v1alpha1.Relation {
 		Bag:      toBag(r.Bag),
 		Complete: r.Complete, Reason: r.Reason, Message: r.Message,
 		Held: r.Held(), Ended: !r.Alive(), Suspended: !r.Open(),
+	}
+	if r.Granted.ID != "" {
+		out.Granted = &v1alpha1.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}
 	}
 	for _, u := range r.Units {
 		out.Units = append(out.Units, &v1alpha1.RemoteUnit{Number: int64(u.Number), Bag: toBag(u.Bag)})

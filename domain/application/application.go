@@ -22,6 +22,8 @@ type Application struct {
 	// Bags holds, for each endpoint, the application bag that needs no code:
 	// what the Service gives, overlaid by data.tengu.io (SAFETY.md V5).
 	Bags map[string]map[string]string
+	// Secrets names, for each endpoint, the Secret that is granted by it.
+	Secrets map[string]string
 	// Env lists, for each endpoint, further keys wanted as variables.
 	Env map[string][]string
 	// OnChange is Restart if any of its objects says so.
@@ -152,7 +154,7 @@ func (g *gathering) workloads(workloads []Workload) {
 	for _, w := range workloads {
 		declared, problems := w.declaration()
 		object, name := id(w.Kind, w.Name), cmp.Or(declared.Application, w.Name)
-		takesPart := !declared.Empty() || len(declared.Data) > 0
+		takesPart := !declared.Empty() || len(declared.Data)+len(declared.Secrets) > 0
 		if strings.Contains(name, ".") {
 			if takesPart {
 				g.orphans = append(g.orphans, Fault{name, object, ReasonDot, fmt.Sprintf("%s takes no part: an application's name has no dot; set %s on its pod template", object, KeyApplication)})
@@ -206,6 +208,7 @@ func (a *Application) take(object string, d Declaration, problems []Problem) {
 	for _, endpoint := range sortedKeys(d.Data) {
 		a.overlay(endpoint, d.Data[endpoint])
 	}
+	a.takeSecrets(object, d.Secrets)
 	if a.Env == nil && len(d.Env) > 0 {
 		a.Env = map[string][]string{}
 	}
@@ -230,6 +233,21 @@ func (a *Application) takeEndpoints(object string, endpoints []Endpoint) {
 	}
 }
 
+// takeSecrets notes which Secrets are granted. An endpoint grants one: which of two
+// is meant nobody can know.
+func (a *Application) takeSecrets(object string, secrets map[string]string) {
+	if a.Secrets == nil && len(secrets) > 0 {
+		a.Secrets = map[string]string{}
+	}
+	for _, endpoint := range sortedKeys(secrets) {
+		if there, ok := a.Secrets[endpoint]; ok && there != secrets[endpoint] {
+			a.Faults = append(a.Faults, Fault{a.Name, object, ReasonInvalid, fmt.Sprintf("%s: %s%s is Secret %s elsewhere in application %q; name one", object, PrefixSecret, endpoint, there, a.Name)})
+			continue
+		}
+		a.Secrets[endpoint] = secrets[endpoint]
+	}
+}
+
 // overlay puts a layer on an endpoint's bag; an empty value deletes the key
 // (RELATIONS.md P3).
 func (a *Application) overlay(endpoint string, layer map[string]string) {
@@ -244,12 +262,18 @@ func (a *Application) overlay(endpoint string, layer map[string]string) {
 	maps.DeleteFunc(bag, func(_, v string) bool { return v == "" })
 }
 
-// checkBags finds data for endpoints that nobody declares.
+// checkBags finds data and Secrets for endpoints that nobody declares.
 func (a *Application) checkBags() {
-	for _, endpoint := range sortedKeys(a.Bags) {
+	undeclared := func(prefix, endpoint, what string) {
 		if _, ok := a.Endpoint(endpoint); !ok {
-			a.Faults = append(a.Faults, Fault{a.Name, a.Name, ReasonInvalid, fmt.Sprintf("%s%s: application %q declares no endpoint %q; declare it, or take the data out", PrefixData, endpoint, a.Name, endpoint)})
+			a.Faults = append(a.Faults, Fault{a.Name, a.Name, ReasonInvalid, fmt.Sprintf("%s%s: application %q declares no endpoint %q; declare it, or take the %s out", prefix, endpoint, a.Name, endpoint, what)})
 		}
+	}
+	for _, endpoint := range sortedKeys(a.Bags) {
+		undeclared(PrefixData, endpoint, "data")
+	}
+	for _, endpoint := range sortedKeys(a.Secrets) {
+		undeclared(PrefixSecret, endpoint, "Secret")
 	}
 }
 

@@ -20,6 +20,8 @@ type Declaration struct {
 	Relations []Reference
 	// Data is the static application bag of each endpoint.
 	Data map[string]map[string]string
+	// Secrets names, for each endpoint, the Secret that is granted by it.
+	Secrets map[string]string
 	// Env lists, for each endpoint, further keys wanted as variables.
 	Env map[string][]string
 	// OnChange is Files where nothing is said.
@@ -117,6 +119,8 @@ func (p *parser) read(key, value string) {
 		p.refuse(problems...)
 	case strings.HasPrefix(key, PrefixData):
 		p.data(key, value)
+	case strings.HasPrefix(key, PrefixSecret):
+		p.secret(key, value)
 	default:
 		p.setting(key, value)
 	}
@@ -136,6 +140,22 @@ func (p *parser) data(key, value string) {
 		p.declaration.Data = map[string]map[string]string{}
 	}
 	p.declaration.Data[strings.TrimPrefix(key, PrefixData)] = bag
+}
+
+func (p *parser) secret(key, value string) {
+	endpoint := strings.TrimPrefix(key, PrefixSecret)
+	if reason, cure := checkEndpoint(endpoint); reason != "" {
+		p.refuse(Problem{Key: key, Reason: "after '/' is an endpoint: " + reason, Cure: cure})
+		return
+	}
+	if reason, cure := checkSecret(value); reason != "" {
+		p.refuse(Problem{Key: key, Entry: value, Reason: reason, Cure: cure})
+		return
+	}
+	if p.declaration.Secrets == nil {
+		p.declaration.Secrets = map[string]string{}
+	}
+	p.declaration.Secrets[endpoint] = value
 }
 
 // setting reads the keys that take one word.
@@ -176,6 +196,9 @@ func (p *parser) checkTogether(annotations map[string]string) {
 			p.refuse(Problem{Key: KeyEnv, Entry: endpoint, Reason: "tengu.io/consumes has no such endpoint", Cure: "add it there or take it out here"})
 		}
 	}
+	for _, endpoint := range sortedKeys(d.Secrets) {
+		p.checkGranted(endpoint)
+	}
 	for _, reference := range d.Relations {
 		if reference.Endpoint == "" {
 			continue
@@ -187,6 +210,31 @@ func (p *parser) checkTogether(annotations map[string]string) {
 	if _, ok := annotations[KeyConsumes]; ok && len(d.Relations) == 0 && annotations[KeyRelations] == "" {
 		p.refuse(Problem{Key: KeyConsumes, Reason: "it relates to nobody, because tengu.io/relations is missing", Cure: "add tengu.io/relations with the applications to relate to", Warning: true})
 	}
+}
+
+// checkGranted finds a Secret that is granted to nobody. Another object of the
+// application may declare the endpoint, so that one that is not here is a warning.
+func (p *parser) checkGranted(endpoint string) {
+	d := p.declaration
+	e, ok := d.Endpoint(endpoint)
+	switch {
+	case ok && e.Role == Peer:
+		p.refuse(Problem{Key: PrefixSecret + endpoint, Reason: "peers are of one application, which has its own Secrets", Cure: "mount it as a volume"})
+	case !ok && len(d.Endpoints) > 0:
+		cure := "name one of its endpoints: " + strings.Join(names(d.Endpoints), ", ")
+		if near := Nearest(endpoint, names(d.Endpoints)); near != "" {
+			cure = "did you mean " + PrefixSecret + near + "?"
+		}
+		p.refuse(Problem{Key: PrefixSecret + endpoint, Reason: fmt.Sprintf("this object declares no endpoint %q", endpoint), Cure: cure, Warning: true})
+	}
+}
+
+func names(endpoints []Endpoint) []string {
+	all := make([]string, len(endpoints))
+	for i, e := range endpoints {
+		all[i] = e.Name
+	}
+	return all
 }
 
 // unknownKeys warns of keys that look like ours and are not (INJECTION.md I1).

@@ -76,7 +76,8 @@ const (
 	prefixInjector = "injector.tengu.io/"
 	// PrefixData, before an endpoint's name, holds its static databag.
 	PrefixData = "data.tengu.io/"
-	// PrefixSecret, before an endpoint's name, names a Secret to grant.
+	// PrefixSecret, before an endpoint's name, names a Secret of the namespace that
+	// is granted to whoever relates to it, if that Secret consents (SAFETY.md S1).
 	PrefixSecret = "secret.tengu.io/"
 	// LabelOptIn, on a namespace, with the value OptedIn, opts it in.
 	LabelOptIn = "tengu-injector"

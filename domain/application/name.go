@@ -12,6 +12,7 @@ const maxName = 63
 var (
 	endpointName    = regexp.MustCompile(`^[a-z]([a-z0-9_-]*[a-z0-9])?$`)
 	applicationName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+	secretName      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
 )
 
 // CheckInterface returns why name cannot name an interface, and what to write
@@ -45,6 +46,20 @@ func checkApplication(name string) (reason, cure string) {
 		return "a name has at most 63 characters", "shorten it"
 	case !applicationName.MatchString(name):
 		return "an application's name is lower-case letters, digits and '-', as of a Service", suggestName(name, "-")
+	default:
+		return "", ""
+	}
+}
+
+// checkSecret returns why name cannot name a Secret, or "".
+func checkSecret(name string) (reason, cure string) {
+	switch {
+	case name == "":
+		return "the Secret's name is missing", "write the name of a Secret of this namespace"
+	case len(name) > MaxKey:
+		return "a name has at most 253 characters", "shorten it"
+	case !secretName.MatchString(name):
+		return "a Secret's name is lower-case letters, digits, '-' and '.', and begins and ends with a letter or digit", "write the name of a Secret of this namespace"
 	default:
 		return "", ""
 	}

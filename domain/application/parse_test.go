@@ -242,6 +242,14 @@ func TestParse(t *testing.T) {
 		"NothingNear":     {why: "no guess", annotations: map[string]string{"tengu.io/colour": "red"}, key: "tengu.io/colour", reason: "no such key", cure: "table", warning: true},
 		"ConsumesAsLabel": {why: "labels cannot hold a list, so it would do nothing", labels: map[string]string{"tengu.io/consumes": "db"}, key: "tengu.io/consumes", reason: "it does nothing as a label", cure: "annotation", warning: true},
 		"DataOfJuju":      {why: "no endpoint can be called so", annotations: map[string]string{"data.tengu.io/juju": "a: b"}, key: "data.tengu.io/juju", reason: "reserved"},
+		"Secret":          {why: "SAFETY.md S1", annotations: map[string]string{"tengu.io/provides": "main", "secret.tengu.io/main": "db-admin.v2"}},
+		"SecretOfNobody":  {why: "another object may declare the endpoint", annotations: map[string]string{"tengu.io/provides": "main", "secret.tengu.io/mian": "db"}, key: "secret.tengu.io/mian", reason: "declares no endpoint", cure: "did you mean secret.tengu.io/main?", warning: true},
+		"SecretAlone":     {why: "the workload declares it", annotations: map[string]string{"secret.tengu.io/main": "db"}},
+		"SecretNoName":    {why: "a typing error", annotations: map[string]string{"secret.tengu.io/main": ""}, key: "secret.tengu.io/main", reason: "missing"},
+		"SecretPath":      {why: "of this namespace only", annotations: map[string]string{"secret.tengu.io/main": "other/db"}, key: "secret.tengu.io/main", entry: "other/db", reason: "lower-case"},
+		"SecretTooLong":   {why: "Kubernetes allows no more", annotations: map[string]string{"secret.tengu.io/main": strings.Repeat("a", 254)}, key: "secret.tengu.io/main", entry: strings.Repeat("a", 254), reason: "253"},
+		"SecretOfJuju":    {why: "no endpoint can be called so", annotations: map[string]string{"secret.tengu.io/juju": "db"}, key: "secret.tengu.io/juju", reason: "reserved"},
+		"SecretOfPeers":   {why: "they have it already", annotations: map[string]string{"tengu.io/peers": "ring:gossip", "secret.tengu.io/ring": "db"}, key: "secret.tengu.io/ring", reason: "one application", cure: "mount"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -281,6 +289,7 @@ func TestParseGivesAll(t *testing.T) {
 		},
 		Relations: []application.Reference{{Endpoint: "db", Application: "pg"}},
 		Data:      map[string]map[string]string{"web": {"path": "/x"}},
+		Secrets:   map[string]string{"web": "credentials"},
 		Env:       map[string][]string{"db": {"user"}},
 		OnChange:  application.Restart, Ungated: true, Retain: time.Hour, Application: "shop",
 	}, d)

@@ -43,6 +43,9 @@ const (
 	EnvRefused Type = "EnvRefused"
 	// FilesRefused names keys that cannot be files (SAFETY.md W1).
 	FilesRefused Type = "FilesRefused"
+	// GrantRefused names Secrets that an application would grant, and the consent that
+	// is missing (SAFETY.md S1).
+	GrantRefused Type = "GrantRefused"
 	// HandlerFailed names units whose handlers fail, and at what (RELATIONS.md L3).
 	HandlerFailed Type = "HandlerFailed"
 	// ApplicationStatus is what an application's workload says of how it is.

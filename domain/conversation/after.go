@@ -22,7 +22,7 @@ func (m Memory) After(e Event, s Snapshot) Memory {
 	}
 	r := &s.Relations[i]
 	m.Turn = turnOf(r)
-	return m.with(r.UID, m.Relations[r.UID].after(e, r, &s))
+	return m.introduced(r.Granted).with(r.UID, m.Relations[r.UID].after(e, r, &s))
 }
 
 // after is After for one relation.

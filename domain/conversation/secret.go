@@ -40,7 +40,7 @@ func nextSecret(m Memory, s *Snapshot) (Event, bool) {
 	if s.Leaving != "" {
 		return Event{}, false
 	}
-	for _, secret := range slices.SortedFunc(slices.Values(s.Secrets), func(a, b Secret) int { return strings.Compare(a.ID, b.ID) }) {
+	for _, secret := range m.secrets(s) {
 		told := m.Secrets[secret.ID]
 		cares := secret.Own || s.Leader
 		e := Event{Secret: secret.ID, Label: secret.Label, Revision: secret.Latest}
@@ -57,6 +57,40 @@ func nextSecret(m Memory, s *Snapshot) (Event, bool) {
 		return e, true
 	}
 	return Event{}, false
+}
+
+// secrets lists the secrets of which a unit may be owed an event, in order of ID. What
+// a relation grants is among them from when the unit was told of it on.
+func (m Memory) secrets(s *Snapshot) []Secret {
+	all := slices.Clone(s.Secrets)
+	for i := range s.Relations {
+		g := s.Relations[i].Granted
+		if told := m.Secrets[g.ID]; g.ID != "" && told.Changed > 0 {
+			all = append(all, Secret{ID: g.ID, Latest: g.Revision, Kept: told.Changed})
+		}
+	}
+	slices.SortFunc(all, func(a, b Secret) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// introduced remembers that the unit was told of what a relation grants: by the event
+// that showed the reference, which it could then read.
+func (m Memory) introduced(g Granted) Memory {
+	if g.ID == "" || m.Secrets[g.ID].Changed > 0 {
+		return m
+	}
+	return m.told(g.ID, func(t *ToldSecret) { t.Changed = g.Revision })
+}
+
+// told is the memory with what was told of a secret changed.
+func (m Memory) told(id string, change func(*ToldSecret)) Memory {
+	secrets := make(map[string]ToldSecret, len(m.Secrets)+1)
+	maps.Copy(secrets, m.Secrets)
+	told := secrets[id]
+	change(&told)
+	secrets[id] = told
+	m.Secrets = secrets
+	return m
 }
 
 // due reports whether a time has come; never where either is not known.
@@ -78,31 +112,28 @@ func (s Snapshot) Wake() time.Time {
 // afterSecret remembers that an event of a secret was handled, for what was true
 // when it was told.
 func (m Memory) afterSecret(e Event, s *Snapshot) Memory {
-	i := slices.IndexFunc(s.Secrets, func(secret Secret) bool { return secret.ID == e.Secret })
+	all := m.secrets(s)
+	i := slices.IndexFunc(all, func(secret Secret) bool { return secret.ID == e.Secret })
 	if i < 0 {
 		return m
 	}
-	told := m.Secrets[e.Secret]
-	switch e.Kind {
-	case SecretChanged:
-		told.Changed = e.Revision
-	case SecretRotate:
-		told.Rotated = s.Secrets[i].Rotates
-	case SecretExpired:
-		told.Expired = e.Revision
-	case Created, Joined, Changed, Departed, Broken, Elected: // of no secret
-	}
-	secrets := make(map[string]ToldSecret, len(m.Secrets)+1)
-	maps.Copy(secrets, m.Secrets)
-	secrets[e.Secret] = told
-	m.Secrets = secrets
-	return m
+	return m.told(e.Secret, func(told *ToldSecret) {
+		switch e.Kind {
+		case SecretChanged:
+			told.Changed = e.Revision
+		case SecretRotate:
+			told.Rotated = all[i].Rotates
+		case SecretExpired:
+			told.Expired = e.Revision
+		case Created, Joined, Changed, Departed, Broken, Elected: // of no secret
+		}
+	})
 }
 
 // forgetSecrets drops the first of too many secrets that a snapshot does not mention.
 func (m *Memory) forgetSecrets(s *Snapshot) {
 	mentioned := make(map[string]bool, len(s.Secrets))
-	for _, secret := range s.Secrets {
+	for _, secret := range m.secrets(s) {
 		mentioned[secret.ID] = true
 	}
 	var unknown []string

@@ -41,12 +41,30 @@ func TestSecretEvents(t *testing.T) {
 	rotated.Latest, rotated.Rotates, rotated.Expires = 3, noon.Add(24*time.Hour), time.Time{}
 	own := owned
 	own.Own, own.Expires = true, time.Time{}
+	granted := func(revision int, bag map[string]string) conversation.Snapshot {
+		s := snapshot(noon, false)
+		s.Relations = []conversation.Relation{{UID: "r", ID: 1, Endpoint: "db", Role: conversation.Requirer, Remote: "db", Life: conversation.Alive, RemoteBag: bag}}
+		if revision > 0 {
+			s.Relations[0].Granted = conversation.Granted{ID: "g", Revision: revision}
+		}
+		return s
+	}
+	refers := map[string]string{"secret": "secret:g"}
 	type step struct {
 		why  string
 		in   conversation.Snapshot
 		want []string
 	}
 	for name, steps := range map[string][]step{
+		"Granted": {
+			{"the relation is there before the grant", granted(0, nil), nil},
+			{"the reference is news of the relation, and the Secret is read as it is (SAFETY.md S1)", granted(3, refers), nil},
+			{"it has changed", granted(4, refers), []string{`secret-changed g "" 4`}},
+			{"it was told", granted(4, refers), nil},
+			{"a replica that is behind", granted(3, refers), nil},
+			{"consent is taken back", granted(0, nil), nil},
+			{"and given again, for what is new meanwhile", granted(6, refers), []string{`secret-changed g "" 6`}},
+		},
 		"Reader": {
 			{"it reads the latest", snapshot(noon, false, reads(1, 1)), nil},
 			{"there is another", snapshot(noon, false, reads(2, 1)), []string{`secret-changed b "admin" 2`}},

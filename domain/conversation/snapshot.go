@@ -110,6 +110,8 @@ type Relation struct {
 	// RemoteBag is the other application's bag; of a peer relation it is empty. None
 	// and an empty one are the same.
 	RemoteBag Bag
+	// Granted is the Secret that the other application grants by reference.
+	Granted Granted
 	// OwnBag is the unit's own bag.
 	OwnBag Bag
 	// OwnApplicationBag is its application's bag: its leader may read it, and of a
@@ -117,6 +119,15 @@ type Relation struct {
 	OwnApplicationBag Bag
 	// OwnApplicationWriter wrote OwnApplicationBag last, as far as that is known.
 	OwnApplicationWriter Unit
+}
+
+// Granted is a Secret of somebody's that an application grants by reference: the
+// zero value for none (SAFETY.md S1). Its revisions have no readers that keep to one:
+// it is read as it is.
+type Granted struct {
+	ID string
+	// Revision is the last one that was seen.
+	Revision int
 }
 
 // ended reports whether the relation never comes back and data may be deleted.

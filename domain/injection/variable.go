@@ -20,6 +20,9 @@ type Variable struct {
 	// Interface is set on the one variable that the prototype had: named after
 	// the interface, holding the host (Key is then host).
 	Interface bool
+	// Asked is set where tengu.io/env names the key: then it may also be of a Secret
+	// that is granted (SAFETY.md P7).
+	Asked bool
 }
 
 // The limits of a value that may be a variable, in bytes (SAFETY.md P9).
@@ -118,6 +121,7 @@ func (c *chooser) chosen() ([]Variable, []application.Problem) {
 		case refused(v.Name):
 			problems = append(problems, refusedProblem(v))
 		default:
+			v.Asked = v.asked
 			variables = append(variables, v.Variable)
 		}
 	}

@@ -44,7 +44,7 @@ func (s Seen) Self() string { return s.Here.from(s.There.Namespace) }
 func (s Seen) heard(unit conversation.Unit) conversation.Relation {
 	r := conversation.Relation{
 		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: conversation.Role(s.Role),
-		Interface: s.Interface, Version: s.Version, Remote: s.Remote(), Life: conversation.Alive, RemoteBag: s.Bag,
+		Interface: s.Interface, Version: s.Version, Remote: s.Remote(), Life: conversation.Alive, RemoteBag: s.Bag, Granted: s.Granted,
 	}
 	switch {
 	case !s.Alive():

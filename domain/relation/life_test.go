@@ -477,8 +477,9 @@ func TestLook(t *testing.T) {
 	s.Relations = append(s.Relations, relation.Relation{UID: "without an id"})
 	bags := map[string]map[string]string{"db": {"host": "x"}}
 	shelf := relation.Shelf{
-		Bag:   func(_ relation.Relation, e relation.End) map[string]string { return bags[e.Application] },
-		Units: func(relation.End) []application.Unit { return nil },
+		Bag:    func(_ relation.Relation, e relation.End) map[string]string { return bags[e.Application] },
+		Units:  func(relation.End) []application.Unit { return nil },
+		Grants: func(relation.End) []relation.Grant { return nil },
 	}
 	v := relation.Look(namespace, w.records["web"], s.Relations, shelf)
 	require.Len(t, v.Relations, 2)

@@ -14,6 +14,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // Negotiate returns what must happen for s to be settled, ordered so that equal
@@ -65,6 +66,15 @@ type negotiation struct {
 	// offer to this one, by namespace and name; consents are the names of the Offers.
 	offered  map[End]application.Application
 	consents map[End][]string
+	// lent are the Secrets that those Offers list, by the end that they offer.
+	lent map[End][]string
+	// sources are the Secrets that are known, by name. grants is what becomes of them
+	// and of those elsewhere, granted the same of each application of the namespace, in
+	// order of endpoint, and refusals why an application's are not granted.
+	sources  map[string]secret.Source
+	grants   map[End]Grant
+	granted  map[string][]Grant
+	refusals map[string][]application.Fault
 	// units and nextUnits are what the records of this namespace shall say of units.
 	units     map[string][]application.Unit
 	nextUnits map[string]int
@@ -99,6 +109,7 @@ func newNegotiation(s Snapshot) *negotiation {
 		leftOut: map[string][]application.Fault{}, said: map[speaker]map[string]string{},
 		saidByUnits: map[speaker][]Databag{}, fits: map[spoken][]schema.Violation{},
 		records: map[End]Record{}, stored: map[End]Databag{}, offered: map[End]application.Application{}, consents: map[End][]string{},
+		lent: map[End][]string{}, sources: map[string]secret.Source{}, grants: map[End]Grant{}, granted: map[string][]Grant{}, refusals: map[string][]application.Fault{},
 		units: map[string][]application.Unit{}, nextUnits: map[string]int{}, mourned: map[departedFrom]bool{},
 	}
 	for _, f := range n.Orphans {
@@ -132,7 +143,11 @@ func newNegotiation(s Snapshot) *negotiation {
 	for _, from := range n.Abroad {
 		n.arrive(from)
 	}
+	for _, source := range n.Secrets {
+		n.sources[source.Name] = source
+	}
 	n.number()
+	n.grant()
 	for _, r := range n.Consumers {
 		n.mourn(r)
 	}
@@ -405,13 +420,18 @@ func (n *negotiation) deliver() []Decision {
 }
 
 // bagIn is an application's bag as the other side of a relation sees it: what its
-// leader wrote there over what it says to everybody (SAFETY.md V5). As long as no
-// Offer covers the relation nothing is seen of another namespace.
+// leader wrote there over what it says to everybody (SAFETY.md V5), and above all the
+// reference to what it grants (SAFETY.md S1). As long as no Offer covers the relation
+// nothing is seen of another namespace.
 func (n *negotiation) bagIn(r Relation, e End) map[string]string {
 	if e.Namespace != n.Namespace && !r.Open() {
 		return nil
 	}
-	return databag.Overlay(n.bag(e), n.said[speaker{r.UID, e.Namespace, e.Application}])
+	bag := databag.Overlay(n.bag(e), n.said[speaker{r.UID, e.Namespace, e.Application}])
+	if g, granted := n.grantIn(r, e); granted {
+		bag = databag.Overlay(bag, g.layer(e))
+	}
+	return bag
 }
 
 // publish stores each bag that differs from what is stored.
@@ -451,8 +471,12 @@ func (n *negotiation) needed(b Databag) bool {
 	if _, declared := a.Endpoint(b.Endpoint); declared && a.Bags[b.Endpoint] != nil {
 		return true
 	}
-	e := End{n.Namespace, b.Application, b.Endpoint}
-	for r := range n.of(b.Application) {
+	return n.inUse(End{n.Namespace, b.Application, b.Endpoint})
+}
+
+// inUse reports whether a relation is about an end of this namespace.
+func (n *negotiation) inUse(e End) bool {
+	for r := range n.of(e.Application) {
 		if r.Provider == e || r.Requirer == e {
 			return true
 		}

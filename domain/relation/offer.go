@@ -20,6 +20,8 @@ type Offer struct {
 	Application, Endpoint string
 	// Consumers are the namespaces to which it is offered.
 	Consumers []string
+	// Secrets are those of the namespace's Secrets that the endpoint may grant to them.
+	Secrets []string
 	// Seen says that its state is about what it says now.
 	Seen  bool
 	State OfferState
@@ -41,7 +43,12 @@ func (o Offer) covers(namespace string, e End) bool {
 // it is open is said by an object in the requirer's namespace, where more people may
 // write than the provider trusts: no Offer, and it is not.
 func (r Relation) Under(offers []Offer) Relation {
-	r.Uncovered = r.Abroad() && !slices.ContainsFunc(offers, func(o Offer) bool { return o.covers(r.Requirer.Namespace, r.Provider) })
+	r.Uncovered, r.lent = r.Abroad(), nil
+	for _, o := range offers {
+		if o.covers(r.Requirer.Namespace, r.Provider) {
+			r.Uncovered, r.lent = false, append(r.lent, o.Secrets...)
+		}
+	}
 	return r
 }
 
@@ -62,6 +69,9 @@ type Abroad struct {
 func (n *negotiation) arrive(from Abroad) {
 	for _, r := range from.Records {
 		n.records[End{Namespace: from.Namespace, Application: r.Name}] = r
+		for _, g := range r.State.Grants {
+			n.grants[End{from.Namespace, r.Name, g.Endpoint}] = g
+		}
 	}
 	for _, b := range from.Databags {
 		if b.Relation == "" {
@@ -72,7 +82,7 @@ func (n *negotiation) arrive(from Abroad) {
 	}
 	for _, o := range from.Offers {
 		if e := (End{from.Namespace, o.Application, o.Endpoint}); from.OptedIn && o.covers(n.Namespace, e) {
-			n.consents[e] = append(n.consents[e], o.Name)
+			n.consents[e], n.lent[e] = append(n.consents[e], o.Name), append(n.lent[e], o.Secrets...)
 			n.accept(e)
 		}
 	}

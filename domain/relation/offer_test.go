@@ -250,6 +250,7 @@ func open() relation.Shelf {
 		Units: func(relation.End) []application.Unit {
 			return []application.Unit{{Number: 0, Address: "10.0.0.9"}, {Number: 1, Gone: application.GoneReplaced}}
 		},
+		Grants: func(relation.End) []relation.Grant { return nil },
 	}
 }
 

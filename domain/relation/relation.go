@@ -7,6 +7,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
@@ -24,8 +25,10 @@ type Relation struct {
 	// Deleted is when its deletion was asked for; zero while it is not.
 	Deleted time.Time
 	State   State
-	// Uncovered says that no Offer covers it, whatever its state says: see Under.
+	// Uncovered says that no Offer covers it, whatever its state says; lent are the
+	// Secrets that Offers list for it: see Under.
 	Uncovered bool
+	lent      []string
 }
 
 // State is what Orcon says of a relation.
@@ -90,6 +93,8 @@ type ApplicationState struct {
 	// LastRelation is the highest relation id that it was ever given.
 	LastRelation int
 	Restarts     Restarts
+	// Grants are the Secrets that its endpoints grant, in order of endpoint.
+	Grants []Grant
 	// Workload is how its leader says it is.
 	Workload status.Info
 	// Waiting lists the endpoints that have no complete relation.
@@ -125,6 +130,12 @@ type Snapshot struct {
 	// them; unset is schema.Warn.
 	Interfaces schema.Catalog
 	Schema     schema.Mode
+	// Secrets are those that the applications grant or granted, as far as the
+	// controller may see them; LookAgain is when they are to be looked at again, since
+	// nobody tells of a change. Account is the controller's own, as namespace:name.
+	Secrets   []secret.Source
+	LookAgain time.Time
+	Account   string
 }
 
 // Decision is one thing to do.

@@ -95,6 +95,7 @@ func (n *negotiation) keeper(names map[string]bool) string {
 
 func (n *negotiation) state(a application.Application, was ApplicationState, waiting []Waiting, cycle []string) (ApplicationState, *Rollout) {
 	is := ApplicationState{Endpoints: a.Endpoints, Sources: sources(a), LeftOut: n.leftOut[a.Name], Waiting: waiting, LastRelation: was.LastRelation, Workload: was.Workload}
+	is.Grants = n.granted[a.Name]
 	is.Units, is.NextUnit = n.units[a.Name], n.nextUnits[a.Name]
 	for r := range n.of(a.Name) {
 		is.LastRelation = max(is.LastRelation, r.State.ID)
@@ -165,7 +166,7 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 	case len(open) > 0:
 		cs = condition.Waiting(ReasonWaiting, "waits for "+strings.Join(open, "; "))
 	}
-	return slices.Concat(cs, leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a), n.suspended(a))
+	return slices.Concat(cs, leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a), n.suspended(a), n.grantRefused(a.Name))
 }
 
 // notYet says why an application is none: only a Service that waits for its pods

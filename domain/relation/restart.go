@@ -92,7 +92,7 @@ func (n *negotiation) versions(a application.Application, was map[string]string)
 		before, known := was[r.UID]
 		now := before
 		if ready, _ := condition.Find(r.State.Conditions, condition.Ready); ready.True {
-			now = databag.Version(n.bagIn(r, r.Provider))
+			now = n.versionIn(r)
 		}
 		if now == "" {
 			continue

@@ -9,6 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // View is what one application may see of its relations.
@@ -32,6 +33,8 @@ type Seen struct {
 	Here, There End
 	// Bag is the other application's; a peer relation has none.
 	Bag map[string]string
+	// Granted is the Secret that the other application grants by reference.
+	Granted conversation.Granted
 	// OwnBag is the application's own, for its leader and for peers; Own are the
 	// bags of its units, each for that unit alone (RELATIONS.md P).
 	OwnBag map[string]string
@@ -68,8 +71,9 @@ type Shelf struct {
 	Bag func(Relation, End) map[string]string
 	// Said returns what a unit of an end has said in a relation.
 	Said func(r Relation, e End, unit int) map[string]string
-	// Units returns the units of the application of an end.
-	Units func(End) []application.Unit
+	// Units returns the units of the application of an end, Grants what it grants.
+	Units  func(End) []application.Unit
+	Grants func(End) []Grant
 }
 
 // Look returns what an application may see: those relations of its that have an
@@ -119,6 +123,7 @@ func (s *Seen) read(shelf Shelf) {
 	}
 	if s.Role != application.Peer {
 		s.Bag = shelf.Bag(s.Relation, s.There)
+		s.readGranted(shelf.Grants(s.There))
 	}
 	s.Complete = s.Role == application.Requirer && ready.True && len(s.Bag) > 0
 	s.Units = s.members(shelf, s.There)
@@ -127,6 +132,16 @@ func (s *Seen) read(shelf Shelf) {
 			s.Departed = append(s.Departed, Tombstone{d, s.said(shelf, s.There, d.Unit.Number, d.Address)})
 		}
 	}
+}
+
+// readGranted puts the reference to what the other side grants above what it says.
+func (s *Seen) readGranted(grants []Grant) {
+	g, granted := s.Relation.Granted(s.There, grants)
+	if !granted {
+		return
+	}
+	s.Bag = databag.Overlay(s.Bag, g.layer(s.There))
+	s.Granted = conversation.Granted{ID: secret.GrantedID(s.There.Namespace, s.There.Application, s.There.Endpoint), Revision: g.Revision}
 }
 
 // members returns the units of an end that are in scope, in order of number: those

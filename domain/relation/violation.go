@@ -46,10 +46,13 @@ func (n *negotiation) withhold(a application.Application) application.Applicatio
 
 // completeness says whether the requirer has what it needs: what the interface marks
 // as ready in the provider's bag, and without an interface that is known, or one
-// that marks nothing, anything at all (SAFETY.md V5).
+// that marks nothing, anything at all (SAFETY.md V5); and what the provider would grant.
 func (n *negotiation) completeness(r Relation) []condition.Condition {
 	bag := n.bagIn(r, r.Provider)
 	missing, unasked := n.missing(r, r.Provider, bag), []string(nil)
+	if key, waits := n.ungranted(r, r.Provider); waits && !slices.Contains(missing, key) {
+		missing = append(missing, key)
+	}
 	if len(missing) > 0 {
 		unasked = n.missing(r, r.Requirer, n.bagIn(r, r.Requirer))
 	}

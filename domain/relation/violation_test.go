@@ -14,8 +14,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
-// secret is a reference to one.
-const secret = "secret:c6b9fk2t7m0q3v8x1z5d"
+// reference is one to a secret.
+const reference = "secret:c6b9fk2t7m0q3v8x1z5d"
 
 // library is what ships with Orcon.
 func library(t require.TestingT) schema.Catalog {
@@ -46,7 +46,7 @@ func asking(t *testing.T, mode schema.Mode, database string, annotations ...stri
 // With a schema a required relation is complete when the fields that it marks as
 // ready are there; those that are not are named (SAFETY.md V5).
 func TestSchemaSaysWhenARelationIsComplete(t *testing.T) {
-	all := map[string]string{"database": "orders", "host": "db", "password": secret, "username": "u"}
+	all := map[string]string{"database": "orders", "host": "db", "password": reference, "username": "u"}
 	without := func(keys ...string) map[string]string {
 		bag := maps.Clone(all)
 		for _, k := range keys {
@@ -123,7 +123,7 @@ func TestNewerVersionConcernsWhoNamesIt(t *testing.T) {
 func TestPublishedSecretsAreNamed(t *testing.T) {
 	w := newWorld()
 	w.interfaces = library(t)
-	w.deployment("cache", map[string]string{application.KeyProvides: "main:redis,free:nobody", application.PrefixData + "main": "{host: c, password: '" + secret + "'}", application.PrefixData + "free": "{password: p}"})
+	w.deployment("cache", map[string]string{application.KeyProvides: "main:redis,free:nobody", application.PrefixData + "main": "{host: c, password: '" + reference + "'}", application.PrefixData + "free": "{password: p}"})
 	decisions, _ := w.negotiate(t)
 	named := map[string][]string{}
 	for _, d := range decisions {
@@ -182,7 +182,7 @@ func TestDeclaredSecretsAreWithheld(t *testing.T) {
 	}
 	w := asking(t, schema.Off, "d", data...)
 	assert.Equal(t, "hunter2", w.databags[relation.DatabagName("db", "main")].Data["password"], "a namespace may say that it does not look")
-	w = asking(t, schema.Warn, "d", application.PrefixData+"main", "{host: db, password: "+secret+", username: u, database: d}")
+	w = asking(t, schema.Warn, "d", application.PrefixData+"main", "{host: db, password: "+reference+", username: u, database: d}")
 	assert.True(t, ready(w.only(t)).True, "a reference is no plain text")
 }
 

@@ -14,6 +14,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 const namespace = "shop"
@@ -39,6 +40,7 @@ type world struct {
 	offers          map[string]relation.Offer
 	consumers       []relation.Relation
 	abroad          []relation.Abroad
+	secrets         map[string]secret.Source
 	interfaces      schema.Catalog
 	schema          schema.Mode
 	// rollouts counts the changes of a workload's template.
@@ -67,6 +69,7 @@ func newWorld() *world {
 		name: namespace, now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
 		relations: map[string]kept{}, records: map[string]relation.Record{}, databags: map[string]bag{}, offers: map[string]relation.Offer{},
+		secrets:  map[string]secret.Source{},
 		rollouts: map[string]int{}, published: map[string]int{}, owners: map[int]string{},
 	}
 }
@@ -77,7 +80,7 @@ func (w *world) clone() *world {
 	c := *w
 	c.services, c.workloads, c.pods = maps.Clone(w.services), maps.Clone(w.workloads), maps.Clone(w.pods)
 	c.relations, c.records, c.databags = maps.Clone(w.relations), maps.Clone(w.records), maps.Clone(w.databags)
-	c.offers = maps.Clone(w.offers)
+	c.offers, c.secrets = maps.Clone(w.offers), maps.Clone(w.secrets)
 	c.rollouts, c.published = maps.Clone(w.rollouts), maps.Clone(w.published)
 	c.owners = maps.Clone(w.owners)
 	return &c
@@ -105,6 +108,7 @@ func (w *world) observe() relation.Snapshot {
 	s := relation.Snapshot{
 		Namespace: w.name, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, Records: values(w.records), Outboxes: w.outboxes,
 		Interfaces: w.interfaces, Schema: w.schema, Offers: values(w.offers), Consumers: w.consumers, Abroad: w.abroad,
+		Secrets: values(w.secrets), Account: "orcon-system:relations-controller",
 	}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())

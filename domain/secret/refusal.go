@@ -15,6 +15,21 @@ func Unknown(name string) error {
 	}
 }
 
+// NotGranted is what is said of a Secret of somebody's that an application does not
+// grant now, whatever the reason: whether there is one is not for who asks
+// (SAFETY.md M7).
+func NotGranted(id, application string) error {
+	return &conversation.Error{
+		Kind: conversation.NotYet, Message: fmt.Sprintf("cannot read secret %s: %s does not grant it now", id, application),
+		Cure: "whoever runs " + application + " finds in the condition GrantRefused of its RelatedApplication what is missing",
+	}
+}
+
+// NoLabel refuses a label for a Secret of somebody's: who reads it is noted nowhere.
+func NoLabel(id string) error {
+	return invalid("read it by its ID", "cannot label secret %s: it is granted by reference", id)
+}
+
 func invalid(cure, message string, args ...any) error {
 	return &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf(message, args...), Cure: cure}
 }

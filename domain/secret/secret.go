@@ -98,6 +98,28 @@ type Visitor struct {
 	Namespace string
 	// Related are the applications there that an open relation joins its own with.
 	Related []string
+	// Ties are its relations with ends there, by what those would grant.
+	Ties []Tie
+}
+
+// Tie is a relation by which a unit reads what an end in another application grants.
+type Tie struct {
+	// Relation is its UID, Name its object's name and Home where that is.
+	Relation, Name, Home string
+	// Application and Endpoint are the end that would grant.
+	Application, Endpoint string
+}
+
+// TiesFor returns the relations by which a visitor would be granted a Secret of
+// somebody's by that ID.
+func (v Visitor) TiesFor(id string) []Tie {
+	var all []Tie
+	for _, t := range v.Ties {
+		if GrantedID(v.Namespace, t.Application, t.Endpoint) == id {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // Named is the unit as events name it; numbers are those of the record of its application.

@@ -10,6 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // namespace is where a scenario happens.
@@ -85,7 +86,7 @@ func (s *store) observe() relation.Snapshot {
 			Namespace: namespace, Services: values(s.services), Workloads: values(s.workloads), Pods: values(s.pods),
 		})
 	}
-	seen.Abroad = s.observeAbroad()
+	seen.Abroad, seen.Secrets = s.observeAbroad(), consenting(seen.Applications)
 	for _, r := range values(s.relations) {
 		seen.Relations = append(seen.Relations, r.Relation)
 	}
@@ -95,6 +96,18 @@ func (s *store) observe() relation.Snapshot {
 		}
 	}
 	return seen
+}
+
+// consenting are the Secrets that applications grant: a simulation has none, so each
+// that is named is there and consents.
+func consenting(applications []application.Application) []secret.Source {
+	var all []secret.Source
+	for _, a := range applications {
+		for endpoint, name := range a.Secrets {
+			all = append(all, secret.Source{Namespace: namespace, Name: name, Sight: secret.Open, GrantTo: endpoint, Version: "1"})
+		}
+	}
+	return all
 }
 
 // writes are the writes to the API that a decision takes.
@@ -273,7 +286,7 @@ func (s *store) view(name string) (relation.View, bool) {
 	for _, r := range values(s.relations) {
 		relations = append(relations, r.Relation)
 	}
-	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Said: s.saidBy, Units: s.unitsOf})
+	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Said: s.saidBy, Units: s.unitsOf, Grants: s.grantsOf})
 	v.Leader = s.leaders[name]
 	return v, !slices.ContainsFunc(values(s.outboxes), func(o outbox) bool {
 		return o.application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.There.Application == o.application })
@@ -300,4 +313,11 @@ func (s *store) unitsOf(e relation.End) []application.Unit {
 		return nil
 	}
 	return s.records[e.Application].State.Units
+}
+
+func (s *store) grantsOf(e relation.End) []relation.Grant {
+	if e.Namespace != namespace {
+		return nil
+	}
+	return s.records[e.Application].State.Grants
 }

@@ -100,11 +100,19 @@ func TestServices(t *testing.T) {
 	}
 }
 
+// grantedSecrets lets the controller read what somebody else's Secrets hold, where it
+// is bound. Nobody ships a binding (SAFETY.md S1 and S2).
+const grantedSecrets = "orcon-granted-secrets"
+
 // The prototype was cluster-admin; no part of Orcon is.
 func TestRightsAreTheLeast(t *testing.T) {
 	for label, v := range variants(t) {
 		t.Run(label, func(t *testing.T) {
 			for _, r := range objects[clusterRole](t, v.all, "ClusterRole") {
+				if r.Name == grantedSecrets {
+					assert.Equal(t, []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}}, r.Rules)
+					continue
+				}
 				assertLeast(t, r.Rules, true)
 				if r.Name == "relations-mutating-webhook" {
 					assertOnlyReads(t, r.Rules)
@@ -118,6 +126,7 @@ func TestRightsAreTheLeast(t *testing.T) {
 			}
 			for _, b := range objects[clusterBinding](t, v.all, "ClusterRoleBinding") {
 				assert.NotEqual(t, "cluster-admin", b.RoleRef.Name)
+				assert.NotEqual(t, grantedSecrets, b.RoleRef.Name, "whoever administers a namespace opens it")
 				assert.Contains(t, v.all.names(), "ClusterRole/"+b.RoleRef.Name, "a role that is not shipped")
 				for _, s := range b.Subjects {
 					assert.Equal(t, "ServiceAccount", s.Kind)

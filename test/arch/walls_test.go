@@ -37,10 +37,10 @@ var mayImport = map[string]string{
 	"domain/conversation": "domain/application domain/databag",
 	"domain/databag":      "",
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application",
-	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/conversation domain/databag domain/injection domain/schema domain/status",
+	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/conversation domain/databag domain/injection domain/schema domain/secret domain/status",
 	"domain/schema":       "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/application domain/condition",
 	"domain/secret":       "domain/conversation",
-	"domain/simulation":   "gopkg.in/yaml.v3 golang.org/x/tools/txtar domain/application domain/condition domain/conversation domain/databag domain/injection domain/relation domain/status domain/tool",
+	"domain/simulation":   "gopkg.in/yaml.v3 golang.org/x/tools/txtar domain/application domain/condition domain/conversation domain/databag domain/injection domain/relation domain/secret domain/status domain/tool",
 	"domain/status":       "",
 	"domain/tool":         "gopkg.in/yaml.v3 github.com/spf13/pflag domain/application domain/conversation domain/status",
 

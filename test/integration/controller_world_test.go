@@ -164,7 +164,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	interfaces, err := kube.NewInterfaces(m.GetCache())
 	require.NoError(w.t, err)
 	interfaces.Writer = m.GetClient()
-	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces}
+	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
 	require.NoError(w.t, kube.Index(ctx, m.GetFieldIndexer()))
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))

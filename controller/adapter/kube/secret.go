@@ -228,8 +228,14 @@ func bySecret(pending []v1alpha1.SecretWrite) [][]secret.Write {
 // Secret returns what a unit reads of a secret, and notes that it keeps to it. It
 // is found by its ID, or without one by the unit's label for it, in the first of the
 // namespaces where the unit asks. Everything is read from the API server: what was
-// taken back a moment ago is.
+// taken back a moment ago is. An ID by which a relation would grant a Secret of
+// somebody's is no other secret's.
 func (c *Commits) Secret(ctx context.Context, asks []secret.Visitor, id string, query secret.Query) (secret.Reading, error) {
+	for _, by := range asks {
+		if ties := by.TiesFor(id); len(ties) > 0 {
+			return c.readGranted(ctx, by.Namespace, ties, id, query)
+		}
+	}
 	by, id, err := c.find(ctx, asks, id, query.Label)
 	if err != nil {
 		return secret.Reading{}, err

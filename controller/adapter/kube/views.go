@@ -218,7 +218,7 @@ func (v *Views) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
 }
 
 // updated is seen for what was there before. Of an application, what is new in its
-// units is told to its others too; all else is its own affair, and there may be ten
+// units and in what it grants is told to its others too; all else is its own affair, and there may be ten
 // thousand others. That its leader goes on leading is told to nobody.
 func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 	was, ok := before.(*v1alpha1.RelatedApplication)
@@ -235,7 +235,7 @@ func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 		return
 	}
 	v.seen(ctx, kind, after)
-	if !slices.EqualFunc(was.Status.Units, is.Status.Units, v1alpha1.Unit.SameToOthers) {
+	if !slices.EqualFunc(was.Status.Units, is.Status.Units, v1alpha1.Unit.SameToOthers) || !slices.Equal(was.Status.Grants, is.Status.Grants) {
 		v.tellOthers(ctx, is.Namespace, is.Name, func(v1alpha1.RelationEnd) bool { return true })
 	}
 }
@@ -420,7 +420,8 @@ func (v *Views) shelf(ctx context.Context, bags bagsRead) relation.Shelf {
 		Said: func(r relation.Relation, e relation.End, unit int) map[string]string {
 			return bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)})
 		},
-		Units: func(e relation.End) []domain.Unit { return v.units(ctx, e) },
+		Units:  func(e relation.End) []domain.Unit { return v.units(ctx, e) },
+		Grants: func(e relation.End) []relation.Grant { return v.grants(ctx, e) },
 	}
 }
 
@@ -456,17 +457,32 @@ func (v *Views) underOffers(ctx context.Context, r relation.Relation) relation.R
 	return r.Under(offers)
 }
 
-func (v *Views) units(ctx context.Context, e relation.End) []domain.Unit {
-	var app v1alpha1.RelatedApplication
+// application returns what is remembered of the application of an end; nothing if it is
+// not there.
+func (v *Views) application(ctx context.Context, e relation.End) (app v1alpha1.RelatedApplication) {
 	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app, client.UnsafeDisableDeepCopy); err != nil {
-		return nil
+		return v1alpha1.RelatedApplication{}
 	}
 	v.raise("relatedapplications", revision(&app))
+	return app
+}
+
+func (v *Views) units(ctx context.Context, e relation.End) []domain.Unit {
+	app := v.application(ctx, e)
 	record, err := app.ToDomain()
 	if err != nil {
 		return nil
 	}
 	return record.State.Units
+}
+
+func (v *Views) grants(ctx context.Context, e relation.End) []relation.Grant {
+	app := v.application(ctx, e)
+	grants, err := app.GrantsToDomain()
+	if err != nil {
+		return nil
+	}
+	return grants
 }
 
 // stored returns a databag as it is in memory; an empty one if it is not there.

@@ -122,7 +122,7 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A change of an application's units is told to its others; of its conditions, to
+// A change of an application's units, and of what it grants, is told to its others; of its conditions, to
 // itself alone; that its leader's lease was renewed, to nobody.
 func TestUnitsAreAnnounced(t *testing.T) {
 	m := memory{}
@@ -140,6 +140,9 @@ func TestUnitsAreAnnounced(t *testing.T) {
 	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.Status.NextUnit = 4 }))
 	assert.Equal(t, []string{"blog", "db"}, change(func(a *v1alpha1.RelatedApplication) {
 		a.Status.Units = []v1alpha1.Unit{{Number: 3, Address: "10.0.0.3"}}
+	}))
+	assert.Equal(t, []string{"blog", "db"}, change(func(a *v1alpha1.RelatedApplication) {
+		a.Status.Grants = []v1alpha1.Grant{{Endpoint: "db", Secret: "admin", Revision: 2}}
 	}))
 	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.SetLeader(leading(3, 1, 0)) }))
 	assert.Empty(t, change(func(a *v1alpha1.RelatedApplication) {

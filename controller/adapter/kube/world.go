@@ -33,7 +33,12 @@ type World struct {
 	Now func() time.Time
 	// Interfaces are those that are known; nil for none.
 	Interfaces *Interfaces
+	// Account is the controller's ServiceAccount, as namespace:name.
+	Account string
+	// LookEvery is about how often Secrets that are granted are looked at; 30 s if unset.
+	LookEvery time.Duration
 
+	sights  sights
 	overlay overlay
 	stores  map[reflect.Type]toolscache.Store
 }
@@ -66,7 +71,7 @@ func (w *World) unseen(p place) map[string]client.Object {
 // A namespace that has not opted in has no applications: what was related in it
 // is held.
 func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapshot, error) {
-	s := relation.Snapshot{Namespace: namespace, Now: w.Now().UTC().Truncate(time.Second)}
+	s := relation.Snapshot{Namespace: namespace, Now: w.Now().UTC().Truncate(time.Second), Account: w.Account}
 	var ns corev1.Namespace
 	if err := w.Reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns); err != nil && !apierrors.IsNotFound(err) {
 		return s, fmt.Errorf("cannot read namespace %s: %w", namespace, err)
@@ -85,6 +90,7 @@ func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapsho
 	return s, errors.Join(
 		w.observeRelations(ctx, &s), w.observeRecords(ctx, &s), w.observeDatabags(ctx, &s),
 		w.observeOffers(ctx, &s), w.observeConsumers(ctx, &s), w.observeAbroad(ctx, &s),
+		w.observeSecrets(ctx, &s),
 	)
 }
 

@@ -133,6 +133,9 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 	if state.NextUnit, err = toInt(s.NextUnit); err == nil {
 		state.LastRelation, err = toInt(s.LastRelation)
 	}
+	if err == nil {
+		state.Grants, err = a.GrantsToDomain()
+	}
 	if err != nil {
 		return record, fmt.Errorf("cannot read application %q: %w", a.Name, err)
 	}
@@ -168,6 +171,11 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 		}
 		status.Units = append(status.Units, unit)
 	}
+	for _, g := range s.Grants {
+		status.Grants = append(status.Grants, Grant{
+			Endpoint: g.Endpoint, Secret: g.Secret, Consent: consent(g.Refused), Key: g.Key, Version: g.Version, Revision: int64(g.Revision),
+		})
+	}
 	if len(s.Restarts.Versions)+len(s.Restarts.Times) > 0 {
 		status.Restarts = &Restarts{Versions: maps.Clone(s.Restarts.Versions)}
 		for _, t := range s.Restarts.Times {
@@ -199,6 +207,28 @@ func necessity(optional bool) Necessity {
 	return Required
 }
 
+// GrantsToDomain returns what the application grants.
+func (a *RelatedApplication) GrantsToDomain() ([]relation.Grant, error) {
+	var all []relation.Grant
+	for _, g := range a.Status.Grants {
+		revision, err := toInt(g.Revision)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read what endpoint %s grants: %w", g.Endpoint, err)
+		}
+		all = append(all, relation.Grant{
+			Endpoint: g.Endpoint, Secret: g.Secret, Key: g.Key, Version: g.Version, Revision: revision, Refused: g.Consent != ConsentGiven,
+		})
+	}
+	return all, nil
+}
+
+func consent(refused bool) Consent {
+	if refused {
+		return ConsentMissing
+	}
+	return ConsentGiven
+}
+
 // ToDomain returns the bag as the domain knows it.
 func (b *Databag) ToDomain() (relation.Databag, error) {
 	bag := relation.Databag{
@@ -218,7 +248,7 @@ func (b *Databag) ToDomain() (relation.Databag, error) {
 func (o *Offer) ToDomain() relation.Offer {
 	return relation.Offer{
 		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID),
-		Application: o.Spec.Application, Endpoint: o.Spec.Endpoint, Consumers: o.Spec.Consumers,
+		Application: o.Spec.Application, Endpoint: o.Spec.Endpoint, Consumers: o.Spec.Consumers, Secrets: o.Spec.Secrets,
 		Seen:  o.Generation == o.Status.ObservedGeneration,
 		State: relation.OfferState{Relations: int(o.Status.Relations), Conditions: toConditions(o.Status.Conditions)},
 	}

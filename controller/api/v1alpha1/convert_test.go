@@ -120,12 +120,18 @@ func TestApplicationRoundTrip(t *testing.T) {
 	waiting := rapid.Custom(func(t *rapid.T) relation.Waiting {
 		return relation.Waiting{Endpoint: names().Draw(t, "endpoint"), Optional: rapid.Bool().Draw(t, "optional"), Reason: "Because", Message: rapid.String().Draw(t, "message")}
 	})
+	grants := rapid.Custom(func(t *rapid.T) relation.Grant {
+		return relation.Grant{
+			Endpoint: names().Draw(t, "endpoint"), Secret: names().Draw(t, "secret"), Key: names().Draw(t, "key"), Version: maybe(names()).Draw(t, "version"),
+			Revision: rapid.IntRange(0, 1<<31-1).Draw(t, "revision"), Refused: rapid.Bool().Draw(t, "refused"),
+		}
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		want := relation.ApplicationState{
 			Endpoints: list(endpoints).Draw(t, "endpoints"), Sources: list(names()).Draw(t, "sources"), Units: list(units).Draw(t, "units"),
 			NextUnit: rapid.IntRange(0, 1<<31-1).Draw(t, "next"), LastRelation: rapid.IntRange(0, 1<<31-1).Draw(t, "last"),
 			Waiting: list(waiting).Draw(t, "waiting"), Conditions: conditions().Draw(t, "conditions"),
-			Restarts: relation.Restarts{Times: list(seconds()).Draw(t, "times")},
+			Restarts: relation.Restarts{Times: list(seconds()).Draw(t, "times")}, Grants: list(grants).Draw(t, "grants"),
 		}
 		if versions := rapid.MapOf(names(), names()).Draw(t, "versions"); len(versions) > 0 {
 			want.Restarts.Versions = versions

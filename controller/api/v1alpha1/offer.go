@@ -46,6 +46,14 @@ type OfferSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	Consumers []string `json:"consumers"`
+	// secrets are the names of those Secrets of this namespace that the endpoint may
+	// grant to them, if the Secret consents too; unset is none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`
+	Secrets []string `json:"secrets,omitempty"`
 }
 
 // OfferStatus is what the controller says of an Offer.

@@ -54,6 +54,13 @@ type RelatedApplicationStatus struct {
 	// nextUnit is the number of the next new unit.
 	// +optional
 	NextUnit int64 `json:"nextUnit,omitempty"`
+	// grants are the Secrets that its endpoints give to whoever relates to them. What is
+	// in them is read from the Secret itself.
+	// +optional
+	// +listType=map
+	// +listMapKey=endpoint
+	// +kubebuilder:validation:MaxItems=256
+	Grants []Grant `json:"grants,omitempty"`
 	// leader is the one unit that may write its application's bags; unset as long as
 	// none has asked to.
 	// +optional
@@ -175,6 +182,40 @@ type Unit struct {
 	// failing is what its handlers fail at; unset while they do not.
 	// +optional
 	Failing *Failing `json:"failing,omitempty"`
+}
+
+// Consent says whether a Secret is granted.
+// +kubebuilder:validation:Enum=Given;Missing
+type Consent string
+
+// The consents.
+const (
+	// ConsentGiven Secrets are read by whoever relates.
+	ConsentGiven Consent = "Given"
+	// ConsentMissing ones are not; the condition GrantRefused says why.
+	ConsentMissing Consent = "Missing"
+)
+
+// Grant is a Secret that an endpoint gives by reference.
+type Grant struct {
+	// endpoint is the application's own.
+	// +kubebuilder:validation:MaxLength=63
+	Endpoint string `json:"endpoint"`
+	// secret is the name of a Secret of this namespace.
+	// +kubebuilder:validation:MaxLength=253
+	Secret string `json:"secret"`
+	// consent is Given or Missing.
+	Consent Consent `json:"consent"`
+	// key is that of the databag under which the reference stands.
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key"`
+	// version is the Secret's resourceVersion as it was seen last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Version string `json:"version,omitempty"`
+	// revision counts the versions; unset as long as it was never granted.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
 }
 
 // Leader is the unit that may write its application's bags.

@@ -2268,7 +2268,10 @@ type Relation struct {
 	Departed []*DepartedUnit `protobuf:"bytes,17,rep,name=departed,proto3" json:"departed,omitempty"`
 	// suspended says that another namespace's consent was withdrawn: the sides do not
 	// see each other until it returns, and nothing has ended (SAFETY.md E14).
-	Suspended     bool `protobuf:"varint,18,opt,name=suspended,proto3" json:"suspended,omitempty"`
+	Suspended bool `protobuf:"varint,18,opt,name=suspended,proto3" json:"suspended,omitempty"`
+	// granted is the Secret that the remote application grants by reference; unset for
+	// none (SAFETY.md S1).
+	Granted       *GrantedSecret `protobuf:"bytes,19,opt,name=granted,proto3" json:"granted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2429,6 +2432,68 @@ func (x *Relation) GetSuspended() bool {
 	return false
 }
 
+func (x *Relation) GetGranted() *GrantedSecret {
+	if x != nil {
+		return x.Granted
+	}
+	return nil
+}
+
+// GrantedSecret is a Secret of somebody's as a reference in the bag names it. What is
+// in it is read by GetSecret.
+type GrantedSecret struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// revision differs whenever what is in it does.
+	Revision      int64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantedSecret) Reset() {
+	*x = GrantedSecret{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantedSecret) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantedSecret) ProtoMessage() {}
+
+func (x *GrantedSecret) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantedSecret.ProtoReflect.Descriptor instead.
+func (*GrantedSecret) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *GrantedSecret) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GrantedSecret) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
 // RemoteUnit is a unit in scope of a relation.
 type RemoteUnit struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -2441,7 +2506,7 @@ type RemoteUnit struct {
 
 func (x *RemoteUnit) Reset() {
 	*x = RemoteUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2453,7 +2518,7 @@ func (x *RemoteUnit) String() string {
 func (*RemoteUnit) ProtoMessage() {}
 
 func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2466,7 +2531,7 @@ func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteUnit.ProtoReflect.Descriptor instead.
 func (*RemoteUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{36}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RemoteUnit) GetNumber() int64 {
@@ -2503,7 +2568,7 @@ type DepartedUnit struct {
 
 func (x *DepartedUnit) Reset() {
 	*x = DepartedUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2515,7 +2580,7 @@ func (x *DepartedUnit) String() string {
 func (*DepartedUnit) ProtoMessage() {}
 
 func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2528,7 +2593,7 @@ func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DepartedUnit.ProtoReflect.Descriptor instead.
 func (*DepartedUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{37}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DepartedUnit) GetNumber() int64 {
@@ -2585,7 +2650,7 @@ type Databag struct {
 
 func (x *Databag) Reset() {
 	*x = Databag{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[38]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2597,7 +2662,7 @@ func (x *Databag) String() string {
 func (*Databag) ProtoMessage() {}
 
 func (x *Databag) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[38]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2610,7 +2675,7 @@ func (x *Databag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Databag.ProtoReflect.Descriptor instead.
 func (*Databag) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{38}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Databag) GetData() map[string]string {
@@ -2800,7 +2865,7 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\aWaiting\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\xf5\x04\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xb8\x05\n" +
 	"\bRelation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x1a\n" +
@@ -2820,7 +2885,11 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\x04role\x18\x0f \x01(\tR\x04role\x12:\n" +
 	"\x05units\x18\x10 \x03(\v2$.orcon.relations.v1alpha1.RemoteUnitR\x05units\x12B\n" +
 	"\bdeparted\x18\x11 \x03(\v2&.orcon.relations.v1alpha1.DepartedUnitR\bdeparted\x12\x1c\n" +
-	"\tsuspended\x18\x12 \x01(\bR\tsuspended\"Y\n" +
+	"\tsuspended\x18\x12 \x01(\bR\tsuspended\x12A\n" +
+	"\agranted\x18\x13 \x01(\v2'.orcon.relations.v1alpha1.GrantedSecretR\agranted\";\n" +
+	"\rGrantedSecret\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\x03R\brevision\"Y\n" +
 	"\n" +
 	"RemoteUnit\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x123\n" +
@@ -2862,7 +2931,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP() []byte
 	return file_controller_api_relations_v1alpha1_relations_proto_rawDescData
 }
 
-var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*ReportRequest)(nil),       // 0: orcon.relations.v1alpha1.ReportRequest
 	(*HandlerFailure)(nil),      // 1: orcon.relations.v1alpha1.HandlerFailure
@@ -2900,18 +2969,19 @@ var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*Unit)(nil),                // 33: orcon.relations.v1alpha1.Unit
 	(*Waiting)(nil),             // 34: orcon.relations.v1alpha1.Waiting
 	(*Relation)(nil),            // 35: orcon.relations.v1alpha1.Relation
-	(*RemoteUnit)(nil),          // 36: orcon.relations.v1alpha1.RemoteUnit
-	(*DepartedUnit)(nil),        // 37: orcon.relations.v1alpha1.DepartedUnit
-	(*Databag)(nil),             // 38: orcon.relations.v1alpha1.Databag
-	nil,                         // 39: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
-	nil,                         // 40: orcon.relations.v1alpha1.SecretWrite.ContentEntry
-	nil,                         // 41: orcon.relations.v1alpha1.LeaveRequest.RevisionsEntry
-	nil,                         // 42: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	nil,                         // 43: orcon.relations.v1alpha1.Change.SetEntry
-	nil,                         // 44: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	nil,                         // 45: orcon.relations.v1alpha1.Hello.RevisionsEntry
-	nil,                         // 46: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	nil,                         // 47: orcon.relations.v1alpha1.Databag.DataEntry
+	(*GrantedSecret)(nil),       // 36: orcon.relations.v1alpha1.GrantedSecret
+	(*RemoteUnit)(nil),          // 37: orcon.relations.v1alpha1.RemoteUnit
+	(*DepartedUnit)(nil),        // 38: orcon.relations.v1alpha1.DepartedUnit
+	(*Databag)(nil),             // 39: orcon.relations.v1alpha1.Databag
+	nil,                         // 40: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	nil,                         // 41: orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	nil,                         // 42: orcon.relations.v1alpha1.LeaveRequest.RevisionsEntry
+	nil,                         // 43: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	nil,                         // 44: orcon.relations.v1alpha1.Change.SetEntry
+	nil,                         // 45: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	nil,                         // 46: orcon.relations.v1alpha1.Hello.RevisionsEntry
+	nil,                         // 47: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	nil,                         // 48: orcon.relations.v1alpha1.Databag.DataEntry
 }
 var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
 	1,  // 0: orcon.relations.v1alpha1.ReportRequest.failing:type_name -> orcon.relations.v1alpha1.HandlerFailure
@@ -2919,62 +2989,63 @@ var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
 	3,  // 2: orcon.relations.v1alpha1.GetStatusResponse.status:type_name -> orcon.relations.v1alpha1.Status
 	8,  // 3: orcon.relations.v1alpha1.GetStatusResponse.units:type_name -> orcon.relations.v1alpha1.UnitStatus
 	3,  // 4: orcon.relations.v1alpha1.UnitStatus.status:type_name -> orcon.relations.v1alpha1.Status
-	39, // 5: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	40, // 5: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
 	13, // 6: orcon.relations.v1alpha1.ListSecretsResponse.secrets:type_name -> orcon.relations.v1alpha1.Secret
 	14, // 7: orcon.relations.v1alpha1.Secret.access:type_name -> orcon.relations.v1alpha1.SecretAccess
-	40, // 8: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	41, // 8: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
 	14, // 9: orcon.relations.v1alpha1.SecretWrite.access:type_name -> orcon.relations.v1alpha1.SecretAccess
 	17, // 10: orcon.relations.v1alpha1.LeaveRequest.departures:type_name -> orcon.relations.v1alpha1.Departure
-	41, // 11: orcon.relations.v1alpha1.LeaveRequest.revisions:type_name -> orcon.relations.v1alpha1.LeaveRequest.RevisionsEntry
+	42, // 11: orcon.relations.v1alpha1.LeaveRequest.revisions:type_name -> orcon.relations.v1alpha1.LeaveRequest.RevisionsEntry
 	20, // 12: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
-	42, // 13: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	43, // 13: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
 	15, // 14: orcon.relations.v1alpha1.CommitRequest.secrets:type_name -> orcon.relations.v1alpha1.SecretWrite
-	43, // 15: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
-	44, // 16: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	44, // 15: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
+	45, // 16: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
 	25, // 17: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
 	26, // 18: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
-	45, // 19: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
+	46, // 19: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
 	30, // 20: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
 	30, // 21: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	46, // 22: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	47, // 22: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
 	33, // 23: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
 	35, // 24: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
 	34, // 25: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
 	32, // 26: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
 	31, // 27: orcon.relations.v1alpha1.Snapshot.secrets:type_name -> orcon.relations.v1alpha1.KnownSecret
-	38, // 28: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
-	38, // 29: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
-	38, // 30: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
-	36, // 31: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
-	37, // 32: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
-	38, // 33: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	38, // 34: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	47, // 35: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
-	24, // 36: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
-	28, // 37: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
-	19, // 38: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
-	22, // 39: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
-	16, // 40: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
-	9,  // 41: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
-	11, // 42: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
-	0,  // 43: orcon.relations.v1alpha1.RelationsService.Report:input_type -> orcon.relations.v1alpha1.ReportRequest
-	4,  // 44: orcon.relations.v1alpha1.RelationsService.SetStatus:input_type -> orcon.relations.v1alpha1.SetStatusRequest
-	6,  // 45: orcon.relations.v1alpha1.RelationsService.GetStatus:input_type -> orcon.relations.v1alpha1.GetStatusRequest
-	27, // 46: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
-	29, // 47: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
-	21, // 48: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
-	23, // 49: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
-	18, // 50: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
-	10, // 51: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
-	12, // 52: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
-	2,  // 53: orcon.relations.v1alpha1.RelationsService.Report:output_type -> orcon.relations.v1alpha1.ReportResponse
-	5,  // 54: orcon.relations.v1alpha1.RelationsService.SetStatus:output_type -> orcon.relations.v1alpha1.SetStatusResponse
-	7,  // 55: orcon.relations.v1alpha1.RelationsService.GetStatus:output_type -> orcon.relations.v1alpha1.GetStatusResponse
-	46, // [46:56] is the sub-list for method output_type
-	36, // [36:46] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	39, // 28: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
+	39, // 29: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
+	39, // 30: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
+	37, // 31: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
+	38, // 32: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
+	36, // 33: orcon.relations.v1alpha1.Relation.granted:type_name -> orcon.relations.v1alpha1.GrantedSecret
+	39, // 34: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	39, // 35: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	48, // 36: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
+	24, // 37: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
+	28, // 38: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
+	19, // 39: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
+	22, // 40: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
+	16, // 41: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
+	9,  // 42: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
+	11, // 43: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
+	0,  // 44: orcon.relations.v1alpha1.RelationsService.Report:input_type -> orcon.relations.v1alpha1.ReportRequest
+	4,  // 45: orcon.relations.v1alpha1.RelationsService.SetStatus:input_type -> orcon.relations.v1alpha1.SetStatusRequest
+	6,  // 46: orcon.relations.v1alpha1.RelationsService.GetStatus:input_type -> orcon.relations.v1alpha1.GetStatusRequest
+	27, // 47: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
+	29, // 48: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
+	21, // 49: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
+	23, // 50: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
+	18, // 51: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
+	10, // 52: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
+	12, // 53: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
+	2,  // 54: orcon.relations.v1alpha1.RelationsService.Report:output_type -> orcon.relations.v1alpha1.ReportResponse
+	5,  // 55: orcon.relations.v1alpha1.RelationsService.SetStatus:output_type -> orcon.relations.v1alpha1.SetStatusResponse
+	7,  // 56: orcon.relations.v1alpha1.RelationsService.GetStatus:output_type -> orcon.relations.v1alpha1.GetStatusResponse
+	47, // [47:57] is the sub-list for method output_type
+	37, // [37:47] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_controller_api_relations_v1alpha1_relations_proto_init() }
@@ -2992,7 +3063,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_relations_v1alpha1_relations_proto_rawDesc), len(file_controller_api_relations_v1alpha1_relations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   48,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
