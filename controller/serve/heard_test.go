@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
 	podagent "gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
+	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -35,13 +37,20 @@ func TestAgentsHearWhatTheDomainSays(t *testing.T) {
 			}
 			a := podagent.New(podagent.Settings{}, podagent.Disk{
 				Bindings: bindings.Volume{Path: dir}, Env: file("env"), Opened: file("opened"), Memory: file("memory"), EverOpened: file("ever"),
-			}, nil, nil)
+			}, granter{}, nil)
 			a.Heard(c.snapshot(told))
 			got, err := a.Speech().Snapshot()
 			require.NoError(t, err)
 			assert.Equal(t, view.Heard(unit), got)
 		}
 	})
+}
+
+// granter grants whatever is asked for.
+type granter struct{ podagent.Speaker }
+
+func (granter) GetSecret(context.Context, *v1alpha1.GetSecretRequest) (*v1alpha1.GetSecretResponse, error) {
+	return &v1alpha1.GetSecretResponse{}, nil
 }
 
 // anyView is what db may see of web and of its own units.

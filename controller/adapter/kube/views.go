@@ -218,8 +218,9 @@ func (v *Views) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
 }
 
 // updated is seen for what was there before. Of an application, what is new in its
-// units and in what it grants is told to its others too; all else is its own affair, and there may be ten
-// thousand others. That its leader goes on leading is told to nobody.
+// units and in what it grants is told to its others too; all else is its own affair,
+// and there may be ten thousand others. That its leader goes on leading is told to
+// nobody.
 func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 	was, ok := before.(*v1alpha1.RelatedApplication)
 	is, same := after.(*v1alpha1.RelatedApplication)
