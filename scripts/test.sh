@@ -113,6 +113,17 @@ for arg in "$@"; do
 done
 [ "${#wanted[@]}" -gt 0 ] || wanted=("${stages[@]}")
 
+# clusters_allowed raises, until the script ends, how many inotify instances a user may
+# have: a cluster holds about 20, often 128 is the most, and up to seven run at a time.
+clusters_allowed() {
+  local limit=/proc/sys/fs/inotify/max_user_instances before
+  before=$(cat "$limit")
+  if [ "$before" -lt 512 ] && printf 512 2>/dev/null >"$limit"; then
+    # shellcheck disable=SC2064
+    trap "printf %s $before >$limit" EXIT
+  fi
+}
+
 # lane STAGE... runs those of the stages that are wanted one after the other. Their
 # names are put before their lines if more than one lane runs.
 lane() {
@@ -145,6 +156,7 @@ finish() {
 mkdir -p "$logs"
 rm -f "$logs/failed" "$logs/times"
 lane unit lint generated arch || finish
+clusters_allowed
 # An interrupt reaches no process in the background by itself.
 trap 'trap "" TERM; kill -TERM 0; wait; exit 130' INT TERM
 prefix=yes lane cluster integration &
