@@ -1,7 +1,6 @@
 package bundle_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,9 +9,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-var (
-	sum    = strings.Repeat("0a", 32)
-	commit = strings.Repeat("b1", 20)
+const (
+	sum    = "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
+	commit = "b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1"
 )
 
 func TestParseReference(t *testing.T) {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const twoObjects = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {x: "1"}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: a}
+`
+
+func TestRender(t *testing.T) {
+	good := filepath.Dir(write(t, "good.yaml", twoObjects))
+	bad := filepath.Dir(write(t, "bad.yaml", twoObjects+"---\nkind: Secret\n"))
+	empty := t.TempDir()
+	tests := map[string]struct {
+		why  string
+		args []string
+		code int
+		// out is all that is printed, errs a part.
+		out, errs string
+	}{
+		"YAML":    {"documents", []string{"render", good}, 0, "---\napiVersion: v1\ndata:\n  x: \"1\"\nkind: ConfigMap\nmetadata:\n  name: a\n---\napiVersion: v1\nkind: Service\nmetadata:\n  name: a\n", "2 objects (plain) of sha256:"},
+		"JSON":    {"canonical, one a line", []string{"render", good, "-o", "json"}, 0, `{"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}}` + "\n" + `{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"}}` + "\n", ""},
+		"Bad":     {"half of a bundle is not printed", []string{"render", bad}, 2, "", "bad.yaml, document 3 (line 9): apiVersion is missing"},
+		"Empty":   {"nothing is no bundle", []string{"render", empty}, 2, "", "it holds no object"},
+		"Nowhere": {"a folder that is not there", []string{"render", "nowhere"}, 2, "", "cannot find nowhere"},
+		"Format":  {"a format that is none", []string{"render", good, "--format", "jsonnet"}, 2, "", "it is one of plain"},
+		"Output":  {"an output that is none", []string{"render", good, "-o", "xml"}, 2, "", "--output is yaml or json"},
+		"Source":  {"a source that is none", []string{"render", "ftp://x/y"}, 2, "", "does not begin with one of"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			code, out, errs := call("", tc.args...)
+			assert.Equal(t, tc.code, code, tc.why)
+			assert.Equal(t, tc.out, out, tc.why)
+			assert.Contains(t, errs, tc.errs, tc.why)
+		})
+	}
+}
+
+// BUNDLES.md, invariant 1: an archive is refused whole.
+func TestRenderArchive(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.tgz")
+	require.NoError(t, os.WriteFile(file, []byte("<html>"), 0o600))
+	code, out, errs := call("", "render", file)
+	assert.Equal(t, exitMisuse, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "cannot unpack the archive")
+}
