@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -14,6 +15,7 @@ import (
 // renderOptions are the flags of render.
 type renderOptions struct {
 	content.Options
+	values []string
 	output string
 }
 
@@ -25,14 +27,23 @@ func newRender() *cobra.Command {
 		Long: `render prints the objects of a bundle. SOURCE is a folder or an archive (tar, with or
 without gzip, or zip). Without --format it is taken for what it looks like.
 
+Templates of a chart see a first installation on Kubernetes 1.35, whatever cluster there
+is. Its hooks become objects with a phase, and those that nothing could run are refused.
+
 What is wrong is told with file, document, line and cure, and then nothing is printed.
-The last line, on standard error, has the content's digest.`,
+Standard error has what else there is to know, and last the digests: of the content, and
+of all that went in.`,
 		Example: `  orcon render deploy/
+  orcon render chart/ -f production.yaml --set replicas=3 -n shop
   orcon render shop.tgz -o json | jq .kind`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1 or kustomize (default: what it looks like)")
+	c.Flags().StringVar(&o.Name, "name", "", "name of the installation, for a chart's templates (default: the chart's)")
+	c.Flags().StringVarP(&o.Namespace, "namespace", "n", "default", "namespace of the installation, for a chart's templates")
+	c.Flags().StringArrayVarP(&o.values, "values", "f", nil, "values file of a chart; of several the later counts")
+	c.Flags().StringArrayVar(&o.Set, "set", nil, "a value of a chart: name=value, name.below=value")
 	c.Flags().StringVarP(&o.output, "output", "o", "yaml", "yaml or json, one object a line")
 	return c
 }
@@ -50,7 +61,14 @@ func (o *renderOptions) run(c *cobra.Command, source string) error {
 	if err != nil {
 		return err
 	}
-	rendered, err := content.Render(tree, o.Options)
+	for _, file := range o.values {
+		text, err := os.ReadFile(file) //nolint:gosec // the user names it
+		if err != nil {
+			return fmt.Errorf("cannot read the values: %w", err)
+		}
+		o.Values = append(o.Values, text)
+	}
+	rendered, err := content.Render(c.Context(), tree, o.Options)
 	if err != nil {
 		return err
 	}
@@ -59,7 +77,10 @@ func (o *renderOptions) run(c *cobra.Command, source string) error {
 			return err
 		}
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "%d objects (%s) of %s\n", len(rendered.Objects), rendered.Format, tree.Digest())
+	for _, note := range rendered.Notes {
+		fmt.Fprintln(c.ErrOrStderr(), "note:", note)
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "%d objects (%s) of %s, input %s\n", len(rendered.Objects), rendered.Format, tree.Digest(), rendered.Digest)
 	return nil
 }
 

@@ -19,10 +19,20 @@ kind: Service
 metadata: {name: a}
 `
 
+const template = `apiVersion: v1
+kind: Secret
+metadata: {name: {{ .Release.Name }}, namespace: {{ .Release.Namespace }}}
+data: {a: "{{ .Values.x.a }}", b: "{{ .Values.x.b }}"}
+`
+
 func TestRender(t *testing.T) {
 	good := filepath.Dir(write(t, "good.yaml", twoObjects))
 	bad := filepath.Dir(write(t, "bad.yaml", twoObjects+"---\nkind: Secret\n"))
 	empty := t.TempDir()
+	chart := filepath.Dir(write(t, "Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n"))
+	require.NoError(t, os.Mkdir(filepath.Join(chart, "templates"), 0o750))
+	require.NoError(t, os.WriteFile(filepath.Join(chart, "templates", "a.yaml"), []byte(template), 0o600))
+	values := write(t, "values.yaml", "x: {a: 1, b: 2}\n")
 	tests := map[string]struct {
 		why  string
 		args []string
@@ -34,6 +44,9 @@ func TestRender(t *testing.T) {
 		"JSON":    {"canonical, one a line", []string{"render", good, "-o", "json"}, 0, `{"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}}` + "\n" + `{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"}}` + "\n", ""},
 		"Bad":     {"half of a bundle is not printed", []string{"render", bad}, 2, "", "bad.yaml, document 3 (line 9): apiVersion is missing"},
 		"Empty":   {"nothing is no bundle", []string{"render", empty}, 2, "", "it holds no object"},
+		"Chart":   {"values from files and flags, a name and a namespace", []string{"render", chart, "-f", values, "--set", "x.b=3", "-n", "shop", "--name", "mine", "-o", "json"}, 0, `{"apiVersion":"v1","data":{"a":"1","b":"3"},"kind":"Secret","metadata":{"name":"mine","namespace":"shop"}}` + "\n", "1 objects (helm) of sha256:"},
+		"NoFile":  {"values that are not there", []string{"render", chart, "-f", "nowhere"}, 2, "", "cannot read the values"},
+		"Values":  {"only a chart has values", []string{"render", good, "--set", "a=b"}, 2, "", "it takes no values"},
 		"Nowhere": {"a folder that is not there", []string{"render", "nowhere"}, 2, "", "cannot find nowhere"},
 		"Format":  {"a format that is none", []string{"render", good, "--format", "jsonnet"}, 2, "", "it is one of plain"},
 		"Output":  {"an output that is none", []string{"render", good, "-o", "xml"}, 2, "", "--output is yaml or json"},

@@ -1,9 +1,13 @@
 package content
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/helm"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kustomize"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/plain"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -12,36 +16,100 @@ import (
 type Options struct {
 	// Format is a format's name; "" is the one that the tree looks like.
 	Format string
+	// Name is that of the installation, which templates may show; "" is the chart's.
+	Name string
+	// Namespace is where an installation goes, which templates may show. Objects that name
+	// none stay without one: which kinds have one, a cluster knows.
+	Namespace string
+	// Values are the texts of values files, later ones over earlier ones.
+	Values [][]byte
+	// Set are settings over all values, as a.b=c.
+	Set []string
 }
 
 // Rendered is what came of a tree.
 type Rendered struct {
 	Format  bundle.Format
 	Objects []bundle.Object
+	// Digest is that of all that went in: equal ones give equal objects.
+	Digest string
+	// Notes tell people what else they should know.
+	Notes []string
 }
 
-// Render returns the objects of a tree. That there are none is an error: no bundle
-// means that.
-func Render(tree bundle.Tree, o Options) (Rendered, error) {
+// Render returns the objects of a tree, in the order in which they stand there. That
+// there are none is an error: no bundle means that.
+func Render(ctx context.Context, tree bundle.Tree, o Options) (Rendered, error) {
 	format, err := bundle.ParseFormat(o.Format, &tree)
 	if err != nil {
 		return Rendered{}, err
 	}
-	objects, err := render(&tree, format)
-	if err == nil && len(objects) == 0 {
-		err = fmt.Errorf("it holds no object: manifests end in .yaml, .yml or .json; there are %d files", len(tree.Paths()))
-	}
-	if err != nil {
+	r := Rendered{Format: format}
+	if err := r.render(ctx, &tree, o); err != nil {
 		return Rendered{}, fmt.Errorf("cannot render as %s: %w", format, err)
 	}
-	return Rendered{Format: format, Objects: objects}, nil
+	return r, nil
 }
 
-func render(tree *bundle.Tree, format bundle.Format) ([]bundle.Object, error) {
-	switch format {
-	case bundle.Plain:
-		return plain.Read(tree)
+func (r *Rendered) render(ctx context.Context, tree *bundle.Tree, o Options) error {
+	values, err := helm.Values(o.Values, o.Set)
+	if err != nil {
+		return err
+	}
+	in := bundle.Input{Content: tree.Digest(), Format: r.Format, Name: o.Name, Namespace: o.Namespace, Values: values}
+	switch {
+	case r.Format == bundle.Helm:
+		in.Renderer = helm.Renderer
+		err = r.helm(ctx, tree, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values})
+	case len(values) > 0:
+		err = fmt.Errorf("it takes no values: %s has none: leave them out, or choose format %s", r.Format, bundle.Helm)
+	case r.Format == bundle.Plain:
+		r.Objects, err = plain.Read(tree)
+	case r.Format == bundle.Kustomize:
+		in.Renderer = kustomize.Renderer
+		r.Objects, err = read(kustomize.Render(tree))
 	default:
-		return nil, errors.New("this version cannot")
+		err = errors.New("this version cannot")
+	}
+	if err != nil {
+		return err
+	}
+	if len(r.Objects) == 0 {
+		return fmt.Errorf("it holds no object: manifests end in .yaml, .yml or .json, and it has: %s", strings.Join(some(tree.Paths()), ", "))
+	}
+	r.Digest, err = in.Digest()
+	return err
+}
+
+func (r *Rendered) helm(ctx context.Context, tree *bundle.Tree, release helm.Release) error {
+	manifests, notes, err := helm.Render(ctx, tree, release)
+	objects, err := read(manifests, err)
+	if err != nil {
+		return err
+	}
+	var more []string
+	r.Objects, more, err = helm.Hooks(objects)
+	r.Notes = append(notes, more...)
+	return err
+}
+
+// read reads the manifests that a renderer gave.
+func read(manifests bundle.Tree, err error) ([]bundle.Object, error) {
+	if err != nil {
+		return nil, err
+	}
+	return plain.Read(&manifests)
+}
+
+// some returns the first of many names.
+func some(names []string) []string {
+	const most = 5
+	switch {
+	case len(names) == 0:
+		return []string{"no file"}
+	case len(names) > most:
+		return append(names[:most:most], "…")
+	default:
+		return names
 	}
 }
