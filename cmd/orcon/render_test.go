@@ -1,6 +1,12 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -70,4 +76,61 @@ func TestRenderArchive(t *testing.T) {
 	assert.Equal(t, exitMisuse, code)
 	assert.Empty(t, out)
 	assert.Contains(t, errs, "cannot unpack the archive")
+}
+
+// What a private server gives is rendered once its checksum fits, or it is tracked; its
+// credentials are shown nowhere (BUNDLES.md, invariant 10).
+func TestRenderRemote(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	packed := tarOf(t, "a.yaml", twoObjects)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer hush" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write(packed)
+	}))
+	defer server.Close()
+	sum := fmt.Sprintf("%x", sha256.Sum256(packed))
+	right, wrong := write(t, "right.yaml", "token: hush\n"), write(t, "wrong.yaml", "token: [hush]\n")
+	odd := write(t, "odd.yaml", "tokn: hush\n")
+	tests := map[string]struct {
+		why  string
+		args []string
+		code int
+		errs string
+	}{
+		"Unpinned": {"it may be another tomorrow", []string{server.URL, "--credentials", right}, 2, "no host and path"},
+		"Address":  {"it may be another tomorrow", []string{server.URL + "/a.tar", "--credentials", right}, 2, "add #sha256=CHECKSUM"},
+		"Tracked":  {"what it is today", []string{server.URL + "/a.tar", "--credentials", right, "--track"}, 0, "resolved: " + server.URL + "/a.tar#sha256=" + sum},
+		"Nobody":   {"without credentials", []string{server.URL + "/a.tar#sha256=" + sum}, 2, "give credentials"},
+		"Pinned":   {"its checksum fits", []string{server.URL + "/a.tar#sha256=" + sum, "--credentials", right}, 0, "2 objects (plain)"},
+		"Wrong":    {"no map of texts", []string{server.URL + "/a.tar", "--credentials", wrong}, 2, "is no YAML map of texts"},
+		"Odd":      {"misspelt", []string{server.URL + "/a.tar", "--credentials", odd}, 2, `"tokn" is none of`},
+		"NoFile":   {"credentials that are not there", []string{server.URL + "/a.tar", "--credentials", "nowhere"}, 2, "cannot read the credentials"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			if label == "Nobody" {
+				t.Setenv("XDG_CACHE_HOME", t.TempDir())
+			}
+			code, out, errs := call("", append([]string{"render"}, tc.args...)...)
+			assert.Equal(t, tc.code, code, tc.why)
+			assert.Contains(t, errs, tc.errs, tc.why)
+			assert.NotContains(t, errs+out, "hush", tc.why)
+			assert.Equal(t, code == 0, out != "", "half of a bundle is not printed")
+		})
+	}
+}
+
+// tarOf packs one file.
+func tarOf(t *testing.T, name, text string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text))}))
+	_, err := w.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return out.Bytes()
 }

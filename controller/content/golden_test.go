@@ -66,7 +66,7 @@ func TestGolden(t *testing.T) {
 			f := newFixture(t, archive)
 			rendered, err := content.Render(t.Context(), f.tree, f.options)
 			require.NoError(t, err)
-			got := print(t, rendered)
+			got := printed(t, rendered)
 			if *update {
 				archive.Files[len(archive.Files)-1].Data = []byte(got)
 				require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o600))
@@ -79,8 +79,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// print returns all that a rendering says, but for its digest.
-func print(t *testing.T, r content.Rendered) string {
+// printed returns all that a rendering says, but for its digest.
+func printed(t *testing.T, r content.Rendered) string {
 	t.Helper()
 	var out bytes.Buffer
 	for _, note := range r.Notes {

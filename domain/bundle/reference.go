@@ -28,7 +28,7 @@ const (
 // where what is in brackets may be missing:
 //
 //	oci://registry/repository[:tag][@sha256:…][#folder=…]
-//	git+https://host/repository[@commit, branch or tag][#folder=…]    also git+ssh, git+http, git+file
+//	git+https://host/repository[@commit, branch or tag][#folder=…]    also git+ssh, git+http
 //	https://host/archive.tgz[#sha256=…][&folder=…]                    also http
 //	configmaps:name,name
 //	path
@@ -74,7 +74,7 @@ func parseReference(text string) (Reference, error) {
 	switch scheme {
 	case "oci":
 		return parseImage(rest, fragment)
-	case "git+https", "git+http", "git+ssh", "git+file":
+	case "git+https", "git+http", "git+ssh":
 		return parseGit(strings.TrimPrefix(scheme, "git+"), rest, fragment)
 	case "https", "http":
 		r := Reference{Origin: HTTP, Location: scheme + "://" + rest}
@@ -187,7 +187,7 @@ func (r Reference) checkLocation() error {
 	host, at, _ := strings.Cut(rest, "/")
 	user, _, named := strings.Cut(host, "@")
 	switch {
-	case at == "" || host == "" && scheme != "file":
+	case at == "" || host == "":
 		return errors.New("it names no host and path")
 	case named && (scheme != "ssh" || strings.Contains(user, ":")):
 		return errors.New("it contains a user or a password: give credentials apart")

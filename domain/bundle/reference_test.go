@@ -50,6 +50,7 @@ func TestParseReferenceRefuses(t *testing.T) {
 	tests := map[string]struct{ why, text, want string }{
 		"Empty":        {why: "nothing", text: "", want: "it is empty"},
 		"Scheme":       {why: "nobody fetches that", text: "ftp://example.org/a.tgz", want: "does not begin with one of oci://"},
+		"LocalGit":     {why: "whose machine?", text: "git+file:///srv/shop", want: "does not begin with one of oci://"},
 		"NoPath":       {why: "a registry is no image", text: "oci://registry.example.org", want: "no host and path"},
 		"NoTag":        {why: "half a tag", text: "oci://r/app:", want: "no tag"},
 		"NoDigest":     {why: "half a digest", text: "oci://r/app@", want: "nothing follows"},
@@ -79,7 +80,7 @@ func TestParseReferenceRefuses(t *testing.T) {
 func FuzzParseReference(f *testing.F) {
 	for _, seed := range []string{
 		"oci://r/app:1@sha256:" + sum, "git+ssh://git@h/r@main#folder=a/b", "https://h/a.tgz#sha256=" + sum + "&folder=a",
-		"configmaps:a,b", "./x", "git+file:///r@" + commit, "http://h/p?q#folder=a", "oci://h:5000/a:b:c@d@e",
+		"configmaps:a,b", "./x", "git+http://h/r@" + commit, "http://h/p?q#folder=a", "oci://h:5000/a:b:c@d@e",
 	} {
 		f.Add(seed)
 	}

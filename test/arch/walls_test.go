@@ -61,11 +61,14 @@ var mayImport = map[string]string{
 	"controller/adapter/archive":     "domain/bundle",
 	"controller/adapter/certificate": "domain github.com/cert-manager/cert-manager/pkg/server/tls github.com/fsnotify/fsnotify github.com/go-logr/glogr " + kubeClient + " " + watched,
 	"controller/adapter/directory":   "domain/bundle",
+	"controller/adapter/git":         "domain/bundle github.com/go-git/go-git/v5",
 	"controller/adapter/helm":        "domain/bundle helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
 	"controller/adapter/kube":        "domain controller/api " + kubeClient + " " + watched,
 	"controller/adapter/kustomize":   "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
+	"controller/adapter/oci":         "domain/bundle github.com/google/go-containerregistry",
 	"controller/adapter/plain":       "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
 	"controller/adapter/stream":      "domain/conversation controller/api/relations " + wire + " " + watched,
+	"controller/adapter/web":         "domain/bundle",
 	// A server for the tests of its callers; no binary imports it.
 	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 

@@ -145,5 +145,12 @@ func FuzzUnpack(f *testing.F) {
 		for _, name := range tree.Paths() {
 			require.NoError(t, bundle.CheckPath(name))
 		}
+		again, err := archive.Pack(&tree)
+		require.NoError(t, err)
+		same, err := archive.Unpack(again)
+		if len(tree.Paths()) > 0 {
+			require.NoError(t, err)
+			require.Equal(t, tree.Digest(), same.Digest(), "what is packed is unpacked as it was")
+		}
 	})
 }

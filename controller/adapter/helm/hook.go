@@ -67,11 +67,8 @@ func Hooks(objects []bundle.Object) ([]bundle.Object, []string, error) {
 }
 
 // newHook says when an object's turn comes, or that it is a test.
-func newHook(o bundle.Object, text string) (h hook, test bool, err error) {
-	h, events := hook{Object: without(o)}, map[string]bool{}
-	for event := range strings.SplitSeq(text, ",") {
-		events[strings.TrimSpace(event)] = true
-	}
+func newHook(o bundle.Object, events string) (h hook, test bool, err error) {
+	h = hook{Object: without(o)}
 	if weight := o.Annotation(release.HookWeightAnnotation); weight != "" {
 		if h.weight, err = strconv.Atoi(weight); err != nil {
 			return h, false, fmt.Errorf("cannot read the hook weight %q of %s: it is a whole number", weight, o.ID())
@@ -79,6 +76,33 @@ func newHook(o bundle.Object, text string) (h hook, test bool, err error) {
 	}
 	if o.Annotation(phaseKey) != "" {
 		return h, false, nil
+	}
+	t, why := turnOf(events)
+	switch {
+	case why != "":
+		return h, false, refused(o, events, why)
+	case t.test || !runs(o):
+		return h, t.test, nil
+	}
+	h.phase = t.phase
+	h.mark(phaseKey, t.phase)
+	if o.ID().Kind == "Job" && h.Annotation(runKey) == "" {
+		h.mark(runKey, t.policy)
+	}
+	return h, false, nil
+}
+
+// turn is when and how often what is run by Helm runs.
+type turn struct {
+	phase, policy string
+	test          bool
+}
+
+// turnOf reads the events of a hook; why is the reason if they cannot be had.
+func turnOf(text string) (t turn, why string) {
+	events := map[string]bool{}
+	for event := range strings.SplitSeq(text, ",") {
+		events[strings.TrimSpace(event)] = true
 	}
 	install := [2]bool{events[string(release.HookPreInstall)], events[string(release.HookPostInstall)]}
 	upgrade := [2]bool{events[string(release.HookPreUpgrade)], events[string(release.HookPostUpgrade)]}
@@ -88,30 +112,23 @@ func newHook(o bundle.Object, text string) (h hook, test bool, err error) {
 	} {
 		delete(events, string(known))
 	}
+	none := [2]bool{}
 	switch {
-	case isTest(events) && install == upgrade && install == [2]bool{}:
-		return h, true, nil
-	case len(events) > 0 || install == [2]bool{}:
-		return h, false, refused(o, text, "nothing runs then")
-	case install[0] == install[1] || upgrade != install && upgrade != [2]bool{}:
-		return h, false, refused(o, text, "it would run at two times")
+	case isTest(events) && install == none && upgrade == none:
+		return turn{test: true}, ""
+	case len(events) > 0 || install == none:
+		return t, "nothing runs then"
+	case install[0] == install[1] || upgrade != install && upgrade != none:
+		return t, "it would run at two times"
 	}
-	if !runs(o) {
-		return h, false, nil
-	}
-	h.phase = before
+	t = turn{phase: before, policy: "Once"}
 	if install[1] {
-		h.phase = behind
+		t.phase = behind
 	}
-	h.mark(phaseKey, h.phase)
-	if o.ID().Kind == "Job" && h.Annotation(runKey) == "" {
-		policy := "Once"
-		if upgrade == install {
-			policy = "Always"
-		}
-		h.mark(runKey, policy)
+	if upgrade == install {
+		t.policy = "Always"
 	}
-	return h, false, nil
+	return t, ""
 }
 
 func refused(o bundle.Object, events, why string) error {

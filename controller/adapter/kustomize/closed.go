@@ -49,6 +49,8 @@ func plugins(k types.Kustomization) error {
 }
 
 // addresses refuses what the library would fetch.
+//
+//nolint:staticcheck // deprecated fields are still read, and so must be looked at
 func addresses(k types.Kustomization) error {
 	all := slices.Concat(k.Resources, k.Bases, k.Components, k.Crds, k.Configurations, []string{k.OpenAPI["path"]})
 	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
