@@ -39,12 +39,9 @@ func newFixture(t *testing.T, archive *txtar.Archive) fixture {
 		case name == "values.yaml":
 			f.options.Values = append(f.options.Values, content)
 		case name == "options":
-			var o struct{ Format, Name, Namespace, Set string }
-			require.NoError(t, yaml.UnmarshalStrict(content, &o))
-			f.options.Format, f.options.Name, f.options.Namespace = o.Format, o.Name, o.Namespace
-			if o.Set != "" {
-				f.options.Set = []string{o.Set}
-			}
+			values := f.options.Values
+			require.NoError(t, yaml.UnmarshalStrict(content, &f.options))
+			f.options.Values = values
 		case name == "want":
 			f.want = string(content)
 		default:

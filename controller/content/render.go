@@ -2,13 +2,13 @@ package content
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/helm"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kustomize"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/plain"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/registryv1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -21,6 +21,8 @@ type Options struct {
 	// Namespace is where an installation goes, which templates may show. Objects that name
 	// none stay without one: which kinds have one, a cluster knows.
 	Namespace string
+	// Watch are the namespaces that an operator is for; none is as many as it can.
+	Watch []string
 	// Values are the texts of values files, later ones over earlier ones.
 	Values [][]byte
 	// Set are settings over all values, as a.b=c.
@@ -56,8 +58,10 @@ func (r *Rendered) render(ctx context.Context, tree *bundle.Tree, o Options) err
 	if err != nil {
 		return err
 	}
-	in := bundle.Input{Content: tree.Digest(), Format: r.Format, Name: o.Name, Namespace: o.Namespace, Values: values}
+	in := bundle.Input{Content: tree.Digest(), Format: r.Format, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch, Values: values}
 	switch {
+	case len(o.Watch) > 0 && r.Format != bundle.RegistryV1:
+		err = fmt.Errorf("it watches no namespaces: leave them out, or choose format %s", bundle.RegistryV1)
 	case r.Format == bundle.Helm:
 		in.Renderer = helm.Renderer
 		err = r.helm(ctx, tree, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values})
@@ -69,7 +73,8 @@ func (r *Rendered) render(ctx context.Context, tree *bundle.Tree, o Options) err
 		in.Renderer = kustomize.Renderer
 		r.Objects, err = read(kustomize.Render(tree))
 	default:
-		err = errors.New("this version cannot")
+		in.Renderer = registryv1.Renderer
+		err = r.operator(tree, registryv1.Options{Namespace: o.Namespace, Watch: o.Watch})
 	}
 	if err != nil {
 		return err
@@ -90,6 +95,15 @@ func (r *Rendered) helm(ctx context.Context, tree *bundle.Tree, release helm.Rel
 	var more []string
 	r.Objects, more, err = helm.Hooks(objects)
 	r.Notes = append(notes, more...)
+	return err
+}
+
+func (r *Rendered) operator(tree *bundle.Tree, options registryv1.Options) error {
+	manifests, err := read(registryv1.Manifests(tree))
+	if err != nil {
+		return err
+	}
+	r.Objects, err = registryv1.Convert(manifests, options)
 	return err
 }
 

@@ -14,6 +14,8 @@ type Input struct {
 	// Name and Namespace are those of the installation, which templates may show.
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
+	// Watch are the namespaces that an operator was asked to watch.
+	Watch []string `json:"watch"`
 	// Values are merged, as JSON has them; nil where there are none.
 	Values map[string]any `json:"values"`
 	// Renderer names what renders, with its version.

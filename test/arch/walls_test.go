@@ -68,6 +68,7 @@ var mayImport = map[string]string{
 	"controller/adapter/oci":         "domain/bundle github.com/google/go-containerregistry",
 	"controller/adapter/plain":       "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
 	"controller/adapter/stream":      "domain/conversation controller/api/relations " + wire + " " + watched,
+	"controller/adapter/registryv1":  "domain/bundle sigs.k8s.io/yaml",
 	"controller/adapter/web":         "domain/bundle",
 	// A server for the tests of its callers; no binary imports it.
 	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
