@@ -49,6 +49,7 @@ What is wrong is told with file, document, line and cure, and then nothing is pr
 Standard error has what else there is to know, and last the digests: of the content, and
 of all that went in.`,
 		Example: `  orcon render deploy/
+  orcon render deploy/ --path overlays/production
   orcon render 'oci://registry.example.org/shop:v1' --track
   orcon render chart/ -f production.yaml --set replicas=3 -n shop
   orcon render shop.tgz -o json | jq .kind`,
@@ -56,6 +57,7 @@ of all that went in.`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1 or kustomize (default: what it looks like)")
+	c.Flags().StringVar(&o.Path, "path", "", "the folder of the content that is rendered; a kustomization in it may refer to folders beside it")
 	c.Flags().StringVar(&o.Name, "name", "", "name of the installation, for a chart's templates (default: the chart's)")
 	c.Flags().StringVarP(&o.Namespace, "namespace", "n", "default", "namespace of the installation, for a chart's templates and an operator")
 	c.Flags().StringArrayVar(&o.Watch, "watch", nil, "a namespace that an operator watches (default: all, or its own if it supports no more)")

@@ -14,6 +14,9 @@ import (
 
 // Options say how a tree is rendered.
 type Options struct {
+	// Path is the folder of the tree that is rendered; "" is the top. A kustomization in it
+	// may refer to what lies beside it.
+	Path string
 	// Format is a format's name; "" is the one that the tree looks like.
 	Format string
 	// Name is that of the installation, which templates may show; "" is the chart's.
@@ -42,45 +45,49 @@ type Rendered struct {
 // Render returns the objects of a tree, in the order in which they stand there. That
 // there are none is an error: no bundle means that.
 func Render(ctx context.Context, tree bundle.Tree, o Options) (Rendered, error) {
-	format, err := bundle.ParseFormat(o.Format, &tree)
+	folder, err := tree.Sub(o.Path)
+	if err != nil {
+		return Rendered{}, err
+	}
+	format, err := bundle.ParseFormat(o.Format, &folder)
 	if err != nil {
 		return Rendered{}, err
 	}
 	r := Rendered{Format: format}
-	if err := r.render(ctx, &tree, o); err != nil {
+	if err := r.render(ctx, &tree, &folder, o); err != nil {
 		return Rendered{}, fmt.Errorf("cannot render as %s: %w", format, err)
 	}
 	return r, nil
 }
 
-func (r *Rendered) render(ctx context.Context, tree *bundle.Tree, o Options) error {
+func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Options) error {
 	values, err := helm.Values(o.Values, o.Set)
 	if err != nil {
 		return err
 	}
-	in := bundle.Input{Content: tree.Digest(), Format: r.Format, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch, Values: values}
+	in := bundle.Input{Content: tree.Digest(), Path: o.Path, Format: r.Format, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch, Values: values}
 	switch {
 	case len(o.Watch) > 0 && r.Format != bundle.RegistryV1:
 		err = fmt.Errorf("it watches no namespaces: leave them out, or choose format %s", bundle.RegistryV1)
 	case r.Format == bundle.Helm:
 		in.Renderer = helm.Renderer
-		err = r.helm(ctx, tree, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values})
+		err = r.helm(ctx, folder, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values})
 	case len(values) > 0:
 		err = fmt.Errorf("it takes no values: %s has none: leave them out, or choose format %s", r.Format, bundle.Helm)
 	case r.Format == bundle.Plain:
-		r.Objects, err = plain.Read(tree)
+		r.Objects, err = plain.Read(folder)
 	case r.Format == bundle.Kustomize:
 		in.Renderer = kustomize.Renderer
-		r.Objects, err = read(kustomize.Render(tree))
+		r.Objects, err = read(kustomize.Render(tree, o.Path))
 	default:
 		in.Renderer = registryv1.Renderer
-		err = r.operator(tree, registryv1.Options{Namespace: o.Namespace, Watch: o.Watch})
+		err = r.operator(folder, registryv1.Options{Namespace: o.Namespace, Watch: o.Watch})
 	}
 	if err != nil {
 		return err
 	}
 	if len(r.Objects) == 0 {
-		return fmt.Errorf("it holds no object: manifests end in .yaml, .yml or .json, and it has: %s", strings.Join(some(tree.Paths()), ", "))
+		return fmt.Errorf("it holds no object: manifests end in .yaml, .yml or .json, and it has: %s", strings.Join(some(folder.Paths()), ", "))
 	}
 	r.Digest, err = in.Digest()
 	return err

@@ -10,7 +10,9 @@ import (
 type Input struct {
 	// Content is the tree's digest.
 	Content string `json:"content"`
-	Format  Format `json:"format"`
+	// Path is the folder of it that is rendered.
+	Path   string `json:"path"`
+	Format Format `json:"format"`
 	// Name and Namespace are those of the installation, which templates may show.
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`

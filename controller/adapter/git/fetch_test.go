@@ -82,7 +82,7 @@ func TestFetch(t *testing.T) {
 	p.git("tag", "--annotate", "--message", "x", "v1")
 	p.write("deploy/a.yaml", "2")
 	p.write("run", "x")
-	require.NoError(t, os.Chmod(filepath.Join(p.folder, "run"), 0o755)) //nolint:gosec // it shall be executed
+	require.NoError(t, os.Chmod(filepath.Join(p.folder, "run"), 0o755))
 	second := p.commit()
 	p.git("checkout", "--quiet", "-b", "release/1")
 	p.write("deploy/a.yaml", "3")

@@ -22,10 +22,10 @@ const output = "kustomization.yaml"
 //nolint:gochecknoglobals // it guards one
 var one sync.Mutex
 
-// Render builds the kustomization at the top of a tree and returns its output, as one
-// file. Whatever would load something from outside the tree is refused before, in
-// every kustomization of the tree.
-func Render(tree *bundle.Tree) (bundle.Tree, error) {
+// Render builds the kustomization in a folder of a tree, "" for the top, and returns its
+// output, as one file. It may refer to what lies beside the folder. Whatever would load
+// something from outside the tree is refused before, in every kustomization of the tree.
+func Render(tree *bundle.Tree, folder string) (bundle.Tree, error) {
 	if err := closed(tree); err != nil {
 		return bundle.Tree{}, err
 	}
@@ -38,9 +38,9 @@ func Render(tree *bundle.Tree) (bundle.Tree, error) {
 	}
 	one.Lock()
 	defer one.Unlock()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, "/")
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, "/"+folder)
 	if err != nil {
-		return bundle.Tree{}, fmt.Errorf("cannot build the kustomization: %w", err)
+		return bundle.Tree{}, fmt.Errorf("cannot build the kustomization: %w: all that it refers to must lie in the content: fetch the folder above both, and name the path in it", err)
 	}
 	text, err := built.AsYaml()
 	if err != nil {

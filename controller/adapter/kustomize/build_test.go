@@ -29,10 +29,21 @@ const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 func TestRender(t *testing.T) {
 	tree, err := kustomize.Render(treeOf(t, map[string]string{
 		"kustomization.yaml": "namePrefix: x-\nresources: [base/../base]\n", "base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": configMap,
-	}))
+	}), "")
 	require.NoError(t, err)
 	f, _ := tree.File("kustomization.yaml")
 	assert.Contains(t, string(f.Content), "name: x-a\n")
+}
+
+// An overlay finds its base beside it.
+func TestRenderFolder(t *testing.T) {
+	files := map[string]string{"prod/eu/kustomization.yaml": "nameSuffix: -eu\nresources: [../../base]\n", "base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": configMap}
+	tree, err := kustomize.Render(treeOf(t, files), "prod/eu")
+	require.NoError(t, err)
+	f, _ := tree.File("kustomization.yaml")
+	assert.Contains(t, string(f.Content), "name: a-eu\n")
+	_, err = kustomize.Render(treeOf(t, files), "prod")
+	require.ErrorContains(t, err, "name the path in it")
 }
 
 // Several at once do not disturb each other: the library has state for all.
@@ -40,7 +51,7 @@ func TestRenderTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			_, err := kustomize.Render(treeOf(t, map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: s.json}\n", "a.yaml": configMap, "s.json": `{"definitions": {}}`}))
+			_, err := kustomize.Render(treeOf(t, map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: s.json}\n", "a.yaml": configMap, "s.json": `{"definitions": {}}`}), "")
 			assert.NoError(t, err)
 		})
 	}
@@ -87,7 +98,7 @@ func TestRenderRefuses(t *testing.T) {
 				if folder != "" {
 					files["kustomization.yaml"] = "resources: [base]"
 				}
-				tree, err := kustomize.Render(treeOf(t, files))
+				tree, err := kustomize.Render(treeOf(t, files), "")
 				require.ErrorContains(t, err, tc.want, tc.why)
 				assert.Empty(t, tree.Paths(), tc.why)
 				assert.False(t, asked, "nobody asks a server")

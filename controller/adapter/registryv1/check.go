@@ -65,25 +65,36 @@ func (o *operator) checkWebhook(w webhook, refuse func(string, ...any)) {
 	switch w.Type {
 	case validating, mutating:
 		for _, r := range w.Rules {
-			for _, guarded := range []string{"*", "olm.operatorframework.io", "operators.coreos.com"} {
-				if slices.Contains(r.APIGroups, guarded) {
-					refuse("webhook %s has a rule for API group %q, which would let it stop its own installation", w.Name, guarded)
+			for _, group := range r.APIGroups {
+				if why := guarded[group]; why != "" {
+					refuse("webhook %s has a rule for API group %q, which %s", w.Name, group, why)
 				}
-			}
-			if slices.Contains(r.APIGroups, "admissionregistration.k8s.io") {
-				refuse("webhook %s has a rule for API group admissionregistration.k8s.io, by which it could not be removed", w.Name)
 			}
 		}
 	case conversion:
-		if !o.everywhere() {
-			refuse("webhook %s converts objects of the whole cluster, and needs mode %s", w.Name, allNamespaces)
-		}
-		for _, name := range w.Converted {
-			if !slices.ContainsFunc(o.Spec.Definitions.Owned, func(d owned) bool { return d.Name == name }) {
-				refuse("webhook %s converts %q, which the bundle does not own", w.Name, name)
-			}
-		}
+		o.checkConversion(w, refuse)
 	default:
 		refuse("webhook %s has type %q: it is %s, %s or %s", w.Name, w.Type, validating, mutating, conversion)
+	}
+}
+
+// guarded are the API groups that an operator may not answer for, and why.
+//
+//nolint:gochecknoglobals // a table
+var guarded = map[string]string{
+	"*":                            "has all others in it",
+	"admissionregistration.k8s.io": "would keep it from being removed",
+	"olm.operatorframework.io":     "would let it stop installations",
+	"operators.coreos.com":         "would let it stop installations",
+}
+
+func (o *operator) checkConversion(w webhook, refuse func(string, ...any)) {
+	if !o.everywhere() {
+		refuse("webhook %s converts objects of the whole cluster, and needs mode %s", w.Name, allNamespaces)
+	}
+	for _, name := range w.Converted {
+		if !slices.ContainsFunc(o.Spec.Definitions.Owned, func(d owned) bool { return d.Name == name }) {
+			refuse("webhook %s converts %q, which the bundle does not own", w.Name, name)
+		}
 	}
 }

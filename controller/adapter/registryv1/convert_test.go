@@ -106,7 +106,7 @@ func TestConvertRefuses(t *testing.T) {
 		"Deployments": {why: "nothing runs", documents: change("deployments: [{name: cache, ", "deployments: [{name: '', "), want: `deployment name ""`},
 		"Deployment":  {why: "nobody answers", documents: change("deploymentName: cache", "deploymentName: cash"), want: `names deployment "cash"`},
 		"Everything":  {why: "it would stop its own installation", documents: change("apiGroups: [example.org]", "apiGroups: ['*']"), want: `API group "*"`},
-		"Itself":      {why: "it could not be removed", documents: change("apiGroups: [example.org]", "apiGroups: [admissionregistration.k8s.io]"), want: "could not be removed"},
+		"Itself":      {why: "it could not be removed", documents: change("apiGroups: [example.org]", "apiGroups: [admissionregistration.k8s.io]"), want: "would keep it from being removed"},
 		"Type":        {why: "misspelt", documents: change("type: MutatingAdmissionWebhook", "type: Mutating"), want: `has type "Mutating"`},
 		"Conversion":  {why: "not its own", documents: change("type: MutatingAdmissionWebhook", "conversionCRDs: [a.example.org], type: ConversionWebhook"), want: `converts "a.example.org"`},
 		"Partial":     {why: "definitions are the whole cluster's", documents: change("type: MutatingAdmissionWebhook", "type: ConversionWebhook"), watch: []string{"a", "b"}, want: "needs mode AllNamespaces"},

@@ -70,13 +70,13 @@ func take(objects []bundle.Object) (operator, error) {
 	var o operator
 	found := 0
 	for _, object := range objects {
-		switch id := object.ID(); {
-		case id.Kind == "ClusterServiceVersion":
+		switch id := object.ID(); id.Kind {
+		case "ClusterServiceVersion":
 			found++
 			if err := o.read(object); err != nil {
 				return o, fmt.Errorf("cannot read %s: %w", id, err)
 			}
-		case id.Kind == "CustomResourceDefinition":
+		case "CustomResourceDefinition":
 			o.definitions = append(o.definitions, object)
 		default:
 			o.others = append(o.others, object)
