@@ -78,7 +78,7 @@ func (f Fetcher) cached(ctx context.Context, s Source) (bundle.Tree, string, err
 	}
 	tree, digest, err := f.fetch(ctx, s)
 	if err == nil {
-		err = f.Cache.put(s.Reference, tree)
+		_ = f.Cache.put(s.Reference, tree) // what is not kept is fetched again
 	}
 	return tree, digest, err
 }
