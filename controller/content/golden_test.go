@@ -63,6 +63,8 @@ func TestGolden(t *testing.T) {
 			f := newFixture(t, archive)
 			rendered, err := content.Render(t.Context(), f.tree, f.options)
 			require.NoError(t, err)
+			_, err = bundle.Order(rendered.Objects)
+			require.NoError(t, err, "what is rendered can be put in order")
 			got := printed(t, rendered)
 			if *update {
 				archive.Files[len(archive.Files)-1].Data = []byte(got)

@@ -14,24 +14,19 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// The annotations by which an object says when its turn comes.
-const (
-	phaseKey = "orcon.tengu.io/phase"
-	afterKey = "orcon.tengu.io/after"
-	runKey   = "orcon.tengu.io/run-policy"
-)
-
 // The phases of what runs: before the services and workloads, and after all else.
 const (
-	before = "storage"
-	behind = "jobs"
+	before = bundle.Storage
+	behind = bundle.Jobs
 )
 
 // hook is an object that Helm would run at a time of its own.
 type hook struct {
 	bundle.Object
-	phase  string
+	phase  bundle.Phase
 	weight int
+	// runs says that it has a turn, and is not applied like all else.
+	runs bool
 }
 
 // Hooks returns the objects with Helm's hooks as objects in a phase. What runs before an
@@ -74,7 +69,7 @@ func newHook(o bundle.Object, events string) (h hook, test bool, err error) {
 			return h, false, fmt.Errorf("cannot read the hook weight %q of %s: it is a whole number", weight, o.ID())
 		}
 	}
-	if o.Annotation(phaseKey) != "" {
+	if o.Annotation(bundle.PhaseKey) != "" {
 		return h, false, nil
 	}
 	t, why := turnOf(events)
@@ -84,18 +79,19 @@ func newHook(o bundle.Object, events string) (h hook, test bool, err error) {
 	case t.test || !runs(o):
 		return h, t.test, nil
 	}
-	h.phase = t.phase
-	h.mark(phaseKey, t.phase)
-	if o.ID().Kind == "Job" && h.Annotation(runKey) == "" {
-		h.mark(runKey, t.policy)
+	h.phase, h.runs = t.phase, true
+	h.mark(bundle.PhaseKey, t.phase.String())
+	if o.ID().Kind == "Job" && h.Annotation(bundle.RunKey) == "" {
+		h.mark(bundle.RunKey, string(t.policy))
 	}
 	return h, false, nil
 }
 
 // turn is when and how often what is run by Helm runs.
 type turn struct {
-	phase, policy string
-	test          bool
+	phase  bundle.Phase
+	policy bundle.RunPolicy
+	test   bool
 }
 
 // turnOf reads the events of a hook; why is the reason if they cannot be had.
@@ -121,18 +117,18 @@ func turnOf(text string) (t turn, why string) {
 	case install[0] == install[1] || upgrade != install && upgrade != none:
 		return t, "it would run at two times"
 	}
-	t = turn{phase: before, policy: "Once"}
+	t = turn{phase: before, policy: bundle.Once}
 	if install[1] {
 		t.phase = behind
 	}
 	if upgrade == install {
-		t.policy = "Always"
+		t.policy = bundle.Always
 	}
 	return t, ""
 }
 
 func refused(o bundle.Object, events, why string) error {
-	return fmt.Errorf("cannot use hook %q of %s: %s: turn it off in the values, or give it the annotation %s", events, o.ID(), why, phaseKey)
+	return fmt.Errorf("cannot use hook %q of %s: %s: turn it off in the values, or give it the annotation %s", events, o.ID(), why, bundle.PhaseKey)
 }
 
 // isTest reports whether nothing but tests is left of the events.
@@ -183,7 +179,7 @@ func (h hook) mark(key, value string) {
 
 // order lets what runs in a phase wait for all that have the next lower weight there.
 func order(all []hook) {
-	all = slices.DeleteFunc(slices.Clone(all), func(h hook) bool { return h.phase == "" })
+	all = slices.DeleteFunc(slices.Clone(all), func(h hook) bool { return !h.runs })
 	slices.SortStableFunc(all, func(a, b hook) int {
 		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.weight, b.weight), a.ID().Compare(b.ID()))
 	})
@@ -194,8 +190,8 @@ func order(all []hook) {
 		} else if i > 0 && h.weight != all[i-1].weight {
 			earlier, level = level, nil
 		}
-		if len(earlier) > 0 && h.Annotation(afterKey) == "" {
-			h.mark(afterKey, strings.Join(earlier, ","))
+		if len(earlier) > 0 && h.Annotation(bundle.AfterKey) == "" {
+			h.mark(bundle.AfterKey, strings.Join(earlier, ","))
 		}
 		level = append(level, target(h.ID()))
 	}
