@@ -15,7 +15,7 @@
 #   images       every binary, its image, twice the same bytes
 #   e2e          real pods on a real kubelet (root)
 #
-# The last four run in two lanes, side by side: much of their time they wait.
+# Those with a real API server and with real pods run side by side: they wait a lot.
 # A lane stops at its first stage that fails; what failed is repeated at the very end.
 # The logs are in dist/test/. On two cores about 10 minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes about 25.
@@ -114,7 +114,7 @@ done
 [ "${#wanted[@]}" -gt 0 ] || wanted=("${stages[@]}")
 
 # clusters_allowed raises, until the script ends, how many inotify instances a user may
-# have: a cluster holds about 20, often 128 is the most, and up to seven run at a time.
+# have: a cluster holds about 20, often 128 is the most, and seven may run at a time.
 clusters_allowed() {
   local limit=/proc/sys/fs/inotify/max_user_instances before
   before=$(cat "$limit")
@@ -155,11 +155,11 @@ finish() {
 
 mkdir -p "$logs"
 rm -f "$logs/failed" "$logs/times"
-lane unit lint generated arch || finish
+lane unit lint generated arch cluster || finish
 clusters_allowed
 # An interrupt reaches no process in the background by itself.
 trap 'trap "" TERM; kill -TERM 0; wait; exit 130' INT TERM
-prefix=yes lane cluster integration &
+prefix=yes lane integration &
 prefix=yes lane images e2e &
 wait
 trap - INT TERM

@@ -43,6 +43,7 @@ func TestControlPlane(t *testing.T) {
 		}
 		wants(t, "the cure", out, "--form node")
 	})
+	tr.ends(t)
 	c.Down(t)
 	tr.assertGone(t)
 }
@@ -152,6 +153,7 @@ func secondBeside(t *testing.T, first *clustertest.Cluster) {
 	if out, err := first.TryKubectl("", "get", "configmap", "only-second"); err == nil {
 		t.Errorf("the first cluster has the second's object: %s", out)
 	}
+	tr.ends(t)
 	second.Down(t)
 	tr.assertGone(t)
 	first.Kubectl(t, "get", "namespaces")

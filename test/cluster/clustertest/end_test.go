@@ -33,6 +33,7 @@ func TestSupervisorKilled(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			b := background(t, form)
 			tr := traceOf(t, b.cluster)
+			tr.ends(t)
 			kill(t, b.cluster.Supervisor)
 			tr.waitGone(t)
 		})
@@ -51,6 +52,7 @@ func TestAllKilled(t *testing.T) {
 				b.cluster.Kubectl(t, "wait", "--for=condition=Ready", "--timeout=60s", "pod/web", "pod/client")
 			}
 			tr := traceOf(t, b.cluster)
+			tr.ends(t)
 			kill(t, janitorOf(t, b.cluster))
 			kill(t, b.cluster.Supervisor)
 			eventually(t, "the processes end with their supervisor", func() error {
@@ -84,6 +86,7 @@ func TestUpAfterCrash(t *testing.T) {
 	}
 	wants(t, "why", string(out), "up already")
 	tr := traceOf(t, again.cluster)
+	tr.ends(t)
 	again.cluster.Run(t, "down")
 	tr.assertGone(t)
 	again.cluster.Run(t, "down")

@@ -89,6 +89,7 @@ func TestNode(t *testing.T) {
 	t.Run("NothingBeyond", func(t *testing.T) { nothingBeyond(t, c) })
 	t.Run("KilledAndStartedAgain", func(t *testing.T) { nodeRecovers(t, c) })
 	t.Run("SecondBeside", func(t *testing.T) { secondNode(t, c) })
+	tr.ends(t)
 	c.Down(t)
 	tr.assertGone(t)
 }
@@ -168,6 +169,7 @@ func secondNode(t *testing.T, first *clustertest.Cluster) {
 	second.Kubectl(t, "wait", "--for=condition=Ready", "--timeout=60s", "pod/web", "pod/client")
 	tr := traceOf(t, second)
 	wants(t, "second", tryKubectl(t, second, "exec", "client", "--", "fetch", "http://web"), "hello")
+	tr.ends(t)
 	second.Down(t)
 	tr.assertGone(t)
 	wants(t, "first", tryKubectl(t, first, "exec", "client", "--", "fetch", "http://web"), "hello")

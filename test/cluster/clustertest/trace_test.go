@@ -20,6 +20,23 @@ type traces struct {
 	dir        string
 	id         string
 	namespaces map[string]bool
+	// until is when the cluster was ended, in hundredths of a second since the machine
+	// began; 0 before. A namespace that began later may have the number of one that ended.
+	until int64
+}
+
+// ends notes that the cluster is about to end.
+func (tr *traces) ends(t *testing.T) {
+	t.Helper()
+	data, err := os.ReadFile("/proc/uptime")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole, hundredths int64
+	if _, err := fmt.Sscanf(string(data), "%d.%d", &whole, &hundredths); err != nil {
+		t.Fatalf("cannot read the uptime %q: %v", data, err)
+	}
+	tr.until = 100*whole + hundredths
 }
 
 // traceIn has the marks of a cluster that is not up.
@@ -71,11 +88,11 @@ func (tr traces) findProcesses(t *testing.T) []string {
 	found := []string{}
 	for _, pid := range processes(t) {
 		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		inside := false
+		inside, later := false, tr.until != 0 && beginOf(pid) > tr.until
 		for _, kind := range []string{"net", "mnt", "pid"} {
 			inside = inside || tr.namespaces[namespaceOf(pid, kind)]
 		}
-		if inside || strings.Contains(string(command), tr.dir) && pid != os.Getpid() {
+		if inside && !later || strings.Contains(string(command), tr.dir) && pid != os.Getpid() {
 			found = append(found, fmt.Sprintf("%d %q", pid, command))
 		}
 	}
@@ -165,17 +182,34 @@ func namespaceOf(pid int, kind string) string {
 	return name
 }
 
+// stat returns what /proc/PID/stat has behind the name, and nothing for a process that ended.
+func stat(pid int) []string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+}
+
+// beginOf returns when a process began, in hundredths of a second since the machine did.
+func beginOf(pid int) int64 {
+	var at int64
+	if fields := stat(pid); len(fields) > 19 {
+		_, _ = fmt.Sscanf(fields[19], "%d", &at)
+	}
+	return at
+}
+
 // descends says whether ancestor is among the parents of pid.
 func descends(pid, ancestor int) bool {
 	for range 64 {
 		if pid == ancestor {
 			return true
 		}
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
+		fields := stat(pid)
+		if len(fields) < 2 {
 			return false
 		}
-		fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
 		if _, err := fmt.Sscanf(fields[1], "%d", &pid); err != nil || pid <= 1 {
 			return false
 		}
