@@ -52,18 +52,19 @@ func newRoot() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "orcon",
 		Short: "Relations between services on plain Kubernetes, from the command line",
-		Long: `orcon is Orcon's command line. sim, inject and uninject need no cluster; record reads the
-one that kubectl would.
+		Long: `orcon is Orcon's command line. sim, inject, uninject and render need no cluster; record
+reads the one that kubectl would.
 
 Exit codes: 0 it is so, 1 it is not (a scenario that went otherwise, a pod that the
 webhook would refuse, a record that leads elsewhere), 2 it could not be done.`,
 		Example: `  orcon sim shop.txtar
   orcon inject -f deployment.yaml | kubectl apply -f -
-  orcon record 7 -n shop`,
+  orcon record 7 -n shop
+  orcon render deploy/`,
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	c.AddCommand(newSim(), newRecord(), newInject(), newUninject(), newVersion())
+	c.AddCommand(newSim(), newRecord(), newInject(), newUninject(), newRender(), newVersion())
 	return c
 }
 

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// renderOptions are the flags of render.
+type renderOptions struct {
+	content.Options
+	content.Fetcher
+
+	credentials string
+	mirrors     map[string]string
+	values      []string
+	output      string
+}
+
+func newRender() *cobra.Command {
+	var o renderOptions
+	c := &cobra.Command{
+		Use:   "render SOURCE",
+		Short: "Print the objects that a bundle means, without a cluster",
+		Long: `render prints the objects of a bundle. SOURCE is one of
+
+    deploy/ or shop.tgz                                  a folder, or an archive: tar, with or
+                                                         without gzip, or zip
+    https://example.org/shop.tgz#sha256=CHECKSUM         an archive
+    oci://registry.example.org/shop@sha256:DIGEST        an image, or another artifact
+    git+https://example.org/shop.git@COMMIT              a repository; git+ssh too
+
+and may end in #folder=a/b (behind a checksum: &folder=a/b), the part that is meant. What
+may mean something else tomorrow, such as a tag or a branch, needs --track. What is
+pinned is fetched once and kept in the user's cache. Without --format the content is
+taken for what it looks like.
+
+Templates of a chart see a first installation on Kubernetes 1.35, whatever cluster there
+is. Its hooks become objects with a phase, and those that nothing could run are refused.
+
+What is wrong is told with file, document, line and cure, and then nothing is printed.
+Standard error has what else there is to know, and last the digests: of the content, and
+of all that went in.`,
+		Example: `  orcon render deploy/
+  orcon render deploy/ --path overlays/production
+  orcon render 'oci://registry.example.org/shop:v1' --track
+  orcon render chart/ -f production.yaml --set replicas=3 -n shop
+  orcon render shop.tgz -o json | jq .kind`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+	}
+	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1 or kustomize (default: what it looks like)")
+	c.Flags().StringVar(&o.Path, "path", "", "the folder of the content that is rendered; a kustomization in it may refer to folders beside it")
+	c.Flags().StringVar(&o.Name, "name", "", "name of the installation, for a chart's templates (default: the chart's)")
+	c.Flags().StringVarP(&o.Namespace, "namespace", "n", "default", "namespace of the installation, for a chart's templates and an operator")
+	c.Flags().StringArrayVar(&o.Watch, "watch", nil, "a namespace that an operator watches (default: all, or its own if it supports no more)")
+	c.Flags().StringArrayVarP(&o.values, "values", "f", nil, "values file of a chart; of several the later counts")
+	c.Flags().StringArrayVar(&o.Set, "set", nil, "a value of a chart: name=value, name.below=value")
+	c.Flags().BoolVar(&o.Track, "track", false, "take whatever a tag, a branch or an address means now")
+	c.Flags().StringVar(&o.credentials, "credentials", "", "YAML file for a private source: username and password, or token; ssh-privatekey and known_hosts; ca.crt")
+	c.Flags().StringToStringVar(&o.mirrors, "mirror", nil, "registry=mirror: a host to ask before a registry")
+	c.Flags().StringVarP(&o.output, "output", "o", "yaml", "yaml or json, one object a line")
+	return c
+}
+
+func (o *renderOptions) run(c *cobra.Command, source string) error {
+	write, ok := map[string]func(io.Writer, bundle.Object) error{"yaml": writeYAML, "json": writeJSON}[o.output]
+	if !ok {
+		return fmt.Errorf("cannot print as %q: --output is yaml or json", o.output)
+	}
+	tree, err := o.fetch(c, source)
+	if err != nil {
+		return err
+	}
+	for _, file := range o.values {
+		text, err := os.ReadFile(file) //nolint:gosec // the user names it
+		if err != nil {
+			return fmt.Errorf("cannot read the values: %w", err)
+		}
+		o.Values = append(o.Values, text)
+	}
+	rendered, err := content.Render(c.Context(), tree, o.Options)
+	if err != nil {
+		return err
+	}
+	for _, object := range rendered.Objects {
+		if err := write(c.OutOrStdout(), object); err != nil {
+			return err
+		}
+	}
+	for _, note := range rendered.Notes {
+		fmt.Fprintln(c.ErrOrStderr(), "note:", note)
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "%d objects (%s) of %s, input %s\n", len(rendered.Objects), rendered.Format, tree.Digest(), rendered.Digest)
+	return nil
+}
+
+// fetch returns the content of a source, and says what a name has turned out to mean.
+func (o *renderOptions) fetch(c *cobra.Command, source string) (bundle.Tree, error) {
+	var s content.Source
+	var err error
+	if s.Reference, err = bundle.ParseReference(source); err != nil {
+		return bundle.Tree{}, err
+	}
+	if s.Credentials, err = readCredentials(o.credentials); err != nil {
+		return bundle.Tree{}, err
+	}
+	if folder, err := os.UserCacheDir(); err == nil {
+		o.Cache = content.Cache(filepath.Join(folder, "orcon", "content"))
+	}
+	o.Mirrors = map[string][]string{}
+	for registry, mirror := range o.mirrors {
+		o.Mirrors[registry] = []string{mirror}
+	}
+	tree, resolved, err := o.Fetch(c.Context(), s)
+	if err == nil && s.Pinned() != nil {
+		fmt.Fprintln(c.ErrOrStderr(), "resolved:", resolved[0])
+	}
+	return tree, err
+}
+
+// readCredentials reads a file of credentials; "" is none.
+func readCredentials(file string) (bundle.Credentials, error) {
+	if file == "" {
+		return bundle.Credentials{}, nil
+	}
+	text, err := os.ReadFile(file) //nolint:gosec // the user names it
+	if err != nil {
+		return bundle.Credentials{}, fmt.Errorf("cannot read the credentials: %w", err)
+	}
+	var data map[string]string
+	if yaml.UnmarshalStrict(text, &data) != nil { // its error would show values
+		return bundle.Credentials{}, fmt.Errorf("cannot read the credentials: %s is no YAML map of texts", file)
+	}
+	return bundle.ParseCredentials(data)
+}
+
+// writeJSON writes an object's canonical bytes and a line end.
+func writeJSON(out io.Writer, o bundle.Object) error {
+	text, err := o.Canonical()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s\n", text)
+	return err
+}
+
+// writeYAML writes an object as a document of its own.
+func writeYAML(out io.Writer, o bundle.Object) error {
+	text, err := o.Canonical()
+	if err != nil {
+		return err
+	}
+	if text, err = yaml.JSONToYAML(text); err != nil {
+		return fmt.Errorf("cannot write %s as YAML: %w", o.ID(), err)
+	}
+	_, err = fmt.Fprintf(out, "---\n%s", text)
+	return err
+}

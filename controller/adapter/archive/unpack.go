@@ -1,0 +1,146 @@
+package archive
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// maxStream is how long an unpacked stream may be: its files, and the headers of as
+// many entries as a tree may have files.
+const maxStream = bundle.MaxBytes + 4096*bundle.MaxFiles
+
+// ErrFormat is wrapped where the bytes are no archive.
+var ErrFormat = errors.New("neither a tar archive, with or without gzip, nor a zip archive")
+
+// Unpack returns the files of an archive. It refuses an archive that is cut off or
+// damaged, and one with a link, a device, a name that leads out of it or is there twice,
+// or with more than a tree may hold.
+func Unpack(packed []byte) (bundle.Tree, error) {
+	var tree bundle.Tree
+	var err error
+	switch {
+	case bytes.HasPrefix(packed, []byte("PK\x03\x04")):
+		err = unzip(&tree, packed)
+	case bytes.HasPrefix(packed, []byte("\x1f\x8b")):
+		err = gunzip(&tree, packed)
+	case len(packed) > 262 && string(packed[257:262]) == "ustar":
+		err = Untar(bytes.NewReader(packed), tree.Add)
+	default:
+		err = fmt.Errorf("%w: it begins with %q", ErrFormat, packed[:min(len(packed), 16)])
+	}
+	if err != nil {
+		return bundle.Tree{}, fmt.Errorf("cannot unpack the archive: %w", err)
+	}
+	return tree, nil
+}
+
+func gunzip(tree *bundle.Tree, packed []byte) error {
+	in, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return err
+	}
+	return Untar(in, tree.Add)
+}
+
+// Untar gives each file of a stream to add, until one is refused. It reads the stream
+// to its end, so that one that is cut off or damaged is an error.
+func Untar(in io.Reader, add func(string, bundle.File) error) error {
+	limited := &io.LimitedReader{R: in, N: maxStream}
+	err := untar(tar.NewReader(limited), add)
+	if err == nil {
+		_, err = io.Copy(io.Discard, limited)
+	}
+	if limited.N <= 0 {
+		return fmt.Errorf("%w: unpacked it exceeds %d MiB", bundle.ErrLimit, maxStream>>20)
+	}
+	return err
+}
+
+func untar(entries *tar.Reader, add func(string, bundle.File) error) error {
+	for {
+		entry, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch entry.Typeflag {
+		case tar.TypeDir, tar.TypeXGlobalHeader:
+			continue
+		case tar.TypeReg:
+		default:
+			return fmt.Errorf("cannot use %q: it is %s: pack files only", entry.Name, kind(entry.FileInfo().Mode()))
+		}
+		content, err := read(entries)
+		if err != nil {
+			return fmt.Errorf("cannot read %q: %w", entry.Name, err)
+		}
+		name := strings.TrimPrefix(entry.Name, "./")
+		if err := add(name, bundle.File{Content: content, Executable: entry.Mode&0o100 != 0}); err != nil {
+			return err
+		}
+	}
+}
+
+func unzip(tree *bundle.Tree, packed []byte) error {
+	entries, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // the tree refuses those, by name
+		return err
+	}
+	for _, entry := range entries.File {
+		mode := entry.Mode()
+		switch {
+		case mode.IsDir():
+			continue
+		case !mode.IsRegular():
+			return fmt.Errorf("cannot use %q: it is %s: pack files only", entry.Name, kind(mode))
+		}
+		if err := unzipFile(tree, entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unzipFile(tree *bundle.Tree, entry *zip.File) error {
+	in, err := entry.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // it is only read
+	content, err := read(in)
+	if err != nil {
+		return fmt.Errorf("cannot read %q: %w", entry.Name, err)
+	}
+	return tree.Add(entry.Name, bundle.File{Content: content, Executable: entry.Mode()&0o100 != 0})
+}
+
+// read reads an entry to its end, and no more than a tree could take.
+func read(in io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(in, bundle.MaxBytes+1))
+	if err == nil && len(content) > bundle.MaxBytes {
+		err = fmt.Errorf("%w: it exceeds %d MiB", bundle.ErrLimit, bundle.MaxBytes>>20)
+	}
+	return content, err
+}
+
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSymlink != 0 || mode.IsRegular(): // tar's hard links look like files
+		return "a link"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	default:
+		return "no file"
+	}
+}

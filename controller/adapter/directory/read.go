@@ -1,0 +1,99 @@
+package directory
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// Read returns the files of a folder and of all folders in it, but .git. Links, devices,
+// sockets and pipes are refused: a link may lead to what its author should not read.
+func Read(folder string) (bundle.Tree, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return bundle.Tree{}, fmt.Errorf("cannot read the folder: %w", err)
+	}
+	defer root.Close() //nolint:errcheck // it is only read
+	var tree bundle.Tree
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.Name() == ".git":
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
+		case !entry.Type().IsRegular():
+			return fmt.Errorf("cannot use %q: it is no file but %s: put a file there", name, kind(entry.Type()))
+		}
+		return add(root, &tree, name)
+	})
+	if err != nil {
+		return bundle.Tree{}, fmt.Errorf("cannot read folder %s: %w", folder, err)
+	}
+	return tree, nil
+}
+
+func add(root *os.Root, tree *bundle.Tree, name string) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	content, err := limited(f)
+	if err != nil {
+		return err
+	}
+	return tree.Add(name, bundle.File{Content: content, Executable: info.Mode()&0o100 != 0})
+}
+
+// File returns the content of one file, such as an archive; at most bundle.MaxBytes.
+func File(path string) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the file: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	content, err := limited(f)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	return content, nil
+}
+
+// IsFolder reports whether a path is a folder; what is not there is an error.
+func IsFolder(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("cannot find %s: %w", path, err)
+	}
+	return err == nil && info.IsDir(), err
+}
+
+// limited reads all, or fails where that is too much.
+func limited(in io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(in, bundle.MaxBytes+1))
+	if err == nil && len(content) > bundle.MaxBytes {
+		err = fmt.Errorf("%w: it exceeds %d MiB", bundle.ErrLimit, bundle.MaxBytes>>20)
+	}
+	return content, err
+}
+
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "a link"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	default:
+		return "a pipe or a socket"
+	}
+}

@@ -1,0 +1,5 @@
+// Package git fetches the files of a commit, a branch or a tag of a repository, over
+// HTTP and SSH, into memory; no program and no folder of the machine takes part.
+//
+// What must not come in: a work tree, a history that anybody keeps.
+package git

@@ -1,0 +1,158 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	"github.com/go-git/go-git/v5/storage/memory"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// fetched is the name of what was fetched.
+const fetched = "refs/orcon/fetched"
+
+// Client fetches from repositories.
+type Client struct {
+	Credentials bundle.Credentials
+	// Limit is how many bytes all objects that a server sends may have, unpacked.
+	Limit int64
+}
+
+// Fetch returns the files of the reference's commit, below its folder but with their
+// whole paths, and the commit. A link or a submodule among them is refused.
+func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, string, error) {
+	auth, err := c.auth(r.Location)
+	if err != nil {
+		return bundle.Tree{}, "", err
+	}
+	f := fetching{
+		options: gogit.FetchOptions{RemoteName: "origin", Auth: auth, CABundle: []byte(c.Credentials.CA), Tags: gogit.NoTags},
+		store:   &bounded{Storage: memory.NewStorage(), left: c.Limit},
+	}
+	f.remote = gogit.NewRemote(f.store, &config.RemoteConfig{Name: "origin", URLs: []string{r.Location}})
+	commit, err := f.commit(ctx, r)
+	if err != nil {
+		return bundle.Tree{}, "", fmt.Errorf("cannot fetch from the repository: %w", withCure(err))
+	}
+	tree, err := read(f.store, commit, r.Folder)
+	if err != nil {
+		return bundle.Tree{}, "", fmt.Errorf("cannot use commit %s: %w", commit, err)
+	}
+	return tree, commit.String(), nil
+}
+
+func withCure(err error) error {
+	switch {
+	case errors.Is(err, transport.ErrAuthenticationRequired) || errors.Is(err, transport.ErrAuthorizationFailed):
+		return fmt.Errorf("%w: give credentials that may read it", err)
+	case errors.Is(err, transport.ErrRepositoryNotFound):
+		return fmt.Errorf("%w: look whether the address is right, and whether it wants credentials", err)
+	default:
+		return err
+	}
+}
+
+// fetching is one fetch.
+type fetching struct {
+	remote  *gogit.Remote
+	options gogit.FetchOptions
+	store   *bounded
+}
+
+// commit fetches what a reference means and returns the commit.
+func (f *fetching) commit(ctx context.Context, r bundle.Reference) (plumbing.Hash, error) {
+	if r.Digest != "" {
+		return f.pinned(ctx, r.Digest)
+	}
+	name, err := f.name(ctx, r.Version)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if err := f.fetch(ctx, 1, name.String()+":"+fetched); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	at, err := f.store.Reference(fetched)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	tag, err := object.GetTag(f.store, at.Hash())
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		return at.Hash(), nil
+	}
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	commit, err := tag.Commit()
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return commit.Hash, nil
+}
+
+// pinned fetches one commit; all branches and tags where a server gives out those only.
+func (f *fetching) pinned(ctx context.Context, digest string) (plumbing.Hash, error) {
+	err := f.fetch(ctx, 1, digest+":"+fetched)
+	if errors.Is(err, gogit.ErrExactSHA1NotSupported) {
+		err = f.fetch(ctx, 0, "refs/heads/*:refs/orcon/heads/*", "refs/tags/*:refs/orcon/tags/*")
+	}
+	return plumbing.NewHash(digest), err
+}
+
+// name finds the branch or the tag of a version; the default branch for "".
+func (f *fetching) name(ctx context.Context, version string) (plumbing.ReferenceName, error) {
+	if version == "" {
+		return plumbing.HEAD, nil
+	}
+	all, err := f.remote.ListContext(ctx, &gogit.ListOptions{Auth: f.options.Auth, CABundle: f.options.CABundle})
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []plumbing.ReferenceName{plumbing.NewBranchReferenceName(version), plumbing.NewTagReferenceName(version)} {
+		for _, r := range all {
+			if r.Name() == name {
+				return name, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("it has no branch and no tag %q: a commit is written with all of its digits", version)
+}
+
+func (f *fetching) fetch(ctx context.Context, depth int, specs ...string) error {
+	options := f.options
+	options.Depth = depth
+	for _, s := range specs {
+		options.RefSpecs = append(options.RefSpecs, config.RefSpec("+"+s))
+	}
+	err := f.remote.FetchContext(ctx, &options)
+	if errors.Is(err, gogit.NoErrAlreadyUpToDate) {
+		return nil
+	}
+	return err
+}
+
+// bounded is a store that takes so many bytes and no more.
+type bounded struct {
+	*memory.Storage
+	left int64
+}
+
+// SetEncodedObject implements storer.EncodedObjectStorer.
+func (b *bounded) SetEncodedObject(o plumbing.EncodedObject) (plumbing.Hash, error) {
+	if b.left -= o.Size(); b.left < 0 {
+		return plumbing.ZeroHash, fmt.Errorf("%w: the repository sends more than is taken: pin a commit, or keep manifests in a repository of their own", bundle.ErrLimit)
+	}
+	return b.Storage.SetEncodedObject(o)
+}
+
+// within reports whether a path lies in a folder; all do in "".
+func within(folder, at string) bool {
+	return folder == "" || strings.HasPrefix(at, folder+"/")
+}

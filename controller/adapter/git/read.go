@@ -1,0 +1,66 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// read returns the files of a commit that lie in a folder.
+func read(store *bounded, commit plumbing.Hash, folder string) (bundle.Tree, error) {
+	at, err := object.GetCommit(store, commit)
+	if err != nil {
+		return bundle.Tree{}, fmt.Errorf("it is not there: %w", err)
+	}
+	top, err := at.Tree()
+	if err != nil {
+		return bundle.Tree{}, err
+	}
+	entries := object.NewTreeWalker(top, true, nil)
+	defer entries.Close()
+	var tree bundle.Tree
+	for {
+		name, entry, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return tree, nil
+		}
+		if err == nil && within(folder, name) {
+			err = add(&tree, store, name, entry)
+		}
+		if err != nil {
+			return bundle.Tree{}, err
+		}
+	}
+}
+
+func add(tree *bundle.Tree, store *bounded, name string, entry object.TreeEntry) error {
+	switch entry.Mode {
+	case filemode.Dir:
+		return nil
+	case filemode.Regular, filemode.Deprecated, filemode.Executable:
+	case filemode.Submodule:
+		return fmt.Errorf("cannot use %q: it is a submodule: refer to its repository as a source of its own", name)
+	default:
+		return fmt.Errorf("cannot use %q: it is a link: put a file there", name)
+	}
+	blob, err := object.GetBlob(store, entry.Hash)
+	if err != nil {
+		return fmt.Errorf("cannot read %q: %w", name, err)
+	}
+	in, err := blob.Reader()
+	if err != nil {
+		return fmt.Errorf("cannot read %q: %w", name, err)
+	}
+	defer in.Close() //nolint:errcheck // it is only read
+	content, err := io.ReadAll(in)
+	if err != nil {
+		return fmt.Errorf("cannot read %q: %w", name, err)
+	}
+	return tree.Add(name, bundle.File{Content: content, Executable: entry.Mode == filemode.Executable})
+}

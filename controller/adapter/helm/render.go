@@ -1,0 +1,137 @@
+package helm
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"text/template"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+const (
+	// Renderer names what renders, with its version: another may render otherwise.
+	Renderer = "helm v4.3.1"
+	// kubeVersion is what templates are told, whatever cluster there is: the oldest that
+	// Orcon runs on. What is rendered does not depend on where.
+	kubeVersion = "v1.35.0"
+)
+
+// Release is what templates are told besides the chart.
+type Release struct {
+	// Name is the release's; "" is the chart's own.
+	Name string
+	// Namespace is where its objects go that name none.
+	Namespace string
+	// Values are merged over those of the chart.
+	Values map[string]any
+}
+
+// Render returns the manifests that a chart's templates give, with its definitions of
+// kinds: files below the chart's name, as Helm shows them. Templates always see a first
+// installation. The notes say which of them give something else each time, and that they
+// have asked a cluster that nobody asks.
+func Render(ctx context.Context, tree *bundle.Tree, r Release) (bundle.Tree, []string, error) {
+	first, asked, err := render(ctx, tree, r)
+	if err != nil {
+		return bundle.Tree{}, nil, err
+	}
+	// All is done anew: templates may change the values that they are given.
+	second, _, err := render(ctx, tree, r)
+	if err != nil {
+		return bundle.Tree{}, nil, err
+	}
+	var notes []string
+	for _, name := range first.Paths() {
+		one, _ := first.File(name)
+		if other, _ := second.File(name); string(one.Content) != string(other.Content) {
+			notes = append(notes, fmt.Sprintf("%s renders to something else each time (random values, or the time): set such values to keep what was there", name))
+		}
+	}
+	if asked {
+		notes = append(notes, "templates look up objects of the cluster and were told that there are none")
+	}
+	return first, notes, nil
+}
+
+// render renders once, and says whether a template has asked a cluster.
+func render(ctx context.Context, tree *bundle.Tree, r Release) (bundle.Tree, bool, error) {
+	c, err := load(tree)
+	if err != nil {
+		return bundle.Tree{}, false, err
+	}
+	values, err := valuesFor(c, r)
+	if err != nil {
+		return bundle.Tree{}, false, err
+	}
+	asked := false
+	e := engine.Engine{CustomTemplateFuncs: template.FuncMap{
+		"lookup": func(_, _, _, _ string) (map[string]any, error) {
+			asked = true
+			return map[string]any{}, nil
+		},
+	}}
+	texts, err := e.RenderWithContext(ctx, c, values)
+	if err != nil {
+		return bundle.Tree{}, false, fmt.Errorf("cannot render chart %s: %w", c.Name(), err)
+	}
+	manifests, err := collect(c, texts)
+	return manifests, asked, err
+}
+
+// valuesFor returns what templates see, once the values fit the chart's schemas.
+func valuesFor(c *chart.Chart, r Release) (common.Values, error) {
+	version, err := common.ParseKubeVersion(kubeVersion)
+	if err != nil {
+		return nil, err
+	}
+	if err := chartutil.ProcessDependencies(c, r.Values); err != nil {
+		return nil, fmt.Errorf("cannot resolve the dependencies of chart %s: %w", c.Name(), err)
+	}
+	release := common.ReleaseOptions{Name: r.Name, Namespace: r.Namespace, Revision: 1, IsInstall: true}
+	if release.Name == "" {
+		release.Name = c.Name()
+	}
+	capabilities := common.DefaultCapabilities.Copy()
+	capabilities.KubeVersion = *version
+	const withoutSchemas = true // Helm would fetch what they refer to
+	values, err := util.ToRenderValuesWithSchemaValidation(c, r.Values, release, capabilities, withoutSchemas)
+	if err != nil {
+		return nil, fmt.Errorf("cannot merge the values of chart %s: %w", c.Name(), err)
+	}
+	all, err := values.Table("Values")
+	if err != nil {
+		return nil, fmt.Errorf("cannot merge the values of chart %s: %w", c.Name(), err)
+	}
+	return values, validate(c, all)
+}
+
+// collect returns what is to be applied: definitions, and what came of each template.
+func collect(c *chart.Chart, texts map[string]string) (bundle.Tree, error) {
+	var all bundle.Tree
+	for _, d := range c.CRDObjects() {
+		if err := all.Add(d.Filename, bundle.File{Content: d.File.Data}); err != nil {
+			return all, err
+		}
+	}
+	for name, text := range texts {
+		if path.Base(name) == "NOTES.txt" || strings.TrimSpace(text) == "" {
+			continue
+		}
+		if !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
+			name += ".yaml" // whatever a template is called, Helm takes it for a manifest
+		}
+		if err := all.Add(name, bundle.File{Content: []byte(text)}); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}

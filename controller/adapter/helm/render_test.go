@@ -1,0 +1,117 @@
+package helm_test
+
+import (
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/helm"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// chartWith returns a small chart with further files, or others in place of its own.
+func chartWith(t *testing.T, files map[string]string) *bundle.Tree {
+	t.Helper()
+	all := map[string]string{
+		"Chart.yaml":        "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"values.yaml":       "size: 1\n",
+		"templates/a.yaml":  "size: {{ .Values.size }}\n",
+		"templates/_x.tpl":  "{{ define \"x\" }}x{{ end }}",
+		"templates/z.extra": "release: {{ .Release.Name }} in {{ .Release.Namespace }}\n",
+	}
+	maps.Copy(all, files)
+	var tree bundle.Tree
+	for name, content := range all {
+		require.NoError(t, tree.Add(name, bundle.File{Content: []byte(content)}))
+	}
+	return &tree
+}
+
+func TestRender(t *testing.T) {
+	tree, notes, err := helm.Render(t.Context(), chartWith(t, nil), helm.Release{Namespace: "default", Values: map[string]any{"size": "2"}})
+	require.NoError(t, err)
+	assert.Empty(t, notes)
+	require.Equal(t, []string{"shop/templates/a.yaml", "shop/templates/z.extra.yaml"}, tree.Paths(), "every template gives a manifest, whatever it is called")
+	a, _ := tree.File("shop/templates/a.yaml")
+	assert.Equal(t, "size: 2\n", string(a.Content))
+	z, _ := tree.File("shop/templates/z.extra.yaml")
+	assert.Equal(t, "release: shop in default\n", string(z.Content))
+}
+
+// What differs each time, and what a cluster would decide, is told.
+func TestRenderNotes(t *testing.T) {
+	tests := map[string]struct{ why, template, want string }{
+		"Random": {why: "a password made anew for each rendering", template: "password: {{ randAlphaNum 32 }}", want: "shop/templates/a.yaml renders to something else each time"},
+		"Lookup": {why: "what is there decides", template: `there: {{ empty (lookup "v1" "Secret" "shop" "db") }}`, want: "look up objects of the cluster"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			_, notes, err := helm.Render(t.Context(), chartWith(t, map[string]string{"templates/a.yaml": tc.template}), helm.Release{})
+			require.NoError(t, err)
+			require.Len(t, notes, 1, tc.why)
+			assert.Contains(t, notes[0], tc.want, tc.why)
+		})
+	}
+}
+
+// BUNDLES.md, invariant 1: what cannot be rendered gives nothing and says why.
+func TestRenderRefuses(t *testing.T) {
+	const head = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
+	sub := map[string]string{
+		"Chart.yaml":                   head + "dependencies: [{name: db, version: 1.0.0}]\n",
+		"charts/db/Chart.yaml":         strings.Replace(head, "shop", "db", 1),
+		"charts/db/values.schema.json": `{"properties": {"port": {"type": "integer"}}}`,
+		"charts/db/values.yaml":        "port: none\n",
+	}
+	tests := map[string]struct {
+		why   string
+		files map[string]string
+		want  string
+	}{
+		"Library":     {why: "it is no application", files: map[string]string{"Chart.yaml": head + "type: library\n"}, want: "it is a library"},
+		"KubeVersion": {why: "it was made for another Kubernetes", files: map[string]string{"Chart.yaml": head + "kubeVersion: <1.30\n"}, want: `kubeVersion "<1.30" excludes v1.35.0`},
+		"Missing":     {why: "nothing is fetched", files: map[string]string{"Chart.yaml": head + "dependencies: [{name: db, version: 1.0.0, repository: 'https://charts.example.org'}]\n"}, want: "lacks db: run helm dependency update"},
+		"Metadata":    {why: "no version", files: map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\n"}, want: "cannot read the chart"},
+		"Schema":      {why: "a value of another type", files: map[string]string{"values.schema.json": `{"properties": {"size": {"type": "string"}}}`}, want: "cannot use the values for chart shop"},
+		"SubSchema":   {why: "the schema of a chart in the chart", files: sub, want: "cannot use the values for chart db"},
+		"Remote":      {why: "a reference out of the chart", files: map[string]string{"values.schema.json": `{"$ref": "https://example.org/schema.json"}`}, want: "nothing outside the chart is loaded"},
+		"LocalFile":   {why: "a reference to the machine's files", files: map[string]string{"values.schema.json": `{"$ref": "file:///etc/passwd"}`}, want: "nothing outside the chart is loaded"},
+		"NoSchema":    {why: "no JSON", files: map[string]string{"values.schema.json": "{"}, want: "cannot read values.schema.json of chart shop"},
+		"Template":    {why: "a template that fails", files: map[string]string{"templates/a.yaml": `{{ required "size is required" .Values.none }}`}, want: "size is required"},
+		"Syntax":      {why: "no template", files: map[string]string{"templates/a.yaml": "{{ if"}, want: "templates/a.yaml"},
+		"Environment": {why: "what the machine's environment holds", files: map[string]string{"templates/a.yaml": `{{ env "HOME" }}`}, want: `"env" not defined`},
+		"Values":      {why: "no map", files: map[string]string{"values.yaml": "- a\n"}, want: "values.yaml"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			tree, _, err := helm.Render(t.Context(), chartWith(t, tc.files), helm.Release{})
+			require.ErrorContains(t, err, tc.want, tc.why)
+			assert.Empty(t, tree.Paths(), tc.why)
+		})
+	}
+	_, _, err := helm.Render(t.Context(), &bundle.Tree{}, helm.Release{})
+	require.ErrorContains(t, err, "cannot find Chart.yaml")
+}
+
+func TestValues(t *testing.T) {
+	files := [][]byte{[]byte("a: {b: 1, c: 2}\nl: [1, 2]\n"), []byte("a: {b: 3}\nl: [4]\n")}
+	got, err := helm.Values(files, []string{"a.d=x", "l[0]=5"})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"a": map[string]any{"b": float64(3), "c": float64(2), "d": "x"}, "l": []any{int64(5)}}, got)
+
+	_, err = helm.Values([][]byte{[]byte("a: ["), nil}, nil)
+	require.ErrorContains(t, err, "values file 1")
+	_, err = helm.Values(nil, []string{"a"})
+	require.ErrorContains(t, err, `"a"`)
+}
+
+// What digests call the renderer is what go.mod builds in.
+func TestRenderer(t *testing.T) {
+	text, err := os.ReadFile("../../../go.mod")
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "\thelm.sh/helm/v4 "+strings.TrimPrefix(helm.Renderer, "helm ")+"\n")
+}

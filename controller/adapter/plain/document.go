@@ -1,0 +1,89 @@
+package plain
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// document is one of the documents of a file.
+type document struct {
+	file string
+	// number and line count from 1; the line is the document's first.
+	number, line int
+	text         []byte
+}
+
+// fault says where a document is wrong, why, and what cures it.
+func (d document) fault(cause error, cure string) error {
+	return fmt.Errorf("cannot read %s, document %d (line %d): %w: %s", d.file, d.number, d.line, cause, cure)
+}
+
+// isManifest reports whether a file holds objects, by its name. What begins with a dot
+// is somebody's settings.
+func isManifest(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") {
+			return false
+		}
+	}
+	switch path.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return true
+	default:
+		return false
+	}
+}
+
+// split returns the documents of a file; those that hold nothing but comments too.
+func split(file string, text []byte) ([]document, error) {
+	if path.Ext(file) == ".json" {
+		return splitJSON(file, text)
+	}
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	all := []document{{file: file, number: 1, line: 1}}
+	line := 0
+	for part := range bytes.Lines(text) {
+		line++
+		if after, ok := bytes.CutPrefix(part, []byte("---")); ok && (len(after) == 0 || bytes.ContainsAny(after[:1], " \t\r\n")) {
+			all = append(all, document{file: file, number: len(all) + 1, line: line})
+			// What follows on the same line belongs to the new document.
+			part = append([]byte("   "), after...)
+		}
+		last := &all[len(all)-1]
+		last.text = append(last.text, part...)
+	}
+	if len(all) > 1 && len(bytes.TrimSpace(all[0].text)) == 0 {
+		// A file that begins with a separator has nothing before it.
+		all = all[1:]
+		for i := range all {
+			all[i].number--
+		}
+	}
+	return all, nil
+}
+
+// splitJSON returns values that follow each other.
+func splitJSON(file string, text []byte) ([]document, error) {
+	var all []document
+	in := json.NewDecoder(bytes.NewReader(text))
+	for {
+		d := document{file: file, number: len(all) + 1}
+		from := in.InputOffset()
+		space := len(text[from:]) - len(bytes.TrimLeft(text[from:], " \t\r\n"))
+		d.line = 1 + bytes.Count(text[:int(from)+space], []byte("\n"))
+		var value json.RawMessage
+		switch err := in.Decode(&value); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, d.fault(err, "write JSON")
+		}
+		d.text = value
+		all = append(all, d)
+	}
+}

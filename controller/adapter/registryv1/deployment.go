@@ -1,0 +1,117 @@
+package registryv1
+
+import (
+	"maps"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// targetsKey is the annotation of pods by which an operator learns what it watches;
+// those that want a variable WATCH_NAMESPACE take it from there.
+const targetsKey = "olm.targetNamespaces"
+
+// deployments are the operator's workloads.
+func (o *operator) deployments() []bundle.Object {
+	var all []bundle.Object
+	for _, d := range o.Spec.Install.Spec.Deployments {
+		object := made("apps/v1", "Deployment", o.namespace, d.Name, map[string]any{"spec": o.spec(d)})
+		if len(d.Labels) > 0 {
+			metadata, _ := object["metadata"].(map[string]any)
+			metadata["labels"] = anything(d.Labels)
+		}
+		all = append(all, object)
+	}
+	return all
+}
+
+// spec is a deployment's own, with annotations for its pods and its certificate.
+func (o *operator) spec(d deployment) map[string]any {
+	spec := maps.Clone(d.Spec)
+	template := at(spec, "template")
+	metadata := at(template, "metadata")
+	annotations := anything(o.Metadata.Annotations)
+	maps.Copy(annotations, at(metadata, "annotations"))
+	annotations[targetsKey] = o.annotation()
+	metadata["annotations"] = annotations
+	template["metadata"] = metadata
+	if o.serves(d.Name) {
+		template["spec"] = withCertificate(at(template, "spec"), secretOf(d.Name))
+	}
+	spec["template"] = template
+	return spec
+}
+
+// places are where operators look for the certificate of their webhooks, by the volume.
+//
+//nolint:gochecknoglobals // a table
+var places = []struct{ volume, path string }{
+	{"apiservice-cert", "/apiserver.local.config/certificates"},
+	{"webhook-cert", "/tmp/k8s-webhook-server/serving-certs"},
+}
+
+// withCertificate mounts a certificate into all containers, in place of what lies there.
+func withCertificate(pod map[string]any, secret string) map[string]any {
+	volumes := without(pod["volumes"], func(v map[string]any) bool { return v["name"] == places[0].volume || v["name"] == places[1].volume })
+	for _, p := range places {
+		volumes = append(volumes, map[string]any{"name": p.volume, "secret": map[string]any{
+			"secretName": secret,
+			"items": []any{
+				map[string]any{"key": "tls.crt", "path": keyName(p.volume, "crt")}, map[string]any{"key": "tls.key", "path": keyName(p.volume, "key")},
+			},
+		}})
+	}
+	pod["volumes"] = volumes
+	containers, _ := pod["containers"].([]any)
+	all := make([]any, len(containers))
+	for i, c := range containers {
+		container, _ := c.(map[string]any)
+		container = maps.Clone(container)
+		mounts := without(container["volumeMounts"], func(m map[string]any) bool {
+			return m["name"] == places[0].volume || m["name"] == places[1].volume || m["mountPath"] == places[0].path || m["mountPath"] == places[1].path
+		})
+		for _, p := range places {
+			mounts = append(mounts, map[string]any{"name": p.volume, "mountPath": p.path})
+		}
+		container["volumeMounts"] = mounts
+		all[i] = container
+	}
+	pod["containers"] = all
+	return pod
+}
+
+// keyName is what a file of the certificate is called in a volume.
+func keyName(volume, end string) string {
+	if volume == "apiservice-cert" {
+		return "apiserver." + end
+	}
+	return "tls." + end
+}
+
+// without returns a list without the maps that match.
+func without(list any, match func(map[string]any) bool) []any {
+	all, _ := list.([]any)
+	var kept []any
+	for _, item := range all {
+		if m, ok := item.(map[string]any); !ok || !match(m) {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// at returns a copy of the map below a name; a new one where there is none.
+func at(in map[string]any, name string) map[string]any {
+	below, _ := in[name].(map[string]any)
+	if below == nil {
+		return map[string]any{}
+	}
+	return maps.Clone(below)
+}
+
+func anything(texts map[string]string) map[string]any {
+	all := map[string]any{}
+	for key, text := range texts {
+		all[key] = text
+	}
+	return all
+}

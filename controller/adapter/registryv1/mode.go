@@ -1,0 +1,61 @@
+package registryv1
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// mode is what an operator watches.
+type mode string
+
+// The install modes.
+const (
+	allNamespaces   mode = "AllNamespaces"
+	ownNamespace    mode = "OwnNamespace"
+	singleNamespace mode = "SingleNamespace"
+	multiNamespace  mode = "MultiNamespace"
+)
+
+// aim sets what the operator watches, where it supports that: the namespaces that were
+// asked for, else all, else its own.
+func (o *operator) aim(namespace string, watch []string) error {
+	var supported []mode
+	for _, m := range o.Spec.InstallModes {
+		if m.Supported {
+			supported = append(supported, m.Type)
+		}
+	}
+	o.namespace, o.targets = namespace, slices.Compact(slices.Sorted(slices.Values(watch)))
+	wanted := o.mode()
+	if len(watch) == 0 && !slices.Contains(supported, allNamespaces) && slices.Contains(supported, ownNamespace) {
+		o.targets, wanted = []string{namespace}, ownNamespace
+	}
+	if !slices.Contains(supported, wanted) {
+		return fmt.Errorf("cannot install %s in mode %s: it supports %v: choose the namespaces that it watches accordingly", o.Metadata.Name, wanted, supported)
+	}
+	if wanted == allNamespaces {
+		o.targets = []string{""}
+	}
+	return nil
+}
+
+// mode is that of the namespaces that were asked for.
+func (o *operator) mode() mode {
+	switch {
+	case len(o.targets) == 0:
+		return allNamespaces
+	case len(o.targets) > 1:
+		return multiNamespace
+	case o.targets[0] == o.namespace:
+		return ownNamespace
+	default:
+		return singleNamespace
+	}
+}
+
+// everywhere reports whether the operator watches all namespaces.
+func (o *operator) everywhere() bool { return o.targets[0] == "" }
+
+// annotation is the list of namespaces as operators read it.
+func (o *operator) annotation() string { return strings.Join(o.targets, ",") }

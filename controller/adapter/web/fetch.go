@@ -1,0 +1,195 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+const (
+	// attempts is how often a server is asked that breaks off, hangs or is busy.
+	attempts = 4
+	// maxRedirects is how often it may send elsewhere.
+	maxRedirects = 5
+)
+
+// Client fetches from web servers.
+type Client struct {
+	// Transport carries requests; nil is the standard library's.
+	Transport   http.RoundTripper
+	Credentials bundle.Credentials
+	// Silence is how long a server may send nothing; Pause is the time before the next
+	// attempt, which doubles.
+	Silence, Pause time.Duration
+}
+
+// errFinal is wrapped by what another attempt would not change.
+var errFinal = errors.New("not tried again")
+
+// Fetch returns the bytes at an address, at most bundle.MaxBytes. digest is their
+// "sha256:…"; "" takes what comes. A page, a status other than success and other bytes
+// are errors, and nothing is returned.
+func (c Client) Fetch(ctx context.Context, address, digest string) ([]byte, error) {
+	d := download{Client: c, address: address, pinned: digest != ""}
+	err := d.all(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot fetch the archive: %w", err)
+	}
+	if sum := Sum(d.got); digest != "" && sum != digest {
+		return nil, fmt.Errorf("cannot use the archive: it is %s and not %s: it was changed, or the checksum is another's", sum, digest)
+	}
+	return d.got, nil
+}
+
+// Sum returns the digest of an archive.
+func Sum(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }
+
+// download is one archive on its way.
+type download struct {
+	Client
+	address string
+	// pinned says that the checksum will tell whether parts belong together.
+	pinned bool
+	got    []byte
+	// version is the server's name for what it sends; "" is unknown.
+	version string
+}
+
+// all fetches until all is there.
+func (d *download) all(ctx context.Context) error {
+	pause := d.Pause
+	for attempt := 1; ; attempt++ {
+		err := d.once(ctx)
+		if err == nil || errors.Is(err, errFinal) || attempt == attempts || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+			pause *= 2
+		}
+	}
+}
+
+// once asks for what is missing and reads it.
+func (d *download) once(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := time.AfterFunc(d.Silence, func() { cancel(fmt.Errorf("the server sent nothing for %s", d.Silence)) })
+	defer silent.Stop()
+	request, err := d.request(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errFinal, err)
+	}
+	client := http.Client{Transport: d.Transport, CheckRedirect: redirect}
+	response, err := client.Do(request)
+	if err != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it is only read
+	if err := d.begin(response); err != nil {
+		return err
+	}
+	return d.read(ctx, response.Body, silent)
+}
+
+// request asks for the archive, or for the rest of it.
+func (d *download) request(ctx context.Context) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.address, nil)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case d.Credentials.Token != "":
+		request.Header.Set("Authorization", "Bearer "+d.Credentials.Token)
+	case d.Credentials.Username != "":
+		request.SetBasicAuth(d.Credentials.Username, d.Credentials.Password)
+	}
+	// The bytes are wanted as they lie there, whatever they are packed with.
+	request.Header.Set("Accept-Encoding", "identity")
+	if len(d.got) > 0 && (d.version != "" || d.pinned) {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", len(d.got)))
+		if d.version != "" {
+			request.Header.Set("If-Range", d.version)
+		}
+	}
+	return request, nil
+}
+
+// redirect follows a few times, and never from a protected connection to an open one.
+func redirect(next *http.Request, before []*http.Request) error {
+	switch {
+	case len(before) > maxRedirects:
+		return fmt.Errorf("%w: it redirects more than %d times", errFinal, maxRedirects)
+	case next.URL.Scheme != "https" && before[0].URL.Scheme == "https":
+		return fmt.Errorf("%w: it redirects to %s, without TLS", errFinal, next.URL.Redacted())
+	default:
+		return nil
+	}
+}
+
+// begin looks at the head of an answer.
+func (d *download) begin(response *http.Response) error {
+	kept := fmt.Sprintf("bytes %d-", len(d.got))
+	switch status := response.StatusCode; {
+	case status == http.StatusPartialContent && strings.HasPrefix(response.Header.Get("Content-Range"), kept):
+	case status == http.StatusOK:
+		d.got = nil
+	case status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout:
+		return fmt.Errorf("the server answered %s", response.Status)
+	case status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable:
+		d.got = nil
+		return fmt.Errorf("the server answered %s for another part", response.Status)
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return fmt.Errorf("%w: the server answered %s: give credentials that may read it", errFinal, response.Status)
+	default:
+		return fmt.Errorf("%w: the server answered %s: look whether the address is right", errFinal, response.Status)
+	}
+	if kind := response.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
+		return page()
+	}
+	if int64(len(d.got))+response.ContentLength > bundle.MaxBytes {
+		return large()
+	}
+	d.version = response.Header.Get("ETag")
+	if strings.HasPrefix(d.version, "W/") {
+		d.version = "" // it may stand for other bytes
+	}
+	return nil
+}
+
+// read reads the body to its end, as long as something comes.
+func (d *download) read(ctx context.Context, body io.Reader, silent *time.Timer) error {
+	part := make([]byte, 64<<10)
+	for {
+		n, err := body.Read(part)
+		d.got = append(d.got, part[:n]...)
+		switch {
+		case len(d.got) > bundle.MaxBytes:
+			return large()
+		case errors.Is(err, io.EOF) && strings.HasPrefix(http.DetectContentType(d.got), "text/html"):
+			return page()
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return errors.Join(context.Cause(ctx), fmt.Errorf("it broke off after %d bytes: %w", len(d.got), err))
+		}
+		silent.Reset(d.Silence)
+	}
+}
+
+func page() error {
+	return fmt.Errorf("%w: it is a web page and no archive: the address may be one for people, or want credentials", errFinal)
+}
+
+func large() error {
+	return fmt.Errorf("%w: %w: it exceeds %d MiB", errFinal, bundle.ErrLimit, bundle.MaxBytes>>20)
+}

@@ -1,0 +1,151 @@
+package content
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/directory"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/git"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/oci"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/web"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+const (
+	// limit is how long one source may take in all, silence how long a server may send
+	// nothing, and pause how long to wait before it is asked again.
+	limit   = 10 * time.Minute
+	silence = 30 * time.Second
+	pause   = time.Second
+	// maxObjects is how large all that a repository sends may be.
+	maxObjects = 4 * bundle.MaxBytes
+)
+
+// Source is a place to fetch content from.
+type Source struct {
+	bundle.Reference
+	Credentials bundle.Credentials
+	// Destination is the folder that the content is laid into; "" is the top.
+	Destination string
+}
+
+// Fetcher fetches sources.
+type Fetcher struct {
+	// Cache keeps pinned content.
+	Cache Cache
+	// Track allows references that may mean something else tomorrow.
+	Track bool
+	// Mirrors are hosts to ask before a registry, by the registry's host.
+	Mirrors map[string][]string
+}
+
+// Fetch returns what all sources hold, laid over each other in the order given, and the
+// references with the digests that they have turned out to mean.
+func (f Fetcher) Fetch(ctx context.Context, sources ...Source) (bundle.Tree, []bundle.Reference, error) {
+	layers, resolved := make([]bundle.Layer, len(sources)), make([]bundle.Reference, len(sources))
+	for i, s := range sources {
+		if err := s.Pinned(); err != nil && !f.Track {
+			return bundle.Tree{}, nil, err
+		}
+		tree, digest, err := f.cached(ctx, s)
+		if err == nil {
+			tree, err = tree.Sub(s.Folder)
+		}
+		if err != nil {
+			return bundle.Tree{}, nil, fmt.Errorf("cannot fetch %s: %w", s.Reference, err)
+		}
+		layers[i] = bundle.Layer{Destination: s.Destination, Tree: tree}
+		resolved[i] = s.Reference
+		resolved[i].Digest = digest
+	}
+	all, err := bundle.Overlay(layers...)
+	return all, resolved, err
+}
+
+// cached returns pinned content from the cache, and puts it there.
+func (f Fetcher) cached(ctx context.Context, s Source) (bundle.Tree, string, error) {
+	if s.Origin == bundle.Local || s.Digest == "" {
+		return f.fetch(ctx, s)
+	}
+	if tree, ok := f.Cache.get(s.Reference); ok {
+		return tree, s.Digest, nil
+	}
+	tree, digest, err := f.fetch(ctx, s)
+	if err == nil {
+		_ = f.Cache.put(s.Reference, tree) // what is not kept is fetched again
+	}
+	return tree, digest, err
+}
+
+// fetch asks the place itself, and returns the digest of what it gave; a folder and an
+// archive of the machine have none.
+func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %s", limit))
+	defer cancel()
+	transport, err := trusting(s.Credentials.CA)
+	if err != nil {
+		return bundle.Tree{}, "", err
+	}
+	switch s.Origin {
+	case bundle.Local:
+		tree, err := local(s.Location)
+		return tree, "", err
+	case bundle.HTTP:
+		packed, err := web.Client{Transport: transport, Credentials: s.Credentials, Silence: silence, Pause: pause}.Fetch(ctx, s.Location, s.Digest)
+		if err != nil {
+			return bundle.Tree{}, "", err
+		}
+		tree, err := archive.Unpack(packed)
+		return tree, web.Sum(packed), err
+	case bundle.Image:
+		return oci.Client{Transport: transport, Credentials: s.Credentials, Mirrors: f.Mirrors, Pause: pause, Untar: archive.Untar}.Fetch(ctx, s.Reference)
+	case bundle.Git:
+		return git.Client{Credentials: s.Credentials, Limit: maxObjects}.Fetch(ctx, s.Reference)
+	default:
+		return bundle.Tree{}, "", fmt.Errorf("%s are in a cluster, and only there can they be read", s.Origin)
+	}
+}
+
+// local reads a folder or an archive.
+func local(path string) (bundle.Tree, error) {
+	folder, err := directory.IsFolder(path)
+	if err != nil {
+		return bundle.Tree{}, err
+	}
+	if folder {
+		return directory.Read(path)
+	}
+	packed, err := directory.File(path)
+	if err != nil {
+		return bundle.Tree{}, err
+	}
+	return archive.Unpack(packed)
+}
+
+// trusting returns what carries requests to servers whose certificates the machine or
+// an authority of our own has signed.
+func trusting(authority string) (*http.Transport, error) {
+	base, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return nil, errors.New("the standard library's transport was replaced")
+	}
+	transport := base.Clone()
+	if authority == "" {
+		return transport, nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // a machine without any
+	}
+	if !pool.AppendCertsFromPEM([]byte(authority)) {
+		return nil, errors.New("cannot use ca.crt: it holds no certificate in PEM")
+	}
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return transport, nil
+}

@@ -1,0 +1,95 @@
+package content_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/yaml"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+//nolint:gochecknoglobals // a flag
+var update = flag.Bool("update", false, "write what comes into testdata, to be read")
+
+// fixture is a bundle of an archive in testdata: its files below in/, how it is
+// rendered, and what must come.
+type fixture struct {
+	tree    bundle.Tree
+	options content.Options
+	want    string
+}
+
+func newFixture(t *testing.T, archive *txtar.Archive) fixture {
+	t.Helper()
+	f := fixture{}
+	for _, file := range archive.Files {
+		name, content := file.Name, file.Data
+		switch {
+		case strings.HasPrefix(name, "in/"):
+			require.NoError(t, f.tree.Add(strings.TrimPrefix(name, "in/"), bundle.File{Content: content}))
+		case name == "values.yaml":
+			f.options.Values = append(f.options.Values, content)
+		case name == "options":
+			values := f.options.Values
+			require.NoError(t, yaml.UnmarshalStrict(content, &f.options))
+			f.options.Values = values
+		case name == "want":
+			f.want = string(content)
+		default:
+			require.Fail(t, "a file of no use", name)
+		}
+	}
+	return f
+}
+
+// Each format gives exactly these objects, each time.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			f := newFixture(t, archive)
+			rendered, err := content.Render(t.Context(), f.tree, f.options)
+			require.NoError(t, err)
+			got := printed(t, rendered)
+			if *update {
+				archive.Files[len(archive.Files)-1].Data = []byte(got)
+				require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o600))
+			}
+			assert.Equal(t, f.want, got)
+			again, err := content.Render(t.Context(), f.tree, f.options)
+			require.NoError(t, err)
+			assert.Equal(t, rendered, again)
+		})
+	}
+}
+
+// printed returns all that a rendering says, but for its digest.
+func printed(t *testing.T, r content.Rendered) string {
+	t.Helper()
+	var out bytes.Buffer
+	for _, note := range r.Notes {
+		out.WriteString("# " + note + "\n")
+	}
+	for _, o := range r.Objects {
+		text, err := o.Canonical()
+		require.NoError(t, err)
+		text, err = yaml.JSONToYAML(text)
+		require.NoError(t, err)
+		out.WriteString("---\n")
+		out.Write(text)
+	}
+	return out.String()
+}
