@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +24,21 @@ func (o *clusterOptions) flags(c *cobra.Command) {
 
 // open returns a reader of the cluster, and the namespace that is meant.
 func (o *clusterOptions) open() (client.Reader, string, error) {
+	config, namespace, err := o.load()
+	if err != nil {
+		return nil, "", err
+	}
+	scheme := runtime.NewScheme()
+	err = v1alpha1.AddToScheme(scheme)
+	reader, failed := client.New(config, client.Options{Scheme: scheme})
+	if err := errors.Join(err, failed); err != nil {
+		return nil, "", fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	return reader, namespace, nil
+}
+
+// load returns how to reach the cluster, and the namespace that is meant.
+func (o *clusterOptions) load() (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.context}
@@ -37,11 +53,5 @@ func (o *clusterOptions) open() (client.Reader, string, error) {
 		return nil, "", fmt.Errorf("cannot tell which cluster: %w", err)
 	}
 	config.QPS = -1 // the API server's own fairness limits us
-	scheme := runtime.NewScheme()
-	err = v1alpha1.AddToScheme(scheme)
-	reader, failed := client.New(config, client.Options{Scheme: scheme})
-	if err := errors.Join(err, failed); err != nil {
-		return nil, "", fmt.Errorf("cannot reach the cluster: %w", err)
-	}
-	return reader, namespace, nil
+	return config, namespace, nil
 }

@@ -20,6 +20,22 @@ const (
 	exitMisuse = 2 // it could not be done
 )
 
+// The exit codes of the commands that change a cluster; what else failed is 2 there too.
+const (
+	exitTimeout  = 3
+	exitConflict = 4
+)
+
+// codeError is an error with an exit code of its own.
+type codeError struct {
+	error
+
+	code int
+}
+
+// Unwrap returns the error.
+func (e codeError) Unwrap() error { return e.error }
+
 // failedError is an answer that is no.
 type failedError struct{ error }
 
@@ -45,6 +61,9 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	if _, failed := errors.AsType[failedError](err); failed {
 		return exitFailed
 	}
+	if coded, ok := errors.AsType[codeError](err); ok {
+		return coded.code
+	}
 	return exitMisuse
 }
 
@@ -64,7 +83,7 @@ webhook would refuse, a record that leads elsewhere), 2 it could not be done.`,
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	c.AddCommand(newSim(), newRecord(), newInject(), newUninject(), newRender(), newVersion())
+	c.AddCommand(newSim(), newRecord(), newInject(), newUninject(), newRender(), newPlan(), newInstall(), newUninstall(), newHistory(), newRollback(), newVersion())
 	return c
 }
 

@@ -3,25 +3,18 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // renderOptions are the flags of render.
 type renderOptions struct {
-	content.Options
-	content.Fetcher
+	sourceOptions
 
-	credentials string
-	mirrors     map[string]string
-	values      []string
-	output      string
+	output string
 }
 
 func newRender() *cobra.Command {
@@ -56,16 +49,9 @@ of all that went in.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
-	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1 or kustomize (default: what it looks like)")
-	c.Flags().StringVar(&o.Path, "path", "", "the folder of the content that is rendered; a kustomization in it may refer to folders beside it")
+	o.flags(c)
 	c.Flags().StringVar(&o.Name, "name", "", "name of the installation, for a chart's templates (default: the chart's)")
 	c.Flags().StringVarP(&o.Namespace, "namespace", "n", "default", "namespace of the installation, for a chart's templates and an operator")
-	c.Flags().StringArrayVar(&o.Watch, "watch", nil, "a namespace that an operator watches (default: all, or its own if it supports no more)")
-	c.Flags().StringArrayVarP(&o.values, "values", "f", nil, "values file of a chart; of several the later counts")
-	c.Flags().StringArrayVar(&o.Set, "set", nil, "a value of a chart: name=value, name.below=value")
-	c.Flags().BoolVar(&o.Track, "track", false, "take whatever a tag, a branch or an address means now")
-	c.Flags().StringVar(&o.credentials, "credentials", "", "YAML file for a private source: username and password, or token; ssh-privatekey and known_hosts; ca.crt")
-	c.Flags().StringToStringVar(&o.mirrors, "mirror", nil, "registry=mirror: a host to ask before a registry")
 	c.Flags().StringVarP(&o.output, "output", "o", "yaml", "yaml or json, one object a line")
 	return c
 }
@@ -75,18 +61,7 @@ func (o *renderOptions) run(c *cobra.Command, source string) error {
 	if !ok {
 		return fmt.Errorf("cannot print as %q: --output is yaml or json", o.output)
 	}
-	tree, err := o.fetch(c, source)
-	if err != nil {
-		return err
-	}
-	for _, file := range o.values {
-		text, err := os.ReadFile(file) //nolint:gosec // the user names it
-		if err != nil {
-			return fmt.Errorf("cannot read the values: %w", err)
-		}
-		o.Values = append(o.Values, text)
-	}
-	rendered, err := content.Render(c.Context(), tree, o.Options)
+	rendered, tree, err := o.render(c, source)
 	if err != nil {
 		return err
 	}
@@ -95,51 +70,8 @@ func (o *renderOptions) run(c *cobra.Command, source string) error {
 			return err
 		}
 	}
-	for _, note := range rendered.Notes {
-		fmt.Fprintln(c.ErrOrStderr(), "note:", note)
-	}
 	fmt.Fprintf(c.ErrOrStderr(), "%d objects (%s) of %s, input %s\n", len(rendered.Objects), rendered.Format, tree.Digest(), rendered.Digest)
 	return nil
-}
-
-// fetch returns the content of a source, and says what a name has turned out to mean.
-func (o *renderOptions) fetch(c *cobra.Command, source string) (bundle.Tree, error) {
-	var s content.Source
-	var err error
-	if s.Reference, err = bundle.ParseReference(source); err != nil {
-		return bundle.Tree{}, err
-	}
-	if s.Credentials, err = readCredentials(o.credentials); err != nil {
-		return bundle.Tree{}, err
-	}
-	if folder, err := os.UserCacheDir(); err == nil {
-		o.Cache = content.Cache(filepath.Join(folder, "orcon", "content"))
-	}
-	o.Mirrors = map[string][]string{}
-	for registry, mirror := range o.mirrors {
-		o.Mirrors[registry] = []string{mirror}
-	}
-	tree, resolved, err := o.Fetch(c.Context(), s)
-	if err == nil && s.Pinned() != nil {
-		fmt.Fprintln(c.ErrOrStderr(), "resolved:", resolved[0])
-	}
-	return tree, err
-}
-
-// readCredentials reads a file of credentials; "" is none.
-func readCredentials(file string) (bundle.Credentials, error) {
-	if file == "" {
-		return bundle.Credentials{}, nil
-	}
-	text, err := os.ReadFile(file) //nolint:gosec // the user names it
-	if err != nil {
-		return bundle.Credentials{}, fmt.Errorf("cannot read the credentials: %w", err)
-	}
-	var data map[string]string
-	if yaml.UnmarshalStrict(text, &data) != nil { // its error would show values
-		return bundle.Credentials{}, fmt.Errorf("cannot read the credentials: %s is no YAML map of texts", file)
-	}
-	return bundle.ParseCredentials(data)
 }
 
 // writeJSON writes an object's canonical bytes and a line end.

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// installOptions are the flags of install and plan.
+type installOptions struct {
+	sourceOptions
+	deploymentOptions
+
+	name             string
+	conflicts        string
+	output           string
+	plan, yes, retry bool
+}
+
+// exitCodes is what the help of each command that changes a cluster ends with.
+const exitCodes = `
+
+Exit codes: 0 done, 2 failed (of an upgrade that failed, the last healthy content is back),
+3 there was not enough time, 4 something of somebody else is in the way.`
+
+func newInstall() *cobra.Command {
+	var o installOptions
+	c := &cobra.Command{
+		Use:   "install SOURCE --name NAME",
+		Short: "Install or upgrade a bundle, in order, with a way back",
+		Long: `install renders SOURCE (see orcon render --help), shows what that would change, and does it:
+phase by phase, each when what comes before it is healthy. What left the bundle is deleted
+when all is healthy. If something fails, or time is up, the last healthy content comes
+back by itself. Run it again to upgrade, or to go on with what was interrupted.
+
+A content that has failed is not tried again, unless --retry says that what made it fail
+is gone. Deletions of namespaces, volumes, claims and definitions, and of more than ten
+objects at a time, wait for --confirm. What the deployment is, is stored in Secrets
+orcon-bundle-NAME of its namespace.` + exitCodes,
+		Example: `  orcon install deploy/ --name shop -n shop
+  orcon install chart/ --name shop -f production.yaml --plan
+  orcon install deploy/ --name shop --yes --confirm PersistentVolumeClaim/data`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+	}
+	o.flags(c)
+	c.Flags().BoolVar(&o.plan, "plan", false, "only show what would change")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVar(&o.retry, "retry", false, "try a content that has failed before")
+	return c
+}
+
+func newPlan() *cobra.Command {
+	o := installOptions{plan: true}
+	c := &cobra.Command{
+		Use:   "plan SOURCE --name NAME",
+		Short: "Show what installing a bundle would change",
+		Long: `plan asks the API server by dry runs what install would change, field by field, and writes
+nothing. What Secrets hold is not shown.` + exitCodes,
+		Example: `  orcon plan deploy/ --name shop -n shop
+  orcon plan deploy/ --name shop -o json | jq '.Actions[] | select(.Verb == "delete")'`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+	}
+	o.flags(c)
+	return c
+}
+
+func (o *installOptions) flags(c *cobra.Command) {
+	o.sourceOptions.flags(c)
+	o.deploymentOptions.flags(c)
+	c.Flags().StringVar(&o.name, "name", "", "name of the deployment (needed)")
+	c.Flags().StringVar(&o.conflicts, "conflicts", string(bundle.Prevent), "what becomes of objects of others: Prevent, AdoptUnowned or Take")
+	c.Flags().StringVarP(&o.output, "output", "o", "table", "how the plan is shown: table or json")
+}
+
+func (o *installOptions) run(c *cobra.Command, source string) error {
+	ctx, stop := interruptible(c)
+	defer stop()
+	d, wish, err := o.wish(c, source)
+	if err != nil {
+		return err
+	}
+	p, err := o.show(ctx, c, d, wish)
+	if err != nil || o.plan {
+		return err
+	}
+	approval, err := o.approve(p)
+	if err != nil {
+		return coded(err)
+	}
+	if !o.yes && p.Changes() {
+		if err := d.sure(ctx, c, p, wish); err != nil {
+			return coded(err)
+		}
+	}
+	return d.end(c, d.Install(ctx, p, wish, approval), "install")
+}
+
+// wish returns the deployment, and what the source means there.
+func (o *installOptions) wish(c *cobra.Command, source string) (*deployed, engine.Wish, error) {
+	conflicts, err := bundle.ParseConflictPolicy(o.conflicts)
+	if err != nil {
+		return nil, engine.Wish{}, fmt.Errorf("cannot use --conflicts: %w", err)
+	}
+	d, err := o.connect(c, o.name)
+	if err != nil {
+		return nil, engine.Wish{}, err
+	}
+	o.Name, o.Namespace = o.name, d.namespace
+	rendered, _, err := o.render(c, source)
+	if err != nil {
+		return nil, engine.Wish{}, err
+	}
+	wish, err := d.wish(rendered.Objects)
+	wish.Conflicts, wish.Retry = conflicts, o.retry
+	return d, wish, err
+}
+
+// show plans and prints that. Where that is all, what is in the way is an error.
+func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed, wish engine.Wish) (bundle.Plan, error) {
+	printed, known := map[string]func(io.Writer, bundle.Plan) error{"table": printPlan, "json": printPlanJSON}[o.output]
+	if !known {
+		return bundle.Plan{}, fmt.Errorf("cannot print as %q: --output is table or json", o.output)
+	}
+	p, err := d.Plan(ctx, wish)
+	if err != nil {
+		return p, coded(err)
+	}
+	if err := printed(c.OutOrStdout(), p); err != nil {
+		return p, err
+	}
+	if o.plan {
+		return p, coded(bundle.Blocked(p))
+	}
+	return p, nil
+}
+
+// interruptible ends what runs when the user interrupts it, or it is asked to end.
+func interruptible(c *cobra.Command) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process
+	return ctx, stop
+}
+
+// ask lets the user decide.
+func ask(c *cobra.Command, question string) error {
+	fmt.Fprintf(c.ErrOrStderr(), "%s [y/N] ", question)
+	answer, err := bufio.NewReader(c.InOrStdin()).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("cannot read the answer: %w", err)
+	}
+	if yes := strings.ToLower(strings.TrimSpace(answer)); yes != "y" && yes != "yes" {
+		return errors.New("nothing was changed: answer y, or say --yes")
+	}
+	return nil
+}
+
+// sure asks the user, and then whether that is still what would be done.
+func (d *deployed) sure(ctx context.Context, c *cobra.Command, p bundle.Plan, wish engine.Wish) error {
+	if err := ask(c, "Do this?"); err != nil {
+		return err
+	}
+	now, err := d.Plan(ctx, wish)
+	if err != nil {
+		return err
+	}
+	return p.Changed(now)
+}
+
+// end says how a run ended, and after an interrupt how it goes on.
+func (d *deployed) end(c *cobra.Command, err error, command string) error {
+	switch last := d.Record().Last(); {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("interrupted: what is done stays, and the same orcon %s goes on from there", command)
+	case err == nil:
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%s is healthy: revision %d\n", d.Owner, last.Number)
+		return err
+	}
+	return coded(err)
+}

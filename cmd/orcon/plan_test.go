@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+func TestPrintPlan(t *testing.T) {
+	settings, old := bundle.ID{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}, bundle.ID{Kind: "Namespace", Name: "old"}
+	p := bundle.Plan{
+		Digest:   "0123456789abcdef",
+		Sequence: bundle.Sequence{{Object: bundle.Object{"data": "hunter2"}}},
+		Actions: []bundle.Action{
+			{Verb: bundle.Update, ID: settings, Phase: bundle.Configuration, Force: []string{"data.a"}, Changes: []bundle.Change{
+				{Path: "data.a", Before: `"1"`, After: `"2"`, Manager: "kubectl-edit"}, {Path: "data.b", After: `"new"`}, {Path: "data.c", Before: `"old"`},
+			}},
+			{Verb: bundle.None, ID: bundle.ID{Kind: "Service", Name: "web"}},
+			{Verb: bundle.Delete, ID: old, Phase: bundle.Namespaces, Why: "it left the bundle"},
+		},
+		Holds: []bundle.Hold{{Reason: bundle.Confirm, Objects: []bundle.ID{old}}},
+	}
+	var out bytes.Buffer
+	require.NoError(t, printPlan(&out, p))
+	for _, line := range []string{
+		"update   ConfigMap shop/settings", "takes from others: data.a",
+		`data.a: "1" → "2" (now of kubectl-edit)`, `data.b: + "new"`, `data.c: - "old"`,
+		"delete   Namespace old", "--confirm Namespace/old", "1 to update, 1 to delete, 1 unchanged; plan 0123456789ab",
+	} {
+		assert.Contains(t, out.String(), line)
+	}
+
+	out.Reset()
+	require.NoError(t, printPlanJSON(&out, p))
+	assert.Contains(t, out.String(), `"Verb": "update"`)
+	assert.NotContains(t, out.String(), "hunter2", "BUNDLES.md 10: objects hold what Secrets hold")
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// sourceOptions say where a bundle comes from and how it is rendered.
+type sourceOptions struct {
+	content.Options
+	content.Fetcher
+
+	credentials string
+	mirrors     map[string]string
+	values      []string
+}
+
+func (o *sourceOptions) flags(c *cobra.Command) {
+	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1 or kustomize (default: what it looks like)")
+	c.Flags().StringVar(&o.Path, "path", "", "the folder of the content that is rendered; a kustomization in it may refer to folders beside it")
+	c.Flags().StringArrayVar(&o.Watch, "watch", nil, "a namespace that an operator watches (default: all, or its own if it supports no more)")
+	c.Flags().StringArrayVarP(&o.values, "values", "f", nil, "values file of a chart; of several the later counts")
+	c.Flags().StringArrayVar(&o.Set, "set", nil, "a value of a chart: name=value, name.below=value")
+	c.Flags().BoolVar(&o.Track, "track", false, "take whatever a tag, a branch or an address means now")
+	c.Flags().StringVar(&o.credentials, "credentials", "", "YAML file for a private source: username and password, or token; ssh-privatekey and known_hosts; ca.crt")
+	c.Flags().StringToStringVar(&o.mirrors, "mirror", nil, "registry=mirror: a host to ask before a registry")
+}
+
+// render fetches a source and returns the objects that it means. Notes go to standard error.
+func (o *sourceOptions) render(c *cobra.Command, source string) (content.Rendered, bundle.Tree, error) {
+	tree, err := o.fetch(c, source)
+	if err != nil {
+		return content.Rendered{}, tree, err
+	}
+	for _, file := range o.values {
+		text, err := os.ReadFile(file) //nolint:gosec // the user names it
+		if err != nil {
+			return content.Rendered{}, tree, fmt.Errorf("cannot read the values: %w", err)
+		}
+		o.Values = append(o.Values, text)
+	}
+	rendered, err := content.Render(c.Context(), tree, o.Options)
+	for _, note := range rendered.Notes {
+		fmt.Fprintln(c.ErrOrStderr(), "note:", note)
+	}
+	return rendered, tree, err
+}
+
+// fetch returns the content of a source, and says what a name has turned out to mean.
+func (o *sourceOptions) fetch(c *cobra.Command, source string) (bundle.Tree, error) {
+	var s content.Source
+	var err error
+	if s.Reference, err = bundle.ParseReference(source); err != nil {
+		return bundle.Tree{}, err
+	}
+	if s.Credentials, err = readCredentials(o.credentials); err != nil {
+		return bundle.Tree{}, err
+	}
+	if folder, err := os.UserCacheDir(); err == nil {
+		o.Cache = content.Cache(filepath.Join(folder, "orcon", "content"))
+	}
+	o.Mirrors = map[string][]string{}
+	for registry, mirror := range o.mirrors {
+		o.Mirrors[registry] = []string{mirror}
+	}
+	tree, resolved, err := o.Fetch(c.Context(), s)
+	if err == nil && s.Pinned() != nil {
+		fmt.Fprintln(c.ErrOrStderr(), "resolved:", resolved[0])
+	}
+	return tree, err
+}
+
+// readCredentials reads a file of credentials; "" is none.
+func readCredentials(file string) (bundle.Credentials, error) {
+	if file == "" {
+		return bundle.Credentials{}, nil
+	}
+	text, err := os.ReadFile(file) //nolint:gosec // the user names it
+	if err != nil {
+		return bundle.Credentials{}, fmt.Errorf("cannot read the credentials: %w", err)
+	}
+	var data map[string]string
+	if yaml.UnmarshalStrict(text, &data) != nil { // its error would show values
+		return bundle.Credentials{}, fmt.Errorf("cannot read the credentials: %s is no YAML map of texts", file)
+	}
+	return bundle.ParseCredentials(data)
+}

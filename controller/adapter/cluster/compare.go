@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// strict refuses fields that the kind does not have, as kubectl does: a typing error that
+// is dropped in silence is found when it is needed.
+const strict = client.FieldValidation(metav1.FieldValidationStrict)
+
+// tryCreate asks whether an object could be created.
+func (w *World) tryCreate(ctx context.Context, want bundle.Object) error {
+	o := &unstructured.Unstructured{Object: copied(want)}
+	return w.client.Create(ctx, o, client.DryRunAll, client.FieldOwner(Manager), strict)
+}
+
+func copied(o bundle.Object) map[string]any {
+	return (&unstructured.Unstructured{Object: o}).DeepCopy().Object
+}
+
+// apply sends a server-side apply.
+func (w *World) apply(ctx context.Context, want bundle.Object, options ...client.PatchOption) (*unstructured.Unstructured, error) {
+	text, err := want.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	o := &unstructured.Unstructured{Object: copied(want)}
+	options = append(options, client.FieldOwner(Manager), strict)
+	return o, w.client.Patch(ctx, o, client.RawPatch(types.ApplyPatchType, text), options...)
+}
+
+// compare asks what applying would change. It returns why the API server refuses that,
+// unless it would take the object if it were new: then it cannot be changed in place.
+func (w *World) compare(ctx context.Context, q question, live *unstructured.Unstructured, l *bundle.Live) error {
+	after, err := w.apply(ctx, q.want, client.DryRunAll, client.ForceOwnership)
+	switch {
+	case apierrors.IsInvalid(err) && apierrors.IsAlreadyExists(w.tryCreate(ctx, q.want)):
+		l.Immutable = words(q.id, err)
+		return nil
+	case err != nil:
+		return err
+	}
+	l.Changes, err = changes(q, live, after)
+	return err
+}
+
+// words are what the API server says, without what a Secret holds: refusals quote values.
+func words(id bundle.ID, err error) string {
+	status, ok := err.(apierrors.APIStatus)
+	if id.Kind != "Secret" || !ok {
+		return err.Error()
+	}
+	return "the API server refuses it: " + string(status.Status().Reason)
+}
+
+// changes lists the fields that applying sets or takes away, with who has them now.
+func changes(q question, live, after *unstructured.Unstructured) ([]bundle.Change, error) {
+	was, err := ownership(live)
+	if err != nil {
+		return nil, err
+	}
+	is, err := ownership(after)
+	if err != nil {
+		return nil, err
+	}
+	var all []bundle.Change
+	for path := range is.applied.Leaves().All() {
+		before, there := at(live.Object, path)
+		now, _ := at(after.Object, path)
+		if there && reflect.DeepEqual(before, now) {
+			continue
+		}
+		_, ours := at(q.before, path)
+		c := bundle.Change{Path: name(path), Before: shown(before, there), After: shown(now, true), Ours: ours}
+		if there {
+			c.Manager = was.holder(path)
+		}
+		all = append(all, c)
+	}
+	for path := range was.ours().Leaves().Difference(is.applied).All() {
+		before, there := at(live.Object, path)
+		if _, ours := at(q.before, path); there && ours && was.holder(path) == "" {
+			all = append(all, bundle.Change{Path: name(path), Before: shown(before, true), Ours: true})
+		}
+	}
+	return all, nil
+}
+
+// name writes a path as the API server does, without its first dot.
+func name(path fieldpath.Path) string { return strings.TrimPrefix(path.String(), ".") }
+
+func shown(value any, there bool) string {
+	if !there {
+		return ""
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(text)
+}

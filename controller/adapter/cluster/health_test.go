@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+func TestAvailable(t *testing.T) {
+	with := func(conditions ...any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "race.example.org/v1", "kind": "Engine", "status": map[string]any{"conditions": conditions},
+		}}
+	}
+	health, says := available(with(map[string]any{"type": "Available", "status": "False", "message": "no fuel"}))
+	assert.Equal(t, bundle.InProgress, health, "a custom kind is taken at its word")
+	assert.Equal(t, "no fuel", says)
+	health, _ = available(with(map[string]any{"type": "Available", "status": "True"}))
+	assert.Equal(t, bundle.Ready, health)
+	health, _ = available(with())
+	assert.Equal(t, bundle.Ready, health, "of what says nothing, being there is all that is known")
+}
+
+func TestTrouble(t *testing.T) {
+	waiting := func(reason, message string) corev1.ContainerState {
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+	}
+	ended := &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", Message: "no database"}
+	tests := map[string]struct {
+		why  string
+		in   corev1.ContainerStatus
+		want string
+	}{
+		"Creating":  {"time alone is no trouble", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}, ""},
+		"Pull":      {"the image is named", corev1.ContainerStatus{Image: "none:1", State: waiting("ErrImagePull", "not found")}, "cannot get its image none:1: not found"},
+		"BackOff":   {"while it waits to try again, the words are the same", corev1.ContainerStatus{Image: "none:1", State: waiting("ImagePullBackOff", `Back-off pulling image "none:1": ErrImagePull: not found`)}, "cannot get its image none:1: not found"},
+		"CrashLoop": {"what its last run said", corev1.ContainerStatus{State: waiting("CrashLoopBackOff", "back-off"), LastTerminationState: corev1.ContainerState{Terminated: ended}}, "ended with exit code 3 (Error) no database"},
+		"Config":    {"a Secret that is not there", corev1.ContainerStatus{State: waiting("CreateContainerConfigError", `secret "key" not found`)}, `waits: CreateContainerConfigError: secret "key" not found`},
+		"Running":   {"what runs has none", corev1.ContainerStatus{Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, containerTrouble(test.in), test.why) })
+	}
+
+	unfit := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes"}}}}
+	unfit.Name = "web"
+	assert.Equal(t, "pod web fits no node: 0/1 nodes", trouble(unfit))
+}

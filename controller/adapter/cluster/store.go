@@ -1,0 +1,252 @@
+package cluster
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// What a stored deployment looks like: one Secret for its record, and immutable ones,
+// named by their content, for what its revisions consist of.
+const (
+	recordType  = "orcon.tengu.io/bundle"
+	contentType = "orcon.tengu.io/bundle-content"
+	storedKey   = "data"
+	namePrefix  = "orcon-bundle-"
+	// pieceSize is how much a Secret holds: with its name and JSON around it less than
+	// the 1 MiB that the API server takes.
+	pieceSize = 900 << 10
+	// bodyLimit is how much a revision may be unpacked.
+	bodyLimit = 256 << 20
+)
+
+// Store keeps a deployment's record and revisions. It is for one process and one goroutine:
+// what another writes meanwhile makes the next Save fail.
+type Store struct {
+	world *World
+	// secret is the record as it was read or written last; without a version it is not there.
+	secret corev1.Secret
+	stored stored
+}
+
+// stored is what the Secret of the record holds.
+type stored struct {
+	Record bundle.Record `json:"record"`
+	// Contents are the names of the Secrets of each revision that has a content of its own.
+	Contents map[int][]string `json:"contents"`
+}
+
+// ErrMoved says that somebody else has written the record since it was read.
+var ErrMoved = errors.New("somebody else is at work on this deployment: look at its history, then run this again")
+
+// NewStore returns the store of the world's deployment.
+func NewStore(w *World) *Store { return &Store{world: w} }
+
+func (s *Store) key() client.ObjectKey {
+	namespace, name, _ := strings.Cut(s.world.owner, "/")
+	return client.ObjectKey{Namespace: namespace, Name: namePrefix + name}
+}
+
+// Load reads the record; it is empty where the deployment is not installed.
+func (s *Store) Load(ctx context.Context) (bundle.Record, error) {
+	s.secret, s.stored = corev1.Secret{}, stored{}
+	err := s.world.client.Get(ctx, s.key(), &s.secret)
+	if apierrors.IsNotFound(err) {
+		return bundle.Record{}, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(s.secret.Data[storedKey], &s.stored)
+	}
+	if err != nil {
+		return bundle.Record{}, fmt.Errorf("cannot read the record of %s: %w", s.world.owner, err)
+	}
+	return s.stored.Record, nil
+}
+
+// Plan reads what a revision consists of.
+func (s *Store) Plan(ctx context.Context, revision int) (bundle.Plan, error) {
+	var p bundle.Plan
+	names, known := s.stored.Contents[revision]
+	if !known {
+		return p, fmt.Errorf("cannot read revision %d of %s: it is not kept any more", revision, s.world.owner)
+	}
+	var packed []byte
+	for _, name := range names {
+		var piece corev1.Secret
+		if err := s.world.client.Get(ctx, client.ObjectKey{Namespace: s.key().Namespace, Name: name}, &piece); err != nil {
+			return p, fmt.Errorf("cannot read revision %d of %s: %w", revision, s.world.owner, err)
+		}
+		if s.pieceName(piece.Data[storedKey]) != name {
+			return p, fmt.Errorf("cannot use revision %d of %s: Secret %s does not hold what its name says: install again", revision, s.world.owner, name)
+		}
+		packed = append(packed, piece.Data[storedKey]...)
+	}
+	text, err := unpack(packed)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		return p, fmt.Errorf("cannot read revision %d of %s: %w", revision, s.world.owner, err)
+	}
+	return p, nil
+}
+
+// Save writes the record, and before it what its last revision consists of, if p is not
+// nil. The error is ErrMoved if somebody else has written it since it was read.
+func (s *Store) Save(ctx context.Context, r bundle.Record, p *bundle.Plan) error {
+	if s.secret.ResourceVersion == "" {
+		// The pieces belong to the record, so that none outlives it.
+		if err := s.create(ctx); err != nil {
+			return err
+		}
+	}
+	next := stored{Record: r, Contents: map[int][]string{}}
+	for _, v := range r.Revisions {
+		if names, known := s.stored.Contents[v.Number]; known {
+			next.Contents[v.Number] = names
+		}
+	}
+	if p != nil {
+		names, err := s.pieces(ctx, *p)
+		if err != nil {
+			return fmt.Errorf("cannot store revision %d of %s: %w", r.Last().Number, s.world.owner, err)
+		}
+		next.Contents[r.Last().Number] = names
+	}
+	if err := s.write(ctx, next); err != nil {
+		return err
+	}
+	return s.sweep(ctx, next)
+}
+
+func (s *Store) create(ctx context.Context) error {
+	s.secret = corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: s.key().Name}, Type: recordType}
+	text, err := json.Marshal(stored{})
+	if err != nil {
+		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, err)
+	}
+	s.secret.Data = map[string][]byte{storedKey: text}
+	return s.told(s.world.client.Create(ctx, &s.secret, client.FieldOwner(Manager)))
+}
+
+func (s *Store) write(ctx context.Context, next stored) error {
+	text, err := json.Marshal(next)
+	if err != nil {
+		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, err)
+	}
+	s.secret.Data = map[string][]byte{storedKey: text}
+	return s.told(s.world.client.Update(ctx, &s.secret, client.FieldOwner(Manager)))
+}
+
+func (s *Store) told(err error) error {
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, ErrMoved)
+	case err != nil:
+		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, err)
+	}
+	return nil
+}
+
+// pieces writes a plan in pieces and returns their names. What is there already has that
+// content: its name says so.
+func (s *Store) pieces(ctx context.Context, p bundle.Plan) ([]string, error) {
+	packed, err := pack(p)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for piece := range slices.Chunk(packed, pieceSize) {
+		secret := corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: s.pieceName(piece), OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "v1", Kind: "Secret", Name: s.secret.Name, UID: s.secret.UID},
+			}},
+			Type: contentType, Immutable: new(true), Data: map[string][]byte{storedKey: piece},
+		}
+		if err := s.world.client.Create(ctx, &secret, client.FieldOwner(Manager)); err != nil && !apierrors.IsAlreadyExists(err) {
+			return nil, fmt.Errorf("cannot write Secret %s: %w", secret.Name, err)
+		}
+		names = append(names, secret.Name)
+	}
+	return names, nil
+}
+
+func (s *Store) pieceName(piece []byte) string {
+	sum := sha256.Sum256(piece)
+	return s.key().Name + "-" + hex.EncodeToString(sum[:16])
+}
+
+// sweep deletes the pieces that no revision needs any more. Those that an interrupted
+// process leaves go with the record.
+func (s *Store) sweep(ctx context.Context, next stored) error {
+	var needed []string
+	for _, names := range next.Contents {
+		needed = append(needed, names...)
+	}
+	for _, names := range s.stored.Contents {
+		for _, name := range names {
+			if slices.Contains(needed, name) {
+				continue
+			}
+			if err := s.remove(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	s.stored = next
+	return nil
+}
+
+func (s *Store) remove(ctx context.Context, name string) error {
+	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: name}}
+	if err := s.world.client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cannot delete Secret %s: %w", name, err)
+	}
+	return nil
+}
+
+// Remove deletes all that is stored in one write: the pieces belong to the record, and the
+// cluster collects them.
+func (s *Store) Remove(ctx context.Context) error { return s.remove(ctx, s.key().Name) }
+
+// pack writes a plan so that equal plans are equal bytes.
+func pack(p bundle.Plan) ([]byte, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the plan: %w", err)
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, err = w.Write(text)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return nil, fmt.Errorf("cannot pack the plan: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func unpack(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("cannot unpack it: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(r, bodyLimit))
+	if err != nil {
+		return nil, fmt.Errorf("cannot unpack it: %w", err)
+	}
+	return text, nil
+}

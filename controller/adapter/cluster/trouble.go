@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// troubles says why a workload is not healthy: from its own conditions, its pods, and
+// warnings about it; and how often its containers have crashed. Pods older than what is
+// applied now do not count.
+func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
+	selector, err := selects(o)
+	if selector == nil {
+		return err
+	}
+	var pods corev1.PodList
+	if err := w.client.List(ctx, &pods, client.InNamespace(id.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return fmt.Errorf("cannot read the pods of %s: %w", id, err)
+	}
+	begin, why := written(o), ""
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if p.CreationTimestamp.Time.Before(begin) || p.DeletionTimestamp != nil {
+			continue
+		}
+		l.Since = later(l.Since, p.CreationTimestamp.Time)
+		l.Restarts = max(l.Restarts, restarts(p))
+		why = cmp.Or(why, trouble(p))
+	}
+	if len(pods.Items) == 0 {
+		why, err = w.warning(ctx, o)
+	}
+	l.Says = cmp.Or(why, l.Says)
+	return err
+}
+
+// selects returns the selector of a workload's pods, and nil for what has none.
+func selects(o *unstructured.Unstructured) (labels.Selector, error) {
+	fields, _ := bundle.Object(o.Object).At("spec", "selector").(map[string]any)
+	if fields == nil || bundle.Object(o.Object).At("spec", "template") == nil {
+		return nil, nil //nolint:nilnil // no selector is no fault
+	}
+	var typed metav1.LabelSelector
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &typed)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the selector of %s %s: %w", o.GetKind(), o.GetName(), err)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&typed)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the selector of %s %s: %w", o.GetKind(), o.GetName(), err)
+	}
+	return selector, nil
+}
+
+func containers(p *corev1.Pod) []corev1.ContainerStatus {
+	return slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
+}
+
+// restarts is how often the container of a pod that crashes most has done so.
+func restarts(p *corev1.Pod) int {
+	most := 0
+	for _, c := range containers(p) {
+		most = max(most, int(c.RestartCount))
+	}
+	return most
+}
+
+// trouble says what keeps a pod from being ready; empty if nothing does but time.
+func trouble(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return fmt.Sprintf("pod %s fits no node: %s", p.Name, c.Message)
+		}
+	}
+	for _, c := range containers(p) {
+		if why := containerTrouble(c); why != "" {
+			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why)
+		}
+	}
+	return ""
+}
+
+func containerTrouble(c corev1.ContainerStatus) string {
+	end := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
+	waiting := c.State.Waiting
+	switch {
+	case waiting != nil && waiting.Reason == "ContainerCreating", waiting != nil && waiting.Reason == "PodInitializing":
+		return ""
+	case waiting != nil && waiting.Reason == "CrashLoopBackOff" && end != nil, waiting == nil && end != nil && end.ExitCode != 0 && !c.Ready:
+		return fmt.Sprintf("ended with exit code %d (%s) %s", end.ExitCode, end.Reason, end.Message)
+	case waiting != nil && (waiting.Reason == "ErrImagePull" || waiting.Reason == "ImagePullBackOff"):
+		// The two take turns, and the message of the one quotes that of the other.
+		_, why, found := strings.Cut(waiting.Message, "ErrImagePull: ")
+		if !found {
+			why = waiting.Message
+		}
+		return fmt.Sprintf("cannot get its image %s: %s", c.Image, why)
+	case waiting != nil && waiting.Reason != "":
+		return fmt.Sprintf("waits: %s: %s", waiting.Reason, waiting.Message)
+	}
+	return ""
+}
+
+// warning is the newest warning about what has no pods: what keeps it from having any, a
+// quota for instance, is said nowhere else.
+func (w *World) warning(ctx context.Context, o *unstructured.Unstructured) (string, error) {
+	for _, c := range conditions(o) {
+		if c.Text("type") == "ReplicaFailure" && c.Text("status") == "True" {
+			return c.Text("message"), nil
+		}
+	}
+	var events corev1.EventList
+	if err := w.client.List(ctx, &events, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning}); err != nil {
+		return "", fmt.Errorf("cannot read the events of %s %s: %w", o.GetKind(), o.GetName(), err)
+	}
+	newest := slices.MaxFunc(append(events.Items, corev1.Event{}), func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	return newest.Message, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

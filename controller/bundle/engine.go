@@ -1,0 +1,316 @@
+package bundle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// Cluster is all that the engine needs of a cluster.
+type Cluster interface {
+	// Observe reads objects as they are now.
+	Observe(ctx context.Context, look bundle.Look) (bundle.Seen, error)
+	// Apply writes objects. What is in neither answer was changed by somebody since it was
+	// looked at.
+	Apply(ctx context.Context, writes []bundle.Write) (written []bundle.ID, refused map[bundle.ID]error)
+	// Delete deletes objects that are still those that were looked at.
+	Delete(ctx context.Context, deletions []bundle.Deletion) (refused map[bundle.ID]error)
+}
+
+// Store keeps what is stored about one deployment.
+type Store interface {
+	// Load reads the record, which is empty where nothing is installed.
+	Load(ctx context.Context) (bundle.Record, error)
+	// Plan reads what a revision consists of.
+	Plan(ctx context.Context, revision int) (bundle.Plan, error)
+	// Save writes the record, and with it the content of its last revision, if that is given.
+	Save(ctx context.Context, r bundle.Record, content *bundle.Plan) error
+	// Remove forgets everything.
+	Remove(ctx context.Context) error
+}
+
+// Engine works on one deployment. It is for one goroutine.
+type Engine struct {
+	Cluster Cluster
+	Store   Store
+	// Owner is the deployment, as namespace/name; Identity tells its cluster from others.
+	Owner, Identity string
+	// Timeout is how long a run may take, and the way back after it as long again; 15
+	// minutes where it is 0.
+	Timeout time.Duration
+	// Pause is between two looks when there was nothing to write; a second where it is 0.
+	Pause time.Duration
+	// Tell hears how far a run has come, after each look.
+	Tell func(Progress)
+	Now  func() time.Time
+
+	record bundle.Record
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	// Revision is what is carried out; 0 while everything is removed.
+	Revision int
+	// Back says that it is a way back.
+	Back bool
+	// Next is what is written now, and what waits for what.
+	Next bundle.Next
+	// Trouble is why the cluster could not be looked at.
+	Trouble error
+}
+
+// Wish is what somebody wants of a deployment.
+type Wish struct {
+	Sequence  bundle.Sequence
+	Conflicts bundle.ConflictPolicy
+	// Uninstall says that nothing shall be left.
+	Uninstall bool
+	// Retry takes the content out of quarantine.
+	Retry bool
+}
+
+// ErrTimeout says that there was not enough time.
+var ErrTimeout = errors.New("time is up")
+
+// FailedError says that a revision has failed, and what became of it.
+type FailedError struct {
+	Revision int
+	Why      string
+	// Back is the revision that is active and healthy again; 0 where there is none.
+	Back int
+	// Late says that it failed because time was up: the error is also ErrTimeout then.
+	Late bool
+}
+
+// Unwrap returns ErrTimeout where time was up.
+func (e *FailedError) Unwrap() error {
+	if e.Late {
+		return ErrTimeout
+	}
+	return nil
+}
+
+// Error says what stands now, and what to do.
+func (e *FailedError) Error() string {
+	if e.Back == 0 {
+		return fmt.Sprintf("revision %d has failed: %s; there is nothing to go back to: what it made is still there: install something else, or uninstall", e.Revision, e.Why)
+	}
+	return fmt.Sprintf("revision %d has failed: %s; the last healthy content is back, as revision %d", e.Revision, e.Why, e.Back)
+}
+
+// Record returns what is stored, as the engine last knew it.
+func (e *Engine) Record() bundle.Record { return e.record }
+
+// Plan returns what would be done, and writes nothing. The error names every object that
+// the API server would refuse.
+func (e *Engine) Plan(ctx context.Context, w Wish) (p bundle.Plan, err error) {
+	if e.record, err = e.Store.Load(ctx); err != nil {
+		return p, err
+	}
+	return e.draft(ctx, w, 0)
+}
+
+func (e *Engine) draft(ctx context.Context, w Wish, back int) (p bundle.Plan, err error) {
+	var before bundle.Sequence
+	if !w.Uninstall { // which needs no content, and may find that there is none any more
+		if before, err = e.applied(ctx); err != nil {
+			return p, err
+		}
+	}
+	look := w.Sequence.Look(e.Owner, e.record, before)
+	look.Preflight = true
+	seen, err := e.Cluster.Observe(ctx, look)
+	if err != nil {
+		return p, err
+	}
+	var refused []error
+	for _, id := range slices.SortedFunc(maps.Keys(seen.Refused), bundle.ID.Compare) {
+		refused = append(refused, fmt.Errorf("cannot plan %s: %w", id, seen.Refused[id]))
+	}
+	if len(refused) > 0 {
+		return p, errors.Join(refused...)
+	}
+	return bundle.NewPlan(bundle.Intent{
+		Cluster: e.Identity, UID: e.Owner, Owner: e.Owner, Sequence: w.Sequence, Live: seen.Live,
+		Record: e.record, Conflicts: w.Conflicts, Uninstall: w.Uninstall, Back: back,
+	})
+}
+
+// applied is what this deployment applied last, wholly or in part.
+func (e *Engine) applied(ctx context.Context) (bundle.Sequence, error) {
+	last := e.record.Last()
+	if last.Number == 0 {
+		return nil, nil
+	}
+	p, err := e.Store.Plan(ctx, last.Number)
+	return p.Sequence, err
+}
+
+// Install carries out a plan that was just made, and prunes what it leaves behind. What
+// has failed comes back to what was healthy last; the error is a FailedError then. One
+// that cannot be approved is a bundle.RefusedError, and nothing is written.
+func (e *Engine) Install(ctx context.Context, p bundle.Plan, w Wish, approvals ...bundle.Approval) error {
+	if err := bundle.Approve(p, bundle.Gate{Now: e.Now()}, approvals); err != nil {
+		return err
+	}
+	if last := e.record.Last(); !p.Changes() && last.State == bundle.StateSucceeded && last.ManifestDigest == p.ManifestDigest {
+		return e.Resume(ctx)
+	}
+	record := e.record
+	if w.Retry {
+		record = record.Release(p.ManifestDigest)
+	}
+	record, err := record.Propose(p)
+	if err == nil {
+		record, err = record.Activate(p)
+	}
+	switch {
+	case errors.Is(err, bundle.ErrQuarantined) && e.Unfinished():
+		return errors.Join(err, e.Resume(ctx)) // who saw it fail was interrupted on the way back
+	case err != nil:
+		return err
+	}
+	if err := e.save(ctx, record, &p); err != nil {
+		return err
+	}
+	return e.Resume(ctx)
+}
+
+func (e *Engine) save(ctx context.Context, r bundle.Record, content *bundle.Plan) error {
+	if err := e.Store.Save(ctx, r, content); err != nil {
+		return err
+	}
+	e.record = r
+	return nil
+}
+
+// Unfinished reports whether a run was interrupted that Resume goes on with.
+func (e *Engine) Unfinished() bool {
+	_, back := e.record.WayBack()
+	return back || e.record.Last().State == bundle.StateActive
+}
+
+// Resume goes on with what is stored until nothing is left to do. Its errors are those
+// of Install.
+func (e *Engine) Resume(ctx context.Context) error {
+	var failed *FailedError
+	late := false
+	for {
+		last := e.record.Last()
+		switch last.State {
+		case bundle.StateActive:
+			err := e.carry(ctx, last)
+			if err != nil && !errors.Is(err, ErrTimeout) {
+				return err
+			}
+			late = late || err != nil
+		case bundle.StateFailed:
+			failed = &FailedError{Revision: last.Number, Why: last.Message, Late: late}
+			if begun, err := e.back(ctx); !begun {
+				return errors.Join(failed, err)
+			}
+		default:
+			return e.end(ctx, last, failed)
+		}
+	}
+}
+
+// end settles what has succeeded, and tells of what had failed before.
+func (e *Engine) end(ctx context.Context, last bundle.Revision, failed *FailedError) error {
+	err := e.settle(ctx, last)
+	if failed == nil {
+		return err
+	}
+	failed.Back = last.Number
+	return errors.Join(failed, err)
+}
+
+// back begins the way back, if there is one.
+func (e *Engine) back(ctx context.Context) (begun bool, err error) {
+	content, found := e.record.WayBack()
+	if !found {
+		return false, nil
+	}
+	old, err := e.Store.Plan(ctx, content)
+	if err != nil {
+		return false, err
+	}
+	p, err := e.draft(ctx, Wish{Sequence: old.Sequence.Back()}, content)
+	if err != nil {
+		return false, fmt.Errorf("cannot go back to the content of revision %d: %w", content, err)
+	}
+	record, err := e.record.Return(p)
+	if err != nil {
+		return false, err
+	}
+	err = e.save(ctx, record, &p)
+	return err == nil, err
+}
+
+// settle removes what a revision that has succeeded left behind.
+func (e *Engine) settle(ctx context.Context, last bundle.Revision) error {
+	if last.State != bundle.StateSucceeded {
+		return nil
+	}
+	p, err := e.Store.Plan(ctx, last.Number)
+	if err != nil {
+		return err
+	}
+	return e.prune(ctx, p, last.Number)
+}
+
+// Uninstall deletes all that the deployment made, and then what is stored of it. The plan
+// is that of a Wish to uninstall.
+func (e *Engine) Uninstall(ctx context.Context, p bundle.Plan, approvals ...bundle.Approval) error {
+	if err := bundle.Approve(p, bundle.Gate{Now: e.Now()}, approvals); err != nil {
+		return err
+	}
+	if err := e.prune(ctx, p, 0); err != nil {
+		return err
+	}
+	return e.Store.Remove(ctx)
+}
+
+// Rollback wishes for the content of an earlier revision, 0 for the last healthy one before
+// this. Definitions and Jobs stay as they are (BUNDLES.md 6).
+func (e *Engine) Rollback(ctx context.Context, revision int) (w Wish, err error) {
+	if e.record, err = e.Store.Load(ctx); err != nil {
+		return w, err
+	}
+	content, err := e.record.Earlier(revision)
+	if err != nil {
+		return w, err
+	}
+	p, err := e.Store.Plan(ctx, content)
+	return Wish{Sequence: p.Sequence.Back()}, err
+}
+
+const (
+	defaultTimeout = 15 * time.Minute
+	defaultPause   = time.Second
+	// patience is how long one object may go without progress.
+	patience = 10 * time.Minute
+)
+
+func (e *Engine) timeout() time.Duration { return cmp.Or(e.Timeout, defaultTimeout) }
+
+// rest lets time pass, or says that there is none.
+func (e *Engine) rest(ctx context.Context, until time.Time, last error) error {
+	if !e.Now().Before(until) {
+		return errors.Join(fmt.Errorf("after %s: %w", e.timeout(), ErrTimeout), last)
+	}
+	timer := time.NewTimer(cmp.Or(e.Pause, defaultPause))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,74 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// prune deletes what the plan deletes, in reverse order, until it is gone. The error says
+// what is not, and why: it stays in the inventory, and goes another time.
+func (e *Engine) prune(ctx context.Context, p bundle.Plan, revision int) error {
+	until := e.Now().Add(e.timeout())
+	refused := refusals{}
+	for {
+		pruned, err := e.pruneOnce(ctx, p, revision, refused)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, errStored):
+			return err
+		case err == nil && pruned.Done():
+			return nil
+		case err == nil && len(pruned.Gone) > 0:
+			continue
+		}
+		for _, w := range pruned.Waits {
+			err = errors.Join(err, fmt.Errorf("%s is not deleted: %s", w.ID, w.For))
+		}
+		if late := e.rest(ctx, until, err); late != nil {
+			return late
+		}
+	}
+}
+
+// errStored says that what is stored could not be written.
+var errStored = errors.New("cannot go on")
+
+func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int, refused refusals) (bundle.Pruned, error) {
+	seen, err := e.Cluster.Observe(ctx, e.leaving(p))
+	if err != nil {
+		e.tell(Progress{Revision: revision, Trouble: err})
+		return bundle.Pruned{}, err
+	}
+	for id, l := range seen.Live {
+		l.Says = refused[id].Says
+		seen.Live[id] = l
+	}
+	pruned := bundle.Prune(p, e.record, seen.Live)
+	e.tell(Progress{Revision: revision, Next: bundle.Next{Outcome: bundle.Progressing, Delete: pruned.Delete, Waits: pruned.Waits}})
+	refused.note(e.Cluster.Delete(ctx, pruned.Delete), e.Now())
+	if len(pruned.Gone) > 0 {
+		if err := e.save(ctx, e.record.Drop(pruned.Gone...), nil); err != nil {
+			return pruned, fmt.Errorf("%w: %w", errStored, err)
+		}
+	}
+	return pruned, ctx.Err()
+}
+
+// leaving asks for what is in the inventory and not in the plan's bundle.
+func (e *Engine) leaving(p bundle.Plan) bundle.Look {
+	stays := map[bundle.ID]bool{}
+	for _, item := range p.Sequence {
+		stays[item.ID] = true
+	}
+	look := bundle.Look{Uses: true}
+	for _, entry := range e.record.Inventory {
+		if !stays[entry.ID] {
+			look.Read = append(look.Read, entry.ID)
+		}
+	}
+	return look
+}

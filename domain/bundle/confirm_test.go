@@ -1,0 +1,59 @@
+package bundle_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// A person confirms what is held, by its name, and nothing else (BUNDLES.md 4).
+func TestConfirm(t *testing.T) {
+	held := bundle.Hold{Reason: bundle.Confirm, Objects: []bundle.ID{id("PersistentVolumeClaim data"), {Kind: "PersistentVolumeClaim", Namespace: "mail", Name: "data"}, id("Namespace old")}}
+	p := bundle.Plan{Digest: "d", Holds: []bundle.Hold{held}}
+
+	a, err := p.Confirm("Namespace/old", "PersistentVolumeClaim/shop/data")
+	require.NoError(t, err)
+	assert.Equal(t, bundle.Approval{PlanDigest: "d", Confirmed: []bundle.ID{held.Objects[2], held.Objects[0]}}, a)
+
+	for _, wrong := range []string{"Namespace/new", "PersistentVolumeClaim/data", "old", ""} {
+		_, err := p.Confirm(wrong)
+		require.Error(t, err, wrong)
+	}
+	assert.Equal(t, []string{"--confirm PersistentVolumeClaim/shop/data", "--confirm PersistentVolumeClaim/mail/data", "--confirm Namespace/old"}, held.Flags())
+
+	a, err = p.Confirm(held.Flags()[0][len("--confirm "):])
+	require.NoError(t, err)
+	assert.Equal(t, held.Objects[:1], a.Confirmed, "what is shown to be confirmed can be")
+}
+
+func TestParseConflictPolicy(t *testing.T) {
+	for text, want := range map[string]bundle.ConflictPolicy{"": bundle.Prevent, "Prevent": bundle.Prevent, "AdoptUnowned": bundle.AdoptUnowned, "Take": bundle.TakeAll} {
+		got, err := bundle.ParseConflictPolicy(text)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+	_, err := bundle.ParseConflictPolicy("take")
+	require.ErrorContains(t, err, "Take")
+}
+
+// A rollback without a number goes to what was healthy and is something else.
+func TestEarlier(t *testing.T) {
+	record := bundle.Record{Revisions: []bundle.Revision{
+		{Number: 1, Content: 1, Healthy: true, ManifestDigest: "a"},
+		{Number: 2, Content: 2, Healthy: true, ManifestDigest: "b"},
+		{Number: 3, Content: 3, ManifestDigest: "c", State: bundle.StateFailed},
+		{Number: 4, Content: 2, Healthy: true, ManifestDigest: "b", State: bundle.StateSucceeded},
+	}}
+	for revision, want := range map[int]int{0: 1, 1: 1, 3: 3, 4: 2} {
+		got, err := record.Earlier(revision)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+	_, err := record.Earlier(9)
+	require.Error(t, err)
+	_, err = bundle.Record{Revisions: record.Revisions[:1]}.Earlier(0)
+	require.Error(t, err, "there is nothing else")
+}

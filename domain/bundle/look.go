@@ -1,0 +1,43 @@
+package bundle
+
+// Look is what is asked of a cluster.
+type Look struct {
+	// Compare are the objects as they would be applied, of which is asked what that changes.
+	Compare []Object
+	// Before are objects as this deployment applied them last: what differs there from what
+	// is live was its own.
+	Before map[ID]Object
+	// Read are objects of which only is asked how they are.
+	Read []ID
+	// Preflight asks of what is not there whether it could be created.
+	Preflight bool
+	// Uses asks of definitions and namespaces that are only read what else they hold.
+	Uses bool
+}
+
+// Seen is what a look at a cluster has shown.
+type Seen struct {
+	Live map[ID]Live
+	// Refused are the objects that the API server would not take, and why.
+	Refused map[ID]error
+}
+
+// Look asks for all objects of a sequence and of the inventory, with what is applied
+// compared: all that a plan needs. before is what was applied last.
+func (s Sequence) Look(owner string, r Record, before Sequence) Look {
+	look := Look{Before: map[ID]Object{}}
+	asked := map[ID]bool{}
+	for _, item := range s {
+		asked[item.ID] = true
+		look.Compare = append(look.Compare, item.marked(owner))
+	}
+	for _, e := range r.Inventory {
+		if !asked[e.ID] {
+			look.Read = append(look.Read, e.ID)
+		}
+	}
+	for _, item := range before {
+		look.Before[item.ID] = item.Object
+	}
+	return look
+}

@@ -1,0 +1,72 @@
+package bundle
+
+import (
+	"encoding/base64"
+	"fmt"
+)
+
+// Place gives each object that needs one the namespace of its deployment, and takes
+// namespaces from what belongs to the whole cluster. namespaced tells of a kind which it
+// is, and known is false for kinds that the cluster does not have; of those the bundle's own
+// definitions tell, and what nobody knows stays as it is.
+func Place(objects []Object, namespace string, namespaced func(group, kind string) (namespaced, known bool, err error)) ([]Object, error) {
+	own := map[ID]bool{}
+	for _, o := range objects {
+		if o.ID().kind() == definition {
+			own[ID{Group: o.Text("spec", "group"), Kind: o.Text("spec", "names", "kind")}] = o.Text("spec", "scope") == "Namespaced"
+		}
+	}
+	var placed []Object
+	for _, o := range objects {
+		id := o.ID()
+		inside, known, err := namespaced(id.Group, id.Kind)
+		if err != nil {
+			return nil, fmt.Errorf("cannot tell where %s belongs: %w", id, err)
+		}
+		if !known {
+			inside, known = own[ID{Group: id.Group, Kind: id.Kind}]
+		}
+		switch {
+		case known && inside && id.Namespace == "":
+			o = o.with(namespace, "metadata", "namespace")
+		case known && !inside && id.Namespace != "":
+			o = o.without("metadata", "namespace")
+		}
+		placed = append(placed, o.encoded())
+	}
+	return placed, nil
+}
+
+// encoded moves what a Secret says in clear text to where it is stored: only there can
+// it be compared with what is live.
+func (o Object) encoded() Object {
+	readable, _ := o.At("stringData").(map[string]any)
+	if o.ID().kind() != "Secret" || readable == nil {
+		return o
+	}
+	for key, value := range readable {
+		if text, ok := value.(string); ok {
+			o = o.with(base64.StdEncoding.EncodeToString([]byte(text)), "data", key)
+		}
+	}
+	return o.without("stringData")
+}
+
+// without returns a copy of the object without what lies at a path of names.
+func (o Object) without(path ...string) Object {
+	last := len(path) - 1
+	fields, ok := o.At(path[:last]...).(map[string]any)
+	if !ok {
+		return o
+	}
+	left := Object{}
+	for key, value := range fields {
+		if key != path[last] {
+			left[key] = value
+		}
+	}
+	if last == 0 {
+		return left
+	}
+	return o.with(map[string]any(left), path[0], path[1:last]...)
+}
