@@ -67,7 +67,7 @@ func newControllerWorld(t *testing.T) *controllerWorld {
 	require.NoError(t, err)
 	installOrcon.Do(func() {
 		cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
-		cluster.Kubectl(t, "wait", controlplane.Established, "crd", "relations.orcon.tengu.io", "databags.orcon.tengu.io", "relatedapplications.orcon.tengu.io", "relatedsecrets.orcon.tengu.io", "interfaces.orcon.tengu.io", "offers.orcon.tengu.io")
+		cluster.Established(t)
 		cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "relations-controller.yaml"))
 	})
 	w := &controllerWorld{t: t, ctx: t.Context(), cluster: cluster, scheme: runtime.NewScheme(), ahead: &atomic.Int64{}}

@@ -209,9 +209,21 @@ func (c *Cluster) Run(t testing.TB, verb string, arguments ...string) string {
 	return out
 }
 
-// Established is what "kubectl wait" waits for until a definition can be used. Its form
-// "condition=Established" fails where nobody has written the status yet.
-const Established = `--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True`
+// Established waits until every definition can be used. "kubectl wait" fails where nobody
+// has written the status yet.
+func (c *Cluster) Established(t testing.TB) {
+	t.Helper()
+	for begin := time.Now(); ; {
+		out, err := command(filepath.Join(c.Programs, "kubectl"), "--kubeconfig", c.Kubeconfig, "wait", "--for=condition=Established", "crd", "--all")
+		if err == nil {
+			return
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("the definitions cannot be used: %v\n%s", err, out)
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+}
 
 // Kubectl runs kubectl on this cluster and returns what it printed.
 func (c *Cluster) Kubectl(t testing.TB, arguments ...string) string {

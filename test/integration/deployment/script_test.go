@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 const (
@@ -25,7 +23,7 @@ func TestPrototypeCommands(t *testing.T) {
 	generated := filepath.Join(t.TempDir(), "webhook-config-generated.yaml")
 	s.run(create)
 	s.run(patch + " > " + generated)
-	s.run("kubectl apply -f deployment/rbac.yaml && kubectl wait '" + controlplane.Established + "' crd/relations.orcon.tengu.io")
+	s.run("kubectl apply -f deployment/rbac.yaml && " + established)
 	for _, file := range []string{
 		"deployment/relations-mutating-webhook/controller-configmap.yaml", "deployment/relations-mutating-webhook/controller.yaml",
 		"deployment/relations-mutating-webhook/service.yaml", generated, "deployment/relations-controller/controller.yaml",

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // Each variant is accepted by a real API server, twice, and its pods by Pod
@@ -39,14 +37,18 @@ func TestVariantsApply(t *testing.T) {
 	}
 }
 
+// established waits until every definition can be used: "kubectl wait" alone fails where
+// nobody has written the status yet.
+const established = `timeout 60 sh -c 'until kubectl wait --for=condition=Established crd --all; do sleep 0.1; done'`
+
 // certManagerKinds are cert-manager's CRDs, from its module.
 const certManagerKinds = `kubectl apply --server-side -f "$(go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)/deploy/crds" &&
-	kubectl wait '` + controlplane.Established + `' crd/certificates.cert-manager.io crd/issuers.cert-manager.io`
+	` + established
 
 // Every example is one that the API server takes.
 func TestExamples(t *testing.T) {
 	s := newShell(t)
-	s.run("kubectl apply -k deployment/crd && kubectl wait '" + controlplane.Established + "' crd -l '!none' --all")
+	s.run("kubectl apply -k deployment/crd && " + established)
 	s.run("for f in deployment/examples/*.yaml; do kubectl apply --dry-run=server --validate=strict -f $f; done")
 	s.run("kubectl apply -k deployment/demo --dry-run=client")
 }

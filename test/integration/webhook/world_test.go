@@ -63,7 +63,7 @@ func newWebhookWorld(t *testing.T) *webhookWorld {
 	require.NoError(t, os.WriteFile(w.config, []byte("agent: {image: 'agent:test'}\n"), 0o600))
 	w.register(root, bundle)
 	w.cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "crd", "orcon.tengu.io_interfaces.yaml"))
-	w.cluster.Kubectl(t, "wait", controlplane.Established, "crd", "interfaces.orcon.tengu.io")
+	w.cluster.Established(t)
 	w.start(dir, binary)
 	return w
 }
