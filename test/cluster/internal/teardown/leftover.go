@@ -98,7 +98,8 @@ func killCgroup(folder string) {
 }
 
 // unmount lazily unmounts what lies below the folder. Mounts of a node end
-// with its mount namespace; this is for what a user mounted there.
+// with its mount namespace, also while this goes through them: what is no mount any
+// more (EINVAL) is what was wanted. This is for what a user mounted there.
 func unmount(d state.Dir) error {
 	mounts, err := mountsBelow(string(d))
 	if err != nil {
@@ -106,7 +107,7 @@ func unmount(d state.Dir) error {
 	}
 	var failed []error
 	for _, mount := range slices.Backward(mounts) {
-		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil {
+		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil && !errors.Is(err, syscall.EINVAL) {
 			failed = append(failed, fmt.Errorf("cannot unmount %s: %w", mount, err))
 		}
 	}
