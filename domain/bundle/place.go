@@ -32,24 +32,37 @@ func Place(objects []Object, namespace string, namespaced func(group, kind strin
 		case known && !inside && id.Namespace != "":
 			o = o.without("metadata", "namespace")
 		}
-		placed = append(placed, o.encoded())
+		if o, err = o.encoded(); err != nil {
+			return nil, err
+		}
+		placed = append(placed, o)
 	}
 	return placed, nil
 }
 
 // encoded moves what a Secret says in clear text to where it is stored: only there can
-// it be compared with what is live.
-func (o Object) encoded() Object {
-	readable, _ := o.At("stringData").(map[string]any)
-	if o.ID().kind() != "Secret" || readable == nil {
-		return o
+// it be compared with what is live. The error names a field that is no text, and not what
+// is in it (BUNDLES.md 10).
+func (o Object) encoded() (Object, error) {
+	if o.ID().kind() != "Secret" {
+		return o, nil
 	}
-	for key, value := range readable {
-		if text, ok := value.(string); ok {
-			o = o.with(base64.StdEncoding.EncodeToString([]byte(text)), "data", key)
+	texts := map[string]map[string]string{"data": {}, "stringData": {}}
+	for field, values := range texts {
+		all, _ := o.At(field).(map[string]any)
+		for key, value := range all {
+			text, ok := value.(string)
+			if !ok {
+				return o, fmt.Errorf("cannot use %s: %s.%s is no text: put it in quotes", o.ID(), field, key)
+			}
+			values[key] = text
 		}
 	}
-	return o.without("stringData")
+	o = o.without("stringData")
+	for key, text := range texts["stringData"] {
+		o = o.with(base64.StdEncoding.EncodeToString([]byte(text)), "data", key)
+	}
+	return o, nil
 }
 
 // without returns a copy of the object without what lies at a path of names.

@@ -49,3 +49,14 @@ func TestPlaceEncodesSecrets(t *testing.T) {
 	assert.NotContains(t, placed[0], "stringData")
 	assert.Contains(t, in, "stringData", "the author's object is left as it is")
 }
+
+// A number where a text must be is a fault of the author's, told without what it is.
+func TestPlaceRefusesSecrets(t *testing.T) {
+	for _, field := range []string{"data", "stringData"} {
+		for _, value := range []any{int64(27182818), 27182818.5, true, nil, map[string]any{"in": "27182818"}} {
+			in := object("Secret a", map[string]any{field: map[string]any{"pin": value}})
+			_, err := bundle.Place([]bundle.Object{in}, "here", func(string, string) (bool, bool, error) { return true, true, nil })
+			require.EqualError(t, err, "cannot use Secret shop/a: "+field+".pin is no text: put it in quotes")
+		}
+	}
+}

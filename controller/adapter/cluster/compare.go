@@ -57,13 +57,13 @@ func (w *World) compare(ctx context.Context, q question, live *unstructured.Unst
 	return err
 }
 
-// words are what the API server says, without what a Secret holds: refusals quote values.
+// words are what the API server says, without what a Secret holds: refusals quote values
+// (BUNDLES.md 10).
 func words(id bundle.ID, err error) string {
-	status, ok := err.(apierrors.APIStatus)
-	if id.Kind != "Secret" || !ok {
+	if id.Kind != "Secret" || id.Group != "" {
 		return err.Error()
 	}
-	return "the API server refuses it: " + string(status.Status().Reason)
+	return fmt.Sprintf("%s, in words that may hold what is secret: kubectl apply --dry-run=server shows them", apierrors.ReasonForError(err))
 }
 
 // changes lists the fields that applying sets or takes away, with who has them now.

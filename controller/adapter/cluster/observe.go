@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -42,6 +43,9 @@ func (w *World) Observe(ctx context.Context, look bundle.Look) (bundle.Seen, err
 		return err
 	})
 	forgive(look, seen.Refused)
+	for id, why := range seen.Refused {
+		seen.Refused[id] = errors.New(words(id, why))
+	}
 	return seen, err
 }
 

@@ -84,6 +84,24 @@ func TestRefusedBeforeTheFirstWrite(t *testing.T) {
 	assert.Zero(t, w.writes.Load())
 }
 
+// What is wrong in a Secret is told without what it holds, be it there already or not
+// (BUNDLES.md 10).
+func TestRefusedSecretIsNotShown(t *testing.T) {
+	w := newWorld(t)
+	refused := func() {
+		t.Helper()
+		for _, wrong := range []string{"data: {password: '!27182818!'}", "data: {a key: MjcxODI4MTg=}"} {
+			err := w.install(strings.ReplaceAll(secret, "stringData: {password: hunter2}", wrong))
+			require.ErrorContains(t, err, "Secret", wrong)
+			assert.NotContains(t, err.Error(), "27182818")
+			assert.NotContains(t, err.Error(), "MjcxODI4MTg")
+		}
+	}
+	refused()
+	require.NoError(t, w.install(secret))
+	refused()
+}
+
 // What somebody else has made is in the way, and stays as it is (BUNDLES.md 5).
 func TestForeignObject(t *testing.T) {
 	w := newWorld(t)
