@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"slices"
@@ -42,6 +43,15 @@ type File struct {
 
 // ErrLimit is wrapped by errors about a tree that is too large.
 var ErrLimit = errors.New("too large")
+
+// ReadFile reads a file to its end, and no more than a tree could take (ErrLimit).
+func ReadFile(in io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(in, MaxBytes+1))
+	if err == nil && len(content) > MaxBytes {
+		err = fmt.Errorf("%w: it exceeds %d MiB", ErrLimit, MaxBytes>>20)
+	}
+	return content, err
+}
 
 // Add puts a file at a path, with slashes, relative to the top. It refuses a path that
 // could lead elsewhere, one that is taken, also as a folder, and what exceeds the

@@ -81,7 +81,7 @@ func untar(entries *tar.Reader, add func(string, bundle.File) error) error {
 		default:
 			return fmt.Errorf("cannot use %q: it is %s: pack files only", entry.Name, kind(entry.FileInfo().Mode()))
 		}
-		content, err := read(entries)
+		content, err := bundle.ReadFile(entries)
 		if err != nil {
 			return fmt.Errorf("cannot read %q: %w", entry.Name, err)
 		}
@@ -118,20 +118,11 @@ func unzipFile(tree *bundle.Tree, entry *zip.File) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // it is only read
-	content, err := read(in)
+	content, err := bundle.ReadFile(in)
 	if err != nil {
 		return fmt.Errorf("cannot read %q: %w", entry.Name, err)
 	}
 	return tree.Add(entry.Name, bundle.File{Content: content, Executable: entry.Mode()&0o100 != 0})
-}
-
-// read reads an entry to its end, and no more than a tree could take.
-func read(in io.Reader) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(in, bundle.MaxBytes+1))
-	if err == nil && len(content) > bundle.MaxBytes {
-		err = fmt.Errorf("%w: it exceeds %d MiB", bundle.ErrLimit, bundle.MaxBytes>>20)
-	}
-	return content, err
 }
 
 func kind(mode fs.FileMode) string {

@@ -3,7 +3,6 @@ package directory
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 
@@ -48,7 +47,7 @@ func add(root *os.Root, tree *bundle.Tree, name string) error {
 	if err != nil {
 		return err
 	}
-	content, err := limited(f)
+	content, err := bundle.ReadFile(f)
 	if err != nil {
 		return err
 	}
@@ -62,7 +61,7 @@ func File(path string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read the file: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // it is only read
-	content, err := limited(f)
+	content, err := bundle.ReadFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", path, err)
 	}
@@ -76,15 +75,6 @@ func IsFolder(path string) (bool, error) {
 		return false, fmt.Errorf("cannot find %s: %w", path, err)
 	}
 	return err == nil && info.IsDir(), err
-}
-
-// limited reads all, or fails where that is too much.
-func limited(in io.Reader) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(in, bundle.MaxBytes+1))
-	if err == nil && len(content) > bundle.MaxBytes {
-		err = fmt.Errorf("%w: it exceeds %d MiB", bundle.ErrLimit, bundle.MaxBytes>>20)
-	}
-	return content, err
 }
 
 func kind(mode fs.FileMode) string {
