@@ -53,13 +53,13 @@ func remarks(a bundle.Action) string {
 	return strings.Join(all, "; ")
 }
 
-// longest is how much of a value is shown.
+// longest is how much of a value is shown, in characters.
 const longest = 60
 
 func difference(c bundle.Change) string {
 	short := func(value string) string {
-		if len(value) > longest {
-			return value[:longest] + "…"
+		if all := []rune(value); len(all) > longest {
+			return string(all[:longest]) + "…"
 		}
 		return value
 	}
