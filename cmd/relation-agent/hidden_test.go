@@ -16,6 +16,7 @@ import (
 // beginning: it prints what it could see. The variable is there only once the binary
 // runs, and so is the name.
 const look = `
+top=root
 for start in 1 2 3 4 5; do
   (TOKEN=seen exec "$1" -root /nonexistent wait) 2>/dev/null &
   pid=$! polls=0
@@ -24,7 +25,7 @@ for start in 1 2 3 4 5; do
     { read -r environ < /proc/$pid/environ; } 2>/dev/null
     case "$environ" in *TOKEN=seen*) echo environ ;; esac
     read -r name < /proc/$pid/comm
-    if [ "$name" = relation-agent ] && [ -e /proc/$pid/root/. ]; then echo root; fi
+    if [ "$name" = relation-agent ] && [ -e /proc/$pid/$top/. ]; then echo root; fi
   done
   echo "looked at $name"
   kill $pid; wait $pid || true
