@@ -94,6 +94,9 @@ func (d *drafting) remove() {
 	for _, e := range left(d.Record.Inventory, d.plan.Sequence) {
 		situation, _ := d.Live[e.ID].Situation(d.Owner)
 		a := Action{Verb: Delete, ID: e.ID, Phase: e.Phase, Depth: e.Depth, Why: "it left the bundle"}
+		if d.Uninstall {
+			a.Why = ""
+		}
 		switch {
 		case situation != Ours, d.Back > 0 && d.confirms(e.ID):
 			continue

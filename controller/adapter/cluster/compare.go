@@ -60,7 +60,11 @@ func (w *World) compare(ctx context.Context, q question, live *unstructured.Unst
 // words are what the API server says, without what a Secret holds: refusals quote values
 // (BUNDLES.md 10).
 func words(id bundle.ID, err error) string {
-	if id.Kind != "Secret" || id.Group != "" {
+	status, _ := err.(apierrors.APIStatus)
+	switch {
+	case apierrors.IsNotFound(err) && status != nil && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
+		return fmt.Sprintf("there is no namespace %s: kubectl create namespace %[1]s", status.Status().Details.Name)
+	case id.Kind != "Secret" || id.Group != "":
 		return err.Error()
 	}
 	return fmt.Sprintf("%s, in words that may hold what is secret: kubectl apply --dry-run=server shows them", apierrors.ReasonForError(err))
