@@ -51,10 +51,7 @@ func (e *Engine) carry(ctx context.Context, last bundle.Revision) error {
 	if err != nil {
 		return err
 	}
-	c := carrying{
-		Engine: e, plan: p, before: before, began: e.Now(),
-		applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}, refused: refusals{},
-	}
+	c := e.carrying(p, before)
 	until := c.began.Add(e.timeout())
 	for {
 		next, err := c.step(ctx, last)
@@ -81,13 +78,20 @@ func (e *Engine) carry(ctx context.Context, last bundle.Revision) error {
 	}
 }
 
+func (e *Engine) carrying(p bundle.Plan, before bundle.Sequence) carrying {
+	return carrying{
+		Engine: e, plan: p, before: before, began: e.Now(),
+		applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}, refused: refusals{},
+	}
+}
+
 // replaced is what was applied before this revision.
 func (e *Engine) replaced(ctx context.Context, last bundle.Revision) (bundle.Sequence, error) {
-	revisions := e.record.Revisions
-	if len(revisions) < 2 {
+	before := e.record.Before(last.Number)
+	if before == 0 {
 		return nil, nil
 	}
-	p, err := e.Store.Plan(ctx, revisions[len(revisions)-2].Number)
+	p, err := e.Store.Plan(ctx, before)
 	if err != nil {
 		return nil, fmt.Errorf("cannot tell what revision %d changes: %w", last.Number, err)
 	}
@@ -102,7 +106,7 @@ func (c *carrying) step(ctx context.Context, last bundle.Revision) (bundle.Next,
 		c.tell(Progress{Revision: last.Number, Trouble: err})
 		return bundle.Next{}, err
 	}
-	next := bundle.Step(c.plan, c.record, live, bundle.Pace{Now: c.Now(), Deadline: patience})
+	next := bundle.Step(c.plan, c.record, live, bundle.Pace{Now: c.Now(), Deadline: c.Patience})
 	c.tell(Progress{Revision: last.Number, Back: last.Content != last.Number, Next: next})
 	if len(next.Completed) > 0 {
 		if err := c.save(ctx, c.record.Complete(next.Completed...), nil); err != nil {
@@ -180,7 +184,7 @@ func (c *carrying) succeed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.save(ctx, record.Forget(0), nil)
+	return c.save(ctx, record.Forget(c.History), nil)
 }
 
 func (c *carrying) fail(ctx context.Context, why string) error {

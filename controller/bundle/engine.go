@@ -39,8 +39,17 @@ type Store interface {
 type Engine struct {
 	Cluster Cluster
 	Store   Store
-	// Owner is the deployment, as namespace/name; Identity tells its cluster from others.
-	Owner, Identity string
+	// Owner is the deployment, as namespace/name; UID is that of the object that stands for
+	// it, if there is one; Identity tells its cluster from others.
+	Owner, UID, Identity string
+	// Gate is what plans have to pass; its clock is set.
+	Gate bundle.Gate
+	// Patience is how long one object may go without progress; 10 minutes where it is 0.
+	Patience time.Duration
+	// History is how many revisions are kept; 10 where it is 0.
+	History int
+	// NoWayBack leaves what has failed as it is.
+	NoWayBack bool
 	// Timeout is how long a run may take, and the way back after it as long again; 15
 	// minutes where it is 0.
 	Timeout time.Duration
@@ -69,6 +78,9 @@ type Progress struct {
 type Wish struct {
 	Sequence  bundle.Sequence
 	Conflicts bundle.ConflictPolicy
+	// ConfirmKinds and MaxDeletions are those of bundle.Intent.
+	ConfirmKinds []string
+	MaxDeletions int
 	// Uninstall says that nothing shall be left.
 	Uninstall bool
 	// Retry takes the content out of quarantine.
@@ -107,10 +119,16 @@ func (e *FailedError) Error() string {
 // Record returns what is stored, as the engine last knew it.
 func (e *Engine) Record() bundle.Record { return e.record }
 
+// Load reads what is stored.
+func (e *Engine) Load(ctx context.Context) (err error) {
+	e.record, err = e.Store.Load(ctx)
+	return err
+}
+
 // Plan returns what would be done, and writes nothing. The error names every object that
 // the API server would refuse.
 func (e *Engine) Plan(ctx context.Context, w Wish) (p bundle.Plan, err error) {
-	if e.record, err = e.Store.Load(ctx); err != nil {
+	if err := e.Load(ctx); err != nil {
 		return p, err
 	}
 	return e.draft(ctx, w, 0)
@@ -137,14 +155,14 @@ func (e *Engine) draft(ctx context.Context, w Wish, back int) (p bundle.Plan, er
 		return p, errors.Join(refused...)
 	}
 	return bundle.NewPlan(bundle.Intent{
-		Cluster: e.Identity, UID: e.Owner, Owner: e.Owner, Sequence: w.Sequence, Live: seen.Live,
-		Record: e.record, Conflicts: w.Conflicts, Uninstall: w.Uninstall, Back: back,
+		Cluster: e.Identity, UID: cmp.Or(e.UID, e.Owner), Owner: e.Owner, Sequence: w.Sequence, Live: seen.Live,
+		Record: e.record, Conflicts: w.Conflicts, ConfirmKinds: w.ConfirmKinds, MaxDeletions: w.MaxDeletions, Uninstall: w.Uninstall, Back: back,
 	})
 }
 
 // applied is what this deployment applied last, wholly or in part.
 func (e *Engine) applied(ctx context.Context) (bundle.Sequence, error) {
-	last := e.record.Last()
+	last := e.record.Begun()
 	if last.Number == 0 {
 		return nil, nil
 	}
@@ -152,11 +170,28 @@ func (e *Engine) applied(ctx context.Context) (bundle.Sequence, error) {
 	return p.Sequence, err
 }
 
+// Propose stores a plan that waits for somebody's approval. The same plan again changes
+// nothing.
+func (e *Engine) Propose(ctx context.Context, p bundle.Plan) error {
+	record, err := e.record.Propose(p)
+	if err != nil || record.Last() == e.record.Last() {
+		return err
+	}
+	return e.save(ctx, record.Forget(e.History), &p)
+}
+
+// gate is what a plan has to pass now.
+func (e *Engine) gate() bundle.Gate {
+	g := e.Gate
+	g.Now = e.Now()
+	return g
+}
+
 // Install carries out a plan that was just made, and prunes what it leaves behind. What
 // has failed comes back to what was healthy last; the error is a FailedError then. One
 // that cannot be approved is a bundle.RefusedError, and nothing is written.
 func (e *Engine) Install(ctx context.Context, p bundle.Plan, w Wish, approvals ...bundle.Approval) error {
-	if err := bundle.Approve(p, bundle.Gate{Now: e.Now()}, approvals); err != nil {
+	if err := bundle.Approve(p, e.gate(), approvals); err != nil {
 		return err
 	}
 	if last := e.record.Last(); !p.Changes() && last.State == bundle.StateSucceeded && last.ManifestDigest == p.ManifestDigest {
@@ -193,7 +228,7 @@ func (e *Engine) save(ctx context.Context, r bundle.Record, content *bundle.Plan
 // Unfinished reports whether a run was interrupted that Resume goes on with.
 func (e *Engine) Unfinished() bool {
 	_, back := e.record.WayBack()
-	return back || e.record.Last().State == bundle.StateActive
+	return back && !e.NoWayBack || e.record.Last().State == bundle.StateActive
 }
 
 // Resume goes on with what is stored until nothing is left to do. Its errors are those
@@ -234,7 +269,7 @@ func (e *Engine) end(ctx context.Context, last bundle.Revision, failed *FailedEr
 // back begins the way back, if there is one.
 func (e *Engine) back(ctx context.Context) (begun bool, err error) {
 	content, found := e.record.WayBack()
-	if !found {
+	if !found || e.NoWayBack {
 		return false, nil
 	}
 	old, err := e.Store.Plan(ctx, content)
@@ -268,7 +303,7 @@ func (e *Engine) settle(ctx context.Context, last bundle.Revision) error {
 // Uninstall deletes all that the deployment made, and then what is stored of it. The plan
 // is that of a Wish to uninstall.
 func (e *Engine) Uninstall(ctx context.Context, p bundle.Plan, approvals ...bundle.Approval) error {
-	if err := bundle.Approve(p, bundle.Gate{Now: e.Now()}, approvals); err != nil {
+	if err := bundle.Approve(p, e.gate(), approvals); err != nil {
 		return err
 	}
 	if err := e.prune(ctx, p, 0); err != nil {
@@ -280,7 +315,7 @@ func (e *Engine) Uninstall(ctx context.Context, p bundle.Plan, approvals ...bund
 // Rollback wishes for the content of an earlier revision, 0 for the last healthy one before
 // this. Definitions and Jobs stay as they are (BUNDLES.md 6).
 func (e *Engine) Rollback(ctx context.Context, revision int) (w Wish, err error) {
-	if e.record, err = e.Store.Load(ctx); err != nil {
+	if err := e.Load(ctx); err != nil {
 		return w, err
 	}
 	content, err := e.record.Earlier(revision)
@@ -294,8 +329,6 @@ func (e *Engine) Rollback(ctx context.Context, revision int) (w Wish, err error)
 const (
 	defaultTimeout = 15 * time.Minute
 	defaultPause   = time.Second
-	// patience is how long one object may go without progress.
-	patience = 10 * time.Minute
 )
 
 func (e *Engine) timeout() time.Duration { return cmp.Or(e.Timeout, defaultTimeout) }

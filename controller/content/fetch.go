@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive"
@@ -41,6 +42,8 @@ type Fetcher struct {
 	Cache Cache
 	// Track allows references that may mean something else tomorrow.
 	Track bool
+	// ConfigMaps reads those of a namespace; nil where there is no cluster.
+	ConfigMaps func(ctx context.Context, names []string) (bundle.Tree, error)
 	// Mirrors are hosts to ask before a registry, by the registry's host.
 	Mirrors map[string][]string
 }
@@ -93,6 +96,12 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 		return bundle.Tree{}, "", err
 	}
 	switch s.Origin {
+	case bundle.ConfigMaps:
+		if f.ConfigMaps == nil {
+			return bundle.Tree{}, "", errors.New("ConfigMaps are in a cluster: a BundleDeployment reads them, a command does not")
+		}
+		tree, err := f.ConfigMaps(ctx, strings.Split(s.Location, ","))
+		return tree, "", err
 	case bundle.Local:
 		tree, err := local(s.Location)
 		return tree, "", err
@@ -108,7 +117,7 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 	case bundle.Git:
 		return git.Client{Credentials: s.Credentials, Limit: maxObjects}.Fetch(ctx, s.Reference)
 	default:
-		return bundle.Tree{}, "", fmt.Errorf("%s are in a cluster, and only there can they be read", s.Origin)
+		return bundle.Tree{}, "", fmt.Errorf("there is no way to read origin %q", s.Origin)
 	}
 }
 

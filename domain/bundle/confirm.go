@@ -81,3 +81,12 @@ func Blocked(p Plan) error {
 	}
 	return Approve(p, Gate{}, nil)
 }
+
+// HeldNames are the objects whose end must be confirmed, as Confirm reads them.
+func (p Plan) HeldNames() []string {
+	var all []string
+	for _, id := range p.held() {
+		all = append(all, id.target())
+	}
+	return all
+}

@@ -18,7 +18,7 @@
 //	Proposed → NewPlan again, Plan.Changed, Approve → Record.Activate
 //	Active   → Step: Delete, Apply, Record.Complete → Record.Succeed or Record.Fail
 //	Failed   → Record.WayBack, NewPlan of Sequence.Back → Record.Return
-//	Succeeded → Step, which keeps it as it is, then Prune: Delete → Record.Drop
+//	Succeeded → Prune: Delete → Record.Drop; then Correct, which puts right what others change
 //
 // What must not come in: a Kubernetes type, a renderer, a network, a file, a clock.
 package bundle

@@ -79,7 +79,7 @@ func (w *world) pass(t *rapid.T) bool {
 		}
 	}
 	if last.State == bundle.StateSucceeded {
-		return w.step(t, w.plans[last.Number]) || w.prune(w.plans[last.Number])
+		return w.keep(t, w.plans[last.Number]) || w.prune(w.plans[last.Number])
 	}
 	return false
 }
@@ -140,7 +140,17 @@ func (w *world) back(t *rapid.T) bool {
 	return true
 }
 
-// step does what the next step says. A revision that has succeeded is only kept.
+// keep puts right what a stranger has changed.
+func (w *world) keep(t *rapid.T, p bundle.Plan) bool {
+	next := bundle.Correct(p, w.record, w.seen(p.Sequence), bundle.Pace{Now: w.now(w.tick)})
+	for _, a := range next.Apply {
+		w.write(func() { w.apply(t, a) })
+	}
+	require.Empty(t, next.Delete, "what has succeeded has replaced all that it replaces")
+	return len(next.Apply) > 0
+}
+
+// step does what the next step says.
 func (w *world) step(t *rapid.T, p bundle.Plan) bool {
 	next := bundle.Step(p, w.record, w.seen(p.Sequence), bundle.Pace{Now: w.now(w.tick)})
 	if len(next.Completed) > 0 {
@@ -155,15 +165,13 @@ func (w *world) step(t *rapid.T, p bundle.Plan) bool {
 			w.apply(t, a)
 		})
 	}
-	wrote := len(next.Completed)+len(next.Delete)+len(next.Apply) > 0
-	active := w.record.Last().State == bundle.StateActive
-	switch {
-	case active && next.Outcome == bundle.Succeeded:
+	switch next.Outcome {
+	case bundle.Succeeded:
 		w.store(w.record.Succeed())(t)
-	case active && next.Outcome == bundle.Failed:
+	case bundle.Failed:
 		w.store(w.record.Fail("it has failed"))(t)
 	default:
-		return wrote
+		return len(next.Completed)+len(next.Delete)+len(next.Apply) > 0
 	}
 	return true
 }

@@ -32,8 +32,8 @@ type Revision struct {
 	Base int
 	// ManifestDigest and PlanDigest are those of its plan.
 	ManifestDigest, PlanDigest string
-	// Healthy says that it has succeeded once.
-	Healthy bool
+	// Begun says that it was active once, Healthy that it has succeeded once.
+	Begun, Healthy bool
 	// Message says why it failed, or by what it was replaced.
 	Message string
 }
@@ -68,6 +68,27 @@ func (r Record) Last() Revision {
 		return Revision{}
 	}
 	return r.Revisions[len(r.Revisions)-1]
+}
+
+// Begun returns the newest revision that was begun, which is what is applied, wholly or in
+// part; the zero one where there is none.
+func (r Record) Begun() Revision {
+	for _, v := range slices.Backward(r.Revisions) {
+		if v.Begun {
+			return v
+		}
+	}
+	return Revision{}
+}
+
+// Before returns the newest revision that was begun before another; 0 for none.
+func (r Record) Before(number int) int {
+	for _, v := range slices.Backward(r.Revisions) {
+		if v.Begun && v.Number < number {
+			return v.Number
+		}
+	}
+	return 0
 }
 
 // Healthy returns the newest revision that has succeeded, and that whose objects it has;
@@ -125,7 +146,7 @@ func (r Record) Activate(p Plan) (Record, error) {
 	r = r.edit(func(v *Revision) {
 		switch {
 		case v.Number == last.Number:
-			v.State = StateActive
+			v.State, v.Begun = StateActive, true
 		case v.State == StateActive:
 			v.State, v.Message = StateSuperseded, fmt.Sprintf("revision %d began before it had succeeded", last.Number)
 		}
@@ -230,7 +251,7 @@ func (r Record) Return(p Plan) (Record, error) {
 			base = v.Base
 		}
 	}
-	return r.add(p, Revision{Content: p.Back, Base: base, State: StateActive}).remember(p.Sequence), nil
+	return r.add(p, Revision{Content: p.Back, Base: base, State: StateActive, Begun: true}).remember(p.Sequence), nil
 }
 
 // Drop forgets what is gone (Pruned.Gone).

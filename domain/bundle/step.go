@@ -78,14 +78,9 @@ type Next struct {
 
 // Step says what of the plan is done now; live has each object of the plan and of the
 // inventory. It knows nothing but what is stored and what is live, so that whoever was
-// killed goes on where it was (BUNDLES.md 8). A revision that has succeeded is kept as it
-// is by the same steps; what fails then is no reason to go back.
+// killed goes on where it was (BUNDLES.md 8).
 func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
-	s := stepping{Plan: p, record: r, live: live, pace: pace, barrier: Jobs + 1,
-		finished: map[ID]bool{}, actions: map[ID]Action{}, next: Next{Outcome: Progressing, All: len(p.Sequence)}}
-	for _, a := range p.Actions {
-		s.actions[a.ID] = a
-	}
+	s := newStepping(p, r, live, pace)
 	s.left()
 	for _, item := range p.Sequence {
 		s.count(item)
@@ -102,6 +97,36 @@ func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 		s.next.Outcome = Succeeded
 	}
 	return s.next
+}
+
+// Correct says what is written so that a revision that has succeeded stays as it is: what
+// others have changed or deleted, at once and whatever else is unhealthy, since all of it
+// was there before (BUNDLES.md 12). What fails is no reason to go back.
+func Correct(p Plan, r Record, live map[ID]Live, pace Pace) Next {
+	s := newStepping(p, r, live, pace)
+	for _, item := range p.Sequence {
+		switch l := live[item.ID]; {
+		case s.isFinished(item):
+			s.next.Finished++
+		case s.current(item, l):
+			s.await(item, l)
+		default:
+			s.write(item, l)
+		}
+	}
+	if s.next.Finished == s.next.All {
+		s.next.Outcome = Succeeded
+	}
+	return s.next
+}
+
+func newStepping(p Plan, r Record, live map[ID]Live, pace Pace) *stepping {
+	s := &stepping{Plan: p, record: r, live: live, pace: pace, barrier: Jobs + 1,
+		finished: map[ID]bool{}, actions: map[ID]Action{}, next: Next{Outcome: Progressing, All: len(p.Sequence)}}
+	for _, a := range p.Actions {
+		s.actions[a.ID] = a
+	}
+	return s
 }
 
 // stepping is one run of Step.

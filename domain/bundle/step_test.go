@@ -233,3 +233,22 @@ func TestStepJobs(t *testing.T) {
 	live.Object["metadata"].(map[string]any)["uid"] = "another"
 	assert.Equal(t, bundle.Failed, step(again, bundle.Record{}, live).Outcome, "what fails after it does not")
 }
+
+// What others have changed is put right at once, whatever else is unhealthy (BUNDLES.md 12).
+func TestCorrect(t *testing.T) {
+	p := draft(t, nil, nil, object("ConfigMap settings"), object("Deployment web"), object("Ingress door"), job("init", "true"))
+	live := map[bundle.ID]bundle.Live{
+		id("ConfigMap settings"): applied(find(t, p.Sequence, "ConfigMap settings"), func(l *bundle.Live) {
+			l.Changes = []bundle.Change{{Path: "data.a", Before: "1", After: "2", Manager: "kubectl", Ours: true}}
+		}),
+		id("Deployment web"): applied(find(t, p.Sequence, "Deployment web"), func(l *bundle.Live) { l.Health, l.Says = bundle.Failing, "it crashes" }),
+	}
+	record := bundle.Record{}.Complete(find(t, p.Sequence, "Job init").ID)
+	next := bundle.Correct(p, record, live, bundle.Pace{Now: noon()})
+	require.Len(t, next.Apply, 2, "the Job has run")
+	assert.Equal(t, []string{"data.a"}, next.Apply[0].Force, "a field that was ours comes back")
+	assert.Equal(t, "door", next.Apply[1].Object.ID().Name, "and what was deleted, of a later phase than what is unhealthy")
+	require.Len(t, next.Failures, 1)
+	assert.Contains(t, next.Failures[0].Why, "it crashes")
+	assert.Equal(t, bundle.Progressing, next.Outcome, "no reason to go back")
+}

@@ -93,13 +93,14 @@ func Stuck(reason, message string) []Condition { return three(reason, message, f
 // and nobody reads as much.
 const maxMessage = 4096
 
-func three(reason, message string, ready, reconciling, stalled bool) []Condition {
+// New returns a condition with its message no longer than anybody reads.
+func New(t Type, is bool, reason, message string) Condition {
 	if len(message) > maxMessage {
 		message = strings.ToValidUTF8(message[:maxMessage-len("…")], "") + "…"
 	}
-	return []Condition{
-		{Type: Ready, True: ready, Reason: reason, Message: message},
-		{Type: Reconciling, True: reconciling, Reason: reason, Message: message},
-		{Type: Stalled, True: stalled, Reason: reason, Message: message},
-	}
+	return Condition{Type: t, True: is, Reason: reason, Message: message}
+}
+
+func three(reason, message string, ready, reconciling, stalled bool) []Condition {
+	return []Condition{New(Ready, ready, reason, message), New(Reconciling, reconciling, reason, message), New(Stalled, stalled, reason, message)}
 }

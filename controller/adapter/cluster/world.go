@@ -32,10 +32,14 @@ type World struct {
 // New returns the cluster of a configuration, for the deployment of that name
 // (namespace/name). It asks the API server for its kinds, so an error may be that it
 // does not answer.
-func New(config *rest.Config, owner string) (*World, error) {
+func New(config *rest.Config, owner string) (*World, error) { return As(config, nil, owner) }
+
+// As is New for one of many deployments: mapper knows the kinds already, and the
+// configuration may say as whom to act.
+func As(config *rest.Config, mapper meta.RESTMapper, owner string) (*World, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server's own fairness limits us
-	c, err := client.New(config, client.Options{Scheme: clientscheme.Scheme})
+	c, err := client.New(config, client.Options{Scheme: clientscheme.Scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}

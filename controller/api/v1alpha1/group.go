@@ -20,6 +20,9 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Offer{}, &OfferList{},
 		&Interface{}, &InterfaceList{},
 		&RelatedSecret{}, &RelatedSecretList{},
+		&BundleDeployment{}, &BundleDeploymentList{},
+		&BundleRevision{}, &BundleRevisionList{},
+		&Approval{}, &ApprovalList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

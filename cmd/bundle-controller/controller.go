@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+)
+
+// name is that of the Deployment and of the Lease.
+const name = "bundle-controller"
+
+// mirrors are hosts to ask before a registry, by the registry's host.
+type mirrors map[string][]string
+
+// String is for the flag package.
+func (m mirrors) String() string { return "" }
+
+// Set reads registry=mirror.
+func (m mirrors) Set(text string) error {
+	registry, mirror, found := strings.Cut(text, "=")
+	if !found || registry == "" || mirror == "" {
+		return fmt.Errorf("%q is not registry=mirror", text)
+	}
+	m[registry] = append(m[registry], mirror)
+	return nil
+}
+
+func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("cannot register kinds: %w", err)
+	}
+	m, err := ctrl.NewManager(cfg, manager.Options{
+		Scheme: scheme,
+		Cache:  cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		// Revisions list what they do, and are read once each; namespaces hardly ever.
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&v1alpha1.BundleRevision{}, &corev1.Namespace{}}}},
+		Metrics:                       server.Options{BindAddress: fmt.Sprintf(":%d", s.healthPort), ExtraHandlers: health()},
+		LeaderElection:                s.leaderElect,
+		LeaderElectionID:              name,
+		LeaderElectionNamespace:       s.namespace,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	world, err := cluster.As(cfg, m.GetRESTMapper(), s.namespace+"/"+name)
+	if err != nil {
+		return nil, err
+	}
+	identity, err := world.Identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &bundledeployment.Reconciler{
+		Client: m.GetClient(), Config: cfg, Mapper: m.GetRESTMapper(), Events: m.GetEventRecorder(name),
+		Fetcher:  content.Fetcher{Cache: content.Cache(s.cache), Mirrors: s.mirrors},
+		Identity: identity, Now: time.Now, Resync: s.resync,
+	}
+	return m, r.Setup(m)
+}
+
+// health says that the process lives, which is all that there is to say: a replica that
+// does not lead does nothing, and nobody connects to one that does.
+func health() map[string]http.Handler {
+	return map[string]http.Handler{"/healthz": &healthz.Handler{}, "/readyz": &healthz.Handler{}}
+}

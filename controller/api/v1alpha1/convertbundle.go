@@ -1,0 +1,154 @@
+package v1alpha1
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// RetryKey is the annotation of a BundleDeployment whose new value has a content tried
+// again that has failed.
+const RetryKey = "orcon.tengu.io/retry"
+
+// RequesterKey is the annotation of a BundleDeployment that names who has asked for what
+// it says; admission writes it.
+const RequesterKey = "orcon.tengu.io/requester"
+
+// What a status shows of what is long.
+const (
+	maxWaits   = 20
+	maxActions = 500
+	maxText    = 1024
+	maxMessage = 4096
+)
+
+// ToDomain returns what is wanted, as far as it can be wrong in itself.
+func (d *BundleDeployment) ToDomain() bundle.Wanted {
+	w := bundle.Wanted{
+		Name: d.Name, Format: d.Spec.Format, DependsOn: d.Spec.DependsOn,
+		Values: d.Spec.Render.Values != nil || len(d.Spec.Render.ValuesFrom) > 0, Watch: len(d.Spec.Render.WatchNamespaces) > 0,
+	}
+	if deadline := d.Spec.Rollback.ProgressDeadline; deadline != nil {
+		w.Deadline = deadline.Duration
+	}
+	for _, s := range d.Spec.Sources {
+		w.Sources = append(w.Sources, bundle.WantedSource{Reference: s.Reference, Track: s.Tracks(), Authorized: s.Auth != nil, Destination: s.Destination})
+	}
+	return w
+}
+
+// Tracks reports whether the source is whatever its reference means now.
+func (s BundleSource) Tracks() bool { return s.Resolve == "Track" }
+
+// Account returns the name of the account that acts for the deployment, as the API server
+// knows it.
+func (d *BundleDeployment) Account() string {
+	return fmt.Sprintf("system:serviceaccount:%s:%s", d.Namespace, cmp.Or(d.Spec.ServiceAccountName, "default"))
+}
+
+// Owner returns the deployment's name as its objects are marked with it.
+func (d *BundleDeployment) Owner() string { return d.Namespace + "/" + d.Name }
+
+// MayDelete returns how many objects may leave without a person, as bundle.Intent has it.
+func (p BundlePrune) MayDelete() int {
+	switch {
+	case p.MaxDeletions == nil:
+		return 0
+	case *p.MaxDeletions == 0:
+		return -1
+	}
+	return int(*p.MaxDeletions)
+}
+
+// SetState writes how the deployment stands into its status.
+func (d *BundleDeployment) SetState(s bundle.Standing, r bundle.Record, now time.Time) {
+	status := &d.Status
+	status.ObservedGeneration = d.Generation
+	healthy, _ := r.Healthy()
+	status.Active, status.LastHealthy = int64(s.Last.Number), int64(healthy)
+	status.Finished, status.Objects = int64(s.Next.Finished), int64(s.Next.All)
+	status.Waits, status.Drift = nil, nil
+	for _, w := range s.Next.Waits[:min(maxWaits, len(s.Next.Waits))] {
+		status.Waits = append(status.Waits, BundleWait{Object: w.ID.String(), Phase: w.Phase.String(), For: cut(w.For, maxText), Since: fromTime(w.Since)})
+	}
+	for _, id := range s.Drift[:min(maxWaits, len(s.Drift))] {
+		status.Drift = append(status.Drift, id.String())
+	}
+	status.Conditions = setConditions(status.Conditions, s.Conditions(), d.Generation, now)
+}
+
+// ForPlan returns what waits for approval; revision is 0 for a deletion.
+func (d *BundleDeployment) ForPlan(p bundle.Plan, revision int) *BundlePlan {
+	plan := &BundlePlan{Digest: p.Digest, Held: p.HeldNames()}
+	if revision > 0 {
+		plan.Revision = d.RevisionName(revision)
+	}
+	return plan
+}
+
+// RevisionName is what a revision of the deployment is called.
+func (d *BundleDeployment) RevisionName(revision int) string {
+	return d.Name + "-" + strconv.Itoa(revision)
+}
+
+// ForRevision returns the BundleRevision of a revision and of its plan.
+func (d *BundleDeployment) ForRevision(v bundle.Revision, p bundle.Plan) *BundleRevision {
+	r := &BundleRevision{Spec: BundleRevisionSpec{
+		Deployment: d.Name, Revision: int64(v.Number), Content: int64(v.Content), Base: int64(v.Base),
+		ManifestDigest: v.ManifestDigest, PlanDigest: v.PlanDigest, Objects: int64(len(p.Sequence)),
+	}}
+	r.Namespace, r.Name = d.Namespace, d.RevisionName(v.Number)
+	r.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, GroupVersion.WithKind("BundleDeployment"))}
+	for _, a := range p.Actions {
+		if a.Verb == bundle.None {
+			continue
+		}
+		if len(r.Spec.Actions) == maxActions {
+			r.Spec.Actions = append(r.Spec.Actions, "… and more")
+			break
+		}
+		r.Spec.Actions = append(r.Spec.Actions, cut(fmt.Sprintf("%s %s", a.Verb, a.ID), maxText))
+	}
+	return r
+}
+
+// SetState writes how a revision fares, and reports whether that is news.
+func (r *BundleRevision) SetState(v bundle.Revision) bool {
+	before := r.Status
+	r.Status = BundleRevisionStatus{State: string(v.State), Message: cut(v.Message, maxMessage), Healthy: v.Healthy}
+	return r.Status != before
+}
+
+// ToDomain returns an approval as the domain knows it, for the plan that it is about. The
+// error names what is confirmed and not held.
+func (a *Approval) ToDomain(p bundle.Plan) (bundle.Approval, error) {
+	approval := bundle.Approval{PlanDigest: a.Spec.PlanDigest, By: a.Spec.Author}
+	if a.Spec.Expires != nil {
+		approval.Expires = a.Spec.Expires.Time
+	}
+	if a.Spec.PlanDigest != p.Digest {
+		return approval, nil
+	}
+	confirmed, err := p.Confirm(slices.Clone(a.Spec.Confirmed)...)
+	approval.Confirmed = confirmed.Confirmed
+	return approval, err
+}
+
+// cut shortens a text to so many bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const dots = "…"
+	end := most - len(dots)
+	for end > 0 && text[end]&0xc0 == 0x80 {
+		end--
+	}
+	return text[:end] + dots
+}

@@ -1,0 +1,59 @@
+package bundle
+
+import (
+	"context"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// Kept is how a revision that has succeeded fares.
+type Kept struct {
+	bundle.Next
+
+	// Drift are the objects that others have changed or deleted.
+	Drift []bundle.ID
+}
+
+// Keep looks at what the newest revision consists of, if that has succeeded, and puts
+// right what others have changed, unless it only reports it (BUNDLES.md 12). Then it tries
+// again to delete what could not be deleted before. ok is false where there is nothing to
+// keep.
+func (e *Engine) Keep(ctx context.Context, report bool) (k Kept, ok bool, err error) {
+	last := e.record.Begun()
+	if last.State != bundle.StateSucceeded {
+		return k, false, nil
+	}
+	p, err := e.Store.Plan(ctx, last.Number)
+	if err != nil {
+		return k, false, err
+	}
+	c := e.carrying(p, p.Sequence)
+	live, err := c.observe(ctx)
+	if err != nil {
+		return k, true, err
+	}
+	k.Next = bundle.Correct(p, e.record, live, bundle.Pace{Now: e.Now(), Deadline: e.Patience})
+	for _, w := range k.Apply {
+		k.Drift = append(k.Drift, w.Object.ID())
+	}
+	slices.SortFunc(k.Drift, bundle.ID.Compare)
+	if report {
+		return k, true, nil
+	}
+	_, refused := e.Cluster.Apply(ctx, k.Apply)
+	for id, why := range refused {
+		k.Failures = append(k.Failures, bundle.Failure{ID: id, Why: why.Error()})
+	}
+	slices.SortFunc(k.Failures, func(a, b bundle.Failure) int { return a.ID.Compare(b.ID) })
+	return k, true, e.settleOnce(ctx, p, last.Number)
+}
+
+// settleOnce tries to delete what is left of earlier revisions, and does not wait for it.
+func (e *Engine) settleOnce(ctx context.Context, p bundle.Plan, revision int) error {
+	if len(e.leaving(p).Read) == 0 {
+		return nil
+	}
+	_, err := e.pruneOnce(ctx, p, revision, refusals{})
+	return err
+}

@@ -1,0 +1,112 @@
+package bundledeployment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// forbidden is why a deployment stands still whose account may not even read.
+const forbidden = "AccountForbidden"
+
+// job is one turn of one deployment.
+type job struct {
+	*Reconciler
+
+	deployment *v1alpha1.BundleDeployment
+	world      *cluster.World
+	engine     *bundle.Engine
+	standing   domain.Standing
+	// told is the revision whose progress was told last, and toldAt when.
+	told   int
+	toldAt time.Time
+}
+
+// job returns a turn of a deployment, which acts by the deployment's account.
+func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
+	config := rest.CopyConfig(r.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: d.Account()}
+	world, err := cluster.As(config, r.Mapper, d.Owner())
+	if err != nil {
+		return nil, err
+	}
+	j := &job{Reconciler: r, deployment: d, world: world}
+	rollback := d.Spec.Rollback
+	j.engine = &bundle.Engine{
+		Cluster: world, Store: cluster.NewStore(world), Owner: d.Owner(), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
+		Gate:    domain.Gate{Mode: domain.ApprovalMode(d.Spec.Approval.Mode), FourEyes: d.Spec.Approval.FourEyes, Requester: d.Annotations[v1alpha1.RequesterKey]},
+		History: int(d.Spec.HistoryLimit), NoWayBack: rollback.OnFailure != nil && !*rollback.OnFailure,
+		Patience: d.ToDomain().Deadline, Pause: r.Pause,
+	}
+	// One object's deadline ends a run, and not the sum of all.
+	j.engine.Timeout = 100 * cmp.Or(j.engine.Patience, 10*time.Minute)
+	return j, nil
+}
+
+// load reads what is stored. That the account may not is for a person to mend.
+func (j *job) load(ctx context.Context) *domain.Stop {
+	err := j.engine.Load(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		return &domain.Stop{Reason: forbidden, Message: fmt.Sprintf("%v: revisions are stored in Secrets of this namespace by the deployment's account: %s", err, j.cure()), Person: true}
+	}
+	return &domain.Stop{Reason: "StoreFailed", Message: err.Error()}
+}
+
+// cure is the command that lets the account act in its namespace.
+func (j *job) cure() string {
+	account := cmp.Or(j.deployment.Spec.ServiceAccountName, "default")
+	return fmt.Sprintf("kubectl create rolebinding orcon-%s -n %s --clusterrole=admin --serviceaccount=%[2]s:%[3]s, or a role with just what it needs", j.deployment.Name, j.deployment.Namespace, account)
+}
+
+// awaitOthers says which deployment is not healthy that this one depends on.
+func (j *job) awaitOthers(ctx context.Context) (*domain.Stop, error) {
+	if len(j.deployment.Spec.DependsOn) == 0 {
+		return nil, nil
+	}
+	var all v1alpha1.BundleDeploymentList
+	if err := j.Client.List(ctx, &all, client.InNamespace(j.deployment.Namespace)); err != nil {
+		return nil, fmt.Errorf("cannot list BundleDeployments: %w", err)
+	}
+	dependsOn, ready := map[string][]string{}, map[string]bool{}
+	for i := range all.Items {
+		d := &all.Items[i]
+		dependsOn[d.Name] = d.Spec.DependsOn
+		ready[d.Name] = isReady(d)
+	}
+	if circle := domain.Waiters(j.deployment.Name, dependsOn); circle != nil {
+		return &domain.Stop{Reason: "DependencyCycle", Message: "these wait for each other for ever: " + strings.Join(circle, " → ") + ": take one out of spec.dependsOn", Person: true}, nil
+	}
+	for _, name := range j.deployment.Spec.DependsOn {
+		if _, there := ready[name]; !there {
+			return &domain.Stop{Reason: "DependencyMissing", Message: fmt.Sprintf("BundleDeployment %s, which this one depends on, does not exist in this namespace", name)}, nil
+		} else if !ready[name] {
+			return &domain.Stop{Reason: "DependencyNotReady", Message: fmt.Sprintf("BundleDeployment %s, which this one depends on, is not healthy yet", name)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// isReady reports whether a deployment is what its author wants by now.
+func isReady(d *v1alpha1.BundleDeployment) bool {
+	for _, c := range d.Status.Conditions {
+		if c.Type == string(condition.Ready) {
+			return c.Status == "True" && c.ObservedGeneration == d.Generation
+		}
+	}
+	return false
+}

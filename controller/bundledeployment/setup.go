@@ -1,0 +1,109 @@
+package bundledeployment
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// workers is how many deployments have their turn at once. A turn lasts as long as a
+// revision is under way, and is a sleeping goroutine for most of that.
+const workers = 100
+
+// firstRetry and lastRetry bound the pause before a turn that failed is tried again.
+const (
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = time.Minute
+)
+
+// Setup registers the reconciler with the manager; it runs on the replica that won the
+// leader election.
+func (r *Reconciler) Setup(m manager.Manager) error {
+	c, err := controller.New("bundledeployments", m, controller.Options{
+		Reconciler: r, MaxConcurrentReconciles: workers,
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+	})
+	if err != nil {
+		return fmt.Errorf("cannot make the controller: %w", err)
+	}
+	deployments, approvals := client.Object(&v1alpha1.BundleDeployment{}), client.Object(&v1alpha1.Approval{})
+	dependents := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		return r.dependents(ctx, m.GetCache(), o)
+	})
+	for _, watch := range []source.Source{
+		source.Kind(m.GetCache(), deployments, &handler.EnqueueRequestForObject{}, predicate.Predicate(r.wanted())),
+		source.Kind(m.GetCache(), deployments, dependents, predicate.Predicate(readiness())),
+		source.Kind(m.GetCache(), approvals, handler.EnqueueRequestsFromMapFunc(approved)),
+	} {
+		if err := c.Watch(watch); err != nil {
+			return fmt.Errorf("cannot watch: %w", err)
+		}
+	}
+	return nil
+}
+
+// wanted lets through what people have changed, and interrupts what is under way for
+// something else.
+func (r *Reconciler) wanted() predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		if d, ok := e.ObjectNew.(*v1alpha1.BundleDeployment); ok {
+			r.runs.changed(d)
+		}
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
+			!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
+	}}
+}
+
+// readiness lets through deployments that have become healthy.
+func readiness() predicate.Funcs {
+	ready := func(o client.Object) bool {
+		d, ok := o.(*v1alpha1.BundleDeployment)
+		return ok && isReady(d)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !ready(e.ObjectOld) && ready(e.ObjectNew) },
+	}
+}
+
+// dependents are the deployments that wait for one.
+func (r *Reconciler) dependents(ctx context.Context, known cache.Cache, o client.Object) []reconcile.Request {
+	var all v1alpha1.BundleDeploymentList
+	if err := known.List(ctx, &all, client.InNamespace(o.GetNamespace())); err != nil {
+		return nil // a cache that is there does not fail, and a resync comes
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		if d := &all.Items[i]; slices.Contains(d.Spec.DependsOn, o.GetName()) {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: d.Namespace, Name: d.Name}})
+		}
+	}
+	return requests
+}
+
+// approved is the deployment that an Approval is about.
+func approved(_ context.Context, o client.Object) []reconcile.Request {
+	a, ok := o.(*v1alpha1.Approval)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Spec.Deployment}}}
+}

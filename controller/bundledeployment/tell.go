@@ -1,0 +1,98 @@
+package bundledeployment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/golang/glog"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// pause is the least time between two writes of a status while a revision is under way.
+const pause = time.Second
+
+// tell says how far a run has come. That it cannot be said stops nothing.
+func (j *job) tell(ctx context.Context, p bundle.Progress) {
+	last := j.engine.Record().Begun()
+	deleting := p.Revision == 0
+	if fresh := last.Number != j.told; !deleting && last.State != domain.StateActive || !fresh && j.Now().Sub(j.toldAt) < pause {
+		return
+	}
+	j.told, j.toldAt = last.Number, j.Now()
+	j.standing = domain.Standing{Last: last, Next: p.Next}
+	if deleting {
+		j.standing.Stop = &domain.Stop{Reason: "Deleting", Message: "what it made is being deleted" + firstWait(p.Next)}
+	}
+	if err := j.publish(ctx); err != nil && ctx.Err() == nil {
+		glog.Errorf("BundleDeployment %s: %v", j.deployment.Owner(), err)
+	}
+}
+
+// firstWait says what the first thing waits for.
+func firstWait(next domain.Next) string {
+	if len(next.Waits) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s waits: %s", next.Waits[0].ID, next.Waits[0].For)
+}
+
+// publish writes the status and the revisions, where they are not what they were.
+func (j *job) publish(ctx context.Context) error {
+	d := j.deployment
+	var now v1alpha1.BundleDeployment
+	if err := j.Client.Get(ctx, client.ObjectKeyFromObject(d), &now); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	before := now.DeepCopy()
+	d.SetState(j.standing, j.engine.Record(), j.Now())
+	now.Status = *d.Status.DeepCopy()
+	if equality.Semantic.DeepEqual(before.Status, now.Status) {
+		return j.publishRevisions(ctx)
+	}
+	if err := j.Client.Status().Patch(ctx, &now, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("cannot write the status: %w", err)
+	}
+	j.news(before)
+	return j.publishRevisions(ctx)
+}
+
+// news writes an Event when the deployment becomes ready, or why it is not.
+func (j *job) news(before *v1alpha1.BundleDeployment) {
+	ready := meta.FindStatusCondition(j.deployment.Status.Conditions, string(condition.Ready))
+	old := meta.FindStatusCondition(before.Status.Conditions, string(condition.Ready))
+	switch {
+	case ready == nil || old != nil && old.Status == ready.Status && old.Reason == ready.Reason:
+	case ready.Status == "True" || ready.Reason == string(domain.Progressing):
+		j.say(corev1.EventTypeNormal, ready.Reason, ready.Message)
+	default:
+		j.warn(ready.Reason, ready.Message)
+	}
+}
+
+// corrected says what of others was put right.
+func (j *job) corrected(drift []domain.ID) {
+	for _, id := range drift {
+		j.say(corev1.EventTypeNormal, "Corrected", id.String()+" was changed by somebody else, and is put right")
+	}
+}
+
+func (j *job) warn(reason, note string) { j.say(corev1.EventTypeWarning, reason, note) }
+
+// maxNote is the longest note that the API server takes.
+const maxNote = 1024
+
+func (j *job) say(kind, reason, note string) {
+	if len(note) > maxNote {
+		note = note[:maxNote-3] + "..."
+	}
+	j.Events.Eventf(j.deployment, nil, kind, reason, "Deploy", "%s", note)
+}

@@ -1,0 +1,105 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Wanted is what somebody wants to have installed, as far as it can be wrong in itself.
+type Wanted struct {
+	Name    string
+	Sources []WantedSource
+	// Format is a format's name; "" is what the content looks like.
+	Format string
+	// Values says that values are given, and Watch that namespaces to watch are.
+	Values, Watch bool
+	// DependsOn are other deployments of the namespace.
+	DependsOn []string
+	// Deadline is how long an object may go without progress; 0 for the default.
+	Deadline time.Duration
+}
+
+// WantedSource is a place that content comes from.
+type WantedSource struct {
+	// Reference is its text (ParseReference), and Track says that it may mean something else
+	// tomorrow.
+	Reference string
+	Track     bool
+	// Authorized says that credentials are given.
+	Authorized bool
+	// Destination is the folder that the content is laid into; "" is the top.
+	Destination string
+}
+
+// shortest is the least time that an object is given: below it what is pulled and started
+// fails for being slow.
+const shortest = 10 * time.Second
+
+// Check returns what is wrong, all of it, with the field, the reason and the cure.
+func (w Wanted) Check() error {
+	var faults []error
+	for i, s := range w.Sources {
+		if field, err := s.check(); err != nil {
+			faults = append(faults, fmt.Errorf("spec.sources[%d].%s: %w", i, field, err))
+		}
+	}
+	if w.Values && w.Format != "" && Format(w.Format) != Helm {
+		faults = append(faults, fmt.Errorf("spec.render: format %s takes no values: leave values and valuesFrom out, or set spec.format: %s", w.Format, Helm))
+	}
+	if w.Watch && w.Format != "" && Format(w.Format) != RegistryV1 {
+		faults = append(faults, fmt.Errorf("spec.render.watchNamespaces: format %s watches no namespaces: leave it out, or set spec.format: %s", w.Format, RegistryV1))
+	}
+	if slices.Contains(w.DependsOn, w.Name) {
+		faults = append(faults, errors.New("spec.dependsOn: it depends on itself, and would wait for ever: leave it out"))
+	}
+	if w.Deadline != 0 && w.Deadline < shortest {
+		faults = append(faults, fmt.Errorf("spec.rollback.progressDeadline: %s is too short for anything to start: write at least %s", w.Deadline, shortest))
+	}
+	return errors.Join(faults...)
+}
+
+// check returns what is wrong with a source, and in which field.
+func (s WantedSource) check() (field string, err error) {
+	r, err := ParseReference(s.Reference)
+	switch {
+	case err != nil:
+		return "reference", err
+	case r.Origin == Local:
+		return "reference", fmt.Errorf("%q is a path, and a controller has no files of yours: write what begins with oci://, git+https://, https:// or configmaps:; a folder can be packed into any of them", s.Reference)
+	case s.Track && r.Pinned() == nil:
+		return "resolve", fmt.Errorf("%s can only mean one content, so there is nothing to track: leave resolve out", r)
+	case r.Pinned() != nil && !s.Track:
+		return "reference", fmt.Errorf("%s may mean something else tomorrow: add what pins it (@sha256:DIGEST, @COMMIT, #sha256=CHECKSUM), or set resolve: Track", r)
+	case s.Authorized && r.Origin == ConfigMaps:
+		return "auth", errors.New("ConfigMaps are read by the deployment's account: leave auth out")
+	case s.Destination == "":
+		return "", nil
+	}
+	return "destination", CheckPath(s.Destination)
+}
+
+// Waiters are the deployments that wait for a deployment, as far as it depends on them
+// itself: a circle in which everybody would wait for ever. dependsOn has what each waits
+// for. It returns the circle from the deployment back to itself, nil for none.
+func Waiters(name string, dependsOn map[string][]string) []string {
+	seen := map[string]bool{}
+	var walk func(at string, way []string) []string
+	walk = func(at string, way []string) []string {
+		for _, next := range dependsOn[at] {
+			if next == name {
+				return append(way, next)
+			}
+			if seen[next] {
+				continue
+			}
+			seen[next] = true
+			if circle := walk(next, append(slices.Clone(way), next)); circle != nil {
+				return circle
+			}
+		}
+		return nil
+	}
+	return walk(name, []string{name})
+}
