@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -22,19 +23,19 @@ func (o *clusterOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.context, "context", "", "the context of that file (default: its current one)")
 }
 
-// open returns a reader of the cluster, and the namespace that is meant.
-func (o *clusterOptions) open() (client.Reader, string, error) {
+// open returns what reads and writes Orcon's kinds, and the namespace that is meant.
+func (o *clusterOptions) open() (client.Client, string, error) {
 	config, namespace, err := o.load()
 	if err != nil {
 		return nil, "", err
 	}
 	scheme := runtime.NewScheme()
-	err = v1alpha1.AddToScheme(scheme)
-	reader, failed := client.New(config, client.Options{Scheme: scheme})
+	err = errors.Join(v1alpha1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme))
+	kinds, failed := client.New(config, client.Options{Scheme: scheme})
 	if err := errors.Join(err, failed); err != nil {
 		return nil, "", fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	return reader, namespace, nil
+	return kinds, namespace, nil
 }
 
 // load returns how to reach the cluster, and the namespace that is meant.

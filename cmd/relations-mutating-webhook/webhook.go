@@ -33,6 +33,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/webhook/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/declaration"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/pod"
 )
@@ -133,6 +134,7 @@ func (p *process) addHandlers(ctx context.Context) error {
 	})
 	hooks.Register("/declare", &declaration.Handler{Settings: p.settings.Settings, Services: index, Schemas: p.interfaces})
 	hooks.Register("/outside", &declaration.Outside{Settings: p.settings.Settings})
+	hooks.Register("/bundle", &bundle.Handler{})
 	return nil
 }
 

@@ -31,8 +31,10 @@ type Request[T any] struct {
 	Namespace   string
 	Operation   string
 	DryRun      bool
-	Object      T
-	OldObject   T
+	// User is the name of who asks.
+	User      string
+	Object    T
+	OldObject T
 }
 
 // Kind is the kind of a request's object.
@@ -157,6 +159,8 @@ func (h Handler[T]) request(c *scan.Cursor) *Request[T] {
 			r.Operation = c.Text()
 		case "dryRun":
 			r.DryRun = c.Bool()
+		case "userInfo":
+			_, r.User = named(c, "username")
 		case "object":
 			h.Read(c, &r.Object)
 		case "oldObject":
@@ -168,7 +172,8 @@ func (h Handler[T]) request(c *scan.Cursor) *Request[T] {
 	return r
 }
 
-// named reads the group of a kind or resource, and its name.
+// named reads the group of a kind or resource, and its name; of a user, who has no group of
+// that kind, the name.
 func named(c *scan.Cursor, field string) (group, name string) {
 	for c.Open('{'); c.More('}'); {
 		switch string(c.Key()) {

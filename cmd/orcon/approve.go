@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// approveOptions are the flags of approve.
+type approveOptions struct {
+	deploymentOptions
+
+	yes     bool
+	expires time.Duration
+}
+
+func newApprove() *cobra.Command {
+	var o approveOptions
+	c := &cobra.Command{
+		Use:   "approve NAME",
+		Short: "Approve the plan that a BundleDeployment waits with",
+		Long: `approve shows the plan that a BundleDeployment has proposed, and approves it: the very list
+of what would be done, and the bytes that would be applied. If the cluster changes so that
+something else would be done, the approval is void, and the new plan waits.
+
+Objects whose end cannot be undone are confirmed by name, each. The approval is an object
+of its own: who may create approvals may approve, and its author is who you are.`,
+		Example: `  orcon approve shop -n shop
+  orcon approve shop --yes --expires 1h
+  orcon approve shop --confirm PersistentVolumeClaim/data`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+	}
+	o.clusterOptions.flags(c)
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	c.Flags().DurationVar(&o.expires, "expires", 0, "how long the approval counts (default: until it is deleted)")
+	c.Flags().StringArrayVar(&o.confirm, "confirm", nil, "KIND/NAME: a held object that may be deleted although it cannot be had back")
+	return c
+}
+
+func (o *approveOptions) run(c *cobra.Command, name string) error {
+	ctx, stop := interruptible(c)
+	defer stop()
+	kinds, d, err := o.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if d.Status.Plan == nil {
+		return fmt.Errorf("cannot approve %s: no plan waits: kubectl get bundledeployment %s -n %s says how it stands", d.Owner(), name, d.Namespace)
+	}
+	p, err := o.proposed(c, d)
+	if err != nil {
+		return err
+	}
+	if err := printPlan(c.OutOrStdout(), p); err != nil {
+		return err
+	}
+	if _, err := p.Confirm(o.confirm...); err != nil {
+		return err
+	}
+	if !o.yes {
+		if err := ask(c, "Approve this?"); err != nil {
+			return err
+		}
+	}
+	approval, err := o.approval(ctx, kinds, d)
+	if err != nil {
+		return err
+	}
+	if err := kinds.Create(ctx, approval); err != nil {
+		return fmt.Errorf("cannot approve %s: %w", d.Owner(), err)
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s approves plan %.12s of %s: Approval %s\n", approval.Spec.Author, p.Digest, d.Owner(), approval.Name)
+	return err
+}
+
+// proposed returns the plan that waits, checked by its digest.
+func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment) (p bundle.Plan, err error) {
+	deployed, err := o.connect(c, d.Name)
+	if err != nil {
+		return p, err
+	}
+	deployed.UID = string(d.UID)
+	if d.Status.Plan.Revision == "" {
+		p, err = deployed.Plan(c.Context(), engine.Wish{Uninstall: true, ConfirmKinds: d.Spec.Prune.ConfirmKinds})
+	} else if err = deployed.Load(c.Context()); err == nil {
+		p, err = deployed.Store.Plan(c.Context(), deployed.Record().Last().Number)
+	}
+	if err == nil && p.Digest != d.Status.Plan.Digest {
+		err = fmt.Errorf("cannot show the plan of %s: another one is made at this moment: run this again", d.Owner())
+	}
+	return p, err
+}
+
+// approval is the word of who runs this.
+func (o *approveOptions) approval(ctx context.Context, kinds client.Client, d *v1alpha1.BundleDeployment) (*v1alpha1.Approval, error) {
+	var me authenticationv1.SelfSubjectReview
+	if err := kinds.Create(ctx, &me); err != nil {
+		return nil, fmt.Errorf("cannot tell who you are: %w", err)
+	}
+	a := &v1alpha1.Approval{
+		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, GenerateName: d.Name + "-"},
+		Spec: v1alpha1.ApprovalSpec{
+			Deployment: d.Name, PlanDigest: d.Status.Plan.Digest, Author: me.Status.UserInfo.Username, Confirmed: o.confirm,
+		},
+	}
+	if o.expires != 0 {
+		if o.expires < 0 {
+			return nil, errors.New("cannot approve: --expires is a time from now, as 1h")
+		}
+		a.Spec.Expires = &metav1.Time{Time: time.Now().Add(o.expires)}
+	}
+	return a, nil
+}
+
+// find returns a BundleDeployment, and what reads and writes its kinds.
+func (o *clusterOptions) find(ctx context.Context, name string) (client.Client, *v1alpha1.BundleDeployment, error) {
+	kinds, namespace, err := o.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	var d v1alpha1.BundleDeployment
+	if err := kinds.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &d); err != nil {
+		return nil, nil, fmt.Errorf("cannot read BundleDeployment %s/%s: %w", namespace, name, err)
+	}
+	return kinds, &d, nil
+}
