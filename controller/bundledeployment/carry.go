@@ -135,9 +135,6 @@ func (j *job) propose(ctx context.Context, p domain.Plan, refused *domain.Refuse
 	}
 	proposed := j.engine.Record().Last()
 	j.deployment.Status.Plan = j.deployment.ForPlan(p, proposed.Number)
-	if err := j.publishRevisions(ctx); err != nil {
-		return nil, err
-	}
 	stop := &domain.Stop{Stage: domain.Approved, Reason: string(refused.Reason), Person: true}
 	if changed != "" {
 		stop.Reason = "PlanChanged"

@@ -45,8 +45,11 @@ func firstWait(next domain.Next) string {
 	return fmt.Sprintf("; %s waits: %s", next.Waits[0].ID, next.Waits[0].For)
 }
 
-// publish writes the status and the revisions, where they are not what they were.
+// publish writes the revisions and then the status, where they are not what they were.
 func (j *job) publish(ctx context.Context) error {
+	if err := j.publishRevisions(ctx); err != nil {
+		return err
+	}
 	d := j.deployment
 	var now v1alpha1.BundleDeployment
 	if err := j.Client.Get(ctx, client.ObjectKeyFromObject(d), &now); err != nil {
@@ -56,13 +59,13 @@ func (j *job) publish(ctx context.Context) error {
 	d.SetState(j.standing, j.engine.Record(), j.Now())
 	now.Status = *d.Status.DeepCopy()
 	if equality.Semantic.DeepEqual(before.Status, now.Status) {
-		return j.publishRevisions(ctx)
+		return nil
 	}
 	if err := j.Client.Status().Patch(ctx, &now, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("cannot write the status: %w", err)
 	}
 	j.news(before)
-	return j.publishRevisions(ctx)
+	return nil
 }
 
 // news writes an Event when the deployment becomes ready, or why it is not.

@@ -147,14 +147,21 @@ func (w *operated) source(name, manifests string) {
 // ready waits until a deployment's Ready condition has a reason, and returns its message.
 func (w *operated) ready(d *v1alpha1.BundleDeployment, reason string) string {
 	w.t.Helper()
-	var last *metav1.Condition
+	var last metav1.Condition
+	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			w.t.Logf("%s waited for %s, and last was %+v", d.Name, reason, last)
+		}
+	})
 	require.Eventually(w.t, func() bool {
 		if w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d) != nil {
 			return false
 		}
-		last = meta.FindStatusCondition(d.Status.Conditions, "Ready")
-		return last != nil && last.Reason == reason && last.ObservedGeneration == d.Generation
-	}, soon, 20*time.Millisecond, "%s is never %s, but %+v", d.Name, reason, &last)
+		if ready := meta.FindStatusCondition(d.Status.Conditions, "Ready"); ready != nil {
+			last = *ready
+		}
+		return last.Reason == reason && last.ObservedGeneration == d.Generation
+	}, soon, 20*time.Millisecond)
 	return last.Message
 }
 

@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// withBundles makes sure that the shared cluster has the controller of bundles, once.
+var withBundles sync.Once //nolint:gochecknoglobals // what is done once to the cluster that tests share
+
+// deploys is a BundleDeployment of what a ConfigMap holds, by an account that may edit the
+// namespace and nothing else, whose plans somebody approves.
+const deploys = `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: deployer}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: deployer}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+subjects: [{kind: ServiceAccount, name: deployer}]
+---
+apiVersion: orcon.tengu.io/v1alpha1
+kind: BundleDeployment
+metadata: {name: shop}
+spec:
+  sources: [{reference: "configmaps:content"}]
+  serviceAccountName: deployer
+  approval: {mode: Digest}
+  rollback: {progressDeadline: 20s}
+`
+
+// A bundle is an object of the cluster: its plan is approved, carried out by its own
+// account, goes back by itself when it fails (BUNDLES.md 6), and with the object goes all
+// that it made (BUNDLES.md 7).
+func TestBundleDeployment(t *testing.T) {
+	w := withOrcon(t).inUnlabelled()
+	withBundles.Do(func() {
+		w.Kubectl(t, "apply", "-k", deployment(t, "bundle-controller"))
+		w.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/bundle-controller", "--timeout=300s")
+	})
+	program := commandLine(t)
+	w.content(bundle(t, "blue", "busybox:stable"))
+	before := w.left()
+	w.apply(deploys)
+	w.stands("WaitingForApproval")
+	assert.NotContains(t, w.left(), "deployment.apps/web")
+
+	code, out := w.orcon(program, "approve", "shop", "--yes")
+	require.Zero(t, code, out)
+	assert.Contains(t, out, "create   Deployment.apps "+w.namespace+"/web", "who approves sees what")
+	w.stands("Healthy")
+	job := w.jobs()
+	require.Len(t, job, 1)
+	assert.Equal(t, "hello from blue", strings.TrimSpace(w.Kubectl(t, "-n", w.namespace, "logs", "job/"+job[0])))
+
+	w.content(bundle(t, "green", "registry.invalid/none:1"))
+	code, out = w.orcon(program, "pause", "shop")
+	require.Zero(t, code, out)
+	w.stands("Paused")
+	code, out = w.orcon(program, "resume", "shop")
+	require.Zero(t, code, out)
+	w.stands("WaitingForApproval")
+	code, out = w.orcon(program, "approve", "shop", "--yes")
+	require.Zero(t, code, out)
+	assert.Contains(t, w.stands("Quarantined"), "registry.invalid/none:1", "it says why")
+	assert.Equal(t, job, w.jobs(), "no Job ran again")
+	assert.Contains(t, w.Kubectl(t, "-n", w.namespace, "get", "configmap", "page", "-o", "yaml"), "hello from blue")
+	w.Kubectl(t, "-n", w.namespace, "rollout", "status", "deployment/web", "--timeout=60s")
+	t.Log(w.Kubectl(t, "-n", w.namespace, "get", "bundledeployments,bundlerevisions,approvals"))
+	t.Log(w.Kubectl(t, "-n", w.namespace, "describe", "bundledeployment", "shop"))
+
+	w.Kubectl(t, "-n", w.namespace, "delete", "bundledeployment", "shop", "--timeout="+patience.String())
+	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, w.left()) }, patience, time.Second, "%v and not %v", before, w.left())
+}
+
+// content puts a bundle into the ConfigMap that the deployment reads.
+func (w *world) content(folder string) {
+	w.t.Helper()
+	manifest := w.Kubectl(w.t, "-n", w.namespace, "create", "configmap", "content", "--from-file="+filepath.Join(folder, "shop.yaml"), "--dry-run=client", "-o", "yaml")
+	w.apply(manifest)
+}
+
+// stands waits until the deployment says for a reason how it is ready or not, and returns
+// its message.
+func (w *world) stands(reason string) string {
+	w.t.Helper()
+	last := ""
+	require.Eventually(w.t, func() bool {
+		last = w.Kubectl(w.t, "-n", w.namespace, "get", "bundledeployment", "shop", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].reason}{" "}{.status.conditions[?(@.type=="Ready")].message}`)
+		return strings.HasPrefix(last, reason+" ")
+	}, patience, time.Second, "it is never %s: %s", reason, &last)
+	return last
+}

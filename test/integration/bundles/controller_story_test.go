@@ -1,0 +1,149 @@
+package bundles
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// What fails goes back by itself and is not tried again, until somebody says that what
+// made it fail is gone (BUNDLES.md 6).
+func TestDeploymentGoesBack(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(blue)
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	w.source("content-shop", green+broken)
+	assert.Contains(t, w.ready(d, "Quarantined"), "revision 2 has failed: Deployment.apps "+w.namespace+"/web")
+	assert.Equal(t, "blue", w.configMaps()["colour"]["colour"])
+	assert.EqualValues(t, 3, d.Status.LastHealthy, "the way back")
+	_, err := w.client.AppsV1().Deployments(w.namespace).Get(w.ctx, "web", metav1.GetOptions{})
+	assert.True(t, apierrors.IsNotFound(err), "what only the failed one had is gone")
+
+	w.edit(d, func() { d.Annotations = map[string]string{v1alpha1.RetryKey: "1"} })
+	require.Eventually(t, func() bool {
+		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
+		return d.Status.LastHealthy == 5
+	}, soon, 20*time.Millisecond, "it is tried once more, and goes back again")
+	w.ready(d, "Quarantined")
+	assert.Equal(t, "1", d.Status.Retried)
+	w.source("content-shop", green)
+	w.ready(d, "Healthy")
+	assert.Equal(t, "green", w.configMaps()["colour"]["colour"])
+}
+
+// claim is a claim whose class nobody here may read.
+const claim = "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], storageClassName: none, resources: {requests: {storage: 1Mi}}}\n"
+
+// A newer wish interrupts what is under way (BUNDLES.md 8).
+func TestDeploymentIsInterrupted(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(claim + strings.ReplaceAll(broken, "progressDeadlineSeconds: 2", "progressDeadlineSeconds: 600"))
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Progressing")
+	require.Eventually(t, func() bool {
+		return strings.Contains(w.ready(d, "Progressing"), "1 of 2 objects are as they shall be; Deployment.apps "+w.namespace+"/web waits: ")
+	}, soon, 20*time.Millisecond)
+	w.source("other", green)
+	w.edit(d, func() { d.Spec.Sources[0].Reference = "configmaps:other" })
+	assert.Contains(t, w.ready(d, "Confirm"), "PersistentVolumeClaim "+w.namespace+"/data", "a claim is not deleted without a person (BUNDLES.md 4)")
+	require.NoError(t, w.admin.Create(w.ctx, &v1alpha1.Approval{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "yes"},
+		Spec:       v1alpha1.ApprovalSpec{Deployment: "shop", PlanDigest: d.Status.Plan.Digest, Author: "admin", Confirmed: d.Status.Plan.Held},
+	}))
+	w.ready(d, "Healthy")
+	require.Eventually(t, func() bool {
+		_, err := w.client.CoreV1().PersistentVolumeClaims(w.namespace).Get(w.ctx, "data", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	}, soon, 20*time.Millisecond)
+	assert.Equal(t, "green", w.configMaps()["colour"]["colour"])
+}
+
+// A deployment waits for those that it depends on, and says when nobody will come.
+func TestDeploymentDependsOn(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	shop := w.bundle(blue)
+	shop.Spec.DependsOn = []string{"base"}
+	require.NoError(t, w.admin.Create(w.ctx, shop))
+	w.ready(shop, "DependencyMissing")
+	w.source("content-base", extra)
+	base := &v1alpha1.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "base"}}
+	base.Spec.Paused, base.Spec.Sources = true, []v1alpha1.BundleSource{{Reference: "configmaps:content-base"}}
+	require.NoError(t, w.admin.Create(w.ctx, base))
+	w.ready(shop, "DependencyNotReady")
+	assert.NotContains(t, w.configMaps(), "colour")
+	w.edit(base, func() { base.Spec.Paused = false })
+	w.ready(shop, "Healthy")
+	w.edit(base, func() { base.Spec.DependsOn = []string{"shop"} })
+	assert.Contains(t, w.ready(base, "DependencyCycle"), "base → shop → base")
+}
+
+// The deletion of what cannot be had back waits for a person, also when all shall go
+// (BUNDLES.md 4).
+func TestDeploymentDeletionIsHeld(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle("apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v-" + w.namespace + "}\nspec: {capacity: {storage: 1Mi}, accessModes: [ReadWriteOnce], hostPath: {path: /none}}\n")
+	w.cluster.Kubectl(t, "create", "clusterrolebinding", w.namespace, "--clusterrole=cluster-admin", "--serviceaccount="+w.namespace+":default")
+	t.Cleanup(func() { w.cluster.Kubectl(t, "delete", "clusterrolebinding", w.namespace) })
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	require.NoError(t, w.admin.Delete(w.ctx, d))
+	assert.Contains(t, w.ready(d, "Confirm"), "orcon approve shop -n "+w.namespace)
+	require.Equal(t, []string{"PersistentVolume/v-" + w.namespace}, d.Status.Plan.Held)
+	require.NoError(t, w.admin.Create(w.ctx, &v1alpha1.Approval{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "yes"},
+		Spec:       v1alpha1.ApprovalSpec{Deployment: "shop", PlanDigest: d.Status.Plan.Digest, Author: "admin", Confirmed: d.Status.Plan.Held},
+	}))
+	require.Eventually(t, func() bool { return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d)) }, soon, 20*time.Millisecond)
+}
+
+// Where four eyes are asked for, who asks for a change does not approve it, and nobody asks
+// or approves for somebody else (BUNDLES.md, Also).
+func TestDeploymentFourEyes(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(blue)
+	d.Spec.Approval = v1alpha1.BundleApproval{Mode: "Digest", FourEyes: true}
+	require.ErrorContains(t, w.admin.Create(w.ctx, d), "annotation orcon.tengu.io/requester must say who asks for this change, and you are admin")
+	d.Annotations = map[string]string{v1alpha1.RequesterKey: "admin"}
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "WaitingForApproval")
+	require.NoError(t, w.approve(d, d.Status.Plan.Digest, "admin"))
+	require.Eventually(t, func() bool {
+		return strings.Contains(w.ready(d, "WaitingForApproval"), `that of "admin" must come from somebody else`)
+	}, soon, 20*time.Millisecond)
+	assert.NotContains(t, w.configMaps(), "colour")
+
+	bob := *w
+	cfg := rest.CopyConfig(w.cluster.Config(t))
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: "bob"}
+	_, err := w.client.RbacV1().RoleBindings(w.namespace).Create(w.ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "approver"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "orcon-bundle-approve"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "bob"}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	bob.admin, err = client.New(cfg, client.Options{Scheme: w.admin.Scheme(), Mapper: w.admin.RESTMapper()})
+	require.NoError(t, err)
+	require.NoError(t, bob.approve(d, d.Status.Plan.Digest, "bob"))
+	w.ready(d, "Healthy")
+}
