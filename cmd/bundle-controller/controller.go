@@ -82,5 +82,9 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 // health says that the process lives, which is all that there is to say: a replica that
 // does not lead does nothing, and nobody connects to one that does.
 func health() map[string]http.Handler {
-	return map[string]http.Handler{"/healthz": &healthz.Handler{}, "/readyz": &healthz.Handler{}}
+	handlers := map[string]http.Handler{}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		handlers[path] = http.StripPrefix(path, &healthz.Handler{})
+	}
+	return handlers
 }
