@@ -49,6 +49,7 @@ objects at a time, wait for --confirm. What the deployment is, is stored in Secr
 orcon-bundle-NAME of its namespace.` + exitCodes,
 		Example: `  orcon install deploy/ --name shop -n shop
   orcon install chart/ --name shop -f production.yaml --plan
+  orcon install builtin:selfsigned --name orcon -n default
   orcon install deploy/ --name shop --yes --confirm PersistentVolumeClaim/data`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },

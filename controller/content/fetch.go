@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"time"
 
@@ -43,6 +44,8 @@ type Fetcher struct {
 	Track bool
 	// Mirrors are hosts to ask before a registry, by the registry's host.
 	Mirrors map[string][]string
+	// Builtin is what the program itself holds, for references to it.
+	Builtin fs.FS
 }
 
 // Fetch returns what all sources hold, laid over each other in the order given, and the
@@ -95,6 +98,9 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 	switch s.Origin {
 	case bundle.Local:
 		tree, err := local(s.Location)
+		return tree, "", err
+	case bundle.Builtin:
+		tree, err := directory.Files(f.Builtin)
 		return tree, "", err
 	case bundle.HTTP:
 		packed, err := web.Client{Transport: transport, Credentials: s.Credentials, Silence: silence, Pause: pause}.Fetch(ctx, s.Location, s.Digest)
