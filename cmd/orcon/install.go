@@ -39,8 +39,9 @@ func newInstall() *cobra.Command {
 		Use:   "install SOURCE --name NAME",
 		Short: "Install or upgrade a bundle, in order, with a way back",
 		Long: `install renders SOURCE (see orcon render --help), shows what that would change, and does it:
-phase by phase, each when what comes before it is healthy. What left the bundle is deleted
-when all is healthy. If something fails, or time is up, the last healthy content comes
+phase by phase, each when what comes before it is healthy. ConfigMaps, Secrets and keys of
+them that its workloads read, and that neither it nor the cluster has, are listed before
+anything is written. What left the bundle is deleted when all is healthy. If something fails, or time is up, the last healthy content comes
 back by itself. Run it again to upgrade, or to go on with what was interrupted.
 
 A content that has failed is not tried again, unless --retry says that what made it fail
@@ -139,6 +140,9 @@ func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed
 		return p, coded(err)
 	}
 	if err := printed(c.OutOrStdout(), p); err != nil {
+		return p, err
+	}
+	if err := d.configured(ctx, c, p); err != nil {
 		return p, err
 	}
 	if o.plan {

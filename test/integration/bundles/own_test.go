@@ -26,9 +26,8 @@ const system = "orcon-system"
 
 // commandLine is orcon as a person runs it on a cluster.
 type commandLine struct {
-	t       *testing.T
-	cluster *controlplane.Cluster
-	program string
+	t                   *testing.T
+	kubeconfig, program string
 }
 
 func newCommandLine(t *testing.T, c *controlplane.Cluster) *commandLine {
@@ -40,13 +39,13 @@ func newCommandLine(t *testing.T, c *controlplane.Cluster) *commandLine {
 	build.Dir = root
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
-	return &commandLine{t: t, cluster: c, program: program}
+	return &commandLine{t: t, kubeconfig: c.Kubeconfig, program: program}
 }
 
 // run returns the exit code and all that was said.
 func (l *commandLine) run(line string) (int, string) {
 	l.t.Helper()
-	command := exec.CommandContext(l.t.Context(), l.program, append(strings.Fields(line), "--kubeconfig", l.cluster.Kubeconfig)...)
+	command := exec.CommandContext(l.t.Context(), l.program, append(strings.Fields(line), "--kubeconfig", l.kubeconfig)...)
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	err := command.Run()
