@@ -77,7 +77,7 @@ func TestInstallsItself(t *testing.T) {
 	assert.Contains(t, out, "create   Namespace orcon-system")
 	assert.Equal(t, before, c.Snapshot(t), "a plan writes nothing")
 
-	pretendPods(t, c)
+	pretendPods(t, c, system)
 	l.must("install builtin:selfsigned --name orcon -n default --yes --timeout 3m")
 	trust(t, c)
 	assert.Contains(t, l.must("install builtin:selfsigned --name orcon -n default --yes"), "nothing to change")
@@ -99,9 +99,9 @@ func TestInstallsItself(t *testing.T) {
 	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, time.Minute, time.Second, "what was stored is collected")
 }
 
-// pretendPods makes the pods of Orcon's namespace ready, and its Services answered: there is
-// no node that would.
-func pretendPods(t *testing.T, c *controlplane.Cluster) {
+// pretendPods makes the pods of a namespace ready, and its Services answered: there is no node
+// that would.
+func pretendPods(t *testing.T, c *controlplane.Cluster, namespace string) {
 	t.Helper()
 	client := c.Client(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -110,15 +110,15 @@ func pretendPods(t *testing.T, c *controlplane.Cluster) {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			pods, _ := client.CoreV1().Pods(system).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Pending"})
+			pods, _ := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Pending"})
 			for _, p := range pods.Items {
 				p.Status.Phase = corev1.PodRunning
 				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
-				_, _ = client.CoreV1().Pods(system).UpdateStatus(ctx, &p, metav1.UpdateOptions{})
+				_, _ = client.CoreV1().Pods(namespace).UpdateStatus(ctx, &p, metav1.UpdateOptions{})
 			}
-			services, _ := client.CoreV1().Services(system).List(ctx, metav1.ListOptions{})
+			services, _ := client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
 			for _, s := range services.Items {
-				_, _ = client.DiscoveryV1().EndpointSlices(system).Create(ctx, &discoveryv1.EndpointSlice{
+				_, _ = client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, &discoveryv1.EndpointSlice{
 					ObjectMeta:  metav1.ObjectMeta{Name: s.Name, Labels: map[string]string{discoveryv1.LabelServiceName: s.Name}},
 					AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"198.18.1.1"}}},
 				}, metav1.CreateOptions{})
