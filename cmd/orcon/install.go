@@ -41,9 +41,9 @@ func newInstall() *cobra.Command {
 		Long: `install renders SOURCE (see orcon render --help), shows what that would change, and does it:
 phase by phase, each when what comes before it is healthy. ConfigMaps, Secrets and keys of
 them that its workloads read, and that neither it nor the cluster has, are listed before
-anything is written. What left the bundle is deleted when all is healthy. If something fails, or time is up, the last healthy content comes
-back by itself. Run it again to upgrade. After an interrupt --resume goes on with what is
-stored, and needs no source.
+anything is written. What left the bundle is deleted when all is healthy. If something
+fails, or time is up, the last healthy content comes back by itself. Run it again to
+upgrade. After an interrupt --resume goes on with what is stored, and needs no source.
 
 A content that has failed is not tried again, unless --retry says that what made it fail
 is gone. Deletions of namespaces, volumes, claims and definitions, and of more than ten

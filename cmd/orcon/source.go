@@ -94,11 +94,15 @@ func (o *sourceOptions) own(tree *bundle.Tree, variant string) error {
 	case o.Path != "":
 		return fmt.Errorf("cannot use --path with builtin:%s: the name says which folder is meant", variant)
 	}
+	o.Path = variant
+	if len(o.Set) == 0 {
+		return nil
+	}
 	text, err := deployment.ImagesFrom(o.Set...)
 	if err != nil {
 		return err
 	}
-	o.Path, o.Set = variant, nil
+	o.Set = nil
 	tree.Remove(deployment.ImagesFile)
 	return tree.Add(deployment.ImagesFile, bundle.File{Content: text})
 }

@@ -44,7 +44,7 @@ type Fetcher struct {
 	Track bool
 	// Mirrors are hosts to ask before a registry, by the registry's host.
 	Mirrors map[string][]string
-	// Builtin is what the program itself holds, for references to it.
+	// Builtin is what the program itself holds, for references to it; nil if it holds nothing.
 	Builtin fs.FS
 }
 
@@ -100,6 +100,9 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 		tree, err := local(s.Location)
 		return tree, "", err
 	case bundle.Builtin:
+		if f.Builtin == nil {
+			return bundle.Tree{}, "", errors.New("this program holds no manifests: orcon does")
+		}
 		tree, err := directory.Files(f.Builtin)
 		return tree, "", err
 	case bundle.HTTP:

@@ -36,10 +36,12 @@ func builtin(t *testing.T, variant string, settings ...string) []string {
 	t.Helper()
 	tree, _, err := content.Fetcher{Builtin: shipped.Manifests()}.Fetch(t.Context(), content.Source{Reference: bundle.Reference{Origin: bundle.Builtin, Location: variant}})
 	require.NoError(t, err)
-	images, err := shipped.ImagesFrom(settings...)
-	require.NoError(t, err)
-	tree.Remove(shipped.ImagesFile)
-	require.NoError(t, tree.Add(shipped.ImagesFile, bundle.File{Content: images}))
+	if len(settings) > 0 {
+		images, err := shipped.ImagesFrom(settings...)
+		require.NoError(t, err)
+		tree.Remove(shipped.ImagesFile)
+		require.NoError(t, tree.Add(shipped.ImagesFile, bundle.File{Content: images}))
+	}
 	return rendered(t, tree, variant)
 }
 
