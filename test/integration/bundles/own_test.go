@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -88,12 +87,13 @@ func TestInstallsItself(t *testing.T) {
 	bundles := c.Kubectl(t, "get", "mutatingwebhookconfiguration", "relations-mutating-webhook", "-o", "jsonpath={.webhooks[*].clientConfig.caBundle}")
 	assert.Equal(t, "Y2VydA== Y2VydA== Y2VydA==", bundles, "an upgrade leaves whom to trust to the controller")
 
-	flags := c.Dir + "/interface.yaml"
-	require.NoError(t, os.WriteFile(flags, []byte("apiVersion: orcon.tengu.io/v1alpha1\nkind: Interface\nmetadata: {name: flags-v1}\nspec: {name: flags, version: 1}\n"), 0o600))
+	root, err := controlplane.Root()
+	require.NoError(t, err)
+	flags := filepath.Join(root, "deployment", "examples", "interface.yaml")
 	c.Kubectl(t, "apply", "-f", flags)
 	code, out = l.run("uninstall orcon -n default --yes")
 	assert.Equal(t, 2, code, "definitions and the namespace are confirmed, one by one")
-	assert.Contains(t, out, "note: CustomResourceDefinition.apiextensions.k8s.io interfaces.orcon.tengu.io stays as long as there are others of its kind: Interface.orcon.tengu.io flags-v1")
+	assert.Contains(t, out, "note: CustomResourceDefinition.apiextensions.k8s.io interfaces.orcon.tengu.io stays as long as there are others of its kind: Interface.orcon.tengu.io feature-flags-v1")
 	c.Kubectl(t, "delete", "-f", flags)
 	line := "uninstall orcon -n default --yes --timeout 3m"
 	for word := range strings.FieldsSeq(out) {
