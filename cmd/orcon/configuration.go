@@ -11,8 +11,8 @@ import (
 )
 
 // configured returns a bundle.LackError if the workloads of a plan need configuration that
-// nobody has. What the user may not read is told, and taken to be there.
-func (d *deployed) configured(ctx context.Context, c *cobra.Command, p bundle.Plan) error {
+// nobody has or is expected to make. What the user may not read is told, and taken to be there.
+func (o *installOptions) configured(ctx context.Context, c *cobra.Command, d *deployed, p bundle.Plan) error {
 	var ids []bundle.ID
 	for _, need := range p.Sequence.Needs() {
 		if !slices.Contains(ids, need.ID) {
@@ -23,12 +23,16 @@ func (d *deployed) configured(ctx context.Context, c *cobra.Command, p bundle.Pl
 	if err != nil {
 		return err
 	}
-	lacks := slices.DeleteFunc(p.Lacks(keys), func(l bundle.Lack) bool { return slices.Contains(unread, l.ID) })
+	lacks, err := bundle.Expecting(p.Lacks(keys), o.expect...)
+	if err != nil {
+		return err
+	}
 	for _, id := range unread {
 		fmt.Fprintf(c.ErrOrStderr(), "note: you may not read %s, so nobody knows whether it has what is read of it\n", id)
 	}
-	if len(lacks) > 0 {
-		return &bundle.LackError{Lacks: lacks}
+	lacks = slices.DeleteFunc(lacks, func(l bundle.Lack) bool { return slices.Contains(unread, l.ID) })
+	if len(lacks) == 0 {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w\nwhat is made while this is installed may be left to that: --expect %s/%s", &bundle.LackError{Lacks: lacks}, lacks[0].ID.Kind, lacks[0].ID.Name)
 }

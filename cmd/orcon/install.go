@@ -24,6 +24,7 @@ type installOptions struct {
 	name, resume     string
 	conflicts        string
 	output           string
+	expect           []string
 	plan, yes, retry bool
 }
 
@@ -101,6 +102,7 @@ func (o *installOptions) flags(c *cobra.Command) {
 	o.deploymentOptions.flags(c)
 	c.Flags().StringVar(&o.name, "name", "", "name of the deployment (needed)")
 	c.Flags().StringVar(&o.conflicts, "conflicts", string(bundle.Prevent), "what becomes of objects of others: Prevent, AdoptUnowned or Take")
+	c.Flags().StringArrayVar(&o.expect, "expect", nil, "KIND/NAME: a ConfigMap or Secret that something makes while this is installed")
 	c.Flags().StringVarP(&o.output, "output", "o", "table", "how the plan is shown: table or json")
 }
 
@@ -160,7 +162,7 @@ func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed
 	if err := printed(c.OutOrStdout(), p); err != nil {
 		return p, err
 	}
-	if err := d.configured(ctx, c, p); err != nil {
+	if err := o.configured(ctx, c, d, p); err != nil {
 		return p, err
 	}
 	if o.plan {

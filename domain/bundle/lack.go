@@ -129,6 +129,20 @@ func (l Lack) by(field string) bool {
 	return slices.ContainsFunc(l.Needs, func(n Need) bool { return strings.HasSuffix(n.Field, "."+field) })
 }
 
+// Expecting returns the lacks but for those that somebody expects to be made while it is
+// installed, each named as Kind/name or Kind/namespace/name.
+func Expecting(lacks []Lack, names ...string) ([]Lack, error) {
+	rest := slices.Clone(lacks)
+	for _, name := range names {
+		target, err := parseTarget(name)
+		if err != nil {
+			return nil, fmt.Errorf("cannot expect: %w", err)
+		}
+		rest = slices.DeleteFunc(rest, func(l Lack) bool { return target.names(l.ID) })
+	}
+	return rest, nil
+}
+
 // LackError says that workloads could not start, for want of configuration.
 type LackError struct{ Lacks []Lack }
 

@@ -135,6 +135,20 @@ func TestLacksOfJobsThatRan(t *testing.T) {
 	assert.Empty(t, draft(t, nil, func(in *bundle.Intent) { in.Record = ran }, init).Lacks(nil))
 }
 
+// Who installs what others wrote may say what comes of it.
+func TestExpecting(t *testing.T) {
+	lacks := draft(t, nil, nil, pods(t, readsDB), object("Pod x", map[string]any{"spec": fields(t, `{imagePullSecrets: [{name: r}]}`)})).Lacks(nil)
+	require.Len(t, lacks, 2)
+	rest, err := bundle.Expecting(lacks, "Secret/db", "Secret/shop/none")
+	require.NoError(t, err)
+	assert.Equal(t, lacks[1:], rest)
+	rest, err = bundle.Expecting(lacks, "Secret/office/db", "ConfigMap/db")
+	require.NoError(t, err)
+	assert.Equal(t, lacks, rest, "another of that name is another")
+	_, err = bundle.Expecting(lacks, "db")
+	assert.ErrorContains(t, err, "Kind/name")
+}
+
 func TestLackError(t *testing.T) {
 	lacks := draft(t, nil, nil, pods(t, readsDB), job("init", "true")).Lacks(nil)
 	text := (&bundle.LackError{Lacks: lacks}).Error()

@@ -60,6 +60,7 @@ func TestConfigurationFirst(t *testing.T) {
 			assert.NotContains(t, out, not, command)
 		}
 	}
+	l.must("plan " + folder + " --name shop -n " + w.namespace + " --expect Secret/registry --expect Secret/db --expect ConfigMap/settings")
 	assert.Empty(t, w.configMaps(), "nothing was written")
 	assert.Len(t, w.secrets(), 1)
 
