@@ -84,6 +84,8 @@ kept() {
 
 kubectl() { cluster exec --name "$name" -- kubectl "$@"; }
 
+orcon() { cluster exec --name "$name" -- orcon "$@"; }
+
 # run shows a command as a person would type it, and runs it.
 run() {
   local word line=''
@@ -154,10 +156,8 @@ install_orcon() {
     controller=$!
     return
   fi
-  heading 'Installing Orcon from deployment/, as on any cluster'
-  run kubectl apply -k deployment/selfsigned
-  run kubectl -n orcon-system rollout status deployment/relations-controller --timeout=120s
-  run kubectl -n orcon-system rollout status deployment/relations-mutating-webhook --timeout=120s
+  heading 'Orcon installs itself, as on any cluster'
+  run orcon install builtin:selfsigned --name orcon -n default --yes --timeout 5m
 }
 
 # story_waiting: a consumer whose second provider does not exist yet.

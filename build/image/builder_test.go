@@ -140,13 +140,43 @@ func TestBusybox(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("not really"), 0o755))
 	image, err := busyboxImage(file, []string{"busybox", "sh", "sleep"})
 	require.NoError(t, err)
-	var files bytes.Buffer
-	require.NoError(t, crane.Export(image, &files))
+	assert.ElementsMatch(t, []string{"bin", "bin/busybox", "bin/sh", "bin/sleep"}, files(t, image))
+}
+
+// An installer is orcon and a folder, and is told no more than what the deployment is.
+func TestInstaller(t *testing.T) {
+	src := source(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(src.Root, "cmd/orcon"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(src.Root, "cmd/orcon/main.go"), []byte("package main\n\nfunc main() {}\n"), 0o600))
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "base"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "base", "web.yaml"), []byte("a: b\n"), 0o600))
+	require.NoError(t, run(t.Context(), src, []string{"installer", "shop", "--manifests", folder, "--tag", "v1"}, io.Discard))
+	tag, err := name.NewTag("localhost/orcon/shop:v1")
+	require.NoError(t, err)
+	image, err := tarball.ImageFromPath(filepath.Join(src.Root, "dist", "shop.tar"), &tag)
+	require.NoError(t, err)
+	config, err := image.ConfigFile()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"/orcon", "install", "/manifests", "--yes"}, config.Config.Entrypoint)
+	assert.Equal(t, nonRoot, config.Config.User)
+	assert.ElementsMatch(t, []string{"orcon", "licenses", "licenses/LICENSE", "manifests", "manifests/base", "manifests/base/web.yaml"}, files(t, image))
+
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(folder, "link.yaml")))
+	require.ErrorContains(t, run(t.Context(), src, []string{"installer", "shop", "--manifests", folder}, io.Discard), "link.yaml is no file")
+	require.ErrorContains(t, run(t.Context(), src, []string{"installer", "shop", "--manifests", "nowhere"}, io.Discard), "nowhere")
+}
+
+// files lists what an image holds.
+func files(t *testing.T, image v1.Image) []string {
+	t.Helper()
+	var packed bytes.Buffer
+	require.NoError(t, crane.Export(image, &packed))
 	cmd := exec.CommandContext(t.Context(), "tar", "tf", "-")
-	cmd.Stdin = &files
+	cmd.Stdin = &packed
 	out, err := cmd.Output()
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"bin", "bin/busybox", "bin/sh", "bin/sleep"}, strings.Fields(string(out)))
+	return strings.Fields(string(out))
 }
 
 func TestMistakesAreNamed(t *testing.T) {
@@ -157,11 +187,12 @@ func TestMistakesAreNamed(t *testing.T) {
 	}{
 		"NoName":        {why: "nothing to build is a mistake, not a success", args: []string{"build"}, want: "--all"},
 		"UnknownName":   {why: "the names that would work are the cure", args: []string{"build", "smal"}, want: "broken small"},
-		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish, busybox and debian"},
+		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish, busybox, debian and installer"},
 		"UnknownFlag":   {why: "a mistyped flag must not be ignored", args: []string{"publish", "small", "--tga", "v1"}, want: "-tga"},
 		"TwoPlaces":     {why: "one image goes to one place", args: []string{"publish", "small", "--tarball", "x", "--registry", "r"}, want: "exclude"},
 		"ManyInOne":     {why: "one tarball would be written twice", args: []string{"publish", "--all", "--tarball", "x"}, want: "2 were named"},
 		"DoesNotBuild":  {why: "which binary failed must be clear", args: []string{"build", "broken"}, want: "cannot build broken"},
+		"NoManifests":   {why: "an installer of nothing", args: []string{"installer", "small"}, want: "--manifests FOLDER"},
 		"NoRegistry":    {why: "the likely causes are named", args: []string{"publish", "small", "--registry", "127.0.0.1:1"}, want: "docker login"},
 		"BadImageName":  {why: "names are lower case", args: []string{"publish", "small", "--registry", "UPPER/x y"}, want: "image's name"},
 		"NoPlaceToSave": {why: "a path through a file cannot be made", args: []string{"publish", "small", "--tarball", "/dev/null/x"}, want: "place for the tarball"},

@@ -27,15 +27,19 @@ const usage = `Builds Orcon's binaries and images.
                                    machine's static busybox, for clusters without a registry
   build/builder debian NAME --packages A,B
                                    makes an image of Debian packages, without an engine
+  build/builder installer NAME --manifests FOLDER
+                                   builds orcon, and makes an image that installs the
+                                   folder when it is run (deployment/examples/installer)
 
 Instead of NAME, --all means every folder of cmd/: %s
 
-  --registry R   publish: push to R/NAME:TAG, with the credentials of 'docker login';
+  --registry R   publish, installer: push to R/NAME:TAG, with the credentials of 'docker login';
                  without it the image goes to a tarball
-  --tag T        publish: the image's tag (default dev)
+  --tag T        the image's tag (default dev)
   --tarball F    where the tarball goes (default dist/NAME.tar)
   --all          every binary
   --packages L   debian: the packages, separated by commas; what they depend on comes along
+  --manifests F  installer: the folder; a relative path begins at the repository's top
 
 Examples:
   build/builder build relations-controller
@@ -66,6 +70,7 @@ func main() {
 type order struct {
 	names                  []string
 	registry, tag, tarball string
+	manifests              string
 	packages               []string
 	// all is set where nobody named them.
 	all bool
@@ -94,14 +99,17 @@ func run(ctx context.Context, src Source, args []string, out io.Writer) error {
 			return err
 		}
 		return packBusybox(ctx, o, out)
-	case "debian":
+	case "debian", "installer":
 		o, err := parse(src, args[1:])
 		if err != nil {
 			return err
 		}
-		return packDebian(ctx, o, out)
+		if command == "debian" {
+			return packDebian(ctx, o, out)
+		}
+		return packInstaller(ctx, src, o, out)
 	default:
-		return fmt.Errorf("no command %q; the commands are build, publish, busybox and debian: %w", command, errUsage)
+		return fmt.Errorf("no command %q; the commands are build, publish, busybox, debian and installer: %w", command, errUsage)
 	}
 }
 
@@ -116,6 +124,7 @@ func parse(src Source, args []string) (order, error) {
 	flags.StringVar(&o.registry, "registry", "", "")
 	flags.StringVar(&o.tag, "tag", "dev", "")
 	flags.StringVar(&o.tarball, "tarball", "", "")
+	flags.StringVar(&o.manifests, "manifests", "", "")
 	flags.BoolVar(&all, "all", false, "")
 	flags.Func("packages", "", func(list string) error {
 		o.packages = append(o.packages, strings.Split(list, ",")...)

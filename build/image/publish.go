@@ -59,14 +59,19 @@ func publish(ctx context.Context, src Source, binaryName, file string, o order, 
 	if err != nil {
 		return err
 	}
+	return ship(ctx, src, image, binaryName, o, out)
+}
+
+// ship takes an image where the order says, under a name of its own.
+func ship(ctx context.Context, src Source, image v1.Image, imageName string, o order, out io.Writer) error {
 	if o.registry != "" {
-		return push(ctx, image, o.registry+"/"+binaryName+":"+o.tag, out)
+		return push(ctx, image, o.registry+"/"+imageName+":"+o.tag, out)
 	}
 	target := o.tarball
 	if target == "" {
-		target = filepath.Join(src.Root, "dist", binaryName+".tar")
+		target = filepath.Join(src.Root, "dist", imageName+".tar")
 	}
-	return save(image, local+"/"+binaryName+":"+o.tag, target, out)
+	return save(image, local+"/"+imageName+":"+o.tag, target, out)
 }
 
 // push sends the image to a registry. Loopback registries are spoken to without TLS.

@@ -45,6 +45,10 @@ type deployed struct {
 	namespace string
 }
 
+// requestTimeout is how long the API server may take for one answer: longer than all webhooks
+// that it asks in turn, so that nothing waits for ever.
+const requestTimeout = time.Minute
+
 // deploymentName is what a deployment may be called: its name stands in those of Secrets.
 const deploymentName = `^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`
 
@@ -57,6 +61,7 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 	if err != nil {
 		return nil, err
 	}
+	config.Timeout = requestTimeout
 	log.SetLogger(log.Log.WithSink(nil)) // the client library has nothing to tell a person
 	owner := namespace + "/" + name
 	world, err := cluster.New(config, owner)

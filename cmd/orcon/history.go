@@ -102,5 +102,5 @@ func (o *deploymentOptions) rollback(c *cobra.Command, name string, revision int
 			return coded(err)
 		}
 	}
-	return d.end(c, d.Install(ctx, p, wish, approval), "rollback")
+	return d.end(c, d.Install(ctx, p, wish, approval))
 }

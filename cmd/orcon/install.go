@@ -21,9 +21,10 @@ type installOptions struct {
 	sourceOptions
 	deploymentOptions
 
-	name             string
+	name, resume     string
 	conflicts        string
 	output           string
+	expect           []string
 	plan, yes, retry bool
 }
 
@@ -36,12 +37,14 @@ Exit codes: 0 done, 2 failed (of an upgrade that failed, the last healthy conten
 func newInstall() *cobra.Command {
 	var o installOptions
 	c := &cobra.Command{
-		Use:   "install SOURCE --name NAME",
+		Use:   "install SOURCE --name NAME | --resume NAME",
 		Short: "Install or upgrade a bundle, in order, with a way back",
 		Long: `install renders SOURCE (see orcon render --help), shows what that would change, and does it:
-phase by phase, each when what comes before it is healthy. What left the bundle is deleted
-when all is healthy. If something fails, or time is up, the last healthy content comes
-back by itself. Run it again to upgrade, or to go on with what was interrupted.
+phase by phase, each when what comes before it is healthy. ConfigMaps, Secrets and keys of
+them that its workloads read, and that neither it nor the cluster has, are listed before
+anything is written. What left the bundle is deleted when all is healthy. If something
+fails, or time is up, the last healthy content comes back by itself. Run it again to
+upgrade. After an interrupt --resume goes on with what is stored, and needs no source.
 
 A content that has failed is not tried again, unless --retry says that what made it fail
 is gone. Deletions of namespaces, volumes, claims and definitions, and of more than ten
@@ -49,12 +52,30 @@ objects at a time, wait for --confirm. What the deployment is, is stored in Secr
 orcon-bundle-NAME of its namespace.` + exitCodes,
 		Example: `  orcon install deploy/ --name shop -n shop
   orcon install chart/ --name shop -f production.yaml --plan
-  orcon install deploy/ --name shop --yes --confirm PersistentVolumeClaim/data`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+  orcon install builtin:selfsigned --name orcon -n default
+  orcon install deploy/ --name shop --yes --confirm PersistentVolumeClaim/data
+  orcon install --resume shop -n shop`,
+		Args: func(c *cobra.Command, args []string) error {
+			switch {
+			case o.resume == "":
+				return cobra.ExactArgs(1)(c, args)
+			case len(args) > 0:
+				return errors.New("cannot resume from a SOURCE: leave it out, what is stored counts")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.resume != "" {
+				return o.goOn(c)
+			}
+			return o.run(c, args[0])
+		},
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&o.plan, "plan", false, "only show what would change")
+	c.Flags().StringVar(&o.resume, "resume", "", "go on with what was interrupted of this deployment; no SOURCE, no other name")
+	c.MarkFlagsMutuallyExclusive("resume", "name")
+	c.MarkFlagsMutuallyExclusive("resume", "plan")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	c.Flags().BoolVar(&o.retry, "retry", false, "try a content that has failed before")
 	return c
@@ -81,6 +102,7 @@ func (o *installOptions) flags(c *cobra.Command) {
 	o.deploymentOptions.flags(c)
 	c.Flags().StringVar(&o.name, "name", "", "name of the deployment (needed)")
 	c.Flags().StringVar(&o.conflicts, "conflicts", string(bundle.Prevent), "what becomes of objects of others: Prevent, AdoptUnowned or Take")
+	c.Flags().StringArrayVar(&o.expect, "expect", nil, "KIND/NAME: a ConfigMap or Secret that something makes while this is installed")
 	c.Flags().StringVarP(&o.output, "output", "o", "table", "how the plan is shown: table or json")
 }
 
@@ -104,7 +126,7 @@ func (o *installOptions) run(c *cobra.Command, source string) error {
 			return coded(err)
 		}
 	}
-	return d.end(c, d.Install(ctx, p, wish, approval), "install")
+	return d.end(c, d.Install(ctx, p, wish, approval))
 }
 
 // wish returns the deployment, and what the source means there.
@@ -138,6 +160,9 @@ func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed
 		return p, coded(err)
 	}
 	if err := printed(c.OutOrStdout(), p); err != nil {
+		return p, err
+	}
+	if err := o.configured(ctx, c, d, p); err != nil {
 		return p, err
 	}
 	if o.plan {
@@ -179,10 +204,11 @@ func (d *deployed) sure(ctx context.Context, c *cobra.Command, p bundle.Plan, wi
 }
 
 // end says how a run ended, and after an interrupt how it goes on.
-func (d *deployed) end(c *cobra.Command, err error, command string) error {
+func (d *deployed) end(c *cobra.Command, err error) error {
 	switch last := d.Record().Last(); {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("interrupted: what is done stays, and the same orcon %s goes on from there", command)
+		name := strings.TrimPrefix(d.Owner, d.namespace+"/")
+		return fmt.Errorf("interrupted: what is done stays: orcon install --resume %s -n %s goes on from there", name, d.namespace)
 	case err == nil:
 		_, err = fmt.Fprintf(c.OutOrStdout(), "%s is healthy: revision %d\n", d.Owner, last.Number)
 		return err

@@ -11,15 +11,22 @@ import (
 )
 
 // progress tells a person how far a run has come: on a terminal in one line that is
-// written over, elsewhere in a line for each thing that is new.
+// written over, elsewhere in a line for each thing that is new, and each half minute how long
+// it has been so.
 type progress struct {
 	out  io.Writer
 	live bool
+	now  func() time.Time
 	last string
+	// said is when the last status was printed.
+	said time.Time
 }
 
+// again is after how long a log repeats what is still waited for.
+const again = 30 * time.Second
+
 func newProgress(out io.Writer) *progress {
-	p := &progress{out: out}
+	p := &progress{out: out, now: time.Now}
 	if file, ok := out.(*os.File); ok {
 		info, err := file.Stat()
 		p.live = err == nil && info.Mode()&os.ModeCharDevice != 0
@@ -42,7 +49,7 @@ func (p *progress) tell(now engine.Progress) {
 		p.line(fmt.Sprintf("failed: %s: %s", f.ID, f.Why))
 	}
 	if status := statusOf(now); status != "" {
-		p.status(status, heldSince(now))
+		p.status(status, p.heldSince(now))
 	}
 }
 
@@ -79,11 +86,11 @@ func first(waits []bundle.Wait) bundle.Wait {
 }
 
 // heldSince says for how long.
-func heldSince(now engine.Progress) string {
+func (p *progress) heldSince(now engine.Progress) string {
 	if len(now.Next.Waits) == 0 || first(now.Next.Waits).Since.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf(" (%s)", time.Since(first(now.Next.Waits).Since).Round(time.Second))
+	return fmt.Sprintf(" (%s)", p.now().Sub(first(now.Next.Waits).Since).Round(time.Second))
 }
 
 // line prints what has happened.
@@ -95,12 +102,17 @@ func (p *progress) line(text string) {
 	p.last = ""
 }
 
-// status prints what is waited for, on a terminal with how long already.
+// status prints what is waited for, and for how long already where that is not new.
 func (p *progress) status(text, since string) {
-	if p.live {
+	switch now := p.now(); {
+	case p.live:
 		fmt.Fprint(p.out, "\r\x1b[K", text, since)
-	} else if text != p.last {
+	case text != p.last:
 		fmt.Fprintln(p.out, text)
+		p.said = now
+	case now.Sub(p.said) >= again:
+		fmt.Fprintln(p.out, text+since)
+		p.said = now
 	}
 	p.last = text
 }

@@ -29,6 +29,8 @@ func newRender() *cobra.Command {
     https://example.org/shop.tgz#sha256=CHECKSUM         an archive
     oci://registry.example.org/shop@sha256:DIGEST        an image, or another artifact
     git+https://example.org/shop.git@COMMIT              a repository; git+ssh too
+    builtin:selfsigned, builtin:certmanager              Orcon itself, with certificates of its
+                                                         own or by cert-manager
 
 and may end in #folder=a/b (behind a checksum: &folder=a/b), the part that is meant. What
 may mean something else tomorrow, such as a tag or a branch, needs --track. What is
@@ -45,7 +47,8 @@ of all that went in.`,
   orcon render deploy/ --path overlays/production
   orcon render 'oci://registry.example.org/shop:v1' --track
   orcon render chart/ -f production.yaml --set replicas=3 -n shop
-  orcon render shop.tgz -o json | jq .kind`,
+  orcon render shop.tgz -o json | jq .kind
+  orcon render builtin:selfsigned --set registry=registry.example.org/orcon --set tag=v0.1.0`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}

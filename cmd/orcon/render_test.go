@@ -56,6 +56,9 @@ func TestRender(t *testing.T) {
 		"Nowhere": {"a folder that is not there", []string{"render", "nowhere"}, 2, "", "cannot find nowhere"},
 		"Format":  {"a format that is none", []string{"render", good, "--format", "jsonnet"}, 2, "", "it is one of plain"},
 		"Output":  {"an output that is none", []string{"render", good, "-o", "xml"}, 2, "", "--output is yaml or json"},
+		"Builtin": {"a variant that is none", []string{"render", "builtin:selfsignd"}, 2, "", "the program holds builtin:certmanager, builtin:selfsigned"},
+		"Path":    {"a variant is a path", []string{"render", "builtin:selfsigned", "--path", "crd"}, 2, "", "cannot use --path"},
+		"Setting": {"a setting that is none", []string{"render", "builtin:selfsigned", "--set", "image=x"}, 2, "", "registry=HOST/PATH and tag=TAG"},
 		"Source":  {"a source that is none", []string{"render", "ftp://x/y"}, 2, "", "does not begin with one of"},
 	}
 	for label, tc := range tests {
@@ -66,6 +69,15 @@ func TestRender(t *testing.T) {
 			assert.Contains(t, errs, tc.errs, tc.why)
 		})
 	}
+}
+
+// Orcon's own manifests need no file, and their images come from where they are said to be.
+func TestRenderBuiltin(t *testing.T) {
+	t.Chdir(t.TempDir())
+	code, out, errs := call("", "render", "builtin:selfsigned", "--set", "registry=registry.example.org/orcon", "--set", "tag=v1")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "image: registry.example.org/orcon/relations-controller:v1\n")
+	assert.NotContains(t, out, "localhost/")
 }
 
 // BUNDLES.md, invariant 1: an archive is refused whole.

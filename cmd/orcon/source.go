@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/deployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -27,7 +30,7 @@ func (o *sourceOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.Path, "path", "", "the folder of the content that is rendered; a kustomization in it may refer to folders beside it")
 	c.Flags().StringArrayVar(&o.Watch, "watch", nil, "a namespace that an operator watches (default: all, or its own if it supports no more)")
 	c.Flags().StringArrayVarP(&o.values, "values", "f", nil, "values file of a chart; of several the later counts")
-	c.Flags().StringArrayVar(&o.Set, "set", nil, "a value of a chart: name=value, name.below=value")
+	c.Flags().StringArrayVar(&o.Set, "set", nil, "a value of a chart: name=value, name.below=value; of builtin: registry=HOST/PATH, tag=TAG")
 	c.Flags().BoolVar(&o.Track, "track", false, "take whatever a tag, a branch or an address means now")
 	c.Flags().StringVar(&o.credentials, "credentials", "", "YAML file for a private source: username and password, or token; ssh-privatekey and known_hosts; ca.crt")
 	c.Flags().StringToStringVar(&o.mirrors, "mirror", nil, "registry=mirror: a host to ask before a registry")
@@ -70,11 +73,38 @@ func (o *sourceOptions) fetch(c *cobra.Command, source string) (bundle.Tree, err
 	for registry, mirror := range o.mirrors {
 		o.Mirrors[registry] = []string{mirror}
 	}
+	o.Builtin = deployment.Manifests()
 	tree, resolved, err := o.Fetch(c.Context(), s)
-	if err == nil && s.Pinned() != nil {
+	switch {
+	case err != nil:
+		return tree, err
+	case s.Origin == bundle.Builtin:
+		err = o.own(&tree, s.Location)
+	case s.Pinned() != nil:
 		fmt.Fprintln(c.ErrOrStderr(), "resolved:", resolved[0])
 	}
 	return tree, err
+}
+
+// own has a variant of Orcon's own manifests rendered, with its images from where --set says.
+func (o *sourceOptions) own(tree *bundle.Tree, variant string) error {
+	switch known := deployment.Variants(); {
+	case !slices.Contains(known, variant):
+		return fmt.Errorf("cannot use builtin:%s: the program holds builtin:%s", variant, strings.Join(known, ", builtin:"))
+	case o.Path != "":
+		return fmt.Errorf("cannot use --path with builtin:%s: the name says which folder is meant", variant)
+	}
+	o.Path = variant
+	if len(o.Set) == 0 {
+		return nil
+	}
+	text, err := deployment.ImagesFrom(o.Set...)
+	if err != nil {
+		return err
+	}
+	o.Set = nil
+	tree.Remove(deployment.ImagesFile)
+	return tree.Add(deployment.ImagesFile, bundle.File{Content: text})
 }
 
 // readCredentials reads a file of credentials; "" is none.

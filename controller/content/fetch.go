@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"strings"
 	"time"
@@ -46,6 +47,8 @@ type Fetcher struct {
 	ConfigMaps func(ctx context.Context, names []string) (bundle.Tree, error)
 	// Mirrors are hosts to ask before a registry, by the registry's host.
 	Mirrors map[string][]string
+	// Builtin is what the program itself holds, for references to it; nil if it holds nothing.
+	Builtin fs.FS
 }
 
 // Fetch returns what all sources hold, laid over each other in the order given, and the
@@ -104,6 +107,12 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 		return tree, "", err
 	case bundle.Local:
 		tree, err := local(s.Location)
+		return tree, "", err
+	case bundle.Builtin:
+		if f.Builtin == nil {
+			return bundle.Tree{}, "", errors.New("this program holds no manifests: orcon does")
+		}
+		tree, err := directory.Files(f.Builtin)
 		return tree, "", err
 	case bundle.HTTP:
 		packed, err := web.Client{Transport: transport, Credentials: s.Credentials, Silence: silence, Pause: pause}.Fetch(ctx, s.Location, s.Digest)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -87,6 +88,18 @@ func TestFetch(t *testing.T) {
 	require.ErrorContains(t, err, "in a cluster")
 	_, _, err = f.Fetch(t.Context(), parsed(t, strings.Replace(resolved[2].String(), "deploy/base", "deploy/bass", 1)))
 	require.ErrorContains(t, err, `"deploy/bass"`)
+}
+
+// What a program holds is content like any other; one that holds nothing says so.
+func TestFetchBuiltin(t *testing.T) {
+	held := fstest.MapFS{"selfsigned/a.yaml": {Data: []byte("held")}}
+	tree, resolved, err := content.Fetcher{Builtin: held}.Fetch(t.Context(), parsed(t, "builtin:selfsigned"))
+	require.NoError(t, err)
+	file, _ := tree.File("selfsigned/a.yaml")
+	assert.Equal(t, "held", string(file.Content))
+	assert.Equal(t, "builtin:selfsigned", resolved[0].String())
+	_, _, err = content.Fetcher{}.Fetch(t.Context(), parsed(t, "builtin:selfsigned"))
+	require.ErrorContains(t, err, "holds no manifests")
 }
 
 // Pinned content is fetched once; what is damaged in the cache is fetched again, and

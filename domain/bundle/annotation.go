@@ -23,6 +23,9 @@ const (
 	OptionalKey = prefix + "optional"
 	// RunKey is the RunPolicy of a Job.
 	RunKey = prefix + "run-policy"
+	// MakesKey lists ConfigMaps and Secrets that the object makes once it is there, as
+	// AfterKey does: whoever reads them is not refused for want of them.
+	MakesKey = prefix + "makes"
 )
 
 // What Orcon writes on objects that it applies.
@@ -71,6 +74,8 @@ func (i *Item) annotation(key, value string) (err error) {
 		i.Phase, err = ParsePhase(value)
 	case AfterKey:
 		i.after, err = ParseAfter(value)
+	case MakesKey:
+		_, err = ParseAfter(value)
 	case PruneKey:
 		_, err = word(value, []string{string(PruneNever), string(PruneConfirm)})
 	case OptionalKey:
@@ -84,7 +89,7 @@ func (i *Item) annotation(key, value string) (err error) {
 	case OwnerKey, DigestKey:
 		return errors.New("it is written by Orcon alone: remove it")
 	default:
-		known := []string{PhaseKey, AfterKey, PruneKey, OptionalKey, RunKey}
+		known := []string{PhaseKey, AfterKey, PruneKey, OptionalKey, RunKey, MakesKey}
 		if near := application.Nearest(key, known); near != "" {
 			return fmt.Errorf("it is unknown: did you mean %s?", near)
 		}

@@ -85,7 +85,8 @@ func (g *graph) unknown(t Target) error {
 }
 
 // derive adds what follows from the objects themselves: custom resources wait for their
-// definition and what converts them, webhooks for what answers them, Jobs for what they name.
+// definition and what converts them, webhooks without a phase of their own for what answers
+// them, Jobs for what they name.
 func (g *graph) derive() {
 	definitions := map[ID]int{}
 	for i, item := range g.items {
@@ -99,14 +100,22 @@ func (g *graph) derive() {
 			g.service(i, "it converts that kind", g.items[d].Object.At("spec", "conversion", "webhook", "clientConfig", "service"))
 		}
 		g.service(i, "it serves that API", item.apiService())
-		for _, w := range list(item.Object.At("webhooks")) {
-			hook, _ := w.(map[string]any)
-			g.service(i, "it answers the webhook", Object(hook).At("clientConfig", "service"))
+		for _, w := range elements(item.hooks()) {
+			g.service(i, "it answers the webhook", w.At("clientConfig", "service"))
 		}
 		if item.job() {
 			g.named(i)
 		}
 	}
+}
+
+// hooks are the webhooks that must be answered before anybody calls them. An author who
+// says a phase has others: a server may wait for its own configuration to trust it.
+func (i Item) hooks() any {
+	if i.Object.Annotation(PhaseKey) != "" {
+		return nil
+	}
+	return i.Object.At("webhooks")
 }
 
 func (i Item) apiService() any {
@@ -127,6 +136,16 @@ func (g *graph) service(from int, why string, reference any) {
 
 func list(at any) []any {
 	all, _ := at.([]any)
+	return all
+}
+
+// elements are the objects of a list.
+func elements(at any) []Object {
+	var all []Object
+	for _, e := range list(at) {
+		fields, _ := e.(map[string]any)
+		all = append(all, fields)
+	}
 	return all
 }
 

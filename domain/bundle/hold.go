@@ -69,10 +69,14 @@ func removal(a, b Entry) int {
 	return cmp.Or(b.turn()-a.turn(), b.Depth-a.Depth, a.ID.Compare(b.ID))
 }
 
-// turn is the entry's phase, or before all where it is a definition.
+// turn is the entry's phase, or before all where it is a definition. Webhooks go before what
+// answers them, in whatever phase they came.
 func (e Entry) turn() int {
-	if e.ID.kind() == definition {
+	switch {
+	case e.ID.kind() == definition:
 		return -1
+	case DefaultPhase(e.ID) == Webhooks:
+		return int(max(e.Phase, Webhooks))
 	}
 	return int(e.Phase)
 }

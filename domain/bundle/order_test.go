@@ -82,6 +82,7 @@ func TestOrderEdges(t *testing.T) {
 		want   []string
 	}{
 		"Webhook":  {why: "who calls a webhook that nobody answers is refused", object: object("ValidatingWebhookConfiguration judge", map[string]any{"webhooks": []any{map[string]any{"clientConfig": service}}}), want: []string{"Service web serving"}},
+		"Early":    {why: "its server waits for its own configuration, says the author", object: object("ValidatingWebhookConfiguration judge", "phase=services", map[string]any{"webhooks": []any{map[string]any{"clientConfig": service}}}), want: nil},
 		"API":      {why: "an API that nobody serves breaks discovery", object: object("APIService v1.x", map[string]any{"spec": service}), want: []string{"Service web serving"}},
 		"URL":      {why: "a Job names a Service by its address", object: job("init", "curl -sf http://web:8080/ready"), want: []string{"Service web serving"}},
 		"Hosts":    {why: "each of them, also by their full names", object: job("init", "nc -z db:5432 && wget -q https://me@web.shop.svc.cluster.local/x"), want: []string{"Service db serving", "Service web serving"}},

@@ -38,6 +38,7 @@ func TestUninstall(t *testing.T) {
 	objects := []bundle.Object{
 		object("Namespace shop"), engine(), object("Secret key"), object("Secret kept", "prune=Never"), object("Service web"),
 		object("Deployment operator"), object("Deployment web", "after=Deployment/operator"), object("Engine v8"),
+		object("ValidatingWebhookConfiguration judge", "phase=services"),
 	}
 	record, live := inventory(t, objects...)
 	all := func(in *bundle.Intent) { in.Record, in.Uninstall = record, true }
@@ -45,7 +46,7 @@ func TestUninstall(t *testing.T) {
 
 	rounds, last, rest := uninstall(t, p, record, each(live, func(l bundle.Live) bundle.Live { return l }))
 	assert.Equal(t, [][]string{
-		{"Engine v8"}, {"Deployment web"}, {"Deployment operator"}, {"Service web"}, {"Secret key"}, {"Namespace shop"}, {"CustomResourceDefinition engines.race.example.org"},
+		{"Engine v8"}, {"ValidatingWebhookConfiguration judge"}, {"Deployment web"}, {"Deployment operator"}, {"Service web"}, {"Secret key"}, {"Namespace shop"}, {"CustomResourceDefinition engines.race.example.org"},
 	}, rounds)
 	assert.Empty(t, rest.Inventory)
 	assert.Empty(t, last.Waits)
@@ -64,7 +65,7 @@ func TestUninstall(t *testing.T) {
 	definition.Used = []string{"Engine office/v12"}
 	used[engine().ID()] = definition
 	rounds, last, rest = uninstall(t, p, record, used)
-	assert.Len(t, rounds, 6)
+	assert.Len(t, rounds, 7)
 	require.Len(t, last.Waits, 1)
 	assert.Contains(t, last.Waits[0].For, "Engine office/v12")
 	assert.Len(t, rest.Inventory, 1)

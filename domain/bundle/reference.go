@@ -22,6 +22,8 @@ const (
 	ConfigMaps Origin = "configMaps"
 	// Local is a folder or an archive on the machine.
 	Local Origin = "local"
+	// Builtin is what the program itself holds: Orcon's own manifests.
+	Builtin Origin = "builtin"
 )
 
 // Reference says where content is, and which content. It has one of these forms,
@@ -31,6 +33,7 @@ const (
 //	git+https://host/repository[@commit, branch or tag][#folder=…]    also git+ssh, git+http
 //	https://host/archive.tgz[#sha256=…][&folder=…]                    also http
 //	configmaps:name,name
+//	builtin:variant
 //	path
 type Reference struct {
 	Origin Origin
@@ -48,7 +51,7 @@ type Reference struct {
 }
 
 // forms is told where a reference has none.
-const forms = "oci://, git+https://, git+ssh://, https://, http://, configmaps: or a path"
+const forms = "oci://, git+https://, git+ssh://, https://, http://, configmaps:, builtin: or a path"
 
 // ParseReference reads a reference. Errors repeat it without what may be a password.
 func ParseReference(text string) (Reference, error) {
@@ -65,6 +68,9 @@ func ParseReference(text string) (Reference, error) {
 func parseReference(text string) (Reference, error) {
 	if names, ok := strings.CutPrefix(text, "configmaps:"); ok {
 		return Reference{Origin: ConfigMaps, Location: names}, nil
+	}
+	if variant, ok := strings.CutPrefix(text, "builtin:"); ok {
+		return Reference{Origin: Builtin, Location: variant}, nil
 	}
 	scheme, rest, remote := strings.Cut(text, "://")
 	if !remote {
@@ -172,13 +178,8 @@ func (r Reference) check() error {
 }
 
 func (r Reference) checkLocation() error {
-	if r.Origin == ConfigMaps {
-		for name := range strings.SplitSeq(r.Location, ",") {
-			if name == "" || strings.ContainsAny(name, "/:@#") {
-				return fmt.Errorf("%q is no name of a ConfigMap", name)
-			}
-		}
-		return nil
+	if r.Origin == ConfigMaps || r.Origin == Builtin {
+		return r.checkNames()
 	}
 	scheme, rest, found := strings.Cut(r.Location, "://")
 	if !found {
@@ -197,12 +198,25 @@ func (r Reference) checkLocation() error {
 	return nil
 }
 
+// checkNames refuses what is no name, or no list of names.
+func (r Reference) checkNames() error {
+	what := map[Origin]string{ConfigMaps: "ConfigMap", Builtin: "variant"}[r.Origin]
+	for name := range strings.SplitSeq(r.Location, ",") {
+		if name == "" || strings.ContainsAny(name, "/:@#") {
+			return fmt.Errorf("%q is no name of a %s", name, what)
+		}
+	}
+	return nil
+}
+
 // String returns the text that ParseReference reads as this reference.
 func (r Reference) String() string {
 	text, fragment := r.Location, ""
 	switch r.Origin {
 	case ConfigMaps:
 		return "configmaps:" + text
+	case Builtin:
+		return "builtin:" + text
 	case Local:
 		return text
 	case Image:
@@ -233,9 +247,10 @@ func (r Reference) String() string {
 }
 
 // Pinned returns an error with the cure if the reference may mean other content
-// tomorrow. Folders, and objects of the cluster, are what they are when they are read.
+// tomorrow. Folders, objects of the cluster, and what the program holds, are what they are
+// when they are read.
 func (r Reference) Pinned() error {
-	if r.Digest != "" || r.Origin == Local || r.Origin == ConfigMaps {
+	if r.Digest != "" || r.Origin == Local || r.Origin == ConfigMaps || r.Origin == Builtin {
 		return nil
 	}
 	cure := map[Origin]string{Image: "@sha256:DIGEST", Git: "@COMMIT, all 40 digits,", HTTP: "#sha256=CHECKSUM"}[r.Origin]

@@ -29,6 +29,7 @@ func TestParseReference(t *testing.T) {
 		"Archive":     {why: "pinned", text: "https://example.org/a.tgz?x=1#sha256=" + sum + "&folder=a", want: bundle.Reference{Origin: bundle.HTTP, Location: "https://example.org/a.tgz?x=1", Digest: "sha256:" + sum, Folder: "a"}, pinned: true},
 		"NoChecksum":  {why: "a server gives what it likes", text: "http://example.org/a.zip", want: bundle.Reference{Origin: bundle.HTTP, Location: "http://example.org/a.zip"}},
 		"ConfigMaps":  {why: "of the cluster", text: "configmaps:a,b", want: bundle.Reference{Origin: bundle.ConfigMaps, Location: "a,b"}, pinned: true},
+		"Builtin":     {why: "of the program", text: "builtin:selfsigned", want: bundle.Reference{Origin: bundle.Builtin, Location: "selfsigned"}, pinned: true},
 		"Local":       {why: "of the machine", text: "./deploy@x#y", want: bundle.Reference{Origin: bundle.Local, Location: "./deploy@x#y"}, pinned: true},
 	}
 	for label, tc := range tests {
@@ -64,6 +65,8 @@ func TestParseReferenceRefuses(t *testing.T) {
 		"GitPassword":  {why: "references are shown to people", text: "git+ssh://me:secret@example.org/a", want: "give credentials apart"},
 		"Option":       {why: "a program would take it for a flag", text: "git+ssh://-oProxyCommand=x/a", want: "begins with -"},
 		"Space":        {why: "two words", text: "oci://r/a b", want: "space"},
+		"NoVariant":    {why: "which?", text: "builtin:", want: "no name of a variant"},
+		"VariantPath":  {why: "a variant is no path", text: "builtin:../crd", want: "no name of a variant"},
 		"NoConfigMaps": {why: "no name", text: "configmaps:a,", want: "no name of a ConfigMap"},
 	}
 	for label, tc := range tests {
@@ -80,7 +83,7 @@ func TestParseReferenceRefuses(t *testing.T) {
 func FuzzParseReference(f *testing.F) {
 	for _, seed := range []string{
 		"oci://r/app:1@sha256:" + sum, "git+ssh://git@h/r@main#folder=a/b", "https://h/a.tgz#sha256=" + sum + "&folder=a",
-		"configmaps:a,b", "./x", "git+http://h/r@" + commit, "http://h/p?q#folder=a", "oci://h:5000/a:b:c@d@e",
+		"configmaps:a,b", "builtin:a", "./x", "git+http://h/r@" + commit, "http://h/p?q#folder=a", "oci://h:5000/a:b:c@d@e",
 	} {
 		f.Add(seed)
 	}

@@ -20,7 +20,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// deployment/certmanager with cert-manager's own controllers: the authority's
+// builtin:certmanager with cert-manager's own controllers: the authority's
 // certificate and both servers' are renewed, the servers' keys too, while pods
 // are admitted without a pause (INJECTION.md I10, DESIGN.md decision 8).
 func TestRotateCertManager(t *testing.T) {
@@ -28,8 +28,7 @@ func TestRotateCertManager(t *testing.T) {
 	c := controlplane.Start(t, controlplane.Node)
 	loadImages(t, c)
 	runCertManager(t, c)
-	c.Kubectl(t, "apply", "-k", deployment(t, "certmanager"))
-	waitForOrcon(t, c)
+	installs(t, c, "certmanager")
 	w := newWorld(t, c)
 	consumer := w.consumer()
 	first := w.leaves()

@@ -6,12 +6,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // deployment/examples/http: the consumer's list is, whatever happens, exactly the
@@ -67,11 +70,7 @@ const rotate = `
 func TestExamplePostgreSQL(t *testing.T) {
 	t.Parallel()
 	w := withOrcon(t)
-	root := repository(t)
-	build := exec.CommandContext(t.Context(), filepath.Join(root, "build", "builder"), "debian", "postgresql", "--packages", "postgresql-15,dash,coreutils,sed,grep")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
-	w.Run(t, "load", filepath.Join(root, "dist", "postgresql.tar"))
+	loadPostgreSQL(t, w.Cluster)
 	began := time.Now()
 	w.Kubectl(t, "apply", "-k", deployment(t, "examples/postgresql"))
 	t.Cleanup(func() { w.Kubectl(t, "delete", "namespace", "shop", "--wait=false") })
@@ -120,6 +119,21 @@ func TestExamplePostgreSQL(t *testing.T) {
 	databases := w.kubectl("exec", "postgres-0", "-c", "postgres", "--", "psql", "-h", "127.0.0.1", "-U", "postgres", "-tAc", "SELECT datname FROM pg_database UNION SELECT rolname FROM pg_roles")
 	assert.NotContains(t, databases, "orders")
 	assert.NotContains(t, databases, "relation_1")
+}
+
+// packed makes sure that the database's image is made, once.
+var packed sync.Once //nolint:gochecknoglobals // what is done once for all clusters of the tests
+
+// loadPostgreSQL makes the image of the examples' database and imports it into the node.
+func loadPostgreSQL(t *testing.T, c *controlplane.Cluster) {
+	t.Helper()
+	root := repository(t)
+	packed.Do(func() {
+		build := exec.CommandContext(t.Context(), filepath.Join(root, "build", "builder"), "debian", "postgresql", "--packages", "postgresql-15,dash,coreutils,sed,grep")
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, string(out))
+	})
+	c.Run(t, "load", filepath.Join(root, "dist", "postgresql.tar"))
 }
 
 // lastLine is what a container has printed last.

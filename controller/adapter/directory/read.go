@@ -17,8 +17,18 @@ func Read(folder string) (bundle.Tree, error) {
 		return bundle.Tree{}, fmt.Errorf("cannot read the folder: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // it is only read
+	tree, err := Files(root.FS())
+	if err != nil {
+		return bundle.Tree{}, fmt.Errorf("cannot read folder %s: %w", folder, err)
+	}
+	return tree, nil
+}
+
+// Files does the same with what has files in any other way, such as a program that holds
+// some.
+func Files(files fs.FS) (bundle.Tree, error) {
 	var tree bundle.Tree
-	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -29,16 +39,16 @@ func Read(folder string) (bundle.Tree, error) {
 		case !entry.Type().IsRegular():
 			return fmt.Errorf("cannot use %q: it is no file but %s: put a file there", name, kind(entry.Type()))
 		}
-		return add(root, &tree, name)
+		return add(files, &tree, name)
 	})
 	if err != nil {
-		return bundle.Tree{}, fmt.Errorf("cannot read folder %s: %w", folder, err)
+		return bundle.Tree{}, err
 	}
 	return tree, nil
 }
 
-func add(root *os.Root, tree *bundle.Tree, name string) error {
-	f, err := root.Open(name)
+func add(files fs.FS, tree *bundle.Tree, name string) error {
+	f, err := files.Open(name)
 	if err != nil {
 		return err
 	}

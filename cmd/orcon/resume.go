@@ -1,0 +1,27 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// goOn finishes what an earlier install, upgrade or rollback of a deployment began: what it
+// planned is stored, and was approved then.
+func (o *installOptions) goOn(c *cobra.Command) error {
+	ctx, stop := interruptible(c)
+	defer stop()
+	d, err := o.connect(c, o.resume)
+	if err != nil {
+		return err
+	}
+	switch interrupted, err := d.Interrupted(ctx); {
+	case err != nil:
+		return err
+	case d.Record().Last().Number == 0:
+		return fmt.Errorf("cannot resume %s: it is not installed: orcon install SOURCE --name %s", d.Owner, o.resume)
+	case !interrupted:
+		return fmt.Errorf("cannot resume %s: nothing is unfinished: orcon history %s", d.Owner, o.resume)
+	}
+	return d.end(c, d.Resume(ctx))
+}

@@ -1,0 +1,29 @@
+package bundle
+
+import (
+	"context"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// Interrupted reads what is stored, and reports whether a run was interrupted that Resume
+// goes on with, be it that only what left the bundle is still there.
+func (e *Engine) Interrupted(ctx context.Context) (bool, error) {
+	record, err := e.Store.Load(ctx)
+	if err != nil {
+		return false, err
+	}
+	e.record = record
+	last := record.Last()
+	if e.Unfinished() || last.State != bundle.StateSucceeded {
+		return e.Unfinished(), nil
+	}
+	p, err := e.Store.Plan(ctx, last.Number)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(p.Actions, func(a bundle.Action) bool {
+		return a.Verb == bundle.Delete && slices.ContainsFunc(record.Inventory, func(entry bundle.Entry) bool { return entry.ID == a.ID })
+	}), nil
+}

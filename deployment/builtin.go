@@ -1,0 +1,79 @@
+// Package deployment is what a user applies. Its manifests are also inside of orcon, which
+// installs Orcon by itself; this file hands them out.
+//
+// What must not come in: anything but manifests and what says which of them are meant.
+package deployment
+
+import (
+	"cmp"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// What somebody makes beside the manifests, such as a webhook configuration with a
+// certificate of their own, is not among these.
+//
+//go:embed certmanager crd images orcon-system rbac relations-controller selfsigned
+//go:embed relations-mutating-webhook/controller-configmap.yaml relations-mutating-webhook/controller.yaml
+//go:embed relations-mutating-webhook/kustomization.yaml relations-mutating-webhook/service.yaml
+//go:embed relations-mutating-webhook/webhook-config-templ.yaml
+var manifests embed.FS
+
+// Manifests are Orcon's own, as they lie in this folder.
+func Manifests() fs.FS { return manifests }
+
+// Variants are the ways to install Orcon, each a folder with a kustomization.
+func Variants() []string { return []string{"certmanager", "selfsigned"} }
+
+// Images are all images of the variants, as the manifests name them.
+func Images() []string {
+	return []string{"localhost/orcon/relations-controller", "localhost/orcon/relations-mutating-webhook", "localhost/orcon/relation-agent"}
+}
+
+// ImagesFile is the one file of the manifests that says where the images come from.
+const ImagesFile = "images/kustomization.yaml"
+
+// component is what ImagesFile holds.
+type component struct {
+	APIVersion     string   `json:"apiVersion"`
+	Kind           string   `json:"kind"`
+	Images         []image  `json:"images"`
+	Configurations []string `json:"configurations"`
+}
+
+// image says what is used in place of an image.
+type image struct {
+	Name    string `json:"name"`
+	NewName string `json:"newName,omitempty"`
+	NewTag  string `json:"newTag"`
+}
+
+// ImagesFrom returns another ImagesFile. settings are registry=HOST/PATH and tag=TAG; without
+// the first the images keep their names, of which with it only the last part stays; without
+// the second the tag is dev. The error says which settings there are.
+func ImagesFrom(settings ...string) ([]byte, error) {
+	said := map[string]string{"registry": "", "tag": ""}
+	for _, setting := range settings {
+		name, value, _ := strings.Cut(setting, "=")
+		if before, known := said[name]; !known || before != "" || value == "" {
+			return nil, fmt.Errorf("cannot use setting %q: Orcon's own manifests have registry=HOST/PATH and tag=TAG, each once", setting)
+		}
+		said[name] = value
+	}
+	c := component{APIVersion: "kustomize.config.k8s.io/v1alpha1", Kind: "Component", Configurations: []string{"fields.yaml"}}
+	for _, name := range Images() {
+		i := image{Name: name, NewTag: cmp.Or(said["tag"], "dev")}
+		if said["registry"] != "" {
+			i.NewName = strings.TrimSuffix(said["registry"], "/") + name[strings.LastIndex(name, "/"):]
+		}
+		c.Images = append(c.Images, i)
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", ImagesFile, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,149 @@
+package bundle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Need is a ConfigMap or Secret, or one key of it, without which a workload does not start.
+type Need struct {
+	ID ID
+	// Key is what must be in it; empty where it is enough that it is there.
+	Key string
+	// Workload is who needs it, Field what says so.
+	Workload ID
+	Field    string
+}
+
+// podSpecs are where workloads say what their pods are.
+//
+//nolint:gochecknoglobals // a table
+var podSpecs = map[string][]string{
+	"Pod": {"spec"}, "ReplicationController": {"spec", "template", "spec"},
+	"Deployment.apps": {"spec", "template", "spec"}, "StatefulSet.apps": {"spec", "template", "spec"},
+	"DaemonSet.apps": {"spec", "template", "spec"}, "ReplicaSet.apps": {"spec", "template", "spec"},
+	"Job.batch": {"spec", "template", "spec"}, "CronJob.batch": {"spec", "jobTemplate", "spec", "template", "spec"},
+}
+
+// Needs returns what the workloads of a sequence read of ConfigMaps and Secrets, but for
+// what is optional.
+func (s Sequence) Needs() []Need {
+	var all []Need
+	for _, item := range s {
+		path, known := podSpecs[item.ID.kind()]
+		if !known {
+			continue
+		}
+		p := podNeeds{workload: item.Origin}
+		p.read(Object{"spec": item.Object.At(path...)}, strings.Join(path, "."))
+		all = append(all, p.needs...)
+	}
+	return all
+}
+
+// podNeeds collects what the pods of one workload need.
+type podNeeds struct {
+	workload ID
+	needs    []Need
+}
+
+func (p *podNeeds) read(pod Object, at string) {
+	for _, kind := range []string{"initContainers", "containers"} {
+		for _, c := range elements(pod.At("spec", kind)) {
+			p.container(c, fmt.Sprintf("%s.%s[name=%q]", at, kind, c.Text("name")))
+		}
+	}
+	for _, v := range elements(pod.At("spec", "volumes")) {
+		at := fmt.Sprintf("%s.volumes[name=%q]", at, v.Text("name"))
+		p.volume(v, at)
+		for _, source := range elements(v.At("projected", "sources")) {
+			p.volume(source, at+".projected")
+		}
+	}
+	for _, s := range elements(pod.At("spec", "imagePullSecrets")) {
+		p.need("Secret", s, "name", at+"."+pullSecrets)
+	}
+}
+
+const pullSecrets = "imagePullSecrets"
+
+func (p *podNeeds) container(c Object, at string) {
+	for _, v := range elements(c.At("env")) {
+		at := fmt.Sprintf("%s.env[name=%q]", at, v.Text("name"))
+		p.need("ConfigMap", v.below("valueFrom", "configMapKeyRef"), "name", at)
+		p.need("Secret", v.below("valueFrom", "secretKeyRef"), "name", at)
+	}
+	for _, f := range elements(c.At("envFrom")) {
+		p.need("ConfigMap", f.below("configMapRef"), "name", at+"."+envFrom)
+		p.need("Secret", f.below("secretRef"), "name", at+"."+envFrom)
+	}
+}
+
+const envFrom = "envFrom"
+
+// volume reads a volume, or one source of a projected one, whose Secret is named otherwise.
+func (p *podNeeds) volume(v Object, at string) {
+	p.need("ConfigMap", v.below("configMap"), "name", at)
+	p.need("Secret", v.below("secret"), "secretName", at)
+	p.need("Secret", v.below("secret"), "name", at)
+}
+
+// need adds what a reference names: a key, the keys of its items, or the whole object.
+func (p *podNeeds) need(kind string, reference Object, name, field string) {
+	if reference["optional"] == true || reference.Text(name) == "" {
+		return
+	}
+	need := Need{ID: ID{Kind: kind, Namespace: p.workload.Namespace, Name: reference.Text(name)}, Key: reference.Text("key"), Workload: p.workload, Field: field}
+	items := elements(reference.At("items"))
+	if len(items) == 0 {
+		p.needs = append(p.needs, need)
+	}
+	for _, i := range items {
+		need.Key = i.Text("key")
+		p.needs = append(p.needs, need)
+	}
+}
+
+// below is the object at a path of names; empty if there is none.
+func (o Object) below(path ...string) Object {
+	fields, _ := o.At(path...).(map[string]any)
+	return fields
+}
+
+// makers are kinds of which an object makes a Secret, and where it says which; "" is its
+// own name.
+//
+//nolint:gochecknoglobals // a table
+var makers = map[string][][]string{
+	"Certificate.cert-manager.io":        {{"spec", "secretName"}},
+	"ExternalSecret.external-secrets.io": {{"spec", "target", "name"}, {"metadata", "name"}},
+	"SealedSecret.bitnami.com":           {{"spec", "template", "metadata", "name"}, {"metadata", "name"}},
+}
+
+// rootCA is a ConfigMap that the cluster puts into each namespace.
+const rootCA = "kube-root-ca.crt"
+
+// makes reports whether an object of the sequence will make another while it is installed.
+func (s Sequence) makes(id ID) bool {
+	return id.Kind == "ConfigMap" && id.Name == rootCA || slices.ContainsFunc(s, func(item Item) bool { return item.makes(id) })
+}
+
+func (i Item) makes(id ID) bool {
+	targets, _ := ParseAfter(i.Object.Annotation(MakesKey)) // Order has refused what cannot be read
+	if slices.ContainsFunc(targets, func(t Target) bool { return t.fits(id, i.Origin) }) {
+		return true
+	}
+	if id.Kind != "Secret" || id.Namespace != i.ID.Namespace {
+		return false
+	}
+	if i.ID == id { // it is filled by the cluster
+		return i.Object.Text("type") == "kubernetes.io/service-account-token"
+	}
+	for _, path := range makers[i.ID.kind()] {
+		if name := i.Object.Text(path...); name != "" {
+			return name == id.Name
+		}
+	}
+	return false
+}

@@ -1,0 +1,152 @@
+package bundles
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+// system is Orcon's own namespace.
+const system = "orcon-system"
+
+// commandLine is orcon as a person runs it on a cluster.
+type commandLine struct {
+	t                   *testing.T
+	kubeconfig, program string
+}
+
+func newCommandLine(t *testing.T, c *controlplane.Cluster) *commandLine {
+	t.Helper()
+	root, err := controlplane.Root()
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "orcon")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/orcon")
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+	return &commandLine{t: t, kubeconfig: c.Kubeconfig, program: program}
+}
+
+// run returns the exit code and all that was said.
+func (l *commandLine) run(line string) (int, string) {
+	l.t.Helper()
+	command := exec.CommandContext(l.t.Context(), l.program, append(strings.Fields(line), "--kubeconfig", l.kubeconfig)...)
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	err := command.Run()
+	l.t.Logf("orcon %s\n%s", line, &out)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode(), out.String()
+	}
+	require.NoError(l.t, err)
+	return 0, out.String()
+}
+
+// must runs what has to succeed.
+func (l *commandLine) must(line string) string {
+	l.t.Helper()
+	code, out := l.run(line)
+	require.Zero(l.t, code, out)
+	return out
+}
+
+// Orcon installs itself from what its command line holds. The same again, and what the
+// running controller writes, is no change; another image is an upgrade. Uninstalled, the
+// cluster has the objects that it had, no more and no fewer (BUNDLES.md 2, 4 and 7).
+func TestInstallsItself(t *testing.T) {
+	c := controlplane.Start(t)
+	l := newCommandLine(t, c)
+	before := c.Snapshot(t)
+	code, out := l.run("install builtin:selfsigned --name orcon -n default --plan")
+	assert.Zero(t, code)
+	assert.Contains(t, out, "create   Namespace orcon-system")
+	assert.Equal(t, before, c.Snapshot(t), "a plan writes nothing")
+
+	pretendPods(t, c, system)
+	l.must("install builtin:selfsigned --name orcon -n default --yes --timeout 3m")
+	trust(t, c)
+	assert.Contains(t, l.must("install builtin:selfsigned --name orcon -n default --yes"), "nothing to change")
+	assert.Contains(t, l.must("install builtin:selfsigned --name orcon -n default --yes --timeout 3m --set tag=v2"), "is healthy: revision 2")
+	images := c.Kubectl(t, "-n", system, "get", "deployments", "-o", "jsonpath={.items[*].spec.template.spec.containers[*].image}")
+	assert.Equal(t, "localhost/orcon/relations-controller:v2 localhost/orcon/relations-mutating-webhook:v2", images)
+	bundles := c.Kubectl(t, "get", "mutatingwebhookconfiguration", "relations-mutating-webhook", "-o", "jsonpath={.webhooks[*].clientConfig.caBundle}")
+	assert.Equal(t, "Y2VydA== Y2VydA== Y2VydA==", bundles, "an upgrade leaves whom to trust to the controller")
+
+	root, err := controlplane.Root()
+	require.NoError(t, err)
+	flags := filepath.Join(root, "deployment", "examples", "interface.yaml")
+	c.Kubectl(t, "apply", "-f", flags)
+	code, out = l.run("uninstall orcon -n default --yes")
+	assert.Equal(t, 2, code, "definitions and the namespace are confirmed, one by one")
+	assert.Contains(t, out, "note: CustomResourceDefinition.apiextensions.k8s.io interfaces.orcon.tengu.io stays as long as there are others of its kind: Interface.orcon.tengu.io feature-flags-v1")
+	c.Kubectl(t, "delete", "-f", flags)
+	line := "uninstall orcon -n default --yes --timeout 3m"
+	for word := range strings.FieldsSeq(out) {
+		if strings.HasPrefix(word, "CustomResourceDefinition.apiextensions.k8s.io/") || word == "Namespace/"+system {
+			line += " --confirm " + word
+		}
+	}
+	l.must(line)
+	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, time.Minute, time.Second, "what was stored is collected")
+}
+
+// pretendPods makes the pods of a namespace ready, and its Services answered: there is no node
+// that would.
+func pretendPods(t *testing.T, c *controlplane.Cluster, namespace string) {
+	t.Helper()
+	client := c.Client(t)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	t.Cleanup(func() { stop(); <-done })
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			pods, _ := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Pending"})
+			for _, p := range pods.Items {
+				p.Status.Phase = corev1.PodRunning
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+				_, _ = client.CoreV1().Pods(namespace).UpdateStatus(ctx, &p, metav1.UpdateOptions{})
+			}
+			services, _ := client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
+			for _, s := range services.Items {
+				_, _ = client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, &discoveryv1.EndpointSlice{
+					ObjectMeta:  metav1.ObjectMeta{Name: s.Name, Labels: map[string]string{discoveryv1.LabelServiceName: s.Name}},
+					AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"198.18.1.1"}}},
+				}, metav1.CreateOptions{})
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+}
+
+// trust writes an authority into the webhook configuration, as the controller does.
+func trust(t *testing.T, c *controlplane.Cluster) {
+	t.Helper()
+	names := []string{"pods.relations.tengu.io", "declarations.relations.tengu.io", "outside.relations.tengu.io"}
+	var hooks []string
+	for _, name := range names {
+		hooks = append(hooks, `{"name":"`+name+`","clientConfig":{"caBundle":"Y2VydA=="}}`)
+	}
+	patch := `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingWebhookConfiguration","metadata":{"name":"relations-mutating-webhook"},"webhooks":[` + strings.Join(hooks, ",") + `]}`
+	_, err := c.Client(t).AdmissionregistrationV1().MutatingWebhookConfigurations().Patch(t.Context(), "relations-mutating-webhook",
+		types.ApplyPatchType, []byte(patch), metav1.PatchOptions{FieldManager: certificate.FieldManager, Force: new(true)})
+	require.NoError(t, err)
+}
