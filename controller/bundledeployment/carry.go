@@ -143,8 +143,8 @@ func (j *job) propose(ctx context.Context, p domain.Plan, refused *domain.Refuse
 	return stop, nil
 }
 
-// approvals are what people have said about this deployment's plans. void says what is
-// wrong with one that was meant for this plan.
+// approvals are what people have said about a plan of this deployment. void says what is
+// wrong with one of them.
 func (j *job) approvals(ctx context.Context, p domain.Plan) (all []domain.Approval, void string, err error) {
 	var list v1alpha1.ApprovalList
 	if err := j.Client.List(ctx, &list, client.InNamespace(j.deployment.Namespace)); err != nil {
@@ -152,7 +152,7 @@ func (j *job) approvals(ctx context.Context, p domain.Plan) (all []domain.Approv
 	}
 	for i := range list.Items {
 		a := &list.Items[i]
-		if a.Spec.Deployment != j.deployment.Name || !a.DeletionTimestamp.IsZero() {
+		if a.Spec.Deployment != j.deployment.Name || a.Spec.PlanDigest != p.Digest || !a.DeletionTimestamp.IsZero() {
 			continue
 		}
 		approval, err := a.ToDomain(p)

@@ -182,11 +182,14 @@ func TestWebhookConfiguration(t *testing.T) {
 	for label, v := range variants(t) {
 		t.Run(label, func(t *testing.T) {
 			for _, c := range objects[webhooks](t, v.all, "MutatingWebhookConfiguration") {
-				require.Len(t, c.Webhooks, 3)
-				pods, declarations, outside := c.Webhooks[0], c.Webhooks[1], c.Webhooks[2]
-				for _, w := range c.Webhooks {
+				require.Len(t, c.Webhooks, 4)
+				pods, declarations, outside, bundles := c.Webhooks[0], c.Webhooks[1], c.Webhooks[2], c.Webhooks[3]
+				for _, w := range c.Webhooks[:3] {
 					assertHarmless(t, w, v.namespace)
 				}
+				assert.Equal(t, admissionv1.Ignore, *bundles.FailurePolicy, "without it the controller says what is wrong")
+				assert.Equal(t, []string{"bundledeployments"}, bundles.Rules[0].Resources)
+				assert.Equal(t, v.namespace, bundles.ClientConfig.Service.Namespace)
 				assertOptedIn(t, pods, v.namespace)
 				assertOptedIn(t, declarations, v.namespace)
 				assertOutside(t, outside)
