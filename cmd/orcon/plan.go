@@ -28,6 +28,9 @@ func printPlan(out io.Writer, p bundle.Plan) error {
 	for _, u := range p.Unverified {
 		fmt.Fprintf(out, "cannot be verified before phase %s: %s: %s\n", u.After, u.ID, u.Why)
 	}
+	for _, g := range p.Grants {
+		fmt.Fprintf(out, "grants: %s\n", g)
+	}
 	for _, h := range p.Holds {
 		fmt.Fprintf(out, "held: %s: %s\n", h, strings.Join(h.Flags(), " "))
 	}

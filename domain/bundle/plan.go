@@ -92,6 +92,8 @@ type Plan struct {
 	Conflicts  []Conflict
 	Holds      []Hold
 	Unverified []Unverified
+	// Grants are the permissions that it gives.
+	Grants []Grant
 	// ManifestDigest is that of the objects, Digest that of the plan.
 	ManifestDigest, Digest string
 }
@@ -114,6 +116,7 @@ func NewPlan(in Intent) (Plan, error) {
 	}
 	d.remove()
 	d.hold()
+	d.plan.Grants = d.grants()
 	d.plan.Digest = d.plan.digest()
 	return d.plan, errors.Join(d.faults...)
 }
