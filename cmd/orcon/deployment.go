@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/crdify"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -63,6 +64,7 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 	if err != nil {
 		return nil, err
 	}
+	world.Definitions = crdify.Judge{}
 	identity, err := world.Identity(c.Context())
 	if err != nil {
 		return nil, err

@@ -62,6 +62,7 @@ var mayImport = map[string]string{
 	"controller/adapter/archive":     "domain/bundle",
 	"controller/adapter/certificate": "domain github.com/cert-manager/cert-manager/pkg/server/tls github.com/fsnotify/fsnotify github.com/go-logr/glogr " + kubeClient + " " + watched,
 	"controller/adapter/cluster":     "domain/bundle github.com/fluxcd/cli-utils/pkg/kstatus sigs.k8s.io/structured-merge-diff/v6 " + kubeClient,
+	"controller/adapter/crdify":      "domain/bundle k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 k8s.io/apimachinery sigs.k8s.io/crdify",
 	"controller/adapter/directory":   "domain/bundle",
 	"controller/adapter/git":         "domain/bundle github.com/go-git/go-git/v5",
 	"controller/adapter/helm":        "domain/bundle helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
@@ -76,7 +77,7 @@ var mayImport = map[string]string{
 	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
-	"cmd/orcon":          "domain controller/api/v1alpha1 controller/adapter/cluster controller/adapter/kube controller/bundle controller/content github.com/spf13/cobra k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
+	"cmd/orcon":          "domain controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/bundle controller/content github.com/spf13/cobra k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
 	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/stream github.com/golang/glog",
 
 	"build/*": "github.com/google/go-containerregistry",

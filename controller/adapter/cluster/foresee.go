@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,13 +34,25 @@ func (w *World) foresee(ctx context.Context, q question, look bundle.Look, neede
 	l.Object = bundle.Object(o.Object)
 	switch {
 	case q.want != nil && !isJob(q.id) && !look.Kept[q.id]:
-		refused = w.compare(ctx, q, o, &l)
+		refused = cmp.Or(w.upgrade(q, l.Object), w.compare(ctx, q, o, &l))
 		failed = needed.object(q.id, overwrite(l)...)
 	case q.want == nil && l.Object.Annotation(bundle.OwnerKey) == w.owner:
 		failed = needed.object(q.id, "delete")
 	}
 	unstructured.RemoveNestedField(o.Object, "metadata", "managedFields")
 	return l, refused, failed
+}
+
+// upgrade says why a definition may not become what it shall be.
+func (w *World) upgrade(q question, live bundle.Object) error {
+	if w.Definitions == nil || q.id.Kind != definitionKind {
+		return nil
+	}
+	findings, err := w.Definitions.Findings(live, q.want)
+	if err == nil && len(findings) > 0 {
+		err = &bundle.UpgradeError{Findings: findings}
+	}
+	return err
 }
 
 // overwrite are the verbs by which an object that is there becomes what it shall be.

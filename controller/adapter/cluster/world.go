@@ -25,8 +25,18 @@ const atOnce = 16
 
 // World is a cluster as one deployment sees it.
 type World struct {
+	// Definitions judges upgrades of definitions in a preflight. Without it the API server's
+	// own answer is all.
+	Definitions Definitions
+
 	client client.Client
 	owner  string
+}
+
+// Definitions judges upgrades of definitions.
+type Definitions interface {
+	// Findings returns why a definition that is live may not become another (BUNDLES.md 11).
+	Findings(live, wanted bundle.Object) ([]bundle.Finding, error)
 }
 
 // New returns the cluster of a configuration, for the deployment of that name

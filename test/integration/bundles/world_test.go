@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/crdify"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/plain"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -67,6 +68,7 @@ func (w *world) processOf(writes int64, change func(*rest.Config)) process {
 	owner := w.namespace + "/shop"
 	view, err := cluster.New(config, owner)
 	require.NoError(w.t, err)
+	view.Definitions = crdify.Judge{}
 	return process{ctx: ctx, world: view, Engine: &engine.Engine{
 		Cluster: view, Store: cluster.NewStore(view), Owner: owner, Identity: "test", Now: time.Now,
 		Timeout: w.timeout, Pause: 20 * time.Millisecond,
