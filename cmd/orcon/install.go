@@ -68,7 +68,8 @@ func newPlan() *cobra.Command {
 		Long: `plan asks the API server by dry runs what install would change, field by field, and writes
 nothing. What Secrets hold is not shown.` + exitCodes,
 		Example: `  orcon plan deploy/ --name shop -n shop
-  orcon plan deploy/ --name shop -o json | jq '.Actions[] | select(.Verb == "delete")'`,
+  orcon plan deploy/ --name shop -o json | jq '.actions[] | select(.verb == "delete")'
+  orcon plan deploy/ --name shop -o html > plan.html`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
@@ -81,7 +82,7 @@ func (o *installOptions) flags(c *cobra.Command) {
 	o.deploymentOptions.flags(c)
 	c.Flags().StringVar(&o.name, "name", "", "name of the deployment (needed)")
 	c.Flags().StringVar(&o.conflicts, "conflicts", string(bundle.Prevent), "what becomes of objects of others: Prevent, AdoptUnowned or Take")
-	c.Flags().StringVarP(&o.output, "output", "o", "table", "how the plan is shown: table or json")
+	c.Flags().StringVarP(&o.output, "output", "o", "table", "how the plan is shown: table, json or html (one page, for a browser)")
 }
 
 func (o *installOptions) run(c *cobra.Command, source string) error {
@@ -129,9 +130,9 @@ func (o *installOptions) wish(c *cobra.Command, source string) (*deployed, engin
 
 // show plans and prints that. Where that is all, what is in the way is an error.
 func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed, wish engine.Wish) (bundle.Plan, error) {
-	printed, known := map[string]func(io.Writer, bundle.Plan) error{"table": printPlan, "json": printPlanJSON}[o.output]
+	printed, known := map[string]func(io.Writer, bundle.Plan) error{"table": printPlan, "json": printPlanJSON, "html": printPage}[o.output]
 	if !known {
-		return bundle.Plan{}, fmt.Errorf("cannot print as %q: --output is table or json", o.output)
+		return bundle.Plan{}, fmt.Errorf("cannot print as %q: --output is table, json or html", o.output)
 	}
 	p, err := d.Plan(ctx, wish)
 	if err != nil {

@@ -37,6 +37,6 @@ func TestPrintPlan(t *testing.T) {
 
 	out.Reset()
 	require.NoError(t, printPlanJSON(&out, p))
-	assert.Contains(t, out.String(), `"Verb": "update"`)
+	assert.Contains(t, out.String(), `"verb": "update"`)
 	assert.NotContains(t, out.String(), "hunter2", "BUNDLES.md 10: objects hold what Secrets hold")
 }

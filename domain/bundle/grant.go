@@ -70,6 +70,7 @@ func (d *drafting) grants() []Grant {
 		switch item.ID.kind() {
 		case "RoleBinding." + rbac, "ClusterRoleBinding." + rbac:
 			g.binding(item)
+			d.bound(item)
 		case role + "." + rbac, clusterRole + "." + rbac:
 			g.role(item)
 			if item.Object.gathers() && d.Live[item.ID].Object == nil {

@@ -40,16 +40,9 @@ type Action struct {
 	Force []string
 	// Replaces is the UID of what is deleted before it is created anew.
 	Replaces string
-	// Restarts says that pods start anew.
+	// Restarts says that pods start anew, Pods how many there are now.
 	Restarts bool
-}
-
-// Unverified is what no dry run can show yet.
-type Unverified struct {
-	ID ID
-	// After is the phase after which it can be.
-	After Phase
-	Why   string
+	Pods     int
 }
 
 // Probe says when objects of a kind are healthy, in CEL.
@@ -116,6 +109,7 @@ func NewPlan(in Intent) (Plan, error) {
 	}
 	d.remove()
 	d.hold()
+	d.judges()
 	d.plan.Grants = d.grants()
 	d.plan.Digest = d.plan.digest()
 	return d.plan, errors.Join(d.faults...)
@@ -184,10 +178,6 @@ func (d *drafting) item(item Item) {
 	d.plan.Actions = append(d.plan.Actions, a)
 }
 
-func (d *drafting) unverified(id ID, after Phase, why string) {
-	d.plan.Unverified = append(d.plan.Unverified, Unverified{ID: id, After: after, Why: why})
-}
-
 // decide says what is done with an object whose kind the cluster knows.
 func (d *drafting) decide(a Action, item Item, l Live) Action {
 	situation, holder := l.Situation(d.Owner)
@@ -236,6 +226,6 @@ func (d *drafting) fields(a Action, l Live, situation Situation) Action {
 		d.contest(a.ID, situation, contested)
 	}
 	a.Changes, a.Force = shown(a.ID, l.Changes), forced(l.Changes, take)
-	a.Restarts = restarts(a.ID, l.Changes)
+	a.Restarts, a.Pods = a.restarts(l)
 	return a
 }
