@@ -96,11 +96,20 @@ func changes(q question, live, after *unstructured.Unstructured) ([]bundle.Chang
 	}
 	for path := range was.ours().Leaves().Difference(is.applied).All() {
 		before, there := at(live.Object, path)
-		if _, ours := at(q.before, path); there && ours && was.holder(path) == "" {
+		if _, ours := at(q.before, path); there && ours && was.holder(path) == "" && below(is.applied, path).Empty() {
 			all = append(all, bundle.Change{Path: name(path), Before: shown(before, true), Ours: true})
 		}
 	}
 	return all, nil
+}
+
+// below are the fields of a set that lie below a path: a map of which some is applied is
+// not taken away.
+func below(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
+	for _, step := range path {
+		set = set.WithPrefix(step)
+	}
+	return set
 }
 
 // name writes a path as the API server does, without its first dot.
