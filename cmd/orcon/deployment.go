@@ -95,7 +95,7 @@ func coded(err error) error {
 		return fmt.Errorf("%w: --retry", err)
 	case errors.Is(err, engine.ErrTimeout):
 		return codeError{err, exitTimeout}
-	case isRefused && refused.Reason == bundle.Conflicted, isChanged, errors.Is(err, cluster.ErrMoved):
+	case isRefused && (refused.Reason == bundle.Conflicted || refused.Reason == bundle.Refused), isChanged, errors.Is(err, cluster.ErrMoved):
 		return codeError{err, exitConflict}
 	default:
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -24,6 +25,7 @@ type installOptions struct {
 	name             string
 	conflicts        string
 	output           string
+	policy           string
 	plan, yes, retry bool
 }
 
@@ -31,7 +33,8 @@ type installOptions struct {
 const exitCodes = `
 
 Exit codes: 0 done, 2 failed (of an upgrade that failed, the last healthy content is back),
-3 there was not enough time, 4 something of somebody else is in the way.`
+3 there was not enough time, 4 something of somebody else is in the way, or the policy of
+--policy refuses the plan.`
 
 func newInstall() *cobra.Command {
 	var o installOptions
@@ -69,7 +72,8 @@ func newPlan() *cobra.Command {
 nothing. What Secrets hold is not shown.` + exitCodes,
 		Example: `  orcon plan deploy/ --name shop -n shop
   orcon plan deploy/ --name shop -o json | jq '.actions[] | select(.verb == "delete")'
-  orcon plan deploy/ --name shop -o html > plan.html`,
+  orcon plan deploy/ --name shop -o html > plan.html
+  orcon plan deploy/ --name shop --policy no-deletions.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
@@ -82,17 +86,22 @@ func (o *installOptions) flags(c *cobra.Command) {
 	o.deploymentOptions.flags(c)
 	c.Flags().StringVar(&o.name, "name", "", "name of the deployment (needed)")
 	c.Flags().StringVar(&o.conflicts, "conflicts", string(bundle.Prevent), "what becomes of objects of others: Prevent, AdoptUnowned or Take")
+	c.Flags().StringVar(&o.policy, "policy", "", "YAML file with rules in CEL that the plan has to keep: a list of {name, expression, message}")
 	c.Flags().StringVarP(&o.output, "output", "o", "table", "how the plan is shown: table, json or html (one page, for a browser)")
 }
 
 func (o *installOptions) run(c *cobra.Command, source string) error {
 	ctx, stop := interruptible(c)
 	defer stop()
+	rules, err := readPolicy(o.policy)
+	if err != nil {
+		return err
+	}
 	d, wish, err := o.wish(c, source)
 	if err != nil {
 		return err
 	}
-	p, err := o.show(ctx, c, d, wish)
+	p, err := o.show(ctx, c, d, wish, rules)
 	if err != nil || o.plan {
 		return err
 	}
@@ -128,8 +137,9 @@ func (o *installOptions) wish(c *cobra.Command, source string) (*deployed, engin
 	return d, wish, err
 }
 
-// show plans and prints that. Where that is all, what is in the way is an error.
-func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed, wish engine.Wish) (bundle.Plan, error) {
+// show plans and prints that. What the policy refuses is an error, and where showing is all,
+// what is in the way too.
+func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed, wish engine.Wish, rules *policy.Policy) (bundle.Plan, error) {
 	printed, known := map[string]func(io.Writer, bundle.Plan) error{"table": printPlan, "json": printPlanJSON, "html": printPage}[o.output]
 	if !known {
 		return bundle.Plan{}, fmt.Errorf("cannot print as %q: --output is table, json or html", o.output)
@@ -138,8 +148,12 @@ func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed
 	if err != nil {
 		return p, coded(err)
 	}
+	p.Refused = rules.Refusals(p.Preview())
 	if err := printed(c.OutOrStdout(), p); err != nil {
 		return p, err
+	}
+	if err := bundle.Allowed(p.Refused); err != nil {
+		return p, coded(err)
 	}
 	if o.plan {
 		return p, coded(bundle.Blocked(p))

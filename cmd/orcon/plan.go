@@ -39,6 +39,9 @@ func printPlan(out io.Writer, p bundle.Plan) error {
 	for _, c := range v.Conflicts {
 		fmt.Fprintf(out, "conflict: %s\n", c)
 	}
+	for _, r := range v.Refused {
+		fmt.Fprintf(out, "refused by the policy: %s\n", r)
+	}
 	_, err := fmt.Fprintf(out, "%s; plan %.12s\n", summary(v), p.Digest)
 	return err
 }

@@ -87,6 +87,8 @@ type Plan struct {
 	Unverified []Unverified
 	// Grants are the permissions that it gives.
 	Grants []Grant
+	// Refused is what a policy says against it, if somebody has asked one.
+	Refused []Refusal
 	// ManifestDigest is that of the objects, Digest that of the plan.
 	ManifestDigest, Digest string
 }

@@ -20,6 +20,8 @@ type Preview struct {
 	Holds      []PreviewHold       `json:"holds"`
 	// Conflicts are in words.
 	Conflicts []string `json:"conflicts"`
+	// Refused are the rules of a policy that do not allow the plan.
+	Refused []Refusal `json:"refused"`
 }
 
 // PreviewObject names an object. The core group, and the namespace of what belongs to the
@@ -94,6 +96,7 @@ func (p Plan) Preview() Preview {
 	v := Preview{
 		Deployment: p.Owner, Base: p.Base, Back: p.Back, Digest: p.Digest,
 		Actions: []PreviewAction{}, Grants: []PreviewGrant{}, Unverified: []PreviewUnverified{}, Holds: []PreviewHold{}, Conflicts: []string{},
+		Refused: append([]Refusal{}, p.Refused...),
 	}
 	for _, a := range p.Actions {
 		v.Actions = append(v.Actions, a.preview())

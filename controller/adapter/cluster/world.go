@@ -28,6 +28,8 @@ type World struct {
 	// Definitions judges upgrades of definitions in a preflight. Without it the API server's
 	// own answer is all.
 	Definitions Definitions
+	// Probes judges kinds that say themselves how they are; nil for none.
+	Probes Probes
 
 	client client.Client
 	owner  string
@@ -37,6 +39,12 @@ type World struct {
 type Definitions interface {
 	// Findings returns why a definition that is live may not become another (BUNDLES.md 11).
 	Findings(live, wanted bundle.Object) ([]bundle.Finding, error)
+}
+
+// Probes judges how objects are.
+type Probes interface {
+	// Judge returns how an object is and what it waits for; known is false where it cannot tell.
+	Judge(o bundle.Object) (health bundle.Health, says string, known bool)
 }
 
 // New returns the cluster of a configuration, for the deployment of that name
