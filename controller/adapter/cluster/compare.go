@@ -45,6 +45,7 @@ func (w *World) apply(ctx context.Context, want bundle.Object, options ...client
 // compare asks what applying would change. It returns why the API server refuses that,
 // unless it would take the object if it were new: then it cannot be changed in place.
 func (w *World) compare(ctx context.Context, q question, live *unstructured.Unstructured, l *bundle.Live) error {
+	q.want = bundle.Settle(q.want, live.Object, w.Ignores)
 	after, err := w.apply(ctx, q.want, client.DryRunAll, client.ForceOwnership)
 	switch {
 	case apierrors.IsInvalid(err) && apierrors.IsAlreadyExists(w.tryCreate(ctx, q.want)):

@@ -30,6 +30,8 @@ type World struct {
 	Definitions Definitions
 	// Probes judges kinds that say themselves how they are; nil for none.
 	Probes Probes
+	// Ignores are fields that others shall set: they are compared and written as they are.
+	Ignores []bundle.Ignore
 
 	client client.Client
 	owner  string
