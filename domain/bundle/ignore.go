@@ -43,7 +43,7 @@ func readable(path string) error {
 	case plain == "" || plain[0] == '[':
 		return errors.New("it names no field: write it as differences print it, for instance spec.replicas")
 	case plain == "metadata" || plain == "metadata.annotations" || strings.HasPrefix(plain, "metadata.annotations."+prefix):
-		return errors.New("Orcon's own marks are there: write the labels or annotations that others set, each by its name")
+		return errors.New("the marks of Orcon are there: write the labels or annotations that others set, each by its name")
 	}
 	for rest := path; ; {
 		begin := strings.IndexByte(rest, '[')

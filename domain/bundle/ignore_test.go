@@ -44,11 +44,11 @@ func TestSettle(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			want, live := web(t, tc.want), web(t, tc.live)
+			wish, live := web(t, tc.want), web(t, tc.live)
 			ignore := bundle.Ignore{APIVersion: "apps/v1", Kind: "Deployment", Paths: []string{tc.path}}
 			require.NoError(t, ignore.Validate())
-			assert.Equal(t, web(t, tc.then), bundle.Settle(want, live, []bundle.Ignore{ignore}), tc.why)
-			assert.Equal(t, web(t, tc.want), want, "what its author wrote stays so")
+			assert.Equal(t, web(t, tc.then), bundle.Settle(wish, live, []bundle.Ignore{ignore}), tc.why)
+			assert.Equal(t, web(t, tc.want), wish, "what its author wrote stays so")
 		})
 	}
 }
@@ -78,7 +78,7 @@ func TestIgnoreValidate(t *testing.T) {
 		"Kind":    {bundle.Ignore{Paths: []string{"spec"}}, "write apiVersion and kind"},
 		"Paths":   {bundle.Ignore{APIVersion: "v1", Kind: "Pod"}, "cannot ignore nothing of Pod"},
 		"Empty":   {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"."}}, "it names no field"},
-		"Marks":   {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"metadata.annotations"}}, "Orcon's own marks are there"},
+		"Marks":   {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"metadata.annotations"}}, "the marks of Orcon are there"},
 		"Open":    {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"spec.containers[name="}}, "an element of a list is written as"},
 		"NoValue": {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"spec.containers[name]"}}, "an element of a list is written as"},
 		"Plain":   {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"spec.containers[name=web]"}}, `cannot ignore path "spec.containers[name=web]" of Pod`},

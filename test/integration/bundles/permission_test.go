@@ -73,6 +73,9 @@ func TestPlanListsWhatTheAccountLacks(t *testing.T) {
 func TestAccountWithJustEnough(t *testing.T) {
 	w := newWorld(t)
 	p := w.deployer(storing, configMaps)
+	identity, err := p.world.Identity(t.Context())
+	require.NoError(t, err, "it need not read namespaces")
+	assert.NotEmpty(t, identity)
 	require.NoError(t, p.install(p.wish(t, blue+extra)))
 	require.NoError(t, p.install(p.wish(t, green)))
 	assert.Equal(t, map[string]map[string]string{"colour": {"colour": "green"}}, w.configMaps())
