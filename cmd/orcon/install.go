@@ -33,8 +33,7 @@ type installOptions struct {
 const exitCodes = `
 
 Exit codes: 0 done, 2 failed (of an upgrade that failed, the last healthy content is back),
-3 there was not enough time, 4 something of somebody else is in the way, or the policy of
---policy refuses the plan.`
+3 there was not enough time, 4 something of somebody else is in the way, or a policy refuses.`
 
 func newInstall() *cobra.Command {
 	var o installOptions

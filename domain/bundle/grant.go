@@ -15,13 +15,15 @@ type Grant struct {
 	// Rule is what they may do, in Namespace alone; in all where that is empty.
 	Rule      Rule
 	Namespace string
+	// Bound says that it counts where somebody is bound to a role, which nobody looks up.
+	Bound bool
 	// Role allows it. Unknown says that nobody could read what that is.
 	Role    ID
 	Unknown bool
 }
 
 // Everything reports whether the grant is all that there is to give, everywhere.
-func (g Grant) Everything() bool { return g.Rule.everything() && g.Namespace == "" }
+func (g Grant) Everything() bool { return g.Rule.everything() && g.Namespace == "" && !g.Bound }
 
 // String says who may do what, where, and by which role.
 func (g Grant) String() string {
@@ -30,6 +32,8 @@ func (g Grant) String() string {
 	switch {
 	case g.Namespace != "":
 		where = "in namespace " + g.Namespace
+	case g.Bound:
+		where = "wherever they are bound"
 	case g.Rule.everything(), len(g.Rule.URLs) > 0:
 		where = "everywhere"
 	}
@@ -96,7 +100,7 @@ func (g *granting) binding(item Item) {
 		}
 		switch {
 		case known:
-			g.add(subject, item.ID.Namespace, of, before, after)
+			g.add(Grant{To: subject, Namespace: item.ID.Namespace, Role: of}, before, after)
 		case !had || refers(was) != of:
 			g.found = append(g.found, Grant{To: subject, Namespace: item.ID.Namespace, Role: of, Unknown: true})
 		}
@@ -108,26 +112,25 @@ func (g *granting) binding(item Item) {
 func (g *granting) role(item Item) {
 	before, after := rules(g.live[item.ID].Object), g.gathered(item.Object)
 	if g.live[item.ID].Object != nil {
-		g.add("whoever else is bound to "+item.ID.Kind+" "+item.ID.Name, item.ID.Namespace, item.ID, before, after)
+		g.add(Grant{To: "whoever else is bound to " + item.ID.Kind + " " + item.ID.Name, Namespace: item.ID.Namespace, Bound: true, Role: item.ID}, before, after)
 	}
 	for _, to := range gatherers(item.Object) {
 		had := before
 		if !slices.Contains(gatherers(g.live[item.ID].Object), to) {
 			had = nil
 		}
-		g.add("whoever is bound to ClusterRole "+to, "", item.ID, had, after)
+		g.add(Grant{To: "whoever is bound to ClusterRole " + to, Bound: true, Role: item.ID}, had, after)
 	}
 }
 
 // add adds what a role allows anew. A URL is in no namespace, and a part of everything.
-func (g *granting) add(to, namespace string, of ID, before, after []Rule) {
+func (g *granting) add(given Grant, before, after []Rule) {
 	fresh := widened(before, after)
-	whole := namespace != "" || slices.ContainsFunc(fresh, Rule.everything)
-	for _, r := range fresh {
-		if whole && len(r.URLs) > 0 {
-			continue
+	whole := given.Namespace != "" || slices.ContainsFunc(fresh, Rule.everything)
+	for _, given.Rule = range fresh {
+		if !whole || len(given.Rule.URLs) == 0 {
+			g.found = append(g.found, given)
 		}
-		g.found = append(g.found, Grant{To: to, Rule: r, Namespace: namespace, Role: of})
 	}
 }
 

@@ -81,8 +81,8 @@ func TestNewPlanGrants(t *testing.T) {
 		"URL":       {why: "what is no resource", live: []bundle.Object{access("ClusterRole", "", "cluster-admin", map[string]any{"rules": words(map[string]any{"verbs": words("get"), "nonResourceURLs": words("/metrics", "/healthz/*")})})}, objects: []bundle.Object{everywhere}, want: []string{"ServiceAccount shop/web may now read URLs /healthz/*, /metrics everywhere (ClusterRole cluster-admin)"}},
 		"Unknown":   {why: "what cannot be read is said, not passed over", objects: []bundle.Object{inside}, want: []string{"ServiceAccount shop/web may now do what ClusterRole cluster-admin allows, which cannot be read, in namespace shop"}},
 		"Aggregate": {why: "roles for people gather it", objects: []bundle.Object{widgets}, want: []string{
-			"whoever is bound to ClusterRole admin may now change gadgets.example.org, widgets.example.org in every namespace (ClusterRole widgets)",
-			"whoever is bound to ClusterRole edit may now change gadgets.example.org, widgets.example.org in every namespace (ClusterRole widgets)",
+			"whoever is bound to ClusterRole admin may now change gadgets.example.org, widgets.example.org wherever they are bound (ClusterRole widgets)",
+			"whoever is bound to ClusterRole edit may now change gadgets.example.org, widgets.example.org wherever they are bound (ClusterRole widgets)",
 		}},
 		"Gathers": {why: "a role of the bundle gathers others of it", live: []bundle.Object{widgets}, objects: []bundle.Object{gathers, widgets, binds("RoleBinding", "shop", "ClusterRole", "all")}, want: []string{
 			"ServiceAccount shop/web may now change gadgets.example.org, widgets.example.org in namespace shop (ClusterRole all)",

@@ -68,8 +68,9 @@ type PreviewGrant struct {
 	Resources []string `json:"resources"`
 	Names     []string `json:"names"`
 	URLs      []string `json:"urls"`
-	// Namespace is empty for all.
+	// Namespace is empty for all, and Bound says that it counts where they are bound.
 	Namespace string `json:"namespace"`
+	Bound     bool   `json:"bound"`
 	// Everything says that there is nothing more to give; Unknown that nobody could read the role.
 	Everything bool `json:"everything"`
 	Unknown    bool `json:"unknown"`
@@ -130,7 +131,7 @@ func (a Action) preview() PreviewAction {
 func (g Grant) preview() PreviewGrant {
 	return PreviewGrant{
 		Words: g.String(), To: g.To, Verbs: listed(g.Rule.Verbs), Groups: listed(g.Rule.Groups), Resources: listed(g.Rule.Resources),
-		Names: listed(g.Rule.Names), URLs: listed(g.Rule.URLs), Namespace: g.Namespace, Everything: g.Everything(), Unknown: g.Unknown,
+		Names: listed(g.Rule.Names), URLs: listed(g.Rule.URLs), Namespace: g.Namespace, Bound: g.Bound, Everything: g.Everything(), Unknown: g.Unknown,
 	}
 }
 

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,7 +34,12 @@ func (w *World) foresee(ctx context.Context, q question, look bundle.Look, neede
 	}
 	l.Object = bundle.Object(o.Object)
 	switch {
-	case q.want != nil && !isJob(q.id) && !look.Kept[q.id]:
+	case look.Kept[q.id]:
+	case q.want != nil && isJob(q.id):
+		if hasFailed(o) {
+			failed = needed.object(q.id, "delete", "create")
+		}
+	case q.want != nil:
 		refused = cmp.Or(w.upgrade(q, l.Object), w.compare(ctx, q, o, &l))
 		failed = needed.object(q.id, overwrite(l)...)
 	case q.want == nil && l.Object.Annotation(bundle.OwnerKey) == w.owner:
@@ -61,6 +67,13 @@ func overwrite(l bundle.Live) []string {
 		return []string{"patch", "delete", "create"}
 	}
 	return []string{"patch"}
+}
+
+// hasFailed reports whether a Job has failed: then it is made anew.
+func hasFailed(o *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(conditions(o), func(c bundle.Object) bool {
+		return c.Text("type") == "Failed" && c.Text("status") == "True"
+	})
 }
 
 // unread notes what is needed of an object that may not even be read. It may be there or
