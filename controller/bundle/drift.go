@@ -16,7 +16,7 @@ func (e *Engine) Drift(ctx context.Context) (revision int, all []bundle.Differen
 	if e.record, err = e.Store.Load(ctx); err != nil {
 		return 0, nil, err
 	}
-	if revision = e.record.Standing(); revision == 0 {
+	if revision = e.record.Active(); revision == 0 {
 		return 0, nil, fmt.Errorf("cannot compare %s: no revision of it stands: install it", e.Owner)
 	}
 	p, err := e.Store.Plan(ctx, revision)

@@ -94,7 +94,7 @@ func TestCompareBothWays(t *testing.T) {
 	})
 }
 
-func TestStanding(t *testing.T) {
+func TestActive(t *testing.T) {
 	revisions := func(states ...bundle.State) bundle.Record {
 		var r bundle.Record
 		for i, s := range states {
@@ -102,10 +102,10 @@ func TestStanding(t *testing.T) {
 		}
 		return r
 	}
-	assert.Equal(t, 0, revisions().Standing())
-	assert.Equal(t, 0, revisions(bundle.StateProposed).Standing(), "nothing was done yet")
-	assert.Equal(t, 1, revisions(bundle.StateActive).Standing())
-	assert.Equal(t, 2, revisions(bundle.StateSuperseded, bundle.StateSucceeded).Standing())
-	assert.Equal(t, 1, revisions(bundle.StateSucceeded, bundle.StateProposed).Standing())
-	assert.Equal(t, 1, revisions(bundle.StateSuperseded, bundle.StateFailed).Standing(), "it has no way back")
+	assert.Equal(t, 0, revisions().Active())
+	assert.Equal(t, 0, revisions(bundle.StateProposed).Active(), "nothing was done yet")
+	assert.Equal(t, 1, revisions(bundle.StateActive).Active())
+	assert.Equal(t, 2, revisions(bundle.StateSuperseded, bundle.StateSucceeded).Active())
+	assert.Equal(t, 1, revisions(bundle.StateSucceeded, bundle.StateProposed).Active())
+	assert.Equal(t, 1, revisions(bundle.StateSuperseded, bundle.StateFailed).Active(), "it has no way back")
 }

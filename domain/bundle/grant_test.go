@@ -167,7 +167,7 @@ func rule(r bundle.Rule) map[string]any {
 
 // BUNDLES.md 9: all that an account lacks is said at once, with the cure.
 func TestLackingError(t *testing.T) {
-	err := &bundle.LackingError{Account: "system:serviceaccount:shop:deployer", Needs: []bundle.Need{
+	err := &bundle.LackingError{Account: "system:serviceaccount:shop:deployer", Lacks: []bundle.Permission{
 		{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "shop"}, {Verb: "create", Resource: "configmaps", Namespace: "shop"},
 		{Verb: "create", Group: "apps", Resource: "deployments", Namespace: "shop"}, {Verb: "create", Resource: "namespaces"},
 	}}

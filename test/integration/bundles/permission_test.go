@@ -57,7 +57,7 @@ func TestPlanListsWhatTheAccountLacks(t *testing.T) {
 	require.ErrorAs(t, err, &lacking)
 	assert.Equal(t, "system:serviceaccount:"+w.namespace+":deployer", lacking.Account)
 	var needs []string
-	for _, n := range lacking.Needs {
+	for _, n := range lacking.Lacks {
 		assert.Equal(t, w.namespace, n.Namespace)
 		needs = append(needs, n.Verb+" "+n.Resource)
 	}

@@ -26,7 +26,7 @@ type needs struct {
 	own map[schema.GroupKind]resource
 
 	mu    sync.Mutex
-	names map[bundle.Need][]string
+	names map[bundle.Permission][]string
 }
 
 // resource is how the API server calls the objects of a kind.
@@ -36,7 +36,7 @@ type resource struct {
 }
 
 func newNeeds(w *World, look bundle.Look) *needs {
-	n := &needs{world: w, own: map[schema.GroupKind]resource{}, names: map[bundle.Need][]string{}}
+	n := &needs{world: w, own: map[schema.GroupKind]resource{}, names: map[bundle.Permission][]string{}}
 	for _, o := range look.Compare {
 		kind := schema.GroupKind{Group: o.Text("spec", "group"), Kind: o.Text("spec", "names", "kind")}
 		if o.ID().Kind == definitionKind {
@@ -75,7 +75,7 @@ func (n *needs) object(id bundle.ID, verbs ...string) error {
 	return nil
 }
 
-func (n *needs) add(need bundle.Need, name string) {
+func (n *needs) add(need bundle.Permission, name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.names[need] = append(n.names[need], name)
@@ -83,9 +83,9 @@ func (n *needs) add(need bundle.Need, name string) {
 
 // placed returns a need of the objects of a kind in a place, yet without a verb. Its
 // resource is empty where nobody knows the kind.
-func (n *needs) placed(id bundle.ID) (bundle.Need, error) {
+func (n *needs) placed(id bundle.ID) (bundle.Permission, error) {
 	r, err := n.resource(schema.GroupKind{Group: id.Group, Kind: id.Kind})
-	need := bundle.Need{Group: id.Group, Resource: r.name}
+	need := bundle.Permission{Group: id.Group, Resource: r.name}
 	if r.namespaced {
 		need.Namespace = id.Namespace
 	}
@@ -97,18 +97,18 @@ func (n *needs) watch(o bundle.Object) {
 	in := o.ID().Namespace
 	switch id := o.ID(); {
 	case id.Kind == "Service" && id.Group == "":
-		n.add(bundle.Need{Verb: "list", Group: "discovery.k8s.io", Resource: "endpointslices", Namespace: in}, "")
+		n.add(bundle.Permission{Verb: "list", Group: "discovery.k8s.io", Resource: "endpointslices", Namespace: in}, "")
 	case o.At("spec", "template") != nil && (id.Group == "apps" || id.Group == "batch"):
-		n.add(bundle.Need{Verb: "list", Resource: "pods", Namespace: in}, "")
-		n.add(bundle.Need{Verb: "list", Resource: "events", Namespace: in}, "")
+		n.add(bundle.Permission{Verb: "list", Resource: "pods", Namespace: in}, "")
+		n.add(bundle.Permission{Verb: "list", Resource: "events", Namespace: in}, "")
 	}
 }
 
 // lacking are the needs that the account of the world is not allowed.
-func (n *needs) lacking(ctx context.Context) ([]bundle.Need, error) {
+func (n *needs) lacking(ctx context.Context) ([]bundle.Permission, error) {
 	var mu sync.Mutex
-	var lacks []bundle.Need
-	err := each(ctx, slices.Collect(maps.Keys(n.names)), func(ctx context.Context, need bundle.Need) error {
+	var lacks []bundle.Permission
+	err := each(ctx, slices.Collect(maps.Keys(n.names)), func(ctx context.Context, need bundle.Permission) error {
 		allowed, err := n.allowed(ctx, need)
 		mu.Lock()
 		defer mu.Unlock()
@@ -121,7 +121,7 @@ func (n *needs) lacking(ctx context.Context) ([]bundle.Need, error) {
 }
 
 // allowed asks for all objects of a kind at once, and one by one only where that is refused.
-func (n *needs) allowed(ctx context.Context, need bundle.Need) (bool, error) {
+func (n *needs) allowed(ctx context.Context, need bundle.Permission) (bool, error) {
 	allowed, err := n.world.may(ctx, need, "")
 	if err != nil || allowed || need.Verb == "create" || need.Verb == "list" {
 		return allowed, err
@@ -135,7 +135,7 @@ func (n *needs) allowed(ctx context.Context, need bundle.Need) (bool, error) {
 }
 
 // may asks the API server whether the account that asks is allowed something.
-func (w *World) may(ctx context.Context, need bundle.Need, name string) (bool, error) {
+func (w *World) may(ctx context.Context, need bundle.Permission, name string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Verb: need.Verb, Group: need.Group, Resource: need.Resource, Namespace: need.Namespace, Name: name,
@@ -180,7 +180,7 @@ func (n *needs) permit(ctx context.Context, refused map[bundle.ID]error) error {
 	if len(lacks) == 0 {
 		return nil
 	}
-	all := []error{&bundle.LackingError{Account: n.world.account(ctx), Needs: lacks}}
+	all := []error{&bundle.LackingError{Account: n.world.account(ctx), Lacks: lacks}}
 	for _, id := range slices.SortedFunc(maps.Keys(refused), bundle.ID.Compare) {
 		all = append(all, fmt.Errorf("cannot plan %s: %s", id, words(id, refused[id])))
 	}
@@ -189,12 +189,12 @@ func (n *needs) permit(ctx context.Context, refused map[bundle.ID]error) error {
 
 // explain returns nil for what is forbidden because of what is lacking, and adds its
 // reason and cure to the refusal of a role that allows more than the account itself has.
-func (n *needs) explain(ctx context.Context, id bundle.ID, why error, lacks []bundle.Need) (error, error) {
+func (n *needs) explain(ctx context.Context, id bundle.ID, why error, lacks []bundle.Permission) (error, error) {
 	need, err := n.placed(id)
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(lacks, func(l bundle.Need) bool { l.Verb = ""; return l == need }) {
+	if slices.ContainsFunc(lacks, func(l bundle.Permission) bool { l.Verb = ""; return l == need }) {
 		return nil, nil
 	}
 	if id.Group != rbac {

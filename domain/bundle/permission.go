@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Need is a permission without which a plan cannot be carried out.
-type Need struct {
+// Permission is one without which a plan cannot be carried out.
+type Permission struct {
 	Verb, Group, Resource string
 	// Namespace is empty for what belongs to the whole cluster.
 	Namespace string
 }
 
-// Compare orders needs by place, then by what they are about.
-func (n Need) Compare(other Need) int {
+// Compare orders permissions by place, then by what they are about.
+func (n Permission) Compare(other Permission) int {
 	return cmp.Or(cmp.Compare(n.Namespace, other.Namespace), cmp.Compare(n.Group, other.Group),
 		cmp.Compare(n.Resource, other.Resource), cmp.Compare(n.Verb, other.Verb))
 }
@@ -26,12 +26,12 @@ func (n Need) Compare(other Need) int {
 type LackingError struct {
 	// Account is the user that the API server knows.
 	Account string
-	Needs   []Need
+	Lacks   []Permission
 }
 
 // Error lists what is lacking by namespace, each with the rules that would give it.
 func (e *LackingError) Error() string {
-	needs := slices.SortedFunc(slices.Values(e.Needs), Need.Compare)
+	needs := slices.SortedFunc(slices.Values(e.Lacks), Permission.Compare)
 	var lines []string
 	for begin := 0; begin < len(needs); {
 		end := begin
@@ -45,7 +45,7 @@ func (e *LackingError) Error() string {
 }
 
 // place says what is lacking in one namespace, or in the whole cluster.
-func place(needs []Need) string {
+func place(needs []Permission) string {
 	var single []Rule
 	for _, n := range slices.Compact(needs) {
 		single = append(single, Rule{Verbs: []string{n.Verb}, Groups: []string{n.Group}, Resources: []string{n.Resource}})
