@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/crdify"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -68,6 +69,7 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 	if err != nil {
 		return nil, err
 	}
+	world.Definitions = crdify.Judge{}
 	identity, err := world.Identity(c.Context())
 	if err != nil {
 		return nil, err
@@ -98,7 +100,7 @@ func coded(err error) error {
 		return fmt.Errorf("%w: --retry", err)
 	case errors.Is(err, engine.ErrTimeout):
 		return codeError{err, exitTimeout}
-	case isRefused && refused.Reason == bundle.Conflicted, isChanged, errors.Is(err, cluster.ErrMoved):
+	case isRefused && (refused.Reason == bundle.Conflicted || refused.Reason == bundle.Refused), isChanged, errors.Is(err, cluster.ErrMoved):
 		return codeError{err, exitConflict}
 	default:
 		return err

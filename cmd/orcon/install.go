@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -25,6 +26,7 @@ type installOptions struct {
 	conflicts        string
 	output           string
 	expect           []string
+	policy           string
 	plan, yes, retry bool
 }
 
@@ -32,7 +34,7 @@ type installOptions struct {
 const exitCodes = `
 
 Exit codes: 0 done, 2 failed (of an upgrade that failed, the last healthy content is back),
-3 there was not enough time, 4 something of somebody else is in the way.`
+3 there was not enough time, 4 something of somebody else is in the way, or a policy refuses.`
 
 func newInstall() *cobra.Command {
 	var o installOptions
@@ -89,7 +91,9 @@ func newPlan() *cobra.Command {
 		Long: `plan asks the API server by dry runs what install would change, field by field, and writes
 nothing. What Secrets hold is not shown.` + exitCodes,
 		Example: `  orcon plan deploy/ --name shop -n shop
-  orcon plan deploy/ --name shop -o json | jq '.Actions[] | select(.Verb == "delete")'`,
+  orcon plan deploy/ --name shop -o json | jq '.actions[] | select(.verb == "delete")'
+  orcon plan deploy/ --name shop -o html > plan.html
+  orcon plan deploy/ --name shop --policy no-deletions.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
@@ -103,17 +107,22 @@ func (o *installOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.name, "name", "", "name of the deployment (needed)")
 	c.Flags().StringVar(&o.conflicts, "conflicts", string(bundle.Prevent), "what becomes of objects of others: Prevent, AdoptUnowned or Take")
 	c.Flags().StringArrayVar(&o.expect, "expect", nil, "KIND/NAME: a ConfigMap or Secret that something makes while this is installed")
-	c.Flags().StringVarP(&o.output, "output", "o", "table", "how the plan is shown: table or json")
+	c.Flags().StringVar(&o.policy, "policy", "", "YAML file with rules in CEL that the plan has to keep: a list of {name, expression, message}")
+	c.Flags().StringVarP(&o.output, "output", "o", "table", "how the plan is shown: table, json or html (one page, for a browser)")
 }
 
 func (o *installOptions) run(c *cobra.Command, source string) error {
 	ctx, stop := interruptible(c)
 	defer stop()
+	rules, err := readPolicy(o.policy)
+	if err != nil {
+		return err
+	}
 	d, wish, err := o.wish(c, source)
 	if err != nil {
 		return err
 	}
-	p, err := o.show(ctx, c, d, wish)
+	p, err := o.show(ctx, c, d, wish, rules)
 	if err != nil || o.plan {
 		return err
 	}
@@ -149,21 +158,26 @@ func (o *installOptions) wish(c *cobra.Command, source string) (*deployed, engin
 	return d, wish, err
 }
 
-// show plans and prints that. Where that is all, what is in the way is an error.
-func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed, wish engine.Wish) (bundle.Plan, error) {
-	printed, known := map[string]func(io.Writer, bundle.Plan) error{"table": printPlan, "json": printPlanJSON}[o.output]
+// show plans and prints that. What the policy refuses is an error, and where showing is all,
+// what is in the way too.
+func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed, wish engine.Wish, rules *policy.Policy) (bundle.Plan, error) {
+	printed, known := map[string]func(io.Writer, bundle.Plan) error{"table": printPlan, "json": printPlanJSON, "html": printPage}[o.output]
 	if !known {
-		return bundle.Plan{}, fmt.Errorf("cannot print as %q: --output is table or json", o.output)
+		return bundle.Plan{}, fmt.Errorf("cannot print as %q: --output is table, json or html", o.output)
 	}
 	p, err := d.Plan(ctx, wish)
 	if err != nil {
 		return p, coded(err)
 	}
+	p.Refused = rules.Refusals(p.Preview())
 	if err := printed(c.OutOrStdout(), p); err != nil {
 		return p, err
 	}
 	if err := o.configured(ctx, c, d, p); err != nil {
 		return p, err
+	}
+	if err := bundle.Allowed(p.Refused); err != nil {
+		return p, coded(err)
 	}
 	if o.plan {
 		return p, coded(bundle.Blocked(p))

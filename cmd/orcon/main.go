@@ -83,7 +83,7 @@ webhook would refuse, a record that leads elsewhere), 2 it could not be done.`,
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	c.AddCommand(newSim(), newRecord(), newInject(), newUninject(), newRender(), newPlan(), newInstall(), newUninstall(), newHistory(), newRollback(), newApprove(), newPause(), newResume(), newVersion())
+	c.AddCommand(newSim(), newRecord(), newInject(), newUninject(), newRender(), newPlan(), newInstall(), newUninstall(), newHistory(), newDiff(), newRollback(), newApprove(), newPause(), newResume(), newVersion())
 	return c
 }
 

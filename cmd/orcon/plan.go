@@ -4,19 +4,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// printPlan prints a plan for people: what is done, in its order, and what is in the way.
+// printPlan prints a plan for people: what is done, in its order, what nobody could verify,
+// who is given what, and what is in the way.
 func printPlan(out io.Writer, p bundle.Plan) error {
-	counts := map[bundle.Verb]int{}
+	v := p.Preview()
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	for _, a := range p.Actions {
-		if counts[a.Verb]++; a.Verb != bundle.None {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", a.Verb, a.ID, a.Phase, remarks(a))
+	for _, a := range v.Actions {
+		if a.Verb != bundle.None {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", a.Verb, a, a.Phase, strings.Join(a.Remarks(), "; "))
 		}
 		for _, change := range a.Changes {
 			fmt.Fprintf(table, "\t  %s: %s\n", change.Path, difference(change))
@@ -25,38 +27,53 @@ func printPlan(out io.Writer, p bundle.Plan) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	for _, u := range p.Unverified {
-		fmt.Fprintf(out, "cannot be verified before phase %s: %s: %s\n", u.After, u.ID, u.Why)
+	for _, line := range unverified(v.Unverified) {
+		fmt.Fprintf(out, "cannot be verified before %s\n", line)
 	}
-	for _, h := range p.Holds {
-		fmt.Fprintf(out, "held: %s: %s\n", h, strings.Join(h.Flags(), " "))
+	for _, g := range v.Grants {
+		fmt.Fprintf(out, "grants: %s\n", g.Words)
 	}
-	for _, c := range p.Conflicts {
+	for _, h := range v.Holds {
+		fmt.Fprintf(out, "held: %s: %s\n", h.Words, strings.Join(h.Flags, " "))
+	}
+	for _, c := range v.Conflicts {
 		fmt.Fprintf(out, "conflict: %s\n", c)
 	}
-	_, err := fmt.Fprintf(out, "%s; plan %.12s\n", summary(counts), p.Digest)
+	for _, r := range v.Refused {
+		fmt.Fprintf(out, "refused by the policy: %s\n", r)
+	}
+	_, err := fmt.Fprintf(out, "%s; plan %.12s\n", summary(v), p.Digest)
 	return err
 }
 
-// remarks are what a person should know of an action besides its verb.
-func remarks(a bundle.Action) string {
-	var all []string
-	if a.Why != "" {
-		all = append(all, a.Why)
+// fewNames is how many objects are named that all have the same said of them.
+const fewNames = 3
+
+// unverified says what nobody could verify, once for all of which the same is true.
+func unverified(list []bundle.PreviewUnverified) []string {
+	var whys []string
+	names := map[string][]string{}
+	for _, u := range list {
+		why := fmt.Sprintf("phase %s: %s: ", u.After, u.Why)
+		if !slices.Contains(whys, why) {
+			whys = append(whys, why)
+		}
+		names[why] = append(names[why], u.String())
 	}
-	if a.Restarts {
-		all = append(all, "its pods start anew")
+	for i, why := range whys {
+		all := names[why]
+		whys[i] += strings.Join(all[:min(fewNames, len(all))], ", ")
+		if more := len(all) - fewNames; more > 0 {
+			whys[i] += fmt.Sprintf(", and %d more", more)
+		}
 	}
-	if len(a.Force) > 0 {
-		all = append(all, "takes from others: "+strings.Join(a.Force, ", "))
-	}
-	return strings.Join(all, "; ")
+	return whys
 }
 
 // longest is how much of a value is shown, in characters.
 const longest = 60
 
-func difference(c bundle.Change) string {
+func difference(c bundle.PreviewChange) string {
 	short := func(value string) string {
 		if all := []rune(value); len(all) > longest {
 			return string(all[:longest]) + "…"
@@ -77,7 +94,11 @@ func difference(c bundle.Change) string {
 }
 
 // summary counts actions by verb.
-func summary(counts map[bundle.Verb]int) string {
+func summary(v bundle.Preview) string {
+	counts := map[bundle.Verb]int{}
+	for _, a := range v.Actions {
+		counts[a.Verb]++
+	}
 	var all []string
 	for _, verb := range []bundle.Verb{bundle.Create, bundle.Update, bundle.Adopt, bundle.Take, bundle.Recreate, bundle.Run, bundle.Delete, bundle.Keep} {
 		if counts[verb] > 0 {
@@ -90,14 +111,13 @@ func summary(counts map[bundle.Verb]int) string {
 	return strings.Join(all, ", ") + fmt.Sprintf(", %d unchanged", counts[bundle.None])
 }
 
-// printPlanJSON prints a plan for programs. The objects themselves are left out: they
-// hold what Secrets hold.
+// printPlanJSON prints a plan for programs, without the objects themselves: they hold what
+// Secrets hold.
 func printPlanJSON(out io.Writer, p bundle.Plan) error {
-	p.Sequence = nil
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(p); err != nil {
+	if err := encoder.Encode(p.Preview()); err != nil {
 		return fmt.Errorf("cannot print the plan: %w", err)
 	}
 	return nil

@@ -22,20 +22,21 @@ func TestPrintPlan(t *testing.T) {
 			{Verb: bundle.None, ID: bundle.ID{Kind: "Service", Name: "web"}},
 			{Verb: bundle.Delete, ID: old, Phase: bundle.Namespaces, Why: "it left the bundle"},
 		},
-		Holds: []bundle.Hold{{Reason: bundle.Confirm, Objects: []bundle.ID{old}}},
+		Grants: []bundle.Grant{{To: "User eve", Rule: bundle.Rule{Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"secrets"}}, Role: bundle.ID{Kind: "ClusterRole", Name: "spy"}}},
+		Holds:  []bundle.Hold{{Reason: bundle.Confirm, Objects: []bundle.ID{old}}},
 	}
 	var out bytes.Buffer
 	require.NoError(t, printPlan(&out, p))
 	for _, line := range []string{
 		"update   ConfigMap shop/settings", "takes from others: data.a",
 		`data.a: "1" → "2" (now of kubectl-edit)`, `data.b: + "new"`, `data.c: - "old"`,
-		"delete   Namespace old", "--confirm Namespace/old", "1 to update, 1 to delete, 1 unchanged; plan 0123456789ab",
+		"delete   Namespace old", "grants: User eve may now read secrets in every namespace (ClusterRole spy)", "--confirm Namespace/old", "1 to update, 1 to delete, 1 unchanged; plan 0123456789ab",
 	} {
 		assert.Contains(t, out.String(), line)
 	}
 
 	out.Reset()
 	require.NoError(t, printPlanJSON(&out, p))
-	assert.Contains(t, out.String(), `"Verb": "update"`)
+	assert.Contains(t, out.String(), `"verb": "update"`)
 	assert.NotContains(t, out.String(), "hunter2", "BUNDLES.md 10: objects hold what Secrets hold")
 }

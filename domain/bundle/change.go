@@ -43,19 +43,6 @@ func hide(value string) string {
 	return hidden
 }
 
-// restarts reports whether the changes give pods another template.
-func restarts(id ID, changes []Change) bool {
-	if id.Group != "apps" {
-		return false
-	}
-	for _, c := range changes {
-		if rest, found := strings.CutPrefix(c.Path, "spec.template"); found && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-			return true
-		}
-	}
-	return false
-}
-
 // forced are the paths that this deployment takes from others: those that were its own,
 // and where the plan takes the object those that it lists (BUNDLES.md 2).
 func forced(changes []Change, take bool) []string {

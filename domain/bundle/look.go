@@ -9,8 +9,15 @@ type Look struct {
 	Before map[ID]Object
 	// Read are objects of which only is asked how they are.
 	Read []ID
-	// Preflight asks of what is not there whether it could be created.
+	// Preflight asks of what is not there whether it could be created, and what the account
+	// that asks lacks to carry all of it out.
 	Preflight bool
+	// Aside are objects of others that explain what is granted. A preflight reads them, and
+	// what it may not read is left out.
+	Aside []ID
+	// Kept are objects that stay as they are where they are there: nothing of them is
+	// compared then.
+	Kept map[ID]bool
 	// Uses asks of definitions and namespaces that are only read what else they hold.
 	Uses bool
 }
@@ -25,10 +32,11 @@ type Seen struct {
 // Look asks for all objects of a sequence and of the inventory, with what is applied
 // compared: all that a plan needs. before is what was applied last.
 func (s Sequence) Look(owner string, r Record, before Sequence) Look {
-	look := Look{Before: map[ID]Object{}}
+	look := Look{Before: map[ID]Object{}, Aside: s.aside(), Kept: map[ID]bool{}}
 	asked := map[ID]bool{}
 	for _, item := range s {
 		asked[item.ID] = true
+		look.Kept[item.ID] = item.Kept
 		look.Compare = append(look.Compare, item.marked(owner))
 	}
 	for _, e := range r.Inventory {

@@ -40,16 +40,9 @@ type Action struct {
 	Force []string
 	// Replaces is the UID of what is deleted before it is created anew.
 	Replaces string
-	// Restarts says that pods start anew.
+	// Restarts says that pods start anew, Pods how many there are now.
 	Restarts bool
-}
-
-// Unverified is what no dry run can show yet.
-type Unverified struct {
-	ID ID
-	// After is the phase after which it can be.
-	After Phase
-	Why   string
+	Pods     int
 }
 
 // Probe says when objects of a kind are healthy, in CEL.
@@ -92,6 +85,10 @@ type Plan struct {
 	Conflicts  []Conflict
 	Holds      []Hold
 	Unverified []Unverified
+	// Grants are the permissions that it gives.
+	Grants []Grant
+	// Refused is what a policy says against it, if somebody has asked one.
+	Refused []Refusal
 	// ManifestDigest is that of the objects, Digest that of the plan.
 	ManifestDigest, Digest string
 }
@@ -114,6 +111,8 @@ func NewPlan(in Intent) (Plan, error) {
 	}
 	d.remove()
 	d.hold()
+	d.judges()
+	d.plan.Grants = d.grants()
 	d.plan.Digest = d.plan.digest()
 	return d.plan, errors.Join(d.faults...)
 }
@@ -181,10 +180,6 @@ func (d *drafting) item(item Item) {
 	d.plan.Actions = append(d.plan.Actions, a)
 }
 
-func (d *drafting) unverified(id ID, after Phase, why string) {
-	d.plan.Unverified = append(d.plan.Unverified, Unverified{ID: id, After: after, Why: why})
-}
-
 // decide says what is done with an object whose kind the cluster knows.
 func (d *drafting) decide(a Action, item Item, l Live) Action {
 	situation, holder := l.Situation(d.Owner)
@@ -233,6 +228,6 @@ func (d *drafting) fields(a Action, l Live, situation Situation) Action {
 		d.contest(a.ID, situation, contested)
 	}
 	a.Changes, a.Force = shown(a.ID, l.Changes), forced(l.Changes, take)
-	a.Restarts = restarts(a.ID, l.Changes)
+	a.Restarts, a.Pods = a.restarts(l)
 	return a
 }

@@ -141,8 +141,8 @@ func TestNewPlanActions(t *testing.T) {
 		"Create":    {why: "it is not there", object: web, want: bundle.Action{Verb: bundle.Create}},
 		"None":      {why: "it is what it shall be", object: web, live: applied, want: bundle.Action{Verb: bundle.None}},
 		"Update":    {why: "other content", object: changed, live: applied, want: bundle.Action{Verb: bundle.Update}},
-		"Recreate":  {why: "it cannot be changed", object: web, live: immutable, want: bundle.Action{Verb: bundle.Recreate, Why: "spec.selector: field is immutable", Replaces: "uid-web"}},
-		"Leaving":   {why: "it is going", object: web, live: is(web, owner, map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}), want: bundle.Action{Verb: bundle.Recreate, Why: "it is being deleted", Replaces: "uid-web"}},
+		"Recreate":  {why: "it cannot be changed", object: web, live: immutable, want: bundle.Action{Verb: bundle.Recreate, Why: "spec.selector: field is immutable", Replaces: "uid-web", Restarts: true}},
+		"Leaving":   {why: "it is going", object: web, live: is(web, owner, map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}), want: bundle.Action{Verb: bundle.Recreate, Why: "it is being deleted", Replaces: "uid-web", Restarts: true}},
 		"Optional":  {why: "this cluster has no such kind", object: object("Engine v8", "optional=IfAPIPresent"), live: bundle.Live{NoAPI: true}, want: bundle.Action{Verb: bundle.None, Why: "left out: this cluster does not know the kind"}},
 		"Run":       {why: "it has never run", object: init, want: bundle.Action{Verb: bundle.Run}},
 		"Running":   {why: "it runs", object: init, live: is(init, owner), want: bundle.Action{Verb: bundle.None, Why: "is there"}},
@@ -218,10 +218,40 @@ func TestNewPlanForesees(t *testing.T) {
 	assert.True(t, restart("spec.template.spec.containers[name=web].image"))
 	assert.False(t, restart("spec.templates"))
 	assert.False(t, restart("spec.replicas"))
+	live.Object["status"] = map[string]any{"replicas": int64(3)}
+	live.Changes = []bundle.Change{{Path: "spec.template", After: "{}"}}
+	assert.Equal(t, 3, draft(t, map[bundle.ID]bundle.Live{web.ID(): live}, nil, web).Actions[0].Pods)
+	live.Object["spec"] = map[string]any{"updateStrategy": map[string]any{"type": "OnDelete"}}
+	assert.False(t, restart("spec.template"), "its pods stay until somebody deletes them")
 
 	p := draft(t, nil, nil, engine(), object("Engine v8"), object("Namespace shop"), web)
 	assert.Equal(t, []bundle.Unverified{
 		{ID: web.ID(), After: bundle.Namespaces, Why: "its namespace is made by the bundle"},
 		{ID: id("Engine v8"), After: bundle.CRDs, Why: "its kind is defined by the bundle"},
 	}, p.Unverified)
+
+	hook := object("ValidatingWebhookConfiguration guard", map[string]any{"webhooks": []any{map[string]any{"rules": []any{map[string]any{"apiGroups": []any{"batch"}}}}}})
+	run := job("init", "true")
+	want := []bundle.Unverified{{ID: order(t, run)[0].ID, After: bundle.Webhooks, Why: "webhook guard of the bundle may refuse it, and is not there to be asked"}}
+	assert.Equal(t, want, draft(t, nil, nil, hook, run, web).Unverified, "what is written before is not asked")
+	assert.Empty(t, draft(t, map[bundle.ID]bundle.Live{hook.ID(): is(hook, owner)}, nil, hook, run).Unverified, "the dry run has asked it")
+
+	role, binding := access("Role", "shop", "web", nil), binds("RoleBinding", "shop", "Role", "web")
+	assert.Equal(t, []bundle.Unverified{{ID: binding.ID(), After: bundle.Roles, Why: "its role is made by the bundle"}}, draft(t, nil, nil, role, binding).Unverified)
+}
+
+// BUNDLES.md 10: what is read of a plan has every field, and nothing of a Secret.
+func TestPreview(t *testing.T) {
+	secret := object("Secret key", map[string]any{"stringData": map[string]any{"password": "swordfish"}})
+	live := is(secret, owner)
+	live.Changes = []bundle.Change{{Path: "data.password", Before: `"c3dvcmRmaXNo"`, After: `"c2FsbW9u"`}}
+	text, err := json.Marshal(draft(t, map[bundle.ID]bundle.Live{secret.ID(): live}, nil, secret).Preview())
+	require.NoError(t, err)
+	assert.NotRegexp(t, "swordfish|c3dvcmRmaXNo|c2FsbW9u|null", string(text))
+	assert.Contains(t, string(text), `"actions":[{"group":"","kind":"Secret","namespace":"shop","name":"key","verb":"update","phase":"configuration","why":"","restarts":false,"pods":0,"takes":[],"changes":[{"path":"data.password","before":"(secret)","after":"(secret)","manager":""}]}]`)
+
+	for pods, want := range map[int]string{0: "its pods start anew", 1: "its pod starts anew", 3: "its 3 pods start anew"} {
+		a := bundle.PreviewAction{Why: "why", Restarts: true, Pods: pods, Takes: []string{"spec.replicas"}}
+		assert.Equal(t, []string{"why", want, "takes from others: spec.replicas"}, a.Remarks())
+	}
 }

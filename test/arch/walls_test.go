@@ -64,6 +64,7 @@ var mayImport = map[string]string{
 	"controller/adapter/archive":     "domain/bundle",
 	"controller/adapter/certificate": "domain github.com/cert-manager/cert-manager/pkg/server/tls github.com/fsnotify/fsnotify github.com/go-logr/glogr " + kubeClient + " " + watched,
 	"controller/adapter/cluster":     "domain/bundle github.com/fluxcd/cli-utils/pkg/kstatus sigs.k8s.io/structured-merge-diff/v6 " + kubeClient,
+	"controller/adapter/crdify":      "domain/bundle k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 k8s.io/apimachinery sigs.k8s.io/crdify",
 	"controller/adapter/directory":   "domain/bundle",
 	"controller/adapter/git":         "domain/bundle github.com/go-git/go-git/v5",
 	"controller/adapter/helm":        "domain/bundle helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
@@ -71,6 +72,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kustomize":   "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
 	"controller/adapter/oci":         "domain/bundle github.com/google/go-containerregistry",
 	"controller/adapter/plain":       "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
+	"controller/adapter/policy":      "domain/bundle github.com/google/cel-go sigs.k8s.io/yaml",
 	"controller/adapter/stream":      "domain/conversation controller/api/relations " + wire + " " + watched,
 	"controller/adapter/registryv1":  "domain/bundle sigs.k8s.io/yaml",
 	"controller/adapter/web":         "domain/bundle",
@@ -78,7 +80,7 @@ var mayImport = map[string]string{
 	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
-	"cmd/orcon":          "domain deployment controller/api/v1alpha1 controller/adapter/cluster controller/adapter/kube controller/bundle controller/content github.com/spf13/cobra k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
+	"cmd/orcon":          "domain deployment controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
 	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/stream github.com/golang/glog",
 
 	// Only embedded: orcon installs what lies there.

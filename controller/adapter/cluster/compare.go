@@ -45,6 +45,7 @@ func (w *World) apply(ctx context.Context, want bundle.Object, options ...client
 // compare asks what applying would change. It returns why the API server refuses that,
 // unless it would take the object if it were new: then it cannot be changed in place.
 func (w *World) compare(ctx context.Context, q question, live *unstructured.Unstructured, l *bundle.Live) error {
+	q.want = bundle.Settle(q.want, live.Object, w.Ignores)
 	after, err := w.apply(ctx, q.want, client.DryRunAll, client.ForceOwnership)
 	switch {
 	case apierrors.IsInvalid(err) && apierrors.IsAlreadyExists(w.tryCreate(ctx, q.want)):
@@ -96,11 +97,20 @@ func changes(q question, live, after *unstructured.Unstructured) ([]bundle.Chang
 	}
 	for path := range was.ours().Leaves().Difference(is.applied).All() {
 		before, there := at(live.Object, path)
-		if _, ours := at(q.before, path); there && ours && was.holder(path) == "" {
+		if _, ours := at(q.before, path); there && ours && was.holder(path) == "" && below(is.applied, path).Empty() {
 			all = append(all, bundle.Change{Path: name(path), Before: shown(before, true), Ours: true})
 		}
 	}
 	return all, nil
+}
+
+// below are the fields of a set that lie below a path: a map of which some is applied is
+// not taken away.
+func below(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
+	for _, step := range path {
+		set = set.WithPrefix(step)
+	}
+	return set
 }
 
 // name writes a path as the API server does, without its first dot.

@@ -22,6 +22,12 @@ func (w *World) judge(ctx context.Context, id bundle.ID, o *unstructured.Unstruc
 		return fmt.Errorf("cannot tell how %s is: %w", id, err)
 	}
 	l.Health, l.Says, l.Since = bundle.InProgress, result.Message, progress(o)
+	if w.Probes != nil {
+		if health, says, known := w.Probes.Judge(l.Object); known {
+			l.Health, l.Says = health, says
+			return nil
+		}
+	}
 	switch result.Status {
 	case status.FailedStatus:
 		l.Health = bundle.Failing

@@ -17,23 +17,20 @@ type question struct {
 	id bundle.ID
 	// want is nil where only is asked how it is.
 	want, before bundle.Object
+	// aside is asked of what belongs to others.
+	aside bool
 }
 
 // Observe reads from the API server how objects are, and asks it by dry runs what
 // applying would change. That it would refuse an object is no error but a part of the
-// answer.
+// answer. In a preflight the error is a bundle.LackingError where the account is not
+// allowed all that a plan needs; how objects are is not asked then.
 func (w *World) Observe(ctx context.Context, look bundle.Look) (bundle.Seen, error) {
 	seen := bundle.Seen{Live: map[bundle.ID]bundle.Live{}, Refused: map[bundle.ID]error{}}
-	var questions []question
-	for _, want := range look.Compare {
-		questions = append(questions, question{id: want.ID(), want: want, before: look.Before[want.ID()]})
-	}
-	for _, id := range look.Read {
-		questions = append(questions, question{id: id})
-	}
 	var mu sync.Mutex
-	err := each(ctx, questions, func(ctx context.Context, q question) error {
-		l, refused, err := w.answer(ctx, q, look)
+	needed := newNeeds(w, look)
+	err := each(ctx, questions(look), func(ctx context.Context, q question) error {
+		l, refused, err := w.answer(ctx, q, look, needed)
 		mu.Lock()
 		defer mu.Unlock()
 		seen.Live[q.id] = l
@@ -43,42 +40,68 @@ func (w *World) Observe(ctx context.Context, look bundle.Look) (bundle.Seen, err
 		return err
 	})
 	forgive(look, seen.Refused)
+	if look.Preflight && err == nil {
+		err = needed.permit(ctx, seen.Refused)
+	}
 	for id, why := range seen.Refused {
 		seen.Refused[id] = errors.New(words(id, why))
 	}
 	return seen, err
 }
 
-// forgive takes back what is refused only because a namespace of the bundle is not there yet.
+// questions are what a look asks, object by object.
+func questions(look bundle.Look) []question {
+	var all []question
+	for _, want := range look.Compare {
+		all = append(all, question{id: want.ID(), want: want, before: look.Before[want.ID()]})
+	}
+	for _, id := range look.Read {
+		all = append(all, question{id: id})
+	}
+	if look.Preflight {
+		for _, id := range look.Aside {
+			all = append(all, question{id: id, aside: true})
+		}
+	}
+	return all
+}
+
+// forgive takes back what is refused only because a namespace of the bundle, or the role
+// that a binding of it binds, is not there yet.
 func forgive(look bundle.Look, refused map[bundle.ID]error) {
+	ours := map[bundle.ID]bool{}
 	for _, o := range look.Compare {
-		if o.ID() != (bundle.ID{Kind: "Namespace", Name: o.ID().Name}) {
+		ours[o.ID()] = true
+	}
+	for _, o := range look.Compare {
+		id := o.ID()
+		if !apierrors.IsNotFound(refused[id]) {
 			continue
 		}
-		for id, err := range refused {
-			if id.Namespace == o.ID().Name && apierrors.IsNotFound(err) {
-				delete(refused, id)
-			}
+		binds := bundle.ID{Group: id.Group, Kind: o.Text("roleRef", "kind"), Name: o.Text("roleRef", "name")}
+		if binds.Kind == "Role" {
+			binds.Namespace = id.Namespace
+		}
+		if ours[bundle.ID{Kind: "Namespace", Name: id.Namespace}] || ours[binds] {
+			delete(refused, id)
 		}
 	}
 }
 
-func (w *World) answer(ctx context.Context, q question, look bundle.Look) (l bundle.Live, refused, err error) {
+func (w *World) answer(ctx context.Context, q question, look bundle.Look, needed *needs) (l bundle.Live, refused, err error) {
 	_, version, found := strings.Cut(q.want.Text("apiVersion"), "/")
 	if !found {
 		version = q.want.Text("apiVersion")
 	}
 	o, noAPI, err := w.live(ctx, q.id, version)
-	switch {
-	case err != nil || noAPI:
+	if look.Preflight {
+		return w.foresee(ctx, q, look, needed, o, noAPI, err)
+	}
+	if o == nil || err != nil {
 		return bundle.Live{NoAPI: noAPI}, nil, err
-	case o == nil && q.want != nil && look.Preflight && q.id.Kind != "Pod":
-		return bundle.Live{}, w.tryCreate(ctx, q.want), ctx.Err()
-	case o == nil:
-		return bundle.Live{}, nil, nil
 	}
 	l.Object = bundle.Object(o.Object)
-	if q.want != nil && !isJob(q.id) {
+	if q.want != nil && !isJob(q.id) && !look.Kept[q.id] {
 		refused = w.compare(ctx, q, o, &l)
 	}
 	if err := w.judge(ctx, q.id, o, &l); err != nil {

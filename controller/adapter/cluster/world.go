@@ -25,8 +25,29 @@ const atOnce = 16
 
 // World is a cluster as one deployment sees it.
 type World struct {
+	// Definitions judges upgrades of definitions in a preflight. Without it the API server's
+	// own answer is all.
+	Definitions Definitions
+	// Probes judges kinds that say themselves how they are; nil for none.
+	Probes Probes
+	// Ignores are fields that others shall set: they are compared and written as they are.
+	Ignores []bundle.Ignore
+
 	client client.Client
-	owner  string
+	// address is that of the API server.
+	address, owner string
+}
+
+// Definitions judges upgrades of definitions.
+type Definitions interface {
+	// Findings returns why a definition that is live may not become another (BUNDLES.md 11).
+	Findings(live, wanted bundle.Object) ([]bundle.Finding, error)
+}
+
+// Probes judges how objects are.
+type Probes interface {
+	// Judge returns how an object is and what it waits for; known is false where it cannot tell.
+	Judge(o bundle.Object) (health bundle.Health, says string, known bool)
 }
 
 // New returns the cluster of a configuration, for the deployment of that name
@@ -43,14 +64,17 @@ func As(config *rest.Config, mapper meta.RESTMapper, owner string) (*World, erro
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	return &World{client: c, owner: owner}, nil
+	return &World{client: c, address: config.Host, owner: owner}, nil
 }
 
 // Identity returns what tells this cluster from others: the UID of its namespace
-// kube-system.
+// kube-system, or for an account that may not read that the API server's address.
 func (w *World) Identity(ctx context.Context) (string, error) {
 	o := blank(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
-	if err := w.client.Get(ctx, client.ObjectKey{Name: "kube-system"}, o); err != nil {
+	switch err := w.client.Get(ctx, client.ObjectKey{Name: "kube-system"}, o); {
+	case apierrors.IsForbidden(err):
+		return w.address, nil
+	case err != nil:
 		return "", fmt.Errorf("cannot tell which cluster this is: %w", err)
 	}
 	return string(o.GetUID()), nil

@@ -68,12 +68,12 @@ func (w *World) write(ctx context.Context, write bundle.Write) (moved bool, err 
 // update applies an object. The API server takes fields from others for a whole request or
 // not at all, so it is asked first which they are.
 func (w *World) update(ctx context.Context, write bundle.Write) error {
-	version, err := w.own(ctx, write)
+	live, err := w.own(ctx, write)
 	if err != nil {
 		return err
 	}
-	o := &unstructured.Unstructured{Object: copied(write.Object)}
-	o.SetResourceVersion(version)
+	o := &unstructured.Unstructured{Object: copied(bundle.Settle(write.Object, live.Object, w.Ignores))}
+	o.SetResourceVersion(live.GetResourceVersion())
 	want := bundle.Object(o.Object)
 	_, err = w.apply(ctx, want)
 	if !contested(err) {
@@ -87,25 +87,27 @@ func (w *World) update(ctx context.Context, write bundle.Write) error {
 }
 
 // own makes what this manager set when it created the object a part of what it applies:
-// else the fields that leave the bundle would stay. It returns the version to write at.
-func (w *World) own(ctx context.Context, write bundle.Write) (string, error) {
+// else the fields that leave the bundle would stay. It returns the object at the version to
+// write at.
+func (w *World) own(ctx context.Context, write bundle.Write) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{Object: copied(write.Object)}
 	if err := w.client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
-		return "", err
+		return nil, err
 	}
 	if o.GetResourceVersion() != write.ResourceVersion {
-		return write.ResourceVersion, nil // the API server says so when it is applied
+		o.SetResourceVersion(write.ResourceVersion)
+		return o, nil // the API server says so when it is applied
 	}
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(o, sets.New(Manager), Manager)
 	if err != nil {
-		return "", fmt.Errorf("cannot read who set its fields: %w", err)
+		return nil, fmt.Errorf("cannot read who set its fields: %w", err)
 	}
 	if len(patch) > 0 {
 		if err := w.client.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(Manager)); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	return o.GetResourceVersion(), nil
+	return o, nil
 }
 
 // contested reports whether others have fields that were to be applied.

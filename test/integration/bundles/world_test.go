@@ -15,8 +15,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/crdify"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/plain"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -52,13 +54,21 @@ type process struct {
 
 func (w *world) process(writes int64) process {
 	w.t.Helper()
+	return w.processOf(writes, func(*rest.Config) {})
+}
+
+// processOf is a process with a configuration of its own.
+func (w *world) processOf(writes int64, change func(*rest.Config)) process {
+	w.t.Helper()
 	ctx, die := context.WithCancel(w.t.Context())
 	w.t.Cleanup(die)
 	config := w.cluster.Config(w.t)
+	change(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.watched(next, writes, die) })
 	owner := w.namespace + "/shop"
 	view, err := cluster.New(config, owner)
 	require.NoError(w.t, err)
+	view.Definitions = crdify.Judge{}
 	return process{ctx: ctx, world: view, Engine: &engine.Engine{
 		Cluster: view, Store: cluster.NewStore(view), Owner: owner, Identity: "test", Now: time.Now,
 		Timeout: w.timeout, Pause: 20 * time.Millisecond,

@@ -1,0 +1,235 @@
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Grant is a permission that a plan gives and that what it changes did not give before
+// (BUNDLES.md 9). Somebody may have had it from elsewhere.
+type Grant struct {
+	// To is who gets it, in words: "ServiceAccount shop/web".
+	To string
+	// Rule is what they may do, in Namespace alone; in all where that is empty.
+	Rule      Rule
+	Namespace string
+	// Bound says that it counts where somebody is bound to a role, which nobody looks up.
+	Bound bool
+	// Role allows it. Unknown says that nobody could read what that is.
+	Role    ID
+	Unknown bool
+}
+
+// Everything reports whether the grant is all that there is to give, everywhere.
+func (g Grant) Everything() bool { return g.Rule.everything() && g.Namespace == "" && !g.Bound }
+
+// String says who may do what, where, and by which role.
+func (g Grant) String() string {
+	role := g.Role.Kind + " " + g.Role.Name
+	where := "in every namespace"
+	switch {
+	case g.Namespace != "":
+		where = "in namespace " + g.Namespace
+	case g.Bound:
+		where = "wherever they are bound"
+	case g.Rule.everything(), len(g.Rule.URLs) > 0:
+		where = "everywhere"
+	}
+	if g.Unknown {
+		return fmt.Sprintf("%s may now do what %s allows, which cannot be read, %s", g.To, role, where)
+	}
+	comma := ""
+	if g.Everything() {
+		comma = ","
+	}
+	return fmt.Sprintf("%s may now %s%s %s (%s)", g.To, g.Rule, comma, where, role)
+}
+
+// The kinds of who may do what.
+const (
+	rbac        = "rbac.authorization.k8s.io"
+	role        = "Role"
+	clusterRole = "ClusterRole"
+)
+
+// granting works out the grants of a plan.
+type granting struct {
+	live map[ID]Live
+	// wanted are the roles of the bundle.
+	wanted map[ID]Object
+	found  []Grant
+}
+
+// grants returns what a plan would grant, by whom it is granted to, then by role.
+func (d *drafting) grants() []Grant {
+	g := granting{live: d.Live, wanted: map[ID]Object{}}
+	for _, item := range d.plan.Sequence {
+		if item.ID.Group == rbac {
+			g.wanted[item.ID] = item.Object
+		}
+	}
+	for _, item := range d.plan.Sequence {
+		switch item.ID.kind() {
+		case "RoleBinding." + rbac, "ClusterRoleBinding." + rbac:
+			g.binding(item)
+			d.bound(item)
+		case role + "." + rbac, clusterRole + "." + rbac:
+			g.role(item)
+			if item.Object.gathers() && d.Live[item.ID].Object == nil {
+				d.unverified(item.ID, Roles, "it has the rules of ClusterRoles by their labels, also of others")
+			}
+		}
+	}
+	slices.SortStableFunc(g.found, func(a, b Grant) int {
+		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Namespace, b.Namespace), a.Role.Compare(b.Role))
+	})
+	return slices.CompactFunc(g.found, func(a, b Grant) bool { return a.String() == b.String() })
+}
+
+// binding adds what the subjects of a binding get.
+func (g *granting) binding(item Item) {
+	of, was := refers(item.Object), g.live[item.ID].Object
+	after, known := g.rules(of)
+	for _, subject := range subjects(item.Object) {
+		var before []Rule
+		had := slices.Contains(subjects(was), subject)
+		if had {
+			before = rules(g.live[refers(was)].Object)
+		}
+		switch {
+		case known:
+			g.add(Grant{To: subject, Namespace: item.ID.Namespace, Role: of}, before, after)
+		case !had || refers(was) != of:
+			g.found = append(g.found, Grant{To: subject, Namespace: item.ID.Namespace, Role: of, Unknown: true})
+		}
+	}
+}
+
+// role adds what others get by a role: those to whom a bundle before, or somebody else,
+// has bound it, and those whose role gathers it by its labels.
+func (g *granting) role(item Item) {
+	before, after := rules(g.live[item.ID].Object), g.gathered(item.Object)
+	if g.live[item.ID].Object != nil {
+		g.add(Grant{To: "whoever else is bound to " + item.ID.Kind + " " + item.ID.Name, Namespace: item.ID.Namespace, Bound: true, Role: item.ID}, before, after)
+	}
+	for _, to := range gatherers(item.Object) {
+		had := before
+		if !slices.Contains(gatherers(g.live[item.ID].Object), to) {
+			had = nil
+		}
+		g.add(Grant{To: "whoever is bound to ClusterRole " + to, Bound: true, Role: item.ID}, had, after)
+	}
+}
+
+// add adds what a role allows anew. A URL is in no namespace, and a part of everything.
+func (g *granting) add(given Grant, before, after []Rule) {
+	fresh := widened(before, after)
+	whole := given.Namespace != "" || slices.ContainsFunc(fresh, Rule.everything)
+	for _, given.Rule = range fresh {
+		if !whole || len(given.Rule.URLs) == 0 {
+			g.found = append(g.found, given)
+		}
+	}
+}
+
+// rules are what a role will allow; known is false where nobody could read that.
+func (g *granting) rules(of ID) (after []Rule, known bool) {
+	if o, ours := g.wanted[of]; ours {
+		return g.gathered(o), true
+	}
+	o := g.live[of].Object
+	return rules(o), o != nil
+}
+
+// gathered are the rules of a role, with those of the bundle that it gathers by labels.
+// What others' roles add to one that is new is Unverified.
+func (g *granting) gathered(o Object) []Rule {
+	all := rules(o)
+	for _, one := range list(o.At("aggregationRule", "clusterRoleSelectors")) {
+		selector, _ := one.(map[string]any)
+		for id, other := range g.wanted {
+			if id.Kind == clusterRole && selects(selector, other) {
+				all = append(all, rules(other)...)
+			}
+		}
+	}
+	if o.gathers() {
+		all = append(all, rules(g.live[o.ID()].Object)...)
+	}
+	return all
+}
+
+// gathers reports whether a role has the rules of others by their labels.
+func (o Object) gathers() bool { return len(list(o.At("aggregationRule", "clusterRoleSelectors"))) > 0 }
+
+// selects reports whether an object has the labels of a selector. Expressions are
+// nobody's: no role is known to be gathered by one.
+func selects(selector map[string]any, o Object) bool {
+	labels, _ := selector["matchLabels"].(map[string]any)
+	for key, value := range labels {
+		if o.Text("metadata", "labels", key) != value {
+			return false
+		}
+	}
+	return len(labels) > 0 && selector["matchExpressions"] == nil
+}
+
+// gatherers are the roles for people that gather a role by its labels, in Kubernetes as it
+// comes: what view has, edit and admin have too.
+func gatherers(o Object) []string {
+	var found []string
+	for _, to := range []string{"view", "edit", "admin"} {
+		if o.Text("metadata", "labels", rbac+"/aggregate-to-"+to) == "true" || len(found) > 0 {
+			found = append(found, to)
+		}
+	}
+	return found
+}
+
+// refers is the role that a binding binds.
+func refers(o Object) ID {
+	id := ID{Group: rbac, Kind: o.Text("roleRef", "kind"), Name: o.Text("roleRef", "name")}
+	if id.Kind == role {
+		id.Namespace = o.Text("metadata", "namespace")
+	}
+	return id
+}
+
+// everybody are groups that are more than their names say.
+//
+//nolint:gochecknoglobals // a table
+var everybody = map[string]string{
+	"Group system:authenticated":   "everybody who can log in (Group system:authenticated)",
+	"Group system:unauthenticated": "anybody, without logging in (Group system:unauthenticated)",
+	"Group system:serviceaccounts": "every ServiceAccount (Group system:serviceaccounts)",
+}
+
+// subjects are those to whom a binding gives its role, in words.
+func subjects(o Object) []string {
+	var found []string
+	for _, one := range list(o.At("subjects")) {
+		fields, _ := one.(map[string]any)
+		s := Object(fields)
+		text := s.Text("kind") + " " + strings.TrimPrefix(s.Text("namespace")+"/"+s.Text("name"), "/")
+		found = append(found, cmp.Or(everybody[text], text))
+	}
+	return found
+}
+
+// aside are the roles that bindings refer to and the sequence does not have.
+func (s Sequence) aside() []ID {
+	own := map[ID]bool{}
+	for _, item := range s {
+		own[item.ID] = true
+	}
+	var found []ID
+	for _, item := range s {
+		if of := refers(item.Object); item.ID.Group == rbac && of.Name != "" && !own[of] {
+			own[of] = true
+			found = append(found, of)
+		}
+	}
+	return found
+}
