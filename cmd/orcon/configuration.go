@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,24 +12,16 @@ import (
 // configured returns a bundle.LackError if the workloads of a plan need configuration that
 // nobody has or is expected to make. What the user may not read is told, and taken to be there.
 func (o *installOptions) configured(ctx context.Context, c *cobra.Command, d *deployed, p bundle.Plan) error {
-	var ids []bundle.ID
-	for _, need := range p.Sequence.Needs() {
-		if !slices.Contains(ids, need.ID) {
-			ids = append(ids, need.ID)
-		}
-	}
-	keys, unread, err := d.world.Keys(ctx, ids)
+	lacks, unread, err := d.world.Lacks(ctx, p)
 	if err != nil {
 		return err
 	}
-	lacks, err := bundle.Expecting(p.Lacks(keys), o.expect...)
-	if err != nil {
+	if lacks, err = bundle.Expecting(lacks, o.expect...); err != nil {
 		return err
 	}
 	for _, id := range unread {
 		fmt.Fprintf(c.ErrOrStderr(), "note: you may not read %s, so nobody knows whether it has what is read of it\n", id)
 	}
-	lacks = slices.DeleteFunc(lacks, func(l bundle.Lack) bool { return slices.Contains(unread, l.ID) })
 	if len(lacks) == 0 {
 		return nil
 	}

@@ -78,7 +78,8 @@ type Progress struct {
 type Wish struct {
 	Sequence  bundle.Sequence
 	Conflicts bundle.ConflictPolicy
-	// ConfirmKinds and MaxDeletions are those of bundle.Intent.
+	// Probes, ConfirmKinds and MaxDeletions are those of bundle.Intent.
+	Probes       []bundle.Probe
 	ConfirmKinds []string
 	MaxDeletions int
 	// Uninstall says that nothing shall be left.
@@ -156,7 +157,7 @@ func (e *Engine) draft(ctx context.Context, w Wish, back int) (p bundle.Plan, er
 	}
 	return bundle.NewPlan(bundle.Intent{
 		Cluster: e.Identity, UID: cmp.Or(e.UID, e.Owner), Owner: e.Owner, Sequence: w.Sequence, Live: seen.Live,
-		Record: e.record, Conflicts: w.Conflicts, ConfirmKinds: w.ConfirmKinds, MaxDeletions: w.MaxDeletions, Uninstall: w.Uninstall, Back: back,
+		Record: e.record, Conflicts: w.Conflicts, Probes: w.Probes, ConfirmKinds: w.ConfirmKinds, MaxDeletions: w.MaxDeletions, Uninstall: w.Uninstall, Back: back,
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,17 +30,38 @@ func (j *job) carryOut(ctx context.Context, w wanted) (*domain.Stop, error) {
 		return stop, nil
 	}
 	wish := bundle.Wish{
-		Sequence: w.sequence, Conflicts: domain.ConflictPolicy(j.deployment.Spec.Conflicts), Retry: again,
+		Sequence: w.sequence, Probes: j.deployment.Probes(), Conflicts: domain.ConflictPolicy(j.deployment.Spec.Conflicts), Retry: again,
 		ConfirmKinds: j.deployment.Spec.Prune.ConfirmKinds, MaxDeletions: j.deployment.Spec.Prune.MayDelete(),
 	}
 	p, err := j.engine.Plan(ctx, wish)
 	if err != nil {
 		return stopAt(domain.Planned, "PlanFailed", err), ctx.Err()
 	}
+	if stop, err := j.judge(ctx, &p); stop != nil || err != nil {
+		return stop, err
+	}
 	if again {
 		j.deployment.Status.Retried = j.deployment.Annotations[v1alpha1.RetryKey]
 	}
 	return j.install(ctx, p, wish)
+}
+
+// judge asks the policy, and whether all is there that the plan's workloads read.
+func (j *job) judge(ctx context.Context, p *domain.Plan) (*domain.Stop, error) {
+	p.Refused = j.policy.Refusals(p.Preview())
+	var all []string
+	for _, r := range p.Refused {
+		all = append(all, r.String())
+	}
+	j.engine.Gate.Refused = strings.Join(all, "; ")
+	lacks, _, err := j.world.Lacks(ctx, *p)
+	if err != nil {
+		return stopAt(domain.Planned, "PlanFailed", err), ctx.Err()
+	}
+	if len(lacks) > 0 {
+		return &domain.Stop{Stage: domain.Planned, Reason: "ConfigurationMissing", Message: (&domain.LackError{Lacks: lacks}).Error()}, nil
+	}
+	return nil, nil
 }
 
 // finish goes on with a run that was interrupted, unless something else is wanted by now.

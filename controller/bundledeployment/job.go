@@ -3,6 +3,7 @@ package bundledeployment
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/crdify"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -29,6 +32,7 @@ type job struct {
 	world      *cluster.World
 	engine     *bundle.Engine
 	standing   domain.Standing
+	policy     *policy.Policy
 	// told is the revision whose progress was told last, and toldAt when.
 	told   int
 	toldAt time.Time
@@ -42,6 +46,7 @@ func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
+	world.Definitions, world.Ignores = crdify.Judge{}, d.Spec.Drift.Ignores()
 	j := &job{Reconciler: r, deployment: d, world: world}
 	rollback := d.Spec.Rollback
 	j.engine = &bundle.Engine{
@@ -53,6 +58,22 @@ func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 	// One object's deadline ends a run, and not the sum of all.
 	j.engine.Timeout = 100 * cmp.Or(j.engine.Patience, 10*time.Minute)
 	return j, nil
+}
+
+// prepare checks what is wanted, and compiles what of it are expressions.
+func (j *job) prepare() error {
+	d := j.deployment
+	var rules []policy.Rule
+	for _, r := range d.Spec.Approval.Policy {
+		rules = append(rules, policy.Rule(r))
+	}
+	compiled, wrong := policy.Compile(rules)
+	probes, mistaken := policy.CompileHealth(d.Probes())
+	if err := errors.Join(d.ToDomain().Check(), wrong, mistaken); err != nil {
+		return err
+	}
+	j.policy, j.world.Probes = compiled, probes
+	return nil
 }
 
 // load reads what is stored. That the account may not is for a person to mend.

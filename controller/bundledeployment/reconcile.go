@@ -150,7 +150,7 @@ func (j *job) advance(ctx context.Context) (*domain.Stop, error) {
 	if d.Spec.Paused {
 		return &domain.Stop{Reason: "Paused", Message: "nothing is written until spec.paused is false: orcon resume " + d.Name, Person: true}, nil
 	}
-	if stop := invalid(d.ToDomain().Check()); stop != nil {
+	if stop := invalid(j.prepare()); stop != nil {
 		return stop, nil
 	}
 	if stop, err := j.awaitOthers(ctx); stop != nil || err != nil {

@@ -103,8 +103,9 @@ func (s Standing) goesOn() string {
 	return fmt.Sprintf(" (revision %d is kept as it is)", s.Last.Number)
 }
 
+// healthy reports whether all is as it shall be, but for what is left to others.
 func (s Standing) healthy() bool {
-	return s.Last.State == StateSucceeded && len(s.Next.Failures) == 0 && s.Next.Finished == s.Next.All
+	return s.Last.State == StateSucceeded && len(s.Next.Failures) == 0 && s.Next.Finished+len(s.Drift) == s.Next.All
 }
 
 // sick says what is wrong with what was carried out last.

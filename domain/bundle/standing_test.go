@@ -57,7 +57,7 @@ func TestStanding(t *testing.T) {
 		},
 		"Drifted": {
 			why:      "what is only reported is no fault (BUNDLES.md 12)",
-			standing: bundle.Standing{Last: healthy, Next: done, Drift: []bundle.ID{id("ConfigMap a"), id("ConfigMap b")}},
+			standing: bundle.Standing{Last: healthy, Next: bundle.Next{All: 2}, Drift: []bundle.ID{id("ConfigMap a"), id("ConfigMap b")}},
 			is:       []condition.Type{condition.Ready, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Healthy},
 			ready:    "Drifted", says: "ConfigMap shop/a and 1 more",
 		},

@@ -17,6 +17,11 @@ type Wanted struct {
 	Values, Watch bool
 	// DependsOn are other deployments of the namespace.
 	DependsOn []string
+	// Ignores are fields that others shall set.
+	Ignores []Ignore
+	// Judged says that a policy approves, and Rules how many it has.
+	Judged bool
+	Rules  int
 	// Deadline is how long an object may go without progress; 0 for the default.
 	Deadline time.Duration
 }
@@ -53,6 +58,14 @@ func (w Wanted) Check() error {
 	}
 	if slices.Contains(w.DependsOn, w.Name) {
 		faults = append(faults, errors.New("spec.dependsOn: it depends on itself, and would wait for ever: leave it out"))
+	}
+	for i, ignore := range w.Ignores {
+		if err := ignore.Validate(); err != nil {
+			faults = append(faults, fmt.Errorf("spec.drift.ignore[%d]: %w", i, err))
+		}
+	}
+	if w.Judged != (w.Rules > 0) {
+		faults = append(faults, fmt.Errorf("spec.approval: mode %s and a policy go together: write both, or neither", ByPolicy))
 	}
 	if w.Deadline != 0 && w.Deadline < shortest {
 		faults = append(faults, fmt.Errorf("spec.rollback.progressDeadline: %s is too short for anything to start: write at least %s", w.Deadline, shortest))

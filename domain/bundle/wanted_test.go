@@ -29,6 +29,9 @@ func TestWanted(t *testing.T) {
 		"Path":       {why: "a path is of the person's machine", wanted: from(bundle.WantedSource{Reference: "deploy/"}), want: []string{"spec.sources[1].reference:", "is a path"}},
 		"Unreadable": {why: "the reference's own words", wanted: from(bundle.WantedSource{Reference: "ftp://x/y"}), want: []string{"spec.sources[1].reference:", "does not begin with"}},
 		"Auth":       {why: "nobody asks for a password there", wanted: from(bundle.WantedSource{Reference: "configmaps:a", Authorized: true}), want: []string{"spec.sources[1].auth:"}},
+		"Unruled":    {why: "a policy without rules would allow all", wanted: bundle.Wanted{Judged: true}, want: []string{"spec.approval: mode Policy"}},
+		"Unjudged":   {why: "rules that nobody asks", wanted: bundle.Wanted{Rules: 1}, want: []string{"spec.approval: mode Policy"}},
+		"Ignored":    {why: "a path that nobody can read", wanted: bundle.Wanted{Ignores: []bundle.Ignore{{APIVersion: "apps/v1", Kind: "Deployment", Paths: []string{"["}}}}, want: []string{"spec.drift.ignore[0]: "}},
 		"Outside":    {why: "a folder outside of the content", wanted: from(bundle.WantedSource{Reference: pinned, Destination: "../etc"}), want: []string{"spec.sources[1].destination:"}},
 		"All": {
 			why:    "all that is wrong is told at once",

@@ -11,10 +11,25 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// Keys returns the names of the keys of those ConfigMaps and Secrets that are there; each is
+// Lacks returns what the workloads of a plan need and neither the bundle nor the cluster
+// has. unread are those ConfigMaps and Secrets that the account may not read, and that are
+// taken to be there.
+func (w *World) Lacks(ctx context.Context, p bundle.Plan) (lacks []bundle.Lack, unread []bundle.ID, err error) {
+	var ids []bundle.ID
+	for _, need := range p.Sequence.Needs() {
+		if !slices.Contains(ids, need.ID) {
+			ids = append(ids, need.ID)
+		}
+	}
+	keys, unread, err := w.keys(ctx, ids)
+	lacks = slices.DeleteFunc(p.Lacks(keys), func(l bundle.Lack) bool { return slices.Contains(unread, l.ID) })
+	return lacks, unread, err
+}
+
+// keys returns the names of the keys of those ConfigMaps and Secrets that are there; each is
 // read by its name, and no value leaves this function (BUNDLES.md 10). unread are those that
 // the user may not read.
-func (w *World) Keys(ctx context.Context, ids []bundle.ID) (keys map[bundle.ID][]string, unread []bundle.ID, err error) {
+func (w *World) keys(ctx context.Context, ids []bundle.ID) (keys map[bundle.ID][]string, unread []bundle.ID, err error) {
 	keys = map[bundle.ID][]string{}
 	var mu sync.Mutex
 	err = each(ctx, ids, func(ctx context.Context, id bundle.ID) error {

@@ -47,6 +47,12 @@ type BundleDeploymentSpec struct {
 	// render says how the content becomes objects.
 	// +optional
 	Render BundleRender `json:"render,omitempty"`
+	// healthChecks say when objects of a kind are healthy; other kinds are judged by their
+	// conditions.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	HealthChecks []BundleHealthCheck `json:"healthChecks,omitempty"`
 	// dependsOn are the BundleDeployments of this namespace, by name, that are healthy first.
 	// +optional
 	// +listType=set
@@ -144,6 +150,26 @@ type BundleRender struct {
 	WatchNamespaces []string `json:"watchNamespaces,omitempty"`
 }
 
+// BundleHealthCheck says in CEL over "object" when objects of a kind are healthy.
+type BundleHealthCheck struct {
+	// group is the kind's API group; unset for the core.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+	// kind is the kind.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+	// ready is true of what is healthy: object.status.phase == "Running".
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Ready string `json:"ready,omitempty"`
+	// failed is true of what will not become healthy.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Failed string `json:"failed,omitempty"`
+}
+
 // BundleValues is a text of values.
 type BundleValues struct {
 	// kind is ConfigMap or Secret.
@@ -165,6 +191,33 @@ type BundleDrift struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Correct;Report
 	Mode string `json:"mode,omitempty"`
+	// ignore names fields that others shall set: what they set there is no drift.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Ignore []BundleIgnore `json:"ignore,omitempty"`
+}
+
+// BundleIgnore names fields that others shall set.
+type BundleIgnore struct {
+	// apiVersion and kind say of which objects; only the group of the version counts.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	APIVersion string `json:"apiVersion"`
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+	// name is one object's; unset for all of the kind.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+	// paths lead to the fields, as plans print them: spec.replicas,
+	// spec.template.spec.containers[name="web"].image; [*] is every element of a list.
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=512
+	Paths []string `json:"paths"`
 }
 
 // BundlePrune says what of the deletions waits for a person.
@@ -194,13 +247,37 @@ type BundleRollback struct {
 
 // BundleApproval says who approves plans.
 type BundleApproval struct {
-	// mode is Auto, the default, or Digest, which waits for an Approval of each plan.
+	// mode is Auto, the default; Digest, which waits for an Approval of each plan; or Policy,
+	// which does so for plans that the policy does not allow.
 	// +optional
-	// +kubebuilder:validation:Enum=Auto;Digest
+	// +kubebuilder:validation:Enum=Auto;Digest;Policy
 	Mode string `json:"mode,omitempty"`
+	// policy are rules that a plan has to keep with mode Policy.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Policy []BundleRule `json:"policy,omitempty"`
 	// fourEyes asks that somebody else approves than who has asked for the change.
 	// +optional
 	FourEyes bool `json:"fourEyes,omitempty"`
+}
+
+// BundleRule is one rule that a plan has to keep.
+type BundleRule struct {
+	// name is how people know it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// expression is CEL over "plan", as orcon plan -o json prints it:
+	// plan.actions.all(a, a.verb != "delete").
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Expression string `json:"expression"`
+	// message says why a plan is refused; unset is the expression.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
 }
 
 // BundleDeploymentStatus is what the controller says of a BundleDeployment.

@@ -31,6 +31,7 @@ const (
 // ToDomain returns what is wanted, as far as it can be wrong in itself.
 func (d *BundleDeployment) ToDomain() bundle.Wanted {
 	w := bundle.Wanted{
+		Ignores: d.Spec.Drift.Ignores(), Judged: d.Spec.Approval.Mode == string(bundle.ByPolicy), Rules: len(d.Spec.Approval.Policy),
 		Name: d.Name, Format: d.Spec.Format, DependsOn: d.Spec.DependsOn,
 		Values: d.Spec.Render.Values != nil || len(d.Spec.Render.ValuesFrom) > 0, Watch: len(d.Spec.Render.WatchNamespaces) > 0,
 	}
@@ -41,6 +42,24 @@ func (d *BundleDeployment) ToDomain() bundle.Wanted {
 		w.Sources = append(w.Sources, bundle.WantedSource{Reference: s.Reference, Track: s.Tracks(), Authorized: s.Auth != nil, Destination: s.Destination})
 	}
 	return w
+}
+
+// Probes returns the health checks as the domain knows them.
+func (d *BundleDeployment) Probes() []bundle.Probe {
+	var all []bundle.Probe
+	for _, c := range d.Spec.HealthChecks {
+		all = append(all, bundle.Probe(c))
+	}
+	return all
+}
+
+// Ignores returns the fields that others shall set.
+func (d BundleDrift) Ignores() []bundle.Ignore {
+	var all []bundle.Ignore
+	for _, i := range d.Ignore {
+		all = append(all, bundle.Ignore(i))
+	}
+	return all
 }
 
 // Tracks reports whether the source is whatever its reference means now.

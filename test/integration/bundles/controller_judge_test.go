@@ -1,0 +1,80 @@
+package bundles
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// A policy approves what it allows, and a person what it does not (BUNDLES.md 1).
+func TestDeploymentPolicy(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(blue + extra)
+	d.Spec.Approval = v1alpha1.BundleApproval{Mode: "Policy", Policy: []v1alpha1.BundleRule{{Name: "keeps", Expression: `plan.actions.all(a, a.verb == "nonsense`}}}
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	assert.Contains(t, w.ready(d, "InvalidSpec"), "keeps")
+	w.edit(d, func() {
+		d.Spec.Approval.Policy[0] = v1alpha1.BundleRule{Name: "keeps", Expression: `plan.actions.all(a, a.verb != "delete")`, Message: "nothing goes without a person"}
+	})
+	w.ready(d, "Healthy")
+	w.source("content-shop", green)
+	assert.Contains(t, w.ready(d, "PolicyRefused"), "keeps: nothing goes without a person")
+	assert.Equal(t, "blue", w.configMaps()["colour"]["colour"])
+	require.NoError(t, w.approve(d, d.Status.Plan.Digest, "admin"))
+	w.ready(d, "Healthy")
+	assert.Equal(t, map[string]map[string]string{"colour": {"colour": "green"}}, w.made())
+}
+
+// What others shall set stays as they set it, what is only reported too, and all else is put
+// right (BUNDLES.md 12).
+func TestDeploymentDrift(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(blue)
+	d.Spec.Drift.Ignore = []v1alpha1.BundleIgnore{{APIVersion: "v1", Kind: "ConfigMap", Name: "colour", Paths: []string{"data.size"}}}
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	w.change("colour", "size", "4")
+	w.change("colour", "colour", "red")
+	require.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon, 20*time.Millisecond)
+	assert.Equal(t, "4", w.configMaps()["colour"]["size"])
+	w.edit(d, func() { d.Spec.Drift.Mode = "Report" })
+	w.ready(d, "Healthy")
+	w.change("colour", "colour", "red")
+	assert.Contains(t, w.ready(d, "Drifted"), "ConfigMap "+w.namespace+"/colour")
+	assert.Equal(t, "red", w.configMaps()["colour"]["colour"])
+	w.edit(d, func() { d.Spec.Drift.Mode = "Correct" })
+	require.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon, 20*time.Millisecond)
+}
+
+// A deployment's own health checks say what is healthy, and what its workloads read is there
+// before anything is written.
+func TestDeploymentIsHealthyWhenItSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(blue + strings.ReplaceAll(broken, "{name: web, image: none}", "{name: web, image: none, envFrom: [{secretRef: {name: password}}]}"))
+	d.Spec.HealthChecks = []v1alpha1.BundleHealthCheck{
+		{Kind: "ConfigMap", Ready: `object.data.colour == "blue"`}, {Group: "apps", Kind: "Deployment", Ready: `object.spec.replicas == 3`},
+	}
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	assert.Contains(t, w.ready(d, "ConfigurationMissing"), "kubectl create secret generic password -n "+w.namespace)
+	assert.Empty(t, w.made())
+	_, err := w.client.CoreV1().Secrets(w.namespace).Create(w.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "password"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return strings.Contains(w.ready(d, "Progressing"), "Deployment.apps "+w.namespace+"/web waits: its health check waits for object.spec.replicas == 3")
+	}, soon, 20*time.Millisecond)
+	w.cluster.Kubectl(t, "-n", w.namespace, "scale", "deployment", "web", "--replicas=3")
+	w.ready(d, "Healthy")
+}
