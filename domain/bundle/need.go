@@ -111,8 +111,8 @@ func (o Object) below(path ...string) Object {
 	return fields
 }
 
-// makers are kinds of which an object makes a Secret, and where it says which; "" is its
-// own name.
+// makers are kinds of which an object makes a Secret, and where it says which: the first
+// place that has a name counts.
 //
 //nolint:gochecknoglobals // a table
 var makers = map[string][][]string{
