@@ -10,13 +10,13 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// configured returns a bundle.LackError if the workloads of a plan need configuration that
+// configured returns a bundle.LackError if the workloads of a plan read configuration that
 // nobody has or is expected to make. What the user may not read is told, and taken to be there.
 func (o *installOptions) configured(ctx context.Context, c *cobra.Command, d *deployed, p bundle.Plan) error {
 	var ids []bundle.ID
-	for _, need := range p.Sequence.Needs() {
-		if !slices.Contains(ids, need.ID) {
-			ids = append(ids, need.ID)
+	for _, reading := range p.Sequence.Readings() {
+		if !slices.Contains(ids, reading.ID) {
+			ids = append(ids, reading.ID)
 		}
 	}
 	keys, unread, err := d.world.Keys(ctx, ids)
