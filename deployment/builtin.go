@@ -28,13 +28,20 @@ func Manifests() fs.FS { return manifests }
 // Variants are the ways to install Orcon, each a folder with a kustomization.
 func Variants() []string { return []string{"certmanager", "selfsigned"} }
 
-// Images are all images of the variants, as the manifests name them.
-func Images() []string {
-	return []string{"localhost/orcon/relations-controller", "localhost/orcon/relations-mutating-webhook", "localhost/orcon/relation-agent"}
-}
-
 // ImagesFile is the one file of the manifests that says where the images come from.
 const ImagesFile = "images/kustomization.yaml"
+
+// Images are all images of the variants, as ImagesFile names them.
+func Images() []string {
+	text, _ := manifests.ReadFile(ImagesFile) // it is embedded
+	var names []string
+	for line := range strings.Lines(string(text)) {
+		if name, found := strings.CutPrefix(line, "  - name: "); found {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	return names
+}
 
 // component is what ImagesFile holds.
 type component struct {

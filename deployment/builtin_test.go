@@ -2,6 +2,7 @@ package deployment_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,6 +39,14 @@ func TestImagesFrom(t *testing.T) {
 			assert.Contains(t, string(text), tc.want, tc.why)
 		})
 	}
+}
+
+// The comment above the list shows how an image is replaced, and is none of them.
+func TestImages(t *testing.T) {
+	for _, name := range []string{"relations-controller", "relations-mutating-webhook", "relation-agent"} {
+		assert.Contains(t, deployment.Images(), "localhost/orcon/"+name)
+	}
+	assert.Len(t, slices.Compact(slices.Sorted(slices.Values(deployment.Images()))), len(deployment.Images()))
 }
 
 // Whatever is set, what comes has each image once, or is an error.

@@ -7,29 +7,29 @@ import (
 	"strings"
 )
 
-// Lack is a ConfigMap or Secret that workloads need and nobody has, or has not wholly.
+// Lack is a ConfigMap or Secret that workloads read and nobody has, or has not wholly.
 type Lack struct {
 	ID ID
 	// Keys are those that are missing, sorted; none where it is enough that it is there.
 	Keys []string
-	// Needs are who needs that.
-	Needs []Need
+	// Readings are who needs that.
+	Readings []Reading
 	// There says that the cluster has the object, Own that the bundle has it.
 	There, Own bool
 	// Unborn says that its namespace is made by the bundle.
 	Unborn bool
 }
 
-// Lacks returns what the plan's workloads need and neither the bundle nor the cluster has,
+// Lacks returns what the plan's workloads read and neither the bundle nor the cluster has,
 // sorted by name. keys are the names of the keys of those objects that the cluster has. A
-// Job that does not run needs nothing.
+// Job that does not run reads nothing.
 func (p Plan) Lacks(keys map[ID][]string) []Lack {
 	own := map[ID]Object{}
 	for _, item := range p.Sequence {
 		own[item.ID] = item.Object
 	}
 	lacks := map[ID]Lack{}
-	for _, n := range p.needs() {
+	for _, n := range p.readings() {
 		object, brought := own[n.ID]
 		has, there := keys[n.ID]
 		switch {
@@ -38,7 +38,7 @@ func (p Plan) Lacks(keys map[ID][]string) []Lack {
 		}
 		lack := lacks[n.ID]
 		lack.ID, lack.There, lack.Own, lack.Unborn = n.ID, there, brought, p.creates(ID{Kind: "Namespace", Name: n.ID.Namespace})
-		lack.Needs = append(lack.Needs, n)
+		lack.Readings = append(lack.Readings, n)
 		if n.Key != "" && !slices.Contains(lack.Keys, n.Key) {
 			lack.Keys = append(lack.Keys, n.Key)
 			slices.Sort(lack.Keys)
@@ -48,13 +48,13 @@ func (p Plan) Lacks(keys map[ID][]string) []Lack {
 	return slices.SortedFunc(maps.Values(lacks), func(a, b Lack) int { return a.ID.Compare(b.ID) })
 }
 
-// needs are those of the sequence, without Jobs that do not run.
-func (p Plan) needs() []Need {
+// readings are those of the sequence, without Jobs that do not run.
+func (p Plan) readings() []Reading {
 	still := map[ID]bool{}
 	for _, a := range p.Actions {
 		still[a.ID] = a.Verb == None
 	}
-	return slices.DeleteFunc(slices.Clone(p.Sequence), func(i Item) bool { return i.job() && still[i.ID] }).Needs()
+	return slices.DeleteFunc(slices.Clone(p.Sequence), func(i Item) bool { return i.job() && still[i.ID] }).Readings()
 }
 
 func (p Plan) creates(id ID) bool {
@@ -79,7 +79,7 @@ func (l Lack) String() string {
 		what += ", with key " + keys
 	}
 	var by []string
-	for _, n := range l.Needs {
+	for _, n := range l.Readings {
 		if line := fmt.Sprintf("\n    needed by %s: %s", n.Workload, n.Field); !slices.Contains(by, line) {
 			by = append(by, line)
 		}
@@ -126,7 +126,7 @@ func (l Lack) each(form, between string) string {
 
 // by reports whether it is needed by a field of that name.
 func (l Lack) by(field string) bool {
-	return slices.ContainsFunc(l.Needs, func(n Need) bool { return strings.HasSuffix(n.Field, "."+field) })
+	return slices.ContainsFunc(l.Readings, func(n Reading) bool { return strings.HasSuffix(n.Field, "."+field) })
 }
 
 // Expecting returns the lacks but for those that somebody expects to be made while it is

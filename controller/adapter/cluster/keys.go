@@ -11,14 +11,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// Lacks returns what the workloads of a plan need and neither the bundle nor the cluster
+// Lacks returns what the workloads of a plan read and neither the bundle nor the cluster
 // has. unread are those ConfigMaps and Secrets that the account may not read, and that are
 // taken to be there.
 func (w *World) Lacks(ctx context.Context, p bundle.Plan) (lacks []bundle.Lack, unread []bundle.ID, err error) {
 	var ids []bundle.ID
-	for _, need := range p.Sequence.Needs() {
-		if !slices.Contains(ids, need.ID) {
-			ids = append(ids, need.ID)
+	for _, reading := range p.Sequence.Readings() {
+		if !slices.Contains(ids, reading.ID) {
+			ids = append(ids, reading.ID)
 		}
 	}
 	keys, unread, err := w.keys(ctx, ids)

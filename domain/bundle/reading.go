@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Need is a ConfigMap or Secret, or one key of it, without which a workload does not start.
-type Need struct {
+// Reading is a ConfigMap or Secret, or one key of it, without which a workload does not start.
+type Reading struct {
 	ID ID
 	// Key is what must be in it; empty where it is enough that it is there.
 	Key string
-	// Workload is who needs it, Field what says so.
+	// Workload is who reads it, Field what says so.
 	Workload ID
 	Field    string
 }
@@ -26,29 +26,29 @@ var podSpecs = map[string][]string{
 	"Job.batch": {"spec", "template", "spec"}, "CronJob.batch": {"spec", "jobTemplate", "spec", "template", "spec"},
 }
 
-// Needs returns what the workloads of a sequence read of ConfigMaps and Secrets, but for
+// Readings returns what the workloads of a sequence read of ConfigMaps and Secrets, but for
 // what is optional.
-func (s Sequence) Needs() []Need {
-	var all []Need
+func (s Sequence) Readings() []Reading {
+	var all []Reading
 	for _, item := range s {
 		path, known := podSpecs[item.ID.kind()]
 		if !known {
 			continue
 		}
-		p := podNeeds{workload: item.Origin}
+		p := podReadings{workload: item.Origin}
 		p.read(Object{"spec": item.Object.At(path...)}, strings.Join(path, "."))
-		all = append(all, p.needs...)
+		all = append(all, p.readings...)
 	}
 	return all
 }
 
-// podNeeds collects what the pods of one workload need.
-type podNeeds struct {
+// podReadings collects what the pods of one workload read.
+type podReadings struct {
 	workload ID
-	needs    []Need
+	readings []Reading
 }
 
-func (p *podNeeds) read(pod Object, at string) {
+func (p *podReadings) read(pod Object, at string) {
 	for _, kind := range []string{"initContainers", "containers"} {
 		for _, c := range elements(pod.At("spec", kind)) {
 			p.container(c, fmt.Sprintf("%s.%s[name=%q]", at, kind, c.Text("name")))
@@ -62,46 +62,46 @@ func (p *podNeeds) read(pod Object, at string) {
 		}
 	}
 	for _, s := range elements(pod.At("spec", "imagePullSecrets")) {
-		p.need("Secret", s, "name", at+"."+pullSecrets)
+		p.add("Secret", s, "name", at+"."+pullSecrets)
 	}
 }
 
 const pullSecrets = "imagePullSecrets"
 
-func (p *podNeeds) container(c Object, at string) {
+func (p *podReadings) container(c Object, at string) {
 	for _, v := range elements(c.At("env")) {
 		at := fmt.Sprintf("%s.env[name=%q]", at, v.Text("name"))
-		p.need("ConfigMap", v.below("valueFrom", "configMapKeyRef"), "name", at)
-		p.need("Secret", v.below("valueFrom", "secretKeyRef"), "name", at)
+		p.add("ConfigMap", v.below("valueFrom", "configMapKeyRef"), "name", at)
+		p.add("Secret", v.below("valueFrom", "secretKeyRef"), "name", at)
 	}
 	for _, f := range elements(c.At("envFrom")) {
-		p.need("ConfigMap", f.below("configMapRef"), "name", at+"."+envFrom)
-		p.need("Secret", f.below("secretRef"), "name", at+"."+envFrom)
+		p.add("ConfigMap", f.below("configMapRef"), "name", at+"."+envFrom)
+		p.add("Secret", f.below("secretRef"), "name", at+"."+envFrom)
 	}
 }
 
 const envFrom = "envFrom"
 
 // volume reads a volume, or one source of a projected one, whose Secret is named otherwise.
-func (p *podNeeds) volume(v Object, at string) {
-	p.need("ConfigMap", v.below("configMap"), "name", at)
-	p.need("Secret", v.below("secret"), "secretName", at)
-	p.need("Secret", v.below("secret"), "name", at)
+func (p *podReadings) volume(v Object, at string) {
+	p.add("ConfigMap", v.below("configMap"), "name", at)
+	p.add("Secret", v.below("secret"), "secretName", at)
+	p.add("Secret", v.below("secret"), "name", at)
 }
 
-// need adds what a reference names: a key, the keys of its items, or the whole object.
-func (p *podNeeds) need(kind string, reference Object, name, field string) {
+// add adds what a reference names: a key, the keys of its items, or the whole object.
+func (p *podReadings) add(kind string, reference Object, name, field string) {
 	if reference["optional"] == true || reference.Text(name) == "" {
 		return
 	}
-	need := Need{ID: ID{Kind: kind, Namespace: p.workload.Namespace, Name: reference.Text(name)}, Key: reference.Text("key"), Workload: p.workload, Field: field}
+	r := Reading{ID: ID{Kind: kind, Namespace: p.workload.Namespace, Name: reference.Text(name)}, Key: reference.Text("key"), Workload: p.workload, Field: field}
 	items := elements(reference.At("items"))
 	if len(items) == 0 {
-		p.needs = append(p.needs, need)
+		p.readings = append(p.readings, r)
 	}
 	for _, i := range items {
-		need.Key = i.Text("key")
-		p.needs = append(p.needs, need)
+		r.Key = i.Text("key")
+		p.readings = append(p.readings, r)
 	}
 }
 
@@ -111,8 +111,8 @@ func (o Object) below(path ...string) Object {
 	return fields
 }
 
-// makers are kinds of which an object makes a Secret, and where it says which; "" is its
-// own name.
+// makers are kinds of which an object makes a Secret, and where it says which: the first
+// place that has a name counts.
 //
 //nolint:gochecknoglobals // a table
 var makers = map[string][][]string{

@@ -26,8 +26,8 @@ func pods(t require.TestingT, spec string) bundle.Object {
 	return object("Deployment web", map[string]any{"spec": map[string]any{"template": map[string]any{"spec": fields(t, spec)}}})
 }
 
-// Whatever of a pod reads configuration is a need, and nothing that is optional.
-func TestNeeds(t *testing.T) {
+// Whatever of a pod reads configuration is told, and nothing that is optional.
+func TestReadings(t *testing.T) {
 	tests := map[string]struct {
 		why, spec string
 		// want are "Kind name key: field".
@@ -56,7 +56,7 @@ func TestNeeds(t *testing.T) {
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
 			var got []string
-			for _, n := range order(t, pods(t, tc.spec)).Needs() {
+			for _, n := range order(t, pods(t, tc.spec)).Readings() {
 				assert.Equal(t, id("Deployment web"), n.Workload)
 				assert.Equal(t, "shop", n.ID.Namespace)
 				got = append(got, fmt.Sprintf("%s %s %s: %s", n.ID.Kind, n.ID.Name, n.Key, n.Field))
@@ -66,19 +66,19 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// Jobs, CronJobs and bare pods have pods too; what has none needs nothing.
-func TestNeedsOfEachKind(t *testing.T) {
+// Jobs, CronJobs and bare pods have pods too; what has none reads nothing.
+func TestReadingsOfEachKind(t *testing.T) {
 	pod := fields(t, `{imagePullSecrets: [{name: s}]}`)
 	template := map[string]any{"template": map[string]any{"spec": pod}}
 	cron := object("CronJob tick", map[string]any{"apiVersion": "batch/v1", "spec": map[string]any{"jobTemplate": map[string]any{"spec": template}}})
 	for _, o := range []bundle.Object{
 		cron, object("Pod one", map[string]any{"spec": pod}), object("StatefulSet one", map[string]any{"spec": template}), object("Job one", map[string]any{"spec": template}),
 	} {
-		needs := order(t, o).Needs()
-		require.Len(t, needs, 1, o.ID())
-		assert.Equal(t, o.ID(), needs[0].Workload, "a Job has its author's name")
+		readings := order(t, o).Readings()
+		require.Len(t, readings, 1, o.ID())
+		assert.Equal(t, o.ID(), readings[0].Workload, "a Job has its author's name")
 	}
-	assert.Empty(t, order(t, object("Engine one", map[string]any{"spec": template})).Needs(), "a kind that nobody knows")
+	assert.Empty(t, order(t, object("Engine one", map[string]any{"spec": template})).Readings(), "a kind that nobody knows")
 }
 
 const readsDB = `{containers: [{name: a, env: [{name: U, valueFrom: {secretKeyRef: {name: db, key: user}}}, {name: P, valueFrom: {secretKeyRef: {name: db, key: password}}}]}]}`
