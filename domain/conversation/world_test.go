@@ -20,6 +20,8 @@ type world struct {
 	terms    map[string]int64
 	// batch asks for first joins as one event.
 	batch     bool
+	// related is how many relations there ever were.
+	related   int
 	relations []*link
 	// agents are the processes and what is left of their memories, by unit.
 	agents map[conversation.Unit]*agent
@@ -75,12 +77,10 @@ func newWorld() *world {
 }
 
 // relate relates web to an application, or its own units, with an id and a UID of
-// its own.
+// its own, also where the last relation is gone: a UID never comes back.
 func (w *world) relate(provider string) {
-	id := 1
-	if n := len(w.relations); n > 0 {
-		id = w.relations[n-1].id + 1
-	}
+	w.related++
+	id := w.related
 	w.relations = append(w.relations, &link{
 		uid: "uid-" + string(rune('a'+id)), id: id, requirer: "web", provider: provider, life: conversation.Alive,
 		bags: map[conversation.Address]conversation.Bag{}, records: map[conversation.Address]conversation.Record{}, writers: map[string]conversation.Unit{},
