@@ -16,7 +16,7 @@ import (
 // What somebody makes beside the manifests, such as a webhook configuration with a
 // certificate of their own, is not among these.
 //
-//go:embed certmanager crd images orcon-system rbac relations-controller selfsigned
+//go:embed bundle-controller certmanager crd images orcon-system rbac relations-controller selfsigned
 //go:embed relations-mutating-webhook/controller-configmap.yaml relations-mutating-webhook/controller.yaml
 //go:embed relations-mutating-webhook/kustomization.yaml relations-mutating-webhook/service.yaml
 //go:embed relations-mutating-webhook/webhook-config-templ.yaml
@@ -25,8 +25,9 @@ var manifests embed.FS
 // Manifests are Orcon's own, as they lie in this folder.
 func Manifests() fs.FS { return manifests }
 
-// Variants are the ways to install Orcon, each a folder with a kustomization.
-func Variants() []string { return []string{"certmanager", "selfsigned"} }
+// Variants are what can be installed, each a folder with a kustomization: Orcon in one of two
+// ways, and beside it the controller of bundles.
+func Variants() []string { return []string{"bundle-controller", "certmanager", "selfsigned"} }
 
 // ImagesFile is the one file of the manifests that says where the images come from.
 const ImagesFile = "images/kustomization.yaml"

@@ -56,7 +56,7 @@ func TestRender(t *testing.T) {
 		"Nowhere": {"a folder that is not there", []string{"render", "nowhere"}, 2, "", "cannot find nowhere"},
 		"Format":  {"a format that is none", []string{"render", good, "--format", "jsonnet"}, 2, "", "it is one of plain"},
 		"Output":  {"an output that is none", []string{"render", good, "-o", "xml"}, 2, "", "--output is yaml or json"},
-		"Builtin": {"a variant that is none", []string{"render", "builtin:selfsignd"}, 2, "", "the program holds builtin:certmanager, builtin:selfsigned"},
+		"Builtin": {"a variant that is none", []string{"render", "builtin:selfsignd"}, 2, "", "the program holds builtin:bundle-controller, builtin:certmanager, builtin:selfsigned"},
 		"Path":    {"a variant is a path", []string{"render", "builtin:selfsigned", "--path", "crd"}, 2, "", "cannot use --path"},
 		"Setting": {"a setting that is none", []string{"render", "builtin:selfsigned", "--set", "image=x"}, 2, "", "registry=HOST/PATH and tag=TAG"},
 		"Source":  {"a source that is none", []string{"render", "ftp://x/y"}, 2, "", "does not begin with one of"},

@@ -30,6 +30,7 @@ type job struct {
 
 	deployment *v1alpha1.BundleDeployment
 	world      *cluster.World
+	store      *cluster.Store
 	engine     *bundle.Engine
 	standing   domain.Standing
 	policy     *policy.Policy
@@ -47,10 +48,10 @@ func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 		return nil, err
 	}
 	world.Definitions, world.Ignores = crdify.Judge{}, d.Spec.Drift.Ignores()
-	j := &job{Reconciler: r, deployment: d, world: world}
+	j := &job{Reconciler: r, deployment: d, world: world, store: cluster.NewStore(world)}
 	rollback := d.Spec.Rollback
 	j.engine = &bundle.Engine{
-		Cluster: world, Store: cluster.NewStore(world), Owner: d.Owner(), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
+		Cluster: world, Store: j.store, Owner: d.Owner(), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
 		Gate:    domain.Gate{Mode: domain.ApprovalMode(d.Spec.Approval.Mode), FourEyes: d.Spec.Approval.FourEyes, Requester: d.Annotations[v1alpha1.RequesterKey]},
 		History: int(d.Spec.HistoryLimit), NoWayBack: rollback.OnFailure != nil && !*rollback.OnFailure,
 		Patience: d.ToDomain().Deadline, Pause: r.Pause,
@@ -79,7 +80,15 @@ func (j *job) prepare() error {
 // load reads what is stored. That the account may not is for a person to mend.
 func (j *job) load(ctx context.Context) *domain.Stop {
 	err := j.engine.Load(ctx)
+	var known map[int]face
+	if err == nil {
+		known, err = j.faces(ctx)
+	}
 	switch {
+	case err == nil && j.forged(known) > 0:
+		return &domain.Stop{Reason: "RecordForged", Person: true, Message: fmt.Sprintf(
+			"revision %d is stored otherwise than BundleRevision %s says: somebody has changed the Secrets orcon-bundle-%s: delete them, and what is there is deployed anew",
+			j.forged(known), j.deployment.RevisionName(j.forged(known)), j.deployment.Name)}
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):

@@ -104,6 +104,11 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 	if stop := j.load(ctx); stop != nil {
 		return j.stopped(ctx, stop)
 	}
+	if j.engine.Record().Last().Number == 0 { // of a record that is gone the revisions are too
+		if err := j.publishRevisions(ctx); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
 	stop, err := j.advance(ctx)
 	if err != nil {
 		return reconcile.Result{}, err

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,21 +20,30 @@ import (
 // not be read each time.
 type published struct {
 	mu    sync.Mutex
-	known map[types.UID]map[int]domain.Revision
+	known map[types.UID]map[int]face
+}
+
+// face is what a BundleRevision says.
+type face struct {
+	// planDigest and contents never change.
+	planDigest string
+	contents   []string
+	// told is what its status was written from by this process.
+	told domain.Revision
 }
 
 // of returns what is known to be published for a deployment; nil where nothing is known.
-func (p *published) of(uid types.UID) map[int]domain.Revision {
+func (p *published) of(uid types.UID) map[int]face {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.known[uid])
 }
 
-func (p *published) set(uid types.UID, revisions map[int]domain.Revision) {
+func (p *published) set(uid types.UID, revisions map[int]face) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.known == nil {
-		p.known = map[types.UID]map[int]domain.Revision{}
+		p.known = map[types.UID]map[int]face{}
 	}
 	p.known[uid] = revisions
 }
@@ -43,27 +54,53 @@ func (p *published) forget(uid types.UID) {
 	delete(p.known, uid)
 }
 
+// faces are what is published for the deployment, read once in the life of a process.
+func (j *job) faces(ctx context.Context) (map[int]face, error) {
+	if known := j.published.of(j.deployment.UID); known != nil {
+		return known, nil
+	}
+	var all v1alpha1.BundleRevisionList
+	if err := j.Client.List(ctx, &all, client.InNamespace(j.deployment.Namespace)); err != nil {
+		return nil, fmt.Errorf("cannot list revisions: %w", err)
+	}
+	known := map[int]face{}
+	for i := range all.Items {
+		if r := &all.Items[i]; r.Spec.Deployment == j.deployment.Name && metav1.IsControlledBy(r, j.deployment) {
+			known[int(r.Spec.Revision)] = face{planDigest: r.Spec.PlanDigest, contents: r.Spec.Contents}
+		}
+	}
+	j.published.set(j.deployment.UID, known)
+	return known, nil
+}
+
+// forged says of which revision the record is not what was published: who may write the
+// namespace's Secrets cannot put other content under an approval. 0 is none.
+func (j *job) forged(known map[int]face) int {
+	for _, v := range j.engine.Record().Revisions {
+		f, there := known[v.Number]
+		if there && (f.planDigest != v.PlanDigest || !slices.Equal(f.contents, j.store.Contents(v.Number))) {
+			return v.Number
+		}
+	}
+	return 0
+}
+
 // publishRevisions makes an object of each revision that is stored, and deletes those of
 // revisions that are not any more.
 func (j *job) publishRevisions(ctx context.Context) error {
-	uid := j.deployment.UID
-	known := j.published.of(uid)
-	if known == nil {
-		var err error
-		if known, err = j.found(ctx); err != nil {
-			return err
-		}
+	known, err := j.faces(ctx)
+	if err != nil {
+		return err
 	}
 	stored := map[int]bool{}
 	for _, v := range j.engine.Record().Revisions {
 		stored[v.Number] = true
-		if known[v.Number] == v {
+		if known[v.Number].told == v {
 			continue
 		}
-		if err := j.publishRevision(ctx, v); err != nil {
+		if known[v.Number], err = j.publishRevision(ctx, v); err != nil {
 			return fmt.Errorf("cannot write revision %d: %w", v.Number, err)
 		}
-		known[v.Number] = v
 	}
 	for number := range known {
 		if stored[number] {
@@ -76,42 +113,29 @@ func (j *job) publishRevisions(ctx context.Context) error {
 		}
 		delete(known, number)
 	}
-	j.published.set(uid, known)
+	j.published.set(j.deployment.UID, known)
 	return nil
 }
 
-// found are the numbers of the revisions that are there, by whoever was at work before.
-func (j *job) found(ctx context.Context) (map[int]domain.Revision, error) {
-	var all v1alpha1.BundleRevisionList
-	if err := j.Client.List(ctx, &all, client.InNamespace(j.deployment.Namespace)); err != nil {
-		return nil, fmt.Errorf("cannot list revisions: %w", err)
-	}
-	known := map[int]domain.Revision{}
-	for i := range all.Items {
-		if r := &all.Items[i]; r.Spec.Deployment == j.deployment.Name {
-			known[int(r.Spec.Revision)] = domain.Revision{}
-		}
-	}
-	return known, nil
-}
-
-func (j *job) publishRevision(ctx context.Context, v domain.Revision) error {
+func (j *job) publishRevision(ctx context.Context, v domain.Revision) (face, error) {
 	var r v1alpha1.BundleRevision
 	err := j.Client.Get(ctx, client.ObjectKey{Namespace: j.deployment.Namespace, Name: j.deployment.RevisionName(v.Number)}, &r)
 	if apierrors.IsNotFound(err) {
 		p, err := j.engine.Store.Plan(ctx, v.Number)
 		if err != nil {
-			return err
+			return face{}, err
 		}
-		r = *j.deployment.ForRevision(v, p)
+		r = *j.deployment.ForRevision(v, p, j.store.Contents(v.Number))
 		if err := j.Client.Create(ctx, &r); err != nil {
-			return err
+			return face{}, err
 		}
 	} else if err != nil {
-		return err
+		return face{}, err
 	}
-	if !r.SetState(v) {
-		return nil
+	if r.SetState(v) {
+		if err := j.Client.Status().Update(ctx, &r); err != nil {
+			return face{}, err
+		}
 	}
-	return j.Client.Status().Update(ctx, &r)
+	return face{planDigest: r.Spec.PlanDigest, contents: r.Spec.Contents, told: v}, nil
 }

@@ -106,6 +106,10 @@ func (s *Store) Plan(ctx context.Context, revision int) (bundle.Plan, error) {
 	return p, nil
 }
 
+// Contents are the names of the Secrets that a revision consists of, which are digests of
+// what they hold; none where it is not kept.
+func (s *Store) Contents(revision int) []string { return s.stored.Contents[revision] }
+
 // Save writes the record, and before it what its last revision consists of, if p is not
 // nil. The error is ErrMoved if somebody else has written it since it was read.
 func (s *Store) Save(ctx context.Context, r bundle.Record, p *bundle.Plan) error {

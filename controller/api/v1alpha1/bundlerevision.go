@@ -45,6 +45,12 @@ type BundleRevisionSpec struct {
 	// planDigest is what an Approval approves.
 	// +kubebuilder:validation:MaxLength=64
 	PlanDigest string `json:"planDigest"`
+	// contents are the Secrets that hold the plan and its objects, named by the digest of
+	// what they hold.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=253
+	Contents []string `json:"contents"`
 	// objects is how many there are.
 	Objects int64 `json:"objects"`
 	// actions are what the plan does, one line each, 500 at most; orcon shows them all,

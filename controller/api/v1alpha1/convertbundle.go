@@ -116,11 +116,11 @@ func (d *BundleDeployment) RevisionName(revision int) string {
 	return d.Name + "-" + strconv.Itoa(revision)
 }
 
-// ForRevision returns the BundleRevision of a revision and of its plan.
-func (d *BundleDeployment) ForRevision(v bundle.Revision, p bundle.Plan) *BundleRevision {
+// ForRevision returns the BundleRevision of a revision, of its plan, and of where that is stored.
+func (d *BundleDeployment) ForRevision(v bundle.Revision, p bundle.Plan, contents []string) *BundleRevision {
 	r := &BundleRevision{Spec: BundleRevisionSpec{
 		Deployment: d.Name, Revision: int64(v.Number), Content: int64(v.Content), Base: int64(v.Base),
-		ManifestDigest: v.ManifestDigest, PlanDigest: v.PlanDigest, Objects: int64(len(p.Sequence)),
+		ManifestDigest: v.ManifestDigest, PlanDigest: v.PlanDigest, Contents: contents, Objects: int64(len(p.Sequence)),
 	}}
 	r.Namespace, r.Name = d.Namespace, d.RevisionName(v.Number)
 	r.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, GroupVersion.WithKind("BundleDeployment"))}

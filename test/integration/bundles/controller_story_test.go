@@ -147,3 +147,26 @@ func TestDeploymentFourEyes(t *testing.T) {
 	require.NoError(t, bob.approve(d, d.Status.Plan.Digest, "bob"))
 	w.ready(d, "Healthy")
 }
+
+// Who changes what is stored does not change what was planned (BUNDLES.md, Also).
+func TestDeploymentForged(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(blue)
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	secrets := w.client.CoreV1().Secrets(w.namespace)
+	record, err := secrets.Get(w.ctx, "orcon-bundle-shop", metav1.GetOptions{})
+	require.NoError(t, err)
+	var revision v1alpha1.BundleRevision
+	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "shop-1"}, &revision))
+	require.Len(t, revision.Spec.Contents, 1)
+	record.Data["data"] = []byte(strings.Replace(string(record.Data["data"]), revision.Spec.Contents[0], "orcon-bundle-shop-other", 1))
+	_, err = secrets.Update(w.ctx, record, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Contains(t, w.ready(d, "RecordForged"), "revision 1 is stored otherwise than BundleRevision shop-1 says")
+	require.NoError(t, secrets.Delete(w.ctx, "orcon-bundle-shop", metav1.DeleteOptions{}))
+	w.ready(d, "Healthy")
+	assert.EqualValues(t, 1, d.Status.LastHealthy, "deployed anew")
+}

@@ -56,6 +56,7 @@ func newOperated(t *testing.T) *operated {
 	require.NoError(t, err)
 	installController.Do(func() {
 		w.cluster.Kubectl(t, "create", "namespace", "orcon-system")
+		w.cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
 		w.cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "bundle-controller"))
 		w.cluster.Established(t)
 	})
