@@ -29,7 +29,7 @@ logs="$root/dist/test"
 
 # go_test ARG... runs go test as every stage does. A stage in which the outside
 # world takes part adds -count=1, so that it is never answered from the cache.
-go_test() { nice ${ORCON_TEST_RACE:+env CGO_ENABLED=1} go test -p 2 -timeout 15m ${ORCON_TEST_RACE:+-race} "$@"; }
+go_test() { nice ${ORCON_TEST_RACE:+env CGO_ENABLED=1} go test -p 2 -timeout 25m ${ORCON_TEST_RACE:+-race} "$@"; }
 
 # has FOLDER says whether the folder has Go files. A stage without its folder
 # is a fault of the repository, not something to pass over.

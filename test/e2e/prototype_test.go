@@ -109,7 +109,7 @@ func typeTrust(t *testing.T, c terminal) {
 	c.types(t, "cat deployment/relations-mutating-webhook/webhook-config-templ.yaml | deployment/webhook-patch-ca-bundle.sh > "+generated)
 	text, err := os.ReadFile(filepath.Join(c.root, generated))
 	require.NoError(t, err)
-	assert.Equal(t, 3, strings.Count(string(text), "caBundle: "), "every webhook is trusted")
+	assert.Equal(t, 4, strings.Count(string(text), "caBundle: "), "every webhook is trusted")
 }
 
 func typeDeploy(t *testing.T, c terminal) {

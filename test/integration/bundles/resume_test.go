@@ -47,7 +47,7 @@ func TestResume(t *testing.T) {
 	said, err := command.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
-	for lines := bufio.NewScanner(said); lines.Scan() && !strings.Contains(lines.Text(), "Replicas: 0/1"); {
+	for lines := bufio.NewScanner(said); lines.Scan() && !strings.Contains(lines.Text(), "/web: "); {
 	}
 	require.NoError(t, command.Process.Kill())
 	require.Error(t, command.Wait())
@@ -78,7 +78,7 @@ func TestExitCodes(t *testing.T) {
 		{"nobody answered", "install", green, 2, "answer y, or say --yes"},
 		{"no progress", "install --yes", green + broken, 2, "the last healthy content is back, as revision 3"},
 		{"tried before", "install --yes", green + broken, 2, "--retry"},
-		{"no time", "install --yes --timeout 2s", green + web, 3, "Deployment.apps " + w.namespace + "/web: Replicas: 0/1"},
+		{"no time", "install --yes --timeout 2s", green + web, 3, "time is up: Deployment.apps " + w.namespace + "/web: "},
 		{"of somebody else", "plan", blue + extra, 4, "conflict: ConfigMap " + w.namespace + "/extra"},
 		{"of somebody else", "install --yes", blue + extra, 4, "of nobody"},
 	}

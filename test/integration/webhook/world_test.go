@@ -118,6 +118,9 @@ func (w *webhookWorld) register(root string, bundle []byte) {
 		hook := &c.Webhooks[i]
 		url := fmt.Sprintf("https://%s%s", net.JoinHostPort(w.cluster.HostAddress, fmt.Sprint(w.port)), *hook.ClientConfig.Service.Path)
 		hook.ClientConfig = registrationv1.WebhookClientConfig{URL: &url, CABundle: bundle}
+		if hook.NamespaceSelector == nil {
+			hook.NamespaceSelector = &metav1.LabelSelector{}
+		}
 		hook.NamespaceSelector.MatchExpressions = append(hook.NamespaceSelector.MatchExpressions,
 			metav1.LabelSelectorRequirement{Key: "world", Operator: metav1.LabelSelectorOpIn, Values: []string{w.prefix}})
 		// Nobody may be let through because the webhook is slow in a test.
