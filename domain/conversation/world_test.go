@@ -19,7 +19,7 @@ type world struct {
 	leaders  map[string]conversation.Unit
 	terms    map[string]int64
 	// batch asks for first joins as one event.
-	batch     bool
+	batch bool
 	// related is how many relations there ever were.
 	related   int
 	relations []*link
