@@ -90,7 +90,8 @@ func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment
 	if err != nil {
 		return p, err
 	}
-	deployed.UID = string(d.UID)
+	// Who approves need not be able to tell which cluster it is.
+	deployed.UID, deployed.Identity = string(d.UID), d.Status.Plan.Cluster
 	if d.Status.Plan.Revision == "" {
 		p, err = deployed.Plan(c.Context(), engine.Wish{Uninstall: true, ConfirmKinds: d.Spec.Prune.ConfirmKinds})
 	} else if err = deployed.Load(c.Context()); err == nil {

@@ -78,7 +78,7 @@ not run again.` + exitCodes,
 func (o *deploymentOptions) rollback(c *cobra.Command, name string, revision int, yes bool) error {
 	ctx, stop := interruptible(c)
 	defer stop()
-	d, err := o.connect(c, name)
+	d, err := o.change(c, name)
 	if err != nil {
 		return err
 	}

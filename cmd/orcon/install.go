@@ -144,7 +144,11 @@ func (o *installOptions) wish(c *cobra.Command, source string) (*deployed, engin
 	if err != nil {
 		return nil, engine.Wish{}, fmt.Errorf("cannot use --conflicts: %w", err)
 	}
-	d, err := o.connect(c, o.name)
+	connect := o.change
+	if o.plan {
+		connect = o.connect
+	}
+	d, err := connect(c, o.name)
 	if err != nil {
 		return nil, engine.Wish{}, err
 	}

@@ -11,7 +11,7 @@ import (
 func (o *installOptions) goOn(c *cobra.Command) error {
 	ctx, stop := interruptible(c)
 	defer stop()
-	d, err := o.connect(c, o.resume)
+	d, err := o.change(c, o.resume)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ waited for, and never taken away.` + exitCodes,
 func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 	ctx, stop := interruptible(c)
 	defer stop()
-	d, err := o.connect(c, name)
+	d, err := o.change(c, name)
 	if err != nil {
 		return err
 	}

@@ -52,11 +52,11 @@ func (s Standing) Conditions() []condition.Condition {
 		return all
 	}
 	sick, why := s.sick()
-	return append(all,
-		condition.New(UnderWay, s.Last.State == StateActive, string(s.Last.State), s.progress()),
-		condition.New(Healthy, s.healthy(), string(s.Last.State), s.progress()),
-		condition.New(Degraded, sick, string(s.Last.State), why),
-	)
+	all = append(all, condition.New(UnderWay, s.Last.State == StateActive, string(s.Last.State), s.progress()))
+	if s.Next.All > 0 { // else nobody has looked
+		all = append(all, condition.New(Healthy, s.healthy(), string(s.Last.State), s.progress()))
+	}
+	return append(all, condition.New(Degraded, sick, string(s.Last.State), why))
 }
 
 // stages are the conditions up to what stops.

@@ -30,6 +30,11 @@ func TestStanding(t *testing.T) {
 			standing: bundle.Standing{Stop: &bundle.Stop{Stage: bundle.Rendered, Reason: "RenderFailed", Message: "bad template", Person: true}, Last: healthy, Next: done},
 			is:       []condition.Type{condition.Stalled, bundle.Sourced, bundle.Healthy}, ready: "RenderFailed", says: "revision 3 is kept",
 		},
+		"Paused": {
+			why:      "nobody has looked at what stands",
+			standing: bundle.Standing{Stop: &bundle.Stop{Reason: "Paused", Message: "nothing is written", Person: true}, Last: healthy},
+			is:       []condition.Type{condition.Stalled}, ready: "Paused", says: "revision 3 is kept",
+		},
 		"Unapproved": {
 			why:      "who approves is a person",
 			standing: bundle.Standing{Stop: &bundle.Stop{Stage: bundle.Approved, Reason: "WaitingForApproval", Message: "approve digest 1", Person: true}},

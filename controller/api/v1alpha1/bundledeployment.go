@@ -336,6 +336,9 @@ type BundlePlan struct {
 	// digest is what an Approval approves.
 	// +kubebuilder:validation:MaxLength=64
 	Digest string `json:"digest"`
+	// cluster is the UID of namespace kube-system, which the digest is of too.
+	// +kubebuilder:validation:MaxLength=253
+	Cluster string `json:"cluster"`
 	// held are the objects whose end must be confirmed, as Kind/namespace/name.
 	// +optional
 	// +listType=atomic

@@ -104,7 +104,7 @@ func (d *BundleDeployment) SetState(s bundle.Standing, r bundle.Record, now time
 
 // ForPlan returns what waits for approval; revision is 0 for a deletion.
 func (d *BundleDeployment) ForPlan(p bundle.Plan, revision int) *BundlePlan {
-	plan := &BundlePlan{Digest: p.Digest, Held: p.HeldNames()}
+	plan := &BundlePlan{Digest: p.Digest, Cluster: p.Cluster, Held: p.HeldNames()}
 	if revision > 0 {
 		plan.Revision = d.RevisionName(revision)
 	}

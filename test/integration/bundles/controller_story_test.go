@@ -105,13 +105,15 @@ func TestDeploymentDeletionIsHeld(t *testing.T) {
 	t.Cleanup(func() { w.cluster.Kubectl(t, "delete", "clusterrolebinding", w.namespace) })
 	require.NoError(t, w.admin.Create(w.ctx, d))
 	w.ready(d, "Healthy")
+	l := newCommandLine(t, w.cluster)
+	code, out := l.run("uninstall shop --yes -n " + w.namespace)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, out, "BundleDeployment shop keeps it")
 	require.NoError(t, w.admin.Delete(w.ctx, d))
 	assert.Contains(t, w.ready(d, "Confirm"), "orcon approve shop -n "+w.namespace)
 	require.Equal(t, []string{"PersistentVolume/v-" + w.namespace}, d.Status.Plan.Held)
-	require.NoError(t, w.admin.Create(w.ctx, &v1alpha1.Approval{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "yes"},
-		Spec:       v1alpha1.ApprovalSpec{Deployment: "shop", PlanDigest: d.Status.Plan.Digest, Author: "admin", Confirmed: d.Status.Plan.Held},
-	}))
+	code, out = l.run("approve shop --yes -n " + w.namespace + " --confirm PersistentVolume/v-" + w.namespace)
+	assert.Zero(t, code, out)
 	require.Eventually(t, func() bool { return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d)) }, soon, 20*time.Millisecond)
 }
 

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// change returns the deployment of a name, to change it.
+func (o *deploymentOptions) change(c *cobra.Command, name string) (*deployed, error) {
+	if err := o.ours(c.Context(), name); err != nil {
+		return nil, err
+	}
+	return o.connect(c, name)
+}
+
+// ours returns an error if a BundleDeployment of the cluster keeps the deployment: what a
+// command did to it would be put right.
+func (o *clusterOptions) ours(ctx context.Context, name string) error {
+	kinds, namespace, err := o.open()
+	if err != nil {
+		return err
+	}
+	err = kinds.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &v1alpha1.BundleDeployment{})
+	switch {
+	case err == nil:
+		return fmt.Errorf("cannot change %s/%s from here: BundleDeployment %[2]s keeps it: change that, or delete it", namespace, name)
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err), meta.IsNoMatchError(err):
+		return nil // there is none, or nobody has installed the kind
+	}
+	return fmt.Errorf("cannot tell whether a BundleDeployment keeps %s/%s: %w", namespace, name, err)
+}
