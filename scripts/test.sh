@@ -83,7 +83,7 @@ stage_images() {
 
 stage_e2e() {
   ready_for_pods
-  go_test -count=1 -v -parallel 5 -timeout 25m ./test/e2e/...
+  go_test -count=1 -v -parallel 3 -timeout 25m ./test/e2e/...
 }
 
 # ready_for_pods sees to what tests with real pods need.
