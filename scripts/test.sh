@@ -17,8 +17,8 @@
 #
 # Those with a real API server and with real pods run side by side: they wait a lot.
 # A lane stops at its first stage that fails; what failed is repeated at the very end.
-# The logs are in dist/test/. On two cores about 12 minutes; the first run also
-# compiles a Kubernetes, a linter and cert-manager, and takes about half an hour.
+# The logs are in dist/test/. On two cores about 20 minutes; the first run also
+# compiles a Kubernetes, a linter and cert-manager, and takes half an hour or more.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
