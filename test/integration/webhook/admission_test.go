@@ -380,8 +380,14 @@ func (w *webhookWorld) shutdown(t *testing.T) {
 			_, _ = io.WriteString(writer, body[100:])
 			_ = writer.Close()
 		}()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, reader)
+		require.NoError(t, err)
+		// The body is sent when the webhook begins to read it: only then does it know of
+		// the request. It may close a connection on which it has read nothing.
+		request.Header.Set("Expect", "100-continue")
+		request.Header.Set("Content-Type", "application/json")
 		go func() {
-			response, err := w.dial().Post(url, "application/json", reader)
+			response, err := w.dial().Do(request)
 			if err == nil {
 				_ = response.Body.Close()
 				if response.StatusCode != http.StatusOK {

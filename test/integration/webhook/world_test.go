@@ -174,5 +174,7 @@ func (w *webhookWorld) optedIn(name string, more ...string) string {
 
 // dial opens a connection to the webhook as the API server does.
 func (w *webhookWorld) dial() *http.Client {
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: w.ca, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}}
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: w.ca, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, ExpectContinueTimeout: time.Minute,
+	}}
 }
