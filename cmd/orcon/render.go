@@ -31,6 +31,7 @@ func newRender() *cobra.Command {
     git+https://example.org/shop.git@COMMIT              a repository; git+ssh too
     builtin:selfsigned, builtin:certmanager              Orcon itself, with certificates of its
                                                          own or by cert-manager
+    builtin:bundle-controller                            what keeps BundleDeployments
 
 and may end in #folder=a/b (behind a checksum: &folder=a/b), the part that is meant. What
 may mean something else tomorrow, such as a tag or a branch, needs --track. What is
