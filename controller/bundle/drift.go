@@ -13,7 +13,7 @@ import (
 // Drift returns how the cluster differs from the revision that stands, and which that is.
 // It writes nothing.
 func (e *Engine) Drift(ctx context.Context) (revision int, all []bundle.Difference, err error) {
-	if e.record, err = e.Store.Load(ctx); err != nil {
+	if err := e.Load(ctx); err != nil {
 		return 0, nil, err
 	}
 	if revision = e.record.Active(); revision == 0 {
@@ -36,7 +36,7 @@ func (e *Engine) Drift(ctx context.Context) (revision int, all []bundle.Differen
 
 // Between returns how the content of one revision differs from that of another.
 func (e *Engine) Between(ctx context.Context, from, to int) (all []bundle.Difference, err error) {
-	if e.record, err = e.Store.Load(ctx); err != nil {
+	if err := e.Load(ctx); err != nil {
 		return nil, err
 	}
 	before, err := e.Store.Plan(ctx, from)

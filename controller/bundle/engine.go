@@ -50,6 +50,9 @@ type Engine struct {
 	History int
 	// NoWayBack leaves what has failed as it is.
 	NoWayBack bool
+	// Kept says that somebody calls Keep from time to time: then a run that has succeeded does
+	// not wait until what left the bundle is deleted.
+	Kept bool
 	// Timeout is how long a run may take, and the way back after it as long again; 15
 	// minutes where it is 0.
 	Timeout time.Duration
@@ -291,7 +294,7 @@ func (e *Engine) back(ctx context.Context) (begun bool, err error) {
 
 // settle removes what a revision that has succeeded left behind.
 func (e *Engine) settle(ctx context.Context, last bundle.Revision) error {
-	if last.State != bundle.StateSucceeded {
+	if last.State != bundle.StateSucceeded || e.Kept {
 		return nil
 	}
 	p, err := e.Store.Plan(ctx, last.Number)

@@ -10,12 +10,10 @@ import (
 // Interrupted reads what is stored, and reports whether a run was interrupted that Resume
 // goes on with, be it that only what left the bundle is still there.
 func (e *Engine) Interrupted(ctx context.Context) (bool, error) {
-	record, err := e.Store.Load(ctx)
-	if err != nil {
+	if err := e.Load(ctx); err != nil {
 		return false, err
 	}
-	e.record = record
-	last := record.Last()
+	last := e.record.Last()
 	if e.Unfinished() || last.State != bundle.StateSucceeded {
 		return e.Unfinished(), nil
 	}
@@ -24,6 +22,6 @@ func (e *Engine) Interrupted(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	return slices.ContainsFunc(p.Actions, func(a bundle.Action) bool {
-		return a.Verb == bundle.Delete && slices.ContainsFunc(record.Inventory, func(entry bundle.Entry) bool { return entry.ID == a.ID })
+		return a.Verb == bundle.Delete && slices.ContainsFunc(e.record.Inventory, func(entry bundle.Entry) bool { return entry.ID == a.ID })
 	}), nil
 }

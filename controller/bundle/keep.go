@@ -13,12 +13,14 @@ type Kept struct {
 
 	// Drift are the objects that others have changed or deleted.
 	Drift []bundle.ID
+	// Pruned is what becomes of what left the bundle.
+	Pruned bundle.Pruned
 }
 
 // Keep looks at what the newest revision consists of, if that has succeeded, and puts
-// right what others have changed, unless it only reports it (BUNDLES.md 12). Then it tries
-// again to delete what could not be deleted before. ok is false where there is nothing to
-// keep.
+// right what others have changed, unless it only reports it (BUNDLES.md 12). Then it deletes
+// what left the bundle, one step of it, and what could not be deleted before. ok is false
+// where there is nothing to keep.
 func (e *Engine) Keep(ctx context.Context, report bool) (k Kept, ok bool, err error) {
 	last := e.record.Begun()
 	if last.State != bundle.StateSucceeded {
@@ -38,22 +40,32 @@ func (e *Engine) Keep(ctx context.Context, report bool) (k Kept, ok bool, err er
 		k.Drift = append(k.Drift, w.Object.ID())
 	}
 	slices.SortFunc(k.Drift, bundle.ID.Compare)
-	if report {
-		return k, true, nil
+	if !report {
+		e.correct(ctx, &k)
 	}
+	k.Pruned, err = e.settleOnce(ctx, p, last.Number)
+	k.Waits = append(k.Waits, k.Pruned.Waits...)
+	return k, true, err
+}
+
+// correct writes what others have changed as it shall be.
+func (e *Engine) correct(ctx context.Context, k *Kept) {
 	_, refused := e.Cluster.Apply(ctx, k.Apply)
 	for id, why := range refused {
 		k.Failures = append(k.Failures, bundle.Failure{ID: id, Why: why.Error()})
 	}
 	slices.SortFunc(k.Failures, func(a, b bundle.Failure) int { return a.ID.Compare(b.ID) })
-	return k, true, e.settleOnce(ctx, p, last.Number)
 }
 
 // settleOnce tries to delete what is left of earlier revisions, and does not wait for it.
-func (e *Engine) settleOnce(ctx context.Context, p bundle.Plan, revision int) error {
+func (e *Engine) settleOnce(ctx context.Context, p bundle.Plan, revision int) (bundle.Pruned, error) {
 	if len(e.leaving(p).Read) == 0 {
-		return nil
+		return bundle.Pruned{}, nil
 	}
-	_, err := e.pruneOnce(ctx, p, revision, refusals{})
-	return err
+	refused := refusals{}
+	pruned, err := e.pruneOnce(ctx, p, revision, refused)
+	for id, r := range refused {
+		pruned.Waits = append(pruned.Waits, bundle.Wait{ID: id, For: r.Says, Since: r.Since})
+	}
+	return pruned, err
 }

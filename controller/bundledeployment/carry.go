@@ -17,7 +17,7 @@ import (
 
 // carryOut brings what is wanted about as far as it may, and says what stops it.
 func (j *job) carryOut(ctx context.Context, w wanted) (*domain.Stop, error) {
-	j.deployment.Status.Sources = w.resolved
+	j.deployment.Status.Sources, j.deployment.Status.Plan = w.resolved, nil
 	j.engine.Tell = func(p bundle.Progress) { j.tell(ctx, p) }
 	if err := j.finish(ctx, w); err != nil {
 		return nil, err
@@ -134,7 +134,6 @@ func (j *job) install(ctx context.Context, p domain.Plan, wish bundle.Wish) (*do
 	if err := j.ended(err); err != nil {
 		return nil, err
 	}
-	j.deployment.Status.Plan = nil
 	if now := j.engine.Record().Begun(); now.ManifestDigest != p.ManifestDigest {
 		return j.quarantined(wanted{manifest: p.ManifestDigest}), nil
 	}

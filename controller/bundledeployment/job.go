@@ -31,9 +31,11 @@ type job struct {
 	deployment *v1alpha1.BundleDeployment
 	world      *cluster.World
 	store      *cluster.Store
-	engine     *bundle.Engine
-	standing   domain.Standing
-	policy     *policy.Policy
+	// said is the deployment with the status that was written last.
+	said     *v1alpha1.BundleDeployment
+	engine   *bundle.Engine
+	standing domain.Standing
+	policy   *policy.Policy
 	// told is the revision whose progress was told last, and toldAt when.
 	told   int
 	toldAt time.Time
@@ -48,13 +50,13 @@ func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 		return nil, err
 	}
 	world.Definitions, world.Ignores = crdify.Judge{}, d.Spec.Drift.Ignores()
-	j := &job{Reconciler: r, deployment: d, world: world, store: cluster.NewStore(world)}
+	j := &job{Reconciler: r, deployment: d, world: world, store: cluster.NewStore(world), said: d.DeepCopy()}
 	rollback := d.Spec.Rollback
 	j.engine = &bundle.Engine{
 		Cluster: world, Store: j.store, Owner: d.Owner(), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
 		Gate:    domain.Gate{Mode: domain.ApprovalMode(d.Spec.Approval.Mode), FourEyes: d.Spec.Approval.FourEyes, Requester: d.Annotations[v1alpha1.RequesterKey]},
 		History: int(d.Spec.HistoryLimit), NoWayBack: rollback.OnFailure != nil && !*rollback.OnFailure,
-		Patience: d.ToDomain().Deadline, Pause: r.Pause,
+		Patience: d.ToDomain().Deadline, Pause: r.Pause, Kept: true,
 	}
 	// One object's deadline ends a run, and not the sum of all.
 	j.engine.Timeout = 100 * cmp.Or(j.engine.Patience, 10*time.Minute)
@@ -84,11 +86,11 @@ func (j *job) load(ctx context.Context) *domain.Stop {
 	if err == nil {
 		known, err = j.faces(ctx)
 	}
-	switch {
-	case err == nil && j.forged(known) > 0:
+	switch forged := j.forged(known); {
+	case err == nil && forged > 0:
 		return &domain.Stop{Reason: "RecordForged", Person: true, Message: fmt.Sprintf(
-			"revision %d is stored otherwise than BundleRevision %s says: somebody has changed the Secrets orcon-bundle-%s: delete them, and what is there is deployed anew",
-			j.forged(known), j.deployment.RevisionName(j.forged(known)), j.deployment.Name)}
+			"revision %d is stored otherwise than BundleRevision %s says: somebody has changed the Secrets orcon-bundle-%s: delete Secret orcon-bundle-%[3]s, and what is wanted is deployed anew",
+			forged, j.deployment.RevisionName(forged), j.deployment.Name)}
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):

@@ -11,6 +11,7 @@
 package bundledeployment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,9 @@ const (
 type Reconciler struct {
 	// Client reads and writes Orcon's own kinds, from the cache where it has them.
 	Client client.Client
+	// Reader reads what was written a moment ago: a status is written as the difference
+	// from what was there.
+	Reader client.Reader
 	// Config is how to reach the API server; each deployment's account is impersonated.
 	Config *rest.Config
 	// Mapper knows the kinds of the cluster.
@@ -66,7 +70,7 @@ type Reconciler struct {
 // Reconcile gives one deployment its turn.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var d v1alpha1.BundleDeployment
-	if err := r.Client.Get(ctx, req.NamespacedName, &d); err != nil {
+	if err := r.Reader.Get(ctx, req.NamespacedName, &d); err != nil {
 		r.rendered.forget(req.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -129,7 +133,11 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 			j.corrected(kept.Drift)
 		}
 	}
-	return j.after(stop, ok && kept.Outcome != domain.Succeeded), j.publish(ctx)
+	result := j.after(stop, ok && kept.Outcome != domain.Succeeded || len(kept.Pruned.Waits) > 0)
+	if len(kept.Pruned.Delete)+len(kept.Pruned.Gone) > 0 { // then more can go
+		result.RequeueAfter = cmp.Or(j.Pause, time.Second)
+	}
+	return result, j.publish(ctx)
 }
 
 // stopped says why nothing is done, and when it is looked at again.

@@ -18,6 +18,7 @@ import (
 func (j *job) remove(ctx context.Context) (reconcile.Result, error) {
 	j.engine.Tell = func(p bundle.Progress) { j.tell(ctx, p) }
 	j.engine.Gate = domain.Gate{} // who deletes the deployment has said what shall be
+	j.engine.Timeout = 0          // there is no other deadline for a deletion; it is tried again
 	stop, err := j.uninstall(ctx)
 	switch {
 	case err != nil:

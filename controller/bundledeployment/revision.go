@@ -132,6 +132,9 @@ func (j *job) publishRevision(ctx context.Context, v domain.Revision) (face, err
 	} else if err != nil {
 		return face{}, err
 	}
+	if !metav1.IsControlledBy(&r, j.deployment) {
+		return face{}, fmt.Errorf("BundleRevision %s is of another deployment: one of that name that is gone, whose revisions the cluster collects: else delete it", r.Name)
+	}
 	if r.SetState(v) {
 		if err := j.Client.Status().Update(ctx, &r); err != nil {
 			return face{}, err

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -50,20 +51,17 @@ func (j *job) publish(ctx context.Context) error {
 	if err := j.publishRevisions(ctx); err != nil {
 		return err
 	}
-	d := j.deployment
-	var now v1alpha1.BundleDeployment
-	if err := j.Client.Get(ctx, client.ObjectKeyFromObject(d), &now); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	before := now.DeepCopy()
+	d, before := j.deployment, j.said
 	d.SetState(j.standing, j.engine.Record(), j.Now())
-	now.Status = *d.Status.DeepCopy()
-	if equality.Semantic.DeepEqual(before.Status, now.Status) {
+	if equality.Semantic.DeepEqual(before.Status, d.Status) {
 		return nil
 	}
-	if err := j.Client.Status().Patch(ctx, &now, client.MergeFrom(before)); err != nil {
+	now := before.DeepCopy()
+	now.Status = *d.Status.DeepCopy()
+	if err := j.Client.Status().Patch(ctx, now, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot write the status: %w", err)
 	}
+	j.said = now
 	j.news(before)
 	return nil
 }
@@ -90,12 +88,6 @@ func (j *job) corrected(drift []domain.ID) {
 
 func (j *job) warn(reason, note string) { j.say(corev1.EventTypeWarning, reason, note) }
 
-// maxNote is the longest note that the API server takes.
-const maxNote = 1024
-
 func (j *job) say(kind, reason, note string) {
-	if len(note) > maxNote {
-		note = note[:maxNote-3] + "..."
-	}
-	j.Events.Eventf(j.deployment, nil, kind, reason, "Deploy", "%s", note)
+	kube.Tell(j.Events, j.deployment, kind, "Deploy", reason, note)
 }

@@ -55,7 +55,7 @@ var mayImport = map[string]string{
 	"controller/agent":  "domain controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog",
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.
-	"controller/bundledeployment": "domain controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/policy controller/bundle controller/content github.com/golang/glog " + kubeClient,
+	"controller/bundledeployment": "domain controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/golang/glog " + kubeClient,
 	"controller/content":          "domain/bundle controller/adapter",
 	"controller/api/v1alpha1":     "domain " + kubeTypes,
 	"controller/api/relations":    "controller/api/relations " + wire,

@@ -52,7 +52,7 @@ func (c *Commits) Report(ctx context.Context, by Speaker, failure status.Failure
 	if err == nil && after.IsNews(before) {
 		pod := named(&corev1.Pod{}, by.Namespace, unit.Pod)
 		pod.UID = types.UID(by.PodUID)
-		tell(c.Events, pod, corev1.EventTypeWarning, string(condition.HandlerFailed), after.Text(fmt.Sprintf("%s/%d", by.Application, unit.Number), unit.Pod))
+		Tell(c.Events, pod, corev1.EventTypeWarning, negotiate, string(condition.HandlerFailed), after.Text(fmt.Sprintf("%s/%d", by.Application, unit.Number), unit.Pod))
 	}
 	return err
 }

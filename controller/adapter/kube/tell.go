@@ -24,23 +24,27 @@ import (
 // maxNote is the longest note that the API server takes.
 const maxNote = 1024
 
+// negotiate is what the relations controller does.
+const negotiate = "Negotiate"
+
 func (w *World) say(about runtime.Object, reason, note string) {
-	tell(w.Events, about, corev1.EventTypeNormal, reason, note)
+	Tell(w.Events, about, corev1.EventTypeNormal, negotiate, reason, note)
 }
 
 func (w *World) warn(about runtime.Object, reason, note string) {
-	tell(w.Events, about, corev1.EventTypeWarning, reason, note)
+	Tell(w.Events, about, corev1.EventTypeWarning, negotiate, reason, note)
 }
 
-// tell writes an Event. The recorder takes two Events that differ in their note
-// alone for one, and shows the older note: the action tells them apart.
-func tell(recorder events.EventRecorder, about runtime.Object, kind, reason, note string) {
+// Tell writes an Event: kind is Normal or Warning, action what Orcon was doing. The
+// recorder takes two Events that differ in their note alone for one, and shows the older
+// note: the action is made to tell them apart. A note of over 1024 bytes is cut.
+func Tell(recorder events.EventRecorder, about runtime.Object, kind, action, reason, note string) {
 	if len(note) > maxNote {
 		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
 	}
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(note))
-	recorder.Eventf(about, nil, kind, reason, fmt.Sprintf("Negotiate-%08x", sum.Sum32()), "%s", note)
+	recorder.Eventf(about, nil, kind, reason, fmt.Sprintf("%s-%08x", action, sum.Sum32()), "%s", note)
 }
 
 // tellRelation says on the Relation when it became ready, or why it is not.

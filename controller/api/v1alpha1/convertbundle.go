@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -164,10 +165,5 @@ func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	const dots = "…"
-	end := most - len(dots)
-	for end > 0 && text[end]&0xc0 == 0x80 {
-		end--
-	}
-	return text[:end] + dots
+	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }

@@ -29,8 +29,10 @@ func TestDeploymentGoesBack(t *testing.T) {
 	assert.Contains(t, w.ready(d, "Quarantined"), "revision 2 has failed: Deployment.apps "+w.namespace+"/web")
 	assert.Equal(t, "blue", w.configMaps()["colour"]["colour"])
 	assert.EqualValues(t, 3, d.Status.LastHealthy, "the way back")
-	_, err := w.client.AppsV1().Deployments(w.namespace).Get(w.ctx, "web", metav1.GetOptions{})
-	assert.True(t, apierrors.IsNotFound(err), "what only the failed one had is gone")
+	require.Eventually(t, func() bool {
+		_, err := w.client.AppsV1().Deployments(w.namespace).Get(w.ctx, "web", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	}, soon, 20*time.Millisecond, "what only the failed one had goes")
 
 	w.edit(d, func() { d.Annotations = map[string]string{v1alpha1.RetryKey: "1"} })
 	require.Eventually(t, func() bool {

@@ -98,7 +98,7 @@ func (w *operated) controller() {
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&v1alpha1.BundleRevision{}, &corev1.Namespace{}}}},
 	})
 	require.NoError(w.t, err)
-	r := reconciler(m.GetClient(), w.config, m.GetRESTMapper(), m.GetEventRecorder("bundle-controller"))
+	r := reconciler(m.GetClient(), m.GetAPIReader(), w.config, m.GetRESTMapper(), m.GetEventRecorder("bundle-controller"))
 	require.NoError(w.t, r.Setup(m))
 	ended := make(chan error)
 	go func() { ended <- m.Start(ctx) }()
@@ -108,9 +108,9 @@ func (w *operated) controller() {
 	})
 }
 
-func reconciler(c client.Client, cfg *rest.Config, mapper meta.RESTMapper, recorder events.EventRecorder) *bundledeployment.Reconciler {
+func reconciler(c client.Client, reader client.Reader, cfg *rest.Config, mapper meta.RESTMapper, recorder events.EventRecorder) *bundledeployment.Reconciler {
 	return &bundledeployment.Reconciler{
-		Client: c, Config: cfg, Mapper: mapper, Events: recorder, Identity: "test", Now: time.Now, Resync: time.Second, Pause: 20 * time.Millisecond,
+		Client: c, Reader: reader, Config: cfg, Mapper: mapper, Events: recorder, Identity: "test", Now: time.Now, Resync: time.Second, Pause: 20 * time.Millisecond,
 	}
 }
 

@@ -71,8 +71,11 @@ func (w *operated) killedWhileKeeping(random *rand.Rand, d *v1alpha1.BundleDeplo
 		}
 	}
 	r, ctx := w.mortal(-1)
-	_, err := r.Reconcile(ctx, request)
-	require.NoError(w.t, err)
+	for settled := false; !settled; {
+		result, err := r.Reconcile(ctx, request)
+		require.NoError(w.t, err)
+		settled = result.RequeueAfter != r.Pause
+	}
 	if d != nil {
 		require.NoError(w.t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
 		ready := meta.FindStatusCondition(d.Status.Conditions, "Ready")
@@ -90,7 +93,7 @@ func (w *operated) mortal(writes int64) (*bundledeployment.Reconciler, context.C
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.watched(next, writes, die) })
 	c, err := client.New(cfg, client.Options{Scheme: w.admin.Scheme(), Mapper: w.admin.RESTMapper()})
 	require.NoError(w.t, err)
-	return reconciler(c, cfg, w.admin.RESTMapper(), &events.FakeRecorder{}), ctx
+	return reconciler(c, c, cfg, w.admin.RESTMapper(), &events.FakeRecorder{}), ctx
 }
 
 // made are the ConfigMaps of the namespace that bundles made.

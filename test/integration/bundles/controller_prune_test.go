@@ -1,0 +1,70 @@
+package bundles
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// What left the bundle and does not go keeps nobody from what is wanted next, and is named
+// until it is gone (BUNDLES.md 7).
+func TestDeploymentLeavesSomethingStuck(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(configMap("a", "1") + configMap("b", "1"))
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	b := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "b"}}
+	hold := func(finalizers ...string) {
+		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(b), b))
+		b.Finalizers = finalizers
+		require.NoError(t, w.admin.Update(w.ctx, b))
+	}
+	hold("example.org/backup")
+	for _, value := range []string{"2", "3"} {
+		w.source("content-shop", configMap("a", value))
+		require.Eventually(t, func() bool { return w.configMaps()["a"]["k"] == value }, soon, 20*time.Millisecond)
+	}
+	require.Eventually(t, func() bool {
+		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
+		return d.Status.LastHealthy == 3 && len(d.Status.Waits) == 1
+	}, soon, 20*time.Millisecond)
+	assert.Equal(t, "ConfigMap "+w.namespace+"/b", d.Status.Waits[0].Object)
+	assert.Contains(t, d.Status.Waits[0].For, "example.org/backup")
+	assert.Contains(t, w.ready(d, "Healthy"), "/b waits: ")
+	hold()
+	require.Eventually(t, func() bool {
+		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
+		return len(d.Status.Waits) == 0
+	}, soon, 20*time.Millisecond)
+	assert.NotContains(t, w.configMaps(), "b")
+}
+
+// A BundleRevision that is not the deployment's is never taken for its own: it goes on
+// once that is gone.
+func TestDeploymentMeetsAnothersRevision(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	another := &v1alpha1.BundleRevision{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "shop-1"}}
+	another.Spec = v1alpha1.BundleRevisionSpec{Deployment: "shop", Revision: 1, Content: 1, ManifestDigest: "sha256:0", PlanDigest: "sha256:0", Contents: []string{"x"}}
+	require.NoError(t, w.admin.Create(w.ctx, another))
+	w.controller()
+	d := w.bundle(configMap("a", "1"))
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	assert.Never(t, func() bool {
+		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
+		return d.Status.LastHealthy > 0
+	}, 2*time.Second, 50*time.Millisecond)
+	require.NoError(t, w.admin.Delete(w.ctx, another))
+	w.ready(d, "Healthy")
+	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(another), another))
+	assert.True(t, metav1.IsControlledBy(another, d))
+}
