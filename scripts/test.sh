@@ -9,14 +9,15 @@
 #   unit         values and decisions: tables, properties, the fuzz targets' seeds
 #   lint         style of Go and of scripts
 #   generated    CRDs and generated Go are what their sources say
-#   arch         the house: imports, images, examples, manifests
 #   cluster      builds the test cluster and runs its own tests
+#   arch         the house: imports, images, examples, manifests
 #   integration  a real API server
 #   images       every binary, its image, twice the same bytes
 #   e2e          real pods on a real kubelet (root)
 #
-# Those with a real API server and with real pods run side by side: they wait a lot.
-# A lane stops at its first stage that fails; what failed is repeated at the very end.
+# They run in lanes, two at a time: cluster beside the stages before it, what needs real
+# pods beside what needs a real API server. A lane stops at its first stage that fails;
+# what failed is repeated at the very end.
 # The logs are in dist/test/. On two cores about 20 minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes half an hour or more.
 set -euo pipefail
@@ -101,7 +102,7 @@ extract() {
   tail -n 15 "$1"
 }
 
-stages=(unit lint generated arch cluster integration images e2e)
+stages=(unit lint generated cluster arch integration images e2e)
 wanted=()
 for arg in "$@"; do
   case "$arg" in
@@ -124,8 +125,8 @@ clusters_allowed() {
   fi
 }
 
-# lane STAGE... runs those of the stages that are wanted one after the other. Their
-# names are put before their lines if more than one lane runs.
+# lane STAGE... runs those of the stages that are wanted one after the other, with
+# their names before their lines.
 lane() {
   local stage begin
   for stage in "$@"; do
@@ -133,12 +134,23 @@ lane() {
     heading "$stage"
     begin=$SECONDS
     # A process of its own: within a condition set -e does not hold.
-    if ! "$0" --inner "$stage" 2>&1 | tee "$logs/$stage.log" | sed -u "s/^/${prefix:+$stage: }/"; then
+    if ! "$0" --inner "$stage" 2>&1 | tee "$logs/$stage.log" | sed -u "s/^/$stage: /"; then
       printf '%s\n' "$stage" >>"$logs/failed"
       return 1
     fi
     printf '%s %ds\n' "$stage" "$((SECONDS - begin))" >>"$logs/times"
   done
+}
+
+# abreast LANE... runs lanes side by side, each given as its stages' names.
+abreast() {
+  local stages
+  for stages in "$@"; do
+    # shellcheck disable=SC2086
+    lane $stages &
+  done
+  wait
+  [ ! -s "$logs/failed" ] || finish
 }
 
 # finish repeats what failed, or says that all is well.
@@ -155,12 +167,10 @@ finish() {
 
 mkdir -p "$logs"
 rm -f "$logs/failed" "$logs/times"
-lane unit lint generated arch cluster || finish
 clusters_allowed
 # An interrupt reaches no process in the background by itself.
 trap 'trap "" TERM; kill -TERM 0; wait; exit 130' INT TERM
-prefix=yes lane integration &
-prefix=yes lane images e2e &
-wait
+abreast "unit lint generated" cluster
+abreast "arch integration" "images e2e"
 trap - INT TERM
 finish
