@@ -59,12 +59,72 @@ spec:
       containers: [{name: ask, image: "busybox:stable", command: [wget, -q, -O, /dev/stdout, "http://web"]}]
 `
 
-// bundle is a folder with the shop, of a colour and an image.
-func bundle(t *testing.T, colour, image string) string {
+// operator is the shop as an operator bundle has it: without its Job, which none may have.
+const operator = `
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: web.v1}
+spec:
+  installModes:
+  - {type: OwnNamespace, supported: true}
+  - {type: SingleNamespace, supported: false}
+  - {type: MultiNamespace, supported: false}
+  - {type: AllNamespaces, supported: false}
+  install:
+    strategy: deployment
+    spec:
+      permissions: [{serviceAccountName: web, rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]}]
+      deployments:
+      - name: web
+        spec:
+          selector: {matchLabels: {app: web}}
+          template:
+            metadata: {labels: {app: web}}
+            spec:
+              serviceAccountName: web
+              terminationGracePeriodSeconds: 0
+              containers:
+              - name: web
+                image: IMAGE
+                command: [httpd, -f, -p, "8080", -h, /page]
+                readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}
+                volumeMounts: [{name: page, mountPath: /page}]
+              volumes: [{name: page, configMap: {name: page}}]
+`
+
+// formats are the shop in each format, as files.
+func formats() map[string]map[string]string {
+	parts := strings.Split(shop, "---")
+	return map[string]map[string]string{
+		"plain":     {"shop.yaml": shop},
+		"kustomize": {"kustomization.yaml": "resources: [shop.yaml]\n", "shop.yaml": shop},
+		"helm": {
+			"Chart.yaml":          "{apiVersion: v2, name: shop, version: 0.1.0}\n",
+			"values.yaml":         "{colour: COLOUR, image: IMAGE}\n",
+			"templates/shop.yaml": strings.NewReplacer("COLOUR", "{{ .Values.colour }}", "IMAGE", "{{ .Values.image }}").Replace(shop),
+		},
+		"registry-v1": {
+			"metadata/annotations.yaml": `annotations:
+  operators.operatorframework.io.bundle.mediatype.v1: registry+v1
+  operators.operatorframework.io.bundle.manifests.v1: manifests/
+  operators.operatorframework.io.bundle.metadata.v1: metadata/
+  operators.operatorframework.io.bundle.package.v1: web
+`,
+			"manifests/web.yaml": operator, "manifests/page.yaml": parts[0], "manifests/service.yaml": parts[2],
+		},
+	}
+}
+
+// bundle is a folder with the shop, of a format, a colour and an image.
+func bundle(t *testing.T, format, colour, image string) string {
 	t.Helper()
 	folder := t.TempDir()
-	text := strings.NewReplacer("COLOUR", colour, "IMAGE", image).Replace(shop)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "shop.yaml"), []byte(text), 0o600))
+	words := strings.NewReplacer("COLOUR", colour, "IMAGE", image)
+	for name, text := range formats()[format] {
+		file := filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(words.Replace(text)), 0o600))
+	}
 	return folder
 }
 
@@ -97,35 +157,58 @@ func (w *world) left() []string {
 	return strings.Fields(w.Kubectl(w.t, "-n", w.namespace, "get", "all,configmaps,secrets,endpointslices", "-o", "name"))
 }
 
-// A bundle is installed in order and healthy (BUNDLES.md 1 and 2). An upgrade that cannot
-// become healthy goes back by itself, without a Job run again (BUNDLES.md 6), and is not tried
-// again. Uninstalled, the namespace is what it was (BUNDLES.md 7).
+// A bundle of each format is installed in order and healthy (BUNDLES.md 1 and 2). An upgrade
+// that cannot become healthy goes back by itself, without a Job run again (BUNDLES.md 6), and
+// is not tried again. Uninstalled, the namespace is what it was (BUNDLES.md 7).
 func TestBundle(t *testing.T) {
-	w := withOrcon(t).inUnlabelled()
+	t.Parallel()
 	program := commandLine(t)
+	for format := range formats() {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			goesBack(withOrcon(t).inUnlabelled(), program, format)
+		})
+	}
+}
+
+func goesBack(w *world, program, format string) {
+	t := w.t
+	install := func(colour, image, patience string) (int, string) {
+		return w.orcon(program, "install", bundle(t, format, colour, image), "--format", format, "--name", "shop", "--yes", "--timeout", patience)
+	}
 	require.Eventually(t, func() bool { return len(w.left()) > 0 }, patience, time.Second, "the cluster's own ConfigMap is there")
 	before := w.left()
 
-	code, out := w.orcon(program, "install", bundle(t, "blue", "busybox:stable"), "--name", "shop", "--yes", "--timeout", patience.String())
+	code, out := install("blue", "busybox:stable", patience.String())
 	require.Zero(t, code, out)
-	job := w.jobs()
-	require.Len(t, job, 1)
-	assert.Equal(t, "hello from blue", strings.TrimSpace(w.Kubectl(t, "-n", w.namespace, "logs", "job/"+job[0])))
+	made := w.shopped()
+	require.GreaterOrEqual(t, len(made), 4, "%v", made)
+	jobs := w.jobs()
+	for _, job := range jobs {
+		assert.Equal(t, "hello from blue", strings.TrimSpace(w.Kubectl(t, "-n", w.namespace, "logs", "job/"+job)))
+	}
 
-	code, out = w.orcon(program, "install", bundle(t, "green", "registry.invalid/none:1"), "--name", "shop", "--yes", "--timeout", "45s")
+	code, out = install("green", "registry.invalid/none:1", "45s")
 	assert.Equal(t, 3, code, "time was up: %s", out)
 	assert.Contains(t, out, "registry.invalid/none:1", "it says what holds it up")
 	assert.Contains(t, out, "the last healthy content is back, as revision 3")
-	assert.Equal(t, job, w.jobs(), "no Job ran again")
+	assert.Equal(t, made, w.shopped(), "nothing is lost, and nothing of the failed one stays")
+	assert.Equal(t, jobs, w.jobs(), "no Job ran again")
 	assert.Contains(t, w.Kubectl(t, "-n", w.namespace, "get", "configmap", "page", "-o", "yaml"), "hello from blue")
 	w.Kubectl(t, "-n", w.namespace, "rollout", "status", "deployment/web", "--timeout=60s")
 
-	code, out = w.orcon(program, "install", bundle(t, "green", "registry.invalid/none:1"), "--name", "shop", "--yes")
+	code, out = install("green", "registry.invalid/none:1", patience.String())
 	assert.Equal(t, 2, code, "what has failed is not tried again: %s", out)
 
 	code, out = w.orcon(program, "uninstall", "shop", "--yes", "--timeout", patience.String())
 	require.Zero(t, code, out)
 	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, w.left()) }, patience, time.Second, "%v and not %v", before, w.left())
+}
+
+// shopped are the objects of the shop, each with its UID.
+func (w *world) shopped() []string {
+	w.t.Helper()
+	return strings.Fields(w.kubectl("get", "configmaps,deployments,services,jobs,serviceaccounts,roles,rolebindings", "-o", `jsonpath={range .items[*]}{.kind}/{.metadata.name}={.metadata.uid}{"\n"}{end}`))
 }
 
 // jobs are the names of the namespace's Jobs.

@@ -47,7 +47,7 @@ func TestBundleDeployment(t *testing.T) {
 		w.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/bundle-controller", "--timeout=300s")
 	})
 	program := commandLine(t)
-	w.content(bundle(t, "blue", "busybox:stable"))
+	w.content(bundle(t, "plain", "blue", "busybox:stable"))
 	before := w.left()
 	w.apply(deploys)
 	w.stands("WaitingForApproval")
@@ -61,7 +61,7 @@ func TestBundleDeployment(t *testing.T) {
 	require.Len(t, job, 1)
 	assert.Equal(t, "hello from blue", strings.TrimSpace(w.Kubectl(t, "-n", w.namespace, "logs", "job/"+job[0])))
 
-	w.content(bundle(t, "green", "registry.invalid/none:1"))
+	w.content(bundle(t, "plain", "green", "registry.invalid/none:1"))
 	code, out = w.orcon(program, "pause", "shop")
 	require.Zero(t, code, out)
 	w.stands("Paused")
