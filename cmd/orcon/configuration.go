@@ -20,7 +20,7 @@ func (o *installOptions) configured(ctx context.Context, c *cobra.Command, d *de
 		return err
 	}
 	for _, id := range unread {
-		fmt.Fprintf(c.ErrOrStderr(), "note: you may not read %s, so nobody knows whether it has what is read of it\n", id)
+		fmt.Fprintf(c.ErrOrStderr(), "note: you may not read %s, so nobody knows whether what is needed of it is there\n", id)
 	}
 	if len(lacks) == 0 {
 		return nil

@@ -106,7 +106,7 @@ func (o *installOptions) flags(c *cobra.Command) {
 	o.deploymentOptions.flags(c)
 	c.Flags().StringVar(&o.name, "name", "", "name of the deployment (needed)")
 	c.Flags().StringVar(&o.conflicts, "conflicts", string(bundle.Prevent), "what becomes of objects of others: Prevent, AdoptUnowned or Take")
-	c.Flags().StringArrayVar(&o.expect, "expect", nil, "KIND/NAME: a ConfigMap or Secret that something makes while this is installed")
+	c.Flags().StringArrayVar(&o.expect, "expect", nil, "KIND/NAME: a ConfigMap, Secret or ServiceAccount that something makes while this is installed")
 	c.Flags().StringVar(&o.policy, "policy", "", "YAML file with rules in CEL that the plan has to keep: a list of {name, expression, message}")
 	c.Flags().StringVarP(&o.output, "output", "o", "table", "how the plan is shown: table, json or html (one page, for a browser)")
 }

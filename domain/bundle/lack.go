@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Lack is a ConfigMap or Secret that workloads read and nobody has, or has not wholly.
+// Lack is a ConfigMap, Secret or ServiceAccount that workloads need and nobody has, or has not wholly.
 type Lack struct {
 	ID ID
 	// Keys are those that are missing, sorted; none where it is enough that it is there.
@@ -105,6 +105,8 @@ func (l Lack) Cure() string {
 	args := l.each("--from-literal=%s=…", " ")
 	switch {
 	case len(l.Keys) > 0:
+	case l.by(account):
+		return fmt.Sprintf("add it to the bundle, or: kubectl create serviceaccount %s -n %s", l.ID.Name, l.ID.Namespace)
 	case l.by(pullSecrets):
 		kind, args = "secret docker-registry", "--docker-server=… --docker-username=… --docker-password=…"
 	case l.by(envFrom):

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Reading is a ConfigMap or Secret, or one key of it, without which a workload does not start.
+// Reading is a ConfigMap or Secret, or one key of it, or a ServiceAccount, without which a
+// workload does not start.
 type Reading struct {
 	ID ID
 	// Key is what must be in it; empty where it is enough that it is there.
@@ -27,7 +28,7 @@ var podSpecs = map[string][]string{
 }
 
 // Readings returns what the workloads of a sequence read of ConfigMaps and Secrets, but for
-// what is optional.
+// what is optional, and whose rights they have.
 func (s Sequence) Readings() []Reading {
 	var all []Reading
 	for _, item := range s {
@@ -64,9 +65,13 @@ func (p *podReadings) read(pod Object, at string) {
 	for _, s := range elements(pod.At("spec", "imagePullSecrets")) {
 		p.add("Secret", s, "name", at+"."+pullSecrets)
 	}
+	p.add("ServiceAccount", pod.below("spec"), account, at+"."+account)
 }
 
-const pullSecrets = "imagePullSecrets"
+const (
+	pullSecrets = "imagePullSecrets"
+	account     = "serviceAccountName"
+)
 
 func (p *podReadings) container(c Object, at string) {
 	for _, v := range elements(c.At("env")) {
@@ -121,12 +126,14 @@ var makers = map[string][][]string{
 	"SealedSecret.bitnami.com":           {{"spec", "template", "metadata", "name"}, {"metadata", "name"}},
 }
 
-// rootCA is a ConfigMap that the cluster puts into each namespace.
-const rootCA = "kube-root-ca.crt"
+// given says what the cluster itself puts into each namespace.
+func given(id ID) bool {
+	return id.Kind == "ConfigMap" && id.Name == "kube-root-ca.crt" || id.Kind == "ServiceAccount" && id.Name == "default"
+}
 
 // makes reports whether an object of the sequence will make another while it is installed.
 func (s Sequence) makes(id ID) bool {
-	return id.Kind == "ConfigMap" && id.Name == rootCA || slices.ContainsFunc(s, func(item Item) bool { return item.makes(id) })
+	return given(id) || slices.ContainsFunc(s, func(item Item) bool { return item.makes(id) })
 }
 
 func (i Item) makes(id ID) bool {

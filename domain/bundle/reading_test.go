@@ -50,6 +50,7 @@ func TestReadings(t *testing.T) {
 			want: []string{`ConfigMap c k: spec.template.spec.volumes[name="v"].projected`, `Secret s : spec.template.spec.volumes[name="v"].projected`},
 		},
 		"Pull":     {why: "who pulls the image", spec: `{imagePullSecrets: [{name: s}]}`, want: []string{`Secret s : spec.template.spec.imagePullSecrets`}},
+		"Account":  {why: "no pod is made without it", spec: `{serviceAccountName: web}`, want: []string{`ServiceAccount web : spec.template.spec.serviceAccountName`}},
 		"Optional": {why: "its author can do without", spec: `{containers: [{name: a, env: [{name: C, valueFrom: {configMapKeyRef: {name: c, key: k, optional: true}}}], envFrom: [{secretRef: {name: s, optional: true}}]}], volumes: [{name: v, secret: {secretName: s, optional: true, items: [{key: k}]}}]}`},
 		"Odd":      {why: "the API server refuses it in better words", spec: `{containers: 3, volumes: [7, {name: v, secret: x}], imagePullSecrets: [{}]}`},
 	}
@@ -103,6 +104,8 @@ func TestLacks(t *testing.T) {
 		"Whole":     {why: "an object without a word of its keys", objects: []bundle.Object{pods(t, `{volumes: [{name: v, configMap: {name: c}}]}`)}, want: []string{"ConfigMap shop/c is not there: kubectl create configmap c -n shop --from-file=…"}},
 		"EnvFrom":   {why: "a file of variables", objects: []bundle.Object{pods(t, `{containers: [{name: a, envFrom: [{secretRef: {name: c}}]}]}`)}, want: []string{"Secret shop/c is not there: kubectl create secret generic c -n shop --from-env-file=…"}},
 		"Pull":      {why: "another command", objects: []bundle.Object{pods(t, `{imagePullSecrets: [{name: r}]}`)}, want: []string{"Secret shop/r is not there: kubectl create secret docker-registry r -n shop --docker-server=… --docker-username=… --docker-password=…"}},
+		"Account":   {why: "no pod is made without it", objects: []bundle.Object{pods(t, `{serviceAccountName: web}`)}, want: []string{"ServiceAccount shop/web is not there: add it to the bundle, or: kubectl create serviceaccount web -n shop"}},
+		"Default":   {why: "each namespace has one", objects: []bundle.Object{pods(t, `{serviceAccountName: default}`)}},
 		"Root":      {why: "each namespace has it", objects: []bundle.Object{pods(t, `{volumes: [{name: v, configMap: {name: kube-root-ca.crt, items: [{key: ca.crt}]}}]}`)}},
 		"Token":     {why: "the cluster fills it", objects: []bundle.Object{pods(t, readsDB), object("Secret db", map[string]any{"type": "kubernetes.io/service-account-token"})}},
 		"Certified": {why: "cert-manager makes it", objects: []bundle.Object{pods(t, readsDB), object("Certificate any", map[string]any{"apiVersion": "cert-manager.io/v1", "spec": map[string]any{"secretName": "db"}})}},

@@ -12,8 +12,7 @@ import (
 )
 
 // Lacks returns what the workloads of a plan read and neither the bundle nor the cluster
-// has. unread are those ConfigMaps and Secrets that the account may not read, and that are
-// taken to be there.
+// has. unread are those that the account may not read, and that are taken to be there.
 func (w *World) Lacks(ctx context.Context, p bundle.Plan) (lacks []bundle.Lack, unread []bundle.ID, err error) {
 	var ids []bundle.ID
 	for _, reading := range p.Sequence.Readings() {
@@ -26,7 +25,7 @@ func (w *World) Lacks(ctx context.Context, p bundle.Plan) (lacks []bundle.Lack, 
 	return lacks, unread, err
 }
 
-// keys returns the names of the keys of those ConfigMaps and Secrets that are there; each is
+// keys returns the names of the keys of those that are there, if they have any; each is
 // read by its name, and no value leaves this function (BUNDLES.md 10). unread are those that
 // the user may not read.
 func (w *World) keys(ctx context.Context, ids []bundle.ID) (keys map[bundle.ID][]string, unread []bundle.ID, err error) {
