@@ -29,6 +29,7 @@ func (o *sourceOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1 or kustomize (default: what it looks like)")
 	c.Flags().StringVar(&o.Path, "path", "", "the folder of the content that is rendered; a kustomization in it may refer to folders beside it")
 	c.Flags().StringArrayVar(&o.Watch, "watch", nil, "a namespace that an operator watches (default: all, or its own if it supports no more)")
+	c.Flags().BoolVar(&o.ConfigChecksum, "config-checksum", false, "replace the pods of workloads when what they read of the bundle's own ConfigMaps and Secrets changes")
 	c.Flags().StringArrayVarP(&o.values, "values", "f", nil, "values file of a chart; of several the later counts")
 	c.Flags().StringArrayVar(&o.Set, "set", nil, "a value of a chart: name=value, name.below=value; of builtin: registry=HOST/PATH, tag=TAG")
 	c.Flags().BoolVar(&o.Track, "track", false, "take whatever a tag, a branch or an address means now")

@@ -26,6 +26,9 @@ type Options struct {
 	Namespace string
 	// Watch are the namespaces that an operator is for; none is as many as it can.
 	Watch []string
+	// ConfigChecksum has pods replaced when what they read of the bundle's own ConfigMaps and
+	// Secrets changes (bundle.Checksummed).
+	ConfigChecksum bool
 	// Values are the texts of values files, later ones over earlier ones.
 	Values [][]byte
 	// Set are settings over all values, as a.b=c.
@@ -65,7 +68,7 @@ func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Opti
 	if err != nil {
 		return err
 	}
-	in := bundle.Input{Content: tree.Digest(), Path: o.Path, Format: r.Format, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch, Values: values}
+	in := bundle.Input{Content: tree.Digest(), Path: o.Path, Format: r.Format, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch, ConfigChecksum: o.ConfigChecksum, Values: values}
 	switch {
 	case len(o.Watch) > 0 && r.Format != bundle.RegistryV1:
 		err = fmt.Errorf("it watches no namespaces: leave them out, or choose format %s", bundle.RegistryV1)
@@ -88,6 +91,9 @@ func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Opti
 	}
 	if len(r.Objects) == 0 {
 		return fmt.Errorf("it holds no object: manifests end in .yaml, .yml or .json, and it has: %s", strings.Join(some(folder.Paths()), ", "))
+	}
+	if o.ConfigChecksum {
+		r.Objects = bundle.Checksummed(r.Objects, o.Namespace)
 	}
 	r.Digest, err = in.Digest()
 	return err

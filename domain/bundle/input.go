@@ -18,6 +18,8 @@ type Input struct {
 	Namespace string `json:"namespace"`
 	// Watch are the namespaces that an operator was asked to watch.
 	Watch []string `json:"watch"`
+	// ConfigChecksum says that pods are replaced when what they read changes.
+	ConfigChecksum bool `json:"configChecksum,omitempty"`
 	// Values are merged, as JSON has them; nil where there are none.
 	Values map[string]any `json:"values"`
 	// Renderer names what renders, with its version.

@@ -46,6 +46,8 @@ func (s Sequence) Readings() []Reading {
 // podReadings collects what the pods of one workload read.
 type podReadings struct {
 	workload ID
+	// optional says that what its author can do without counts too.
+	optional bool
 	readings []Reading
 }
 
@@ -96,7 +98,7 @@ func (p *podReadings) volume(v Object, at string) {
 
 // add adds what a reference names: a key, the keys of its items, or the whole object.
 func (p *podReadings) add(kind string, reference Object, name, field string) {
-	if reference["optional"] == true || reference.Text(name) == "" {
+	if reference["optional"] == true && !p.optional || reference.Text(name) == "" {
 		return
 	}
 	r := Reading{ID: ID{Kind: kind, Namespace: p.workload.Namespace, Name: reference.Text(name)}, Key: reference.Text("key"), Workload: p.workload, Field: field}

@@ -148,6 +148,10 @@ type BundleRender struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	WatchNamespaces []string `json:"watchNamespaces,omitempty"`
+	// configChecksum replaces the pods of a workload when what they read of the bundle's own
+	// ConfigMaps and Secrets changes, by a digest of that in the pod template.
+	// +optional
+	ConfigChecksum bool `json:"configChecksum,omitempty"`
 }
 
 // BundleHealthCheck says in CEL over "object" when objects of a kind are healthy.
