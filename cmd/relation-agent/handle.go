@@ -23,9 +23,10 @@ import (
 const maxSaid = 400
 
 // When its container ends a handler may go on for farewell, and so may those of what a unit
-// that leaves is still owed; then it is interrupted and has lastWords to end.
+// that leaves is still owed; then it is interrupted and has lastWords to end. Both together
+// are less than the 30 s that a pod has where it says nothing else.
 const (
-	farewell  = 5 * time.Second
+	farewell  = 15 * time.Second
 	lastWords = 5 * time.Second
 )
 
