@@ -23,10 +23,7 @@ import (
 // builtin:certmanager with cert-manager's own controllers: the authority's
 // certificate and both servers' are renewed, the servers' keys too, while pods
 // are admitted without a pause (INJECTION.md I10, DESIGN.md decision 8).
-func TestRotateCertManager(t *testing.T) {
-	t.Parallel()
-	c := controlplane.Start(t, controlplane.Node)
-	loadImages(t, c)
+func rotateCertManager(t *testing.T, c *controlplane.Cluster) {
 	runCertManager(t, c)
 	installs(t, c, "certmanager")
 	w := newWorld(t, c)

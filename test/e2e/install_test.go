@@ -11,6 +11,17 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
+// What begins on a bare cluster, and leaves one, one after the other; only the last leaves
+// cert-manager's definitions and Orcon.
+func TestBareCluster(t *testing.T) {
+	t.Parallel()
+	c := controlplane.Start(t, controlplane.Node)
+	loadImages(t, c)
+	require.True(t, t.Run("ExamplePlatform", func(t *testing.T) { examplePlatform(t, c) }))
+	require.True(t, t.Run("InstallsItself", func(t *testing.T) { installsItself(t, c) }))
+	require.True(t, t.Run("RotateCertManager", func(t *testing.T) { rotateCertManager(t, c) }))
+}
+
 // installs has Orcon install itself, twice: what it writes while it runs, such as whom to
 // trust, is no change. It returns what uninstalls it.
 func installs(t *testing.T, c *controlplane.Cluster, variant string) (uninstall func()) {
@@ -44,10 +55,7 @@ func (w *world) removes(program, name, refusal string) {
 
 // Orcon installs itself on a bare cluster, and uninstalled it leaves what was there before,
 // no more and no less (BUNDLES.md 7).
-func TestInstallsItself(t *testing.T) {
-	t.Parallel()
-	c := controlplane.Start(t, controlplane.Node)
-	loadImages(t, c)
+func installsItself(t *testing.T, c *controlplane.Cluster) {
 	before := c.Snapshot(t)
 	uninstall := installs(t, c, "selfsigned")
 	uninstall()

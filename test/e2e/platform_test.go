@@ -19,10 +19,7 @@ import (
 // what it needs is there, so that none ever ends and starts again, and each Job runs once, when
 // the identity service answers. The same again changes nothing; uninstalled, the cluster is
 // what it was (BUNDLES.md 7).
-func TestExamplePlatform(t *testing.T) {
-	t.Parallel()
-	c := controlplane.Start(t, controlplane.Node)
-	loadImages(t, c)
+func examplePlatform(t *testing.T, c *controlplane.Cluster) {
 	loadPostgreSQL(t, c)
 	program, before := commandLine(t), c.Snapshot(t)
 	w := &world{Cluster: c, t: t, client: c.Client(t), namespace: "default"}
