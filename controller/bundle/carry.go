@@ -99,8 +99,12 @@ func (e *Engine) replaced(ctx context.Context, last bundle.Revision) (bundle.Seq
 }
 
 // step looks, asks what is next and does it. An error is that the cluster could not be
-// looked at.
+// looked at, or that somebody else is at work: two who each put right what the other writes
+// would never end.
 func (c *carrying) step(ctx context.Context, last bundle.Revision) (bundle.Next, error) {
+	if err := c.Store.Unmoved(ctx); err != nil {
+		return bundle.Next{}, fmt.Errorf("%w: %w", errStored, err)
+	}
 	live, err := c.observe(ctx)
 	if err != nil {
 		c.tell(Progress{Revision: last.Number, Trouble: err})

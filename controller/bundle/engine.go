@@ -31,6 +31,9 @@ type Store interface {
 	Plan(ctx context.Context, revision int) (bundle.Plan, error)
 	// Save writes the record, and with it the content of its last revision, if that is given.
 	Save(ctx context.Context, r bundle.Record, content *bundle.Plan) error
+	// Unmoved returns an error if somebody else has written the record since it was read or
+	// written here, as far as that can be known.
+	Unmoved(ctx context.Context) error
 	// Remove forgets everything.
 	Remove(ctx context.Context) error
 }

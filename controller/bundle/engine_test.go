@@ -83,6 +83,8 @@ func (s *store) Save(_ context.Context, r bundle.Record, content *bundle.Plan) e
 	return nil
 }
 
+func (s *store) Unmoved(context.Context) error { return nil }
+
 func (s *store) Remove(context.Context) error {
 	*s = store{}
 	return nil

@@ -34,10 +34,13 @@ func (e *Engine) prune(ctx context.Context, p bundle.Plan, revision int) error {
 	}
 }
 
-// errStored says that what is stored could not be written.
+// errStored says that what is stored could not be written, or is not what it was.
 var errStored = errors.New("cannot go on")
 
 func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int, refused refusals) (bundle.Pruned, error) {
+	if err := e.Store.Unmoved(ctx); err != nil {
+		return bundle.Pruned{}, fmt.Errorf("%w: %w", errStored, err)
+	}
 	seen, err := e.Cluster.Observe(ctx, e.leaving(p))
 	if err != nil {
 		e.tell(Progress{Revision: revision, Trouble: err})

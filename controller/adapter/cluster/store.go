@@ -138,6 +138,19 @@ func (s *Store) Save(ctx context.Context, r bundle.Record, p *bundle.Plan) error
 	return s.sweep(ctx, next)
 }
 
+// Unmoved returns ErrMoved if somebody else has written or removed the record since it was
+// read or written here. Where that cannot be known now, Save finds out.
+func (s *Store) Unmoved(ctx context.Context) error {
+	now := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+	if err := s.world.client.Get(ctx, s.key(), &now); client.IgnoreNotFound(err) != nil {
+		return nil
+	}
+	if now.ResourceVersion != s.secret.ResourceVersion {
+		return ErrMoved
+	}
+	return nil
+}
+
 func (s *Store) create(ctx context.Context) error {
 	s.secret = corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: s.key().Name}, Type: recordType}
 	text, err := json.Marshal(stored{})

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -191,6 +192,18 @@ func TestWayBack(t *testing.T) {
 	writes := w.writes.Load()
 	require.ErrorIs(t, w.install(green+broken), bundle.ErrQuarantined)
 	assert.Equal(t, writes, w.writes.Load())
+}
+
+// Of two who want something else the first ends as soon as the second has begun: neither puts
+// right for long what the other writes (BUNDLES.md 2).
+func TestAnotherBegins(t *testing.T) {
+	w := newWorld(t)
+	first := make(chan error, 1)
+	go func() { first <- w.install(blue + strings.ReplaceAll(broken, "progressDeadlineSeconds: 2", "progressDeadlineSeconds: 600")) }()
+	require.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon, 20*time.Millisecond)
+	require.NoError(t, w.install(green))
+	require.ErrorIs(t, <-first, cluster.ErrMoved)
+	assert.Equal(t, "green", w.configMaps()["colour"]["colour"])
 }
 
 // Who is too slow is told that somebody else was at work (BUNDLES.md 2).
