@@ -108,6 +108,10 @@ func TestGrant(t *testing.T) {
 			_, declared := w.services["db"]
 			assert.Equal(t, declared && test.refused == "", ready(w.only(t)).True, "who starts without a Secret that was promised could do nothing: %s", test.why)
 			assert.Equal(t, test.refused == "", w.refusal() == "", test.why)
+			if declared && test.refused != "" {
+				assert.Contains(t, ready(w.only(t)).Message, ": RelatedApplication db says why", test.why)
+				assert.Contains(t, w.says("db", condition.Ready).Message, "every required relation is complete; but "+w.refusal(), test.why)
+			}
 			consumer, found := condition.Find(w.records["web"].State.Conditions, condition.GrantRefused)
 			assert.False(t, found, "SAFETY.md M7: who consumes learns nothing of Secrets: %s", consumer.Message)
 			assert.NotContains(t, w.databags[relation.DatabagName("db", "main")].Data, "secret", "what is granted is stored nowhere")

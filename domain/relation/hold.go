@@ -2,8 +2,11 @@ package relation
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
@@ -37,10 +40,38 @@ func (n *negotiation) overdue(r Relation) bool {
 	return r.Held() && !n.Now.Before(r.State.HeldSince.Add(r.State.Retain))
 }
 
+// heldOf names the relations that an application has by what it declared before, until when,
+// and what is wrong with what it declares now.
+func (n *negotiation) heldOf(a application.Application) []condition.Condition {
+	var all []string
+	for _, e := range a.Endpoints {
+		for r := range n.of(a.Name) {
+			if !r.Held() || !r.Alive() || r.Requirer != (End{n.Namespace, a.Name, e.Name}) {
+				continue
+			}
+			text := fmt.Sprintf("%s is related to %s by an earlier declaration, until %s", e.Name, r.Provider.Written(n.Namespace), r.heldUntil())
+			if _, wrong := n.blocked(a, e); wrong != "" {
+				text += ": " + wrong
+			}
+			all = append(all, text)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	return []condition.Condition{{Type: condition.Held, True: true, Reason: ReasonDeclarationGone, Message: strings.Join(all, "; ")}}
+}
+
+// heldUntil is when a relation ends that nothing declares any more.
+func (r Relation) heldUntil() string {
+	return r.State.HeldSince.Add(r.State.Retain).UTC().Format(time.RFC3339)
+}
+
 // held says that nothing declares a relation any more, and what comes of it.
 func (n *negotiation) held(r Relation) []condition.Condition {
 	c := condition.Condition{Type: condition.Held, True: true, Reason: ReasonDeclarationGone,
-		Message: "nothing declares it any more: declare it again, or it ends when its time is over"}
+		Message: fmt.Sprintf("nothing declares it any more: declare it again, or it ends at %s", r.heldUntil())}
 	switch {
 	case !r.Held() || r.State.EndReason != "":
 		return nil

@@ -100,7 +100,7 @@ func (n *negotiation) state(a application.Application, was ApplicationState, wai
 	for r := range n.of(a.Name) {
 		is.LastRelation = max(is.LastRelation, r.State.ID)
 	}
-	is.Conditions = slices.Concat(n.applicationConditions(a, waiting), handlerFailed(stumbles(a.Name, is.Units)), said(condition.ApplicationStatus, is.Says()))
+	is.Conditions = slices.Concat(n.applicationConditions(a, waiting), said(condition.ApplicationStatus, is.Says()))
 	if len(cycle) > 0 {
 		is.Conditions = append(is.Conditions, condition.Condition{Type: condition.GateCycle, True: true, Reason: "GateCycle",
 			Message: fmt.Sprintf("%s wait for each other: set %s: none on one of them", listed(cycle), application.KeyGate)})
@@ -142,6 +142,8 @@ func sources(a application.Application) []string {
 func (n *negotiation) applicationConditions(a application.Application, waiting []Waiting) []condition.Condition {
 	var stuck, open []string
 	why := ""
+	others := slices.Concat(leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a), n.suspended(a), n.grantRefused(a.Name),
+		n.heldOf(a), handlerFailed(stumbles(a.Name, n.units[a.Name])))
 	for _, f := range a.Faults {
 		why, stuck = cmp.Or(why, f.Reason), append(stuck, f.Message)
 	}
@@ -155,7 +157,7 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 			open = append(open, w.Endpoint+": "+w.Message)
 		}
 	}
-	cs := condition.Settled(ReasonComplete, "every required relation is complete")
+	cs := settled(others)
 	switch {
 	case len(stuck) > 0:
 		cs = condition.Stuck(why, strings.Join(stuck, "; "))
@@ -166,7 +168,20 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 	case len(open) > 0:
 		cs = condition.Waiting(ReasonWaiting, "waits for "+strings.Join(open, "; "))
 	}
-	return slices.Concat(cs, leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a), n.suspended(a), n.grantRefused(a.Name))
+	return slices.Concat(cs, others)
+}
+
+// settled says that an application has what it needs, and what else is wrong with it: who
+// looks at a table sees nothing but this.
+func settled(others []condition.Condition) []condition.Condition {
+	why, messages := ReasonComplete, []string{"every required relation is complete"}
+	for i, c := range others {
+		if i == 0 {
+			why = c.Reason
+		}
+		messages = append(messages, c.Message)
+	}
+	return condition.Settled(why, strings.Join(messages, "; but "))
 }
 
 // notYet says why an application is none: only a Service that waits for its pods

@@ -50,7 +50,8 @@ func (n *negotiation) withhold(a application.Application) application.Applicatio
 func (n *negotiation) completeness(r Relation) []condition.Condition {
 	bag := n.bagIn(r, r.Provider)
 	missing, unasked := n.missing(r, r.Provider, bag), []string(nil)
-	if key, waits := n.ungranted(r, r.Provider); waits && !slices.Contains(missing, key) {
+	key, waits := n.ungranted(r, r.Provider)
+	if waits && !slices.Contains(missing, key) {
 		missing = append(missing, key)
 	}
 	if len(missing) > 0 {
@@ -68,6 +69,10 @@ func (n *negotiation) completeness(r Relation) []condition.Condition {
 	text := fmt.Sprintf("%s has given no %s yet", r.Provider.Written(n.Namespace), what)
 	if len(unasked) > 0 {
 		text += fmt.Sprintf(", and %s has not asked with %s", r.Requirer, strings.Join(unasked, ", "))
+	}
+	// What is wrong with a Secret is not for who consumes (SAFETY.md M7).
+	if waits && r.Provider.Namespace == n.Namespace && len(n.grantRefused(r.Provider.Application)) > 0 {
+		text += fmt.Sprintf(": RelatedApplication %s says why", r.Provider.Application)
 	}
 	if says := r.State.ProviderStatus; says.Said() {
 		text += fmt.Sprintf("; it says %s", says.Text())
