@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,7 +101,7 @@ func coded(err error) error {
 		return fmt.Errorf("%w: --retry", err)
 	case errors.Is(err, engine.ErrTimeout):
 		return codeError{err, exitTimeout}
-	case isRefused && (refused.Reason == bundle.Conflicted || refused.Reason == bundle.Refused), isChanged, errors.Is(err, cluster.ErrMoved):
+	case isRefused && slices.Contains([]bundle.Reason{bundle.Conflicted, bundle.Refused, bundle.InUse}, refused.Reason), isChanged, errors.Is(err, cluster.ErrMoved):
 		return codeError{err, exitConflict}
 	default:
 		return err

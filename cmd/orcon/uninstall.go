@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // uninstallOptions are the flags of uninstall.
@@ -54,8 +52,8 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 	if err := printPlan(c.OutOrStdout(), p); err != nil {
 		return err
 	}
-	if err := d.noteUses(ctx, c, p); err != nil {
-		return err
+	if err := d.Unused(ctx, p); err != nil {
+		return coded(err)
 	}
 	approval, err := o.approve(p)
 	if err != nil {
@@ -75,25 +73,4 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is gone\n", d.Owner)
 	return err
-}
-
-// noteUses tells, before anything is deleted, what would keep a definition: objects of its
-// kind that are not of the deployment. Some may go by themselves, with what owns them.
-func (d *deployed) noteUses(ctx context.Context, c *cobra.Command, p bundle.Plan) error {
-	look := bundle.Look{Uses: true}
-	for _, a := range p.Actions {
-		if a.Verb == bundle.Delete {
-			look.Read = append(look.Read, a.ID)
-		}
-	}
-	seen, err := d.world.Observe(ctx, look)
-	if err != nil {
-		return err
-	}
-	for _, id := range look.Read {
-		if used := seen.Live[id].Used; len(used) > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "note: %s stays as long as there are others of its kind: %s\n", id, strings.Join(used, ", "))
-		}
-	}
-	return nil
 }

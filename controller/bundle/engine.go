@@ -308,8 +308,11 @@ func (e *Engine) settle(ctx context.Context, last bundle.Revision) error {
 }
 
 // Uninstall deletes all that the deployment made, and then what is stored of it. The plan
-// is that of a Wish to uninstall.
+// is that of a Wish to uninstall. It is refused while others use what would be deleted.
 func (e *Engine) Uninstall(ctx context.Context, p bundle.Plan, approvals ...bundle.Approval) error {
+	if err := e.Unused(ctx, p); err != nil {
+		return err
+	}
 	if err := bundle.Approve(p, e.gate(), approvals); err != nil {
 		return err
 	}
@@ -317,6 +320,15 @@ func (e *Engine) Uninstall(ctx context.Context, p bundle.Plan, approvals ...bund
 		return err
 	}
 	return e.Store.Remove(ctx)
+}
+
+// Unused returns a bundle.RefusedError while others use what a plan to uninstall deletes.
+func (e *Engine) Unused(ctx context.Context, p bundle.Plan) error {
+	seen, err := e.Cluster.Observe(ctx, e.leaving(p))
+	if err != nil {
+		return err
+	}
+	return p.Unused(seen.Live)
 }
 
 // Rollback wishes for the content of an earlier revision, 0 for the last healthy one before

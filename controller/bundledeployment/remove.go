@@ -53,6 +53,8 @@ func (j *job) uninstall(ctx context.Context) (*domain.Stop, error) {
 	switch {
 	case err == nil:
 		return nil, nil
+	case held && refused.Reason == domain.InUse:
+		return &domain.Stop{Reason: string(domain.InUse), Message: "the deletion waits: " + refused.Message}, nil
 	case held:
 		j.deployment.Status.Plan = j.deployment.ForPlan(p, 0)
 		return &domain.Stop{Reason: string(refused.Reason), Person: true, Message: fmt.Sprintf("the deletion waits: %s%s: orcon approve %s -n %s", void, refused.Message, j.deployment.Name, j.deployment.Namespace)}, nil

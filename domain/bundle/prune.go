@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"fmt"
-	"strings"
 )
 
 // Pruned is what becomes of what left the bundle, and what it waits for.
@@ -54,7 +53,7 @@ func (p *Pruned) remove(e Entry, l Live) {
 	case l.leaving():
 		p.wait(e, l.ending())
 	case len(l.Used) > 0:
-		p.wait(e, fmt.Sprintf("%s: it would take with it what is not of this deployment: remove that first", strings.Join(l.Used, ", ")))
+		p.wait(e, fmt.Sprintf("%s: it would take with it what is not of this deployment: remove that first", useNames(l.Used)))
 	default:
 		if l.Says != "" {
 			p.wait(e, l.Says)

@@ -62,7 +62,7 @@ func TestUninstall(t *testing.T) {
 
 	used := each(live, func(l bundle.Live) bundle.Live { return l })
 	definition := used[engine().ID()]
-	definition.Used = []string{"Engine office/v12"}
+	definition.Used = []bundle.Use{{Name: "Engine office/v12"}}
 	used[engine().ID()] = definition
 	rounds, last, rest = uninstall(t, p, record, used)
 	assert.Len(t, rounds, 7)

@@ -31,7 +31,7 @@ type Live struct {
 	Restarts int
 	// Used are what only it holds and what is of somebody else: the objects of a
 	// definition, what is in a namespace. It is not deleted while there is any.
-	Used []string
+	Used []Use
 }
 
 // Health is how an object is.

@@ -13,12 +13,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// fewUses is how many of what would be lost are named.
-const fewUses = 5
-
 // used names what would go with a definition and is not this deployment's: the objects
 // of its kind.
-func (w *World) used(ctx context.Context, o *unstructured.Unstructured) ([]string, error) {
+func (w *World) used(ctx context.Context, o *unstructured.Unstructured) ([]bundle.Use, error) {
 	if o.GetKind() != "CustomResourceDefinition" {
 		return nil, nil
 	}
@@ -30,11 +27,12 @@ func (w *World) used(ctx context.Context, o *unstructured.Unstructured) ([]strin
 		return nil, fmt.Errorf("cannot tell whether %s is in use: %w", o.GetName(), err)
 	}
 	others := slices.DeleteFunc(all.Items, func(m metav1.PartialObjectMetadata) bool { return m.Annotations[bundle.OwnerKey] == w.owner })
-	var names []string
-	for _, m := range others[:min(fewUses, len(others))] {
-		names = append(names, bundle.ID{Group: kind.Group, Kind: kind.Kind, Namespace: m.Namespace, Name: m.Name}.String())
+	var uses []bundle.Use
+	for _, m := range others {
+		name := bundle.ID{Group: kind.Group, Kind: kind.Kind, Namespace: m.Namespace, Name: m.Name}.String()
+		uses = append(uses, bundle.Use{Name: name, Owned: len(m.OwnerReferences) > 0})
 	}
-	return names, nil
+	return uses, nil
 }
 
 // served is a version in which the objects of a definition can be read.

@@ -166,10 +166,10 @@ metadata: {name: one}
 
 	foreign := "apiVersion: " + group + "/v1\nkind: Widget\nmetadata: {name: foreign, namespace: " + w.namespace + "}\n"
 	w.apply(foreign)
-	short := w.process(-1)
-	short.Timeout = 1
-	err := short.uninstall("CustomResourceDefinition/widgets." + group)
-	require.ErrorIs(t, err, engine.ErrTimeout)
+	writes := w.writes.Load()
+	require.ErrorAs(t, w.process(-1).uninstall("CustomResourceDefinition/widgets."+group), &refused)
+	assert.Equal(t, bundle.InUse, refused.Reason)
+	assert.Equal(t, writes, w.writes.Load(), "what would serve it is still there")
 
 	w.cluster.Kubectl(t, "-n", w.namespace, "delete", "widgets."+group, "foreign")
 	require.NoError(t, w.process(-1).uninstall("CustomResourceDefinition/widgets."+group))
@@ -199,7 +199,9 @@ func TestWayBack(t *testing.T) {
 func TestAnotherBegins(t *testing.T) {
 	w := newWorld(t)
 	first := make(chan error, 1)
-	go func() { first <- w.install(blue + strings.ReplaceAll(broken, "progressDeadlineSeconds: 2", "progressDeadlineSeconds: 600")) }()
+	go func() {
+		first <- w.install(blue + strings.ReplaceAll(broken, "progressDeadlineSeconds: 2", "progressDeadlineSeconds: 600"))
+	}()
 	require.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon, 20*time.Millisecond)
 	require.NoError(t, w.install(green))
 	require.ErrorIs(t, <-first, cluster.ErrMoved)

@@ -92,9 +92,13 @@ func TestInstallsItself(t *testing.T) {
 	flags := filepath.Join(root, "deployment", "examples", "interface.yaml")
 	c.Kubectl(t, "apply", "-f", flags)
 	code, out = l.run("uninstall orcon -n default --yes")
-	assert.Equal(t, 2, code, "definitions and the namespace are confirmed, one by one")
-	assert.Contains(t, out, "note: CustomResourceDefinition.apiextensions.k8s.io interfaces.orcon.tengu.io stays as long as there are others of its kind: Interface.orcon.tengu.io feature-flags-v1")
+	assert.Equal(t, 4, code, "what serves them would go first")
+	assert.Contains(t, out, "cannot delete CustomResourceDefinition.apiextensions.k8s.io interfaces.orcon.tengu.io: others have objects of it: Interface.orcon.tengu.io feature-flags-v1")
+	assert.Contains(t, out, "kubectl delete interfaces.orcon.tengu.io --all -A")
+	c.Kubectl(t, "-n", system, "get", "deployment", "relations-controller")
 	c.Kubectl(t, "delete", "-f", flags)
+	code, out = l.run("uninstall orcon -n default --yes")
+	assert.Equal(t, 2, code, "definitions and the namespace are confirmed, one by one")
 	line := "uninstall orcon -n default --yes --timeout 3m"
 	for word := range strings.FieldsSeq(out) {
 		if strings.HasPrefix(word, "CustomResourceDefinition.apiextensions.k8s.io/") || word == "Namespace/"+system {
