@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -120,24 +121,33 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 	if j.deployment.Spec.Paused {
 		return j.stopped(ctx, stop)
 	}
-	kept, ok, err := j.engine.Keep(ctx, j.deployment.Spec.Drift.Mode == "Report")
+	kept, ok, err := j.correct(ctx, stop)
 	if err != nil {
 		return reconcile.Result{}, err
-	}
-	j.standing.Last, j.standing.Stop = j.engine.Record().Begun(), stop
-	if ok {
-		j.standing.Next = kept.Next
-		if j.deployment.Spec.Drift.Mode == "Report" {
-			j.standing.Drift = kept.Drift
-		} else {
-			j.corrected(kept.Drift)
-		}
 	}
 	result := j.after(stop, ok && kept.Outcome != domain.Succeeded || len(kept.Pruned.Waits) > 0)
 	if len(kept.Pruned.Delete)+len(kept.Pruned.Gone) > 0 { // then more can go
 		result.RequeueAfter = cmp.Or(j.Pause, time.Second)
 	}
 	return result, j.publish(ctx)
+}
+
+// correct puts right what others have changed, or notes it, and how what is there stands.
+func (j *job) correct(ctx context.Context, stop *domain.Stop) (kept bundle.Kept, ok bool, err error) {
+	report := j.deployment.Spec.Drift.Mode == "Report"
+	if kept, ok, err = j.engine.Keep(ctx, report); err != nil {
+		return kept, ok, err
+	}
+	j.standing.Last, j.standing.Stop = j.engine.Record().Begun(), stop
+	if ok {
+		j.standing.Next = kept.Next
+		if report {
+			j.standing.Drift = kept.Drift
+		} else {
+			j.corrected(kept.Drift)
+		}
+	}
+	return kept, ok, nil
 }
 
 // stopped says why nothing is done, and when it is looked at again.

@@ -7,9 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"time"
 
+	"github.com/golang/glog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
@@ -73,7 +78,7 @@ func (j *job) source(ctx context.Context) (wanted, *domain.Stop) {
 	if w, known := j.rendered.recall(key, input); known && pinned && j.isThere(w) {
 		return w, nil
 	}
-	tree, resolved, err := j.fetch(ctx)
+	tree, resolved, err := j.fetchSlowly(ctx)
 	if err != nil {
 		return wanted{}, stopAt(domain.Sourced, "FetchFailed", err)
 	}
@@ -126,6 +131,59 @@ func (j *job) input(o content.Options) (pinned bool, sum [sha256.Size]byte) {
 		Options content.Options
 	}{j.deployment.Spec.Sources, o})
 	return pinned && err == nil, sha256.Sum256(text)
+}
+
+// fetchSlowly fetches for as long as the servers need: what stands is kept meanwhile, each
+// Resync, and it is said what is waited for (BUNDLES.md 1).
+func (j *job) fetchSlowly(ctx context.Context) (domain.Tree, []domain.Reference, error) {
+	var keeping sync.WaitGroup
+	fetched := make(chan struct{})
+	defer func() {
+		close(fetched)
+		keeping.Wait()
+		j.standing = domain.Standing{}
+	}()
+	keeping.Go(func() {
+		again := time.NewTicker(j.Resync)
+		defer again.Stop()
+		for {
+			select {
+			case <-fetched:
+				return
+			case <-again.C:
+				j.keepMeanwhile(ctx)
+			}
+		}
+	})
+	return j.fetch(ctx)
+}
+
+// keepMeanwhile keeps what stands while the sources are fetched. That it cannot stops nothing.
+func (j *job) keepMeanwhile(ctx context.Context) {
+	_, _, err := j.correct(ctx, j.fetching())
+	if err == nil {
+		err = j.publish(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		glog.Errorf("BundleDeployment %s: %v", j.deployment.Owner(), err)
+	}
+}
+
+// fetching says that the sources are waited for; what was said of them before stays said,
+// so that a source that fails slowly is not told in two ways by turns.
+func (j *job) fetching() *domain.Stop {
+	d, stop := j.deployment, &domain.Stop{Stage: domain.Sourced}
+	said := meta.FindStatusCondition(d.Status.Conditions, string(domain.Sourced))
+	if said != nil && said.Status == metav1.ConditionFalse && said.ObservedGeneration == d.Generation {
+		stop.Reason, stop.Message = said.Reason, said.Message
+		return stop
+	}
+	var all []string
+	for _, s := range d.Spec.Sources {
+		all = append(all, s.Reference)
+	}
+	stop.Reason, stop.Message = "Fetching", "still fetching "+strings.Join(all, ", ")+": look whether the server answers"
+	return stop
 }
 
 // fetch returns the content of all sources, laid over each other.

@@ -66,7 +66,7 @@ var mayImport = map[string]string{
 	"controller/adapter/cluster":     "domain/bundle github.com/fluxcd/cli-utils/pkg/kstatus sigs.k8s.io/structured-merge-diff/v6 " + kubeClient,
 	"controller/adapter/crdify":      "domain/bundle k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 k8s.io/apimachinery sigs.k8s.io/crdify",
 	"controller/adapter/directory":   "domain/bundle",
-	"controller/adapter/git":         "domain/bundle github.com/go-git/go-git/v5",
+	"controller/adapter/git":         "domain/bundle github.com/go-git/go-git/v5 golang.org/x/crypto/ssh golang.org/x/net/proxy",
 	"controller/adapter/helm":        "domain/bundle helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
 	"controller/adapter/kube":        "domain controller/api " + kubeClient + " " + watched,
 	"controller/adapter/kustomize":   "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",

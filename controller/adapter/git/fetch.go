@@ -1,10 +1,13 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"syscall"
 
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
@@ -12,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/storage/memory"
+	"golang.org/x/crypto/ssh"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -33,14 +37,21 @@ func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, str
 	if err != nil {
 		return bundle.Tree{}, "", err
 	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	f := fetching{
 		options: gogit.FetchOptions{RemoteName: "origin", Auth: auth, CABundle: []byte(c.Credentials.CA), Tags: gogit.NoTags},
 		store:   &bounded{Storage: memory.NewStorage(), left: c.Limit},
 	}
+	if overSSH(r.Location) {
+		way, closed := openWay(ctx)
+		defer closed()
+		f.options.ProxyOptions = way
+	}
 	f.remote = gogit.NewRemote(f.store, &config.RemoteConfig{Name: "origin", URLs: []string{r.Location}})
 	commit, err := f.commit(ctx, r)
 	if err != nil {
-		return bundle.Tree{}, "", fmt.Errorf("cannot fetch from the repository: %w", withCure(err))
+		return bundle.Tree{}, "", fmt.Errorf("cannot fetch from the repository: %w", withCure(cmp.Or(context.Cause(ctx), err)))
 	}
 	tree, err := read(f.store, commit, r.Folder)
 	if err != nil {
@@ -50,11 +61,16 @@ func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, str
 }
 
 func withCure(err error) error {
+	var apart *ssh.AlgorithmNegotiationError
 	switch {
 	case errors.Is(err, transport.ErrAuthenticationRequired) || errors.Is(err, transport.ErrAuthorizationFailed):
 		return fmt.Errorf("%w: give credentials that may read it", err)
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return fmt.Errorf("%w: look whether the address is right, and whether it wants credentials", err)
+	case errors.As(err, &apart):
+		return fmt.Errorf("%w: look whether known_hosts has all of the host's lines of ssh-keyscan", err)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return fmt.Errorf("the server broke off: %w", err)
 	default:
 		return err
 	}
@@ -111,7 +127,7 @@ func (f *fetching) name(ctx context.Context, version string) (plumbing.Reference
 	if version == "" {
 		return plumbing.HEAD, nil
 	}
-	all, err := f.remote.ListContext(ctx, &gogit.ListOptions{Auth: f.options.Auth, CABundle: f.options.CABundle})
+	all, err := f.remote.ListContext(ctx, &gogit.ListOptions{Auth: f.options.Auth, CABundle: f.options.CABundle, ProxyOptions: f.options.ProxyOptions})
 	if err != nil {
 		return "", err
 	}
