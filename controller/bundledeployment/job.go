@@ -31,6 +31,8 @@ type job struct {
 	deployment *v1alpha1.BundleDeployment
 	world      *cluster.World
 	store      *cluster.Store
+	// loaded says that the record could be read: else nobody knows what is there.
+	loaded bool
 	// said is the deployment with the status that was written last.
 	said     *v1alpha1.BundleDeployment
 	engine   *bundle.Engine
@@ -82,6 +84,7 @@ func (j *job) prepare() error {
 // load reads what is stored. That the account may not is for a person to mend.
 func (j *job) load(ctx context.Context) *domain.Stop {
 	err := j.engine.Load(ctx)
+	j.loaded = err == nil
 	var known map[int]face
 	if err == nil {
 		known, err = j.faces(ctx)
@@ -102,7 +105,7 @@ func (j *job) load(ctx context.Context) *domain.Stop {
 // cure is the command that lets the account act in its namespace.
 func (j *job) cure() string {
 	account := cmp.Or(j.deployment.Spec.ServiceAccountName, "default")
-	return fmt.Sprintf("kubectl create rolebinding orcon-%s -n %s --clusterrole=admin --serviceaccount=%[2]s:%[3]s, or a role with just what it needs", j.deployment.Name, j.deployment.Namespace, account)
+	return fmt.Sprintf("kubectl create rolebinding orcon-%s -n %s --clusterrole=admin --serviceaccount=%[2]s:%[3]s, or a role with just what it needs; and kubectl create serviceaccount %[3]s -n %[2]s, if it is not there", j.deployment.Name, j.deployment.Namespace, account)
 }
 
 // awaitOthers says which deployment is not healthy that this one depends on.

@@ -161,7 +161,7 @@ func (j *job) after(stop *domain.Stop, sick bool) reconcile.Result {
 	switch {
 	case sick:
 		return reconcile.Result{RequeueAfter: soon}
-	case stop != nil && !stop.Person:
+	case stop != nil && (!stop.Person || stop.Reason == forbidden): // nobody tells of new rights
 		return reconcile.Result{RequeueAfter: later}
 	}
 	return reconcile.Result{RequeueAfter: j.Resync}

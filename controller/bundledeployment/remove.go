@@ -28,7 +28,22 @@ func (j *job) remove(ctx context.Context) (reconcile.Result, error) {
 	case stop.Reason == forbidden && j.lost(ctx):
 		j.warn("Abandoned", "the namespace is being deleted, and the account may not act any more: what the deployment made elsewhere stays")
 		return reconcile.Result{}, j.release(ctx)
+	case stop.Reason == forbidden:
+		return j.waitForAccount(ctx, stop)
 	}
+	return j.stopped(ctx, stop)
+}
+
+// waitForAccount goes on when the account may act, unless nothing was ever made with it.
+func (j *job) waitForAccount(ctx context.Context, stop *domain.Stop) (reconcile.Result, error) {
+	revisions, err := j.faces(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if len(revisions) == 0 && j.deployment.Status.Active == 0 {
+		return reconcile.Result{}, j.release(ctx)
+	}
+	stop.Message = "the deletion waits: " + stop.Message
 	return j.stopped(ctx, stop)
 }
 

@@ -48,11 +48,16 @@ func firstWait(next domain.Next) string {
 
 // publish writes the revisions and then the status, where they are not what they were.
 func (j *job) publish(ctx context.Context) error {
-	if err := j.publishRevisions(ctx); err != nil {
-		return err
-	}
 	d, before := j.deployment, j.said
 	d.SetState(j.standing, j.engine.Record(), j.Now())
+	if j.loaded {
+		if err := j.publishRevisions(ctx); err != nil {
+			return err
+		}
+	} else { // what was known stays so
+		was := before.Status
+		d.Status.Active, d.Status.LastHealthy, d.Status.Finished, d.Status.Objects = was.Active, was.LastHealthy, was.Finished, was.Objects
+	}
 	if equality.Semantic.DeepEqual(before.Status, d.Status) {
 		return nil
 	}

@@ -191,21 +191,6 @@ func declareFromProvider(w *world) {
 	w.services["db"] = s
 }
 
-// Who declares something wrong over what works is told, although it goes on to work.
-func TestHeldSaysWhatIsWrong(t *testing.T) {
-	w, _ := shopWorld(t)
-	w.consumes("web", "store:pg", "store=db:mian", application.KeyRetain, "1h")
-	w.settle(t)
-	is := w.says("web", condition.Ready)
-	assert.True(t, is.True, "it has what it had")
-	assert.Equal(t, relation.ReasonDeclarationGone, is.Reason)
-	until := epoch().Add(time.Hour).Format("2006-01-02T15")
-	assert.Contains(t, is.Message, "store is related to db:main by an earlier declaration, until "+until)
-	assert.Contains(t, is.Message, "db has no endpoint mian")
-	held, _ := condition.Find(w.only(t).State.Conditions, condition.Held)
-	assert.Contains(t, held.Message, "it ends at "+until)
-}
-
 // A held relation that nobody declares again: alive → held → dying → dead, each
 // at its time, and then its bag goes (SAFETY.md L5, RELATIONS.md L1).
 func TestHeldUntilItsTimeIsOver(t *testing.T) {

@@ -143,7 +143,7 @@ func (s *Store) Save(ctx context.Context, r bundle.Record, p *bundle.Plan) error
 func (s *Store) Unmoved(ctx context.Context) error {
 	now := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
 	if err := s.world.client.Get(ctx, s.key(), &now); client.IgnoreNotFound(err) != nil {
-		return nil
+		return nil //nolint:nilerr // as said
 	}
 	if now.ResourceVersion != s.secret.ResourceVersion {
 		return ErrMoved

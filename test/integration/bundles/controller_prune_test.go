@@ -1,12 +1,15 @@
 package bundles
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -67,4 +70,40 @@ func TestDeploymentMeetsAnothersRevision(t *testing.T) {
 	w.ready(d, "Healthy")
 	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(another), another))
 	assert.True(t, metav1.IsControlledBy(another, d))
+}
+
+// Who never had an account that may act has made nothing, and goes; who has lost it waits for
+// another, and says so (BUNDLES.md 7, 9).
+func TestDeploymentWithoutAnAccountGoes(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	gone := func(d *v1alpha1.BundleDeployment) func() bool {
+		return func() bool { return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d)) }
+	}
+	d := w.bundle(configMap("a", "1"))
+	d.Spec.ServiceAccountName = "nobody"
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	assert.Contains(t, w.ready(d, "AccountForbidden"), "kubectl create serviceaccount nobody")
+	require.NoError(t, w.admin.Delete(w.ctx, d))
+	require.Eventually(t, gone(d), soon, 20*time.Millisecond)
+
+	d = w.bundle(configMap("a", "1"))
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	w.edit(d, func() { d.Spec.ServiceAccountName = "nobody" })
+	w.ready(d, "AccountForbidden")
+	require.NoError(t, w.admin.Delete(w.ctx, d))
+	require.Eventually(t, func() bool {
+		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
+		ready := meta.FindStatusCondition(d.Status.Conditions, "Ready")
+		return ready != nil && strings.HasPrefix(ready.Message, "the deletion waits: ")
+	}, soon, 20*time.Millisecond)
+	assert.EqualValues(t, 1, d.Status.Active, "what is there is not forgotten")
+	var revision v1alpha1.BundleRevision
+	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "shop-1"}, &revision))
+	assert.Contains(t, w.configMaps(), "a")
+	w.edit(d, func() { d.Spec.ServiceAccountName = "" })
+	require.Eventually(t, gone(d), soon, 20*time.Millisecond)
+	assert.NotContains(t, w.configMaps(), "a")
 }
