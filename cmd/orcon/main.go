@@ -1,5 +1,6 @@
 // Command orcon is for people's machines: it plays scenarios without a cluster, shows
-// what the webhook does to a manifest, and reads from a cluster what was said.
+// what the webhook does to a manifest, reads from a cluster what was said, and installs
+// bundles there.
 package main
 
 import (
