@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,7 +40,7 @@ of its own: who may create approvals may approve, and its author is who you are.
 		Example: `  orcon approve shop -n shop
   orcon approve shop --yes --expires 1h
   orcon approve shop --confirm PersistentVolumeClaim/data`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.clusterOptions.flags(c)
@@ -51,7 +53,7 @@ of its own: who may create approvals may approve, and its author is who you are.
 func (o *approveOptions) run(c *cobra.Command, name string) error {
 	ctx, stop := interruptible(c)
 	defer stop()
-	kinds, d, err := o.find(ctx, name)
+	kinds, d, err := o.find(c, name)
 	if err != nil {
 		return err
 	}
@@ -105,14 +107,14 @@ func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment
 
 // approval is the word of who runs this.
 func (o *approveOptions) approval(ctx context.Context, kinds client.Client, d *v1alpha1.BundleDeployment) (*v1alpha1.Approval, error) {
-	var me authenticationv1.SelfSubjectReview
-	if err := kinds.Create(ctx, &me); err != nil {
-		return nil, fmt.Errorf("cannot tell who you are: %w", err)
+	me, err := whoami(ctx, kinds)
+	if err != nil {
+		return nil, err
 	}
 	a := &v1alpha1.Approval{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, GenerateName: d.Name + "-"},
 		Spec: v1alpha1.ApprovalSpec{
-			Deployment: d.Name, PlanDigest: d.Status.Plan.Digest, Author: me.Status.UserInfo.Username, Confirmed: o.confirm,
+			Deployment: d.Name, PlanDigest: d.Status.Plan.Digest, Author: me, Confirmed: o.confirm,
 		},
 	}
 	if o.expires != 0 {
@@ -124,15 +126,38 @@ func (o *approveOptions) approval(ctx context.Context, kinds client.Client, d *v
 	return a, nil
 }
 
+// whoami is the user that the API server knows.
+func whoami(ctx context.Context, kinds client.Client) (string, error) {
+	var me authenticationv1.SelfSubjectReview
+	if err := kinds.Create(ctx, &me); err != nil {
+		return "", fmt.Errorf("cannot tell who you are: %w", err)
+	}
+	return me.Status.UserInfo.Username, nil
+}
+
 // find returns a BundleDeployment, and what reads and writes its kinds.
-func (o *clusterOptions) find(ctx context.Context, name string) (client.Client, *v1alpha1.BundleDeployment, error) {
+func (o *clusterOptions) find(c *cobra.Command, name string) (client.Client, *v1alpha1.BundleDeployment, error) {
 	kinds, namespace, err := o.open()
 	if err != nil {
 		return nil, nil, err
 	}
 	var d v1alpha1.BundleDeployment
-	if err := kinds.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &d); err != nil {
+	err = kinds.Get(c.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &d)
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return nil, nil, o.absent(c, namespace, name)
+	case err != nil:
 		return nil, nil, fmt.Errorf("cannot read BundleDeployment %s/%s: %w", namespace, name, err)
 	}
 	return kinds, &d, nil
+}
+
+// absent says that there is no BundleDeployment of a name, and whether orcon install has made
+// something of that name: nothing waits there that could be approved or paused.
+func (o *clusterOptions) absent(c *cobra.Command, namespace, name string) error {
+	d, err := (&deploymentOptions{clusterOptions: *o}).connect(c, name)
+	if err == nil && d.Record().Last().Number > 0 {
+		return fmt.Errorf("cannot %s %s/%s: it is no BundleDeployment: orcon install has made it, which needs no approval and keeps nothing afterwards: orcon history %[3]s -n %[2]s", c.Name(), namespace, name)
+	}
+	return fmt.Errorf("cannot %s %s/%s: no BundleDeployment of that name is there: kubectl get bundledeployments -n %[2]s", c.Name(), namespace, name)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -45,13 +46,17 @@ func (o *clusterOptions) load() (*rest.Config, string, error) {
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.context}
 	overrides.Context.Namespace = o.namespace
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err := loaded.ClientConfig()
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return nil, "", fmt.Errorf("cannot tell which cluster: none is named in %s: name a file that does in $KUBECONFIG, or by --kubeconfig FILE",
+			strings.Join(rules.GetLoadingPrecedence(), ", "))
+	case err != nil:
+		return nil, "", fmt.Errorf("cannot tell which cluster: %w", err)
+	}
 	namespace, _, err := loaded.Namespace()
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot tell which namespace: %w", err)
-	}
-	config, err := loaded.ClientConfig()
-	if err != nil {
-		return nil, "", fmt.Errorf("cannot tell which cluster: %w", err)
 	}
 	config.QPS = -1 // the API server's own fairness limits us
 	return config, namespace, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
@@ -34,7 +36,7 @@ func (o *deploymentOptions) flags(c *cobra.Command) {
 func (o *deploymentOptions) approve(p bundle.Plan) (bundle.Approval, error) {
 	approval, err := p.Confirm(o.confirm...)
 	if err == nil {
-		err = bundle.Approve(p, bundle.Gate{}, []bundle.Approval{approval})
+		err = p.Confirmed(approval)
 	}
 	return approval, err
 }
@@ -54,10 +56,18 @@ const requestTimeout = time.Minute
 // deploymentName is what a deployment may be called: its name stands in those of Secrets.
 const deploymentName = `^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`
 
-// connect returns the deployment of a name.
-func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, error) {
+// named returns an error if nothing can be called that.
+func named(name string) error {
 	if !regexp.MustCompile(deploymentName).MatchString(name) {
-		return nil, fmt.Errorf("cannot use name %q: write at most 52 small letters, digits and dashes, for instance --name shop", name)
+		return fmt.Errorf("cannot use name %q: write at most 52 small letters, digits and dashes, for instance --name shop", name)
+	}
+	return nil
+}
+
+// connect returns the deployment of a name, and what is stored of it.
+func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, error) {
+	if err := named(name); err != nil {
+		return nil, err
 	}
 	config, namespace, err := o.load()
 	if err != nil {
@@ -76,10 +86,36 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 		return nil, err
 	}
 	progress := newProgress(c.ErrOrStderr())
-	return &deployed{world: world, namespace: namespace, Engine: &engine.Engine{
+	d := &deployed{world: world, namespace: namespace, Engine: &engine.Engine{
 		Cluster: world, Store: cluster.NewStore(world), Owner: owner, Identity: identity,
 		Timeout: o.timeout, Now: time.Now, Tell: progress.tell,
-	}}, nil
+	}}
+	if err = d.Load(c.Context()); apierrors.IsForbidden(err) {
+		err = o.forbidden(c.Context(), d)
+	}
+	return d, err
+}
+
+// forbidden says which rights the user lacks to have a record, and the commands that give them.
+func (o *deploymentOptions) forbidden(ctx context.Context, d *deployed) error {
+	me := "USER"
+	if kinds, _, err := o.open(); err == nil {
+		if name, err := whoami(ctx, kinds); err == nil {
+			me = name
+		}
+	}
+	return fmt.Errorf(`cannot read the record of %[1]s: %[2]s may not get Secrets in namespace %[3]s, where what is installed is recorded: whoever may gives that by
+kubectl create role orcon-records -n %[3]s --verb=get,create,update,delete --resource=secrets
+kubectl create rolebinding orcon-records -n %[3]s --role=orcon-records --user=%[2]s`, d.Owner, me, d.namespace)
+}
+
+// installed returns an error if nothing is stored; verb is what the user wants.
+func (d *deployed) installed(verb string) error {
+	if d.Record().Last().Number > 0 {
+		return nil
+	}
+	return fmt.Errorf("cannot %s %s: nothing of that name is installed in namespace %[3]s; what is: kubectl get secrets -n %[3]s --field-selector type=%[4]s",
+		verb, d.Owner, d.namespace, cluster.RecordType)
 }
 
 // wish returns what a source means in the cluster.
@@ -97,8 +133,6 @@ func coded(err error) error {
 	refused, isRefused := errors.AsType[*bundle.RefusedError](err)
 	_, isChanged := errors.AsType[*bundle.ChangedError](err)
 	switch {
-	case errors.Is(err, bundle.ErrQuarantined):
-		return fmt.Errorf("%w: --retry", err)
 	case errors.Is(err, engine.ErrTimeout):
 		return codeError{err, exitTimeout}
 	case isRefused && slices.Contains([]bundle.Reason{bundle.Conflicted, bundle.Refused, bundle.InUse}, refused.Reason), isChanged, errors.Is(err, cluster.ErrMoved):

@@ -29,7 +29,7 @@ What Secrets hold is not shown.
 Exit codes: 0 there is no difference, 1 there is one, 2 it could not be told.`,
 		Example: `  orcon diff shop -n shop
   orcon diff shop --from 3 --to 5`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.clusterOptions.flags(c)

@@ -18,20 +18,16 @@ func newHistory() *cobra.Command {
 		Long: `history lists what was installed, newest last: each revision, how it ended, and the digest
 of its objects. A revision with the content of another one is a way back to it.`,
 		Example: "  orcon history shop -n shop",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			d, err := o.connect(c, args[0])
 			if err != nil {
 				return err
 			}
-			record, err := d.Store.Load(c.Context())
-			if err != nil {
+			if err := d.installed("list"); err != nil {
 				return err
 			}
-			if len(record.Revisions) == 0 {
-				return fmt.Errorf("cannot list %s: it is not installed in this namespace", d.Owner)
-			}
-			return printHistory(c, record)
+			return printHistory(c, d.Record())
 		},
 	}
 	o.clusterOptions.flags(c)
@@ -58,7 +54,7 @@ the last healthy one that had another content. Definitions stay as they are, and
 not run again.` + exitCodes,
 		Example: `  orcon rollback shop -n shop
   orcon rollback shop 3 --yes`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			revision := 0
 			if len(args) > 1 {
@@ -82,9 +78,15 @@ func (o *deploymentOptions) rollback(c *cobra.Command, name string, revision int
 	if err != nil {
 		return err
 	}
-	wish, err := d.Rollback(ctx, revision)
-	if err != nil {
+	if err := d.installed("roll back"); err != nil {
 		return err
+	}
+	wish, err := d.Rollback(ctx, revision)
+	switch {
+	case errors.Is(err, bundle.ErrQuarantined):
+		return fmt.Errorf("%w: choose another that orcon history %[2]s lists, or try this one again from its source: orcon install SOURCE --name %[2]s --retry", err, name)
+	case err != nil:
+		return fmt.Errorf("%w: orcon history %s", err, name)
 	}
 	p, err := d.Plan(ctx, wish)
 	if err != nil {

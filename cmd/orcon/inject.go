@@ -32,7 +32,7 @@ It asks nobody: what an installation knows is told by flags.`,
 		Example: `  orcon inject -f deployment.yaml
   kubectl get deployment web -o yaml | orcon inject -f - --config tenguconfig.yaml
   orcon inject -f deployment.yaml | diff deployment.yaml -`,
-		Args: cobra.NoArgs,
+		Args: arguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c) },
 	}
 	fileFlag(c, &o.file)
@@ -162,7 +162,7 @@ func newUninject() *cobra.Command {
 Documents that are not injected are printed as they were written.`,
 		Example: `  kubectl get pod web-0 -o yaml | orcon uninject -f -
   orcon inject -f web.yaml | orcon uninject -f -`,
-		Args: cobra.NoArgs,
+		Args: arguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			all, err := readManifests(c, file)
 			if err != nil {

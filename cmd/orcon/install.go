@@ -60,7 +60,7 @@ orcon-bundle-NAME of its namespace.` + exitCodes,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case o.resume == "":
-				return cobra.ExactArgs(1)(c, args)
+				return arguments(c, args)
 			case len(args) > 0:
 				return errors.New("cannot resume from a SOURCE: leave it out, what is stored counts")
 			}
@@ -94,7 +94,7 @@ nothing. What Secrets hold is not shown.` + exitCodes,
   orcon plan deploy/ --name shop -o json | jq '.actions[] | select(.verb == "delete")'
   orcon plan deploy/ --name shop -o html > plan.html
   orcon plan deploy/ --name shop --policy no-deletions.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)
@@ -135,7 +135,11 @@ func (o *installOptions) run(c *cobra.Command, source string) error {
 			return coded(err)
 		}
 	}
-	return d.end(c, d.Install(ctx, p, wish, approval))
+	err = d.Install(ctx, p, wish, approval)
+	if errors.Is(err, bundle.ErrQuarantined) {
+		err = fmt.Errorf("%w: --retry", err)
+	}
+	return d.end(c, err)
 }
 
 // wish returns the deployment, and what the source means there.
@@ -184,7 +188,7 @@ func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed
 		return p, coded(err)
 	}
 	if o.plan {
-		return p, coded(bundle.Blocked(p))
+		return p, coded(p.Blocked())
 	}
 	return p, nil
 }

@@ -14,6 +14,9 @@ import (
 
 // change returns the deployment of a name, to change it.
 func (o *deploymentOptions) change(c *cobra.Command, name string) (*deployed, error) {
+	if err := named(name); err != nil {
+		return nil, err
+	}
 	if err := o.ours(c.Context(), name); err != nil {
 		return nil, err
 	}

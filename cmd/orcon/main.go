@@ -1,5 +1,6 @@
 // Command orcon is for people's machines: it plays scenarios without a cluster, shows
-// what the webhook does to a manifest, and reads from a cluster what was said.
+// what the webhook does to a manifest, reads from a cluster what was said, and installs
+// bundles there.
 package main
 
 import (
@@ -70,16 +71,22 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 func newRoot() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "orcon",
-		Short: "Relations between services on plain Kubernetes, from the command line",
-		Long: `orcon is Orcon's command line. sim, inject, uninject and render need no cluster; record
-reads the one that kubectl would.
+		Short: "Relations between services and bundles on plain Kubernetes, from the command line",
+		Long: `orcon is Orcon's command line. sim, inject, uninject and render need no cluster. The others
+work on the one that kubectl would: plan shows what a bundle changes there, install does it,
+and diff, history, rollback and uninstall look after it. approve, pause and resume are for
+BundleDeployments, which a controller keeps. record shows what was said in a relation.
 
-Exit codes: 0 it is so, 1 it is not (a scenario that went otherwise, a pod that the
-webhook would refuse, a record that leads elsewhere), 2 it could not be done.`,
-		Example: `  orcon sim shop.txtar
+Exit codes: 0 done, 1 there is a difference (of diff, a scenario that went otherwise, a pod
+that the webhook would refuse, a record that leads elsewhere), 2 failed, 3 there was not
+enough time, 4 something of somebody else is in the way, or a policy refuses.`,
+		Example: `  orcon plan deploy/ --name shop -n shop
+  orcon install deploy/ --name shop -n shop
+  orcon history shop -n shop
+  orcon render deploy/
+  orcon sim shop.txtar
   orcon inject -f deployment.yaml | kubectl apply -f -
-  orcon record 7 -n shop
-  orcon render deploy/`,
+  orcon record 7 -n shop`,
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
@@ -89,7 +96,7 @@ webhook would refuse, a record that leads elsewhere), 2 it could not be done.`,
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Example: "  orcon version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Example: "  orcon version", Args: arguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(c.OutOrStdout(), "orcon", version)
 			return err

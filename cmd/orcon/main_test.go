@@ -53,6 +53,7 @@ func TestSim(t *testing.T) {
 		"Steps":   {"which steps there are", []string{"sim", "--steps"}, 0, "UNIT hears nothing", ""},
 		"Nothing": {"no file", []string{"sim"}, 2, "", "name a scenario"},
 		"Help":    {"help shows an example", []string{"sim", "--help"}, 0, "orcon sim shop.txtar", ""},
+		"Root":    {"what there is, and how it ends", []string{"--help"}, 0, "4 something of somebody else is in the way", ""},
 		"Version": {"which one it is", []string{"version"}, 0, "orcon development\n", ""},
 		"NoVerb":  {"a command that nobody knows", []string{"simm"}, 2, "", "sim"},
 	}

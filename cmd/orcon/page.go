@@ -35,7 +35,7 @@ type pageStep struct {
 // printPage prints a plan as one page of HTML that needs nothing else.
 func printPage(out io.Writer, p bundle.Plan) error {
 	v := p.Preview()
-	shown := page{Preview: v, Summary: summary(v), Verify: unverified(v.Unverified)}
+	shown := page{Preview: v, Summary: summary(p), Verify: unverified(v.Unverified)}
 	for _, a := range v.Actions {
 		if a.Verb == bundle.None && a.Why == "" {
 			continue // it is counted

@@ -21,9 +21,9 @@ func newResume() *cobra.Command {
 func pausing(verb string, paused bool, short, long string) *cobra.Command {
 	var o clusterOptions
 	c := &cobra.Command{
-		Use: verb + " NAME", Short: short, Long: long, Example: "  orcon " + verb + " shop -n shop", Args: cobra.ExactArgs(1),
+		Use: verb + " NAME", Short: short, Long: long, Example: "  orcon " + verb + " shop -n shop", Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error {
-			kinds, d, err := o.find(c.Context(), args[0])
+			kinds, d, err := o.find(c, args[0])
 			if err != nil {
 				return err
 			}

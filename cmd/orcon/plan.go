@@ -42,7 +42,7 @@ func printPlan(out io.Writer, p bundle.Plan) error {
 	for _, r := range v.Refused {
 		fmt.Fprintf(out, "refused by the policy: %s\n", r)
 	}
-	_, err := fmt.Fprintf(out, "%s; plan %.12s\n", summary(v), p.Digest)
+	_, err := fmt.Fprintf(out, "%s; plan %.12s\n", summary(p), p.Digest)
 	return err
 }
 
@@ -93,10 +93,15 @@ func difference(c bundle.PreviewChange) string {
 	return text
 }
 
-// summary counts actions by verb.
-func summary(v bundle.Preview) string {
-	counts := map[bundle.Verb]int{}
-	for _, a := range v.Actions {
+// summary counts actions by verb. What stays as it is because it is of somebody else is
+// not called unchanged.
+func summary(p bundle.Plan) string {
+	counts, blocked := map[bundle.Verb]int{}, 0
+	for _, a := range p.Actions {
+		if a.Verb == bundle.None && slices.ContainsFunc(p.Conflicts, func(c bundle.Conflict) bool { return c.ID == a.ID }) {
+			blocked++
+			continue
+		}
 		counts[a.Verb]++
 	}
 	var all []string
@@ -104,6 +109,9 @@ func summary(v bundle.Preview) string {
 		if counts[verb] > 0 {
 			all = append(all, fmt.Sprintf("%d to %s", counts[verb], verb))
 		}
+	}
+	if blocked > 0 {
+		all = append(all, fmt.Sprintf("%d in conflict", blocked))
 	}
 	if len(all) == 0 {
 		return fmt.Sprintf("nothing to change in %d objects", counts[bundle.None])

@@ -53,7 +53,7 @@ Exit codes: 0 all is so, 1 a bag is not what its record leads to, 2 it cannot be
 		Example: `  orcon record 7 -n shop
   orcon record web-store-72f57dc936 | jq -c 'select(.owner == "db") | [.time, .who, .cause]'
   orcon record 7 --replay`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)

@@ -50,7 +50,7 @@ of all that went in.`,
   orcon render chart/ -f production.yaml --set replicas=3 -n shop
   orcon render shop.tgz -o json | jq .kind
   orcon render builtin:selfsigned --set registry=registry.example.org/orcon --set tag=v0.1.0`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)

@@ -113,7 +113,7 @@ func TestRenderRemote(t *testing.T) {
 		errs string
 	}{
 		"Unpinned": {"it may be another tomorrow", []string{server.URL, "--credentials", right}, 2, "no host and path"},
-		"Address":  {"it may be another tomorrow", []string{server.URL + "/a.tar", "--credentials", right}, 2, "add #sha256=CHECKSUM"},
+		"Address":  {"it may be another tomorrow", []string{server.URL + "/a.tar", "--credentials", right}, 2, "add #sha256=CHECKSUM or say that it is to be tracked: --track"},
 		"Tracked":  {"what it is today", []string{server.URL + "/a.tar", "--credentials", right, "--track"}, 0, "resolved: " + server.URL + "/a.tar#sha256=" + sum},
 		"Nobody":   {"without credentials", []string{server.URL + "/a.tar#sha256=" + sum}, 2, "give credentials"},
 		"Pinned":   {"its checksum fits", []string{server.URL + "/a.tar#sha256=" + sum, "--credentials", right}, 0, "2 objects (plain)"},

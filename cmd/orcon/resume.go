@@ -15,11 +15,12 @@ func (o *installOptions) goOn(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := d.installed("resume"); err != nil {
+		return err
+	}
 	switch interrupted, err := d.Interrupted(ctx); {
 	case err != nil:
 		return err
-	case d.Record().Last().Number == 0:
-		return fmt.Errorf("cannot resume %s: it is not installed: orcon install SOURCE --name %s", d.Owner, o.resume)
 	case !interrupted:
 		return fmt.Errorf("cannot resume %s: nothing is unfinished: orcon history %s", d.Owner, o.resume)
 	}

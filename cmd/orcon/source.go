@@ -75,6 +75,9 @@ func (o *sourceOptions) fetch(c *cobra.Command, source string) (bundle.Tree, err
 		o.Mirrors[registry] = []string{mirror}
 	}
 	o.Builtin = deployment.Manifests()
+	if err := s.Pinned(); err != nil && !o.Track {
+		return bundle.Tree{}, fmt.Errorf("%w: --track", err)
+	}
 	tree, resolved, err := o.Fetch(c.Context(), s)
 	switch {
 	case err != nil:

@@ -71,7 +71,7 @@ const (
 // its base: that has no gate but Record.Return.
 func Approve(p Plan, g Gate, approvals []Approval) error {
 	if len(p.Conflicts) > 0 {
-		return &RefusedError{Conflicted, fmt.Sprintf("cannot approve a plan with %d conflicts, of which the first: %s", len(p.Conflicts), p.Conflicts[0])}
+		return p.conflicted("conflicts: ")
 	}
 	valid := slices.DeleteFunc(slices.Clone(approvals), func(a Approval) bool { return g.voids(p, a) != "" })
 	switch mode := cmp.Or(g.Mode, Auto); {
@@ -82,13 +82,29 @@ func Approve(p Plan, g Gate, approvals []Approval) error {
 	default:
 		return &RefusedError{Unapproved, fmt.Sprintf("cannot carry out the plan, nobody has approved it: approve digest %s%s", p.Digest, g.void(p, approvals))}
 	}
-	for _, h := range p.Holds {
-		if !slices.ContainsFunc(h.Objects, func(id ID) bool { return !confirmed(valid, id) }) {
-			continue
-		}
+	if h, held := p.unconfirmed(valid...); held {
 		return &RefusedError{h.Reason, fmt.Sprintf("cannot carry out the plan: %s", h)}
 	}
 	return nil
+}
+
+// conflicted says what of somebody else is in the way; setting is that of Conflict.Words.
+func (p Plan) conflicted(setting string) error {
+	what := "1 conflict is"
+	if n := len(p.Conflicts); n > 1 {
+		what = fmt.Sprintf("%d conflicts are", n)
+	}
+	return &RefusedError{Conflicted, fmt.Sprintf("cannot carry out the plan: %s in the way: %s", what, p.Conflicts[0].Words(setting))}
+}
+
+// unconfirmed is the first hold of which not all is confirmed.
+func (p Plan) unconfirmed(approvals ...Approval) (h Hold, held bool) {
+	for _, h := range p.Holds {
+		if slices.ContainsFunc(h.Objects, func(id ID) bool { return !confirmed(approvals, id) }) {
+			return h, true
+		}
+	}
+	return Hold{}, false
 }
 
 // voids says why an approval does not count for the plan; empty if it does.

@@ -26,6 +26,31 @@ func (p Plan) Confirm(names ...string) (Approval, error) {
 	return a, nil
 }
 
+// conflictsFlag is how a policy is chosen on a command line (Conflict.Words).
+const conflictsFlag = "--conflicts "
+
+// Blocked returns a RefusedError if something of somebody else is in the way of a plan:
+// then no approval helps. It names the flag that does.
+func (p Plan) Blocked() error {
+	if len(p.Conflicts) == 0 {
+		return nil
+	}
+	return p.conflicted(conflictsFlag)
+}
+
+// Confirmed returns nil if the plan may be carried out with what a person confirms on a
+// command line, and else a RefusedError that names all flags that it needs.
+func (p Plan) Confirmed(by Approval) error {
+	if err := p.Blocked(); err != nil {
+		return err
+	}
+	if h, held := p.unconfirmed(by); held {
+		flags := strings.Join(Hold{Objects: p.held()}.Flags(), " ")
+		return &RefusedError{h.Reason, fmt.Sprintf("cannot carry out the plan: %s: if that shall be: %s", h.Words(), flags)}
+	}
+	return nil
+}
+
 // Flags are the arguments of a command line that confirm what is held.
 func (h Hold) Flags() []string {
 	var all []string
@@ -71,15 +96,6 @@ func ParseConflictPolicy(text string) (ConflictPolicy, error) {
 	}
 	_, err := word(text, []string{string(Prevent), string(AdoptUnowned), string(TakeAll)})
 	return ConflictPolicy(text), err
-}
-
-// Blocked returns a RefusedError if something of somebody else is in the way of a plan:
-// then no approval helps.
-func Blocked(p Plan) error {
-	if len(p.Conflicts) == 0 {
-		return nil
-	}
-	return Approve(p, Gate{}, nil)
 }
 
 // HeldNames are the objects whose end must be confirmed, as Confirm reads them.

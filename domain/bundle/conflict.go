@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,34 +21,34 @@ const (
 
 // Conflict is an object, or fields of it, that somebody else keeps.
 type Conflict struct {
-	ID        ID
-	Situation Situation
+	ID ID
 	// Holder is whose the object is; empty where it is about fields.
 	Holder string
 	// Fields are what others manage otherwise, as path (manager).
 	Fields []string
-	// Immutable says that it could not become what the bundle says, whoever had it.
-	Immutable bool
+	// Cure is the policy with which it is none. Empty: the object could not become what the
+	// bundle says, whoever had it.
+	Cure ConflictPolicy
 }
 
-// String says what is wrong and what to do.
-func (c Conflict) String() string {
-	if len(c.Fields) > 0 {
-		return fmt.Sprintf("%s has fields that others manage: %s: leave them out of the bundle, or take them (conflicts: %s)", c.ID, strings.Join(c.Fields, ", "), TakeAll)
-	}
-	if c.Immutable {
+// String says what is wrong and what to do, in words for an object of the cluster.
+func (c Conflict) String() string { return c.Words("conflicts: ") }
+
+// Words says what is wrong and what to do; setting is what stands before a policy where that
+// is chosen.
+func (c Conflict) Words(setting string) string {
+	switch {
+	case len(c.Fields) > 0:
+		return fmt.Sprintf("%s has fields that others manage: %s: leave them out of the bundle, or take them (%s%s)", c.ID, strings.Join(c.Fields, ", "), setting, c.Cure)
+	case c.Cure == "":
 		return fmt.Sprintf("%s is there already, is of %s, and cannot be changed: remove it, or name it otherwise", c.ID, c.Holder)
 	}
-	cure := TakeAll
-	if c.Situation == Unowned {
-		cure = AdoptUnowned
-	}
-	return fmt.Sprintf("%s is there already and is of %s: remove it, name it otherwise, or make it part of this deployment (conflicts: %s)", c.ID, c.Holder, cure)
+	return fmt.Sprintf("%s is there already and is of %s: remove it, name it otherwise, or make it part of this deployment (%s%s)", c.ID, c.Holder, setting, c.Cure)
 }
 
 // contest notes that others manage fields of an object otherwise.
-func (d *drafting) contest(id ID, situation Situation, contested []Change) {
-	c := Conflict{ID: id, Situation: situation}
+func (d *drafting) contest(id ID, contested []Change) {
+	c := Conflict{ID: id, Cure: TakeAll}
 	for _, change := range contested {
 		c.Fields = append(c.Fields, fmt.Sprintf("%s (%s)", change.Path, change.Manager))
 	}
@@ -65,8 +66,20 @@ func (d *drafting) claim(a Action, item Item, l Live, situation Situation, holde
 		a.Verb = Take
 	default:
 		a.Verb = None
-		d.plan.Conflicts = append(d.plan.Conflicts, Conflict{ID: item.ID, Situation: situation, Holder: holder, Immutable: fixed})
+		d.plan.Conflicts = append(d.plan.Conflicts, Conflict{ID: item.ID, Holder: holder, Cure: cure(l, situation, fixed)})
 		return a
 	}
-	return d.fields(a, l, situation)
+	return d.fields(a, l)
+}
+
+// cure is the policy with which an object of somebody else becomes part of the deployment:
+// what nobody claims needs more than to be adopted where a manager's field differs.
+func cure(l Live, situation Situation, fixed bool) ConflictPolicy {
+	switch {
+	case fixed:
+		return ""
+	case situation == Unowned && !slices.ContainsFunc(l.Changes, Change.contested):
+		return AdoptUnowned
+	}
+	return TakeAll
 }

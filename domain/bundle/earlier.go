@@ -7,7 +7,7 @@ import (
 
 // Earlier returns the revision whose content a person goes back to: that of the revision
 // named, or for 0 of the newest healthy one that had another content than the newest. The
-// error says which there are.
+// error says which there are, and is ErrQuarantined for what has failed.
 func (r Record) Earlier(revision int) (content int, err error) {
 	_, now := r.Healthy()
 	if last := r.Last(); last.State == StateFailed || last.State == StateActive {
@@ -15,12 +15,18 @@ func (r Record) Earlier(revision int) (content int, err error) {
 	}
 	var known []int
 	for _, v := range slices.Backward(r.Revisions) {
-		if v.Number == revision || revision == 0 && v.Healthy && v.ManifestDigest != r.digestOf(now) {
+		switch quarantined := slices.Contains(r.Quarantined, v.ManifestDigest); {
+		case v.Number == revision && quarantined:
+			return 0, fmt.Errorf("cannot go back to revision %d: %w", revision, ErrQuarantined)
+		case v.Number == revision, revision == 0 && v.Healthy && !quarantined && v.ManifestDigest != r.digestOf(now):
 			return v.Content, nil
 		}
 		known = append(known, v.Number)
 	}
-	return 0, fmt.Errorf("cannot go back to revision %d: it is not kept, or there is no other healthy content: kept are %v", revision, known)
+	if revision == 0 {
+		return 0, fmt.Errorf("cannot go back: there is no other healthy content: kept are revisions %v", known)
+	}
+	return 0, fmt.Errorf("cannot go back to revision %d: it is not kept: kept are %v", revision, known)
 }
 
 // digestOf is what a revision consists of.

@@ -26,8 +26,13 @@ type Hold struct {
 	Objects []ID
 }
 
-// String says what is held and what to do.
+// String says what is held and what to do, in words for an object of the cluster.
 func (h Hold) String() string {
+	return h.Words() + ": confirm each in an approval, or put it back into the bundle"
+}
+
+// Words says what is held, and why.
+func (h Hold) Words() string {
 	why := map[Reason]string{
 		Empty:   "the bundle is empty, and this would delete all that it made",
 		TooMany: "this would delete more than may go without a person",
@@ -37,7 +42,7 @@ func (h Hold) String() string {
 	for _, id := range h.Objects {
 		names = append(names, id.String())
 	}
-	return fmt.Sprintf("%s: %s: confirm each in an approval, or put it back into the bundle", why, strings.Join(names, ", "))
+	return fmt.Sprintf("%s: %s", why, strings.Join(names, ", "))
 }
 
 // defaultDeletions is how many objects may leave without a person.

@@ -131,6 +131,11 @@ func (l Lack) by(field string) bool {
 	return slices.ContainsFunc(l.Readings, func(n Reading) bool { return strings.HasSuffix(n.Field, "."+field) })
 }
 
+// expected are the kinds of what may be missing.
+//
+//nolint:gochecknoglobals // a table
+var expected = []string{"ConfigMap", "Secret", "ServiceAccount"}
+
 // Expecting returns the lacks but for those that somebody expects to be made while it is
 // installed, each named as Kind/name or Kind/namespace/name.
 func Expecting(lacks []Lack, names ...string) ([]Lack, error) {
@@ -139,6 +144,9 @@ func Expecting(lacks []Lack, names ...string) ([]Lack, error) {
 		target, err := parseTarget(name)
 		if err != nil {
 			return nil, fmt.Errorf("cannot expect: %w", err)
+		}
+		if !slices.Contains(expected, target.Kind) {
+			return nil, fmt.Errorf("cannot expect %q: write %s", name, strings.Join(expected, "/NAME, ")+"/NAME")
 		}
 		rest = slices.DeleteFunc(rest, func(l Lack) bool { return target.names(l.ID) })
 	}

@@ -205,7 +205,7 @@ func (d *drafting) decide(a Action, item Item, l Live) Action {
 	default:
 		a.Verb = Update
 	}
-	return d.fields(a, l, situation)
+	return d.fields(a, l)
 }
 
 // again says what becomes of a Job that is there: one that failed runs once more.
@@ -222,10 +222,10 @@ func again(a Action, l Live) Action {
 }
 
 // fields adds to an action what it changes, and whose fields it takes.
-func (d *drafting) fields(a Action, l Live, situation Situation) Action {
+func (d *drafting) fields(a Action, l Live) Action {
 	take := d.policy == TakeAll
 	if contested := slices.DeleteFunc(slices.Clone(l.Changes), func(c Change) bool { return !c.contested() }); len(contested) > 0 && !take {
-		d.contest(a.ID, situation, contested)
+		d.contest(a.ID, contested)
 	}
 	a.Changes, a.Force = shown(a.ID, l.Changes), forced(l.Changes, take)
 	a.Restarts, a.Pods = a.restarts(l)

@@ -92,6 +92,7 @@ func TestNewPlanConflicts(t *testing.T) {
 		conflict string
 	}{
 		"Prevent":        {why: "the default", live: is(web, ""), want: "none Deployment web", conflict: "is of nobody: remove it, name it otherwise, or make it part of this deployment (conflicts: AdoptUnowned)"},
+		"PreventFields":  {why: "to adopt it would not be enough", live: with(is(web, ""), theirs), want: "none Deployment web", conflict: "is of nobody: remove it, name it otherwise, or make it part of this deployment (conflicts: Take)"},
 		"PreventAnother": {why: "the default", live: is(web, "shop/other"), want: "none Deployment web", conflict: "is of deployment shop/other: remove it"},
 		"Adopt":          {why: "nobody loses anything", policy: bundle.AdoptUnowned, live: is(web, ""), want: "adopt Deployment web"},
 		"AdoptOnly":      {why: "what is Helm's is not unowned", policy: bundle.AdoptUnowned, live: is(web, "", helm), want: "none Deployment web", conflict: "Helm release web: remove it, name it otherwise, or make it part of this deployment (conflicts: Take)"},
@@ -114,6 +115,7 @@ func TestNewPlanConflicts(t *testing.T) {
 			}
 			require.Len(t, p.Conflicts, 1, tc.why)
 			assert.Contains(t, p.Conflicts[0].String(), tc.conflict)
+			assert.Equal(t, p.Conflicts[0].Words("--conflicts "), p.Preview().Conflicts[0], "a command line has a flag")
 			assert.Error(t, bundle.Approve(p, bundle.Gate{}, []bundle.Approval{{PlanDigest: p.Digest, Confirmed: []bundle.ID{web.ID()}}}), "no approval overcomes a conflict")
 		})
 	}

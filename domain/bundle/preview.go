@@ -109,10 +109,10 @@ func (p Plan) Preview() Preview {
 		v.Unverified = append(v.Unverified, PreviewUnverified{PreviewObject(u.ID), u.After.String(), u.Why})
 	}
 	for _, h := range p.Holds {
-		v.Holds = append(v.Holds, PreviewHold{h.Reason, h.String(), h.Flags()})
+		v.Holds = append(v.Holds, PreviewHold{h.Reason, h.Words(), h.Flags()})
 	}
 	for _, c := range p.Conflicts {
-		v.Conflicts = append(v.Conflicts, c.String())
+		v.Conflicts = append(v.Conflicts, c.Words(conflictsFlag))
 	}
 	return v
 }

@@ -148,6 +148,8 @@ func TestExpecting(t *testing.T) {
 	rest, err = bundle.Expecting(lacks, "Secret/office/db", "ConfigMap/db")
 	require.NoError(t, err)
 	assert.Equal(t, lacks, rest, "another of that name is another")
+	_, err = bundle.Expecting(lacks, "secret/db")
+	require.ErrorContains(t, err, "write ConfigMap/NAME, Secret/NAME, ServiceAccount/NAME")
 	_, err = bundle.Expecting(lacks, "db")
 	assert.ErrorContains(t, err, "Kind/name")
 }

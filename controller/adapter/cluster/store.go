@@ -24,7 +24,9 @@ import (
 // What a stored deployment looks like: one Secret for its record, and immutable ones,
 // named by their content, for what its revisions consist of.
 const (
-	recordType  = "orcon.tengu.io/bundle"
+	// RecordType is the type of the Secret that says that a deployment is installed.
+	RecordType = "orcon.tengu.io/bundle"
+
 	contentType = "orcon.tengu.io/bundle-content"
 	storedKey   = "data"
 	namePrefix  = "orcon-bundle-"
@@ -152,7 +154,7 @@ func (s *Store) Unmoved(ctx context.Context) error {
 }
 
 func (s *Store) create(ctx context.Context) error {
-	s.secret = corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: s.key().Name}, Type: recordType}
+	s.secret = corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: s.key().Name}, Type: RecordType}
 	text, err := json.Marshal(stored{})
 	if err != nil {
 		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, err)

@@ -40,7 +40,7 @@ func TestResume(t *testing.T) {
 	resume := "install --resume shop -n " + w.namespace
 	code, out := l.run(resume)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, out, "it is not installed")
+	assert.Contains(t, out, "nothing of that name is installed")
 
 	folder := source(t, blue+web)
 	command := exec.CommandContext(t.Context(), l.program, "install", folder, "--name", "shop", "-n", w.namespace, "--yes", "--kubeconfig", l.kubeconfig)

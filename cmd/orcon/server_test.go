@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// serves is an API server that has nothing but one Secret, or the code of its refusal. It
+// returns the arguments that name it.
+func serves(t *testing.T, secret any, code int) []string {
+	t.Helper()
+	answers := map[string]string{
+		"/api":                           `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis":                          `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"authentication.k8s.io","versions":[{"groupVersion":"authentication.k8s.io/v1","version":"v1"}],"preferredVersion":{"groupVersion":"authentication.k8s.io/v1","version":"v1"}}]}`,
+		"/api/v1":                        `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"secrets","kind":"Secret","namespaced":true,"verbs":["get"]},{"name":"namespaces","kind":"Namespace","verbs":["get"]}]}`,
+		"/api/v1/namespaces/kube-system": `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"u"}}`,
+		"/apis/authentication.k8s.io/v1": `{"kind":"APIResourceList","groupVersion":"authentication.k8s.io/v1","resources":[{"name":"selfsubjectreviews","kind":"SelfSubjectReview","verbs":["create"]}]}`,
+		"/apis/authentication.k8s.io/v1/selfsubjectreviews": `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":"low"}}}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer, known := answers[r.URL.Path]
+		switch {
+		case known:
+			_, _ = w.Write([]byte(answer))
+		case r.URL.Path == "/api/v1/namespaces/shop/secrets/orcon-bundle-shop" && code == http.StatusOK:
+			_ = json.NewEncoder(w).Encode(secret)
+		default:
+			reason := map[int]string{http.StatusForbidden: "Forbidden"}[code]
+			status := code
+			if reason == "" {
+				status, reason = http.StatusNotFound, "NotFound"
+			}
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d}`, reason, status)
+		}
+	}))
+	t.Cleanup(server.Close)
+	file := write(t, "config", fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: %q}}]
+contexts: [{name: a, context: {cluster: a, namespace: shop}}]
+current-context: a
+`, server.URL))
+	return []string{"--kubeconfig", file}
+}
+
+// recorded is the Secret of a deployment whose second revision has failed.
+func recorded(t *testing.T) any {
+	t.Helper()
+	record := bundle.Record{Quarantined: []string{"b"}, Revisions: []bundle.Revision{
+		{Number: 1, Content: 1, Healthy: true, ManifestDigest: "a", State: bundle.StateSuperseded},
+		{Number: 2, Content: 2, ManifestDigest: "b", State: bundle.StateFailed},
+		{Number: 3, Content: 1, Healthy: true, ManifestDigest: "a", State: bundle.StateSucceeded},
+	}}
+	text, err := json.Marshal(map[string]any{"record": record})
+	require.NoError(t, err)
+	return map[string]any{
+		"kind": "Secret", "apiVersion": "v1", "data": map[string]any{"data": text},
+		"metadata": map[string]any{"namespace": "shop", "name": "orcon-bundle-shop", "resourceVersion": "1"},
+	}
+}
+
+// What cannot be done is said with what can.
+func TestCures(t *testing.T) {
+	nothing, something, forbidden := serves(t, nil, http.StatusNotFound), serves(t, recorded(t), http.StatusOK), serves(t, nil, http.StatusForbidden)
+	folder := filepath.Dir(write(t, "a.yaml", twoObjects))
+	lists := "nothing of that name is installed in namespace shop; what is: kubectl get secrets -n shop --field-selector type=orcon.tengu.io/bundle"
+	tests := map[string]struct {
+		why    string
+		server []string
+		args   []string
+		errs   string
+	}{
+		"NoName":          {"install needs one", nothing, []string{"install", folder}, `cannot use name "": write at most 52 small letters, digits and dashes, for instance --name shop`},
+		"NoNamePlan":      {"plan says the same", nothing, []string{"plan", folder}, `cannot use name ""`},
+		"Rollback":        {"there is nothing to go back from", nothing, []string{"rollback", "shop"}, "cannot roll back shop/shop: " + lists},
+		"History":         {"nor to list", nothing, []string{"history", "shop"}, "cannot list shop/shop: " + lists},
+		"GoOn":            {"nor to go on with", nothing, []string{"install", "--resume", "shop"}, "cannot resume shop/shop: " + lists},
+		"RollbackFailed":  {"rollback does not try again", something, []string{"rollback", "shop", "2"}, "choose another that orcon history shop lists, or try this one again from its source: orcon install SOURCE --name shop --retry"},
+		"RollbackUnknown": {"which there are", something, []string{"rollback", "shop", "9"}, "it is not kept: kept are [3 2 1]: orcon history shop"},
+		"Approve":         {"nobody has made one", nothing, []string{"approve", "shop"}, "cannot approve shop/shop: no BundleDeployment of that name is there: kubectl get bundledeployments -n shop"},
+		"ApproveOurs":     {"what install made waits for nobody", something, []string{"approve", "shop"}, "cannot approve shop/shop: it is no BundleDeployment: orcon install has made it, which needs no approval"},
+		"Pause":           {"nor is there anything to pause", something, []string{"pause", "shop"}, "cannot pause shop/shop: it is no BundleDeployment"},
+		"Resume":          {"nor is it paused", nothing, []string{"resume", "shop"}, "cannot resume shop/shop: no BundleDeployment of that name"},
+		"Secrets":         {"the right that is missing, and who gives it", forbidden, []string{"plan", folder, "--name", "shop"}, "kubectl create rolebinding orcon-records -n shop --role=orcon-records --user=low\n"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			code, _, errs := call("", append(tc.args, tc.server...)...)
+			assert.Equal(t, exitMisuse, code, tc.why)
+			assert.Contains(t, errs, tc.errs, tc.why)
+		})
+	}
+}
+
+// A command line that lacks something is answered with one that does not.
+func TestArguments(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		errs string
+	}{
+		"Install":  {[]string{"install", "--name", "shop"}, "cannot install: SOURCE is missing: for instance: orcon install deploy/ --name shop -n shop\n"},
+		"Plan":     {[]string{"plan"}, "cannot plan: SOURCE is missing: for instance: orcon plan deploy/ --name shop -n shop\n"},
+		"Record":   {[]string{"record"}, "cannot record: RELATION is missing: for instance: orcon record 7 -n shop\n"},
+		"Rollback": {[]string{"rollback"}, "cannot rollback: NAME is missing"},
+		"Pause":    {[]string{"pause"}, "cannot pause: NAME is missing: for instance: orcon pause shop -n shop\n"},
+		"TooMany":  {[]string{"rollback", "shop", "3", "now"}, `cannot rollback: "now" is one argument too many: for instance: orcon rollback shop -n shop`},
+		"None":     {[]string{"version", "now"}, `"now" is one argument too many`},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			code, _, errs := call("", tc.args...)
+			assert.Equal(t, exitMisuse, code)
+			assert.Contains(t, errs, tc.errs)
+		})
+	}
+}
+
+// Where no cluster is named, the files that were read are.
+func TestNoCluster(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	t.Setenv("KUBECONFIG", nowhere)
+	code, _, errs := call("", "history", "shop")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "cannot tell which cluster: none is named in "+nowhere+": name a file that does in $KUBECONFIG, or by --kubeconfig FILE")
+	require.NoFileExists(t, nowhere)
+	require.NoError(t, os.WriteFile(nowhere, nil, 0o600))
+	_, _, errs = call("", "history", "shop")
+	assert.Contains(t, errs, nowhere, "an empty one names none either")
+}
