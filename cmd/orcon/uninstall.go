@@ -27,7 +27,7 @@ forgets the deployment. Objects that say orcon.tengu.io/prune: Never stay. Final
 waited for, and never taken away.` + exitCodes,
 		Example: `  orcon uninstall shop -n shop
   orcon uninstall shop --yes --confirm PersistentVolumeClaim/data`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)
@@ -43,11 +43,8 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 		return err
 	}
 	p, err := d.Plan(ctx, engine.Wish{Uninstall: true})
-	switch {
-	case err != nil:
+	if err := errors.Join(err, d.installed("uninstall")); err != nil {
 		return coded(err)
-	case d.Record().Last().Number == 0:
-		return fmt.Errorf("cannot uninstall %s: it is not installed: orcon history %s", d.Owner, name)
 	}
 	if err := printPlan(c.OutOrStdout(), p); err != nil {
 		return err
