@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/clustertest"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
 )
 
 // forms are those that this user can run.
@@ -177,11 +178,22 @@ func janitorOf(t *testing.T, c *clustertest.Cluster) int {
 	return 0
 }
 
+// kill ends a process at once, and returns when it has ended: on a busy machine that is later.
 func kill(t *testing.T, pid int) {
 	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	p, err := state.FindProcess(pid)
+	if err != nil {
 		t.Fatal(err)
 	}
+	if err := p.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the process ends", func() error {
+		if p.Alive() {
+			return fmt.Errorf("process %d lives", pid)
+		}
+		return nil
+	})
 }
 
 func copyProgram(t *testing.T, from, to string) {
