@@ -105,5 +105,5 @@ func start(ctx context.Context, o options) error {
 	if advice := kube.Advice(o.namespace); advice != "" {
 		glog.Warning(advice)
 	}
-	return w.manager.Start(ctx)
+	return w.manager.Start(w.drain.until(ctx))
 }

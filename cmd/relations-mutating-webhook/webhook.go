@@ -52,6 +52,7 @@ type process struct {
 	settings  *pod.Source
 	source    certificate.Source
 	synced    func() bool
+	drain     drain
 	// interfaces are those that ship with Orcon and those that the cluster has.
 	interfaces *kube.Interfaces
 }
@@ -128,13 +129,17 @@ func (p *process) addHandlers(ctx context.Context) error {
 		return err
 	}
 	hooks := p.manager.GetWebhookServer()
-	hooks.Register("/mutate", &pod.Handler{
-		Settings: p.settings.Settings,
-		Observe:  func(outcome string) { outcomes.WithLabelValues(outcome).Inc() },
-	})
-	hooks.Register("/declare", &declaration.Handler{Settings: p.settings.Settings, Services: index, Schemas: p.interfaces})
-	hooks.Register("/outside", &declaration.Outside{Settings: p.settings.Settings})
-	hooks.Register("/bundle", &bundle.Handler{})
+	for path, handler := range map[string]http.Handler{
+		"/mutate": &pod.Handler{
+			Settings: p.settings.Settings,
+			Observe:  func(outcome string) { outcomes.WithLabelValues(outcome).Inc() },
+		},
+		"/declare": &declaration.Handler{Settings: p.settings.Settings, Services: index, Schemas: p.interfaces},
+		"/outside": &declaration.Outside{Settings: p.settings.Settings},
+		"/bundle":  &bundle.Handler{},
+	} {
+		hooks.Register(path, p.drain.handler(handler))
+	}
 	return nil
 }
 
