@@ -5,7 +5,8 @@
 #
 #   scripts/bench.sh              all of them
 #   scripts/bench.sh Change       those whose name matches: Exchange, Connections,
-#                                 Create, Change, Commit, Crowd, Tool, Next, FirstJoin
+#                                 Create, Change, Commit, Crowd, Tool, Next, FirstJoin,
+#                                 Bundle, Deployments
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -46,9 +46,6 @@ It asks nobody: what an installation knows is told by flags.`,
 
 func fileFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVarP(file, "filename", "f", "", "the manifest, or - for standard input")
-	if err := c.MarkFlagRequired("filename"); err != nil {
-		panic(err) // the flag is declared in the line above
-	}
 }
 
 // settings are those that the webhook of the installation would have.

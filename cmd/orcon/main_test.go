@@ -161,5 +161,5 @@ func TestInjectRefuses(t *testing.T) {
 	assert.Contains(t, errs, "nothing.yaml")
 	code, _, errs = call("", "inject")
 	assert.Equal(t, 2, code)
-	assert.Contains(t, errs, "filename")
+	assert.Contains(t, errs, "orcon inject -f FILE")
 }

@@ -22,7 +22,11 @@ type manifest struct{ text, json []byte }
 // readManifests reads the documents of a file, or of standard input for "-".
 func readManifests(c *cobra.Command, file string) ([]manifest, error) {
 	in := c.InOrStdin()
-	if file != "-" {
+	switch file {
+	case "":
+		return nil, fmt.Errorf("cannot %[1]s: name the manifest: orcon %[1]s -f FILE, or -f - for standard input", c.Name())
+	case "-":
+	default:
 		f, err := os.Open(file) //nolint:gosec // the user names it
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the manifest: %w", err)

@@ -101,6 +101,7 @@ func TestAllVariantsAreTheSameObjects(t *testing.T) {
 func TestNamespaces(t *testing.T) {
 	clusterScoped := map[string]bool{
 		"Namespace": true, "CustomResourceDefinition": true, "ClusterRole": true, "ClusterRoleBinding": true, "MutatingWebhookConfiguration": true,
+		"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true,
 	}
 	for label, v := range variants(t) {
 		t.Run(label, func(t *testing.T) {

@@ -1,12 +1,15 @@
 package bench
 
 import (
+	"bufio"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -91,6 +94,24 @@ func (p *process) memory(b *testing.B, field string) float64 {
 	kibibytes, err := strconv.Atoi(string(found[1]))
 	require.NoError(b, err)
 	return float64(kibibytes) / 1024
+}
+
+// metric returns what one of Orcon's servers counts under a name, over all labels.
+func (p *process) metric(b *testing.B, name string) (sum float64) {
+	b.Helper()
+	response, err := http.Get(p.health + "/metrics")
+	require.NoError(b, err)
+	defer func() { _ = response.Body.Close() }()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		sample, value, _ := strings.Cut(lines.Text(), " ")
+		if counter, _, _ := strings.Cut(sample, "{"); counter != name {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		require.NoError(b, err)
+		sum += n
+	}
+	return sum
 }
 
 // freePort returns a port of 127.0.0.1 that nobody listened on just now.

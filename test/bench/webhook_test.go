@@ -1,16 +1,12 @@
 package bench
 
 import (
-	"bufio"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -102,19 +98,9 @@ func (w *world) register(value, url string) {
 }
 
 // calls is how often the API server has asked about a pod.
-func (h *webhook) calls(b *testing.B) (n float64) {
+func (h *webhook) calls(b *testing.B) float64 {
 	b.Helper()
-	response, err := http.Get(h.health + "/metrics")
-	require.NoError(b, err)
-	defer func() { _ = response.Body.Close() }()
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if name, value, _ := strings.Cut(lines.Text(), " "); strings.HasPrefix(name, "orcon_injections_total{") {
-			count, err := strconv.ParseFloat(value, 64)
-			require.NoError(b, err)
-			n += count
-		}
-	}
-	return n
+	return h.metric(b, "orcon_injections_total")
 }
 
 // asked waits until the API server asks whom was registered before.

@@ -55,7 +55,7 @@ func (c Client) know(auth *gitssh.PublicKeys, address string) error {
 	}
 	hosts, err := gitssh.NewKnownHostsDb(file.Name())
 	if err != nil {
-		return fmt.Errorf("cannot read known_hosts: %w", err)
+		return fmt.Errorf("cannot read known_hosts: %s", strings.ReplaceAll(err.Error(), file.Name(), "line"))
 	}
 	// A host has keys of several kinds: it is asked for one of a kind that is known.
 	auth.HostKeyAlgorithms = hosts.HostKeyAlgorithms(address)

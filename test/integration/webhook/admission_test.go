@@ -33,6 +33,7 @@ func TestWebhook(t *testing.T) {
 	t.Run("Refusals", w.refusals)
 	t.Run("Warnings", w.warnings)
 	t.Run("Schemas", w.schemas)
+	t.Run("Labels", w.labels)
 	t.Run("Outside", w.outside)
 	t.Run("Updates", w.updates)
 	t.Run("Configuration", w.configuration)
