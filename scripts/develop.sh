@@ -9,9 +9,9 @@
 # Then, in another terminal:
 #
 #   export KUBECONFIG=dist/develop/kubeconfig
-#   bin/kube kubectl create namespace shop
-#   bin/kube kubectl label namespace shop tengu-injector=enabled
-#   bin/kube kubectl -n shop apply --dry-run=server -o yaml -f POD.yaml
+#   bin/kubectl create namespace shop
+#   bin/kubectl label namespace shop tengu-injector=enabled
+#   bin/kubectl -n shop apply --dry-run=server -o yaml -f POD.yaml
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -19,7 +19,7 @@ cd "$root"
 
 name=develop
 dir="$root/dist/develop"
-kubectl() { bin/kube kubectl --kubeconfig "$dir/kubeconfig" "$@"; }
+kubectl() { bin/kubectl --kubeconfig "$dir/kubeconfig" "$@"; }
 
 case "${1:-}" in
   -h | --help) usage_of "$0"; exit 0 ;;
@@ -29,7 +29,7 @@ case "${1:-}" in
 esac
 
 packages openssl:openssl
-[ -x bin/kube ] || test/cluster/build.sh
+[ -x bin/kubectl ] || test/cluster/build.sh
 mkdir -p "$dir"
 if ! bin/cluster status --name "$name" >/dev/null 2>&1; then
   heading "A control plane"

@@ -47,14 +47,14 @@ stage_lint() { scripts/lint.sh; }
 stage_generated() { scripts/generate.sh --check; }
 
 stage_arch() {
-  [ -x bin/kube ] || test/cluster/build.sh
+  [ -x bin/kubectl ] || test/cluster/build.sh
   packages proot:proot
   go_test -count=1 ./test/arch/...
 }
 
 # built makes the programs that tests start: Kubernetes, and cert-manager.
 built() {
-  [ -x bin/cluster ] || test/cluster/build.sh
+  [ -x bin/kubectl ] || test/cluster/build.sh
   [ -x bin/certmanager ] || test/cluster/certmanager/build.sh
 }
 

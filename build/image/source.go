@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Source is the repository that is built.
@@ -64,6 +65,11 @@ func (s Source) Build(ctx context.Context, name string, out io.Writer) (string, 
 		return "", fmt.Errorf("no binary %q; there are: %s", name, strings.Join(names, " "))
 	}
 	file := filepath.Join(s.Root, "bin", name)
+	end, err := turn(filepath.Dir(file))
+	if err != nil {
+		return "", err
+	}
+	defer end()
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w -X main.version="+s.Version(ctx), "-o", file, "./cmd/"+name)
 	cmd.Dir = s.Root
@@ -73,6 +79,22 @@ func (s Source) Build(ctx context.Context, name string, out io.Writer) (string, 
 		return "", fmt.Errorf("cannot build %s: %w", name, err)
 	}
 	return file, nil
+}
+
+// turn waits until no other process builds into a folder, so that nobody finds half a file
+// there. What is up to date is not written again.
+func turn(folder string) (end func(), err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, fmt.Errorf("cannot build: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(folder, ".turn"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err == nil {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot wait for others who build: %w", err)
+	}
+	return func() { _ = f.Close() }, nil
 }
 
 // Version names the source: the nearest tag and what was added to it, or

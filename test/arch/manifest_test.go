@@ -56,10 +56,10 @@ func prototype(t *testing.T) manifests {
 // plugin.
 func kustomize(t *testing.T, folder string) manifests {
 	t.Helper()
-	kube, err := filepath.Abs(filepath.Join(repository, "bin/kube"))
+	kubectl, err := filepath.Abs(filepath.Join(repository, "bin/kubectl"))
 	require.NoError(t, err)
-	require.FileExists(t, kube, "run 'make cluster' first: it builds kubectl")
-	cmd := exec.CommandContext(t.Context(), kube, "kubectl", "kustomize", folder)
+	require.FileExists(t, kubectl, "run 'make cluster' first: it builds kubectl")
+	cmd := exec.CommandContext(t.Context(), kubectl, "kustomize", folder)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // shop is the namespace in which the provider and its consumers are.
@@ -80,7 +81,7 @@ func (w *world) agents(n int) *agents {
 	}, metav1.CreateOptions{})
 	require.NoError(w, err)
 	a := &agents{world: w, address: "https://127.0.0.1:" + port, trust: w.trust()}
-	program := shipped(w.B, "relation-agent")
+	program := controlplane.Binary(w.B, "relation-agent")
 	for _, p := range w.consumers(n) {
 		a.start(program, p)
 	}

@@ -26,15 +26,6 @@ func repository(b *testing.B) string {
 	return root
 }
 
-// shipped builds a binary as it is shipped and returns its path.
-func shipped(b *testing.B, name string) string {
-	b.Helper()
-	root := repository(b)
-	out, err := exec.Command(filepath.Join(root, "build", "builder"), "build", name).CombinedOutput()
-	require.NoError(b, err, "cannot build %s: %s", name, out)
-	return filepath.Join(root, "bin", name)
-}
-
 // process is a program that runs until the benchmark ends.
 type process struct {
 	command *exec.Cmd

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // BenchmarkTool measures a tool from its start to its end: relation-get of one value,
@@ -14,7 +16,7 @@ import (
 func BenchmarkTool(b *testing.B) {
 	const warming, turns = 20, 200
 	a := newWorld(b).agents(1)
-	agent := shipped(b, "relation-agent")
+	agent := controlplane.Binary(b, "relation-agent")
 	commands := map[string][]string{
 		"relation-get": {agent, "-root=" + a.roots[0], "tool", "relation-get", "-r", "1", "--app", "host"},
 		"version":      {agent, "version"},

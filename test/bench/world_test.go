@@ -52,7 +52,7 @@ func (w *world) run(name string, arguments ...string) *process {
 	w.Helper()
 	port := freePort(w.B)
 	arguments = append(arguments, "-kubeconfig="+w.cluster.Kubeconfig, "-namespace="+system, "-healthPort="+port, "-v=1")
-	p := start(w.B, nil, shipped(w.B, name), arguments...)
+	p := start(w.B, nil, controlplane.Binary(w.B, name), arguments...)
 	p.health = "http://127.0.0.1:" + port
 	require.Eventually(w, func() bool {
 		response, err := http.Get(p.health + "/readyz")

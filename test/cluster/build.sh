@@ -1,7 +1,7 @@
 #!/bin/sh
-# build.sh: builds bin/cluster (the supervisor), bin/kube (all of Kubernetes in
-# one binary) and bin/pause (the sandbox image's only program) at the top of the
-# repository. The first build compiles Kubernetes and takes minutes; with
+# build.sh: builds bin/cluster (the supervisor), bin/kube (all servers of
+# Kubernetes in one binary), bin/kubectl and bin/pause (the sandbox image's only
+# program) at the top of the repository. The first build compiles Kubernetes and takes minutes; with
 # nothing changed it takes seconds.
 set -eu
 
@@ -46,13 +46,13 @@ progress() {
 started=$(date +%s)
 build cluster . ./cmd/cluster "-s -w"
 build pause components ./cmd/pause "-s -w"
-build kube components ./cmd/kube "$stamp" &
+{ build kube components ./cmd/kube "$stamp" && build kubectl components ./cmd/kubectl "$stamp"; } &
 building=$!
 trap 'kill "$building" 2>/dev/null || true; rm -f "$bin"/*.next' EXIT INT TERM
 progress "$building"
 if ! wait "$building"; then
-	echo "cannot build bin/kube: see the messages above" >&2
+	echo "cannot build Kubernetes: see the messages above" >&2
 	exit 1
 fi
 trap - EXIT
-echo "$bin: cluster, kube and pause are up to date after $(($(date +%s) - started))s"
+echo "$bin: cluster, kube, kubectl and pause are up to date after $(($(date +%s) - started))s"

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // shop is a bundle in which each object needs the one before: a setting, the server that
@@ -141,17 +143,6 @@ func (w *world) orcon(program string, args ...string) (int, string) {
 	return 0, string(out)
 }
 
-// commandLine builds orcon.
-func commandLine(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "orcon")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/orcon")
-	build.Dir = repository(t)
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
-	return program
-}
-
 // left are the objects that the namespace holds, by kind and name.
 func (w *world) left() []string {
 	return strings.Fields(w.Kubectl(w.t, "-n", w.namespace, "get", "all,configmaps,secrets,endpointslices", "-o", "name"))
@@ -162,7 +153,7 @@ func (w *world) left() []string {
 // is not tried again. Uninstalled, the namespace is what it was (BUNDLES.md 7).
 func TestBundle(t *testing.T) {
 	t.Parallel()
-	program := commandLine(t)
+	program := controlplane.Binary(t, "orcon")
 	for format := range formats() {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // withBundles makes sure that the shared cluster has the controller of bundles, once.
@@ -46,7 +48,7 @@ func TestBundleDeployment(t *testing.T) {
 		w.Kubectl(t, "apply", "-k", deployment(t, "bundle-controller"))
 		w.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/bundle-controller", "--timeout=300s")
 	})
-	program := commandLine(t)
+	program := controlplane.Binary(t, "orcon")
 	w.content(bundle(t, "plain", "blue", "busybox:stable"))
 	before := w.left()
 	w.apply(deploys)

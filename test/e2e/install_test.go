@@ -27,7 +27,7 @@ func TestBareCluster(t *testing.T) {
 func installs(t *testing.T, c *controlplane.Cluster, variant string) (uninstall func()) {
 	t.Helper()
 	w := &world{Cluster: c, t: t, client: c.Client(t), namespace: "default"}
-	program := commandLine(t)
+	program := controlplane.Binary(t, "orcon")
 	for _, want := range []string{"is healthy: revision 1", "nothing to change"} {
 		code, out := w.orcon(program, "install", "builtin:"+variant, "--name", "orcon", "--yes", "--timeout", patience.String())
 		require.Zero(t, code, out)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // deployment/examples/installer: a Job of an image that carries manifests installs them, with
@@ -42,7 +44,7 @@ func TestExampleInstaller(t *testing.T) {
 	assert.Equal(t, "no", w.may("list", "secrets", "hello"))
 
 	w.kubectl("delete", "jobs", "--all")
-	code, out := w.orcon(commandLine(t), "uninstall", "hello", "--yes", "--timeout", patience.String())
+	code, out := w.orcon(controlplane.Binary(t, "orcon"), "uninstall", "hello", "--yes", "--timeout", patience.String())
 	require.Zero(t, code, out)
 	w.eventually(func() string {
 		if left := w.left(); !assert.ObjectsAreEqual(before, left) {

@@ -21,7 +21,7 @@ import (
 // what it was (BUNDLES.md 7).
 func examplePlatform(t *testing.T, c *controlplane.Cluster) {
 	loadPostgreSQL(t, c)
-	program, before := commandLine(t), c.Snapshot(t)
+	program, before := controlplane.Binary(t, "orcon"), c.Snapshot(t)
 	w := &world{Cluster: c, t: t, client: c.Client(t), namespace: "default"}
 	seen := w.watchPods("platform")
 

@@ -53,7 +53,7 @@ func (w *controllerWorld) orcon(user string) *orcon {
 		ObjectMeta: w.meta("viewers"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "orcon-view"},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
 	})
-	return &orcon{w, w.build("orcon"), w.kubeconfigOf(user)}
+	return &orcon{w, controlplane.Binary(w.t, "orcon"), w.kubeconfigOf(user)}
 }
 
 // run returns what the command printed, and its exit code.

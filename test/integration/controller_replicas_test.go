@@ -64,18 +64,6 @@ func (w *controllerWorld) kubeconfigOf(name string) string {
 	return path
 }
 
-// build returns a binary.
-func (w *controllerWorld) build(name string) string {
-	root, err := controlplane.Root()
-	require.NoError(w.t, err)
-	program := filepath.Join(w.t.TempDir(), name)
-	build := exec.CommandContext(w.ctx, "go", "build", "-o", program, "./cmd/"+name)
-	build.Dir = root
-	out, err := build.CombinedOutput()
-	require.NoError(w.t, err, "%s", out)
-	return program
-}
-
 // start runs a replica of the binary, and waits until it is ready.
 func (w *controllerWorld) startProcess(program, kubeconfig string) *controllerProcess {
 	w.t.Helper()
@@ -115,7 +103,7 @@ func (w *controllerWorld) leader() string {
 // end hands over at once.
 func TestControllerLeaderKilled(t *testing.T) {
 	w := newControllerWorld(t)
-	program, kubeconfig := w.build("relations-controller"), w.kubeconfigOf(controllerUser)
+	program, kubeconfig := controlplane.Binary(w.t, "relations-controller"), w.kubeconfigOf(controllerUser)
 	first := w.startProcess(program, kubeconfig)
 	w.eventually("a leader", func() bool { return w.leader() != "" })
 	led := w.leader()
@@ -146,7 +134,7 @@ func TestControllerLeaderKilled(t *testing.T) {
 // What is wrong with the flags is told, and is no panic.
 func TestControllerBinaryTellsWhatIsWrong(t *testing.T) {
 	w := newControllerWorld(t)
-	cmd := exec.CommandContext(w.ctx, w.build("relations-controller"), "-namespace=default", "-kubeconfig="+w.cluster.Kubeconfig, "-tlsCertFile=/none/tls.crt", "-tlsKeyFile=/none/tls.key", "-trustFile=/none/ca.crt")
+	cmd := exec.CommandContext(w.ctx, controlplane.Binary(w.t, "relations-controller"), "-namespace=default", "-kubeconfig="+w.cluster.Kubeconfig, "-tlsCertFile=/none/tls.crt", "-tlsKeyFile=/none/tls.key", "-trustFile=/none/ca.crt")
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)
 	assert.Contains(t, string(out), "/none/tls.crt")

@@ -32,14 +32,7 @@ type commandLine struct {
 
 func newCommandLine(t *testing.T, c *controlplane.Cluster) *commandLine {
 	t.Helper()
-	root, err := controlplane.Root()
-	require.NoError(t, err)
-	program := filepath.Join(t.TempDir(), "orcon")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/orcon")
-	build.Dir = root
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
-	return &commandLine{t: t, kubeconfig: c.Kubeconfig, program: program}
+	return &commandLine{t: t, kubeconfig: c.Kubeconfig, program: controlplane.Binary(t, "orcon")}
 }
 
 // run returns the exit code and all that was said.

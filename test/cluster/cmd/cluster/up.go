@@ -26,7 +26,7 @@ func newUp() *cobra.Command {
 		Long: `up brings a cluster up and returns when it is ready. It stays up until
 "cluster down". Several clusters can be up beside each other by --name.
 
-The node form needs root and a few Debian packages (containerd, runc,
+The node form needs root and a few Debian packages (containerd, crun,
 containernetworking-plugins, iptables, iproute2, conntrack), which it installs if
 they are missing. What a crashed cluster of the same name left is removed first.`,
 		Example: `  cluster up

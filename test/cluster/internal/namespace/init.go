@@ -18,6 +18,8 @@ import (
 const (
 	// Hostname is the node's name, inside and in Kubernetes.
 	Hostname = "orcon-node"
+	// unified is where version 2 of control groups is mounted beside version 1.
+	unified = "/sys/fs/cgroup/unified"
 	// resolver is the file whose content a node must have for itself.
 	resolver = "/etc/resolv.conf"
 	// nameserver makes programs of the node ask the cluster's DNS.
@@ -44,7 +46,7 @@ func CheckDir(d state.Dir) error {
 // Init is process 1: it sets up what only a process inside can, says so, and
 // then reaps orphans until it is killed.
 func Init(ctx context.Context, d state.Dir) error {
-	steps := []func(state.Dir) error{separateMounts, hideFolders, ownResolver, shareMounts, setKernel}
+	steps := []func(state.Dir) error{separateMounts, oneCgroupVersion, hideFolders, ownResolver, shareMounts, setKernel}
 	for _, step := range steps {
 		if err := step(d); err != nil {
 			return err
@@ -79,6 +81,16 @@ func separateMounts(state.Dir) error {
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("cannot mount /proc: %w", err)
+	}
+	return nil
+}
+
+// oneCgroupVersion takes away the second hierarchy of a machine that has both versions of
+// control groups: crun refuses such a hybrid.
+func oneCgroupVersion(state.Dir) error {
+	err := unix.Unmount(unified, unix.MNT_DETACH)
+	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot unmount %s: %w", unified, err)
 	}
 	return nil
 }

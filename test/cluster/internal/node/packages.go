@@ -44,7 +44,7 @@ func needs() []need {
 	return []need{
 		{"containerd", "containerd", "runs pods"},
 		{"containerd", "ctr", "imports images"},
-		{"runc", "runc", "starts containers"},
+		{"crun", "crun", "starts containers, with a quarter less work than runc"},
 		{"containernetworking-plugins", pluginFolder + "/ptp", "connects pods"},
 		{"iptables", "iptables", "lets kube-proxy make Services"},
 		{"iproute2", "ip", "makes links and addresses"},

@@ -1,4 +1,4 @@
-// Command kube is every program of a Kubernetes cluster in one binary: the name
+// Command kube is every server of a Kubernetes cluster in one binary: the name
 // it is called by, or else the first argument, names the component; the rest
 // are that component's own arguments. Each component still runs as a process of its own, so that a test
 // can stop, kill and restart one; linking them once saves minutes and a
@@ -23,8 +23,6 @@ import (
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
-	kubectl "k8s.io/kubectl/pkg/cmd"
-	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
@@ -72,7 +70,6 @@ func components() map[string]func() int {
 	return map[string]func() int{
 		"etcd":                    etcd,
 		"coredns":                 coredns,
-		"kubectl":                 kubectlMain,
 		"kube-apiserver":          command(apiserver.NewAPIServerCommand),
 		"kube-controller-manager": command(controllermanager.NewControllerManagerCommand),
 		"kube-scheduler":          command(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
@@ -84,14 +81,6 @@ func components() map[string]func() int {
 // command runs a component that is a cobra command.
 func command(build func() *cobra.Command) func() int {
 	return func() int { return cli.Run(build()) }
-}
-
-// kubectlMain runs kubectl as its own main does: it prints its errors itself.
-func kubectlMain() int {
-	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
-		kubectlutil.CheckErr(err)
-	}
-	return 0
 }
 
 // etcd runs etcd, which reports failures by ending the process.
