@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/golang/glog"
+	"golang.org/x/sys/unix"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
@@ -62,10 +64,22 @@ func serveSocket(ctx context.Context, path string, handler http.Handler) error {
 	if err != nil {
 		return err
 	}
-	if err := folder.Chmod(name, 0o666); err != nil { // whoever has the path may ask
+	if err := letAsk(folder, name); err != nil {
 		return err
 	}
 	return serve(ctx, listener, handler)
+}
+
+// letAsk lets whoever has the path of a socket ask. It goes by a descriptor, as before
+// Linux 6.6: the later system call of os.Root is refused by seccomp profiles that do not
+// know it, unless runc mends them.
+func letAsk(folder *os.Root, name string) error {
+	f, err := folder.OpenFile(name, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), 0o666)
 }
 
 // ServeMetrics serves metrics on the settings' address until ctx is done. A port

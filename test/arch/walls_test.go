@@ -52,7 +52,7 @@ var mayImport = map[string]string{
 	"webhook/*": "domain webhook/internal controller/api " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/webhook " + watched,
 
 	"controller/*":      "domain controller/api controller/adapter " + kubeClient + " " + wire + " " + watched,
-	"controller/agent":  "domain controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog",
+	"controller/agent":  "domain controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog golang.org/x/sys/unix",
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.
 	"controller/bundledeployment": "domain controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/golang/glog " + kubeClient,

@@ -228,7 +228,11 @@ func mkdir(root *os.Root, dir string) error {
 	if err := root.Mkdir(dir, modeDir); err != nil {
 		return err
 	}
-	return root.Chmod(dir, modeDir) // whatever the umask is
+	f, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(modeDir), f.Close()) // whatever the umask is; os.Root's own is not allowed everywhere
 }
 
 func write(root *os.Root, file, content string) error {
