@@ -79,7 +79,7 @@ func letAsk(folder *os.Root, name string) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), 0o666)
+	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), 0o666) //nolint:gosec // as said
 }
 
 // ServeMetrics serves metrics on the settings' address until ctx is done. A port
