@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
 // injectOptions are the flags of inject: what the webhook of an installation knows.
@@ -50,7 +51,13 @@ func fileFlag(c *cobra.Command, file *string) {
 
 // settings are those that the webhook of the installation would have.
 func (o *injectOptions) settings() (injection.Settings, error) {
-	s := injection.Settings{Config: injection.DefaultConfig(), Namespace: o.namespace, ControllerIP: o.ipOf}
+	interfaces, err := schema.Library()
+	if err != nil {
+		return injection.Settings{}, err
+	}
+	s := injection.Settings{
+		Config: injection.DefaultConfig(), Namespace: o.namespace, ControllerIP: o.ipOf, Fields: schema.NewCatalog(interfaces...).Fields,
+	}
 	if o.config != "" {
 		text, err := os.ReadFile(o.config)
 		if err != nil {

@@ -75,11 +75,13 @@ func newRoot() *cobra.Command {
 		Long: `orcon is Orcon's command line. sim, inject, uninject and render need no cluster. The others
 work on the one that kubectl would: plan shows what a bundle changes there, install does it,
 and diff, history, rollback and uninstall look after it. approve, pause and resume are for
-BundleDeployments, which a controller keeps. record shows what was said in a relation.
+BundleDeployments, which a controller keeps. record shows what was said in a relation, check
+whether Orcon works.
 
 Exit codes: 0 done, 1 there is a difference (of diff, a scenario that went otherwise, a pod
-that the webhook would refuse, a record that leads elsewhere), 2 failed, 3 there was not
-enough time, 4 something of somebody else is in the way, or a policy refuses.`,
+that the webhook would refuse, a record that leads elsewhere, a cluster in which something
+is wrong), 2 failed, 3 there was not enough time, 4 something of somebody else is in the way,
+or a policy refuses.`,
 		Example: `  orcon plan deploy/ --name shop -n shop
   orcon install deploy/ --name shop -n shop
   orcon history shop -n shop
@@ -90,7 +92,7 @@ enough time, 4 something of somebody else is in the way, or a policy refuses.`,
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	c.AddCommand(newSim(), newRecord(), newInject(), newUninject(), newRender(), newPlan(), newInstall(), newUninstall(), newHistory(), newDiff(), newRollback(), newApprove(), newPause(), newResume(), newVersion())
+	c.AddCommand(newCheck(), newSim(), newRecord(), newInject(), newUninject(), newRender(), newPlan(), newInstall(), newUninstall(), newHistory(), newDiff(), newRollback(), newApprove(), newPause(), newResume(), newVersion())
 	return c
 }
 

@@ -70,6 +70,7 @@ func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, err
 	if err != nil {
 		return nil, err
 	}
+	present.Learn(func(s *injection.Settings) { s.Fields = interfaces.Fields })
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("cannot register kinds: %w", err)

@@ -303,7 +303,7 @@ func TestEnvironment(t *testing.T) {
 				asked, problems = application.ParseEnv(test.env)
 				require.Empty(t, problems)
 			}
-			variables, _ := injection.Variables(consumes, asked)
+			variables, _ := injection.Variables(consumes, nil, asked)
 			text, left := test.view.Environment(variables)
 			assert.Equal(t, test.want, text, test.why)
 			assert.Equal(t, test.left, left, test.why)

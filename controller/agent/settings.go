@@ -50,12 +50,14 @@ func ParseSettings(getenv func(string) string) (Settings, []application.Problem)
 	if text := getenv("ORCON_CONSUMES"); text != "" {
 		s.Consumes, problems = application.ParseConsumes(text)
 	}
-	var asked map[string][]string
-	if text := getenv("ORCON_ENV"); text != "" {
-		keys, wrong := application.ParseEnv(text)
-		asked, problems = keys, append(problems, wrong...)
+	keys := map[string]map[string][]string{}
+	for _, name := range []string{"ORCON_FIELDS", "ORCON_ENV"} {
+		if text := getenv(name); text != "" {
+			named, wrong := application.ParseEnv(text)
+			keys[name], problems = named, append(problems, wrong...)
+		}
 	}
-	variables, wrong := injection.Variables(s.Consumes, asked)
+	variables, wrong := injection.Variables(s.Consumes, keys["ORCON_FIELDS"], keys["ORCON_ENV"])
 	s.Variables, problems = variables, append(problems, wrong...)
 	if text := getenv("ORCON_TOOLS"); text != "" {
 		s.Tools = strings.Split(text, ",")

@@ -10,6 +10,22 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
+// The fields of interfaces and the keys asked for are variables (SAFETY.md P7).
+func TestParseSettingsVariables(t *testing.T) {
+	env := map[string]string{"ORCON_CONSUMES": "main:db,cache", "ORCON_FIELDS": "cache=size;main=database,username", "ORCON_ENV": "main=password,database"}
+	got, problems := ParseSettings(func(name string) string { return env[name] })
+	assert.Empty(t, problems)
+	asked := map[string]bool{}
+	for _, v := range got.Variables {
+		asked[v.Name] = v.Asked
+	}
+	for name, want := range map[string]bool{"MAIN_USERNAME": false, "MAIN_DATABASE": true, "MAIN_PASSWORD": true, "CACHE_SIZE": false, "CACHE_HOST": false} {
+		is, known := asked[name]
+		assert.True(t, known, name)
+		assert.Equal(t, want, is, name)
+	}
+}
+
 // What the webhook wrote is read as it meant it, and what it would never have
 // written costs itself alone (SAFETY.md I19).
 func TestParseSettings(t *testing.T) {

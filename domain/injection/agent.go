@@ -2,6 +2,7 @@ package injection
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -228,6 +229,9 @@ func (b *builder) agentEnv() []env {
 		vars = append(vars, env{Name: "ORCON_TRUST", Value: b.settings.Trust})
 	}
 	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: b.declared()})
+	if fields := b.named(); fields != "" {
+		vars = append(vars, env{Name: "ORCON_FIELDS", Value: fields})
+	}
 	if asked := b.pod.Metadata.Annotations[application.KeyEnv]; asked != "" {
 		vars = append(vars, env{Name: "ORCON_ENV", Value: literal(asked)})
 	}
@@ -240,6 +244,15 @@ func (b *builder) agentEnv() []env {
 		vars = append(vars, env{Name: "ORCON_METRICS_ADDRESS", Value: "127.0.0.1:0"})
 	}
 	return vars
+}
+
+// named are the fields of interfaces, as tengu.io/env would ask for them.
+func (b *builder) named() string {
+	var all []string
+	for _, endpoint := range slices.Sorted(maps.Keys(b.fields)) {
+		all = append(all, endpoint+"="+strings.Join(b.fields[endpoint], ","))
+	}
+	return strings.Join(all, ";")
 }
 
 // hearing says how the agent tells the pod of changes.

@@ -44,11 +44,13 @@ type Record struct {
 }
 
 type builder struct {
-	settings  Settings
-	pod       *Shape
-	options   Options
-	consumes  []application.Endpoint
-	ungated   bool
+	settings Settings
+	pod      *Shape
+	options  Options
+	consumes []application.Endpoint
+	ungated  bool
+	// fields are the keys of each endpoint that its interface has.
+	fields    map[string][]string
 	variables []Variable
 
 	injection Injection

@@ -24,6 +24,8 @@ type Settings struct {
 	// Unsupported says why nothing can be injected in this cluster; empty if
 	// it can (SAFETY.md D13).
 	Unsupported string
+	// Fields are those that become variables; nil for none.
+	Fields Fields
 }
 
 // Decision is the answer for one pod: exactly one of Injection, Skip and
@@ -83,7 +85,8 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 	}
 	declared, wrong := application.Parse(pod.Metadata.Labels, pod.Metadata.Annotations)
 	consumes := requirers(declared.Endpoints)
-	variables, left := Variables(consumes, declared.Env)
+	fields := settings.Fields.Of(consumes)
+	variables, left := Variables(consumes, fields, declared.Env)
 	problems = append(append(problems, wrong...), left...)
 	_, made := pod.Metadata.Controller()
 	if refused := application.Refusals(problems); refused != nil && (!made || len(declared.Endpoints) == 0) {
@@ -92,7 +95,7 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 	if err := clash(pod); err != nil {
 		return Decision{Refused: err}
 	}
-	b := builder{settings: settings, pod: pod, options: options, consumes: consumes, ungated: declared.Ungated, variables: variables}
+	b := builder{settings: settings, pod: pod, options: options, consumes: consumes, ungated: declared.Ungated, fields: fields, variables: variables}
 	injection := b.build()
 	problems = append(problems, b.problems...)
 	if made {
@@ -206,7 +209,8 @@ func Preview(settings Settings, namespace string, pod *Shape) []application.Prob
 	b.options, _ = ParseOptions(pod, settings.Config.Agent)
 	declared, _ := application.Parse(nil, pod.Metadata.Annotations)
 	b.consumes = requirers(declared.Endpoints)
-	b.variables, _ = Variables(b.consumes, declared.Env)
+	b.fields = settings.Fields.Of(b.consumes)
+	b.variables, _ = Variables(b.consumes, b.fields, declared.Env)
 	b.build()
 	return b.problems
 }

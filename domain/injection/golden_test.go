@@ -36,7 +36,7 @@ func TestInjectGoldens(t *testing.T) {
 			config, err := injection.ParseConfig([]byte(parts["tenguconfig.yaml"]))
 			require.NoError(t, err)
 			in := toJSON(t, parts["manifest.yaml"])
-			s := injection.Settings{Config: config, Namespace: "orcon-system", Trust: "PEM\n", ControllerIP: "10.96.0.7"}
+			s := injection.Settings{Config: config, Namespace: "orcon-system", Trust: "PEM\n", ControllerIP: "10.96.0.7", Fields: library(t)}
 			out, decision, err := injection.Inject(s, in, nil)
 			require.NoError(t, err)
 			require.NoError(t, decision.Refused)

@@ -2,6 +2,7 @@ package injection
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -37,13 +38,33 @@ const (
 // (RELATIONS.md, Declarations).
 func derivedKeys() []string { return []string{"host", "port", "ports", "url"} }
 
+// Fields returns the keys, in order, that the interface of a consumer's endpoint has for
+// what its provider says, but for secrets.
+type Fields func(application.Endpoint) []string
+
+// Of returns the keys of each endpoint whose interface has some beyond those that every
+// endpoint gives, at most as many as a list may have. A nil Fields knows no interface.
+func (f Fields) Of(consumes []application.Endpoint) map[string][]string {
+	if f == nil {
+		return nil
+	}
+	all := map[string][]string{}
+	for _, e := range consumes {
+		given := func(key string) bool { return slices.Contains(derivedKeys(), key) }
+		if keys := slices.DeleteFunc(slices.Clone(f(e)), given); len(keys) > 0 {
+			all[e.Name] = keys[:min(len(keys), application.MaxEntries)]
+		}
+	}
+	return all
+}
+
 // Variables returns the variables of a consumer, in order of its endpoints: for
-// each the one named after its interface, the derived ones and those asked for
-// by tengu.io/env. The names depend on the consumer's declaration alone, never
-// on what a provider writes (SAFETY.md P7). A name that is refused (P8) or that
+// each the one named after its interface, the derived ones, the fields of its interface and
+// those asked for by tengu.io/env. The names depend on what the consumer declares alone,
+// never on what a provider writes (SAFETY.md P7). A name that is refused (P8) or that
 // two keys would share (P9) is in none of them but in a problem: a warning
 // unless tengu.io/env asked for it.
-func Variables(consumes []application.Endpoint, env map[string][]string) ([]Variable, []application.Problem) {
+func Variables(consumes []application.Endpoint, fields, env map[string][]string) ([]Variable, []application.Problem) {
 	most := 5 * len(consumes)
 	c := chooser{first: make(map[string]int, most), candidates: make([]candidate, 0, most)}
 	for _, e := range consumes {
@@ -52,6 +73,9 @@ func Variables(consumes []application.Endpoint, env map[string][]string) ([]Vari
 		}
 		c.add(Variable{Name: EnvName(e.Interface), Endpoint: e.Name, Key: "host", Interface: true}, false)
 		for _, key := range derivedKeys() {
+			c.add(variable(e.Name, key), false)
+		}
+		for _, key := range fields[e.Name] {
 			c.add(variable(e.Name, key), false)
 		}
 		for _, key := range env[e.Name] {

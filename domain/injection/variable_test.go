@@ -2,6 +2,7 @@ package injection_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
 func names(variables []injection.Variable) []string {
@@ -21,11 +23,20 @@ func names(variables []injection.Variable) []string {
 	return out
 }
 
+// library are the fields of the interfaces that ship with Orcon.
+func library(t *testing.T) injection.Fields {
+	t.Helper()
+	all, err := schema.Library()
+	require.NoError(t, err)
+	return schema.NewCatalog(all...).Fields
+}
+
 // SAFETY.md P7, P8, P9.
 func TestVariables(t *testing.T) {
 	tests := map[string]struct {
 		why      string
 		consumes string
+		fields   injection.Fields
 		env      map[string][]string
 		want     []string
 		refused  []string
@@ -66,6 +77,18 @@ func TestVariables(t *testing.T) {
 			why: "P8: an interface may be called http_proxy; its variable is left out and its files are there", consumes: "web:http_proxy",
 			want: []string{"WEB_HOST", "WEB_PORT", "WEB_PORTS", "WEB_URL"}, warned: []string{"HTTP_PROXY"},
 		},
+		"Fields": {
+			why: "P7: what the interface has, but for secrets", consumes: "main:db,store:unknown", fields: library(t),
+			want: []string{"DB", "MAIN_HOST", "MAIN_PORT", "MAIN_PORTS", "MAIN_URL", "MAIN_DATABASE", "MAIN_USERNAME", "UNKNOWN", "STORE_HOST", "STORE_PORT", "STORE_PORTS", "STORE_URL"},
+		},
+		"SecretField": {
+			why: "P7: a secret only if it is asked for", consumes: "main:db", fields: library(t), env: map[string][]string{"main": {"password", "username"}},
+			want: []string{"DB", "MAIN_HOST", "MAIN_PORT", "MAIN_PORTS", "MAIN_URL", "MAIN_DATABASE", "MAIN_USERNAME", "MAIN_PASSWORD"},
+		},
+		"FieldOfTheLoader": {
+			why: "P8: an interface of somebody's names a field by which a process is steered", consumes: "ld:x", fields: func(application.Endpoint) []string { return []string{"preload"} },
+			want: []string{"X"}, warned: []string{"LD_HOST", "LD_PORT", "LD_PORTS", "LD_URL", "LD_PRELOAD"},
+		},
 		"OthersAreNotAnswered": {
 			why: "what is asked of an endpoint that is not consumed is a problem elsewhere", consumes: "db", env: map[string][]string{"other": {"x"}},
 			want: []string{"DB", "DB_HOST", "DB_PORT", "DB_PORTS", "DB_URL"},
@@ -75,7 +98,7 @@ func TestVariables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			consumes, problems := application.ParseConsumes(tc.consumes)
 			require.Empty(t, problems)
-			got, problems := injection.Variables(consumes, tc.env)
+			got, problems := injection.Variables(consumes, tc.fields.Of(consumes), tc.env)
 			var refused, warned []string
 			for _, p := range problems {
 				if p.Warning {
@@ -90,6 +113,13 @@ func TestVariables(t *testing.T) {
 			assert.Equal(t, tc.warned, warned, tc.why)
 		})
 	}
+}
+
+// An interface with very many fields makes no pod larger than tengu.io/env could.
+func TestFieldsAreBounded(t *testing.T) {
+	many := injection.Fields(func(application.Endpoint) []string { return slices.Repeat([]string{"key", "host"}, 1000) })
+	got := many.Of([]application.Endpoint{{Name: "a"}, {Name: "b"}})
+	assert.Equal(t, map[string][]string{"a": slices.Repeat([]string{"key"}, application.MaxEntries), "b": slices.Repeat([]string{"key"}, application.MaxEntries)}, got)
 }
 
 // SAFETY.md P8: none of the names that steer a process is ever a variable,
@@ -119,10 +149,10 @@ func TestVariablesNeverSteerTheProcess(t *testing.T) {
 			}
 		}
 		for _, e := range consumes {
-			got, _ := injection.Variables([]application.Endpoint{e}, asked)
+			got, _ := injection.Variables([]application.Endpoint{e}, nil, asked)
 			assert.NotContains(t, names(got), name)
 		}
-		got, _ := injection.Variables(consumes, asked)
+		got, _ := injection.Variables(consumes, nil, asked)
 		assert.NotContains(t, names(got), name)
 	}
 }
@@ -138,8 +168,8 @@ func TestVariablesProperty(t *testing.T) {
 		for _, e := range consumes {
 			env[e.Name] = rapid.SliceOfN(rapid.String(), 0, 4).Draw(t, "keys")
 		}
-		got, problems := injection.Variables(consumes, env)
-		again, _ := injection.Variables(consumes, env)
+		got, problems := injection.Variables(consumes, nil, env)
+		again, _ := injection.Variables(consumes, nil, env)
 		require.Equal(t, got, again)
 		seen := map[string]bool{}
 		for _, v := range got {

@@ -19,7 +19,7 @@ func (n *negotiation) projected(a application.Application) []condition.Condition
 	if !a.Consumes() {
 		return nil
 	}
-	variables, problems := injection.Variables(a.Endpoints, a.Env)
+	variables, problems := injection.Variables(a.Endpoints, injection.Fields(n.Interfaces.Fields).Of(a.Endpoints), a.Env)
 	var env, files []string
 	for _, p := range problems {
 		env = append(env, p.Error())

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
@@ -50,6 +51,18 @@ func (c Catalog) Find(name string, version int) (Interface, bool) {
 		return Interface{}, false
 	}
 	return all[i], true
+}
+
+// Fields returns the keys that a consumer's endpoint may read, in order: what its
+// interface has in the bag of the provider's application, but for secrets.
+func (c Catalog) Fields(e application.Endpoint) (keys []string) {
+	i, _ := c.Find(e.Interface, e.Version)
+	for _, f := range i.Bags[ProviderApplication].Fields {
+		if !f.Secret {
+			keys = append(keys, f.Name)
+		}
+	}
+	return keys
 }
 
 // before returns the highest version of an interface below one.

@@ -48,6 +48,18 @@ func TestCatalog(t *testing.T) {
 	assert.False(t, found)
 }
 
+// A consumer may read what the interface has in the provider's own bag, but for secrets
+// (SAFETY.md P7).
+func TestFields(t *testing.T) {
+	library, err := schema.Library()
+	require.NoError(t, err)
+	catalog := schema.NewCatalog(library...)
+	got := catalog.Fields(application.Endpoint{Name: "store", Interface: "postgresql_client"})
+	assert.Equal(t, []string{"database", "endpoints", "host", "port", "read-only-endpoints", "rotated", "tls", "tls-ca", "username", "version"}, got)
+	assert.Empty(t, catalog.Fields(application.Endpoint{Name: "store", Interface: "postgresql_client", Version: 9}))
+	assert.Empty(t, catalog.Fields(application.Endpoint{Name: "store", Interface: "unknown"}))
+}
+
 const shopdb = "name: shop_db\nversion: %d\ndescription: A shop's.\nprovider: {application: {ready: [host], schema: {properties: {host: {description: Where.}%s}}}}\n"
 
 // What is published is in force, or says why not and what to do (SAFETY.md S5, C1).

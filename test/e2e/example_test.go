@@ -85,6 +85,10 @@ func TestExamplePostgreSQL(t *testing.T) {
 	})
 	t.Logf("from kubectl apply to the first query: %s; the shop says: %s", time.Since(began).Round(100*time.Millisecond), visits())
 
+	t.Log("what the interface has is in the environment, but for secrets (SAFETY.md P7)")
+	env := w.kubectl("exec", "deploy/shop", "-c", "shop", "--", "sh", "-c", `echo "$STORE_DATABASE $STORE_USERNAME ${STORE_PASSWORD-none}"`)
+	assert.Equal(t, "orders relation_1 none", env)
+
 	t.Log("the password is in no bag, file, Event or object but its Secret")
 	password := w.kubectl("exec", "deploy/shop", "-c", "shop", "--", "sh", "-c", `/orcon/tools/secret-get "$(cat /bindings/store/password)" password`)
 	require.Len(t, password, 32)

@@ -33,6 +33,12 @@ func installs(t *testing.T, c *controlplane.Cluster, variant string) (uninstall 
 		require.Zero(t, code, out)
 		assert.Contains(t, out, want)
 	}
+	w.eventually(func() string { // the controller says whom to trust a moment later
+		if code, out := w.orcon(program, "check"); code != 0 {
+			return out
+		}
+		return ""
+	})
 	return func() {
 		_, plan := w.orcon(program, "uninstall", "orcon", "--yes")
 		w.removes(program, "orcon", plan)

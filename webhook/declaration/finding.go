@@ -60,7 +60,7 @@ func (l law) judge(p place) []finding {
 			consumes = append(consumes, e)
 		}
 	}
-	_, left := injection.Variables(consumes, declared.Env)
+	_, left := injection.Variables(consumes, injection.Fields(l.interfaces.Fields).Of(consumes), declared.Env)
 	problems = append(problems, left...)
 	if p.pod != nil {
 		_, wrong := injection.ParseOptions(p.shape(), injection.DefaultConfig().Agent)

@@ -87,6 +87,12 @@ func (i *Interfaces) Find(ctx context.Context, name string, version int) (schema
 	return i.Catalog(ctx).Find(name, version)
 }
 
+// Fields returns the keys that a consumer's endpoint may read, by the interfaces that are
+// in force now.
+func (i *Interfaces) Fields(e application.Endpoint) []string {
+	return i.Catalog(context.Background()).Fields(e)
+}
+
 // Catalog returns the interfaces that are in force now. If they cannot be read it
 // is those that were.
 func (i *Interfaces) Catalog(ctx context.Context) schema.Catalog {

@@ -65,20 +65,28 @@ func TestInstallsItself(t *testing.T) {
 	c := controlplane.Start(t)
 	l := newCommandLine(t, c)
 	before := c.Snapshot(t)
-	code, out := l.run("install builtin:selfsigned --name orcon -n default --plan")
+	code, out := l.run("check")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "well   Kubernetes 1.35 or newer\nwrong  kinds of orcon.tengu.io/v1alpha1: they are not installed", "SAFETY.md D13")
+	assert.Contains(t, out, "wrong  Deployments of Orcon: there is none")
+	code, out = l.run("install builtin:selfsigned --name orcon -n default --plan")
 	assert.Zero(t, code)
 	assert.Contains(t, out, "create   Namespace orcon-system")
 	assert.Equal(t, before, c.Snapshot(t), "a plan writes nothing")
 
 	pretendPods(t, c, system)
 	l.must("install builtin:selfsigned --name orcon -n default --yes --timeout 3m")
+	code, out = l.run("check")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "wrong  MutatingWebhookConfiguration relations-mutating-webhook: the API server does not know whom to trust")
 	trust(t, c)
+	assert.Contains(t, l.must("check"), "well   Deployment orcon-system/relations-controller\n")
 	assert.Contains(t, l.must("install builtin:selfsigned --name orcon -n default --yes"), "nothing to change")
 	assert.Contains(t, l.must("install builtin:selfsigned --name orcon -n default --yes --timeout 3m --set tag=v2"), "is healthy: revision 2")
 	images := c.Kubectl(t, "-n", system, "get", "deployments", "-o", "jsonpath={.items[*].spec.template.spec.containers[*].image}")
 	assert.Equal(t, "localhost/orcon/relations-controller:v2 localhost/orcon/relations-mutating-webhook:v2", images)
 	bundles := c.Kubectl(t, "get", "mutatingwebhookconfiguration", "relations-mutating-webhook", "-o", "jsonpath={.webhooks[*].clientConfig.caBundle}")
-	assert.Equal(t, "Y2VydA== Y2VydA== Y2VydA==", bundles, "an upgrade leaves whom to trust to the controller")
+	assert.Equal(t, "Y2VydA== Y2VydA== Y2VydA== Y2VydA==", bundles, "an upgrade leaves whom to trust to the controller")
 
 	root, err := controlplane.Root()
 	require.NoError(t, err)
@@ -137,7 +145,7 @@ func pretendPods(t *testing.T, c *controlplane.Cluster, namespace string) {
 // trust writes an authority into the webhook configuration, as the controller does.
 func trust(t *testing.T, c *controlplane.Cluster) {
 	t.Helper()
-	names := []string{"pods.relations.tengu.io", "declarations.relations.tengu.io", "outside.relations.tengu.io"}
+	names := []string{"pods.relations.tengu.io", "declarations.relations.tengu.io", "outside.relations.tengu.io", "bundles.orcon.tengu.io"}
 	var hooks []string
 	for _, name := range names {
 		hooks = append(hooks, `{"name":"`+name+`","clientConfig":{"caBundle":"Y2VydA=="}}`)

@@ -40,13 +40,21 @@ func (w *webhookWorld) schemas(t *testing.T) {
 
 	t.Log("an interface of the cluster's own counts as soon as it is published, and no longer than that")
 	name := w.prefix + "-shop"
-	iface := "apiVersion: orcon.tengu.io/v1alpha1\nkind: Interface\nmetadata: {name: " + name + "-v1}\nspec: {name: " + name + ", version: 1, description: A shop's., provider: {application: {schema: {properties: {port: {description: Where., pattern: '^[0-9]+$'}}}}}}\n"
+	iface := "apiVersion: orcon.tengu.io/v1alpha1\nkind: Interface\nmetadata: {name: " + name + "-v1}\nspec: {name: " + name + ", version: 1, description: A shop's., provider: {application: {schema: {properties: {port: {description: Where., pattern: '^[0-9]+$'}, key: {description: What.}}}}}}\n"
 	out, err = create(strict, name, "port: hunter2")
 	require.NoError(t, err, out)
 	out, err = w.kubectl(t, iface, "create", "-f", "-")
 	require.NoError(t, err, out)
 	refused := func() bool { _, err := create(strict, name, "port: hunter2"); return err != nil }
 	require.Eventually(t, refused, 10*time.Second, 50*time.Millisecond)
+	p, err := w.create(t, strict, "metadata: {name: a, annotations: {tengu.io/consumes: 'main:"+name+",store:postgresql_client'}}\nspec: {containers: [{name: a, image: a}]}")
+	require.NoError(t, err)
+	var names []string
+	for _, v := range p.Spec.Containers[0].Env {
+		names = append(names, v.Name)
+	}
+	assert.Subset(t, names, []string{"MAIN_KEY", "STORE_DATABASE", "STORE_USERNAME"}, "SAFETY.md P7: fields are variables")
+	assert.NotContains(t, names, "STORE_PASSWORD", "SAFETY.md P7: secrets are not")
 	out, err = w.kubectl(t, "", "delete", "interface", name+"-v1")
 	require.NoError(t, err, out)
 	require.Eventually(t, func() bool { return !refused() }, 10*time.Second, 50*time.Millisecond)
