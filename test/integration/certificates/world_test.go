@@ -311,7 +311,7 @@ func (w *certificateWorld) admissions(workers int) *tally {
 	maps := w.admin.CoreV1().ConfigMaps(w.name("admitted"))
 	for range workers {
 		w.run(func(ctx context.Context) {
-			every(ctx, 20*time.Millisecond, func() {
+			every(ctx, 60*time.Millisecond, func() {
 				object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}}
 				_, err := maps.Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 				if ctx.Err() == nil {
