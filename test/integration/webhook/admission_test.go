@@ -112,7 +112,7 @@ func (w *webhookWorld) injected(t *testing.T, p *corev1.Pod) {
 		}
 	}
 	assert.Equal(t, 1, agents)
-	assert.Equal(t, 10, variables, "SAFETY.md D4: the API server kept the references")
+	assert.Equal(t, 11, variables, "five of each endpoint, and the path of sse (SAFETY.md P7); SAFETY.md D4: the API server kept the references")
 }
 
 // restricted: a pod that Pod Security takes is taken with the agent in it
