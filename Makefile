@@ -27,7 +27,7 @@ cluster: ## Build the test cluster into bin/
 	test/cluster/build.sh
 
 bench: ## Run the benchmarks (ONLY=Change chooses)
-	scripts/bench.sh $(ONLY)
+	scripts/bench.sh '$(ONLY)'
 
 fuzz: ## Run every fuzz target (TIME=60s each)
 	scripts/fuzz.sh $(or $(TIME),60s)
