@@ -46,7 +46,7 @@ progress() {
 started=$(date +%s)
 build cluster . ./cmd/cluster "-s -w"
 build pause components ./cmd/pause "-s -w"
-{ build kube components ./cmd/kube "$stamp" && build kubectl components ./cmd/kubectl "$stamp"; } &
+{ build kube components ./cmd/kube "$stamp"; build kubectl components ./cmd/kubectl "$stamp"; } &
 building=$!
 trap 'kill "$building" 2>/dev/null || true; rm -f "$bin"/*.next' EXIT INT TERM
 progress "$building"
