@@ -232,7 +232,7 @@ func mkdir(root *os.Root, dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Chmod(modeDir), f.Close()) // whatever the umask is; os.Root's own is not allowed everywhere
+	return errors.Join(f.Chmod(modeDir), f.Close()) // whatever the umask is; not by os.Root.Chmod, which seccomp may refuse
 }
 
 func write(root *os.Root, file, content string) error {
