@@ -23,6 +23,7 @@ func toConversation(s *wire.Snapshot) conversation.Snapshot {
 		heard := toRelation(r, unit, s.GetUnit().GetNamespace())
 		heard.OwnBag = own[r.GetUid()].GetBag().GetData()
 		heard.OwnApplicationBag = own[r.GetUid()].GetApplication().GetData()
+		heard.OwnApplicationWriter, _ = conversation.ParseUnit(unit.Application + "/" + own[r.GetUid()].GetApplicationWriter()) // none where it is not known
 		out.Relations = append(out.Relations, heard)
 	}
 	for _, k := range s.GetSecrets() {

@@ -67,7 +67,7 @@ func anyView(t *rapid.T) relation.View {
 		s := relation.Seen{Role: application.Provider, Here: here, There: there}
 		switch rapid.IntRange(0, 2).Draw(t, "kind") {
 		case 0:
-			s.Role, s.There = application.Peer, here
+			s.Role, s.There, s.OwnWriter = application.Peer, here, rapid.SampledFrom([]string{"", "0", "2"}).Draw(t, "writer")
 		case 1:
 			s.Role = application.Requirer
 			s.There.Namespace = rapid.SampledFrom([]string{"shop", "data"}).Draw(t, "namespace")

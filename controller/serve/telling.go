@@ -157,7 +157,7 @@ func (t *telling) takeOwn(r relation.Seen, leader domain.Leader) {
 	for _, unit := range r.Own {
 		own := &v1alpha1.Own{Relation: r.UID, Bag: toBag(unit.Bag)}
 		if r.Role == application.Peer || leader.Term > 0 && leader.Unit == unit.Number {
-			own.Application = toBag(r.OwnBag)
+			own.Application, own.ApplicationWriter = toBag(r.OwnBag), r.OwnWriter
 		}
 		mine := t.mine(int64(unit.Number))
 		mine.own = append(mine.own, own)

@@ -300,6 +300,9 @@ func TestOwnWriteUnnoted(t *testing.T) {
 	written := saying(peers(), bag{"a": "1"})
 	_, owed := conversation.Next(m, sees(wrote(written, "web/0")))
 	assert.False(t, owed)
+	unseen := sees(peers()).With([]conversation.Change{conversation.Compare(conversation.ForApplication(peers().UID, "web"), nil, bag{"a": "1"})})
+	_, owed = conversation.Next(m, unseen)
+	assert.False(t, owed, "nor does who led then, before it is shown that")
 	_, owed = conversation.Next(m.After(conversation.Event{Kind: conversation.Elected}, leader(sees())), leader(sees(written)))
 	assert.False(t, owed)
 }

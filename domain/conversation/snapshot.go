@@ -74,7 +74,7 @@ func (s Snapshot) With(changes []Change) Snapshot {
 			case c.Owner == s.Unit.String():
 				r.OwnBag = c.Apply(r.OwnBag)
 			default:
-				r.OwnApplicationBag = c.Apply(r.OwnApplicationBag)
+				r.OwnApplicationBag, r.OwnApplicationWriter = c.Apply(r.OwnApplicationBag), s.Unit
 			}
 		}
 	}

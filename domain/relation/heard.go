@@ -25,6 +25,7 @@ func (v View) Heard(unit int) conversation.Snapshot {
 			heard.OwnBag = own.Bag
 			if heard.Role == conversation.Peer || v.Leader.Term > 0 && v.Leader.Unit == unit {
 				heard.OwnApplicationBag = r.OwnBag
+				heard.OwnApplicationWriter, _ = conversation.ParseUnit(v.Application + "/" + r.OwnWriter) // none where it is not known
 			}
 		}
 		s.Relations = append(s.Relations, heard)

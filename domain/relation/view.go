@@ -39,6 +39,9 @@ type Seen struct {
 	// bags of its units, each for that unit alone (RELATIONS.md P).
 	OwnBag map[string]string
 	Own    []Member
+	// OwnWriter is the number of the unit that wrote OwnBag of a peer relation last;
+	// empty where that is not known (RELATIONS.md E8).
+	OwnWriter string
 	// Units are those of the other side in scope, of a peer relation the
 	// application's own, in order of number.
 	Units []Member
@@ -69,6 +72,9 @@ type Tombstone struct {
 type Shelf struct {
 	// Bag returns what an application says in a relation.
 	Bag func(Relation, End) map[string]string
+	// Writer returns the number of the unit that wrote all of that last; empty where
+	// none did, or something is said to everybody, which may be newer.
+	Writer func(Relation, End) string
 	// Said returns what a unit of an end has said in a relation.
 	Said func(r Relation, e End, unit int) map[string]string
 	// Units returns the units of the application of an end, Grants what it grants.
@@ -121,7 +127,9 @@ func (s *Seen) read(shelf Shelf) {
 	if !s.Open() {
 		return
 	}
-	if s.Role != application.Peer {
+	if s.Role == application.Peer {
+		s.OwnWriter = shelf.Writer(s.Relation, s.Here)
+	} else {
 		s.Bag = shelf.Bag(s.Relation, s.There)
 		s.readGranted(shelf.Grants(s.There))
 	}

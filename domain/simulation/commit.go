@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -100,7 +101,7 @@ func (s *store) write(c relation.Commit, change relation.Change, cause string) e
 	s.revision++
 	// Nothing takes time here, but what is written later is later in the record.
 	e := conversation.Entry{Time: s.now.Add(time.Duration(s.revision) * time.Microsecond), Who: who.String(), Cause: cause, Term: term, Address: b.Address()}
-	s.databags[b.Name()] = bag{b, true, term, stored.record.Append(e, stored.Data, after, nil)}
+	s.databags[b.Name()] = bag{b, true, term, strconv.Itoa(c.Unit), stored.record.Append(e, stored.Data, after, nil)}
 	return nil
 }
 

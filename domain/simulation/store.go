@@ -50,6 +50,7 @@ type bag struct {
 	relation.Databag
 	written bool
 	term    int
+	writer  string
 	record  conversation.Record
 }
 
@@ -286,7 +287,7 @@ func (s *store) view(name string) (relation.View, bool) {
 	for _, r := range values(s.relations) {
 		relations = append(relations, r.Relation)
 	}
-	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Said: s.saidBy, Units: s.unitsOf, Grants: s.grantsOf})
+	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Writer: s.writerOf, Said: s.saidBy, Units: s.unitsOf, Grants: s.grantsOf})
 	v.Leader = s.leaders[name]
 	return v, !slices.ContainsFunc(values(s.outboxes), func(o outbox) bool {
 		return o.application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.There.Application == o.application })
@@ -300,6 +301,15 @@ func (s *store) bagOf(r relation.Relation, e relation.End) map[string]string {
 	everybody := s.databags[relation.DatabagName(e.Application, e.Endpoint)].Data
 	here := relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID}
 	return databag.Overlay(everybody, s.databags[here.Name()].Data)
+}
+
+// writerOf is who wrote last what an application says in a relation; nobody where
+// something is said to everybody, which may be newer.
+func (s *store) writerOf(r relation.Relation, e relation.End) string {
+	if len(s.databags[relation.DatabagName(e.Application, e.Endpoint)].Data) > 0 {
+		return ""
+	}
+	return s.databags[relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID}.Name()].writer
 }
 
 // saidBy is what a unit says; units of other namespaces there are none.

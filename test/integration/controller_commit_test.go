@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -131,4 +132,30 @@ func TestControllerCarriesAConversation(t *testing.T) {
 	})
 	assert.Zero(t, c.refused.Load(), "deployment/rbac grants what the controller needs")
 	require.NoError(t, w.admin.Delete(w.ctx, db.pod, client.GracePeriodSeconds(0)))
+}
+
+// Who wrote the application's bag among peers is told with it, to whoever leads then: a
+// deposed leader that was never shown its own write does not hear of it as news
+// (RELATIONS.md E8).
+func TestControllerTellsPeersWhoWrote(t *testing.T) {
+	w := newControllerWorld(t)
+	c := w.controller(-1)
+	w.create(w.consumer("ring", map[string]string{application.KeyPeers: "members:gossip"}))
+	ring := w.speaker(c, "ring", "10.9.0.1")
+	own := hears(t, ring.stream, "its peer relation", func(s *wire.Snapshot) bool { return len(s.GetOwn()) == 1 }).GetOwn()[0]
+	assert.Empty(t, own.GetApplicationWriter(), "nobody has written")
+
+	lead, err := ring.api.Lead(w.ctx, asking(ring, &wire.LeadRequest{}))
+	require.NoError(t, err)
+	for name, more := range map[string][]*wire.Change{"one bag": nil, "two bags": {change(own.GetRelation(), false, "ready", "yes")}} {
+		require.NoError(t, ring.commit(w.ctx, lead.Msg.GetTerm(), append(more, change(own.GetRelation(), true, "primary", name))...))
+		_, err = ring.api.Lead(w.ctx, asking(ring, &wire.LeadRequest{Resign: true}))
+		require.NoError(t, err)
+		shown := hears(t, ring.stream, "what it wrote in "+name, func(s *wire.Snapshot) bool {
+			return len(s.GetOwn()) == 1 && s.GetOwn()[0].GetApplication().GetData()["primary"] == name
+		})
+		assert.Equal(t, strconv.FormatInt(shown.GetUnit().GetNumber(), 10), shown.GetOwn()[0].GetApplicationWriter(), name)
+		lead, err = ring.api.Lead(w.ctx, asking(ring, &wire.LeadRequest{}))
+		require.NoError(t, err)
+	}
 }

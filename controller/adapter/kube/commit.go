@@ -261,6 +261,9 @@ func (c *Commits) write(ctx context.Context, by author, change v1alpha1.Change) 
 		}
 		stored.Commit(by.said(change), after, change.Secret, c.Now())
 		stored.Status.Term = change.Term
+		if change.Unit == "" {
+			stored.Status.Writer = by.Number
+		}
 		err = c.Writer.Status().Update(ctx, stored)
 		at = revision(stored)
 		return err

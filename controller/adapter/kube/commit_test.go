@@ -78,6 +78,7 @@ func TestCommit(t *testing.T) {
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))
 	assert.EqualValues(t, "one", stored.OwnerReferences[0].UID, "it goes with its relation")
 	assert.EqualValues(t, 3, stored.Status.Term)
+	assert.Equal(t, "1", stored.Status.Writer, "RELATIONS.md E8: its peers are told who wrote it")
 	assert.Equal(t, databag.Version(map[string]string{"user": "b"}), stored.Status.Version)
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,8 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -344,21 +341,6 @@ func (v *Views) View(ctx context.Context, namespace, application string) (relati
 	return relation.View{}, ErrUnsettled
 }
 
-// bagsRead are the resource versions of the databags that a view was made of, each
-// when it was first read; empty for one that was not there.
-type bagsRead map[client.ObjectKey]string
-
-// unchanged reports whether all of a view's bags are as they were read: there was
-// then a moment, after all were read, at which they stood together.
-func (v *Views) unchanged(ctx context.Context, bags bagsRead) bool {
-	for key, at := range bags {
-		if b := v.stored(ctx, key); b.ResourceVersion != at {
-			return false
-		}
-	}
-	return true
-}
-
 // settled reports whether nobody whose bags are in a view has a transaction on
 // its way. Of who is not open to it nothing is waited for: that would tell of it
 // (SAFETY.md M7).
@@ -401,31 +383,6 @@ func (v *Views) look(ctx context.Context, namespace, application string, bags ba
 	return view, nil
 }
 
-// shelf is what is said, as this replica knows it.
-func (v *Views) shelf(ctx context.Context, bags bagsRead) relation.Shelf {
-	bag := func(namespace string, bag relation.Databag) map[string]string {
-		key := client.ObjectKey{Namespace: namespace, Name: bag.Name()}
-		b := v.stored(ctx, key)
-		if _, again := bags[key]; !again {
-			bags[key] = b.ResourceVersion
-		}
-		v.raise("databags", revision(&b))
-		return b.Status.Data
-	}
-	return relation.Shelf{
-		Bag: func(r relation.Relation, e relation.End) map[string]string {
-			everybody := bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint})
-			here := bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID})
-			return databag.Overlay(everybody, here)
-		},
-		Said: func(r relation.Relation, e relation.End, unit int) map[string]string {
-			return bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)})
-		},
-		Units:  func(e relation.End) []domain.Unit { return v.units(ctx, e) },
-		Grants: func(e relation.End) []relation.Grant { return v.grants(ctx, e) },
-	}
-}
-
 // relations returns the relations of which the application is an end.
 func (v *Views) relations(ctx context.Context, namespace, application string) ([]relation.Relation, error) {
 	var relations []relation.Relation
@@ -456,40 +413,4 @@ func (v *Views) underOffers(ctx context.Context, r relation.Relation) relation.R
 	}
 	v.raise("offers", newest)
 	return r.Under(offers)
-}
-
-// application returns what is remembered of the application of an end; nothing if it is
-// not there.
-func (v *Views) application(ctx context.Context, e relation.End) (app v1alpha1.RelatedApplication) {
-	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app, client.UnsafeDisableDeepCopy); err != nil {
-		return v1alpha1.RelatedApplication{}
-	}
-	v.raise("relatedapplications", revision(&app))
-	return app
-}
-
-func (v *Views) units(ctx context.Context, e relation.End) []domain.Unit {
-	app := v.application(ctx, e)
-	record, err := app.ToDomain()
-	if err != nil {
-		return nil
-	}
-	return record.State.Units
-}
-
-func (v *Views) grants(ctx context.Context, e relation.End) []relation.Grant {
-	app := v.application(ctx, e)
-	grants, err := app.GrantsToDomain()
-	if err != nil {
-		return nil
-	}
-	return grants
-}
-
-// stored returns a databag as it is in memory; an empty one if it is not there.
-func (v *Views) stored(ctx context.Context, key client.ObjectKey) (b v1alpha1.Databag) {
-	if err := v.Reader.Get(ctx, key, &b, client.UnsafeDisableDeepCopy); err != nil {
-		return v1alpha1.Databag{}
-	}
-	return b
 }

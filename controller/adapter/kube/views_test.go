@@ -122,6 +122,29 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Peers are told who wrote the application's bag last, unless something is declared in
+// it, which may be newer (RELATIONS.md E8).
+func TestViewNamesTheWriter(t *testing.T) {
+	m := memory{}
+	r := relationBetween("shop", "ring", "shop", "ring")
+	r.UID = "r-1"
+	written := named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"}.Name())
+	written.Spec = v1alpha1.DatabagSpec{Application: "ring", Endpoint: "db", Relation: "r-1"}
+	written.Commit(conversation.Entry{}, map[string]string{"primary": "ring/2"}, nil, epoch())
+	written.Status.Writer = "2"
+	writer := func() string {
+		view, err := (&Views{Reader: m}).View(t.Context(), "shop", "ring")
+		require.NoError(t, err)
+		return view.Relations[0].OwnWriter
+	}
+	m.put(r)
+	assert.Empty(t, writer(), "nobody has written")
+	m.put(written)
+	assert.Equal(t, "2", writer())
+	m.put(endpointBag("shop", "ring", map[string]string{"color": "red"}))
+	assert.Empty(t, writer())
+}
+
 // A change of an application's units, and of what it grants, is told to its others; of its conditions, to
 // itself alone; that its leader's lease was renewed, to nobody.
 func TestUnitsAreAnnounced(t *testing.T) {

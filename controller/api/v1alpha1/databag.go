@@ -79,6 +79,11 @@ type DatabagStatus struct {
 	// refused.
 	// +optional
 	Term int64 `json:"term,omitempty"`
+	// writer is the number of the unit that wrote an application's bag last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=10
+	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]*)$`
+	Writer string `json:"writer,omitempty"`
 	// commits is how many changes of data there were; record has the last of them.
 	// +optional
 	Commits int64 `json:"commits,omitempty"`

@@ -2035,9 +2035,12 @@ type Own struct {
 	// bag is the unit's.
 	Bag *Databag `protobuf:"bytes,2,opt,name=bag,proto3" json:"bag,omitempty"`
 	// application is the application's bag, for its leader and for peers.
-	Application   *Databag `protobuf:"bytes,3,opt,name=application,proto3" json:"application,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Application *Databag `protobuf:"bytes,3,opt,name=application,proto3" json:"application,omitempty"`
+	// application_writer is the number of the unit that wrote that last, among peers;
+	// empty where it is not known.
+	ApplicationWriter string `protobuf:"bytes,4,opt,name=application_writer,json=applicationWriter,proto3" json:"application_writer,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Own) Reset() {
@@ -2089,6 +2092,13 @@ func (x *Own) GetApplication() *Databag {
 		return x.Application
 	}
 	return nil
+}
+
+func (x *Own) GetApplicationWriter() string {
+	if x != nil {
+		return x.ApplicationWriter
+	}
+	return ""
 }
 
 // Unit is the pod as its application knows it.
@@ -2851,11 +2861,12 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\x04kept\x18\x04 \x01(\x03R\x04kept\x12\x10\n" +
 	"\x03own\x18\x05 \x01(\bR\x03own\x12\x18\n" +
 	"\arotates\x18\x06 \x01(\x03R\arotates\x12\x18\n" +
-	"\aexpires\x18\a \x01(\x03R\aexpires\"\x9b\x01\n" +
+	"\aexpires\x18\a \x01(\x03R\aexpires\"\xca\x01\n" +
 	"\x03Own\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x123\n" +
 	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\x12C\n" +
-	"\vapplication\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\vapplication\"\x8e\x01\n" +
+	"\vapplication\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\vapplication\x12-\n" +
+	"\x12application_writer\x18\x04 \x01(\tR\x11applicationWriter\"\x8e\x01\n" +
 	"\x04Unit\x12 \n" +
 	"\vapplication\x18\x01 \x01(\tR\vapplication\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x14\n" +
