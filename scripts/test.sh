@@ -15,9 +15,9 @@
 #   images       every binary, its image, twice the same bytes
 #   e2e          real pods on a real kubelet (root)
 #
-# They run in lanes, two at a time: cluster beside the stages before it, what needs real
-# pods beside what needs a real API server. A lane stops at its first stage that fails;
-# what failed is repeated at the very end.
+# They run in lanes, two at a time: cluster beside what needs none, then real pods beside
+# what needs a real API server. A lane stops at its first stage that fails; what failed is
+# repeated at the very end.
 # The logs are in dist/test/. On two cores about 13 minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes half an hour.
 set -euo pipefail
@@ -67,7 +67,7 @@ stage_cluster() {
     printf 'NOT SHOWN without root: the node form (pods, Services, DNS, its tear-down)\n'
     left_out=(-skip '^TestNode$')
   fi
-  go_test -count=1 "${left_out[@]}" ./...
+  go_test -count=1 -parallel 3 "${left_out[@]}" ./...
 }
 
 stage_integration() {
@@ -89,7 +89,7 @@ stage_e2e() {
   local bare failed=0
   go_test -count=1 -v -run '^TestBareCluster$' ./test/e2e/... &
   bare=$!
-  go_test -count=1 -v -parallel 3 -skip '^TestBareCluster$' ./test/e2e/... || failed=1
+  go_test -count=1 -v -parallel 4 -skip '^TestBareCluster$' ./test/e2e/... || failed=1
   wait "$bare" || failed=1
   return "$failed"
 }
@@ -174,10 +174,12 @@ finish() {
 
 mkdir -p "$logs"
 rm -f "$logs/failed" "$logs/times"
+touch "$logs/began"
+export ORCON_TESTS_BEGAN="$logs/began"
 clusters_allowed
 # An interrupt reaches no process in the background by itself.
 trap 'trap "" TERM; kill -TERM 0; wait; exit 130' INT TERM
-abreast "unit lint generated" cluster
-abreast "arch integration" "images e2e"
+abreast "unit lint generated images" cluster
+abreast "arch integration" e2e
 trap - INT TERM
 finish

@@ -69,7 +69,7 @@ func packDebian(ctx context.Context, o order, out io.Writer) error {
 
 // rootImage is an image of one layer: the tar of a root folder.
 func rootImage(root string) (v1.Image, error) {
-	layer, err := tarball.LayerFromFile(root)
+	layer, err := tarball.LayerFromFile(root, tarball.WithCompressedCaching)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the layer: %w", err)
 	}

@@ -34,7 +34,7 @@ func pack(arch string, config v1.Config, entries []entry) (v1.Image, error) {
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(content)), nil
-	})
+	}, tarball.WithCompressedCaching)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the layer: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -150,16 +151,18 @@ func (w *world) left() []string {
 
 // A bundle of each format is installed in order and healthy (BUNDLES.md 1 and 2). An upgrade
 // that cannot become healthy goes back by itself, without a Job run again (BUNDLES.md 6), and
-// is not tried again. Uninstalled, the namespace is what it was (BUNDLES.md 7).
+// is not tried again. Uninstalled, the namespace is what it was (BUNDLES.md 7). All formats
+// go side by side, however many tests may: they wait for the most part.
 func TestBundle(t *testing.T) {
 	t.Parallel()
 	program := controlplane.Binary(t, "orcon")
+	var all sync.WaitGroup
 	for format := range formats() {
-		t.Run(format, func(t *testing.T) {
-			t.Parallel()
-			goesBack(withOrcon(t).inUnlabelled(), program, format)
+		all.Go(func() {
+			t.Run(format, func(t *testing.T) { goesBack(withOrcon(t).inUnlabelled(), program, format) })
 		})
 	}
+	all.Wait()
 }
 
 func goesBack(w *world, program, format string) {

@@ -43,6 +43,7 @@ spec:
 // account, goes back by itself when it fails (BUNDLES.md 6), and with the object goes all
 // that it made (BUNDLES.md 7).
 func TestBundleDeployment(t *testing.T) {
+	t.Parallel()
 	w := withOrcon(t).inUnlabelled()
 	withBundles.Do(func() {
 		w.Kubectl(t, "apply", "-k", deployment(t, "bundle-controller"))

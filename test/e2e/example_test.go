@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,13 +130,11 @@ var packed sync.Once //nolint:gochecknoglobals // what is done once for all clus
 // loadPostgreSQL makes the image of the examples' database and imports it into the node.
 func loadPostgreSQL(t *testing.T, c *controlplane.Cluster) {
 	t.Helper()
-	root := repository(t)
+	file := filepath.Join(repository(t), "dist", "postgresql.tar")
 	packed.Do(func() {
-		build := exec.CommandContext(t.Context(), filepath.Join(root, "build", "builder"), "debian", "postgresql", "--packages", "postgresql-15,dash,coreutils,sed,grep")
-		out, err := build.CombinedOutput()
-		require.NoError(t, err, string(out))
+		produce(t, file, "build/builder", "debian", "postgresql", "--packages", "postgresql-15,dash,coreutils,sed,grep")
 	})
-	c.Run(t, "load", filepath.Join(root, "dist", "postgresql.tar"))
+	c.Run(t, "load", file)
 }
 
 // lastLine is what a container has printed last.

@@ -30,8 +30,10 @@ func largest() []string { return forms()[len(forms())-1:] }
 // TestSupervisorKilled shows that the janitor ends what a killed supervisor
 // left.
 func TestSupervisorKilled(t *testing.T) {
+	t.Parallel()
 	for _, form := range forms() {
 		t.Run(form, func(t *testing.T) {
+			t.Parallel()
 			b := background(t, form)
 			tr := traceOf(t, b.cluster)
 			tr.ends(t)
@@ -44,8 +46,10 @@ func TestSupervisorKilled(t *testing.T) {
 // TestAllKilled shows that `down` ends what is left if the janitor was killed
 // too, and that nothing but files, cgroups and links can be.
 func TestAllKilled(t *testing.T) {
+	t.Parallel()
 	for _, form := range largest() {
 		t.Run(form, func(t *testing.T) {
+			t.Parallel()
 			b := background(t, form)
 			if form == clustertest.Node {
 				b.cluster.Run(t, "load", shellArchive(t))
@@ -76,6 +80,7 @@ func TestAllKilled(t *testing.T) {
 
 // TestUpAfterCrash shows that `up` removes what a crash left.
 func TestUpAfterCrash(t *testing.T) {
+	t.Parallel()
 	b := background(t, clustertest.ControlPlane)
 	kill(t, janitorOf(t, b.cluster))
 	kill(t, b.cluster.Supervisor)
@@ -95,9 +100,11 @@ func TestUpAfterCrash(t *testing.T) {
 
 // TestInterruptedStart shows that a signal at any time of a start ends all.
 func TestInterruptedStart(t *testing.T) {
+	t.Parallel()
 	for _, form := range largest() {
 		for _, when := range []string{"starting etcd", "API server answers"} {
 			t.Run(form+"/"+when, func(t *testing.T) {
+				t.Parallel()
 				dir := filepath.Join(t.TempDir(), "c")
 				command := exec.Command(clustertest.Program(t), "run", "--detached", "--form", form, "--dir", dir)
 				stderr, err := command.StderrPipe()
@@ -124,6 +131,7 @@ func TestInterruptedStart(t *testing.T) {
 // TestFailedStart shows that a component that ends at once is named with its
 // last words, and that nothing is left.
 func TestFailedStart(t *testing.T) {
+	t.Parallel()
 	programs := t.TempDir()
 	program := filepath.Join(programs, "cluster")
 	copyProgram(t, clustertest.Program(t), program)
