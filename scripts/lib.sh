@@ -41,7 +41,10 @@ packages() {
   fi
   heading "Installing ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
+  exec 9<"$root"
+  flock 9 # another script may install at the same time
   apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null 2>&1 ||
     { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; } ||
     die "cannot install ${missing[*]}" "run 'apt-get update' and try again, or install them by hand"
+  exec 9<&-
 }

@@ -6,6 +6,8 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+exec 9<"$here"
+flock 9 # who comes second finds it up to date
 bin=${1:-$here/../../bin}
 mkdir -p "$bin"
 bin=$(cd "$bin" && pwd)

@@ -130,7 +130,7 @@ func (w *world) apply(manifest string) string {
 }
 
 // eventually waits until check returns "", which otherwise says what is missing. It
-// looks the less often the longer it waits: how long it was is right to a tenth.
+// looks the less often the longer it waits: how long it was is right to a fifth.
 func (w *world) eventually(check func() string) {
 	w.t.Helper()
 	for begin := time.Now(); ; {
@@ -142,7 +142,7 @@ func (w *world) eventually(check func() string) {
 		if waited > patience {
 			require.FailNow(w.t, "waited in vain", missing)
 		}
-		<-time.After(min(max(waited/10, 50*time.Millisecond), time.Second))
+		<-time.After(min(max(waited/5, 50*time.Millisecond), time.Second))
 	}
 }
 

@@ -5,6 +5,8 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+exec 9<"$here"
+flock 9 # who comes second finds it up to date
 bin=${1:-$here/../../../bin}
 mkdir -p "$bin" "$here/crds"
 bin=$(cd "$bin" && pwd)

@@ -10,9 +10,13 @@ import (
 	"syscall"
 )
 
-// startField is the place of the start time among the fields of
-// /proc/PID/stat that follow the command (proc(5) counts it as field 22).
-const startField = 19
+// Places among the fields of /proc/PID/stat that follow the command (proc(5) counts
+// them as fields 3, 20 and 22).
+const (
+	stateField   = 0
+	threadsField = 17
+	startField   = 19
+)
 
 // Process identifies a process for as long as the machine runs: a number alone
 // is used again for another process.
@@ -28,31 +32,32 @@ func FindProcess(pid int) (Process, error) {
 	if err != nil {
 		return Process{}, fmt.Errorf("cannot identify process %d: %w", pid, err)
 	}
-	started, state, err := parseStat(stat)
+	started, ended, err := parseStat(stat)
 	if err != nil {
 		return Process{}, fmt.Errorf("cannot identify process %d: %w", pid, err)
 	}
-	if state == "Z" {
+	if ended {
 		return Process{}, fmt.Errorf("cannot identify process %d: %w", pid, os.ErrProcessDone)
 	}
 	return Process{PID: pid, Started: started}, nil
 }
 
-// parseStat reads start time and state. The command before them may itself
-// hold spaces and parentheses, so that the last one counts.
-func parseStat(stat []byte) (started uint64, state string, err error) {
+// parseStat reads the start time, and whether the process has ended: it is a zombie, and
+// none of its threads goes on, which on a busy machine they do for a moment. The command
+// before the fields may itself hold spaces and parentheses, so that the last one counts.
+func parseStat(stat []byte) (started uint64, ended bool, err error) {
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) <= startField {
-		return 0, "", fmt.Errorf("cannot read process status %q", stat)
+		return 0, false, fmt.Errorf("cannot read process status %q", stat)
 	}
 	started, err = strconv.ParseUint(fields[startField], 10, 64)
 	if err != nil {
-		return 0, "", fmt.Errorf("cannot read process start time: %w", err)
+		return 0, false, fmt.Errorf("cannot read process start time: %w", err)
 	}
-	return started, fields[0], nil
+	return started, fields[stateField] == "Z" && fields[threadsField] == "1", nil
 }
 
-// Alive says whether the very same process still runs; a zombie does not.
+// Alive says whether any thread of the very same process still runs.
 func (p Process) Alive() bool {
 	if p.PID <= 0 {
 		return false

@@ -2,13 +2,17 @@ package state_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/test/cluster/internal/state"
 )
@@ -83,6 +87,49 @@ func TestLoadNothing(t *testing.T) {
 	}
 	if _, err := state.Load(state.Dir(link)); err == nil {
 		t.Error("a link planted in a shared folder was followed")
+	}
+}
+
+// TestMain is, for TestThreadsGoOn, a process whose first thread ends before the others.
+func TestMain(m *testing.M) {
+	if os.Getenv("ORCON_TEST_ONE_THREAD_ENDS") == "" {
+		os.Exit(m.Run())
+	}
+	runtime.LockOSThread() // TestMain is called on the first thread
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
+	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+// TestThreadsGoOn shows that a process is alive as long as one of its threads is: it may
+// still write where it did.
+func TestThreadsGoOn(t *testing.T) {
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), "ORCON_TEST_ONE_THREAD_ENDS=1")
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stat := fmt.Sprintf("/proc/%d/stat", command.Process.Pid)
+	for until := time.Now().Add(time.Minute); ; {
+		if text, err := os.ReadFile(stat); err == nil && strings.Contains(string(text), ") Z ") {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("the first thread does not end")
+		}
+		runtime.Gosched()
+	}
+	process, err := state.FindProcess(command.Process.Pid)
+	if err != nil || !process.Alive() {
+		t.Errorf("want a live process, got %+v, %v", process, err)
+	}
+	_ = stdin.Close()
+	_ = command.Wait()
+	if process.Alive() {
+		t.Error("a process that has ended is not alive")
 	}
 }
 
