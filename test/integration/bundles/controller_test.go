@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,7 +78,8 @@ func (w *operated) another() *operated {
 	return &next
 }
 
-// allow lets the namespace's own account do all that is needed there.
+// allow lets the namespace's own account do all that is needed there, and waits until the
+// API server knows.
 func (w *operated) allow() {
 	w.t.Helper()
 	_, err := w.client.RbacV1().RoleBindings(w.namespace).Create(w.ctx, &rbacv1.RoleBinding{
@@ -86,6 +88,14 @@ func (w *operated) allow() {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "default"}},
 	}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:               "system:serviceaccount:" + w.namespace + ":default",
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: w.namespace, Verb: "get", Resource: "secrets"},
+	}}
+	require.Eventually(w.t, func() bool {
+		answer, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(w.ctx, review, metav1.CreateOptions{})
+		return err == nil && answer.Status.Allowed
+	}, time.Minute, 20*time.Millisecond, "the account may never do what it is allowed to")
 }
 
 // controller runs one, as its binary does, that sees its namespace alone.
