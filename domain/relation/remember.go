@@ -243,9 +243,10 @@ func (n *negotiation) waiting(a application.Application) []Waiting {
 }
 
 // why returns the reason why an endpoint has no complete relation; empty if it
-// has one.
+// has one. Of several it is that of the first by name, whatever ids they were given, and
+// of one that ends only if no other is there.
 func (n *negotiation) why(a application.Application, e application.Endpoint) (reason, message string) {
-	here := End{n.Namespace, a.Name, e.Name}
+	here, first := End{n.Namespace, a.Name, e.Name}, ""
 	for r := range n.of(a.Name) {
 		if r.Requirer != here {
 			continue
@@ -254,8 +255,9 @@ func (n *negotiation) why(a application.Application, e application.Endpoint) (re
 		if ready.True {
 			return "", ""
 		}
-		if reason == "" || reason == ReasonEnding {
-			reason, message = ready.Reason, ready.Message
+		ends, ending := ready.Reason == ReasonEnding, reason == ReasonEnding
+		if first == "" || ending && !ends || ending == ends && r.Name < first {
+			first, reason, message = r.Name, ready.Reason, ready.Message
 		}
 	}
 	if reason != "" && reason != ReasonEnding {
