@@ -297,3 +297,20 @@ func TestNotInjected(t *testing.T) {
 		})
 	}
 }
+
+// Of several incomplete relations of an endpoint the same one is named, whichever was made
+// first: ids come as controllers live and die.
+func TestWaitingForSeveral(t *testing.T) {
+	for _, first := range []string{"db", "db2"} {
+		w := newWorld()
+		w.deployment("db", map[string]string{application.KeyProvides: "main:pg"})
+		w.deployment("db2", map[string]string{application.KeyProvides: "main:pg"})
+		w.consumes("web", "store:pg", first)
+		w.settle(t)
+		w.consumes("web", "store:pg", "db,db2")
+		w.settle(t)
+		require.Len(t, w.relations, 2)
+		want := []relation.Waiting{{Endpoint: "store", Reason: relation.ReasonNoData, Message: "db:main has given no data yet"}}
+		assert.Equal(t, want, w.records["web"].State.Waiting, "%s was first", first)
+	}
+}
