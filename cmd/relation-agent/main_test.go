@@ -424,6 +424,13 @@ func TestMetricsAndHealth(t *testing.T) {
 	p.env = append(p.env, "ORCON_METRICS_ADDRESS="+address)
 	p.start()
 	require.NoError(t, <-p.wait())
+	p.eventually("the agent serves metrics", func() bool {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
 	metrics := get(t, "http://"+address+"/metrics")
 	assert.Contains(t, metrics, "\norcon_agent_gate_open 1\n")
 	assert.Contains(t, metrics, "\norcon_agent_connected 1\n")
