@@ -17,7 +17,7 @@
 #
 # They run in two lanes, side by side. When a stage has failed no other begins; what failed
 # is repeated at the very end.
-# The logs are in dist/test/. On two cores about ten minutes; the first run also
+# The logs are in dist/test/. On two cores eleven minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes half an hour.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
