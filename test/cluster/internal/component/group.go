@@ -245,6 +245,9 @@ func (g *Group) command(spec Spec) (*exec.Cmd, error) {
 	}
 	command := exec.Command(spec.Command[0], spec.Command[1:]...)
 	command.Env = append(os.Environ(), spec.Environment...)
+	if procs := os.Getenv(EnvProcs); procs != "" {
+		command.Env = append(command.Env, "GOMAXPROCS="+procs)
+	}
 	command.Dir = string(g.dir)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: g.launcher.deathSignal}

@@ -3,6 +3,7 @@ package component_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,26 @@ func TestStopAndStart(t *testing.T) {
 	}
 	if log, _ := os.ReadFile(d.Log("a")); !strings.HasPrefix(string(log), "up\n") {
 		t.Errorf("want the log of before kept, got %q", log)
+	}
+}
+
+// A component has as many processors as the environment says.
+func TestProcs(t *testing.T) {
+	t.Setenv(component.EnvProcs, "1")
+	group, d := newGroup(t)
+	said := func(context.Context) error {
+		if log, err := os.ReadFile(d.Log("a")); err != nil || string(log) != "1\n" {
+			return fmt.Errorf("it says %q", log)
+		}
+		return nil
+	}
+	if err := group.Add(component.Spec{Name: "a", Command: []string{"/bin/sh", "-c", "echo $GOMAXPROCS; exec sleep 60"}, Healthy: said}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := group.WaitHealthy(ctx, "a"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -6,6 +6,10 @@ package component
 
 import "context"
 
+// EnvProcs names the variable that says how many processors each component may use at a
+// time. Without it: all. Where several clusters share few, one is less work for the same.
+const EnvProcs = "ORCON_CLUSTER_GOMAXPROCS"
+
 // Spec says how to run one component and how to see that it works.
 type Spec struct {
 	Name string
