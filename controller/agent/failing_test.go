@@ -119,7 +119,7 @@ func TestFailuresEndWithTheirEvents(t *testing.T) {
 	t.Log("another relation's event of the same name has not failed")
 	s.agent.handlers.failed = failure{Failure: status.Failure{Event: "store-relation-created (db)", Relation: "ended", Attempts: 9}, next: time.Now().Add(time.Hour)}
 	again := heardAt(3)
-	again.Relations[0].Uid = "anew"
+	again.Relations[0].Uid, again.Own[0].Relation = "anew", "anew"
 	s.agent.Heard(again)
 	assert.Equal(t, "1", s.next().Env["ORCON_ATTEMPT"])
 }

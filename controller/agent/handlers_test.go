@@ -89,6 +89,22 @@ func TestHandlersHear(t *testing.T) {
 	assert.Equal(t, "have handled everything", s.agent.handlers.status())
 }
 
+// No handler runs before its unit's address is known, which it may give to others at
+// once (RELATIONS.md L2).
+func TestHandlersWaitForTheirAddress(t *testing.T) {
+	s := newStage(t)
+	early := heardAt(2)
+	early.Own = nil
+	s.agent.Heard(early)
+	s.nothing()
+	known := heardAt(3)
+	known.Own[0].Bag.Data["ingress-address"] = "10.0.0.2"
+	s.agent.Heard(known)
+	turn := s.next()
+	assert.Equal(t, "store-relation-created", turn.Hook)
+	assert.Equal(t, tool.Result{Stdout: []byte("10.0.0.2\n")}, s.types(turn, "relation-get", "ingress-address", "web/2"))
+}
+
 // What a handler says is stored when it succeeds and dropped when it fails; then
 // it is called again, after a pause, and a person sees why (RELATIONS.md E11).
 func TestHandlersSpeakInTransactions(t *testing.T) {

@@ -21,9 +21,10 @@ func toConversation(s *wire.Snapshot) conversation.Snapshot {
 	out := conversation.Snapshot{Unit: unit, Leaving: conversation.Reason(s.GetUnit().GetLeaving())}
 	for _, r := range s.GetRelations() {
 		heard := toRelation(r, unit, s.GetUnit().GetNamespace())
-		heard.OwnBag = own[r.GetUid()].GetBag().GetData()
-		heard.OwnApplicationBag = own[r.GetUid()].GetApplication().GetData()
-		heard.OwnApplicationWriter, _ = conversation.ParseUnit(unit.Application + "/" + own[r.GetUid()].GetApplicationWriter()) // none where it is not known
+		mine, seen := own[r.GetUid()]
+		heard.Unseen, heard.OwnBag = !seen, mine.GetBag().GetData()
+		heard.OwnApplicationBag = mine.GetApplication().GetData()
+		heard.OwnApplicationWriter, _ = conversation.ParseUnit(unit.Application + "/" + mine.GetApplicationWriter()) // none where it is not known
 		out.Relations = append(out.Relations, heard)
 	}
 	for _, k := range s.GetSecrets() {

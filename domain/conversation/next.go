@@ -83,12 +83,13 @@ func (a *audience) closing() bool {
 }
 
 // reopened is RELATIONS.md E1, for a relation that the unit is not in: it is
-// created, also where it was suspended before. What ends before it was created is
-// never told; what ends for good while it was closed is told once more, since
-// data may be deleted only now (SAFETY.md E14).
+// created, also where it was suspended before, once the others see the unit
+// (RELATIONS.md L2). What ends before it was created is never told; what ends for
+// good while it was closed is told once more, since data may be deleted only now
+// (SAFETY.md E14).
 func (a *audience) reopened() (Event, bool) {
 	switch {
-	case a.told.Stage == Over:
+	case a.told.Stage == Over, !a.closing() && a.relation.Unseen:
 		return Event{}, false
 	case !a.closing():
 		return a.event(Created), true

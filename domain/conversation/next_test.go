@@ -45,6 +45,15 @@ func TestNext(t *testing.T) {
 				{leader(sees(db())), nil},
 			},
 		},
+		"Unseen": {
+			why: "L2: who is not seen yet hears nothing, and has its address when it does; what it heard before goes on",
+			looks: []look{
+				{unseen(db("db/0")), nil},
+				{sees(db("db/0")), []string{"1 created", "1 joined db/0", "1 changed db/0"}},
+				{unseen(db("db/0 host=a")), []string{"1 changed db/0 +host"}},
+				{unseen(life(db("db/0 host=a"), conversation.Ending, conversation.RelationRemoved)), []string{"1 departed db/0 relation-removed", "1 broken relation-removed final"}},
+			},
+		},
 		"NewLife": {
 			why: "SAFETY.md E13: a life of which this version knows nothing is no end",
 			looks: []look{

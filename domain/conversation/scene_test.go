@@ -19,6 +19,14 @@ func sees(relations ...conversation.Relation) conversation.Snapshot {
 	return conversation.Snapshot{Unit: unit("web/0"), Relations: relations}
 }
 
+// unseen is what web/0 sees as long as the others do not see it.
+func unseen(relations ...conversation.Relation) conversation.Snapshot {
+	for i := range relations {
+		relations[i].Unseen = true
+	}
+	return sees(relations...)
+}
+
 // db is relation 1 with units, as "db/0" or "db/0 host=a port=1".
 func db(units ...string) conversation.Relation { return related(1, "db", units...) }
 

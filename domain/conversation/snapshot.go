@@ -112,6 +112,9 @@ type Relation struct {
 	RemoteBag Bag
 	// Granted is the Secret that the other application grants by reference.
 	Granted Granted
+	// Unseen says that nobody sees the unit in it yet, since its address is not known: it
+	// hears nothing before that, and finds its address when it does (RELATIONS.md L2).
+	Unseen bool
 	// OwnBag is the unit's own bag.
 	OwnBag Bag
 	// OwnApplicationBag is its application's bag: its leader may read it, and of a

@@ -18,11 +18,12 @@ func (v View) Heard(unit int) conversation.Snapshot {
 	}
 	for _, r := range v.Relations {
 		heard := r.heard(s.Unit)
+		heard.Unseen = true
 		for _, own := range r.Own {
 			if own.Number != unit {
 				continue
 			}
-			heard.OwnBag = own.Bag
+			heard.Unseen, heard.OwnBag = false, own.Bag
 			if heard.Role == conversation.Peer || v.Leader.Term > 0 && v.Leader.Unit == unit {
 				heard.OwnApplicationBag = r.OwnBag
 				heard.OwnApplicationWriter, _ = conversation.ParseUnit(v.Application + "/" + r.OwnWriter) // none where it is not known

@@ -83,6 +83,10 @@ func TestViewOfBothSides(t *testing.T) {
 	assert.Equal(t, []relation.Member{{Number: 2, Bag: map[string]string{"ingress-address": "10.0.0.2", "private-address": "10.0.0.2", "egress-subnets": "10.0.0.2/32"}}}, db.Units,
 		"a unit without an address is not seen")
 	assert.False(t, db.Complete, "no gate waits for those who consume")
+	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+	require.NoError(t, err)
+	assert.False(t, view.Heard(2).Relations[0].Unseen)
+	assert.True(t, view.Heard(3).Relations[0].Unseen, "and hears nothing yet")
 }
 
 // What a leader and units say in one relation is seen in it, over what is said to
