@@ -122,6 +122,7 @@ func TestKilledBetweenAnyTwoWrites(t *testing.T) {
 // Who is killed while an upgrade fails, or on the way back, leaves to the next one to
 // finish that way (BUNDLES.md 6 and 8).
 func TestKilledOnTheWayBack(t *testing.T) {
+	t.Parallel()
 	const runs = 6
 	for seed := range uint64(runs) {
 		random := rand.New(rand.NewPCG(seed, 0))

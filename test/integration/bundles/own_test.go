@@ -62,6 +62,7 @@ func (l *commandLine) must(line string) string {
 // running controller writes, is no change; another image is an upgrade. Uninstalled, the
 // cluster has the objects that it had, no more and no fewer (BUNDLES.md 2, 4 and 7).
 func TestInstallsItself(t *testing.T) {
+	t.Parallel()
 	c := controlplane.Start(t)
 	l := newCommandLine(t, c)
 	before := c.Snapshot(t)

@@ -65,6 +65,7 @@ func TestResume(t *testing.T) {
 
 // Each end has its exit code, and says what to do next.
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	l := newCommandLine(t, w.cluster)
 	w.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra, namespace: " + w.namespace + "}\n")
