@@ -279,6 +279,7 @@ func (h *Handlers) fail(t *turn, why string) {
 
 // status says what the handlers are at, for a person.
 func (h *Handlers) status() string {
+	snapshot, _ := h.speech.Snapshot() // of no relation where nothing was heard yet
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -286,6 +287,8 @@ func (h *Handlers) status() string {
 		return fmt.Sprintf("handling %s, attempt %d", h.turn.describe(), h.turn.attempt)
 	case h.failed.Fails():
 		return fmt.Sprintf("%s failed %d times, again at %s: %s", h.failed.Event, h.failed.Attempts, stamp(h.failed.next), h.failed.Said)
+	case slices.ContainsFunc(snapshot.Relations, func(r conversation.Relation) bool { return r.Unseen }):
+		return "wait until the controller knows this pod's address"
 	default:
 		return "have handled everything"
 	}

@@ -97,6 +97,7 @@ func TestHandlersWaitForTheirAddress(t *testing.T) {
 	early.Own = nil
 	s.agent.Heard(early)
 	s.nothing()
+	assert.Equal(t, "wait until the controller knows this pod's address", s.agent.handlers.status())
 	known := heardAt(3)
 	known.Own[0].Bag.Data["ingress-address"] = "10.0.0.2"
 	s.agent.Heard(known)

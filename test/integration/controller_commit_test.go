@@ -66,6 +66,22 @@ func change(relation string, application bool, key, value string) *wire.Change {
 	return &wire.Change{Relation: relation, Application: application, Set: map[string]string{key: value}}
 }
 
+// An agent hears of its relation before the node has reported its pod's address, and has
+// no part in it: its unit comes with its address (RELATIONS.md L2).
+func TestControllerTellsAUnitItsAddress(t *testing.T) {
+	t.Parallel()
+	w := newControllerWorld(t)
+	c := w.controller(-1)
+	w.create(w.consumer("db", map[string]string{application.KeyProvides: "main:pg"}), w.consumer("web", consumes("store:pg", "db")))
+	pod := w.podOf("db")
+	stream := w.agent(c, w.token(pod, kube.Audience))
+	early := hears(t, stream, "its relation", func(s *wire.Snapshot) bool { return len(s.GetRelations()) == 1 })
+	assert.Empty(t, early.GetOwn())
+	w.speakerOf(c, pod, "10.9.0.2")
+	known := hears(t, stream, "its unit", func(s *wire.Snapshot) bool { return len(s.GetOwn()) == 1 })
+	assert.Equal(t, "10.9.0.2", known.GetOwn()[0].GetBag().GetData()["ingress-address"])
+}
+
 // A shop asks for a database and is answered, both ways, through the real API
 // server: bags of units and of applications, the leader, and who may not
 // (RELATIONS.md P, SAFETY.md P1, E11).

@@ -16,6 +16,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 func consumes(list, relations string) map[string]string {
@@ -428,8 +429,8 @@ func TestControllerNamespaceDeleted(t *testing.T) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	require.NoError(t, w.admin.Delete(w.ctx, ns))
 	began := time.Now()
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(ns), ns))
-	}, 2*soon, 50*time.Millisecond)
+	}, 2*soon)
 	t.Logf("the namespace was gone after %s", time.Since(began).Round(time.Millisecond))
 }

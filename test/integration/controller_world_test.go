@@ -94,11 +94,11 @@ func (w *controllerWorld) create(all ...client.Object) {
 // change reads an object, changes it and writes it, until nobody is in between.
 func (w *controllerWorld) change(o client.Object, change func()) {
 	w.t.Helper()
-	require.Eventually(w.t, func() bool {
+	controlplane.Eventually(w.t, func() bool {
 		require.NoError(w.t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(o), o))
 		change()
 		return w.admin.Update(w.ctx, o) == nil
-	}, soon, 10*time.Millisecond)
+	}, soon)
 }
 
 func (w *controllerWorld) meta(name string) metav1.ObjectMeta {
@@ -272,12 +272,12 @@ func reason(conditions []metav1.Condition, kind string) string {
 // eventually waits for a condition, and on failure shows the namespace.
 func (w *controllerWorld) eventually(what string, holds func() bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(soon)
-	for tick := time.NewTicker(20 * time.Millisecond); !holds(); <-tick.C {
-		if time.Now().After(deadline) {
-			require.Failf(w.t, "did not come about", "%s:\n%s", what, w.cluster.Kubectl(w.t, "-n", w.namespace, "get", "relations,rapp,databags,deployments,services", "-o", "wide"))
+	defer func() {
+		if w.t.Failed() {
+			w.t.Log(w.cluster.Kubectl(w.t, "-n", w.namespace, "get", "relations,rapp,databags,deployments,services", "-o", "wide"))
 		}
-	}
+	}()
+	controlplane.Eventually(w.t, holds, soon, what)
 }
 
 func (w *controllerWorld) becomes(provider, ready string) {

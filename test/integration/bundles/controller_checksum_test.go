@@ -2,13 +2,13 @@ package bundles
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // reader is a Deployment of no pods whose pods would read ConfigMap a.
@@ -41,7 +41,7 @@ func TestDeploymentReplacesPodsOfAnotherSetting(t *testing.T) {
 	before := web()
 	require.NotEmpty(t, before.Spec.Template.Annotations[bundle.ChecksumKey])
 	w.source("content-shop", reader+configMap("a", "2"))
-	require.Eventually(t, func() bool { return web().Generation > before.Generation }, soon, 20*time.Millisecond)
+	controlplane.Eventually(t, func() bool { return web().Generation > before.Generation }, soon)
 	require.NotEqual(t, before.Spec.Template.Annotations, web().Spec.Template.Annotations)
 	w.ready(d, "Healthy")
 }

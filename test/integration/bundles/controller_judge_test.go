@@ -3,7 +3,6 @@ package bundles
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // A policy approves what it allows, and a person what it does not (BUNDLES.md 1).
@@ -46,7 +46,7 @@ func TestDeploymentDrift(t *testing.T) {
 	w.ready(d, "Healthy")
 	w.change("colour", "size", "4")
 	w.change("colour", "colour", "red")
-	require.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon, 20*time.Millisecond)
+	controlplane.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon)
 	assert.Equal(t, "4", w.configMaps()["colour"]["size"])
 	w.edit(d, func() { d.Spec.Drift.Mode = "Report" })
 	w.ready(d, "Healthy")
@@ -54,7 +54,7 @@ func TestDeploymentDrift(t *testing.T) {
 	assert.Contains(t, w.ready(d, "Drifted"), "ConfigMap "+w.namespace+"/colour")
 	assert.Equal(t, "red", w.configMaps()["colour"]["colour"])
 	w.edit(d, func() { d.Spec.Drift.Mode = "Correct" })
-	require.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon, 20*time.Millisecond)
+	controlplane.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon)
 }
 
 // A deployment's own health checks say what is healthy, and what its workloads read is there
@@ -72,9 +72,9 @@ func TestDeploymentIsHealthyWhenItSaysSo(t *testing.T) {
 	assert.Empty(t, w.made())
 	_, err := w.client.CoreV1().Secrets(w.namespace).Create(w.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "password"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		return strings.Contains(w.ready(d, "Progressing"), "Deployment.apps "+w.namespace+"/web waits: its health check waits for object.spec.replicas == 3")
-	}, soon, 20*time.Millisecond)
+	}, soon)
 	w.cluster.Kubectl(t, "-n", w.namespace, "scale", "deployment", "web", "--replicas=3")
 	w.ready(d, "Healthy")
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // What left the bundle and does not go keeps nobody from what is wanted next, and is named
@@ -34,20 +35,20 @@ func TestDeploymentLeavesSomethingStuck(t *testing.T) {
 	hold("example.org/backup")
 	for _, value := range []string{"2", "3"} {
 		w.source("content-shop", configMap("a", value))
-		require.Eventually(t, func() bool { return w.configMaps()["a"]["k"] == value }, soon, 20*time.Millisecond)
+		controlplane.Eventually(t, func() bool { return w.configMaps()["a"]["k"] == value }, soon)
 	}
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
 		return d.Status.LastHealthy == 3 && len(d.Status.Waits) == 1
-	}, soon, 20*time.Millisecond)
+	}, soon)
 	assert.Equal(t, "ConfigMap "+w.namespace+"/b", d.Status.Waits[0].Object)
 	assert.Contains(t, d.Status.Waits[0].For, "example.org/backup")
 	assert.Contains(t, w.ready(d, "Healthy"), "/b waits: ")
 	hold()
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
 		return len(d.Status.Waits) == 0
-	}, soon, 20*time.Millisecond)
+	}, soon)
 	assert.NotContains(t, w.configMaps(), "b")
 }
 
@@ -86,7 +87,7 @@ func TestDeploymentWithoutAnAccountGoes(t *testing.T) {
 	require.NoError(t, w.admin.Create(w.ctx, d))
 	assert.Contains(t, w.ready(d, "AccountForbidden"), "kubectl create serviceaccount nobody")
 	require.NoError(t, w.admin.Delete(w.ctx, d))
-	require.Eventually(t, gone(d), soon, 20*time.Millisecond)
+	controlplane.Eventually(t, gone(d), soon)
 
 	d = w.bundle(configMap("a", "1"))
 	require.NoError(t, w.admin.Create(w.ctx, d))
@@ -94,16 +95,16 @@ func TestDeploymentWithoutAnAccountGoes(t *testing.T) {
 	w.edit(d, func() { d.Spec.ServiceAccountName = "nobody" })
 	w.ready(d, "AccountForbidden")
 	require.NoError(t, w.admin.Delete(w.ctx, d))
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
 		ready := meta.FindStatusCondition(d.Status.Conditions, "Ready")
 		return ready != nil && strings.HasPrefix(ready.Message, "the deletion waits: ")
-	}, soon, 20*time.Millisecond)
+	}, soon)
 	assert.EqualValues(t, 1, d.Status.Active, "what is there is not forgotten")
 	var revision v1alpha1.BundleRevision
 	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "shop-1"}, &revision))
 	assert.Contains(t, w.configMaps(), "a")
 	w.edit(d, func() { d.Spec.ServiceAccountName = "" })
-	require.Eventually(t, gone(d), soon, 20*time.Millisecond)
+	controlplane.Eventually(t, gone(d), soon)
 	assert.NotContains(t, w.configMaps(), "a")
 }

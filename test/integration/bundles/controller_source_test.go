@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -32,6 +31,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // origin serves content over HTTP, and answers otherwise as long as it fails.
@@ -256,7 +256,7 @@ func TestDeploymentOutlivesItsSource(t *testing.T) {
 		s.turn(s.wrong)
 	}
 	for _, s := range all {
-		require.Eventually(t, func() bool { return w.configMaps()[s.Name]["k"] == "1" }, soon, 50*time.Millisecond, "%s: what stands is put right", s.Name)
+		controlplane.Eventually(t, func() bool { return w.configMaps()[s.Name]["k"] == "1" }, soon, "%s: what stands is put right", s.Name)
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(s.BundleDeployment), s.BundleDeployment))
 		assert.Equal(t, cmp.Or(s.reason, "FetchFailed"), meta.FindStatusCondition(s.Status.Conditions, "Ready").Reason, "%s: what was said stays said", s.Name)
 		assert.Equal(t, []string{s.Name + "-1"}, s.revisions(), s.why)

@@ -3,7 +3,6 @@ package bundles
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // What fails goes back by itself and is not tried again, until somebody says that what
@@ -29,16 +29,16 @@ func TestDeploymentGoesBack(t *testing.T) {
 	assert.Contains(t, w.ready(d, "Quarantined"), "revision 2 has failed: Deployment.apps "+w.namespace+"/web")
 	assert.Equal(t, "blue", w.configMaps()["colour"]["colour"])
 	assert.EqualValues(t, 3, d.Status.LastHealthy, "the way back")
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		_, err := w.client.AppsV1().Deployments(w.namespace).Get(w.ctx, "web", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
-	}, soon, 20*time.Millisecond, "what only the failed one had goes")
+	}, soon, "what only the failed one had goes")
 
 	w.edit(d, func() { d.Annotations = map[string]string{v1alpha1.RetryKey: "1"} })
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
 		return d.Status.LastHealthy == 5
-	}, soon, 20*time.Millisecond, "it is tried once more, and goes back again")
+	}, soon, "it is tried once more, and goes back again")
 	w.ready(d, "Quarantined")
 	assert.Equal(t, "1", d.Status.Retried)
 	w.source("content-shop", green)
@@ -57,9 +57,9 @@ func TestDeploymentIsInterrupted(t *testing.T) {
 	d := w.bundle(claim + strings.ReplaceAll(broken, "progressDeadlineSeconds: 2", "progressDeadlineSeconds: 600"))
 	require.NoError(t, w.admin.Create(w.ctx, d))
 	w.ready(d, "Progressing")
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		return strings.Contains(w.ready(d, "Progressing"), "1 of 2 objects are as they shall be; Deployment.apps "+w.namespace+"/web waits: ")
-	}, soon, 20*time.Millisecond)
+	}, soon)
 	w.source("other", green)
 	w.edit(d, func() { d.Spec.Sources[0].Reference = "configmaps:other" })
 	assert.Contains(t, w.ready(d, "Confirm"), "PersistentVolumeClaim "+w.namespace+"/data", "a claim is not deleted without a person (BUNDLES.md 4)")
@@ -68,10 +68,10 @@ func TestDeploymentIsInterrupted(t *testing.T) {
 		Spec:       v1alpha1.ApprovalSpec{Deployment: "shop", PlanDigest: d.Status.Plan.Digest, Author: "admin", Confirmed: d.Status.Plan.Held},
 	}))
 	w.ready(d, "Healthy")
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		_, err := w.client.CoreV1().PersistentVolumeClaims(w.namespace).Get(w.ctx, "data", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
-	}, soon, 20*time.Millisecond)
+	}, soon)
 	assert.Equal(t, "green", w.configMaps()["colour"]["colour"])
 }
 
@@ -116,7 +116,7 @@ func TestDeploymentDeletionIsHeld(t *testing.T) {
 	require.Equal(t, []string{"PersistentVolume/v-" + w.namespace}, d.Status.Plan.Held)
 	code, out = l.run("approve shop --yes -n " + w.namespace + " --confirm PersistentVolume/v-" + w.namespace)
 	assert.Zero(t, code, out)
-	require.Eventually(t, func() bool { return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d)) }, soon, 20*time.Millisecond)
+	controlplane.Eventually(t, func() bool { return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d)) }, soon)
 }
 
 // Where four eyes are asked for, who asks for a change does not approve it, and nobody asks
@@ -132,9 +132,9 @@ func TestDeploymentFourEyes(t *testing.T) {
 	require.NoError(t, w.admin.Create(w.ctx, d))
 	w.ready(d, "WaitingForApproval")
 	require.NoError(t, w.approve(d, d.Status.Plan.Digest, "admin"))
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		return strings.Contains(w.ready(d, "WaitingForApproval"), `that of "admin" must come from somebody else`)
-	}, soon, 20*time.Millisecond)
+	}, soon)
 	assert.NotContains(t, w.configMaps(), "colour")
 
 	bob := *w

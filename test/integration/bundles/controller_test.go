@@ -92,10 +92,10 @@ func (w *operated) allow() {
 		User:               "system:serviceaccount:" + w.namespace + ":default",
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: w.namespace, Verb: "get", Resource: "secrets"},
 	}}
-	require.Eventually(w.t, func() bool {
+	controlplane.Eventually(w.t, func() bool {
 		answer, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(w.ctx, review, metav1.CreateOptions{})
 		return err == nil && answer.Status.Allowed
-	}, time.Minute, 20*time.Millisecond, "the account may never do what it is allowed to")
+	}, time.Minute, "the account may never do what it is allowed to")
 }
 
 // controller runs one, as its binary does, that sees its namespace alone.
@@ -120,7 +120,7 @@ func (w *operated) controller() {
 
 func reconciler(c client.Client, reader client.Reader, cfg *rest.Config, mapper meta.RESTMapper, recorder events.EventRecorder) *bundledeployment.Reconciler {
 	return &bundledeployment.Reconciler{
-		Client: c, Reader: reader, Config: cfg, Mapper: mapper, Events: recorder, Identity: "test", Now: time.Now, Resync: time.Second, Pause: 20 * time.Millisecond,
+		Client: c, Reader: reader, Config: cfg, Mapper: mapper, Events: recorder, Identity: "test", Now: time.Now, Resync: time.Second, Pause: 100 * time.Millisecond,
 	}
 }
 
@@ -164,7 +164,7 @@ func (w *operated) ready(d *v1alpha1.BundleDeployment, reason string) string {
 			w.t.Logf("%s waited for %s, and last was %+v", d.Name, reason, last)
 		}
 	})
-	require.Eventually(w.t, func() bool {
+	controlplane.Eventually(w.t, func() bool {
 		if w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d) != nil {
 			return false
 		}
@@ -172,18 +172,18 @@ func (w *operated) ready(d *v1alpha1.BundleDeployment, reason string) string {
 			last = *ready
 		}
 		return last.Reason == reason && last.ObservedGeneration == d.Generation
-	}, soon, 20*time.Millisecond)
+	}, soon)
 	return last.Message
 }
 
 // edit changes a deployment until nobody is in between.
 func (w *operated) edit(d *v1alpha1.BundleDeployment, change func()) {
 	w.t.Helper()
-	require.Eventually(w.t, func() bool {
+	controlplane.Eventually(w.t, func() bool {
 		require.NoError(w.t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
 		change()
 		return w.admin.Update(w.ctx, d) == nil
-	}, soon, 10*time.Millisecond)
+	}, soon)
 }
 
 func configMap(name, value string) string {
@@ -203,11 +203,11 @@ func TestDeployment(t *testing.T) {
 
 	w.change("a", "k", "edited")
 	require.NoError(t, w.client.CoreV1().ConfigMaps(w.namespace).Delete(w.ctx, "b", metav1.DeleteOptions{}))
-	require.Eventually(t, func() bool { all := w.configMaps(); return all["a"]["k"] == "1" && all["b"] != nil }, soon, 20*time.Millisecond, "what others change is put right")
+	controlplane.Eventually(t, func() bool { all := w.configMaps(); return all["a"]["k"] == "1" && all["b"] != nil }, soon, "what others change is put right")
 	assert.EqualValues(t, 1, d.Status.Active, "without a new revision")
 
 	w.source("content-shop", configMap("a", "2"))
-	require.Eventually(t, func() bool { all := w.configMaps(); return all["a"]["k"] == "2" && all["b"] == nil }, soon, 20*time.Millisecond, "an upgrade, and what left it is gone")
+	controlplane.Eventually(t, func() bool { all := w.configMaps(); return all["a"]["k"] == "2" && all["b"] == nil }, soon, "an upgrade, and what left it is gone")
 	w.ready(d, "Healthy")
 	assert.EqualValues(t, 2, d.Status.LastHealthy)
 	var first v1alpha1.BundleRevision
@@ -216,9 +216,9 @@ func TestDeployment(t *testing.T) {
 	assert.Equal(t, []string{"create ConfigMap " + w.namespace + "/a", "create ConfigMap " + w.namespace + "/b"}, first.Spec.Actions)
 
 	require.NoError(t, w.admin.Delete(w.ctx, d))
-	require.Eventually(t, func() bool { return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d)) }, soon, 20*time.Millisecond)
+	controlplane.Eventually(t, func() bool { return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d)) }, soon)
 	assert.NotContains(t, w.configMaps(), "a")
-	assert.Eventually(t, func() bool { return len(w.secrets()) == before }, soon, 50*time.Millisecond, "nothing is left of the record")
+	controlplane.Eventually(t, func() bool { return len(w.secrets()) == before }, soon, "nothing is left of the record")
 }
 
 // Nothing is written where a deployment is paused, its account may not, or its content is
@@ -243,7 +243,7 @@ func TestDeploymentStops(t *testing.T) {
 	w.edit(d, func() { d.Spec.Sources[0].Reference = "configmaps:missing" })
 	assert.Contains(t, w.ready(d, "FetchFailed"), "(revision 1 is kept as it is)")
 	w.change("a", "k", "edited")
-	require.Eventually(t, func() bool { return w.configMaps()["a"]["k"] == "1" }, soon, 20*time.Millisecond, "what stands is corrected all the same")
+	controlplane.Eventually(t, func() bool { return w.configMaps()["a"]["k"] == "1" }, soon, "what stands is corrected all the same")
 	w.source("content-broken", "kind: [")
 	w.edit(d, func() { d.Spec.Sources[0].Reference = "configmaps:content-broken" })
 	w.ready(d, "RenderFailed")

@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // What some bundles are made of.
@@ -174,7 +175,7 @@ metadata: {name: one}
 	w.cluster.Kubectl(t, "-n", w.namespace, "delete", "widgets."+group, "foreign")
 	require.NoError(t, w.process(-1).uninstall("CustomResourceDefinition/widgets."+group))
 	assert.Empty(t, w.configMaps())
-	assert.Eventually(t, func() bool { return len(w.secrets()) == 0 }, time.Minute, 50*time.Millisecond, "what was stored is collected")
+	controlplane.Eventually(t, func() bool { return len(w.secrets()) == 0 }, time.Minute, "what was stored is collected")
 	assert.NotContains(t, w.cluster.Kubectl(t, "get", "crd", "-o", "name"), group)
 }
 
@@ -202,7 +203,7 @@ func TestAnotherBegins(t *testing.T) {
 	go func() {
 		first <- w.install(blue + strings.ReplaceAll(broken, "progressDeadlineSeconds: 2", "progressDeadlineSeconds: 600"))
 	}()
-	require.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon, 20*time.Millisecond)
+	controlplane.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon)
 	require.NoError(t, w.install(green))
 	require.ErrorIs(t, <-first, cluster.ErrMoved)
 	assert.Equal(t, "green", w.configMaps()["colour"]["colour"])

@@ -20,6 +20,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // A controller that is killed between any two writes, its own and those of a deployment's
@@ -151,5 +152,5 @@ func (w *world) killedUninstalling(random *rand.Rand) {
 	w.t.Helper()
 	_ = w.process(random.Int64N(6)).uninstall()
 	require.NoError(w.t, w.process(-1).uninstall())
-	require.Eventually(w.t, func() bool { return len(w.secrets()) == 0 }, time.Minute, 20*time.Millisecond, "what was stored is collected")
+	controlplane.Eventually(w.t, func() bool { return len(w.secrets()) == 0 }, time.Minute, "what was stored is collected")
 }

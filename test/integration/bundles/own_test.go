@@ -108,7 +108,7 @@ func TestInstallsItself(t *testing.T) {
 		}
 	}
 	l.must(line)
-	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, time.Minute, time.Second, "what was stored is collected")
+	controlplane.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, time.Minute, "what was stored is collected")
 }
 
 // pretendPods makes the pods of a namespace ready, and its Services answered: there is no node

@@ -71,7 +71,7 @@ func (w *world) processOf(writes int64, change func(*rest.Config)) process {
 	view.Definitions = crdify.Judge{}
 	return process{ctx: ctx, world: view, Engine: &engine.Engine{
 		Cluster: view, Store: cluster.NewStore(view), Owner: owner, Identity: "test", Now: time.Now,
-		Timeout: w.timeout, Pause: 20 * time.Millisecond,
+		Timeout: w.timeout, Pause: 100 * time.Millisecond,
 	}}
 }
 

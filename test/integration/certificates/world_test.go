@@ -369,7 +369,7 @@ func (c *tally) failures() []string {
 func (w *certificateWorld) eventually(what string, condition func() error) {
 	w.t.Helper()
 	var last error
-	require.Eventually(w.t, func() bool { last = condition(); return last == nil }, 20*time.Second, 10*time.Millisecond, what)
+	controlplane.Eventually(w.t, func() bool { last = condition(); return last == nil }, 20*time.Second, what)
 	require.NoError(w.t, last, what)
 }
 

@@ -1,10 +1,14 @@
 package controlplane
 
 import (
-	"os/exec"
+	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
 )
+
+// builds has for each binary what builds it, once for all tests of a process.
+var builds sync.Map //nolint:gochecknoglobals // what is done once
 
 // Binary builds one of Orcon's binaries as it is shipped, unless it is up to date, and
 // returns its path.
@@ -14,9 +18,14 @@ func Binary(t testing.TB, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), filepath.Join(root, "build", "builder"), "build", name).CombinedOutput()
-	if err != nil {
-		t.Fatalf("cannot build %s: %v: %s", name, err, out)
+	once, _ := builds.LoadOrStore(name, sync.OnceValue(func() error {
+		if out, err := command(filepath.Join(root, "build", "builder"), "build", name); err != nil {
+			return fmt.Errorf("cannot build %s: %w: %s", name, err, out)
+		}
+		return nil
+	}))
+	if err := once.(func() error)(); err != nil { //nolint:forcetypeassert // it is what was stored
+		t.Fatal(err)
 	}
 	return filepath.Join(root, "bin", name)
 }

@@ -20,6 +20,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // TestWebhook is the webhook as users have it, asked by a real API server.
@@ -168,14 +170,14 @@ func (w *webhookWorld) controllers(t *testing.T) {
 				return // its template is looked at below, not waited for
 			}
 			var p corev1.Pod
-			require.Eventually(t, func() bool {
+			controlplane.Eventually(t, func() bool {
 				list, err := w.admin.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + name})
 				if err != nil || len(list.Items) == 0 {
 					return false
 				}
 				p = list.Items[0]
 				return true
-			}, 30*time.Second, 100*time.Millisecond)
+			}, 30*time.Second)
 			w.injected(t, &p)
 		})
 	}
@@ -211,10 +213,10 @@ const workload = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s, an
 func (w *webhookWorld) services(t *testing.T) {
 	namespace := w.optedIn("services")
 	w.apply(t, namespace, "apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {tengu.io/consumes: sse, tengu.io/relations: a}}\nspec: {selector: {app: web}, ports: [{port: 80}]}\n")
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		out, err := w.kubectl(t, fmt.Sprintf(workload, "web", ""), "-n", namespace, "create", "--dry-run=server", "-o", "yaml", "-f", "-")
 		return err == nil && strings.Contains(out, "tengu.io/consumes: sse") && strings.Contains(out, "injector.tengu.io/copied: tengu.io/consumes@web")
-	}, 10*time.Second, 100*time.Millisecond)
+	}, 10*time.Second)
 }
 
 // refusals reach the person with the field that is wrong (INJECTION.md I30, SAFETY.md
@@ -347,7 +349,7 @@ func (w *webhookWorld) configuration(t *testing.T) {
 	}
 	write := func(text string) { require.NoError(t, os.WriteFile(w.config, []byte(text), 0o600)) }
 	write("initContainers: [{name: unit, image: 'unit:1'}]\nagent: {image: 'agent:next'}\n")
-	require.Eventually(t, func() bool { return image() == "agent:next" }, 15*time.Second, 200*time.Millisecond)
+	controlplane.Eventually(t, func() bool { return image() == "agent:next" }, 15*time.Second)
 	p, err := w.create(t, namespace, fmt.Sprintf(declaring, "p")+"spec: {containers: [{name: a, image: a}]}", metav1.DryRunAll)
 	require.NoError(t, err)
 	assert.Equal(t, "unit", p.Spec.InitContainers[0].Name, "PROTOTYPE.md: as written, before the agent")
@@ -402,13 +404,13 @@ func (w *webhookWorld) shutdown(t *testing.T) {
 		<-begun
 	}
 	require.NoError(t, w.command.Process.Signal(syscall.SIGTERM))
-	require.Eventually(t, func() bool {
+	controlplane.Eventually(t, func() bool {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = c.Close()
 		}
 		return err != nil
-	}, 10*time.Second, 20*time.Millisecond, "it listens no more")
+	}, 10*time.Second, "it listens no more")
 	close(ending)
 	for range many {
 		require.NoError(t, <-answered)

@@ -29,7 +29,7 @@ func (w *webhookWorld) labels(t *testing.T) {
 		label("tengu.io/schema-")
 		return strings.Contains(label("tengu.io/schema=enforc"), "label tengu.io/schema: enforc counts as warn: write warn, enforce or off")
 	}
-	require.Eventually(t, wrong, 30*time.Second, 100*time.Millisecond, "a policy counts some time after it is made")
+	controlplane.Eventually(t, wrong, 30*time.Second, "a policy counts some time after it is made")
 	assert.NotContains(t, label("tengu.io/schema=enforce"), "Warning")
 	assert.Contains(t, label("tengu-injector=true"), "label tengu-injector: true does not opt the namespace in: write enabled")
 	assert.NotContains(t, label("tengu-injector=disabled"), "Warning")

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // schemas: declared data is judged by Orcon's own interfaces and by those that the
@@ -46,7 +48,7 @@ func (w *webhookWorld) schemas(t *testing.T) {
 	out, err = w.kubectl(t, iface, "create", "-f", "-")
 	require.NoError(t, err, out)
 	refused := func() bool { _, err := create(strict, name, "port: hunter2"); return err != nil }
-	require.Eventually(t, refused, 10*time.Second, 50*time.Millisecond)
+	controlplane.Eventually(t, refused, 10*time.Second)
 	p, err := w.create(t, strict, "metadata: {name: a, annotations: {tengu.io/consumes: 'main:"+name+",store:postgresql_client'}}\nspec: {containers: [{name: a, image: a}]}")
 	require.NoError(t, err)
 	var names []string
@@ -57,5 +59,5 @@ func (w *webhookWorld) schemas(t *testing.T) {
 	assert.NotContains(t, names, "STORE_PASSWORD", "SAFETY.md P7: secrets are not")
 	out, err = w.kubectl(t, "", "delete", "interface", name+"-v1")
 	require.NoError(t, err, out)
-	require.Eventually(t, func() bool { return !refused() }, 10*time.Second, 50*time.Millisecond)
+	controlplane.Eventually(t, func() bool { return !refused() }, 10*time.Second)
 }

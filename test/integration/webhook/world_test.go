@@ -149,14 +149,14 @@ func (w *webhookWorld) start(dir, binary string) {
 			w.t.Log(log.String())
 		}
 	})
-	require.Eventually(w.t, func() bool {
+	controlplane.Eventually(w.t, func() bool {
 		response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/readyz", health))
 		if err != nil {
 			return false
 		}
 		_ = response.Body.Close()
 		return response.StatusCode == http.StatusOK
-	}, 30*time.Second, 50*time.Millisecond, "the webhook is not ready")
+	}, 30*time.Second, "the webhook is not ready")
 }
 
 // optedIn makes a namespace that this world's webhook serves.
