@@ -17,7 +17,7 @@
 #
 # They run in two lanes, side by side. When a stage has failed no other begins; what failed
 # is repeated at the very end.
-# The logs are in dist/test/. On two cores nine and a half minutes; the first run also
+# The logs are in dist/test/. On two cores eight to nine and a half minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes 22.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -166,7 +166,7 @@ rm -f "$logs/failed" "$logs/times"
 touch "$logs/began"
 export ORCON_TESTS_BEGAN="$logs/began"
 # Up to seven clusters share the machine: with one processor for each of their programs, and
-# less often looking for garbage, they need a third less of it (DECISIONS 69).
+# less often looking for garbage, they need a sixth to a third less of it (DECISIONS 69).
 export ORCON_CLUSTER_GOMAXPROCS=1 GOGC=400
 clusters_allowed
 # An interrupt reaches no process in the background by itself.
