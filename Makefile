@@ -1,6 +1,6 @@
 # A short menu: each target is one script or one go command.
 .DEFAULT_GOAL := help
-.PHONY: help build images test demo lint generate cluster bench fuzz clean
+.PHONY: help build images release test demo lint generate cluster bench fuzz clean
 
 help: ## This menu
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -11,10 +11,13 @@ build: ## Build every binary into bin/
 images: ## Build every image into dist/ (no Docker engine needed)
 	scripts/images.sh
 
+release: ## Build what is published into dist/release/ (VERSION=v0.1.0-rc.1 REGISTRY=HOST/PATH PUSH=1)
+	build/builder release --version '$(VERSION)' $(if $(REGISTRY),--registry '$(REGISTRY)') $(if $(PUSH),--push)
+
 test: ## Everything that must hold (stages: make test ONLY="unit lint")
 	scripts/test.sh $(ONLY)
 
-demo: ## The story on a real cluster (KEEP=1 leaves it up)
+demo: ## The story on a real cluster (KEEP=1 leaves it up; NAME=…; CONTEXT=… uses a cluster of yours)
 	scripts/demo.sh
 
 lint: ## Check style (FIX=1 repairs what can be)

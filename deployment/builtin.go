@@ -32,6 +32,14 @@ func Variants() []string { return []string{"bundle-controller", "certmanager", "
 // ImagesFile is the one file of the manifests that says where the images come from.
 const ImagesFile = "images/kustomization.yaml"
 
+// registry and tag are where the images of a release come from: build/builder release sets
+// them when it links orcon. Without them the images are those of the files.
+var registry, tag string //nolint:gochecknoglobals // the linker sets them
+
+// Released reports whether the program is of a release, whose images are used unless other
+// settings are given.
+func Released() bool { return tag != "" }
+
 // Images are all images of the variants, as ImagesFile names them.
 func Images() []string {
 	text, _ := manifests.ReadFile(ImagesFile) // it is embedded
@@ -59,9 +67,9 @@ type image struct {
 	NewTag  string `json:"newTag"`
 }
 
-// ImagesFrom returns another ImagesFile. settings are registry=HOST/PATH and tag=TAG; without
-// the first the images keep their names, of which with it only the last part stays; without
-// the second the tag is dev. The error says which settings there are.
+// ImagesFrom returns another ImagesFile. settings are registry=HOST/PATH and tag=TAG. With a
+// registry only the last part of an image's name stays. The defaults are those of the release,
+// else the names in the files and the tag dev.
 func ImagesFrom(settings ...string) ([]byte, error) {
 	said := map[string]string{"registry": "", "tag": ""}
 	for _, setting := range settings {
@@ -71,11 +79,12 @@ func ImagesFrom(settings ...string) ([]byte, error) {
 		}
 		said[name] = value
 	}
+	host := cmp.Or(said["registry"], registry)
 	c := component{APIVersion: "kustomize.config.k8s.io/v1alpha1", Kind: "Component", Configurations: []string{"fields.yaml"}}
 	for _, name := range Images() {
-		i := image{Name: name, NewTag: cmp.Or(said["tag"], "dev")}
-		if said["registry"] != "" {
-			i.NewName = strings.TrimSuffix(said["registry"], "/") + name[strings.LastIndex(name, "/"):]
+		i := image{Name: name, NewTag: cmp.Or(said["tag"], tag, "dev")}
+		if host != "" {
+			i.NewName = strings.TrimSuffix(host, "/") + name[strings.LastIndex(name, "/"):]
 		}
 		c.Images = append(c.Images, i)
 	}

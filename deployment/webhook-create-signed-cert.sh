@@ -75,7 +75,7 @@ if ! $renew && good; then
   exit 0
 fi
 
-# The names in the subject are what the signer of kubelets' certificates asks for.
+# The signer of kubelets' certificates requires the names in the subject.
 echo "making a key for $host"
 openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
   -keyout "$work/key.pem" -out "$work/request.pem" \
@@ -108,7 +108,7 @@ for ((i = 0; ; i++)); do
   failed="$(kubectl get certificatesigningrequest "$request" -o 'jsonpath={.status.conditions[?(@.type=="Failed")].message}')"
   [ -z "$failed" ] || die "signer $signer refused: $failed" "name another with --signer, or" "$instead"
   [ "$i" -lt "$wait" ] ||
-    die "nobody signed within $wait s: this cluster has no signer $signer for such a certificate" \
+    die "the certificate was not signed within $wait s: this cluster has no signer $signer for it" \
       "on many managed clusters there is none; if yours has another, name it with --signer; else" "$instead" \
       "(CertificateSigningRequest $request was left for you to look at)"
   sleep 1

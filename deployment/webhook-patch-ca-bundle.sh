@@ -52,7 +52,7 @@ else
   kubectl --namespace "$namespace" get configmap kube-root-ca.crt -o 'jsonpath={.data.ca\.crt}' >"$work/ca.crt" ||
     die "cannot read the cluster's authority (ConfigMap $namespace/kube-root-ca.crt)" "name a file with --ca-file"
 fi
-openssl x509 -in "$work/ca.crt" -noout 2>/dev/null || die "the authority is no PEM certificate: $authority"
+openssl x509 -in "$work/ca.crt" -noout 2>/dev/null || die "the authority is not a PEM certificate: $authority"
 
 if $check; then
   kubectl --namespace "$namespace" get secret "$secret" -o 'jsonpath={.data.cert\.pem}' | base64 -d >"$work/cert.pem" ||
@@ -60,7 +60,7 @@ if $check; then
   openssl verify -partial_chain -CAfile "$work/ca.crt" "$work/cert.pem" >/dev/null 2>&1 ||
     die "the certificate in Secret $namespace/$secret is not signed by $authority" \
       "its signer has an authority of its own: give that one with --ca-file" \
-      "(kubeadm: /etc/kubernetes/pki/ca.crt; else ask whoever runs the control plane for --cluster-signing-cert-file)"
+      "(kubeadm: /etc/kubernetes/pki/ca.crt; else ask the control plane's administrator for --cluster-signing-cert-file)"
 fi
 
 # A caBundle is written below each clientConfig; those that are there go.
@@ -75,4 +75,4 @@ awk -v bundle="$(base64 <"$work/ca.crt" | tr -d '\n')" '
     patched++
   }
   END { if (!patched) { print "no clientConfig found on standard input" > "/dev/stderr"; exit 1 } }
-' || die "this is no webhook configuration" "pipe deployment/relations-mutating-webhook/webhook-config-templ.yaml into it"
+' || die "standard input is not a webhook configuration" "pipe deployment/relations-mutating-webhook/webhook-config-templ.yaml into it"

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of test/bench, and those of what is heard of
-# domain/conversation; what they print is what README quotes. Takes about eight
-# minutes, on a machine that should have nothing else to do.
+# Runs the benchmarks of test/bench and domain/conversation, whose results README quotes. It
+# takes about eight minutes, on a machine that runs nothing else.
 #
 #   scripts/bench.sh              all of them
-#   scripts/bench.sh Change       those whose name matches: Exchange, Connections,
+#   scripts/bench.sh Change       those with a matching name: Exchange, Connections,
 #                                 Create, Change, Commit, Crowd, Tool, Next, FirstJoin,
 #                                 Bundle, Deployments
 set -euo pipefail

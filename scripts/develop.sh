@@ -3,7 +3,7 @@
 # root): no Telepresence, no image. The API server calls https://127.0.0.1:8080.
 #
 #   scripts/develop.sh             cluster, manifests, certificate, webhook; Ctrl-C ends it
-#   scripts/develop.sh --prepare   all but the webhook, for a debugger (.vscode/launch.json)
+#   scripts/develop.sh --prepare   everything but the webhook, for a debugger (.vscode/launch.json)
 #   scripts/develop.sh --down      ends the cluster
 #
 # Then, in another terminal:

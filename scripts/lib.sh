@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What the scripts share: headings with elapsed time, errors that name cause and
-# cure, the repository's root. Sourced, never run; sets root.
+# Functions that all scripts use: headings with elapsed time, errors that name cause and
+# cure, the repository's root. It is sourced, never run; it sets root.
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 export PATH="$root/bin:$PATH"
 
-# Every build, test and check compiles alike, so that all share one cache: on a
-# new machine each dependency is compiled once, not once a tool.
+# Every build, test and check compiles with the same flags, so that all share one cache: on
+# a new machine each dependency is compiled once.
 export GOFLAGS="-trimpath -buildvcs=false" CGO_ENABLED=0
 
 # heading TEXT prints a section heading with the time since the script began.
@@ -16,7 +16,7 @@ heading() {
   printf '\n%s[%02d:%02d] %s%s\n' "$bold" "$((SECONDS / 60))" "$((SECONDS % 60))" "$*" "$plain" >&2
 }
 
-# die CAUSE [CURE] ends the script with a message a person can act on.
+# die CAUSE [CURE...] ends the script with a message that a person can act on.
 die() {
   printf '%s: %s\n' "$(basename "$0")" "$1" >&2
   [ $# -lt 2 ] || printf '  %s\n' "${@:2}" >&2
@@ -29,7 +29,7 @@ usage_of() {
 }
 
 # packages COMMAND:PACKAGE... installs the Debian packages whose command is
-# missing. Needs root and apt-get; says what to install otherwise.
+# missing. It needs root and apt-get; without them it prints what to install.
 packages() {
   local pair missing=()
   for pair in "$@"; do
@@ -42,7 +42,7 @@ packages() {
   heading "Installing ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
   exec 9<"$root"
-  flock 9 # another script may install at the same time
+  flock 9 # two scripts may install at the same time
   apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null 2>&1 ||
     { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; } ||
     die "cannot install ${missing[*]}" "run 'apt-get update' and try again, or install them by hand"

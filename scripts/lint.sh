@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks style: Go with golangci-lint (.golangci.yml), modules outside the main
-# one with gofmt and go vet, scripts with shellcheck.
+# Checks style: Go with golangci-lint (.golangci.yml), modules outside the main one with
+# gofmt, scripts with shellcheck, the house with its measures (scripts/house.sh).
 #
 #   scripts/lint.sh           check
 #   scripts/lint.sh --fix     repair what can be repaired, then check
@@ -37,3 +37,6 @@ heading "shellcheck"
   done
 } | sort -u | while read -r f; do [ ! -e "$f" ] || printf '%s\n' "$f"; done |
   xargs -r shellcheck --external-sources
+
+heading "house"
+scripts/house.sh

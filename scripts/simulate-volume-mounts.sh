@@ -24,7 +24,7 @@ case "${1:-}" in -h | --help) usage_of "$0"; exit 0 ;; esac
   die "TELEPRESENCE_ROOT and TELEPRESENCE_MOUNTS are not set" \
     "start this in the shell that Telepresence gives you, or set them:" \
     "TELEPRESENCE_ROOT=FOLDER TELEPRESENCE_MOUNTS=/etc/webhook/config:/etc/webhook/certs $0"
-[ -d "$TELEPRESENCE_ROOT" ] || die "TELEPRESENCE_ROOT is no folder: $TELEPRESENCE_ROOT" "is Telepresence still connected?"
+[ -d "$TELEPRESENCE_ROOT" ] || die "TELEPRESENCE_ROOT is not a folder: $TELEPRESENCE_ROOT" "is Telepresence still connected?"
 packages proot:proot
 
 binds=()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change is accepted, cheapest first.
+# Runs every test and check that a change must pass, cheapest first.
 #
 #   scripts/test.sh                  all stages
 #   scripts/test.sh unit lint        these stages only
@@ -8,15 +8,15 @@
 # Stages:
 #   unit         values and decisions: tables, properties, the fuzz targets' seeds
 #   lint         style of Go and of scripts
-#   generated    CRDs and generated Go are what their sources say
+#   generated    CRDs and generated Go are up to date
 #   cluster      builds the test cluster and runs its own tests
-#   arch         the house: imports, images, examples, manifests
+#   arch         rules of the repository: imports, images, examples, manifests; links and commands of docs
 #   integration  a real API server
-#   images       every binary, its image, twice the same bytes
+#   images       every binary, its image, and a part of a release, twice the same bytes
 #   e2e          real pods on a real kubelet (root)
 #
-# They run in two lanes, side by side. When a stage has failed no other begins; what failed
-# is repeated at the very end.
+# They run in two lanes, side by side. After a failure no other stage begins; failures are
+# repeated at the very end.
 # The logs are in dist/test/. On two cores eight to nine and a half minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes 22.
 set -euo pipefail
@@ -27,17 +27,17 @@ cd "$root"
 module=gitlab.ilabt.imec.be/tengu/orcon
 logs="$root/dist/test"
 
-# go_test ARG... runs go test as every stage does. A stage in which the outside
-# world takes part adds -count=1, so that it is never answered from the cache.
+# go_test ARG... runs go test with the flags of every stage. A stage that uses clusters adds
+# -count=1, so that its results never come from the cache.
 go_test() { nice ${ORCON_TEST_RACE:+env CGO_ENABLED=1} go test -p 2 -timeout 25m ${ORCON_TEST_RACE:+-race} "$@"; }
 
-# has FOLDER says whether the folder has Go files. A stage without its folder
-# is a fault of the repository, not something to pass over.
+# has FOLDER ends the script if the folder has no Go files: a stage without tests is a fault
+# of the repository.
 has() { find "$1" -name '*.go' 2>/dev/null | grep -q . || die "nothing to test in $1" "the stage '$stage' needs it"; }
 
 stage_unit() {
   local pkgs
-  mapfile -t pkgs < <(go list ./... | grep -vE "^$module/test/(arch|integration|e2e|bench|conformance)(/|\$)")
+  mapfile -t pkgs < <(go list ./... | grep -vE "^$module/test/(arch|docs|integration|e2e|bench|conformance)(/|\$)")
   go_test "${pkgs[@]}"
 }
 
@@ -48,10 +48,10 @@ stage_generated() { scripts/generate.sh --check; }
 stage_arch() {
   [ -x bin/kubectl ] || test/cluster/build.sh
   packages proot:proot
-  go_test -count=1 ./test/arch/...
+  go_test -count=1 ./test/arch/... ./test/docs/...
 }
 
-# built makes the programs that tests start: Kubernetes, and cert-manager.
+# built builds the programs that tests start: Kubernetes and cert-manager.
 built() {
   [ -x bin/kubectl ] || test/cluster/build.sh
   [ -x bin/certmanager ] || test/cluster/certmanager/build.sh
@@ -73,16 +73,23 @@ stage_integration() {
   has test/integration
   built
   packages openssl:openssl
-  # Each package has a cluster of its own, and much of the time it waits for a lease.
+  # Each package has a cluster of its own, and spends much of its time waiting for a lease.
   go_test -count=1 -v -p 3 -parallel 4 ./test/integration/...
 }
 
+# The smallest image, its bill of materials, the chart and the checksums are released twice: the bytes
+# must be the same. The rest of a release is tested with a small repository (build/image).
 stage_images() {
+  local n
   scripts/images.sh
+  for n in 1 2; do
+    build/builder release relation-agent --version v0.0.0-rc.0 --platforms "linux/$(go env GOARCH)" --folder "$logs/release-$n"
+  done
+  diff -r "$logs/release-1" "$logs/release-2"
 }
 
-# What begins on a bare cluster takes longest, has one of its own, and waits a lot: it
-# goes on beside all else.
+# TestBareCluster takes longest, has a cluster of its own, and waits a lot: it runs beside
+# all others.
 stage_e2e() {
   ready_for_pods
   local bare failed=0
@@ -93,7 +100,7 @@ stage_e2e() {
   return "$failed"
 }
 
-# ready_for_pods sees to what tests with real pods need.
+# ready_for_pods builds and installs everything that tests with real pods need.
 ready_for_pods() {
   has test/e2e
   [ "$(id -u)" -eq 0 ] || die "real pods need root" "run 'sudo make test', or only the other stages: scripts/test.sh unit lint generated arch cluster images integration"
@@ -101,7 +108,7 @@ ready_for_pods() {
   packages busybox:busybox-static openssl:openssl mmdebstrap:mmdebstrap
 }
 
-# extract LOG prints the part of a log that a person needs first.
+# extract LOG prints the lines of a log that a person needs first.
 extract() {
   grep -nE '^\s*--- FAIL|^FAIL|^panic:|Error Trace:|Error:|^#|: error:|^[^ ]+\.(go|sh|yaml|yml):[0-9]+' "$1" | head -n 40 || true
   printf '…\n'
@@ -131,8 +138,8 @@ clusters_allowed() {
   fi
 }
 
-# lane STAGE... runs those of the stages that are wanted one after the other, with
-# their names before their lines, as long as none has failed.
+# lane STAGE... runs the wanted ones of these stages one after the other, with their names
+# before their lines, until one fails in any lane.
 lane() {
   local stage begin
   for stage in "$@"; do
@@ -140,7 +147,7 @@ lane() {
     [ ! -s "$logs/failed" ] || return 1
     heading "$stage"
     begin=$SECONDS
-    # A process of its own: within a condition set -e does not hold.
+    # A process of its own: set -e has no effect within a condition.
     if ! "$0" --inner "$stage" 2>&1 | tee "$logs/$stage.log" | sed -u "s/^/$stage: /"; then
       printf '%s\n' "$stage" >>"$logs/failed"
       return 1
@@ -149,10 +156,11 @@ lane() {
   done
 }
 
-# finish repeats what failed, or says that all is well.
+# finish repeats the failures, or reports how long each stage took.
 finish() {
   local stage
-  [ -s "$logs/failed" ] || [ "$(wc -l <"$logs/times")" -eq "${#wanted[@]}" ] || die "a lane ended without a word" "see its last lines above"
+  [ -s "$logs/failed" ] || [ "$(wc -l <"$logs/times")" -eq "${#wanted[@]}" ] ||
+    die "a lane ended without a result" "see its last lines above"
   [ -s "$logs/failed" ] || { heading "All passed after ${SECONDS}s: $(paste -sd ';' "$logs/times" | sed 's/;/, /g')"; return; }
   while read -r stage; do
     heading "FAILED: $stage (log: dist/test/$stage.log)"
@@ -166,10 +174,10 @@ rm -f "$logs/failed" "$logs/times"
 touch "$logs/began"
 export ORCON_TESTS_BEGAN="$logs/began"
 # Up to seven clusters share the machine: with one processor for each of their programs, and
-# less often looking for garbage, they need a sixth to a third less of it (DECISIONS 69).
+# fewer garbage collections, they use a sixth to a third less of it (DECISIONS 69).
 export ORCON_CLUSTER_GOMAXPROCS=1 GOGC=400
 clusters_allowed
-# An interrupt reaches no process in the background by itself.
+# Processes in the background do not get an interrupt by themselves.
 trap 'trap "" TERM; kill -TERM 0; wait; exit 130' INT TERM
 lane unit lint generated images e2e &
 lane cluster arch integration &

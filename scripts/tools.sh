@@ -30,7 +30,7 @@ build() {
   heading "Building $name"
   mkdir -p "$root/bin"
   rm -f "$root/bin/.$name"-*
-  nice go -C "$root/build/lint" build -o "$root/bin/$name" "$(package_of "$name")"
+  GOGC=${GOGC:-400} nice go -C "$root/build/lint" build -o "$root/bin/$name" "$(package_of "$name")"
   touch "$stamp"
 }
 

@@ -163,7 +163,7 @@ func TestInstaller(t *testing.T) {
 	assert.ElementsMatch(t, []string{"orcon", "licenses", "licenses/LICENSE", "manifests", "manifests/base", "manifests/base/web.yaml"}, files(t, image))
 
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(folder, "link.yaml")))
-	require.ErrorContains(t, run(t.Context(), src, []string{"installer", "shop", "--manifests", folder}, io.Discard), "link.yaml is no file")
+	require.ErrorContains(t, run(t.Context(), src, []string{"installer", "shop", "--manifests", folder}, io.Discard), "link.yaml is not a regular file")
 	require.ErrorContains(t, run(t.Context(), src, []string{"installer", "shop", "--manifests", "nowhere"}, io.Discard), "nowhere")
 }
 
@@ -187,7 +187,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	}{
 		"NoName":        {why: "nothing to build is a mistake, not a success", args: []string{"build"}, want: "--all"},
 		"UnknownName":   {why: "the names that would work are the cure", args: []string{"build", "smal"}, want: "broken small"},
-		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish, busybox, debian and installer"},
+		"UnknownVerb":   {why: "the verbs that would work are the cure", args: []string{"bild", "small"}, want: "build, publish, busybox, debian, installer, chart and release"},
 		"UnknownFlag":   {why: "a mistyped flag must not be ignored", args: []string{"publish", "small", "--tga", "v1"}, want: "-tga"},
 		"TwoPlaces":     {why: "one image goes to one place", args: []string{"publish", "small", "--tarball", "x", "--registry", "r"}, want: "exclude"},
 		"ManyInOne":     {why: "one tarball would be written twice", args: []string{"publish", "--all", "--tarball", "x"}, want: "2 were named"},

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // nonRoot is the user that Orcon's processes run as; no user database is in the image.
@@ -34,7 +35,7 @@ func pack(arch string, config v1.Config, entries []entry) (v1.Image, error) {
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(content)), nil
-	}, tarball.WithCompressedCaching)
+	}, tarball.WithCompressedCaching, tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the layer: %w", err)
 	}
@@ -53,7 +54,7 @@ func describe(image v1.Image, arch string, config v1.Config) (v1.Image, error) {
 	}
 	described = described.DeepCopy()
 	described.OS, described.Architecture, described.Config = "linux", arch, config
-	image, err = mutate.ConfigFile(image, described)
+	image, err = mutate.ConfigFile(mutate.ConfigMediaType(mutate.MediaType(image, types.OCIManifestSchema1), types.OCIConfigJSON), described)
 	if err != nil {
 		return nil, fmt.Errorf("cannot describe the image: %w", err)
 	}

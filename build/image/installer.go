@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
-	"path"
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -38,19 +36,10 @@ func installerImage(src Source, binary, folder string) (v1.Image, error) {
 		{name: "orcon", file: binary, mode: 0o755},
 		{name: "licenses/LICENSE", file: filepath.Join(src.Root, "LICENSE"), mode: 0o644},
 	}
-	err := filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s is no file: put a file there", file)
-		}
-		name, err := filepath.Rel(folder, file)
-		entries = append(entries, entry{name: path.Join(content, filepath.ToSlash(name)), file: file, mode: 0o644})
-		return err
-	})
+	below, err := filesIn(folder, content)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the manifests: %w", err)
 	}
+	entries = append(entries, below...)
 	return pack(src.arch(), v1.Config{User: nonRoot, Entrypoint: []string{"/orcon", "install", "/" + content, "--yes"}}, entries)
 }

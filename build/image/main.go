@@ -1,5 +1,5 @@
-// Command image builds Orcon's binaries and wraps each in a container image:
-// from scratch, the same bytes from the same source, without a Docker engine. It is called as
+// Command image builds Orcon's binaries, wraps each in a container image and makes releases:
+// the same bytes from the same source, without a Docker engine. It is called as
 // build/builder.
 //
 // What must not come in: anything that a cluster is needed for.
@@ -18,7 +18,7 @@ import (
 	"syscall"
 )
 
-const usage = `Builds Orcon's binaries and images.
+const usage = `Builds Orcon's binaries, images and releases.
 
   build/builder build NAME...      compiles cmd/NAME to bin/NAME (static, for linux)
   build/builder publish NAME...    builds, makes the image, and writes or pushes it;
@@ -31,15 +31,30 @@ const usage = `Builds Orcon's binaries and images.
                                    builds orcon, and makes an image that installs the
                                    folder when it is run (deployment/examples/installer)
 
+  build/builder chart              generates the Helm chart: dist/orcon-chart.tgz
+  build/builder release --version V
+                                   builds what is published of a version into dist/release/:
+                                   images for linux/amd64 and linux/arm64 (OCI layouts), orcon
+                                   for six platforms, bills of materials (CycloneDX), the Helm
+                                   chart, the plugin manifest for krew, SHA256SUMS. NAME...
+                                   limits it to some binaries
+
 Instead of NAME, --all means every folder of cmd/: %s
 
   --registry R   publish, installer: push to R/NAME:TAG, with the credentials of 'docker login';
                  without it the image goes to a tarball
+                 chart, release: the default registry of the chart and the images' names
   --tag T        the image's tag (default dev)
   --tarball F    where the tarball goes (default dist/NAME.tar)
   --all          every binary
   --packages L   debian: the packages, separated by commas; what they depend on comes along
   --manifests F  installer: the folder; a relative path begins at the repository's top
+  --version V    release: MAJOR.MINOR.PATCH-rc.NUMBER
+  --platforms L  release: OS/ARCHITECTURE, separated by commas (default
+                 ` + platforms + `)
+  --push         release: push the images to the registry too
+  --url U        release: where the plugin's archives will be downloaded from
+  --folder F     release: the folder, replaced as a whole (default dist/release)
 
 Examples:
   build/builder build relations-controller
@@ -47,6 +62,7 @@ Examples:
   ctr -n k8s.io images import dist/relations-controller.tar    # localhost/orcon/relations-controller:dev
   build/builder publish --all --registry registry.example.org/orcon --tag v0.1.0
   GOARCH=arm64 build/builder publish relation-agent --tarball /tmp/agent-arm64.tar
+  build/builder release --version v0.1.0-rc.1 --registry registry.example.org/orcon
 `
 
 // errUsage is an error of the person who typed the command.
@@ -72,7 +88,10 @@ type order struct {
 	registry, tag, tarball string
 	manifests              string
 	packages               []string
-	// all is set where nobody named them.
+	// version, platforms, url, folder and push are for a release.
+	version, platforms, url, folder string
+	push                            bool
+	// all is set by --all.
 	all bool
 }
 
@@ -86,46 +105,81 @@ func run(ctx context.Context, src Source, args []string, out io.Writer) error {
 		_, err = fmt.Fprintf(out, usage, strings.Join(names, " "))
 		return err
 	}
-	switch command := args[0]; command {
-	case "build", "publish":
-		o, err := parse(src, args[1:])
-		if err != nil {
-			return err
-		}
-		return each(ctx, src, command, o, out)
-	case "busybox":
-		o, err := parse(src, append(args[1:], "busybox"))
-		if err != nil {
-			return err
-		}
-		return packBusybox(ctx, o, out)
-	case "debian", "installer":
-		o, err := parse(src, args[1:])
-		if err != nil {
-			return err
-		}
-		if command == "debian" {
-			return packDebian(ctx, o, out)
-		}
-		return packInstaller(ctx, src, o, out)
+	return perform(ctx, src, args[0], args[1:], out)
+}
+
+// perform runs one of the commands.
+func perform(ctx context.Context, src Source, command string, args []string, out io.Writer) error {
+	parsed := parse
+	switch command {
+	case "build", "publish", "debian", "installer":
+	case "busybox", "chart":
+		args = append(args, command)
+	case "release":
+		parsed = parseRelease
 	default:
-		return fmt.Errorf("no command %q; the commands are build, publish, busybox, debian and installer: %w", command, errUsage)
+		return fmt.Errorf("no command %q; the commands are build, publish, busybox, debian, installer, chart and release: %w", command, errUsage)
 	}
+	o, err := parsed(src, args)
+	if err != nil {
+		return err
+	}
+	switch command {
+	case "busybox":
+		return packBusybox(ctx, o, out)
+	case "debian":
+		return packDebian(ctx, o, out)
+	case "installer":
+		return packInstaller(ctx, src, o, out)
+	case "chart":
+		return saveChart(ctx, src, o, out)
+	case "release":
+		return makeRelease(ctx, src, o, out)
+	default:
+		return each(ctx, src, command, o, out)
+	}
+}
+
+// parseRelease reads the command line of a release, which is of all binaries unless some
+// are named.
+func parseRelease(src Source, args []string) (order, error) {
+	o, err := read(args)
+	if err != nil {
+		return order{}, err
+	}
+	if o.push && o.registry == "" {
+		return order{}, fmt.Errorf("--push needs --registry: %w", errUsage)
+	}
+	o.all = o.all || len(o.names) == 0
+	return o.complete(src)
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
-// parse reads flags and names in any order, as the prototype's users type them.
+// parse reads a command line that names binaries.
 func parse(src Source, args []string) (order, error) {
+	o, err := read(args)
+	if err != nil {
+		return order{}, err
+	}
+	return o.complete(src)
+}
+
+// read reads flags and names in any order, as the prototype's users type them.
+func read(args []string) (order, error) {
 	var o order
-	var all bool
 	flags := flag.NewFlagSet("builder", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.registry, "registry", "", "")
 	flags.StringVar(&o.tag, "tag", "dev", "")
 	flags.StringVar(&o.tarball, "tarball", "", "")
 	flags.StringVar(&o.manifests, "manifests", "", "")
-	flags.BoolVar(&all, "all", false, "")
+	flags.StringVar(&o.version, "version", "", "")
+	flags.StringVar(&o.platforms, "platforms", "", "")
+	flags.StringVar(&o.url, "url", "", "")
+	flags.StringVar(&o.folder, "folder", "", "")
+	flags.BoolVar(&o.push, "push", false, "")
+	flags.BoolVar(&o.all, "all", false, "")
 	flags.Func("packages", "", func(list string) error {
 		o.packages = append(o.packages, strings.Split(list, ",")...)
 		return nil
@@ -139,17 +193,17 @@ func parse(src Source, args []string) (order, error) {
 			o.names, args = append(o.names, args[0]), args[1:]
 		}
 	}
-	return o.complete(src, all)
+	return o, nil
 }
 
 // complete replaces --all by names and refuses what contradicts itself.
-func (o order) complete(src Source, all bool) (order, error) {
-	if all {
+func (o order) complete(src Source) (order, error) {
+	if o.all {
 		names, err := src.Names()
 		if err != nil {
 			return order{}, err
 		}
-		o.names, o.all = names, true
+		o.names = names
 	}
 	switch {
 	case len(o.names) == 0:

@@ -29,12 +29,7 @@ func Image(src Source, binaryName, file, version string) (v1.Image, error) {
 	config := v1.Config{
 		User:       nonRoot,
 		Entrypoint: []string{"/" + binaryName},
-		Labels: map[string]string{
-			"org.opencontainers.image.title":    binaryName,
-			"org.opencontainers.image.version":  version,
-			"org.opencontainers.image.licenses": "Apache-2.0",
-			"org.opencontainers.image.source":   "https://gitlab.ilabt.imec.be/tengu/orcon",
-		},
+		Labels:     labels(binaryName, version),
 	}
 	entries := []entry{
 		{name: binaryName, file: file, mode: 0o711},
@@ -48,6 +43,16 @@ func Image(src Source, binaryName, file, version string) (v1.Image, error) {
 		return nil, fmt.Errorf("cannot make the image of %s: %w", binaryName, err)
 	}
 	return image, nil
+}
+
+// labels describe an image: as labels of its configuration, as annotations of its index.
+func labels(binaryName, version string) map[string]string {
+	return map[string]string{
+		"org.opencontainers.image.title":    binaryName,
+		"org.opencontainers.image.version":  version,
+		"org.opencontainers.image.licenses": "Apache-2.0",
+		"org.opencontainers.image.source":   homepage,
+	}
 }
 
 // publish makes the image of a built binary and takes it where the order says.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -14,12 +15,22 @@ import (
 	"syscall"
 )
 
+// manifests is the package that holds the manifests which orcon installs.
+const manifests = "gitlab.ilabt.imec.be/tengu/orcon/deployment"
+
 // Source is the repository that is built.
 type Source struct {
 	// Root is the repository's top folder.
 	Root string
 	// Arch is the machine the binaries are for, in Go's words; unset means this one's.
 	Arch string
+	// OS is the operating system they are for; unset means linux.
+	OS string
+	// Stamp is the version of a release, which binaries and images carry; unset means what git
+	// describes.
+	Stamp string
+	// Registry is where the images of a release are, for the command line that installs them.
+	Registry string
 }
 
 // Names returns the binaries that can be built, sorted: the folders of cmd/.
@@ -53,36 +64,43 @@ func Imageless(binaryName string) string {
 	return ""
 }
 
-// Build compiles cmd/NAME to bin/NAME and returns the file's path. The result
-// is static and depends on source, Go version and architecture alone, not on where or
-// when it was built.
+// Build compiles cmd/NAME to bin/NAME and returns the file's path.
 func (s Source) Build(ctx context.Context, name string, out io.Writer) (string, error) {
-	names, err := s.Names()
-	if err != nil {
-		return "", err
-	}
-	if !slices.Contains(names, name) {
-		return "", fmt.Errorf("no binary %q; there are: %s", name, strings.Join(names, " "))
-	}
 	file := filepath.Join(s.Root, "bin", name)
 	end, err := turn(filepath.Dir(file))
 	if err != nil {
 		return "", err
 	}
 	defer end()
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w -X main.version="+s.Version(ctx), "-o", file, "./cmd/"+name)
-	cmd.Dir = s.Root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+s.arch())
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("cannot build %s: %w", name, err)
-	}
-	return file, nil
+	return file, s.compile(ctx, name, file, out)
 }
 
-// turn waits until no other process builds into a folder, so that nobody finds half a file
-// there. What is up to date is not written again.
+// compile compiles cmd/NAME to a file. The result is static and depends on source, Go
+// version, platform and version alone, not on where or when it was built.
+func (s Source) compile(ctx context.Context, name, file string, out io.Writer) error {
+	names, err := s.Names()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(names, name) {
+		return fmt.Errorf("no binary %q; there are: %s", name, strings.Join(names, " "))
+	}
+	flags := "-s -w -X main.version=" + s.Version(ctx)
+	if s.Stamp != "" {
+		flags += " -X " + manifests + ".tag=" + s.Stamp + " -X " + manifests + ".registry=" + s.Registry
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", file, "./cmd/"+name)
+	cmd.Dir = s.Root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+cmp.Or(s.OS, "linux"), "GOARCH="+s.arch())
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("cannot build %s: %w", name, err)
+	}
+	return nil
+}
+
+// turn waits until no other process builds into a folder, so that none reads an incomplete
+// file there. A binary that is up to date is not written again.
 func turn(folder string) (end func(), err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot build: %w", err)
@@ -92,14 +110,17 @@ func turn(folder string) (end func(), err error) {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot wait for others who build: %w", err)
+		return nil, fmt.Errorf("cannot wait for the other build: %w", err)
 	}
 	return func() { _ = f.Close() }, nil
 }
 
-// Version names the source: the nearest tag and what was added to it, or
-// "development" where git does not say.
+// Version names the source: its stamp, else the nearest tag and what was added to it, or
+// "development" where git does not know.
 func (s Source) Version(ctx context.Context) string {
+	if s.Stamp != "" {
+		return s.Stamp
+	}
 	cmd := exec.CommandContext(ctx, "git", "describe", "--always", "--tags", "--dirty")
 	cmd.Dir = s.Root
 	text, err := cmd.Output()

@@ -73,11 +73,11 @@ func parse(flags *flag.FlagSet, args []string) (settings, error) {
 	}
 	switch {
 	case flags.NArg() > 0:
-		return s, fmt.Errorf("%q is no flag: see --help", flags.Arg(0))
+		return s, fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
 	case s.resync < time.Second:
-		return s, fmt.Errorf("-resync %s would do nothing else: write at least 1s", s.resync)
+		return s, fmt.Errorf("-resync %s is too short: use at least 1s", s.resync)
 	case s.namespace == "":
-		return s, fmt.Errorf("the namespace is not known: set POD_NAMESPACE or -namespace")
+		return s, fmt.Errorf("the namespace is unknown: set POD_NAMESPACE or -namespace")
 	}
 	return s, nil
 }
@@ -86,7 +86,7 @@ func start(ctx context.Context, s settings) error {
 	ctrl.SetLogger(glogr.New())
 	rest, err := config.GetConfig()
 	if err != nil {
-		return fmt.Errorf("cannot find the cluster: %w: run in a pod, or give -kubeconfig", err)
+		return fmt.Errorf("cannot find the cluster: %w: run in a pod, or use -kubeconfig", err)
 	}
 	rest.QPS = -1 // the API server's own fairness limits us
 	m, err := newManager(ctx, rest, s)

@@ -30,41 +30,42 @@ func newApprove() *cobra.Command {
 	var o approveOptions
 	c := &cobra.Command{
 		Use:   "approve NAME",
-		Short: "Approve the plan that a BundleDeployment waits with",
-		Long: `approve shows the plan that a BundleDeployment has proposed, and approves it: the very list
-of what would be done, and the bytes that would be applied. If the cluster changes so that
-something else would be done, the approval is void, and the new plan waits.
+		Short: "Approve the plan of a BundleDeployment",
+		Long: `approve shows the plan that a BundleDeployment proposes, and approves exactly its actions and
+objects. If the cluster changes so that the plan changes too, the approval is void, and the new
+plan waits for another one.
 
-Objects whose end cannot be undone are confirmed by name, each. The approval is an object
-of its own: who may create approvals may approve, and its author is who you are.`,
+Deletions that cannot be undone are confirmed by name, one by one. An approval is an Approval
+object: all users with permission to create those may approve, and its author is the user who
+created it.`,
 		Example: `  orcon approve shop -n shop
   orcon approve shop --yes --expires 1h
   orcon approve shop --confirm PersistentVolumeClaim/data`,
-		Args: arguments,
+		Args: arguments, ValidArgsFunction: o.completeDeployments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.clusterOptions.flags(c)
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	c.Flags().DurationVar(&o.expires, "expires", 0, "how long the approval counts (default: until it is deleted)")
-	c.Flags().StringArrayVar(&o.confirm, "confirm", nil, "KIND/NAME: a held object that may be deleted although it cannot be had back")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	c.Flags().DurationVar(&o.expires, "expires", 0, "how long the approval is valid (default: until it is deleted)")
+	c.Flags().StringArrayVar(&o.confirm, "confirm", nil, "KIND/NAME of a held object whose deletion is confirmed; may be repeated")
 	return c
 }
 
 func (o *approveOptions) run(c *cobra.Command, name string) error {
-	ctx, stop := interruptible(c)
-	defer stop()
+	ctx := c.Context()
 	kinds, d, err := o.find(c, name)
 	if err != nil {
 		return err
 	}
 	if d.Status.Plan == nil {
-		return fmt.Errorf("cannot approve %s: no plan waits: kubectl get bundledeployment %s -n %s says how it stands", d.Owner(), name, d.Namespace)
+		return fmt.Errorf("cannot approve %s: no plan waits for approval: kubectl describe bundledeployment %s -n %s shows its state",
+			d.Owner(), name, d.Namespace)
 	}
 	p, err := o.proposed(c, d)
 	if err != nil {
 		return err
 	}
-	if err := printPlan(c.OutOrStdout(), p); err != nil {
+	if err := printPlan(screenOf(c), p); err != nil {
 		return err
 	}
 	if _, err := p.Confirm(o.confirm...); err != nil {
@@ -100,12 +101,12 @@ func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment
 		p, err = deployed.Store.Plan(c.Context(), deployed.Record().Last().Number)
 	}
 	if err == nil && p.Digest != d.Status.Plan.Digest {
-		err = fmt.Errorf("cannot show the plan of %s: another one is made at this moment: run this again", d.Owner())
+		err = fmt.Errorf("cannot show the plan of %s: a new one is being made: run this again", d.Owner())
 	}
 	return p, err
 }
 
-// approval is the word of who runs this.
+// approval returns the Approval of the user.
 func (o *approveOptions) approval(ctx context.Context, kinds client.Client, d *v1alpha1.BundleDeployment) (*v1alpha1.Approval, error) {
 	me, err := whoami(ctx, kinds)
 	if err != nil {
@@ -119,7 +120,7 @@ func (o *approveOptions) approval(ctx context.Context, kinds client.Client, d *v
 	}
 	if o.expires != 0 {
 		if o.expires < 0 {
-			return nil, errors.New("cannot approve: --expires is a time from now, as 1h")
+			return nil, errors.New("cannot approve: --expires must be a positive duration, for example 1h")
 		}
 		a.Spec.Expires = &metav1.Time{Time: time.Now().Add(o.expires)}
 	}
@@ -130,7 +131,7 @@ func (o *approveOptions) approval(ctx context.Context, kinds client.Client, d *v
 func whoami(ctx context.Context, kinds client.Client) (string, error) {
 	var me authenticationv1.SelfSubjectReview
 	if err := kinds.Create(ctx, &me); err != nil {
-		return "", fmt.Errorf("cannot tell who you are: %w", err)
+		return "", fmt.Errorf("cannot find out who you are: %w", err)
 	}
 	return me.Status.UserInfo.Username, nil
 }
@@ -157,7 +158,9 @@ func (o *clusterOptions) find(c *cobra.Command, name string) (client.Client, *v1
 func (o *clusterOptions) absent(c *cobra.Command, namespace, name string) error {
 	d, err := (&deploymentOptions{clusterOptions: *o}).connect(c, name)
 	if err == nil && d.Record().Last().Number > 0 {
-		return fmt.Errorf("cannot %s %s/%s: it is no BundleDeployment: orcon install has made it, which needs no approval and keeps nothing afterwards: orcon history %[3]s -n %[2]s", c.Name(), namespace, name)
+		return fmt.Errorf("cannot %s %s/%s: it was installed by orcon install and is not a BundleDeployment: see orcon history %[3]s -n "+
+			"%[2]s", c.Name(), namespace, name)
 	}
-	return fmt.Errorf("cannot %s %s/%s: no BundleDeployment of that name is there: kubectl get bundledeployments -n %[2]s", c.Name(), namespace, name)
+	return fmt.Errorf("cannot %s %s/%s: no such BundleDeployment%s (orcon list shows what is installed)", c.Name(), namespace, name,
+		o.elsewhere(c.Context(), namespace, name))
 }

@@ -7,21 +7,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// arguments refuses arguments that are not those that the command's Use names before its
-// flags; one in brackets may be missing. The error shows the command's first example.
+// arguments refuses arguments other than those that the command's Use names before its flags; one
+// in brackets is optional. The error ends with the command's first example.
 func arguments(c *cobra.Command, args []string) error {
 	names := positional(c.Use)
 	example, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n")
 	if len(args) > len(names) {
-		return fmt.Errorf("cannot %s: %q is one argument too many: for instance: %s", c.Name(), args[len(names)], example)
+		return fmt.Errorf("unexpected argument %q: example: %s", args[len(names)], example)
 	}
 	if rest := names[len(args):]; len(rest) > 0 && !strings.HasPrefix(rest[0], "[") {
-		return fmt.Errorf("cannot %s: %s is missing: for instance: %s", c.Name(), rest[0], example)
+		return fmt.Errorf("%s is missing: example: %s", rest[0], example)
 	}
 	return nil
 }
 
-// positional are the words of a usage line between the command and its flags.
+// positional returns the words of a usage line between the command and its flags.
 func positional(use string) []string {
 	words := strings.Fields(use)[1:]
 	for i, word := range words {

@@ -1,51 +1,107 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 )
 
+// exitSkipped is the further exit code of check: nothing failed, and a check was skipped.
+const exitSkipped = 3
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	clusterOptions
+
+	output output
+}
+
 func newCheck() *cobra.Command {
-	var o clusterOptions
+	var o checkOptions
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Tell whether Orcon can serve a cluster, and whether it does",
-		Long: `check looks at the cluster's version, and at what is installed of Orcon: its kinds, its
-Deployments, and whether the API server trusts its webhooks. What is wrong is told with
-what to do about it.
+		Short: "Check whether Orcon can serve a cluster, and whether it does",
+		Long: `check looks at the cluster's version and at what is installed of Orcon: its kinds, its
+Deployments, and whether the API server trusts its webhooks. It has the API server admit a
+declaring pod by a dry run in a namespace that has opted in, and sends a request to the relations
+API. It changes nothing.
 
-Exit codes: 0 all is well, 1 something is not, 2 it could not be told.`,
-		Example: "  orcon check\n  orcon check --context production",
+With -n it checks one namespace: its label, its schema mode, the webhook there, and whether each
+application is ready.
+
+A check is "ok", "FAIL" with what helps, or "SKIP" where you may not see it, or where no namespace
+has opted in.
+
+Exit codes: 0 everything is ok, 1 a check failed, 2 the cluster cannot be checked, 3 nothing failed
+and a check was skipped.`,
+		Example: "  orcon check\n  orcon check -n shop\n  orcon check -o json | jq '.[] | select(.result != \"ok\")'",
 		Args:    arguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return o.check(c) },
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c) },
 	}
 	o.flags(c)
+	c.Flags().Lookup("namespace").Usage = "check this namespace only"
+	o.output.flag(c, asTable, asJSON, asYAML)
 	return c
 }
 
-func (o *clusterOptions) check(c *cobra.Command) error {
+func (o *checkOptions) run(c *cobra.Command) error {
 	config, _, err := o.load()
 	if err != nil {
 		return err
 	}
-	all, err := kube.Check(c.Context(), config)
+	config.Timeout = requestTimeout
+	findings, err := kube.Check(c.Context(), config, o.namespace)
 	if err != nil {
 		return err
 	}
-	wrong := 0
-	for _, f := range all {
-		if f.Wrong == nil {
-			fmt.Fprintf(c.OutOrStdout(), "well   %s\n", f.What)
-			continue
-		}
-		wrong++
-		fmt.Fprintf(c.OutOrStdout(), "wrong  %s: %v\n", f.What, f.Wrong)
+	s := screenOf(c)
+	if err := o.output.print(s, findings, func() error { return printFindings(s, findings) }); err != nil {
+		return err
 	}
-	if wrong > 0 {
-		return failedError{fmt.Errorf("%d of %d things are wrong", wrong, len(all))}
+	return verdict(findings)
+}
+
+// printFindings prints each finding whole, since it holds the cure: on a terminal in several lines.
+func printFindings(s *screen, findings []kube.Finding) error {
+	styles := map[kube.Result]style{kube.OK: good, kube.Failed: bad, kube.Skipped: warns}
+	for _, f := range findings {
+		text := f.Check
+		if f.Message != "" {
+			text += ": " + f.Message
+		}
+		text = strings.TrimPrefix(wrap(text, checkIndent, s.width), checkIndent)
+		if _, err := fmt.Fprint(s.out, s.paint(styles[f.Result], fmt.Sprintf("%-4s", f.Result))+"  "+text); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// checkIndent is the room that the result takes before its check.
+const checkIndent = "      "
+
+// verdict returns the error of findings that are not all ok.
+func verdict(findings []kube.Finding) error {
+	counts := map[kube.Result]int{}
+	for _, f := range findings {
+		counts[f.Result]++
+	}
+	switch {
+	case counts[kube.Failed] > 0:
+		return failedError{fmt.Errorf("%d of %d checks failed", counts[kube.Failed], len(findings))}
+	case counts[kube.Skipped] > 0:
+		return codeError{errors.New(skipped(counts[kube.Skipped])), exitSkipped}
+	}
+	return nil
+}
+
+func skipped(n int) string {
+	if n == 1 {
+		return "1 check was skipped"
+	}
+	return fmt.Sprintf("%d checks were skipped", n)
 }

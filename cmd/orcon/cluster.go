@@ -3,6 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,12 +23,14 @@ import (
 type clusterOptions struct{ kubeconfig, context, namespace string }
 
 func (o *clusterOptions) flags(c *cobra.Command) {
-	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "the namespace (default: the context's)")
-	c.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "the file that names clusters (default: $KUBECONFIG, then ~/.kube/config)")
-	c.Flags().StringVar(&o.context, "context", "", "the context of that file (default: its current one)")
+	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace (default: that of the context)")
+	c.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)")
+	c.Flags().StringVar(&o.context, "context", "", "context of the kubeconfig (default: its current one)")
+	_ = c.RegisterFlagCompletionFunc("namespace", o.completeNamespaces)
+	_ = c.RegisterFlagCompletionFunc("context", o.completeContexts)
 }
 
-// open returns what reads and writes Orcon's kinds, and the namespace that is meant.
+// open returns a client for Orcon's kinds, and the namespace of the command.
 func (o *clusterOptions) open() (client.Client, string, error) {
 	config, namespace, err := o.load()
 	if err != nil {
@@ -39,25 +45,51 @@ func (o *clusterOptions) open() (client.Client, string, error) {
 	return kinds, namespace, nil
 }
 
-// load returns how to reach the cluster, and the namespace that is meant.
+// load returns the configuration of a client, and the namespace of the command.
 func (o *clusterOptions) load() (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
+	rules.WarnIfAllMissing = false
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.context}
 	overrides.Context.Namespace = o.namespace
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loaded.ClientConfig()
-	switch {
-	case clientcmd.IsEmptyConfig(err):
-		return nil, "", fmt.Errorf("cannot tell which cluster: none is named in %s: name a file that does in $KUBECONFIG, or by --kubeconfig FILE",
-			strings.Join(rules.GetLoadingPrecedence(), ", "))
-	case err != nil:
-		return nil, "", fmt.Errorf("cannot tell which cluster: %w", err)
+	if err != nil {
+		return nil, "", o.noCluster(loaded, rules, err)
 	}
 	namespace, _, err := loaded.Namespace()
 	if err != nil {
-		return nil, "", fmt.Errorf("cannot tell which namespace: %w", err)
+		return nil, "", fmt.Errorf("cannot find the namespace: %w", err)
 	}
 	config.QPS = -1 // the API server's own fairness limits us
 	return config, namespace, nil
+}
+
+// noCluster explains why a kubeconfig leads to no cluster, and what helps.
+func (o *clusterOptions) noCluster(loaded clientcmd.ClientConfig, rules *clientcmd.ClientConfigLoadingRules, err error) error {
+	files := strings.Join(rules.GetLoadingPrecedence(), ", ")
+	if o.kubeconfig != "" {
+		files = o.kubeconfig
+		if _, missing := os.Stat(files); errors.Is(missing, fs.ErrNotExist) {
+			return fmt.Errorf("cannot read kubeconfig %s: no such file: correct --kubeconfig", files)
+		}
+	}
+	raw, unread := loaded.RawConfig()
+	if unread != nil {
+		return fmt.Errorf("cannot read the kubeconfig: %w: correct the file, or name another with --kubeconfig FILE", unread)
+	}
+	contexts := strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", ")
+	_, known := raw.Contexts[o.context]
+	switch {
+	case clientcmd.IsEmptyConfig(err) && contexts == "":
+		return fmt.Errorf("cannot find a cluster: no kubeconfig in %s: set $KUBECONFIG, or use --kubeconfig FILE", files)
+	case o.context != "" && !known:
+		return fmt.Errorf("cannot find context %q in %s: the contexts are %s", o.context, files, contexts)
+	case o.context == "" && raw.CurrentContext == "" && contexts != "":
+		return fmt.Errorf("cannot find a cluster: %s has no current context: use --context with one of %s", files, contexts)
+	}
+	if clientcmd.IsEmptyConfig(err) {
+		err = errors.New("its context has no cluster with a server")
+	}
+	return fmt.Errorf("cannot use kubeconfig %s: %w: correct it, or choose another context with --context (%s)", files, err, contexts)
 }

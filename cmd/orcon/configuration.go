@@ -20,10 +20,11 @@ func (o *installOptions) configured(ctx context.Context, c *cobra.Command, d *de
 		return err
 	}
 	for _, id := range unread {
-		fmt.Fprintf(c.ErrOrStderr(), "note: you may not read %s, so nobody knows whether what is needed of it is there\n", id)
+		fmt.Fprintf(c.ErrOrStderr(), "note: you may not read %s, so whether it has what the workloads need is unknown\n", id)
 	}
 	if len(lacks) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w\nwhat is made while this is installed may be left to that: --expect %s/%s", &bundle.LackError{Lacks: lacks}, lacks[0].ID.Kind, lacks[0].ID.Name)
+	return fmt.Errorf("%w\nif it is created during the installation, add: --expect %s/%s", &bundle.LackError{Lacks: lacks},
+		lacks[0].ID.Kind, lacks[0].ID.Name)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,12 +25,14 @@ type deploymentOptions struct {
 
 	timeout time.Duration
 	confirm []string
+	// writes reports that the command changes the deployment.
+	writes bool
 }
 
 func (o *deploymentOptions) flags(c *cobra.Command) {
 	o.clusterOptions.flags(c)
-	c.Flags().DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long it may take, and the way back as long again")
-	c.Flags().StringArrayVar(&o.confirm, "confirm", nil, "KIND/NAME: an object that may be deleted although it cannot be had back")
+	c.Flags().DurationVar(&o.timeout, "timeout", 15*time.Minute, "time limit of the work, and again of a rollback after a failure")
+	c.Flags().StringArrayVar(&o.confirm, "confirm", nil, "KIND/NAME of an object whose deletion is confirmed; may be repeated")
 }
 
 // approve approves a plan with what the user confirms, if that is enough.
@@ -46,7 +49,10 @@ type deployed struct {
 	*engine.Engine
 
 	world     *cluster.World
+	store     *cluster.Store
+	options   clusterOptions
 	namespace string
+	progress  *progress
 }
 
 // requestTimeout is how long the API server may take for one answer: longer than all webhooks
@@ -59,7 +65,7 @@ const deploymentName = `^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`
 // named returns an error if nothing can be called that.
 func named(name string) error {
 	if !regexp.MustCompile(deploymentName).MatchString(name) {
-		return fmt.Errorf("cannot use name %q: write at most 52 small letters, digits and dashes, for instance --name shop", name)
+		return fmt.Errorf("cannot use name %q: use at most 52 lowercase letters, digits and dashes, for example --name shop", name)
 	}
 	return nil
 }
@@ -85,36 +91,28 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 	if err != nil {
 		return nil, err
 	}
-	progress := newProgress(c.ErrOrStderr())
-	d := &deployed{world: world, namespace: namespace, Engine: &engine.Engine{
-		Cluster: world, Store: cluster.NewStore(world), Owner: owner, Identity: identity,
+	progress := &progress{screenOf(c).activity(time.Now)}
+	store := cluster.NewStore(world)
+	d := &deployed{world: world, store: store, options: o.clusterOptions, namespace: namespace, progress: progress, Engine: &engine.Engine{
+		Cluster: world, Store: store, Owner: owner, Identity: identity,
 		Timeout: o.timeout, Now: time.Now, Tell: progress.tell,
 	}}
-	if err = d.Load(c.Context()); apierrors.IsForbidden(err) {
-		err = o.forbidden(c.Context(), d)
+	if err = d.Load(c.Context()); apierrors.IsForbidden(err) && o.writes {
+		return d, o.unwritable(c.Context(), d)
 	}
-	return d, err
-}
-
-// forbidden says which rights the user lacks to have a record, and the commands that give them.
-func (o *deploymentOptions) forbidden(ctx context.Context, d *deployed) error {
-	me := "USER"
-	if kinds, _, err := o.open(); err == nil {
-		if name, err := whoami(ctx, kinds); err == nil {
-			me = name
-		}
-	}
-	return fmt.Errorf(`cannot read the record of %[1]s: %[2]s may not get Secrets in namespace %[3]s, where what is installed is recorded: whoever may gives that by
-kubectl create role orcon-records -n %[3]s --verb=get,create,update,delete --resource=secrets
-kubectl create rolebinding orcon-records -n %[3]s --role=orcon-records --user=%[2]s`, d.Owner, me, d.namespace)
+	return d, o.readable(c.Context(), d, err)
 }
 
 // installed returns an error if nothing is stored; verb is what the user wants.
-func (d *deployed) installed(verb string) error {
+func (d *deployed) installed(ctx context.Context, verb string) error {
 	if d.Record().Last().Number > 0 {
 		return nil
 	}
-	return fmt.Errorf("cannot %s %s: nothing of that name is installed in namespace %[3]s; what is: kubectl get secrets -n %[3]s --field-selector type=%[4]s",
+	if elsewhere := d.options.installedIn(ctx, strings.TrimPrefix(d.Owner, d.namespace+"/")); len(elsewhere) > 0 {
+		return fmt.Errorf("cannot %s %s: it is installed in namespace %s: use -n %s", verb, d.Owner, orList(elsewhere), elsewhere[0])
+	}
+	return fmt.Errorf("cannot %s %s: nothing of that name is installed in namespace %[3]s: orcon list shows all deployments, or kubectl "+
+		"get secrets -A --field-selector type=%[4]s",
 		verb, d.Owner, d.namespace, cluster.RecordType)
 }
 

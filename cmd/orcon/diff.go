@@ -14,6 +14,7 @@ type diffOptions struct {
 	deploymentOptions
 
 	from, to int
+	output   output
 }
 
 func newDiff() *cobra.Command {
@@ -21,34 +22,40 @@ func newDiff() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff NAME",
 		Short: "Show how the cluster differs from what was installed",
-		Long: `diff asks the API server by dry runs what would put the active revision of a deployment right,
-and writes nothing: which objects are missing, and of which fields what is there, what the
-revision says, and who set it. With --from and --to it compares two revisions that are kept.
-What Secrets hold is not shown.
+		Long: `diff compares the cluster with the active revision of a deployment by dry runs of the API server,
+and writes nothing: it lists objects that are missing, and fields with their value, the value in
+the revision, and the program that set it. With --from and --to it compares two revisions.
+Values of Secrets are hidden.
 
-Exit codes: 0 there is no difference, 1 there is one, 2 it could not be told.`,
+It needs get on the objects, and on the Secrets orcon-bundle-NAME… that hold the record; without
+the permission to change an object, it is compared without a dry run.
+
+Exit codes: 0 no difference, 1 there are differences, 2 the comparison failed.`,
 		Example: `  orcon diff shop -n shop
-  orcon diff shop --from 3 --to 5`,
-		Args: arguments,
+  orcon diff shop --from 3 --to 5
+  orcon diff shop -o json | jq -r '.[].object.kind'`,
+		Args: arguments, ValidArgsFunction: o.completeNames,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.clusterOptions.flags(c)
-	c.Flags().IntVar(&o.from, "from", 0, "the earlier of two revisions")
-	c.Flags().IntVar(&o.to, "to", 0, "the later of two revisions")
+	o.output.flag(c, asTable, asJSON, asYAML)
+	c.Flags().IntVar(&o.from, "from", 0, "number of the earlier revision")
+	c.Flags().IntVar(&o.to, "to", 0, "number of the later revision")
 	return c
 }
 
 func (o *diffOptions) run(c *cobra.Command, name string) error {
 	if (o.from > 0) != (o.to > 0) {
-		return errors.New("cannot compare one revision with none: say both --from and --to, as orcon history lists them")
+		return errors.New("cannot compare: use both --from and --to, with numbers from orcon history")
 	}
-	ctx, stop := interruptible(c)
-	defer stop()
+	ctx := c.Context()
 	d, err := o.connect(c, name)
 	if err != nil {
 		return err
 	}
+	d.world.ReadOnly = true
 	var all []bundle.Difference
+	revisions := []int{o.from, o.to, d.Record().Active()}
 	what := fmt.Sprintf("revision %d differs from revision %d", o.to, o.from)
 	if o.from > 0 {
 		all, err = d.Between(ctx, o.from, o.to)
@@ -58,22 +65,46 @@ func (o *diffOptions) run(c *cobra.Command, name string) error {
 		what = fmt.Sprintf("the cluster differs from revision %d", standing)
 	}
 	if err != nil {
-		return err
+		return o.readable(ctx, d, err, revisions...)
 	}
-	return printDifferences(c, all, what)
+	if s := screenOf(c); !s.quiet {
+		d.withheld(s.errs)
+	}
+	return o.print(screenOf(c), all, what)
 }
 
-// printDifferences prints what differs, and says that something does.
-func printDifferences(c *cobra.Command, all []bundle.Difference, what string) error {
+// shownDifference is what diff prints of an object.
+type shownDifference struct {
+	Object  bundle.PreviewObject   `json:"object"`
+	What    string                 `json:"what"`
+	Changes []bundle.PreviewChange `json:"changes"`
+}
+
+// print prints the differences, and returns a failedError if there are any.
+func (o *diffOptions) print(s *screen, all []bundle.Difference, what string) error {
+	shown := []shownDifference{}
 	for _, d := range all {
-		fmt.Fprintf(c.OutOrStdout(), "%s %s\n", d.ID, d.What)
-		for _, change := range d.Changes {
-			shown := bundle.PreviewChange{Path: change.Path, Before: change.Before, After: change.After, Manager: change.Manager}
-			fmt.Fprintf(c.OutOrStdout(), "  %s: %s\n", change.Path, difference(shown))
+		one := shownDifference{Object: bundle.PreviewObject(d.ID), What: d.What, Changes: []bundle.PreviewChange{}}
+		for _, c := range d.Changes {
+			one.Changes = append(one.Changes, bundle.PreviewChange{Path: c.Path, Before: c.Before, After: c.After, Manager: c.Manager})
 		}
+		shown = append(shown, one)
 	}
-	if len(all) == 0 {
+	err := o.output.print(s, shown, func() error {
+		for _, d := range shown {
+			fmt.Fprintf(s.out, "%s %s\n", d.Object, d.What)
+			for _, c := range d.Changes {
+				fmt.Fprintf(s.out, "  %s: %s\n", c.Path, difference(c))
+			}
+		}
 		return nil
+	})
+	if err != nil || len(all) == 0 {
+		return err
 	}
-	return failedError{fmt.Errorf("%s in %d objects", what, len(all))}
+	objects := "1 object"
+	if len(all) > 1 {
+		objects = fmt.Sprintf("%d objects", len(all))
+	}
+	return failedError{fmt.Errorf("%s in %s", what, objects)}
 }

@@ -12,7 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
-// injectOptions are the flags of inject: what the webhook of an installation knows.
+// injectOptions are the flags of inject: the settings of an installation's webhook.
 type injectOptions struct {
 	file, config, trust    string
 	namespace, image, ipOf string
@@ -22,14 +22,15 @@ func newInject() *cobra.Command {
 	var o injectOptions
 	c := &cobra.Command{
 		Use:   "inject -f FILE",
-		Short: "Show what the webhook makes of manifests, without a cluster",
-		Long: `inject prints manifests as they are once the webhook has seen them in a namespace that
-has opted in: pods, and the pod templates of workloads, with the agent, its volumes
-and variables. Documents that nothing is done to are printed as they were written;
-what their authors would be told goes to standard error. Services of the same file
-may declare for the pods that they select.
+		Short: "Show how the webhook changes manifests, without a cluster",
+		Long: `inject prints manifests as the webhook would change them in a namespace that has opted in: it adds
+the agent, its volumes and variables to pods and to the pod templates of workloads. Other documents
+are printed as they were written. Warnings go to standard error. Services of the same file may
+declare endpoints for the pods that they select.
 
-It asks nobody: what an installation knows is told by flags.`,
+It uses no cluster; flags give the settings of an installation.
+
+Exit codes: 0 printed, 1 the webhook would refuse an object, 2 the command failed.`,
 		Example: `  orcon inject -f deployment.yaml
   kubectl get deployment web -o yaml | orcon inject -f - --config tenguconfig.yaml
   orcon inject -f deployment.yaml | diff deployment.yaml -`,
@@ -39,9 +40,9 @@ It asks nobody: what an installation knows is told by flags.`,
 	fileFlag(c, &o.file)
 	c.Flags().StringVar(&o.config, "config", "", "tenguconfig.yaml (default: the built-in settings)")
 	c.Flags().StringVar(&o.namespace, "orcon-namespace", "orcon-system", "Orcon's own namespace")
-	c.Flags().StringVar(&o.image, "agent-image", "", "the agent's image, where the configuration names none")
-	c.Flags().StringVar(&o.trust, "trust", "", "PEM file by which agents know the controller")
-	c.Flags().StringVar(&o.ipOf, "controller-ip", "", "cluster IP of the controller's Service, for pods that use their node's names")
+	c.Flags().StringVar(&o.image, "agent-image", "", "the agent's image, if the configuration names none")
+	c.Flags().StringVar(&o.trust, "trust", "", "PEM file of the authorities by which agents verify the controller")
+	c.Flags().StringVar(&o.ipOf, "controller-ip", "", "cluster IP of the controller's Service, for pods that use their node's DNS")
 	return c
 }
 
@@ -49,7 +50,7 @@ func fileFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVarP(file, "filename", "f", "", "the manifest, or - for standard input")
 }
 
-// settings are those that the webhook of the installation would have.
+// settings returns the settings that the webhook of the installation has.
 func (o *injectOptions) settings() (injection.Settings, error) {
 	interfaces, err := schema.Library()
 	if err != nil {
@@ -136,8 +137,8 @@ func servicesIn(all []manifest) (map[string][]injection.Service, error) {
 	return services, nil
 }
 
-// transform prints all documents with what do makes of their objects. Nothing is
-// printed if one fails: half of a manifest is not to be applied.
+// transform prints all documents with their objects changed by do. It prints nothing if one fails, so
+// that half of a manifest is never applied.
 func transform(c *cobra.Command, all []manifest, do func([]byte) ([]byte, error)) error {
 	var failed []error
 	after := make([][]byte, len(all))
@@ -161,9 +162,11 @@ func newUninject() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "uninject -f FILE",
-		Short: "Take out of manifests what the webhook put in",
-		Long: `uninject prints manifests without what inject, or the webhook, put into them.
-Documents that are not injected are printed as they were written.`,
+		Short: "Remove from manifests what the webhook added",
+		Long: `uninject prints manifests without what inject or the webhook added to them. Documents that are not
+injected are printed as they were written.
+
+Exit codes: 0 printed, 2 the command failed.`,
 		Example: `  kubectl get pod web-0 -o yaml | orcon uninject -f -
   orcon inject -f web.yaml | orcon uninject -f -`,
 		Args: arguments,

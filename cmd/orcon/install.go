@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -24,34 +20,35 @@ type installOptions struct {
 
 	name, resume     string
 	conflicts        string
-	output           string
+	output           output
 	expect           []string
 	policy           string
 	plan, yes, retry bool
+	// reads reports that the command never writes, and shows what the user may see.
+	reads bool
 }
 
 // exitCodes is what the help of each command that changes a cluster ends with.
 const exitCodes = `
 
-Exit codes: 0 done, 2 failed (of an upgrade that failed, the last healthy content is back),
-3 there was not enough time, 4 something of somebody else is in the way, or a policy refuses.`
+Exit codes: 0 done, 2 failed (after a failed upgrade the last healthy content is back), 3 timed
+out, 4 a conflict with objects of others, or a policy refuses, 130 interrupted.`
 
 func newInstall() *cobra.Command {
 	var o installOptions
 	c := &cobra.Command{
 		Use:   "install SOURCE --name NAME | --resume NAME",
-		Short: "Install or upgrade a bundle, in order, with a way back",
-		Long: `install renders SOURCE (see orcon render --help), shows what that would change, and does it:
-phase by phase, each when what comes before it is healthy. ConfigMaps, Secrets and keys of
-them that its workloads read, and that neither it nor the cluster has, are listed before
-anything is written. What left the bundle is deleted when all is healthy. If something
-fails, or time is up, the last healthy content comes back by itself. Run it again to
-upgrade. After an interrupt --resume goes on with what is stored, and needs no source.
+		Short: "Install or upgrade a bundle, and roll back if that fails",
+		Long: `install renders SOURCE (see orcon render --help), shows the changes, and carries them out phase by
+phase, each when the phases before it are healthy. ConfigMaps and Secrets that its workloads
+read and that do not exist are listed before anything is written. Objects that are no longer
+part of the bundle are deleted when everything is healthy. If an object fails, or time runs
+out, the last healthy content is installed again. Run install again to upgrade. After an
+interruption, --resume continues from what is stored, without a source.
 
-A content that has failed is not tried again, unless --retry says that what made it fail
-is gone. Deletions of namespaces, volumes, claims and definitions, and of more than ten
-objects at a time, wait for --confirm. What the deployment is, is stored in Secrets
-orcon-bundle-NAME of its namespace.` + exitCodes,
+A content that failed before is refused until it changes, or until --retry is given. Deleting
+namespaces, PVCs, PVs or CRDs, or more than ten objects at a time, requires --confirm. Secrets
+orcon-bundle-NAME… of the namespace hold the record of the deployment.` + exitCodes,
 		Example: `  orcon install deploy/ --name shop -n shop
   orcon install chart/ --name shop -f production.yaml --plan
   orcon install builtin:selfsigned --name orcon -n default
@@ -62,7 +59,7 @@ orcon-bundle-NAME of its namespace.` + exitCodes,
 			case o.resume == "":
 				return arguments(c, args)
 			case len(args) > 0:
-				return errors.New("cannot resume from a SOURCE: leave it out, what is stored counts")
+				return errors.New("cannot resume with a SOURCE: leave it out, the stored content is used")
 			}
 			return nil
 		},
@@ -74,22 +71,27 @@ orcon-bundle-NAME of its namespace.` + exitCodes,
 		},
 	}
 	o.flags(c)
-	c.Flags().BoolVar(&o.plan, "plan", false, "only show what would change")
-	c.Flags().StringVar(&o.resume, "resume", "", "go on with what was interrupted of this deployment; no SOURCE, no other name")
+	c.Flags().BoolVar(&o.plan, "plan", false, "show the changes only")
+	c.Flags().StringVar(&o.resume, "resume", "", "name of a deployment whose interrupted installation is continued; without SOURCE and --name")
 	c.MarkFlagsMutuallyExclusive("resume", "name")
 	c.MarkFlagsMutuallyExclusive("resume", "plan")
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	c.Flags().BoolVar(&o.retry, "retry", false, "try a content that has failed before")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	c.Flags().BoolVar(&o.retry, "retry", false, "retry a content that failed before")
 	return c
 }
 
 func newPlan() *cobra.Command {
-	o := installOptions{plan: true}
+	o := installOptions{plan: true, reads: true}
 	c := &cobra.Command{
 		Use:   "plan SOURCE --name NAME",
-		Short: "Show what installing a bundle would change",
-		Long: `plan asks the API server by dry runs what install would change, field by field, and writes
-nothing. What Secrets hold is not shown.` + exitCodes,
+		Short: "Show the changes that installing a bundle would make",
+		Long: `plan shows what install would change, field by field, by dry runs of the API server, and writes
+nothing. Values of Secrets are hidden. Permissions that the plan grants are summed up by
+account; -v lists each.
+
+It needs get on the objects, and on the Secrets orcon-bundle-NAME… that hold the record. Without
+the permission to change an object, it is compared without a dry run, and the plan ends with
+the permissions that carrying it out needs.` + exitCodes,
 		Example: `  orcon plan deploy/ --name shop -n shop
   orcon plan deploy/ --name shop -o json | jq '.actions[] | select(.verb == "delete")'
   orcon plan deploy/ --name shop -o html > plan.html
@@ -104,16 +106,18 @@ nothing. What Secrets hold is not shown.` + exitCodes,
 func (o *installOptions) flags(c *cobra.Command) {
 	o.sourceOptions.flags(c)
 	o.deploymentOptions.flags(c)
-	c.Flags().StringVar(&o.name, "name", "", "name of the deployment (needed)")
-	c.Flags().StringVar(&o.conflicts, "conflicts", string(bundle.Prevent), "what becomes of objects of others: Prevent, AdoptUnowned or Take")
-	c.Flags().StringArrayVar(&o.expect, "expect", nil, "KIND/NAME: a ConfigMap, Secret or ServiceAccount that something makes while this is installed")
-	c.Flags().StringVar(&o.policy, "policy", "", "YAML file with rules in CEL that the plan has to keep: a list of {name, expression, message}")
-	c.Flags().StringVarP(&o.output, "output", "o", "table", "how the plan is shown: table, json or html (one page, for a browser)")
+	c.Flags().StringVar(&o.name, "name", "", "name of the deployment (required)")
+	c.Flags().StringVar(&o.conflicts, "conflicts", string(bundle.Prevent),
+		"what happens to existing objects of others: Prevent, AdoptUnowned or Take")
+	c.Flags().StringArrayVar(&o.expect, "expect", nil,
+		"KIND/NAME of a ConfigMap, Secret or ServiceAccount that is created during the installation")
+	c.Flags().StringVar(&o.policy, "policy", "", "YAML file with rules in CEL that the plan has to satisfy: a list of {name, "+
+		"expression, message}")
+	o.output.flag(c, asTable, asJSON, asYAML, asHTML)
 }
 
 func (o *installOptions) run(c *cobra.Command, source string) error {
-	ctx, stop := interruptible(c)
-	defer stop()
+	ctx := c.Context()
 	rules, err := readPolicy(o.policy)
 	if err != nil {
 		return err
@@ -137,7 +141,7 @@ func (o *installOptions) run(c *cobra.Command, source string) error {
 	}
 	err = d.Install(ctx, p, wish, approval)
 	if errors.Is(err, bundle.ErrQuarantined) {
-		err = fmt.Errorf("%w: --retry", err)
+		err = fmt.Errorf("%w: change the bundle, or retry it with --retry", err)
 	}
 	return d.end(c, err)
 }
@@ -156,6 +160,7 @@ func (o *installOptions) wish(c *cobra.Command, source string) (*deployed, engin
 	if err != nil {
 		return nil, engine.Wish{}, err
 	}
+	d.world.ReadOnly = o.reads
 	o.Name, o.Namespace = o.name, d.namespace
 	rendered, _, err := o.render(c, source)
 	if err != nil {
@@ -169,16 +174,15 @@ func (o *installOptions) wish(c *cobra.Command, source string) (*deployed, engin
 // show plans and prints that. What the policy refuses is an error, and where showing is all,
 // what is in the way too.
 func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed, wish engine.Wish, rules *policy.Policy) (bundle.Plan, error) {
-	printed, known := map[string]func(io.Writer, bundle.Plan) error{"table": printPlan, "json": printPlanJSON, "html": printPage}[o.output]
-	if !known {
-		return bundle.Plan{}, fmt.Errorf("cannot print as %q: --output is table, json or html", o.output)
-	}
 	p, err := d.Plan(ctx, wish)
 	if err != nil {
-		return p, coded(err)
+		return p, coded(o.readable(ctx, d, err, d.Record().Begun().Number))
+	}
+	if s := screenOf(c); !s.quiet {
+		defer d.withheld(s.errs)
 	}
 	p.Refused = rules.Refusals(p.Preview())
-	if err := printed(c.OutOrStdout(), p); err != nil {
+	if err := o.print(screenOf(c), p); err != nil {
 		return p, err
 	}
 	if err := o.configured(ctx, c, d, p); err != nil {
@@ -193,24 +197,13 @@ func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed
 	return p, nil
 }
 
-// interruptible ends what runs when the user interrupts it, or it is asked to end.
-func interruptible(c *cobra.Command) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the process
-	return ctx, stop
-}
-
-// ask lets the user decide.
-func ask(c *cobra.Command, question string) error {
-	fmt.Fprintf(c.ErrOrStderr(), "%s [y/N] ", question)
-	answer, err := bufio.NewReader(c.InOrStdin()).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("cannot read the answer: %w", err)
+// print prints a plan in the format of --output. JSON and YAML leave out the objects themselves:
+// they hold what Secrets hold.
+func (o *installOptions) print(s *screen, p bundle.Plan) error {
+	if o.output.format == asHTML {
+		return printPage(s.out, p)
 	}
-	if yes := strings.ToLower(strings.TrimSpace(answer)); yes != "y" && yes != "yes" {
-		return errors.New("nothing was changed: answer y, or say --yes")
-	}
-	return nil
+	return o.output.print(s, p.Preview(), func() error { return printPlan(s, p) })
 }
 
 // sure asks the user, and then whether that is still what would be done.
@@ -227,10 +220,11 @@ func (d *deployed) sure(ctx context.Context, c *cobra.Command, p bundle.Plan, wi
 
 // end says how a run ended, and after an interrupt how it goes on.
 func (d *deployed) end(c *cobra.Command, err error) error {
+	d.progress.end()
 	switch last := d.Record().Last(); {
 	case errors.Is(err, context.Canceled):
 		name := strings.TrimPrefix(d.Owner, d.namespace+"/")
-		return fmt.Errorf("interrupted: what is done stays: orcon install --resume %s -n %s goes on from there", name, d.namespace)
+		return interrupted(fmt.Sprintf("what is done stays; to continue: orcon install --resume %s -n %s", name, d.namespace))
 	case err == nil:
 		_, err = fmt.Fprintf(c.OutOrStdout(), "%s is healthy: revision %d\n", d.Owner, last.Number)
 		return err

@@ -20,6 +20,7 @@ func (o *deploymentOptions) change(c *cobra.Command, name string) (*deployed, er
 	if err := o.ours(c.Context(), name); err != nil {
 		return nil, err
 	}
+	o.writes = true
 	return o.connect(c, name)
 }
 
@@ -33,9 +34,9 @@ func (o *clusterOptions) ours(ctx context.Context, name string) error {
 	err = kinds.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &v1alpha1.BundleDeployment{})
 	switch {
 	case err == nil:
-		return fmt.Errorf("cannot change %s/%s from here: BundleDeployment %[2]s keeps it: change that, or delete it", namespace, name)
+		return fmt.Errorf("cannot change %s/%s: BundleDeployment %[2]s manages it: change or delete that object instead", namespace, name)
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err), meta.IsNoMatchError(err):
 		return nil // there is none, or nobody has installed the kind
 	}
-	return fmt.Errorf("cannot tell whether a BundleDeployment keeps %s/%s: %w", namespace, name, err)
+	return fmt.Errorf("cannot find out whether a BundleDeployment manages %s/%s: %w", namespace, name, err)
 }

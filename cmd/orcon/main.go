@@ -1,13 +1,16 @@
-// Command orcon is for people's machines: it plays scenarios without a cluster, shows
-// what the webhook does to a manifest, reads from a cluster what was said, and installs
-// bundles there.
+// Command orcon is Orcon's command line: it shows and checks the relations of a cluster, plays
+// scenarios without one, shows what the webhook does to a manifest, and installs bundles.
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -15,93 +18,127 @@ import (
 // version is set when the binary is built.
 var version = "development"
 
-// The exit codes.
-const (
-	exitFailed = 1 // what was asked for was done, and the answer is no
-	exitMisuse = 2 // it could not be done
-)
-
-// The exit codes of the commands that change a cluster; what else failed is 2 there too.
-const (
-	exitTimeout  = 3
-	exitConflict = 4
-)
-
-// codeError is an error with an exit code of its own.
-type codeError struct {
-	error
-
-	code int
-}
-
-// Unwrap returns the error.
-func (e codeError) Unwrap() error { return e.error }
-
-// failedError is an answer that is no.
-type failedError struct{ error }
-
-// Unwrap returns the answer.
-func (e failedError) Unwrap() error { return e.error }
-
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	// The first interrupt ends the work in order, the second one the process.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run carries out one command line and returns the exit code.
-func run(args []string, in io.Reader, out, errs io.Writer) int {
-	root := newRoot()
-	root.SetArgs(args)
+// run carries out one command line, which begins with the program's name, and returns
+// the exit code. When ctx ends, so does the work.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	root := newRoot(calledAs(args[0]))
+	root.SetArgs(args[1:])
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	err := root.Execute()
+	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(errs, "orcon:", err)
-	if _, failed := errors.AsType[failedError](err); failed {
-		return exitFailed
+	text, code := explain(ctx, err)
+	if text != "" {
+		fmt.Fprintln(errs, "orcon:", text)
 	}
-	if coded, ok := errors.AsType[codeError](err); ok {
-		return coded.code
-	}
-	return exitMisuse
+	return code
 }
 
-func newRoot() *cobra.Command {
+// calledAs returns the words by which a user calls the program: a kubectl plugin is a file whose
+// name begins with kubectl-.
+func calledAs(file string) string {
+	name := strings.TrimSuffix(filepath.Base(file), ".exe")
+	if plugin, is := strings.CutPrefix(name, "kubectl-"); is {
+		return "kubectl " + plugin
+	}
+	return "orcon"
+}
+
+// newRoot returns the command orcon; name is how the user calls it.
+func newRoot(name string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "orcon",
 		Short: "Relations between services and bundles on plain Kubernetes, from the command line",
-		Long: `orcon is Orcon's command line. sim, inject, uninject and render need no cluster. The others
-work on the one that kubectl would: plan shows what a bundle changes there, install does it,
-and diff, history, rollback and uninstall look after it. approve, pause and resume are for
-BundleDeployments, which a controller keeps. record shows what was said in a relation, check
-whether Orcon works.
+		Long: `orcon is Orcon's command line. It works on the cluster that kubectl would use; sim, inject,
+uninject, render, add and the built-in part of interfaces need no cluster.
 
-Exit codes: 0 done, 1 there is a difference (of diff, a scenario that went otherwise, a pod
-that the webhook would refuse, a record that leads elsewhere, a cluster in which something
-is wrong), 2 failed, 3 there was not enough time, 4 something of somebody else is in the way,
-or a policy refuses.`,
-		Example: `  orcon plan deploy/ --name shop -n shop
+Exit codes: 0 done, 1 the answer is no (see the help of each command), 2 the command failed,
+130 interrupted. Commands that change a cluster also end with 3, there was not enough time, and
+4, an object that Orcon does not manage is in the way, or a policy refuses.`,
+		Example: `  orcon status -n shop
+  orcon add consumer deployment.yaml --interface postgresql_client --to db
   orcon install deploy/ --name shop -n shop
-  orcon history shop -n shop
-  orcon render deploy/
-  orcon sim shop.txtar
-  orcon inject -f deployment.yaml | kubectl apply -f -
-  orcon record 7 -n shop`,
-		SilenceErrors: true, SilenceUsage: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+  orcon check`,
+		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name},
+		Version:     version,
+		Args:        knownCommand,
+		RunE:        func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newCheck(), newSim(), newRecord(), newInject(), newUninject(), newRender(), newPlan(), newInstall(), newUninstall(), newHistory(), newDiff(), newRollback(), newApprove(), newPause(), newResume(), newVersion())
+	c.SetVersionTemplate("orcon {{.Version}}\n")
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
+	})
+	screenFlags(c)
+	addGroup(c, "relations", "Relations:", newStatus(), newAdd(), newInterfaces(), newRecord(), newInject(), newUninject(), newSim())
+	addGroup(c, "bundles", "Bundles:",
+		newList(), newRender(), newPlan(), newInstall(), newDiff(), newHistory(), newRollback(), newUninstall(), newApprove(),
+		newPause(), newResume())
+	addGroup(c, "cluster", "Cluster and command line:", newCheck(), newVersion())
+	c.SetHelpCommandGroupID("cluster")
+	c.SetCompletionCommandGroupID("cluster") // before the command exists, or it has no effect
+	c.InitDefaultHelpCmd()
+	c.InitDefaultCompletionCmd()
+	refuseUnknownWords(c)
+	called(c, name)
 	return c
 }
 
-func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Example: "  orcon version", Args: arguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(c.OutOrStdout(), "orcon", version)
-			return err
-		},
+// addGroup adds commands under a title of the root's help.
+func addGroup(root *cobra.Command, id, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, c := range commands {
+		c.GroupID = id
+		root.AddCommand(c)
+	}
+}
+
+// knownCommand refuses a word that is no command, with the nearest ones.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	suggested := ""
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		suggested = fmt.Sprintf(" (did you mean %s?)", orList(near))
+	}
+	return fmt.Errorf("unknown command %q%s: see %s --help", args[0], suggested, c.CommandPath())
+}
+
+// refuseUnknownWords makes help and completion, which cobra adds, refuse words that they do not know.
+func refuseUnknownWords(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, words []string) error {
+				found, rest, err := root.Find(words)
+				if err == nil && found.HasSubCommands() {
+					err = knownCommand(found, rest)
+				}
+				return err
+			}
+		case "completion":
+			c.Args = knownCommand
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			c.SuggestionsMinimumDistance = root.SuggestionsMinimumDistance
+		}
+	}
+}
+
+// called writes the examples of all commands as the user calls the program.
+func called(c *cobra.Command, name string) {
+	c.Example = strings.ReplaceAll("\n"+c.Example, "\n  orcon ", "\n  "+name+" ")[1:]
+	for _, below := range c.Commands() {
+		called(below, name)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // call runs one command line.
 func call(in string, args ...string) (code int, out, errs string) {
 	var o, e bytes.Buffer
-	code = run(args, strings.NewReader(in), &o, &e)
+	code = run(context.Background(), append([]string{"orcon"}, args...), strings.NewReader(in), &o, &e)
 	return code, o.String(), e.String()
 }
 
@@ -53,9 +54,13 @@ func TestSim(t *testing.T) {
 		"Steps":   {"which steps there are", []string{"sim", "--steps"}, 0, "UNIT hears nothing", ""},
 		"Nothing": {"no file", []string{"sim"}, 2, "", "name a scenario"},
 		"Help":    {"help shows an example", []string{"sim", "--help"}, 0, "orcon sim shop.txtar", ""},
-		"Root":    {"what there is, and how it ends", []string{"--help"}, 0, "4 something of somebody else is in the way", ""},
-		"Version": {"which one it is", []string{"version"}, 0, "orcon development\n", ""},
-		"NoVerb":  {"a command that nobody knows", []string{"simm"}, 2, "", "sim"},
+		"Root":    {"the groups of commands, and the exit codes", []string{"--help"}, 0, "130 interrupted", ""},
+		"NoWord":  {"without a command, the help", nil, 0, "Relations:", ""},
+		"Version": {"the version of the program", []string{"version"}, 0, "orcon development\n", ""},
+		"Flag":    {"as a flag too", []string{"--version"}, 0, "orcon development\n", ""},
+		"NoVerb":  {"the nearest command, and where to look", []string{"simm"}, 2, "", "orcon: unknown command \"simm\" (did you mean sim?): see orcon --help\n"},
+		"NoFlag":  {"the help of that command", []string{"sim", "--tracee"}, 2, "", "unknown flag: --tracee: see orcon sim --help"},
+		"Format":  {"the formats that there are", []string{"render", ".", "-o", "xml"}, 2, "", "yaml or json"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
@@ -70,9 +75,9 @@ func TestSim(t *testing.T) {
 // The example in the help is a scenario that goes as it says.
 func TestHelpShowsAScenario(t *testing.T) {
 	_, help, _ := call("", "sim", "--help")
-	_, after, found := strings.Cut(help, "Juju names hooks: sh with tools, variables, $( ), [ ], if, for, && and ||.\n")
+	_, after, found := strings.Cut(help, "like Juju's hooks. They are written in a part of sh: tools, variables, $( ), [ ], if, for, && and ||.\n")
 	require.True(t, found)
-	example, _, found := strings.Cut(after, "\nManifests may be")
+	example, _, found := strings.Cut(after, "\nComplete Kubernetes manifests")
 	require.True(t, found)
 	example = strings.ReplaceAll(example, "\n    ", "\n")
 	code, _, errs := call("", "sim", write(t, "help.txtar", example))

@@ -74,8 +74,8 @@ func writeManifest(out io.Writer, m manifest, changed []byte, first bool) error 
 	return err
 }
 
-// items calls do with each object of a document: itself, or those of a List. It
-// returns the document with what do made of them.
+// items calls do with each object of a document, or of a List, and returns the document with the
+// results.
 func items(document []byte, do func([]byte) ([]byte, error)) ([]byte, error) {
 	var list struct {
 		Kind  string            `json:"kind"`
@@ -108,7 +108,7 @@ func items(document []byte, do func([]byte) ([]byte, error)) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// object is what is read of any object to name it and to find its Services.
+// object has the fields by which an object is named and Services are found.
 type object struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -122,7 +122,7 @@ type object struct {
 
 func (o *object) String() string { return o.Kind + "/" + o.Metadata.Name + o.Metadata.GenerateName }
 
-// service is the object as a Service, if it is one.
+// service returns the object as a Service, if it is one.
 func (o *object) service() (injection.Service, bool) {
 	s := injection.Service{Name: o.Metadata.Name, Annotations: o.Metadata.Annotations}
 	if o.Kind != "Service" || json.Unmarshal(o.Spec.Selector, &s.Selector) != nil {

@@ -40,7 +40,7 @@ func TestPrintPage(t *testing.T) {
 	}
 	assert.Equal(t, 1, strings.Count(text, "</style>"))
 	assert.Contains(t, text, "default-src 'none'", "and nothing could be fetched if it did")
-	for _, shown := range []string{"its 3 pods start anew", "against revision 2", "When all is healthy", "1 in conflict, 1 unchanged", "Permissions that it grants", "Waits for a person", "In the way", "Refused by the policy"} {
+	for _, shown := range []string{"its 3 pods restart", "against revision 2", "When all is healthy", "1 in conflict, 1 unchanged", "Permissions that it grants", "Waits for a person", "In the way", "Refused by the policy"} {
 		assert.Contains(t, text, shown)
 	}
 	assert.NotContains(t, text, "hunter2", "BUNDLES.md 10: objects hold what Secrets hold")

@@ -8,20 +8,21 @@ import (
 )
 
 func newPause() *cobra.Command {
-	return pausing("pause", true, "Stop a BundleDeployment where it is",
-		`pause has the controller write nothing for a deployment until orcon resume: a revision that
-is under way stays half done, and what others change is not put right.`)
+	return pausing("pause", true, "Pause a BundleDeployment",
+		`pause stops all work on a BundleDeployment until orcon resume: a revision that is being carried out
+stays half done, and changes by others are not corrected.`)
 }
 
 func newResume() *cobra.Command {
-	return pausing("resume", false, "Let a paused BundleDeployment go on", "resume lets a deployment go on from where it was paused.")
+	return pausing("resume", false, "Resume a paused BundleDeployment", "resume continues the work on a BundleDeployment where it was paused.")
 }
 
-// pausing is the command that pauses, or its opposite.
+// pausing returns the command that pauses, or its opposite.
 func pausing(verb string, paused bool, short, long string) *cobra.Command {
 	var o clusterOptions
 	c := &cobra.Command{
 		Use: verb + " NAME", Short: short, Long: long, Example: "  orcon " + verb + " shop -n shop", Args: arguments,
+		ValidArgsFunction: o.completeDeployments,
 		RunE: func(c *cobra.Command, args []string) error {
 			kinds, d, err := o.find(c, args[0])
 			if err != nil {
@@ -32,7 +33,7 @@ func pausing(verb string, paused bool, short, long string) *cobra.Command {
 			if err := kinds.Patch(c.Context(), d, client.MergeFrom(before)); err != nil {
 				return fmt.Errorf("cannot %s %s: %w", verb, d.Owner(), err)
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: spec.paused is %t\n", d.Owner(), paused)
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: spec.paused is %t now\n", d.Owner(), paused)
 			return err
 		},
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -13,7 +11,9 @@ import (
 
 // printPlan prints a plan for people: what is done, in its order, what nobody could verify,
 // who is given what, and what is in the way.
-func printPlan(out io.Writer, p bundle.Plan) error {
+// With --verbose, each permission has a line of its own.
+func printPlan(s *screen, p bundle.Plan) error {
+	out := s.out
 	v := p.Preview()
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	for _, a := range v.Actions {
@@ -30,8 +30,8 @@ func printPlan(out io.Writer, p bundle.Plan) error {
 	for _, line := range unverified(v.Unverified) {
 		fmt.Fprintf(out, "cannot be verified before %s\n", line)
 	}
-	for _, g := range v.Grants {
-		fmt.Fprintf(out, "grants: %s\n", g.Words)
+	for _, line := range granted(v.Grants, s.verbose) {
+		fmt.Fprintf(out, "grants: %s\n", line)
 	}
 	for _, h := range v.Holds {
 		fmt.Fprintf(out, "held: %s: %s\n", h.Words, strings.Join(h.Flags, " "))
@@ -44,6 +44,31 @@ func printPlan(out io.Writer, p bundle.Plan) error {
 	}
 	_, err := fmt.Fprintf(out, "%s; plan %.12s\n", summary(p), p.Digest)
 	return err
+}
+
+// fewGrants is how many permissions of one account have a line each.
+const fewGrants = 2
+
+// granted returns the permissions that a plan grants, those of an account that gets many in one
+// line, unless all are wanted. What gives everything is never summed up.
+func granted(grants []bundle.PreviewGrant, all bool) []string {
+	counts := map[string]int{}
+	for _, g := range grants {
+		if !g.Everything {
+			counts[g.To]++
+		}
+	}
+	var lines []string
+	for _, g := range grants {
+		switch n := counts[g.To]; {
+		case all, g.Everything, n > 0 && n <= fewGrants:
+			lines = append(lines, g.Words)
+		case n > 0:
+			lines = append(lines, fmt.Sprintf("%s gets %d permissions (-v lists them)", g.To, n))
+			counts[g.To] = 0
+		}
+	}
+	return lines
 }
 
 // fewNames is how many objects are named that all have the same said of them.
@@ -88,7 +113,7 @@ func difference(c bundle.PreviewChange) string {
 		text = "- " + short(c.Before)
 	}
 	if c.Manager != "" {
-		text += " (now of " + c.Manager + ")"
+		text += " (set by " + c.Manager + ")"
 	}
 	return text
 }
@@ -117,16 +142,4 @@ func summary(p bundle.Plan) string {
 		return fmt.Sprintf("nothing to change in %d objects", counts[bundle.None])
 	}
 	return strings.Join(all, ", ") + fmt.Sprintf(", %d unchanged", counts[bundle.None])
-}
-
-// printPlanJSON prints a plan for programs, without the objects themselves: they hold what
-// Secrets hold.
-func printPlanJSON(out io.Writer, p bundle.Plan) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(p.Preview()); err != nil {
-		return fmt.Errorf("cannot print the plan: %w", err)
-	}
-	return nil
 }

@@ -20,23 +20,34 @@ func TestPrintPlan(t *testing.T) {
 				{Path: "data.a", Before: `"1"`, After: `"2"`, Manager: "kubectl-edit"}, {Path: "data.b", After: `"new"`}, {Path: "data.c", Before: `"old"`},
 			}},
 			{Verb: bundle.None, ID: bundle.ID{Kind: "Service", Name: "web"}},
-			{Verb: bundle.Delete, ID: old, Phase: bundle.Namespaces, Why: "it left the bundle"},
+			{Verb: bundle.Delete, ID: old, Phase: bundle.Namespaces, Why: "no longer part of the bundle"},
 		},
 		Grants: []bundle.Grant{{To: "User eve", Rule: bundle.Rule{Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"secrets"}}, Role: bundle.ID{Kind: "ClusterRole", Name: "spy"}}},
 		Holds:  []bundle.Hold{{Reason: bundle.Confirm, Objects: []bundle.ID{old}}},
 	}
 	var out bytes.Buffer
-	require.NoError(t, printPlan(&out, p))
+	require.NoError(t, printPlan(&screen{out: &out, verbose: true}, p))
 	for _, line := range []string{
-		"update   ConfigMap shop/settings", "takes from others: data.a",
-		`data.a: "1" → "2" (now of kubectl-edit)`, `data.b: + "new"`, `data.c: - "old"`,
+		"update   ConfigMap shop/settings", "takes over data.a",
+		`data.a: "1" → "2" (set by kubectl-edit)`, `data.b: + "new"`, `data.c: - "old"`,
 		"delete   Namespace old", "grants: User eve may now read secrets in every namespace (ClusterRole spy)", "--confirm Namespace/old", "1 to update, 1 to delete, 1 unchanged; plan 0123456789ab",
 	} {
 		assert.Contains(t, out.String(), line)
 	}
 
 	out.Reset()
-	require.NoError(t, printPlanJSON(&out, p))
+	o := installOptions{output: output{format: asJSON}}
+	require.NoError(t, o.print(&screen{out: &out}, p))
 	assert.Contains(t, out.String(), `"verb": "update"`)
 	assert.NotContains(t, out.String(), "hunter2", "BUNDLES.md 10: objects hold what Secrets hold")
+}
+
+// Thirty permissions of one account are one line, and what gives everything is never hidden.
+func TestGranted(t *testing.T) {
+	grants := []bundle.PreviewGrant{
+		{To: "ServiceAccount a", Words: "a1"}, {To: "ServiceAccount a", Words: "a2"}, {To: "ServiceAccount a", Words: "a3"},
+		{To: "ServiceAccount a", Words: "everything", Everything: true}, {To: "User b", Words: "b1"},
+	}
+	assert.Equal(t, []string{"ServiceAccount a gets 3 permissions (-v lists them)", "everything", "b1"}, granted(grants, false))
+	assert.Equal(t, []string{"a1", "a2", "a3", "everything", "b1"}, granted(grants, true))
 }

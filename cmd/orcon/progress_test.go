@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 	"time"
 
@@ -11,26 +12,49 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// A log says what holds a run up once, and each half minute for how long already; what was
-// done is said at once.
+// A log shows once what a run waits for, and each half minute how long the run has taken; what was
+// done is shown at once.
 func TestProgressInALog(t *testing.T) {
 	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	now := began
 	var out bytes.Buffer
-	p := &progress{out: &out, now: func() time.Time { return now }}
+	p := &progress{(&screen{errs: &out}).activity(func() time.Time { return now })}
 	web := bundle.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
 	waits := engine.Progress{Revision: 1, Next: bundle.Next{All: 2, Finished: 1, Waits: []bundle.Wait{
-		{ID: bundle.ID{Kind: "Pod", Name: "later"}, For: "phase workloads"}, {ID: web, For: "Replicas: 0/1", Since: began},
+		{ID: bundle.ID{Kind: "Pod", Name: "later"}, On: web, For: "Deployment shop/web (phase workloads)"}, {ID: web, For: "0 of 1 pods are ready", Since: began},
 	}}}
 	for range 64 {
 		p.tell(waits)
 		now = now.Add(time.Second)
 	}
-	const line = "revision 1, 1 of 2 healthy: Deployment.apps shop/web: Replicas: 0/1"
-	assert.Equal(t, line+"\n"+line+" (30s)\n"+line+" (1m0s)\n", out.String())
+	const line = "1/2 healthy · waiting for Deployment shop/web: 0 of 1 pods are ready · "
+	assert.Equal(t, line+"0s\n"+line+"30s\n"+line+"1m0s\n", out.String())
 
 	out.Reset()
 	waits.Next.Apply = []bundle.Write{{Object: bundle.Object{"kind": "Service", "metadata": map[string]any{"name": "web"}}}}
 	p.tell(waits)
-	assert.Equal(t, "creates Service web\n"+line+"\n", out.String())
+	assert.Equal(t, "creates Service web\n"+line+"1m4s\n", out.String())
+}
+
+// A status is what a run waits for, never a chain of names that reads as a failure.
+func TestStatusOf(t *testing.T) {
+	namespace, policy := bundle.ID{Kind: "Namespace", Name: "orcon-system"}, bundle.ID{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Name: "orcon"}
+	job := bundle.ID{Group: "batch", Kind: "Job", Namespace: "shop", Name: "ask"}
+	waits := func(all ...bundle.Wait) bundle.Next {
+		return bundle.Next{All: 33, Outcome: bundle.Progressing, Waits: all}
+	}
+	tests := map[string]struct {
+		now  engine.Progress
+		want string
+	}{
+		"Phase":  {engine.Progress{Revision: 1, Next: waits(bundle.Wait{ID: policy, On: namespace, For: "Namespace orcon-system (phase namespaces)"})}, "waiting for Namespace orcon-system"},
+		"Job":    {engine.Progress{Revision: 1, Next: waits(bundle.Wait{ID: job, For: "is running (0 of 1 completed)", Since: time.Unix(1, 0)})}, "waiting for Job shop/ask, which is running (0 of 1 completed)"},
+		"Back":   {engine.Progress{Revision: 2, Back: true, Next: waits(bundle.Wait{ID: job, On: namespace})}, "rolling back · waiting for Namespace orcon-system"},
+		"Delete": {engine.Progress{Next: waits(bundle.Wait{ID: namespace, For: "is being deleted"})}, "deleting · waiting for Namespace orcon-system, which is being deleted"},
+		"Lost":   {engine.Progress{Revision: 1, Trouble: errors.New("connection refused")}, "cannot read the cluster: connection refused"},
+		"Failed": {engine.Progress{Revision: 1, Next: bundle.Next{Outcome: bundle.Failed, Waits: []bundle.Wait{{ID: job}}}}, ""},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) { assert.Equal(t, tc.want, statusOf(tc.now)) })
+	}
 }

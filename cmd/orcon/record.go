@@ -1,13 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -18,46 +23,55 @@ import (
 type recordOptions struct {
 	clusterOptions
 
-	replay bool
+	replay, follow bool
+	output         output
 }
 
 func newRecord() *cobra.Command {
 	var o recordOptions
 	c := &cobra.Command{
 		Use:   "record RELATION",
-		Short: "Show what was said in a relation: who, when, why, and which keys",
-		Long: `record prints what was said in a relation, which is named by its object's name or by its
-id, one JSON object a line, in order of time, the last 256 commits:
+		Short: "Show the commits to the databags of a relation: who wrote, when, why, and which keys",
+		Long: `record prints the last 256 commits to the databags of a relation, in order of time. The relation is
+named by its object or by its id.
+
+On a terminal it prints a table. Elsewhere, and with -o json, it prints one JSON object a line:
 
     {"sequence":2,"time":"2026-01-02T03:04:05.000006Z","who":"db/0",
      "cause":"main-relation-changed (web/0)","term":1,"relation":"<UID>","owner":"db",
      "changed":{"username":"user-orders"},"before":"<version>","after":"<version>"}
 
-sequence counts the commits to one bag, whose owner is a unit (db/0) or an application
-(db); without "relation" it is what the application declares to everybody. cause is the
-handler or the tool. term is the leader's. Commits of one transaction of several bags
-have the same "transaction". An empty value is one that is not kept: of a field that the
-interface says is secret, or of a key in "tooLong", over 4 KiB. Each bag keeps its last
-256 commits, and 128 KiB of them; they go with the bag: with its relation, or with the
-departed unit that nobody is owed any more.
+sequence counts the commits to one bag, whose owner is a unit (db/0) or an application (db); without
+"relation" it is the bag that the application declares for all relations. cause is the handler or the tool.
+term is the leader's. Commits of one transaction of several bags have the same "transaction". An
+empty value is not kept: it belongs to a secret field, or to a key in "tooLong", over 4 KiB. Each bag
+keeps its last 256 commits, and 128 KiB of them; they are deleted with the bag: with its relation, or
+with a departed unit once the other side's handlers have run.
 
---replay prints instead the bags that all kept commits lead to, one a line, and compares
-them with what is stored. "whole" says that the bag was empty before "since", the first
-commit that is kept; else keys that no commit names are not known, and "data" lacks them.
-What a bag differs in stands in "differs", without values.
+--follow prints new commits until it is interrupted.
 
-It reads relations and databags: whoever may view the namespace may read the record, as
-by the cluster role view. Of a provider in another namespace it shows what you may read.
+--replay prints instead the bags that all kept commits lead to, one a line, and compares them with
+the stored ones. "whole" means that the bag was empty before "since", the first commit that is kept;
+otherwise keys that no commit names are unknown, and "data" lacks them. "differs" names the
+differences, without values.
 
-Exit codes: 0 all is so, 1 a bag is not what its record leads to, 2 it cannot be read.`,
+It reads relations and databags: the cluster role view is enough. Bags of a provider in another namespace
+are shown as far as you may read them.
+
+Exit codes: 0 shown, 1 a bag differs from its record, 2 the command failed, 130 interrupted.`,
 		Example: `  orcon record 7 -n shop
-  orcon record web-store-72f57dc936 | jq -c 'select(.owner == "db") | [.time, .who, .cause]'
+  orcon record 7 -n shop -f
+  orcon record web-store-72f57dc936 -o json | jq -c 'select(.owner == "db") | [.time, .who, .cause]'
   orcon record 7 --replay`,
 		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)
-	c.Flags().BoolVar(&o.replay, "replay", false, "print what the commits lead to, and compare it with what is stored")
+	c.ValidArgsFunction = o.completeRelations
+	c.Flags().BoolVar(&o.replay, "replay", false, "print the bags that the commits lead to, and compare them with the stored ones")
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "print new commits until it is interrupted")
+	c.MarkFlagsMutuallyExclusive("replay", "follow")
+	o.output.flag(c, "auto", asTable, asJSON, asYAML)
 	return c
 }
 
@@ -70,45 +84,149 @@ func (o *recordOptions) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
+	s := screenOf(c)
+	all, err := bags(c.Context(), s, reader, namespace, r)
+	switch {
+	case err != nil:
+		return err
+	case o.replay:
+		return replay(c, all)
+	}
+	if o.output.format == "auto" && s.width > 0 {
+		o.output.format = asTable
+	}
+	entries := entriesOf(all)
+	if err := o.printEntries(s, entries, true); err != nil || !o.follow {
+		return err
+	}
+	return o.followEntries(c.Context(), s, entries, func() ([]conversation.Entry, error) {
+		all, err := bags(c.Context(), &screen{out: s.out, errs: s.errs, quiet: true}, reader, namespace, r)
+		return entriesOf(all), err
+	})
+}
+
+// bags returns the databags of both sides of a relation, with their records.
+func bags(ctx context.Context, s *screen, reader client.Reader, namespace string, r relation.Relation) ([]kube.Said, error) {
 	var all []kube.Said
 	for _, end := range slices.Compact([]relation.End{r.Requirer, r.Provider}) {
-		said, err := kube.Conversation(c.Context(), reader, r, end)
+		said, err := kube.Conversation(ctx, reader, r, end)
 		if apierrors.IsForbidden(err) && end.Namespace != namespace {
-			fmt.Fprintf(c.ErrOrStderr(), "orcon: not shown: %v\n", err)
+			s.note(fmt.Sprintf("note: not shown: %v", err))
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, said...)
 	}
-	if o.replay {
-		return replay(c, all)
-	}
-	return printRecord(c, all)
+	return all, nil
 }
 
-// printRecord prints what was said by time.
-func printRecord(c *cobra.Command, all []kube.Said) error {
+// entriesOf returns the last commits to all bags, in order of time.
+func entriesOf(all []kube.Said) []conversation.Entry {
 	records := make([]conversation.Record, len(all))
 	for i, said := range all {
 		records[i] = said.Record
 	}
-	lines, err := conversation.EncodeEntries(conversation.Last(conversation.Merge(records...)))
-	if err == nil {
-		_, err = c.OutOrStdout().Write(lines)
-	}
-	return err
+	return conversation.Last(conversation.Merge(records...))
 }
 
-// replayed is what is printed of a bag.
+// pollRecord is the time between two looks of --follow.
+const pollRecord = time.Second
+
+// followEntries prints entries that are newer than those printed, until ctx ends.
+func (o *recordOptions) followEntries(ctx context.Context, s *screen, printed []conversation.Entry,
+	look func() ([]conversation.Entry, error)) error {
+	seen := map[string]int64{}
+	note := func(entries []conversation.Entry) {
+		for _, e := range entries {
+			seen[bagOf(e)] = max(seen[bagOf(e)], e.Sequence)
+		}
+	}
+	note(printed)
+	ticker := time.NewTicker(pollRecord)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return silentError(exitInterrupted)
+		case <-ticker.C:
+		}
+		all, err := look()
+		if err != nil {
+			return err
+		}
+		fresh := slices.DeleteFunc(all, func(e conversation.Entry) bool { return e.Sequence <= seen[bagOf(e)] })
+		note(fresh)
+		if err := o.printEntries(s, fresh, false); err != nil {
+			return err
+		}
+	}
+}
+
+// bagOf names the bag of an entry.
+func bagOf(e conversation.Entry) string { return e.Relation + " " + e.Owner }
+
+// printEntries prints commits in the format of the command.
+func (o *recordOptions) printEntries(s *screen, entries []conversation.Entry, header bool) error {
+	if o.output.format == asYAML && (header || len(entries) > 0) {
+		return o.output.print(s, entries, nil)
+	}
+	if o.output.format != asTable {
+		lines, err := conversation.EncodeEntries(entries)
+		if err == nil {
+			_, err = s.out.Write(lines)
+		}
+		return err
+	}
+	if len(entries) == 0 {
+		if header {
+			s.note("no commits yet")
+		}
+		return nil
+	}
+	t := s.table("TIME", "WHO", "CAUSE", "BAG", "KEYS")
+	t.wrapped = true
+	layout := time.DateTime
+	if time.Since(entries[0].Time) < 24*time.Hour {
+		layout = time.TimeOnly
+	}
+	for _, e := range entries {
+		t.row(e.Time.Local().Format(layout), e.Who, e.Cause, e.Owner, keysOf(e))
+	}
+	t.headless = !header
+	return t.print()
+}
+
+// keysOf returns the keys of a commit with their new values: + is an added one, - a removed one.
+// Values that are not kept are left out.
+func keysOf(e conversation.Entry) string {
+	var all []string
+	list := func(sign string, bag conversation.Bag) {
+		for _, key := range slices.Sorted(maps.Keys(bag)) {
+			text := sign + key
+			if bag[key] != "" {
+				text += "=" + bag[key]
+			}
+			all = append(all, text)
+		}
+	}
+	list("+", e.Added)
+	list("", e.Changed)
+	for _, key := range e.Removed {
+		all = append(all, "-"+key)
+	}
+	return strings.Join(all, " ")
+}
+
+// replayed is one printed line of --replay.
 type replayed struct {
 	conversation.Replayed
 
 	Differs []string `json:"differs,omitempty"`
 }
 
-// replay prints what each record leads to, and fails where that is not stored.
+// replay prints the bag that each record leads to, and fails if another one is stored.
 func replay(c *cobra.Command, all []kube.Said) error {
 	var wrong []error
 	out := json.NewEncoder(c.OutOrStdout())

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -27,16 +30,51 @@ func saying(unit string, stored map[string]string, contents ...map[string]string
 
 func TestRecordPrintsByTime(t *testing.T) {
 	var out bytes.Buffer
-	c := &cobra.Command{}
-	c.SetOut(&out)
-	require.NoError(t, printRecord(c, []kube.Said{
+	o := recordOptions{}
+	all := entriesOf([]kube.Said{
 		saying("web/0", nil, map[string]string{"a": "1"}, map[string]string{"a": "<2>"}), saying("db/0", nil, map[string]string{"b": "1"}),
-	}))
+	})
+	require.NoError(t, o.printEntries(&screen{out: &out}, all, true))
 	entries, err := conversation.ParseEntries(out.Bytes())
 	require.NoError(t, err)
 	require.Len(t, entries, 3)
 	assert.Equal(t, []string{"web/0", "db/0", "web/0"}, []string{entries[0].Owner, entries[1].Owner, entries[2].Owner})
 	assert.Contains(t, out.String(), `"changed":{"a":"<2>"}`)
+
+	out.Reset()
+	o.output.format = asYAML
+	require.NoError(t, o.printEntries(&screen{out: &out}, all, true))
+	require.NoError(t, o.printEntries(&screen{out: &out}, nil, false))
+	var list []map[string]any
+	require.NoError(t, yaml.Unmarshal(out.Bytes(), &list))
+	assert.Len(t, list, 3, "a look that finds nothing new adds nothing")
+
+	out.Reset()
+	o.output.format = asTable
+	require.NoError(t, o.printEntries(&screen{out: &out}, all, true))
+	lines := strings.Split(out.String(), "\n")
+	assert.Equal(t, []string{"TIME", "WHO", "CAUSE", "BAG", "KEYS"}, strings.Fields(lines[0]))
+	assert.True(t, strings.HasSuffix(lines[1], "   web/0   relation-set   web/0   +a=1"), lines[1])
+	assert.True(t, strings.HasSuffix(lines[3], "a=<2>"), lines[3])
+}
+
+// --follow prints each new commit once, until it is interrupted.
+func TestRecordFollows(t *testing.T) {
+	var out bytes.Buffer
+	ctx, cancel := context.WithCancel(t.Context())
+	contents := []map[string]string{{"a": "1"}, {"a": "2"}, {"a": "3"}}
+	looks := 1
+	err := (&recordOptions{}).followEntries(ctx, &screen{out: &out}, entriesOf([]kube.Said{saying("web/0", nil, contents[:1]...)}), func() ([]conversation.Entry, error) {
+		if looks++; looks == len(contents) {
+			cancel()
+		}
+		return entriesOf([]kube.Said{saying("web/0", nil, contents[:looks]...)}), nil
+	})
+	assert.Equal(t, silentError(exitInterrupted), err)
+	entries, err := conversation.ParseEntries(out.Bytes())
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	assert.Equal(t, []string{"2", "3"}, []string{entries[0].Changed["a"], entries[1].Changed["a"]})
 }
 
 func TestReplay(t *testing.T) {

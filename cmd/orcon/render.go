@@ -14,36 +14,34 @@ import (
 type renderOptions struct {
 	sourceOptions
 
-	output string
+	output output
 }
 
 func newRender() *cobra.Command {
 	var o renderOptions
 	c := &cobra.Command{
 		Use:   "render SOURCE",
-		Short: "Print the objects that a bundle means, without a cluster",
+		Short: "Print the objects of a bundle, without a cluster",
 		Long: `render prints the objects of a bundle. SOURCE is one of
 
-    deploy/ or shop.tgz                                  a folder, or an archive: tar, with or
-                                                         without gzip, or zip
+    deploy/ or shop.tgz                                  a folder, or an archive: tar, tar.gz
+                                                         or zip
     https://example.org/shop.tgz#sha256=CHECKSUM         an archive
     oci://registry.example.org/shop@sha256:DIGEST        an image, or another artifact
     git+https://example.org/shop.git@COMMIT              a repository; git+ssh too
     builtin:selfsigned, builtin:certmanager              Orcon itself, with certificates of its
                                                          own or by cert-manager
-    builtin:bundle-controller                            what keeps BundleDeployments
+    builtin:bundle-controller                            the controller of BundleDeployments
 
-and may end in #folder=a/b (behind a checksum: &folder=a/b), the part that is meant. What
-may mean something else tomorrow, such as a tag or a branch, needs --track. What is
-pinned is fetched once and kept in the user's cache. Without --format the content is
-taken for what it looks like.
+and may end in #folder=a/b (after a checksum: &folder=a/b) to select a folder. A source that is
+not pinned, such as a tag or a branch, needs --track. Pinned content is fetched once and kept
+in the user's cache. Without --format the format is detected.
 
-Templates of a chart see a first installation on Kubernetes 1.35, whatever cluster there
-is. Its hooks become objects with a phase, and those that nothing could run are refused.
+Templates of a chart are rendered as for a first installation on Kubernetes 1.35. Its hooks
+become objects with a phase; hooks that cannot be run are refused.
 
-What is wrong is told with file, document, line and cure, and then nothing is printed.
-Standard error has what else there is to know, and last the digests: of the content, and
-of all that went in.`,
+Errors name the file, document, line and cure; then nothing is printed. Notes go to standard
+error, followed by the digests of the content and of all inputs.`,
 		Example: `  orcon render deploy/
   orcon render deploy/ --path overlays/production
   orcon render 'oci://registry.example.org/shop:v1' --track
@@ -54,16 +52,16 @@ of all that went in.`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)
-	c.Flags().StringVar(&o.Name, "name", "", "name of the installation, for a chart's templates (default: the chart's)")
+	c.Flags().StringVar(&o.Name, "name", "", "name of the installation, for a chart's templates (default: the name of the chart)")
 	c.Flags().StringVarP(&o.Namespace, "namespace", "n", "default", "namespace of the installation, for a chart's templates and an operator")
-	c.Flags().StringVarP(&o.output, "output", "o", "yaml", "yaml or json, one object a line")
+	o.output.flag(c, asYAML, asJSON)
 	return c
 }
 
 func (o *renderOptions) run(c *cobra.Command, source string) error {
-	write, ok := map[string]func(io.Writer, bundle.Object) error{"yaml": writeYAML, "json": writeJSON}[o.output]
-	if !ok {
-		return fmt.Errorf("cannot print as %q: --output is yaml or json", o.output)
+	write := writeYAML
+	if o.output.format == asJSON {
+		write = writeJSON // one object a line
 	}
 	rendered, tree, err := o.render(c, source)
 	if err != nil {

@@ -9,20 +9,19 @@ import (
 // goOn finishes what an earlier install, upgrade or rollback of a deployment began: what it
 // planned is stored, and was approved then.
 func (o *installOptions) goOn(c *cobra.Command) error {
-	ctx, stop := interruptible(c)
-	defer stop()
+	ctx := c.Context()
 	d, err := o.change(c, o.resume)
 	if err != nil {
 		return err
 	}
-	if err := d.installed("resume"); err != nil {
+	if err := d.installed(c.Context(), "resume"); err != nil {
 		return err
 	}
 	switch interrupted, err := d.Interrupted(ctx); {
 	case err != nil:
 		return err
 	case !interrupted:
-		return fmt.Errorf("cannot resume %s: nothing is unfinished: orcon history %s", d.Owner, o.resume)
+		return fmt.Errorf("cannot resume %s: nothing was interrupted: see orcon history %s", d.Owner, o.resume)
 	}
 	return d.end(c, d.Resume(ctx))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -75,25 +74,27 @@ func recorded(t *testing.T) any {
 func TestCures(t *testing.T) {
 	nothing, something, forbidden := serves(t, nil, http.StatusNotFound), serves(t, recorded(t), http.StatusOK), serves(t, nil, http.StatusForbidden)
 	folder := filepath.Dir(write(t, "a.yaml", twoObjects))
-	lists := "nothing of that name is installed in namespace shop; what is: kubectl get secrets -n shop --field-selector type=orcon.tengu.io/bundle"
+	lists := "nothing of that name is installed in namespace shop: orcon list shows all deployments, or kubectl get secrets -A --field-selector type=orcon.tengu.io/bundle"
 	tests := map[string]struct {
 		why    string
 		server []string
 		args   []string
 		errs   string
 	}{
-		"NoName":          {"install needs one", nothing, []string{"install", folder}, `cannot use name "": write at most 52 small letters, digits and dashes, for instance --name shop`},
+		"NoName":          {"install needs one", nothing, []string{"install", folder}, `cannot use name "": use at most 52 lowercase letters, digits and dashes, for example --name shop`},
 		"NoNamePlan":      {"plan says the same", nothing, []string{"plan", folder}, `cannot use name ""`},
 		"Rollback":        {"there is nothing to go back from", nothing, []string{"rollback", "shop"}, "cannot roll back shop/shop: " + lists},
 		"History":         {"nor to list", nothing, []string{"history", "shop"}, "cannot list shop/shop: " + lists},
 		"GoOn":            {"nor to go on with", nothing, []string{"install", "--resume", "shop"}, "cannot resume shop/shop: " + lists},
-		"RollbackFailed":  {"rollback does not try again", something, []string{"rollback", "shop", "2"}, "choose another that orcon history shop lists, or try this one again from its source: orcon install SOURCE --name shop --retry"},
-		"RollbackUnknown": {"which there are", something, []string{"rollback", "shop", "9"}, "it is not kept: kept are [3 2 1]: orcon history shop"},
-		"Approve":         {"nobody has made one", nothing, []string{"approve", "shop"}, "cannot approve shop/shop: no BundleDeployment of that name is there: kubectl get bundledeployments -n shop"},
-		"ApproveOurs":     {"what install made waits for nobody", something, []string{"approve", "shop"}, "cannot approve shop/shop: it is no BundleDeployment: orcon install has made it, which needs no approval"},
-		"Pause":           {"nor is there anything to pause", something, []string{"pause", "shop"}, "cannot pause shop/shop: it is no BundleDeployment"},
-		"Resume":          {"nor is it paused", nothing, []string{"resume", "shop"}, "cannot resume shop/shop: no BundleDeployment of that name"},
-		"Secrets":         {"the right that is missing, and who gives it", forbidden, []string{"plan", folder, "--name", "shop"}, "kubectl create rolebinding orcon-records -n shop --role=orcon-records --user=low\n"},
+		"RollbackFailed":  {"rollback does not try again", something, []string{"rollback", "shop", "2"}, "choose another one of orcon history shop, or retry this one from its source: orcon install SOURCE --name shop --retry"},
+		"RollbackUnknown": {"which there are", something, []string{"rollback", "shop", "9"}, "the record does not have it: it has [3 2 1]: orcon history shop"},
+		"Approve":         {"nobody has made one", nothing, []string{"approve", "shop"}, "cannot approve shop/shop: no such BundleDeployment (orcon list shows what is installed)"},
+		"ApproveOurs":     {"what install made waits for nobody", something, []string{"approve", "shop"}, "cannot approve shop/shop: it was installed by orcon install and is not a BundleDeployment: see orcon history shop -n shop"},
+		"Pause":           {"nor is there anything to pause", something, []string{"pause", "shop"}, "cannot pause shop/shop: it was installed by orcon install"},
+		"Resume":          {"nor is it paused", nothing, []string{"resume", "shop"}, "cannot resume shop/shop: no such BundleDeployment"},
+		"HistorySecret":   {"reading needs one Secret, by its name", forbidden, []string{"history", "shop"}, "kubectl create role orcon-read-shop -n shop --verb=get --resource=secrets --resource-name=orcon-bundle-shop --dry-run=client"},
+		"DiffSecret":      {"and so does a comparison, at first", forbidden, []string{"diff", "shop"}, "kubectl create rolebinding orcon-read-shop -n shop --role=orcon-read-shop --user=low --dry-run=client"},
+		"Secrets":         {"who installs also makes Secrets", forbidden, []string{"install", folder, "--name", "shop"}, "kubectl create rolebinding orcon-records -n shop --role=orcon-records --user=low\n"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
@@ -110,13 +111,15 @@ func TestArguments(t *testing.T) {
 		args []string
 		errs string
 	}{
-		"Install":  {[]string{"install", "--name", "shop"}, "cannot install: SOURCE is missing: for instance: orcon install deploy/ --name shop -n shop\n"},
-		"Plan":     {[]string{"plan"}, "cannot plan: SOURCE is missing: for instance: orcon plan deploy/ --name shop -n shop\n"},
-		"Record":   {[]string{"record"}, "cannot record: RELATION is missing: for instance: orcon record 7 -n shop\n"},
-		"Rollback": {[]string{"rollback"}, "cannot rollback: NAME is missing"},
-		"Pause":    {[]string{"pause"}, "cannot pause: NAME is missing: for instance: orcon pause shop -n shop\n"},
-		"TooMany":  {[]string{"rollback", "shop", "3", "now"}, `cannot rollback: "now" is one argument too many: for instance: orcon rollback shop -n shop`},
-		"None":     {[]string{"version", "now"}, `"now" is one argument too many`},
+		"Install":  {[]string{"install", "--name", "shop"}, "SOURCE is missing: example: orcon install deploy/ --name shop -n shop\n"},
+		"Plan":     {[]string{"plan"}, "SOURCE is missing: example: orcon plan deploy/ --name shop -n shop\n"},
+		"Record":   {[]string{"record"}, "RELATION is missing: example: orcon record 7 -n shop\n"},
+		"Rollback": {[]string{"rollback"}, "NAME is missing"},
+		"Pause":    {[]string{"pause"}, "NAME is missing: example: orcon pause shop -n shop\n"},
+		"TooMany":  {[]string{"rollback", "shop", "3", "now"}, `unexpected argument "now": example: orcon rollback shop -n shop`},
+		"Help":     {[]string{"help", "staus"}, `unknown command "staus" (did you mean status?)`},
+		"Shell":    {[]string{"completion", "fsh"}, `unknown command "fsh"`},
+		"None":     {[]string{"version", "now"}, `unexpected argument "now"`},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
@@ -125,17 +128,4 @@ func TestArguments(t *testing.T) {
 			assert.Contains(t, errs, tc.errs)
 		})
 	}
-}
-
-// Where no cluster is named, the files that were read are.
-func TestNoCluster(t *testing.T) {
-	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	t.Setenv("KUBECONFIG", nowhere)
-	code, _, errs := call("", "history", "shop")
-	assert.Equal(t, exitMisuse, code)
-	assert.Contains(t, errs, "cannot tell which cluster: none is named in "+nowhere+": name a file that does in $KUBECONFIG, or by --kubeconfig FILE")
-	require.NoFileExists(t, nowhere)
-	require.NoError(t, os.WriteFile(nowhere, nil, 0o600))
-	_, _, errs = call("", "history", "shop")
-	assert.Contains(t, errs, nowhere, "an empty one names none either")
 }

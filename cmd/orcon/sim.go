@@ -19,14 +19,14 @@ func newSim() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sim FILE...",
 		Short: "Play scenarios without a cluster",
-		Long: `sim plays scenarios: manifests are applied, pods come and go, handlers run, time
-passes, and what comes of it is compared with what the file expects. What relates,
-who hears what and who may write is decided by the code that decides it in a cluster.
+		Long: `sim plays scenarios: it applies manifests, starts and ends pods, runs handlers, lets time pass, and
+compares the result with what the file expects. The same code as in a cluster decides which
+applications are related, which events a unit receives and who may write.
 
-A scenario is a text file in txtar form: steps first, one a line, then the files that
-they name. "#" begins a comment, ">" what the step above must give; an expected line
-may begin or end with "…". Files below handlers/APPLICATION/ are its handlers, named
-as Juju names hooks: sh with tools, variables, $( ), [ ], if, for, && and ||.
+A scenario is a text file in txtar form: the steps, one a line, and then the files that they name.
+"#" begins a comment, and ">" a line that the step above must print; "…" at its beginning or end
+stands for any text. Files below handlers/APPLICATION/ are the handlers of that application, named
+like Juju's hooks. They are written in a part of sh: tools, variables, $( ), [ ], if, for, && and ||.
 
     # The shop asks for a database and gets one.
     apply shop.yaml
@@ -44,11 +44,12 @@ as Juju names hooks: sh with tools, variables, $( ), [ ], if, for, && and ||.
     database=$(relation-get --app database "$JUJU_REMOTE_APP")
     [ -z "$database" ] || relation-set --app username="user-$database"
 
-Manifests may be Kubernetes' own as well. Exit codes: 0 all went as expected, 1 one did
-not, 2 one cannot be read.`,
+Complete Kubernetes manifests work too.
+
+Exit codes: 0 every scenario went as expected, 1 one did not, 2 one cannot be read.`,
 		Example: `  orcon sim shop.txtar
-  orcon sim --trace shop.txtar      # all that happens, with its time
-  orcon sim --steps                 # the steps that there are`,
+  orcon sim --trace shop.txtar      # everything that happens, with its time
+  orcon sim --steps                 # all kinds of steps`,
 		Args: func(_ *cobra.Command, files []string) error {
 			if len(files) == 0 && !o.steps {
 				return errors.New("name a scenario, or see orcon sim --help")
@@ -57,12 +58,12 @@ not, 2 one cannot be read.`,
 		},
 		RunE: func(c *cobra.Command, files []string) error { return o.run(c, files) },
 	}
-	c.Flags().BoolVar(&o.trace, "trace", false, "print all that happens")
-	c.Flags().BoolVar(&o.steps, "steps", false, "print the steps that there are")
+	c.Flags().BoolVar(&o.trace, "trace", false, "print everything that happens")
+	c.Flags().BoolVar(&o.steps, "steps", false, "print all kinds of steps")
 	return c
 }
 
-// run plays each file; one that cannot be read does not keep the others from it.
+// run plays every file, also after one that cannot be read.
 func (o simOptions) run(c *cobra.Command, files []string) error {
 	if o.steps {
 		_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(simulation.Steps(), "\n"))
@@ -75,11 +76,11 @@ func (o simOptions) run(c *cobra.Command, files []string) error {
 			unread = append(unread, err)
 			continue
 		}
-		var told func(string)
+		var trace func(string)
 		if o.trace {
-			told = func(line string) { fmt.Fprintln(c.OutOrStdout(), line) }
+			trace = func(line string) { fmt.Fprintln(c.OutOrStdout(), line) }
 		}
-		if err := simulation.Run(s, told); err != nil {
+		if err := simulation.Run(s, trace); err != nil {
 			wrong = append(wrong, err)
 			fmt.Fprintln(c.OutOrStdout(), "FAIL", file)
 			continue

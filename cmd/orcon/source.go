@@ -26,15 +26,17 @@ type sourceOptions struct {
 }
 
 func (o *sourceOptions) flags(c *cobra.Command) {
-	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1 or kustomize (default: what it looks like)")
-	c.Flags().StringVar(&o.Path, "path", "", "the folder of the content that is rendered; a kustomization in it may refer to folders beside it")
-	c.Flags().StringArrayVar(&o.Watch, "watch", nil, "a namespace that an operator watches (default: all, or its own if it supports no more)")
-	c.Flags().BoolVar(&o.ConfigChecksum, "config-checksum", false, "replace the pods of workloads when what they read of the bundle's own ConfigMaps and Secrets changes")
-	c.Flags().StringArrayVarP(&o.values, "values", "f", nil, "values file of a chart; of several the later counts")
-	c.Flags().StringArrayVar(&o.Set, "set", nil, "a value of a chart: name=value, name.below=value; of builtin: registry=HOST/PATH, tag=TAG")
-	c.Flags().BoolVar(&o.Track, "track", false, "take whatever a tag, a branch or an address means now")
+	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1 or kustomize (default: detected)")
+	c.Flags().StringVar(&o.Path, "path", "", "folder of the content that is rendered; a kustomization in it may refer to folders beside it")
+	c.Flags().StringArrayVar(&o.Watch, "watch", nil, "namespace that an operator watches; may be repeated (default: all, or its own if "+
+		"it supports no more)")
+	c.Flags().BoolVar(&o.ConfigChecksum, "config-checksum", false,
+		"restart pods when a ConfigMap or Secret of the bundle that they read changes")
+	c.Flags().StringArrayVarP(&o.values, "values", "f", nil, "values file of a chart; later ones override earlier ones")
+	c.Flags().StringArrayVar(&o.Set, "set", nil, "value of a chart: name=value, name.below=value; of builtin: registry=HOST/PATH, tag=TAG")
+	c.Flags().BoolVar(&o.Track, "track", false, "follow a tag, a branch or an address that is not pinned")
 	c.Flags().StringVar(&o.credentials, "credentials", "", "YAML file for a private source: username and password, or token; ssh-privatekey and known_hosts; ca.crt")
-	c.Flags().StringToStringVar(&o.mirrors, "mirror", nil, "registry=mirror: a host to ask before a registry")
+	c.Flags().StringToStringVar(&o.mirrors, "mirror", nil, "registry=mirror: host that is tried before a registry")
 }
 
 // render fetches a source and returns the objects that it means. Notes go to standard error.
@@ -76,7 +78,7 @@ func (o *sourceOptions) fetch(c *cobra.Command, source string) (bundle.Tree, err
 	}
 	o.Builtin = deployment.Manifests()
 	if err := s.Pinned(); err != nil && !o.Track {
-		return bundle.Tree{}, fmt.Errorf("%w: --track", err)
+		return bundle.Tree{}, fmt.Errorf("%w with --track", err)
 	}
 	tree, resolved, err := o.Fetch(c.Context(), s)
 	switch {
@@ -94,12 +96,12 @@ func (o *sourceOptions) fetch(c *cobra.Command, source string) (bundle.Tree, err
 func (o *sourceOptions) own(tree *bundle.Tree, variant string) error {
 	switch known := deployment.Variants(); {
 	case !slices.Contains(known, variant):
-		return fmt.Errorf("cannot use builtin:%s: the program holds builtin:%s", variant, strings.Join(known, ", builtin:"))
+		return fmt.Errorf("cannot use builtin:%s: use builtin:%s", variant, strings.Join(known, ", builtin:"))
 	case o.Path != "":
-		return fmt.Errorf("cannot use --path with builtin:%s: the name says which folder is meant", variant)
+		return fmt.Errorf("cannot use --path with builtin:%s: builtin: names the folder itself", variant)
 	}
 	o.Path = variant
-	if len(o.Set) == 0 {
+	if len(o.Set) == 0 && !deployment.Released() {
 		return nil
 	}
 	text, err := deployment.ImagesFrom(o.Set...)
@@ -122,7 +124,7 @@ func readCredentials(file string) (bundle.Credentials, error) {
 	}
 	var data map[string]string
 	if yaml.UnmarshalStrict(text, &data) != nil { // its error would show values
-		return bundle.Credentials{}, fmt.Errorf("cannot read the credentials: %s is no YAML map of texts", file)
+		return bundle.Credentials{}, fmt.Errorf("cannot read the credentials: %s is not a YAML map of strings", file)
 	}
 	return bundle.ParseCredentials(data)
 }

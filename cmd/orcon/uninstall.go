@@ -21,32 +21,31 @@ func newUninstall() *cobra.Command {
 	var o uninstallOptions
 	c := &cobra.Command{
 		Use:   "uninstall NAME",
-		Short: "Delete all that a deployment made, in reverse order",
-		Long: `uninstall deletes what install made, last things first, waits until it is gone, and then
-forgets the deployment. Objects that say orcon.tengu.io/prune: Never stay. Finalizers are
-waited for, and never taken away.` + exitCodes,
+		Short: "Delete every object of a deployment, in reverse order",
+		Long: `uninstall deletes the objects that install made, in reverse order, waits until they are gone, and
+then deletes the record of the deployment. Objects with annotation orcon.tengu.io/prune: Never
+stay. Finalizers are waited for, and never removed.` + exitCodes,
 		Example: `  orcon uninstall shop -n shop
   orcon uninstall shop --yes --confirm PersistentVolumeClaim/data`,
-		Args: arguments,
+		Args: arguments, ValidArgsFunction: o.completeNames,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	return c
 }
 
 func (o *uninstallOptions) run(c *cobra.Command, name string) error {
-	ctx, stop := interruptible(c)
-	defer stop()
+	ctx := c.Context()
 	d, err := o.change(c, name)
 	if err != nil {
 		return err
 	}
 	p, err := d.Plan(ctx, engine.Wish{Uninstall: true})
-	if err := errors.Join(err, d.installed("uninstall")); err != nil {
+	if err := errors.Join(err, d.installed(c.Context(), "uninstall")); err != nil {
 		return coded(err)
 	}
-	if err := printPlan(c.OutOrStdout(), p); err != nil {
+	if err := printPlan(screenOf(c), p); err != nil {
 		return err
 	}
 	if err := d.Unused(ctx, p); err != nil {
@@ -62,12 +61,13 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 		}
 	}
 	err = d.Uninstall(ctx, p, approval)
+	d.progress.end()
 	switch {
 	case errors.Is(err, context.Canceled):
-		return errors.New("interrupted: what is deleted stays so, and the same orcon uninstall goes on from there")
+		return interrupted("what is deleted stays deleted; to continue, run the same command again")
 	case err != nil:
 		return coded(err)
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is gone\n", d.Owner)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is uninstalled\n", d.Owner)
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
 // maxSaid is how much of what a handler writes to standard error is told in the
@@ -38,16 +39,36 @@ type program func(hook string) (command []string, folder string)
 func programOf(command string, words []string) (program, error) {
 	switch {
 	case command == "run" && len(words) == 0:
-		return nil, errors.New("cannot run nothing for events: relation-agent run COMMAND [ARGUMENTS]")
+		return nil, errors.New("a command is missing: relation-agent run COMMAND [ARGUMENTS]")
 	case command == "run":
 		return func(string) ([]string, string) { return words, "" }, nil // as it is (SAFETY.md I24)
 	case len(words) != 1:
-		return nil, errors.New("cannot handle events without a folder: relation-agent handle FOLDER")
+		return nil, errors.New("a folder is missing: relation-agent handle FOLDER")
 	}
-	if _, err := os.ReadDir(words[0]); err != nil {
-		return nil, fmt.Errorf("cannot find the handlers: %w: is tengu.io/handlers the folder that the image or a volume has?", err)
+	files, err := os.ReadDir(words[0])
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the handlers: %w: check that tengu.io/handlers names a folder of the image or of a volume", err)
+	}
+	for _, warning := range misnamed(files) {
+		glog.Warning(warning)
 	}
 	return executables(words[0]), nil
+}
+
+// misnamed returns a warning for each file that runs for no event because of its name.
+func misnamed(files []fs.DirEntry) []string {
+	var warnings []string
+	for _, f := range files {
+		meant, wrong := tool.Misnamed(f.Name())
+		switch {
+		case !wrong:
+		case meant == "":
+			warnings = append(warnings, fmt.Sprintf("handler %s never runs: no event has this name", f.Name()))
+		default:
+			warnings = append(warnings, fmt.Sprintf("handler %s never runs: no event has this name; did you mean %s?", f.Name(), meant))
+		}
+	}
+	return warnings
 }
 
 // executables runs for each hook the file of a folder that is called so.
@@ -105,7 +126,7 @@ func runHook(ctx context.Context, command []string, folder string, turn agent.Tu
 	case errors.Is(err, exec.ErrWaitDelay):
 		return "" // it has succeeded, and left a child that holds what it writes to
 	case errors.As(err, &exit):
-		return fmt.Sprintf("exit code %d: %s", exit.ExitCode(), said)
+		return strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", exit.ExitCode(), said), ": ")
 	case err != nil:
 		return fmt.Sprintf("cannot run %s: %v", command[0], err)
 	default:

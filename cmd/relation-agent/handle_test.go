@@ -23,7 +23,7 @@ func TestLastWords(t *testing.T) {
 	tests := map[string]struct{ said, want string }{
 		"Short": {said: "no such table\n", want: "exit code 3: no such table"},
 		"Long":  {said: strings.Repeat("s", maxSaid) + " is no such table", want: "exit code 3: is no such table"},
-		"One":   {said: strings.Repeat("s", maxSaid+1), want: "exit code 3: "},
+		"One":   {said: strings.Repeat("s", maxSaid+1), want: "exit code 3"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -79,4 +79,18 @@ func TestRunnerHandlesTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "store-relation-departed\nstore-relation-broken\n", string(text))
 	assert.Equal(t, []agent.Done{{Context: "store-relation-departed", Handled: true}, {Context: "store-relation-broken", Handled: true}}, done)
+}
+
+// A file that runs for no event because of one letter is named; nothing else would.
+func TestMisnamedHandlersAreNamed(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"store-relation-create", "store-relation-changed", "store-relation-xyz", "lib.sh"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
+	}
+	files, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"handler store-relation-create never runs: no event has this name; did you mean store-relation-created?",
+		"handler store-relation-xyz never runs: no event has this name",
+	}, misnamed(files))
 }

@@ -21,7 +21,6 @@ import (
 
 	"github.com/golang/glog"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/process"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/stream"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
@@ -75,7 +74,7 @@ func main() {
 		os.Exit(runTool(context.Background(), containerSocket, name, os.Args[1:]))
 	}
 	if err := process.Hide(); err != nil {
-		glog.Warningf("other containers may look into this one: %v", err)
+		glog.Warningf("other containers of the pod may read this container's files: %v", err)
 	}
 	err := run(os.Args[1:], os.Stdout)
 	glog.Flush()
@@ -94,6 +93,9 @@ func main() {
 type exitError int
 
 func (c exitError) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+// commands names the commands for a person who misspelt one.
+const commands = "once, wait, started, installed, gate, handle, run, status, tool and version"
 
 // run carries out one command line.
 func run(args []string, out io.Writer) error {
@@ -133,7 +135,7 @@ func run(args []string, out io.Writer) error {
 		return agent.Status(ctx, root.socket(), out)
 	case "tool":
 		if flags.NArg() < 2 {
-			return fmt.Errorf("cannot run a tool without a name: there are %s", strings.Join(tool.Names(), ", "))
+			return fmt.Errorf("a tool is missing: the tools are %s", strings.Join(tool.Names(), ", "))
 		}
 		if code := runTool(ctx, root.socket(), flags.Arg(1), flags.Args()[2:]); code != 0 {
 			return exitError(code)
@@ -146,7 +148,7 @@ func run(args []string, out io.Writer) error {
 		flags.Usage()
 		return nil
 	default:
-		return fmt.Errorf("cannot %q: there are once, wait, started, installed, gate, handle, run, status, tool and version; see relation-agent -help", command)
+		return fmt.Errorf("unknown command %q: the commands are %s; see relation-agent -help", command, commands)
 	}
 }
 
@@ -235,17 +237,6 @@ func giveTools(ctx context.Context, a *agent.Agent, root folder, containers []st
 	}
 }
 
-// makeFolder makes a folder for a container of any user, and leaves the volume by no
-// link (SAFETY.md I28).
-func makeFolder(volume, name string) error {
-	root, err := os.OpenRoot(volume)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	return root.MkdirAll(name, 0o755)
-}
-
 // spareMemory lets the collector run early: the agent's data is small, and the
 // processor time it has is never used up (SAFETY.md I20). The limit is far above
 // what an agent needs; it gives back what a very large snapshot has taken. A
@@ -253,32 +244,4 @@ func makeFolder(volume, name string) error {
 func spareMemory() {
 	debug.SetGCPercent(50)
 	debug.SetMemoryLimit(16 << 20)
-}
-
-// folder is where the agent's volumes are.
-type folder string
-
-func (f folder) path(parts ...string) string {
-	return filepath.Join(append([]string{string(f)}, parts...)...)
-}
-
-func (f folder) socket() string        { return f.path("run", "agent.sock") }
-func (f folder) opened() bindings.File { return bindings.File{Path: f.path("run", "opened")} }
-func (f folder) tools() bindings.File  { return bindings.File{Path: f.path("tools", "installed")} }
-func (f folder) env() bindings.File    { return bindings.File{Path: f.path("run", "env")} }
-
-func (f folder) disk() agent.Disk {
-	volume := bindings.Volume{Path: f.path("bindings")}
-	if err := volume.Clean(); err != nil {
-		glog.Warningf("%v", err)
-	}
-	return agent.Disk{
-		Bindings:   volume,
-		Env:        f.env(),
-		Opened:     f.opened(),
-		Memory:     bindings.NewPair(f.path("state", "memory")),
-		EverOpened: bindings.File{Path: f.path("state", "opened")},
-		Told:       bindings.NewPair(f.path("state", "told")),
-		Signalled:  bindings.NewPair(f.path("state", "signalled")),
-	}
 }

@@ -182,7 +182,7 @@ func TestTheGateOpensByItselfWhenTheDataComes(t *testing.T) {
 		Waiting:   []*wire.Waiting{{Endpoint: "db", Reason: "NoApplication", Message: "there is no application db-endpoint in demo"}},
 	})
 	p.eventually("the log says why the pod waits", func() bool {
-		return strings.Contains(p.log.String(), "the gate waits for db: there is no application db-endpoint in demo")
+		return strings.Contains(p.log.String(), "the gate is closed: waiting for db: there is no application db-endpoint in demo")
 	})
 	assert.Contains(t, p.status(), "there is no application db-endpoint")
 	assert.Empty(t, opened, "INJECTION.md I16: the gate is closed")
@@ -210,7 +210,7 @@ func TestOnce(t *testing.T) {
 	controller.Say(database(1, ""))
 	p := newPod(t, controller.Address(), authority.PEM())
 	ended := p.background("once")
-	p.eventually("it waits", func() bool { return strings.Contains(p.log.String(), "the gate waits for db") })
+	p.eventually("it waits", func() bool { return strings.Contains(p.log.String(), "the gate is closed: waiting for db") })
 	controller.Say(database(2, "db.tengu.io"))
 	require.NoError(t, <-ended)
 	assert.Equal(t, "db.tengu.io", p.read("bindings/db/host"))
@@ -470,11 +470,11 @@ func TestTheCommandLine(t *testing.T) {
 		"Version":    {why: "one line for scripts", args: []string{"version"}, want: "v1.2.3\n"},
 		"Help":       {why: "examples are what people read", args: []string{"--help"}, want: "kubectl exec POD"},
 		"HelpWord":   {why: "as they also write it", args: []string{"help"}, want: "kubectl exec POD"},
-		"Unknown":    {why: "a typo must not start a second agent", args: []string{"statsu"}, want: "there are once, wait, started, installed, gate, handle, run, status, tool and version", code: 1},
+		"Unknown":    {why: "a typo must not start a second agent", args: []string{"statsu"}, want: "the commands are once, wait, started, installed, gate, handle, run, status, tool and version", code: 1},
 		"RunNothing": {why: "what should run?", args: []string{"run"}, want: "relation-agent run COMMAND", code: 1},
 		"NoFolder":   {why: "which handlers?", args: []string{"handle"}, want: "relation-agent handle FOLDER", code: 1},
-		"NoHandlers": {why: "a mistyped folder would handle nothing, and say nothing", args: []string{"handle", "/nonexistent"}, want: "is tengu.io/handlers the folder", code: 1},
-		"StatusDead": {why: "status of no agent says so", args: []string{"-root", "/nonexistent", "status"}, want: "cannot ask the agent", code: 1},
+		"NoHandlers": {why: "a mistyped folder would handle nothing, and say nothing", args: []string{"handle", "/nonexistent"}, want: "check that tengu.io/handlers names a folder", code: 1},
+		"StatusDead": {why: "status of no agent says so", args: []string{"-root", "/nonexistent", "status"}, want: "cannot reach the agent", code: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func (s settings) check(rest []string) error {
 	}
 	switch {
 	case len(rest) > 0:
-		return fmt.Errorf("%q is no flag: see --help", rest[0])
+		return fmt.Errorf("unexpected argument %q: see --help", rest[0])
 	case files != 0 && files != 3:
 		return fmt.Errorf("-tlsCertFile, -tlsKeyFile and -trustFile go together: give all three, or none for Orcon's own authority")
 	case s.namespace == "":

@@ -80,7 +80,7 @@ func parse(flags *flag.FlagSet, args []string) (options, error) {
 func (o options) check(rest []string) error {
 	switch {
 	case len(rest) > 0:
-		return fmt.Errorf("%q is no flag: see --help", rest[0])
+		return fmt.Errorf("unexpected argument %q: see --help", rest[0])
 	case (o.certFile == "") != (o.keyFile == ""):
 		return fmt.Errorf("-tlsCertFile and -tlsKeyFile go together: give both, or none for Orcon's own authority")
 	case o.namespace == "":

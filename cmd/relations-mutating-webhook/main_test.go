@@ -37,7 +37,7 @@ func TestParse(t *testing.T) {
 			want: options{namespace: "orcon-system", configFile: "/etc/webhook/config/tenguconfig.yaml", certFile: "/etc/webhook/certs/cert.pem", keyFile: "/etc/webhook/certs/key.pem", webhookConfiguration: "relations-mutating-webhook", port: 8080, healthPort: 8081},
 		},
 		"HalfAPair":   {why: "a certificate needs its key", args: []string{"-tlsCertFile=x"}, err: "go together"},
-		"Rest":        {why: "a typing error", args: []string{"serve"}, err: `"serve" is no flag`},
+		"Rest":        {why: "a typing error", args: []string{"serve"}, err: `unexpected argument "serve"`},
 		"NoNamespace": {why: "whose pods are never injected?", args: []string{"-namespace="}, err: "namespace is not known"},
 		"UnknownFlag": {why: "a typing error", args: []string{"-tlsCert=x"}, err: "not defined"},
 	}

@@ -245,7 +245,7 @@ func (a *Agent) writeEnv() error {
 	}
 	a.env = &text
 	if left > 0 {
-		glog.Warningf("%d variables are left out: their values cannot be variables; read the files", left)
+		glog.Warningf("%d variables are left out: their values cannot be environment variables; read them from the files", left)
 	}
 	return nil
 }

@@ -318,8 +318,8 @@ func TestAFailedWriteKeepsTheGateClosedAndIsTriedAgain(t *testing.T) {
 	assert.Contains(t, metrics.String(), "\norcon_agent_write_failures_total 1\n")
 	var status strings.Builder
 	require.NoError(t, a.WriteStatus(&status))
-	assert.Contains(t, status.String(), "not all written: permission denied")
-	assert.Contains(t, status.String(), "waits for its files to be written")
+	assert.Contains(t, status.String(), "not all are written: permission denied")
+	assert.Contains(t, status.String(), "waiting for its files")
 
 	volume.mu.Lock()
 	volume.mended = true
@@ -377,7 +377,7 @@ func TestAnOlderSnapshotIsRefused(t *testing.T) {
 	assert.Equal(t, "newer", v.tree(t)["db"]["host"])
 	var status strings.Builder
 	require.NoError(t, a.WriteStatus(&status))
-	assert.Contains(t, status.String(), "its revision of Databag is 4, and this agent has used 5")
+	assert.Contains(t, status.String(), "its revision of Databag is 4, older than 5")
 }
 
 func TestStatusSaysWhatAPersonAsks(t *testing.T) {
@@ -395,7 +395,7 @@ func TestStatusSaysWhatAPersonAsks(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, a.WriteStatus(&out))
 	for _, want := range []string{
-		"web/2", "not connected since", "cannot trust the controller", "waits for mail: there is no application smtp",
+		"web/2", "not connected since", "cannot trust the controller", "waiting for mail: there is no application smtp",
 		"pg.shared", "held", "pg2 has given no data yet",
 	} {
 		assert.Contains(t, out.String(), want)

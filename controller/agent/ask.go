@@ -53,7 +53,7 @@ func pause(ctx context.Context) error {
 // Status copies what the agent at socket says of itself to w.
 func Status(ctx context.Context, socket string, w io.Writer) error {
 	if err := ask(ctx, socket, pathStatus, w); err != nil {
-		return fmt.Errorf("cannot ask the agent at %s: %w", socket, err)
+		return fmt.Errorf("cannot reach the agent at %s: %w", socket, err)
 	}
 	return nil
 }

@@ -245,13 +245,18 @@ func TestUnmet(t *testing.T) {
 			view: after(View{Waiting: []Waiting{{"db", "NoApplication", "there is no application pg"}, {"cache", "X", "x"}}}),
 			want: []Unmet{{"db", "there is no application pg"}},
 		},
+		"Ignored": {
+			why: "A1: a workload that takes part in nothing has the reason", consumes: "db",
+			view: after(heard(db(7, "a")), View{Unit: Unit{Ignored: "StatefulSet web exists but is ignored"}}),
+			want: []Unmet{{"db", "StatefulSet web exists but is ignored"}},
+		},
 		"Remembered": {
 			why: "E13: what is only remembered is unknown: wait", consumes: "db", view: after(heard(db(7, "a")), heard()),
-			want: []Unmet{{"db", "the controller knows of no relation on this endpoint"}},
+			want: []Unmet{{"db", "the controller knows no relation on this endpoint"}},
 		},
 		"Ended": {
 			why: "a relation that is over gives nothing", consumes: "db", view: after(heard(with(db(7, "a"), func(r *Relation) { r.Ended = true }))),
-			want: []Unmet{{"db", "the controller knows of no relation on this endpoint"}},
+			want: []Unmet{{"db", "the controller knows no relation on this endpoint"}},
 		},
 	}
 	for name, test := range tests {

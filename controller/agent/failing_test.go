@@ -113,7 +113,7 @@ func TestFailuresEndWithTheirEvents(t *testing.T) {
 	gone.Relations = nil
 	s.agent.Heard(gone)
 	s.nothing()
-	assert.Equal(t, "have handled everything", s.agent.handlers.status())
+	assert.Equal(t, "all events are handled", s.agent.handlers.status())
 	assert.Nil(t, s.controller.reports[len(s.controller.reports)-1])
 
 	t.Log("another relation's event of the same name has not failed")

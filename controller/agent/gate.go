@@ -35,6 +35,9 @@ func (v View) whyNot(endpoint string) string {
 	if !v.Heard {
 		return "the controller has not answered yet"
 	}
+	if v.Unit.Ignored != "" {
+		return v.Unit.Ignored
+	}
 	why := ""
 	for _, w := range v.Waiting {
 		if w.Endpoint == endpoint {
@@ -49,10 +52,10 @@ func (v View) whyNot(endpoint string) string {
 			return ""
 		}
 		if r.Complete {
-			why = "what " + r.Application + " grants could not be read yet"
+			why = "the Secret that " + r.Application + " grants could not be read yet"
 			continue
 		}
 		why = cmp.Or(r.Message, r.Reason, r.Application+" has given no data yet")
 	}
-	return cmp.Or(why, "the controller knows of no relation on this endpoint")
+	return cmp.Or(why, "the controller knows no relation on this endpoint")
 }

@@ -101,7 +101,7 @@ func TestWhatIsGrantedIsWaitedFor(t *testing.T) {
 	a.Heard(grants(1, 1))
 	assert.False(t, a.isOpen())
 	assert.Empty(t, v.tree(t))
-	assert.Contains(t, a.view.Unmet(a.settings.Consumes)[0].Why, "what db grants could not be read yet")
+	assert.Contains(t, a.view.Unmet(a.settings.Consumes)[0].Why, "the Secret that db grants could not be read yet")
 	require.NotNil(t, a.reread, "another attempt is planned")
 	a.reread.Stop()
 	c.err, c.content = nil, adminContent("hunter2")

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrNoTurn says that a turn is not, or no longer, the handler's.
-var ErrNoTurn = errors.New("it is not this handler's turn any more")
+var ErrNoTurn = errors.New("it is no longer being handled")
 
 // Handlers tells the unit's handlers of events, one at a time and each until it
 // was handled. What a handler says is stored when it succeeds and dropped when it
@@ -36,6 +36,8 @@ type Handlers struct {
 	// reported is the failure that the controller was told of last; nil before this
 	// process has told it anything.
 	reported *status.Failure
+	// waiting is what the next event waits for before it can be sent; empty for nothing.
+	waiting string
 	// left is what the controller was told, as long as it asks for it.
 	left map[string]bool
 	rung chan struct{}
@@ -64,7 +66,7 @@ func NewHandlers(speech *Speech, settings Settings, memory File) *Handlers {
 		h.told, err = conversation.ParseMemory(text)
 	}
 	if err != nil {
-		glog.Errorf("%v; every event is told again", err)
+		glog.Errorf("%v; every event is sent again", err)
 	}
 	speech.notify(h.ring)
 	return h
@@ -96,12 +98,12 @@ func (h *Handlers) next(ctx context.Context) (*turn, error) {
 		if time.Since(asked) >= candidacy {
 			asked = time.Now()
 			if _, err := h.speech.Leader(ctx); err != nil {
-				glog.V(1).Infof("cannot find out who leads: %v", err)
+				glog.V(1).Infof("cannot find the leader: %v", err)
 			}
 		}
 		t, wait, idle := h.begin()
 		if err := h.report(ctx, idle); err != nil {
-			glog.V(1).Infof("cannot report how the handlers are: %v", err)
+			glog.V(1).Infof("cannot report the state of the handlers: %v", err)
 			wait = min(wait, reportAgain)
 		}
 		if t != nil {
@@ -139,7 +141,10 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 		}
 		return nil, untilChange, true
 	}
-	next := &turn{context: rand.Text(), event: event, snapshot: snapshot, transaction: conversation.BeginEvent(snapshot), attempt: 1}
+	next := &turn{
+		context: rand.Text(), event: event, attempt: 1, snapshot: snapshot,
+		transaction: conversation.BeginEvent(snapshot), membership: conversation.MembershipIn(h.told, event),
+	}
 	if h.failed.isOf(next) {
 		if left := time.Until(h.failed.next); left > 0 {
 			return nil, left, false
@@ -168,7 +173,7 @@ func (h *Handlers) leave(ctx context.Context) error {
 	}
 	for said, l := range h.leavings(snapshot) {
 		if err := h.speech.leave(ctx, l); err != nil {
-			return fmt.Errorf("cannot say what was handled in relation %s: %w", l.relation, err)
+			return fmt.Errorf("cannot report which ends were handled in relation %s: %w", l.relation, err)
 		}
 		h.mu.Lock()
 		h.left[said] = true
@@ -248,7 +253,7 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		glog.Infof("handled %s", t.describe())
 	}
 	if err := h.save(); err != nil {
-		glog.Errorf("%v; it is told again if this container starts again", err)
+		glog.Errorf("%v; it is sent again if this container restarts", err)
 	}
 	return nil
 }
@@ -260,7 +265,7 @@ func (h *Handlers) save() error {
 		err = h.memory.Replace(text)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot remember what was handled: %w", err)
+		return fmt.Errorf("cannot save which events were handled: %w", err)
 	}
 	return nil
 }
@@ -274,22 +279,53 @@ func (h *Handlers) fail(t *turn, why string) {
 		Failure: status.Failure{Event: t.describe(), Relation: t.event.Relation, Attempts: t.attempt, Said: why},
 		next:    time.Now().Add(pause),
 	}
-	glog.Warningf("%s failed, attempt %d; again in %s: %s", t.describe(), t.attempt, pause, why)
+	glog.Warningf("%s failed, attempt %d; next attempt in %s: %s", t.describe(), t.attempt, pause, why)
 }
 
-// status says what the handlers are at, for a person.
+// mostOwed is how far the events that are owed are counted.
+const mostOwed = 1000
+
+// status returns what the handlers do or wait for, for a person.
 func (h *Handlers) status() string {
-	snapshot, _ := h.speech.Snapshot() // of no relation where nothing was heard yet
+	snapshot, _ := h.speech.Snapshot() // without relations before the controller has answered
+	snapshot.Batch, snapshot.Now = h.batch, time.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	owed := conversation.Owed(h.told.Observe(snapshot), snapshot, mostOwed)
 	switch {
+	case h.waiting != "":
+		return fmt.Sprintf("waiting for %s; %s", h.waiting, countEvents(owed))
 	case h.turn != nil:
 		return fmt.Sprintf("handling %s, attempt %d", h.turn.describe(), h.turn.attempt)
 	case h.failed.Fails():
-		return fmt.Sprintf("%s failed %d times, again at %s: %s", h.failed.Event, h.failed.Attempts, stamp(h.failed.next), h.failed.Said)
+		return fmt.Sprintf("%s failed, attempt %d, next attempt at %s: %s", h.failed.Event, h.failed.Attempts,
+			stamp(h.failed.next), h.failed.Said)
 	case slices.ContainsFunc(snapshot.Relations, func(r conversation.Relation) bool { return r.Unseen }):
-		return "wait until the controller knows this pod's address"
+		return "waiting until the controller knows the address of this pod"
+	case owed > 0:
+		return countEvents(owed)
 	default:
-		return "have handled everything"
+		return "all events are handled"
 	}
+}
+
+// countEvents writes how many events wait to be handled.
+func countEvents(owed int) string {
+	switch {
+	case owed == 1:
+		return "1 event is waiting"
+	case owed >= mostOwed:
+		return fmt.Sprintf("%d or more events are waiting", mostOwed)
+	default:
+		return fmt.Sprintf("%d events are waiting", owed)
+	}
+}
+
+// wait notes what the next event waits for, empty for nothing, and returns the text that
+// status writes for it.
+func (h *Handlers) wait(what string) string {
+	h.mu.Lock()
+	h.waiting = what
+	h.mu.Unlock()
+	return h.status()
 }

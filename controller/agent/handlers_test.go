@@ -86,7 +86,7 @@ func TestHandlersHear(t *testing.T) {
 	}
 	assert.Equal(t, []string{"store-relation-created ", "store-relation-changed ", "store-relation-joined db/0", "store-relation-changed db/0"}, hooks)
 	s.nothing()
-	assert.Equal(t, "have handled everything", s.agent.handlers.status())
+	assert.Equal(t, "all events are handled", s.agent.handlers.status())
 }
 
 // No handler runs before its unit's address is known, which it may give to others at
@@ -97,7 +97,7 @@ func TestHandlersWaitForTheirAddress(t *testing.T) {
 	early.Own = nil
 	s.agent.Heard(early)
 	s.nothing()
-	assert.Equal(t, "wait until the controller knows this pod's address", s.agent.handlers.status())
+	assert.Equal(t, "waiting until the controller knows the address of this pod", s.agent.handlers.status())
 	known := heardAt(3)
 	known.Own[0].Bag.Data["ingress-address"] = "10.0.0.2"
 	s.agent.Heard(known)
@@ -116,7 +116,7 @@ func TestHandlersSpeakInTransactions(t *testing.T) {
 	assert.Empty(t, s.controller.commits, "nobody else does, until it is done")
 	s.done(turn, "exit code 3: no such table")
 	assert.Empty(t, s.controller.commits, "it failed")
-	assert.Contains(t, s.agent.handlers.status(), "store-relation-created (db) failed 1 times, again at ")
+	assert.Contains(t, s.agent.handlers.status(), "store-relation-created (db) failed, attempt 1, next attempt at ")
 	assert.Contains(t, s.agent.handlers.status(), "exit code 3: no such table")
 
 	began := time.Now()
@@ -252,7 +252,7 @@ func TestHandlersHearOfSecrets(t *testing.T) {
 	assert.Equal(t, "2", turn.Env["JUJU_SECRET_REVISION"])
 	assert.NotContains(t, turn.Env, tool.RelationID, "it is of no relation")
 	s.done(turn, "exit code 3: no such table")
-	assert.Contains(t, s.agent.handlers.status(), "secret-changed (9m4e2mr0ui3e8a215n4g) failed 1 times")
+	assert.Contains(t, s.agent.handlers.status(), "secret-changed (9m4e2mr0ui3e8a215n4g) failed, attempt 1")
 	s.again()
 	s.done(s.next(), "")
 	s.nothing()

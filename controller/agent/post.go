@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -25,14 +26,17 @@ const (
 	postTime = 30 * time.Second
 	// maxAnswer is how much of a refusal's body is read and told, in bytes.
 	maxAnswer = 256
-	// listenTime is how long a container may take to listen before that is a failure.
+	// listenTime is how long a port may refuse connections before an event fails: a server
+	// that is still starting is no failure.
 	listenTime = time.Minute
-	// listenPause is how soon it is looked at again.
+	// listenPause is how soon the port is tried again.
 	listenPause = 100 * time.Millisecond
+	// listenReport is how long the port may refuse before an Event on the pod reports it.
+	listenReport = time.Second
 )
 
-// Post tells the pod's own port of events, one at a time and each until it was
-// handled, until ctx is done. It begins when the gate is open and somebody listens.
+// Post sends events to the pod's own port, one at a time and each until it was handled,
+// until ctx is done. It begins when the gate is open.
 func (a *Agent) Post(ctx context.Context) {
 	select {
 	case <-a.gate:
@@ -40,18 +44,20 @@ func (a *Agent) Post(ctx context.Context) {
 		return
 	}
 	p := newPoster(a.settings.OnChange.Post)
-	p.awaitListener(ctx)
 	for {
 		t, err := a.handlers.next(ctx)
 		if err != nil {
 			return
 		}
+		if p.awaitListener(ctx, a.handlers) {
+			continue // the event that is owed now may be another
+		}
 		done := Done{Context: t.context, Handled: true}
-		if err := p.tell(ctx, t.notification(a.settings.Namespace)); err != nil {
+		if err := p.send(ctx, t.notification(a.settings.Namespace)); err != nil {
 			done.Failure = err.Error()
 		}
 		if ctx.Err() != nil {
-			return // what was not finished is told again
+			return // what was not finished is sent again
 		}
 		if err := a.handlers.Done(ctx, done); err != nil {
 			glog.Warningf("%s: %v", t.describe(), err)
@@ -65,6 +71,8 @@ func (a *Agent) Post(ctx context.Context) {
 type poster struct {
 	url, port string
 	client    http.Client
+	// refused is when the port began to refuse connections; zero while it does not.
+	refused time.Time
 }
 
 func newPoster(to injection.Post) *poster {
@@ -95,27 +103,50 @@ func dialLoopback(ctx context.Context, port string) (net.Conn, error) {
 	return nil, err
 }
 
-// awaitListener waits for a container of the pod to listen: until it has started, that
-// it does not is no failure.
-func (p *poster) awaitListener(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, listenTime)
-	defer cancel()
-	for {
-		if c, err := dialLoopback(ctx, p.port); err == nil {
+// awaitListener waits while the port refuses connections, at most listenTime from when
+// it began to, and reports whether it has waited. What it waits for is in the handlers'
+// status from the first moment, and in an Event on the pod after listenReport.
+func (p *poster) awaitListener(ctx context.Context, h *Handlers) (waited bool) {
+	defer h.wait("")
+	reported := false
+	for ctx.Err() == nil {
+		c, err := dialLoopback(ctx, p.port)
+		if err == nil {
 			_ = c.Close()
-			return
+			p.refused = time.Time{}
+			return waited
 		}
+		if p.refused.IsZero() {
+			p.refused = time.Now()
+		}
+		since := time.Since(p.refused)
+		if since >= listenTime {
+			return waited
+		}
+		text := h.wait(fmt.Sprintf("port %s of this pod to answer %s: %v", p.port, p.url, root(err)))
+		if since >= listenReport && !reported {
+			glog.Infof("%s", text)
+			reported = h.speech.ReportWaiting(ctx, text) == nil
+		}
+		waited = true
 		select {
 		case <-time.After(listenPause):
 		case <-ctx.Done():
-			glog.Warningf("nobody listens on port %s of this pod, after %s", p.port, listenTime)
-			return
 		}
 	}
+	return waited
 }
 
-// tell sends a notification. An answer of 2xx says that it was handled.
-func (p *poster) tell(ctx context.Context, n tool.Notification) error {
+// root returns the innermost cause of an error of the network: "connection refused".
+func root(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err
+}
+
+// send posts a notification. An answer of 2xx means that it was handled.
+func (p *poster) send(ctx context.Context, n tool.Notification) error {
 	body, err := json.Marshal(n) //nolint:gosec // it names a secret and holds none
 	if err != nil {
 		return fmt.Errorf("cannot write the event: %w", err)
@@ -127,7 +158,7 @@ func (p *poster) tell(ctx context.Context, n tool.Notification) error {
 	request.Header.Set("Content-Type", "application/json")
 	response, err := p.client.Do(request)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot POST to %s: %w", p.url, root(err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode/100 == 2 {
@@ -139,5 +170,5 @@ func (p *poster) tell(ctx context.Context, n tool.Notification) error {
 		words = words[:len(words)-1] // part of a secret would not be known for one
 	}
 	text := strings.Join(words, " ")
-	return fmt.Errorf("POST %s: answered %s: %s", p.url, response.Status, cmp.Or(text, "and said nothing"))
+	return fmt.Errorf("cannot POST to %s: the answer is %s: %s", p.url, response.Status, cmp.Or(text, "without a body"))
 }

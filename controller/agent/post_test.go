@@ -3,11 +3,13 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,7 +113,7 @@ func TestPost(t *testing.T) {
 	}
 	a.Heard(heardAt(1))
 	all := []string{"store-relation-created", "store-relation-changed", "store-relation-joined db/0", "store-relation-changed db/0"}
-	require.Eventually(t, func() bool { return a.handlers.status() == "have handled everything" && len(l.hooks()) == 4 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return a.handlers.status() == "all events are handled" && len(l.hooks()) == 4 }, 10*time.Second, time.Millisecond)
 	assert.Equal(t, all, l.hooks())
 	require.Len(t, c.commits, 1)
 	first, second := l.heard[0], l.heard[1]
@@ -146,10 +148,10 @@ func TestPostIsRefused(t *testing.T) {
 	}{
 		"Failure": {why: "the handler's fault", answer: func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "no such\ntable", http.StatusInternalServerError)
-		}, want: "answered 500 Internal Server Error: no such table"},
+		}, want: "the answer is 500 Internal Server Error: no such table"},
 		"Redirection": {why: "leads out of the pod", answer: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
-		}, want: "answered 307 Temporary Redirect: and said nothing"},
+		}, want: "the answer is 307 Temporary Redirect: without a body"},
 		"Endless": {why: "is not read to its end", answer: func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			for range 1 << 20 {
@@ -157,10 +159,10 @@ func TestPostIsRefused(t *testing.T) {
 					return
 				}
 			}
-		}, want: "answered 400 Bad Request: no no no"},
+		}, want: "the answer is 400 Bad Request: no no no"},
 		"Secret": {why: "a word that is cut is not told: a part is not known for a secret", answer: func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "the token is "+strings.Repeat("s", maxAnswer), http.StatusInternalServerError)
-		}, want: "answered 500 Internal Server Error: the token is"},
+		}, want: "the answer is 500 Internal Server Error: the token is"},
 		"Cut": {why: "no answer", answer: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, want: "EOF"},
 	}
 	for name, test := range tests {
@@ -171,7 +173,7 @@ func TestPostIsRefused(t *testing.T) {
 			a, _ := starts(t, l.post(t), c, t.TempDir())
 			a.Heard(heardAt(1))
 			require.Eventually(t, func() bool { return strings.Contains(a.handlers.status(), test.want) }, 10*time.Second, time.Millisecond, test.why)
-			assert.Contains(t, a.handlers.status(), "store-relation-created (db) failed 1 times, again at ")
+			assert.Contains(t, a.handlers.status(), "store-relation-created (db) failed, attempt 1, next attempt at ")
 			require.Eventually(t, func() bool { return len(l.hooks()) == 5 }, 10*time.Second, time.Millisecond, "called again")
 			assert.Equal(t, 2, l.heard[1].Attempt)
 			assert.Equal(t, l.heard[0].Hook, l.heard[1].Hook, "in order")
@@ -179,29 +181,55 @@ func TestPostIsRefused(t *testing.T) {
 	}
 }
 
-// That the container does not listen yet when its gate opens is no failure.
+// A server that does not listen yet is waited for: the agent's status names the port, the
+// cause and how many events wait, an Event on the pod does so too, and both stop when the
+// events are handled. It is no failure.
 func TestPostWaitsForAListener(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, c := newListener(t), &controller{revision: 1, leader: &wire.LeadResponse{}}
+	s := listener.post(t)
+	address := listener.Listener.Addr().String()
+	listener.Close()
+	a, _ := starts(t, s, c, t.TempDir())
+	assert.Equal(t, "all events are handled", a.handlers.status(), "there is none yet")
+
+	a.Heard(heardAt(1))
+	want := fmt.Sprintf("waiting for port %d of this pod to answer http://localhost:%d/changed?x=y: connection refused; 4 events are waiting", s.OnChange.Post.Port, s.OnChange.Post.Port)
+	require.Eventually(t, func() bool { return a.handlers.status() == want }, listenReport, time.Millisecond, "at once")
+	waits := func() []string { c.mu.Lock(); defer c.mu.Unlock(); return slices.Clone(c.waits) }
+	require.Eventually(t, func() bool { return len(waits()) > 0 }, 10*time.Second, time.Millisecond)
+
+	again, err := net.Listen("tcp", address)
 	require.NoError(t, err)
-	address := l.Addr().String()
-	require.NoError(t, l.Close())
-	_, port, err := net.SplitHostPort(address)
-	require.NoError(t, err)
-	waits := make(chan struct{})
-	go func() {
-		(&poster{port: port}).awaitListener(t.Context())
-		close(waits)
-	}()
-	select {
-	case <-waits:
-		require.Fail(t, "nobody listens")
-	case <-time.After(3 * listenPause):
+	restarted := &http.Server{Handler: listener.Config.Handler, ReadHeaderTimeout: time.Second}
+	t.Cleanup(func() { _ = restarted.Close() })
+	go func() { _ = restarted.Serve(again) }()
+	require.Eventually(t, func() bool { return a.handlers.status() == "all events are handled" }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, []string{want}, waits(), "once")
+	assert.Len(t, listener.hooks(), 4)
+	for _, failing := range c.reports {
+		assert.Nil(t, failing, "a server that is still starting is no failure")
 	}
-	l, err = net.Listen("tcp", address)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	<-waits
+}
+
+// A port that refuses for longer than a server takes to start is a failure, until
+// something listens; then the next outage has its time anew.
+func TestPostRefusedForLong(t *testing.T) {
+	t.Parallel()
+	listener, c := newListener(t), &controller{revision: 1, leader: &wire.LeadResponse{}}
+	s := listener.post(t)
+	disk := newVolumes(t, t.TempDir()).disk()
+	disk.Told = bindings.NewPair(t.TempDir() + "/told")
+	a := New(s, disk, c, nil)
+	p := newPoster(s.OnChange.Post)
+	p.refused = time.Now().Add(-listenTime)
+	assert.False(t, p.awaitListener(t.Context(), a.handlers), "it listens")
+	assert.Zero(t, p.refused)
+	listener.Close()
+	p.refused = time.Now().Add(-listenTime)
+	assert.False(t, p.awaitListener(t.Context(), a.handlers), "it has had its time")
+	require.EqualError(t, p.send(t.Context(), tool.Notification{}), "cannot POST to "+p.url+": connection refused")
+	assert.Empty(t, c.waits)
 }
 
 // RELATIONS.md E12: a first join is one event, and later ones are told one by one.

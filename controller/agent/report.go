@@ -39,7 +39,7 @@ const (
 func (r *report) settle(err error) time.Duration {
 	if err == nil {
 		if r.failures > 0 {
-			glog.Infof("everything is written again")
+			glog.Infof("all files are written again")
 		}
 		r.failures, r.failing = 0, ""
 		return 0
@@ -57,7 +57,7 @@ func (r *report) settle(err error) time.Duration {
 // refuse notes a snapshot that was not used.
 func (r *report) refuse(kind string, used, got uint64) {
 	r.refused++
-	text := fmt.Sprintf("a snapshot was not used: its revision of %s is %d, and this agent has used %d", kind, got, used)
+	text := fmt.Sprintf("ignored a snapshot: its revision of %s is %d, older than %d, which is in use", kind, got, used)
 	if text != r.refusal {
 		glog.Warning(text)
 	}
@@ -77,7 +77,7 @@ func (r *report) wait(unmet []Unmet) {
 		whys = append(whys, u.Endpoint+": "+u.Why)
 	}
 	if text := strings.Join(whys, "; "); text != r.waiting {
-		glog.Infof("the gate waits for %s", text)
+		glog.Infof("the gate is closed: waiting for %s", text)
 		r.waiting = text
 	}
 }

@@ -85,7 +85,7 @@ func (r Runner) turn(ctx context.Context, path string) (turn Turn, ok bool) {
 }
 
 // errDropped says that what a handler did counts for nothing.
-var errDropped = errors.New("the agent has dropped the event: it is told again")
+var errDropped = errors.New("the agent has dropped the event; it is sent again")
 
 // Done tells the agent how a turn has ended.
 func (r Runner) Done(ctx context.Context, done Done) error {

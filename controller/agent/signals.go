@@ -105,7 +105,7 @@ func (s *signals) status() string {
 	defer s.mu.Unlock()
 	switch {
 	case s.retry != nil:
-		return fmt.Sprintf("%s failed %d times, again at %s: %s", s.name, s.failed.Attempts, stamp(s.failed.next), s.failed.Said)
+		return fmt.Sprintf("%s failed, attempt %d, next attempt at %s: %s", s.name, s.failed.Attempts, stamp(s.failed.next), s.failed.Said)
 	case s.sent.IsZero():
 		return s.name + ", not sent by this process yet"
 	default:

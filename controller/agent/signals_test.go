@@ -90,10 +90,10 @@ func TestSignalsThatFail(t *testing.T) {
 	s.hears(1, "a")
 	s.running, s.err = 0, errors.New("not permitted")
 	s.hears(2, "b")
-	assert.Regexp(t, `^HUP failed 1 times, again at .*: not permitted$`, s.agent.signals.status())
+	assert.Regexp(t, `^HUP failed, attempt 1, next attempt at .*: not permitted$`, s.agent.signals.status())
 	var out stringWriter
 	require.NoError(t, s.agent.WriteStatus(&out))
-	assert.Contains(t, string(out), "HUP failed 1 times")
+	assert.Contains(t, string(out), "HUP failed, attempt 1")
 
 	s.agent.signals.mu.Lock()
 	s.running, s.err = 1, nil

@@ -128,7 +128,8 @@ func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.heard == nil || !s.heard.GetUnit().GetKnown() {
-		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.NotYet, Message: "cannot say anything: the controller has not answered this pod yet", Cure: "try again in a moment"}
+		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.NotYet,
+			Message: "cannot use relations yet: the controller has not answered this pod", Cure: "try again in a moment"}
 	}
 	snapshot := toConversation(s.heard)
 	for _, u := range s.unseen {

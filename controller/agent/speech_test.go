@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,6 +31,8 @@ type controller struct {
 	// reports are what Report was told, statuses what SetStatus was, and asked what
 	// GetStatus was, which answers status; all fail by mute.
 	reports  []*wire.HandlerFailure
+	mu       sync.Mutex
+	waits    []string
 	statuses []*wire.SetStatusRequest
 	asked    []*wire.GetStatusRequest
 	status   *wire.GetStatusResponse
@@ -37,7 +40,13 @@ type controller struct {
 }
 
 func (c *controller) Report(_ context.Context, request *wire.ReportRequest) (*wire.ReportResponse, error) {
-	if c.mute == nil {
+	switch {
+	case c.mute != nil:
+	case request.GetWaiting() != "":
+		c.mu.Lock()
+		c.waits = append(c.waits, request.GetWaiting())
+		c.mu.Unlock()
+	default:
 		c.reports = append(c.reports, request.GetFailing())
 	}
 	return &wire.ReportResponse{}, c.mute

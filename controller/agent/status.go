@@ -29,9 +29,9 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 	if a.signals != nil {
 		fmt.Fprintf(t, "signal\t%s\n", a.signals.status())
 	}
-	fmt.Fprintf(t, "snapshots\t%d used, %d refused as older\n", a.report.applied, a.report.refused)
+	fmt.Fprintf(t, "snapshots\t%d applied, %d ignored as older\n", a.report.applied, a.report.refused)
 	if a.report.refusal != "" {
-		fmt.Fprintf(t, "last refusal\t%s\n", a.report.refusal)
+		fmt.Fprintf(t, "last ignored\t%s\n", a.report.refusal)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(a.view.Revisions)) {
 		fmt.Fprintf(t, "revision\t%s %d\n", kind, a.view.Revisions[kind])
@@ -52,6 +52,8 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 // String returns application/number, as RELATIONS.md names units.
 func (u Unit) String() string {
 	switch {
+	case u.Ignored != "":
+		return "none: " + u.Ignored
 	case u.Application == "":
 		return "not known yet"
 	case !u.Known:
@@ -96,19 +98,19 @@ func (a *Agent) gateStatus() string {
 	if a.isOpen() {
 		return fmt.Sprintf("open since %s, after %s", stamp(a.report.opened), a.report.waited())
 	}
-	why := cmp.Or(a.report.waiting, "a first answer of the controller")
+	why := cmp.Or(a.report.waiting, "the first answer of the controller")
 	if len(a.view.Unmet(a.settings.Consumes)) == 0 {
-		why = "its files to be written"
+		why = "its files"
 	}
-	return fmt.Sprintf("closed for %s, waits for %s", a.report.waited(), why)
+	return fmt.Sprintf("closed for %s, waiting for %s", a.report.waited(), why)
 }
 
 func (a *Agent) filesStatus() string {
 	if a.report.failing != "" {
-		return "not all written: " + a.report.failing
+		return "not all are written: " + a.report.failing
 	}
 	if a.report.lastChange.IsZero() {
-		return "as found"
+		return "unchanged since the start"
 	}
 	return "last changed " + stamp(a.report.lastChange)
 }

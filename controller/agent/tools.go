@@ -12,7 +12,6 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
@@ -55,7 +54,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		if _, err := a.handlers.at(of); err != nil {
 			return tool.Failed(tooLate(err))
 		}
-		t.snapshot, t.transaction, t.secrets, t.inTurn = turn.snapshot, turn.transaction, &turn.secrets, true
+		t.snapshot, t.transaction, t.membership, t.secrets, t.inTurn = turn.snapshot, turn.transaction, turn.membership, &turn.secrets, true
 		return t.run(call)
 	}
 	if concernsApplication(call) {
@@ -75,11 +74,13 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 
 // tooLate tells a tool that the turn of its handler is over.
 func tooLate(err error) *conversation.Error {
-	return &conversation.Error{Kind: conversation.Gone, Message: "cannot say anything: " + err.Error(), Cure: "end; what is not handled is told again"}
+	return &conversation.Error{Kind: conversation.Gone, Message: "cannot act for this event: " + err.Error(),
+		Cure: "exit; an event that is not handled is sent again"}
 }
 
 func (t *toolContext) run(call tool.Call) tool.Result {
-	return tool.Run(call, tool.Context{Relations: t, Surroundings: t, Status: t, Secrets: t, Grants: t, Now: time.Now()})
+	return tool.Run(call, tool.Context{Relations: t, Membership: t.membership, Surroundings: t, Status: t, Secrets: t,
+		Grants: t, Now: time.Now()})
 }
 
 // concernsApplication reports whether a call is about an application's bag, for
@@ -94,6 +95,7 @@ type toolContext struct {
 	speech      *Speech
 	snapshot    conversation.Snapshot
 	transaction *conversation.Transaction
+	membership  conversation.Membership
 	secrets     *secrets
 	// inTurn says that it is a handler's, which succeeds or fails later.
 	inTurn bool
@@ -144,15 +146,7 @@ func (t *toolContext) Goal() (tool.Goal, error) {
 	if err := t.begin(); err != nil {
 		return tool.Goal{}, err
 	}
-	goal := tool.Goal{Units: []tool.Standing{{Name: t.snapshot.Unit.String(), Status: string(status.Active)}}}
-	for _, r := range t.snapshot.Relations {
-		related := []tool.Standing{{Name: r.Remote, Status: "joined"}}
-		for _, u := range r.Units {
-			related = append(related, tool.Standing{Name: u.Unit.String(), Status: string(status.Active)})
-		}
-		goal.Relations = append(goal.Relations, tool.EndpointGoal{Endpoint: r.Endpoint, Related: related})
-	}
-	return goal, nil
+	return tool.GoalOf(t.snapshot), nil
 }
 
 // Network returns the unit's address: a pod has one, for every endpoint.
@@ -169,12 +163,14 @@ func (t *toolContext) Network(string, string) (tool.Network, error) {
 			}, nil
 		}
 	}
-	return tool.Network{}, &conversation.Error{Kind: conversation.NotYet, Message: "cannot tell the unit's address: it is in no relation yet", Cure: "try again when it is"}
+	return tool.Network{}, &conversation.Error{Kind: conversation.NotYet,
+		Message: "cannot find the unit's address: the unit is in no relation yet", Cure: "try again when it is in one"}
 }
 
 // later is what tools say whose store this version does not have.
 func later(what string) error {
-	return &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf("cannot use %s: this version of Orcon has none", what), Cure: "relation-get, relation-set, relation-ids, relation-list, is-leader, goal-state, network-get and those for secrets and statuses work"}
+	return &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf(
+		"cannot use %s: this version of Orcon does not implement it", what), Cure: "relation-model-get is the only tool that does not work"}
 }
 
 // Model is not known to a pod.
@@ -188,7 +184,7 @@ func Call(ctx context.Context, socket string, call tool.Call) tool.Result {
 	}
 	var answered strings.Builder
 	if err := post(ctx, socket, pathTool, body, &answered); err != nil {
-		return tool.Failed(fmt.Errorf("cannot ask the agent at %s: %w", socket, err))
+		return tool.Failed(fmt.Errorf("cannot reach the agent at %s: %w", socket, err))
 	}
 	var result tool.Result
 	if err := json.Unmarshal([]byte(answered.String()), &result); err != nil {

@@ -79,7 +79,7 @@ func TestTools(t *testing.T) {
 	assert.Contains(t, string(x.types("goal-state --format json").Stdout), `"db/0"`)
 	assert.Equal(t, 2, x.types("relation-set -r").ExitCode)
 	assert.Contains(t, string(x.types("relation-gte").Stderr), "did you mean relation-get?")
-	assert.Contains(t, string(x.types("relation-model-get").Stderr), "this version of Orcon has none")
+	assert.Contains(t, string(x.types("relation-model-get").Stderr), "this version of Orcon does not implement it")
 }
 
 // Nobody can make the agent read without end.

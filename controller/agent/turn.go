@@ -17,6 +17,7 @@ type turn struct {
 	event       conversation.Event
 	snapshot    conversation.Snapshot
 	transaction *conversation.Transaction
+	membership  conversation.Membership
 	secrets     secrets
 	// tools is held by the one tool of the handler that runs.
 	tools sync.Mutex

@@ -33,6 +33,8 @@ type Unit struct {
 	// Number counts only if Known.
 	Number int64
 	Known  bool
+	// Ignored is why the pod's workload takes part in nothing; empty if it takes part.
+	Ignored string
 }
 
 // Waiting is why an endpoint has no relation.

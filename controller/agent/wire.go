@@ -15,7 +15,7 @@ func fromWire(s *wire.Snapshot) View {
 		Revisions: s.GetRevisions(),
 		Unit: Unit{
 			Application: s.GetUnit().GetApplication(), Namespace: s.GetUnit().GetNamespace(),
-			Number: s.GetUnit().GetNumber(), Known: s.GetUnit().GetKnown(),
+			Number: s.GetUnit().GetNumber(), Known: s.GetUnit().GetKnown(), Ignored: s.GetUnit().GetIgnored(),
 		},
 	}
 	for _, r := range s.GetRelations() {

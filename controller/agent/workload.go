@@ -81,14 +81,23 @@ func (s *Speech) setStatus(ctx context.Context, request *wire.SetStatusRequest) 
 	return err
 }
 
-// Report says what the handlers fail at; the zero failure for nothing.
+// Report sends what the handlers fail at; the zero failure for nothing.
 func (s *Speech) Report(ctx context.Context, failure status.Failure) error {
-	ctx, cancel := context.WithTimeout(ctx, answer)
-	defer cancel()
 	request := &wire.ReportRequest{}
 	if failure.Fails() {
 		request.Failing = &wire.HandlerFailure{Event: failure.Event, Relation: failure.Relation, Attempts: int64(failure.Attempts), Said: failure.Said}
 	}
+	return s.report(ctx, request)
+}
+
+// ReportWaiting sends what the handlers wait for.
+func (s *Speech) ReportWaiting(ctx context.Context, text string) error {
+	return s.report(ctx, &wire.ReportRequest{Waiting: text})
+}
+
+func (s *Speech) report(ctx context.Context, request *wire.ReportRequest) error {
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
 	_, err := s.speaker.Report(ctx, request)
 	return err
 }

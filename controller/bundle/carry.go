@@ -211,7 +211,7 @@ func failures(next bundle.Next) string {
 // waits says what a revision waited for, first things first.
 func waits(next bundle.Next) string {
 	if len(next.Waits) == 0 {
-		return "nothing is known to be wrong"
+		return "no object reports a problem"
 	}
-	return next.Waits[0].ID.String() + ": " + next.Waits[0].For
+	return next.Waiting()
 }

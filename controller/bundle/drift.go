@@ -17,7 +17,7 @@ func (e *Engine) Drift(ctx context.Context) (revision int, all []bundle.Differen
 		return 0, nil, err
 	}
 	if revision = e.record.Active(); revision == 0 {
-		return 0, nil, fmt.Errorf("cannot compare %s: no revision of it stands: install it", e.Owner)
+		return 0, nil, fmt.Errorf("cannot compare %s: it has no active revision: install it first", e.Owner)
 	}
 	p, err := e.Store.Plan(ctx, revision)
 	if err != nil {

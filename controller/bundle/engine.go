@@ -95,7 +95,7 @@ type Wish struct {
 }
 
 // ErrTimeout says that there was not enough time.
-var ErrTimeout = errors.New("time is up")
+var ErrTimeout = errors.New("timed out")
 
 // FailedError says that a revision has failed, and what became of it.
 type FailedError struct {
@@ -118,9 +118,10 @@ func (e *FailedError) Unwrap() error {
 // Error says what stands now, and what to do.
 func (e *FailedError) Error() string {
 	if e.Back == 0 {
-		return fmt.Sprintf("revision %d has failed: %s; there is nothing to go back to: what it made is still there: install something else, or uninstall", e.Revision, e.Why)
+		return fmt.Sprintf("revision %d failed: %s; there is no earlier healthy revision to go back to, so its objects stay: install a "+
+			"corrected bundle, or uninstall", e.Revision, e.Why)
 	}
-	return fmt.Sprintf("revision %d has failed: %s; the last healthy content is back, as revision %d", e.Revision, e.Why, e.Back)
+	return fmt.Sprintf("revision %d failed: %s; the last healthy content is back as revision %d", e.Revision, e.Why, e.Back)
 }
 
 // Record returns what is stored, as the engine last knew it.
@@ -355,7 +356,7 @@ func (e *Engine) timeout() time.Duration { return cmp.Or(e.Timeout, defaultTimeo
 // rest lets time pass, or says that there is none.
 func (e *Engine) rest(ctx context.Context, until time.Time, last error) error {
 	if !e.Now().Before(until) {
-		return errors.Join(fmt.Errorf("after %s: %w", e.timeout(), ErrTimeout), last)
+		return errors.Join(fmt.Errorf("%w after %s", ErrTimeout, e.timeout()), last)
 	}
 	timer := time.NewTimer(cmp.Or(e.Pause, defaultPause))
 	defer timer.Stop()

@@ -7,13 +7,13 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// Kept is how a revision that has succeeded fares.
+// Kept is the state of a revision that has succeeded.
 type Kept struct {
 	bundle.Next
 
 	// Drift are the objects that others have changed or deleted.
-	Drift []bundle.ID
-	// Pruned is what becomes of what left the bundle.
+	Drift []bundle.Drifted
+	// Pruned is the state of what left the bundle.
 	Pruned bundle.Pruned
 }
 
@@ -36,10 +36,7 @@ func (e *Engine) Keep(ctx context.Context, report bool) (k Kept, ok bool, err er
 		return k, true, err
 	}
 	k.Next = bundle.Correct(p, e.record, live, bundle.Pace{Now: e.Now(), Deadline: e.Patience})
-	for _, w := range k.Apply {
-		k.Drift = append(k.Drift, w.Object.ID())
-	}
-	slices.SortFunc(k.Drift, bundle.ID.Compare)
+	k.Drift = k.Drifted(live)
 	if !report {
 		e.correct(ctx, &k)
 	}
@@ -48,11 +45,11 @@ func (e *Engine) Keep(ctx context.Context, report bool) (k Kept, ok bool, err er
 	return k, true, err
 }
 
-// correct writes what others have changed as it shall be.
+// correct undoes what others have changed.
 func (e *Engine) correct(ctx context.Context, k *Kept) {
 	_, refused := e.Cluster.Apply(ctx, k.Apply)
 	for id, why := range refused {
-		k.Failures = append(k.Failures, bundle.Failure{ID: id, Why: why.Error()})
+		k.Failures = append(k.Failures, bundle.Failure{ID: id, Why: "cannot be corrected: " + why.Error()})
 	}
 	slices.SortFunc(k.Failures, func(a, b bundle.Failure) int { return a.ID.Compare(b.ID) })
 }

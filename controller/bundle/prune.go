@@ -26,7 +26,7 @@ func (e *Engine) prune(ctx context.Context, p bundle.Plan, revision int) error {
 			continue
 		}
 		for _, w := range pruned.Waits {
-			err = errors.Join(err, fmt.Errorf("%s is not deleted: %s", w.ID, w.For))
+			err = errors.Join(err, fmt.Errorf("cannot delete %s: it waits for %s", w.ID, w.For))
 		}
 		if late := e.rest(ctx, until, err); late != nil {
 			return late
@@ -35,7 +35,7 @@ func (e *Engine) prune(ctx context.Context, p bundle.Plan, revision int) error {
 }
 
 // errStored says that what is stored could not be written, or is not what it was.
-var errStored = errors.New("cannot go on")
+var errStored = errors.New("cannot continue")
 
 func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int, refused refusals) (bundle.Pruned, error) {
 	if err := e.Store.Unmoved(ctx); err != nil {

@@ -15,7 +15,7 @@ import (
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// carryOut brings what is wanted about as far as it may, and says what stops it.
+// carryOut deploys the rendered bundle until something stops it, which it returns.
 func (j *job) carryOut(ctx context.Context, w wanted) (*domain.Stop, error) {
 	j.deployment.Status.Sources, j.deployment.Status.Plan = w.resolved, nil
 	j.engine.Tell = func(p bundle.Progress) { j.tell(ctx, p) }
@@ -92,26 +92,26 @@ func (j *job) isThere(w wanted) bool {
 	return last.State == domain.StateSucceeded || last.State == domain.StateFailed && !j.retried()
 }
 
-// retried reports whether somebody wants a failed content tried again.
+// retried reports whether a person wants a failed content tried again.
 func (j *job) retried() bool {
 	retry := j.deployment.Annotations[v1alpha1.RetryKey]
 	return retry != "" && retry != j.deployment.Status.Retried
 }
 
-// quarantined says that what is wanted has failed before.
+// quarantined returns the stop of a content that failed before; nil for any other.
 func (j *job) quarantined(w wanted) *domain.Stop {
 	record := j.engine.Record()
 	if !slices.Contains(record.Quarantined, w.manifest) {
 		return nil
 	}
-	why := "it has failed"
+	why := ""
 	for _, v := range record.Revisions {
 		if v.ManifestDigest == w.manifest && v.State == domain.StateFailed {
-			why = fmt.Sprintf("revision %d has failed: %s", v.Number, v.Message)
+			why = fmt.Sprintf(" (revision %d: %s)", v.Number, v.Message)
 		}
 	}
 	return &domain.Stop{Stage: domain.Planned, Reason: "Quarantined", Person: true, Message: fmt.Sprintf(
-		"%s: change what is wanted, or, once what made it fail is gone: kubectl annotate bd %s -n %s --overwrite %s=\"$(date)\"",
+		"this content failed before%s: change the bundle, or retry it: kubectl annotate bd %s -n %s --overwrite %s=\"$(date)\"",
 		why, j.deployment.Name, j.deployment.Namespace, v1alpha1.RetryKey)}
 }
 
@@ -140,8 +140,8 @@ func (j *job) install(ctx context.Context, p domain.Plan, wish bundle.Wish) (*do
 	return nil, nil
 }
 
-// propose stores a plan that waits for somebody, and says how to approve it. Approvals
-// of what was planned before are void, with the difference.
+// propose stores a plan that waits for approval, and returns the stop that tells how to
+// approve it. Approvals of an earlier plan are void, with the difference.
 func (j *job) propose(ctx context.Context, p domain.Plan, refused *domain.RefusedError, void string) (*domain.Stop, error) {
 	before := j.engine.Record().Last()
 	changed := ""
@@ -160,7 +160,8 @@ func (j *job) propose(ctx context.Context, p domain.Plan, refused *domain.Refuse
 	if changed != "" {
 		stop.Reason = "PlanChanged"
 	}
-	stop.Message = fmt.Sprintf("%s%s%s: orcon approve %s -n %s", changed, void, refused.Message, j.deployment.Name, j.deployment.Namespace)
+	stop.Message = fmt.Sprintf("%s%s%s. To approve it: orcon approve %s -n %s", changed, void, refused.Message, j.deployment.Name,
+		j.deployment.Namespace)
 	return stop, nil
 }
 
@@ -178,7 +179,7 @@ func (j *job) approvals(ctx context.Context, p domain.Plan) (all []domain.Approv
 		}
 		approval, err := a.ToDomain(p)
 		if err != nil {
-			void = fmt.Sprintf("Approval %s: %v; ", a.Name, err)
+			void = fmt.Sprintf("Approval %s is void: %v; ", a.Name, err)
 			continue
 		}
 		all = append(all, approval)

@@ -21,7 +21,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
-// forbidden is why a deployment stands still whose account may not even read.
+// forbidden is the reason of a deployment whose account may not read its own record.
 const forbidden = "AccountForbidden"
 
 // job is one turn of one deployment.
@@ -65,7 +65,7 @@ func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 	return j, nil
 }
 
-// prepare checks what is wanted, and compiles what of it are expressions.
+// prepare checks the spec, and compiles its expressions.
 func (j *job) prepare() error {
 	d := j.deployment
 	var rules []policy.Rule
@@ -81,7 +81,7 @@ func (j *job) prepare() error {
 	return nil
 }
 
-// load reads what is stored. That the account may not is for a person to mend.
+// load reads the record. An account that may not do so needs a person.
 func (j *job) load(ctx context.Context) *domain.Stop {
 	err := j.engine.Load(ctx)
 	j.loaded = err == nil
@@ -92,23 +92,27 @@ func (j *job) load(ctx context.Context) *domain.Stop {
 	switch forged := j.forged(known); {
 	case err == nil && forged > 0:
 		return &domain.Stop{Reason: "RecordForged", Person: true, Message: fmt.Sprintf(
-			"revision %d is stored otherwise than BundleRevision %s says: somebody has changed the Secrets orcon-bundle-%s: delete Secret orcon-bundle-%[3]s, and what is wanted is deployed anew",
+			"the stored revision %d differs from BundleRevision %s: the Secrets orcon-bundle-%s… were changed by hand: delete Secret "+
+				"orcon-bundle-%[3]s to deploy the bundle anew",
 			forged, j.deployment.RevisionName(forged), j.deployment.Name)}
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		return &domain.Stop{Reason: forbidden, Message: fmt.Sprintf("%v: revisions are stored in Secrets of this namespace by the deployment's account: %s", err, j.cure()), Person: true}
+		return &domain.Stop{Reason: forbidden,
+			Message: fmt.Sprintf("%v: the deployment's account stores revisions in Secrets of this namespace: %s", err, j.cure()), Person: true}
 	}
 	return &domain.Stop{Reason: "StoreFailed", Message: err.Error()}
 }
 
-// cure is the command that lets the account act in its namespace.
+// cure is the command that gives the account its permissions.
 func (j *job) cure() string {
 	account := cmp.Or(j.deployment.Spec.ServiceAccountName, "default")
-	return fmt.Sprintf("kubectl create rolebinding orcon-%s -n %s --clusterrole=admin --serviceaccount=%[2]s:%[3]s, or a role with just what it needs; and kubectl create serviceaccount %[3]s -n %[2]s, if it is not there", j.deployment.Name, j.deployment.Namespace, account)
+	return fmt.Sprintf("kubectl create rolebinding orcon-%s -n %s --clusterrole=admin --serviceaccount=%[2]s:%[3]s, or bind a role with "+
+		"only the permissions that the bundle uses; if the account does not exist: kubectl create serviceaccount %[3]s -n %[2]s",
+		j.deployment.Name, j.deployment.Namespace, account)
 }
 
-// awaitOthers says which deployment is not healthy that this one depends on.
+// awaitOthers returns the stop while a deployment that this one depends on is not ready.
 func (j *job) awaitOthers(ctx context.Context) (*domain.Stop, error) {
 	if len(j.deployment.Spec.DependsOn) == 0 {
 		return nil, nil
@@ -124,19 +128,22 @@ func (j *job) awaitOthers(ctx context.Context) (*domain.Stop, error) {
 		ready[d.Name] = isReady(d)
 	}
 	if circle := domain.Waiters(j.deployment.Name, dependsOn); circle != nil {
-		return &domain.Stop{Reason: "DependencyCycle", Message: "these wait for each other for ever: " + strings.Join(circle, " → ") + ": take one out of spec.dependsOn", Person: true}, nil
+		return &domain.Stop{Reason: "DependencyCycle", Message: "these BundleDeployments wait for each other: " +
+			strings.Join(circle, " → ") + ": remove one of them from spec.dependsOn", Person: true}, nil
 	}
 	for _, name := range j.deployment.Spec.DependsOn {
 		if _, there := ready[name]; !there {
-			return &domain.Stop{Reason: "DependencyMissing", Message: fmt.Sprintf("BundleDeployment %s, which this one depends on, does not exist in this namespace", name)}, nil
+			return &domain.Stop{Reason: "DependencyMissing",
+				Message: fmt.Sprintf("spec.dependsOn names BundleDeployment %s, which does not exist in this namespace", name)}, nil
 		} else if !ready[name] {
-			return &domain.Stop{Reason: "DependencyNotReady", Message: fmt.Sprintf("BundleDeployment %s, which this one depends on, is not healthy yet", name)}, nil
+			return &domain.Stop{Reason: "DependencyNotReady",
+				Message: fmt.Sprintf("waiting for BundleDeployment %s (spec.dependsOn), which is not ready yet", name)}, nil
 		}
 	}
 	return nil, nil
 }
 
-// isReady reports whether a deployment is what its author wants by now.
+// isReady reports whether a deployment of this generation is ready.
 func isReady(d *v1alpha1.BundleDeployment) bool {
 	for _, c := range d.Status.Conditions {
 		if c.Type == string(condition.Ready) {

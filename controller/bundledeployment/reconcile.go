@@ -34,9 +34,9 @@ import (
 const Finalizer = "orcon.tengu.io/bundle"
 
 const (
-	// soon is when a deployment is looked at again that is not as it shall be.
+	// soon is after how long an unhealthy deployment is looked at again.
 	soon = 10 * time.Second
-	// later is when a source that failed is asked again.
+	// later is after how long a source that failed is fetched again.
 	later = 30 * time.Second
 )
 
@@ -126,13 +126,15 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, err
 	}
 	result := j.after(stop, ok && kept.Outcome != domain.Succeeded || len(kept.Pruned.Waits) > 0)
-	if len(kept.Pruned.Delete)+len(kept.Pruned.Gone) > 0 { // then more can go
+	// What was drifted for the first time is corrected by now: only a fight goes on.
+	fresh := len(kept.Drift) > 0 && len(j.said.Status.Drift) == 0 && !j.standing.Reported
+	if fresh || len(kept.Pruned.Delete)+len(kept.Pruned.Gone) > 0 { // then more can go
 		result.RequeueAfter = cmp.Or(j.Pause, time.Second)
 	}
 	return result, j.publish(ctx)
 }
 
-// correct puts right what others have changed, or notes it, and how what is there stands.
+// correct undoes what others have changed, or only notes it, and notes the state.
 func (j *job) correct(ctx context.Context, stop *domain.Stop) (kept bundle.Kept, ok bool, err error) {
 	report := j.deployment.Spec.Drift.Mode == "Report"
 	if kept, ok, err = j.engine.Keep(ctx, report); err != nil {
@@ -141,10 +143,9 @@ func (j *job) correct(ctx context.Context, stop *domain.Stop) (kept bundle.Kept,
 	j.standing.Last, j.standing.Stop = j.engine.Record().Begun(), stop
 	if ok {
 		j.standing.Next = kept.Next
-		if report {
-			j.standing.Drift = kept.Drift
-		} else {
-			j.corrected(kept.Drift)
+		j.standing.Drift, j.standing.Reported, j.standing.Every = kept.Drift, report, j.Resync
+		if !report {
+			j.corrected(kept)
 		}
 	}
 	return kept, ok, nil
@@ -171,7 +172,8 @@ func (j *job) after(stop *domain.Stop, sick bool) reconcile.Result {
 func (j *job) advance(ctx context.Context) (*domain.Stop, error) {
 	d := j.deployment
 	if d.Spec.Paused {
-		return &domain.Stop{Reason: "Paused", Message: "nothing is written until spec.paused is false: orcon resume " + d.Name, Person: true}, nil
+		return &domain.Stop{Reason: "Paused", Message: fmt.Sprintf("paused by spec.paused: orcon resume %s -n %s", d.Name,
+			d.Namespace), Person: true}, nil
 	}
 	if stop := invalid(j.prepare()); stop != nil {
 		return stop, nil

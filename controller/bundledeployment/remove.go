@@ -26,7 +26,7 @@ func (j *job) remove(ctx context.Context) (reconcile.Result, error) {
 	case stop == nil:
 		return reconcile.Result{}, j.release(ctx)
 	case stop.Reason == forbidden && j.lost(ctx):
-		j.warn("Abandoned", "the namespace is being deleted, and the account may not act any more: what the deployment made elsewhere stays")
+		j.warn("Abandoned", "the namespace is being deleted and the account has lost its permissions: objects in other namespaces stay")
 		return reconcile.Result{}, j.release(ctx)
 	case stop.Reason == forbidden:
 		return j.waitForAccount(ctx, stop)
@@ -43,7 +43,7 @@ func (j *job) waitForAccount(ctx context.Context, stop *domain.Stop) (reconcile.
 	if len(revisions) == 0 && j.deployment.Status.Active == 0 {
 		return reconcile.Result{}, j.release(ctx)
 	}
-	stop.Message = "the deletion waits: " + stop.Message
+	stop.Message = "deletion is waiting: " + stop.Message
 	return j.stopped(ctx, stop)
 }
 
@@ -69,10 +69,11 @@ func (j *job) uninstall(ctx context.Context) (*domain.Stop, error) {
 	case err == nil:
 		return nil, nil
 	case held && refused.Reason == domain.InUse:
-		return &domain.Stop{Reason: string(domain.InUse), Message: "the deletion waits: " + refused.Message}, nil
+		return &domain.Stop{Reason: string(domain.InUse), Message: "deletion is waiting: " + refused.Message}, nil
 	case held:
 		j.deployment.Status.Plan = j.deployment.ForPlan(p, 0)
-		return &domain.Stop{Reason: string(refused.Reason), Person: true, Message: fmt.Sprintf("the deletion waits: %s%s: orcon approve %s -n %s", void, refused.Message, j.deployment.Name, j.deployment.Namespace)}, nil
+		return &domain.Stop{Reason: string(refused.Reason), Person: true, Message: fmt.Sprintf("deletion is waiting: %s%s. To approve it: "+
+			"orcon approve %s -n %s", void, refused.Message, j.deployment.Name, j.deployment.Namespace)}, nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}

@@ -126,6 +126,7 @@ func (j *job) publishRevision(ctx context.Context, v domain.Revision) (face, err
 			return face{}, err
 		}
 		r = *j.deployment.ForRevision(v, p, j.store.Contents(v.Number))
+		r.Spec.Content = int64(j.engine.Record().Twin(v))
 		if err := j.Client.Create(ctx, &r); err != nil {
 			return face{}, err
 		}
@@ -133,7 +134,8 @@ func (j *job) publishRevision(ctx context.Context, v domain.Revision) (face, err
 		return face{}, err
 	}
 	if !metav1.IsControlledBy(&r, j.deployment) {
-		return face{}, fmt.Errorf("BundleRevision %s is of another deployment: one of that name that is gone, whose revisions the cluster collects: else delete it", r.Name)
+		return face{}, fmt.Errorf("BundleRevision %s belongs to another deployment: if that was deleted, the cluster removes it soon; else "+
+			"delete it", r.Name)
 	}
 	if r.SetState(v) {
 		if err := j.Client.Status().Update(ctx, &r); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // errInterrupted ends a turn because something else is wanted by now.
-var errInterrupted = errors.New("something else is wanted by now")
+var errInterrupted = errors.New("the BundleDeployment has changed meanwhile")
 
 // runs are the turns that are under way.
 type runs struct {

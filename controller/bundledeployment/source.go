@@ -182,7 +182,7 @@ func (j *job) fetching() *domain.Stop {
 	for _, s := range d.Spec.Sources {
 		all = append(all, s.Reference)
 	}
-	stop.Reason, stop.Message = "Fetching", "still fetching "+strings.Join(all, ", ")+": look whether the server answers"
+	stop.Reason, stop.Message = "Fetching", "still fetching "+strings.Join(all, ", ")+": if this lasts, check whether the server answers"
 	return stop
 }
 

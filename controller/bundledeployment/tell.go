@@ -3,6 +3,7 @@ package bundledeployment
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/golang/glog"
@@ -21,7 +22,7 @@ import (
 // pause is the least time between two writes of a status while a revision is under way.
 const pause = time.Second
 
-// tell says how far a run has come. That it cannot be said stops nothing.
+// tell publishes how far a run has come; a failure to do so is logged and ignored.
 func (j *job) tell(ctx context.Context, p bundle.Progress) {
 	last := j.engine.Record().Begun()
 	deleting := p.Revision == 0
@@ -31,19 +32,19 @@ func (j *job) tell(ctx context.Context, p bundle.Progress) {
 	j.told, j.toldAt = last.Number, j.Now()
 	j.standing = domain.Standing{Last: last, Next: p.Next}
 	if deleting {
-		j.standing.Stop = &domain.Stop{Reason: "Deleting", Message: "what it made is being deleted" + firstWait(p.Next)}
+		j.standing.Stop = &domain.Stop{Reason: "Deleting", Message: "its objects are being deleted" + firstWait(p.Next)}
 	}
 	if err := j.publish(ctx); err != nil && ctx.Err() == nil {
 		glog.Errorf("BundleDeployment %s: %v", j.deployment.Owner(), err)
 	}
 }
 
-// firstWait says what the first thing waits for.
+// firstWait describes what the deletion waits for.
 func firstWait(next domain.Next) string {
-	if len(next.Waits) == 0 {
-		return ""
+	if waiting := next.Waiting(); waiting != "" {
+		return "; " + waiting
 	}
-	return fmt.Sprintf("; %s waits: %s", next.Waits[0].ID, next.Waits[0].For)
+	return ""
 }
 
 // publish writes the revisions and then the status, where they are not what they were.
@@ -75,19 +76,27 @@ func (j *job) publish(ctx context.Context) error {
 func (j *job) news(before *v1alpha1.BundleDeployment) {
 	ready := meta.FindStatusCondition(j.deployment.Status.Conditions, string(condition.Ready))
 	old := meta.FindStatusCondition(before.Status.Conditions, string(condition.Ready))
+	reason, details := j.standing.Summary()
 	switch {
 	case ready == nil || old != nil && old.Status == ready.Status && old.Reason == ready.Reason:
 	case ready.Status == "True" || ready.Reason == string(domain.Progressing):
-		j.say(corev1.EventTypeNormal, ready.Reason, ready.Message)
+		j.say(corev1.EventTypeNormal, reason, details)
 	default:
-		j.warn(ready.Reason, ready.Message)
+		j.warn(reason, details)
 	}
 }
 
-// corrected says what of others was put right.
-func (j *job) corrected(drift []domain.ID) {
-	for _, id := range drift {
-		j.say(corev1.EventTypeNormal, "Corrected", id.String()+" was changed by somebody else, and is put right")
+// corrected writes an Event for each change of others that was undone.
+func (j *job) corrected(kept bundle.Kept) {
+	for _, d := range kept.Drift {
+		if slices.ContainsFunc(kept.Failures, func(f domain.Failure) bool { return f.ID == d.ID }) {
+			continue
+		}
+		done := "; Orcon undid the change"
+		if d.Deleted {
+			done = "; Orcon created it again"
+		}
+		j.say(corev1.EventTypeNormal, "Corrected", d.String()+done)
 	}
 }
 

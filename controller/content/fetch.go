@@ -41,7 +41,7 @@ type Source struct {
 type Fetcher struct {
 	// Cache keeps pinned content.
 	Cache Cache
-	// Track allows references that may mean something else tomorrow.
+	// Track allows references that is not pinned.
 	Track bool
 	// ConfigMaps reads those of a namespace; nil where there is no cluster.
 	ConfigMaps func(ctx context.Context, names []string) (bundle.Tree, error)
@@ -92,7 +92,7 @@ func (f Fetcher) cached(ctx context.Context, s Source) (bundle.Tree, string, err
 // fetch asks the place itself, and returns the digest of what it gave; a folder and an
 // archive of the machine have none.
 func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %s", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no complete answer within %s", limit))
 	defer cancel()
 	transport, err := trusting(s.Credentials.CA)
 	if err != nil {
@@ -101,7 +101,7 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 	switch s.Origin {
 	case bundle.ConfigMaps:
 		if f.ConfigMaps == nil {
-			return bundle.Tree{}, "", errors.New("ConfigMaps are in a cluster: a BundleDeployment reads them, a command does not")
+			return bundle.Tree{}, "", errors.New("configmaps: works only in a BundleDeployment, not on a command line")
 		}
 		tree, err := f.ConfigMaps(ctx, strings.Split(s.Location, ","))
 		return tree, "", err
@@ -110,7 +110,7 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 		return tree, "", err
 	case bundle.Builtin:
 		if f.Builtin == nil {
-			return bundle.Tree{}, "", errors.New("this program holds no manifests: orcon does")
+			return bundle.Tree{}, "", errors.New("builtin: works only in the command orcon")
 		}
 		tree, err := directory.Files(f.Builtin)
 		return tree, "", err
@@ -126,7 +126,7 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 	case bundle.Git:
 		return git.Client{Credentials: s.Credentials, Limit: maxObjects}.Fetch(ctx, s.Reference)
 	default:
-		return bundle.Tree{}, "", fmt.Errorf("there is no way to read origin %q", s.Origin)
+		return bundle.Tree{}, "", fmt.Errorf("unknown origin %q", s.Origin)
 	}
 }
 

@@ -81,11 +81,11 @@ func TestFetch(t *testing.T) {
 
 	f.Track = false
 	_, _, err = f.Fetch(t.Context(), inside)
-	require.ErrorContains(t, err, "add @sha256:DIGEST or say that it is to be tracked")
+	require.ErrorContains(t, err, "add @sha256:DIGEST, or track it")
 	_, _, err = f.Fetch(t.Context(), parsed(t, resolved[3].String()))
 	require.NoError(t, err)
 	_, _, err = f.Fetch(t.Context(), parsed(t, "configmaps:a"))
-	require.ErrorContains(t, err, "in a cluster")
+	require.ErrorContains(t, err, "works only in a BundleDeployment")
 	_, _, err = f.Fetch(t.Context(), parsed(t, strings.Replace(resolved[2].String(), "deploy/base", "deploy/bass", 1)))
 	require.ErrorContains(t, err, `"deploy/bass"`)
 }
@@ -99,7 +99,7 @@ func TestFetchBuiltin(t *testing.T) {
 	assert.Equal(t, "held", string(file.Content))
 	assert.Equal(t, "builtin:selfsigned", resolved[0].String())
 	_, _, err = content.Fetcher{}.Fetch(t.Context(), parsed(t, "builtin:selfsigned"))
-	require.ErrorContains(t, err, "holds no manifests")
+	require.ErrorContains(t, err, "works only in the command orcon")
 }
 
 // Pinned content is fetched once; what is damaged in the cache is fetched again, and

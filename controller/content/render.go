@@ -71,12 +71,12 @@ func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Opti
 	in := bundle.Input{Content: tree.Digest(), Path: o.Path, Format: r.Format, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch, ConfigChecksum: o.ConfigChecksum, Values: values}
 	switch {
 	case len(o.Watch) > 0 && r.Format != bundle.RegistryV1:
-		err = fmt.Errorf("it watches no namespaces: leave them out, or choose format %s", bundle.RegistryV1)
+		err = fmt.Errorf("namespaces to watch are given, which it does not support: leave them out, or choose format %s", bundle.RegistryV1)
 	case r.Format == bundle.Helm:
 		in.Renderer = helm.Renderer
 		err = r.helm(ctx, folder, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values})
 	case len(values) > 0:
-		err = fmt.Errorf("it takes no values: %s has none: leave them out, or choose format %s", r.Format, bundle.Helm)
+		err = fmt.Errorf("values are given, which %s does not support: leave them out, or choose format %s", r.Format, bundle.Helm)
 	case r.Format == bundle.Plain:
 		r.Objects, err = plain.Read(folder)
 	case r.Format == bundle.Kustomize:
@@ -90,7 +90,8 @@ func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Opti
 		return err
 	}
 	if len(r.Objects) == 0 {
-		return fmt.Errorf("it holds no object: manifests end in .yaml, .yml or .json, and it has: %s", strings.Join(some(folder.Paths()), ", "))
+		return fmt.Errorf("it contains no manifest: manifests end in .yaml, .yml or .json; the files are: %s",
+			strings.Join(some(folder.Paths()), ", "))
 	}
 	if o.ConfigChecksum {
 		r.Objects = bundle.Checksummed(r.Objects, o.Namespace)

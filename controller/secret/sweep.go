@@ -69,7 +69,7 @@ func describe(decision secret.Decision) string {
 	case secret.End:
 		return "removed secret " + d.ID + ", whose unit was forgotten"
 	case secret.LetGo:
-		return "let go of what ended of secret " + d.ID
+		return "release the ended part of secret " + d.ID
 	case secret.Discard:
 		return "removed content that no secret names"
 	default:

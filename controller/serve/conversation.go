@@ -20,8 +20,12 @@ type conversation struct {
 	bell        *bell
 	identity    kube.Identity
 	application string
-	audience    *audience
-	leaving     []func()
+	// ignored is why the pod's workload takes part in nothing; empty if it takes part.
+	ignored string
+	// refused is set once the agent has received that.
+	refused  bool
+	audience *audience
+	leaving  []func()
 	// floor are the revisions that the agent has used (SAFETY.md V4).
 	floor map[string]uint64
 	// said is the content that was sent last, with what was private, as unit.
@@ -56,11 +60,12 @@ func (c *conversation) identify(ctx context.Context, token string) error {
 	_, leave := c.server.hub.join(podTopic(id.Namespace, id.Pod), c.bell)
 	c.leaving = append(c.leaving, leave)
 	known := c.await(ctx, func() bool {
-		c.application, _ = c.server.World.Pod(ctx, id.Namespace, id.Pod, id.UID, id.Account)
+		m := c.server.World.Pod(ctx, id.Namespace, id.Pod, id.UID, id.Account)
+		c.application, c.ignored = m.Application, m.Ignored
 		return c.application != ""
 	})
 	if !known {
-		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s/%s is not known here yet, or its application is not", id.Namespace, id.Pod))
+		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s/%s or its application is not known here yet", id.Namespace, id.Pod))
 	}
 	c.audience, leave = c.server.hub.join(applicationTopic(id.Namespace, c.application), c.bell)
 	c.leaving = append(c.leaving, leave)
@@ -96,7 +101,7 @@ func (c *conversation) review(ctx context.Context, token string) error {
 	case err != nil:
 		return connect.NewError(connect.CodeUnavailable, err)
 	case c.identity.UID != "" && (id.UID != c.identity.UID || id.Account != c.identity.Account):
-		return connect.NewError(connect.CodePermissionDenied, errors.New("the new token is another pod's"))
+		return connect.NewError(connect.CodePermissionDenied, errors.New("the new token belongs to another pod"))
 	}
 	c.identity = id
 	return nil
@@ -111,7 +116,7 @@ func (c *conversation) waitFor(ctx context.Context, revisions map[string]uint64)
 		return behind == ""
 	})
 	if !caughtUp {
-		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("this replica has seen less of %s than you have: ask another", behind))
+		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("this replica is behind in %s: connect to another one", behind))
 	}
 	return nil
 }
@@ -163,7 +168,7 @@ func (c *conversation) talk(ctx context.Context, stream sender, heard <-chan *v1
 		case <-gone:
 			return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("pod %s/%s is gone", c.identity.Namespace, c.identity.Pod))
 		case <-expires.C:
-			return connect.NewError(connect.CodeUnauthenticated, errors.New("the token has expired and was not renewed"))
+			return connect.NewError(connect.CodeUnauthenticated, errors.New("the token has expired"))
 		case <-ctx.Done():
 			return nil
 		}
@@ -186,11 +191,12 @@ func (c *conversation) renew(ctx context.Context, renew *v1alpha1.Renew, expires
 // another application must begin anew.
 func (c *conversation) checkPod(ctx context.Context) (lives bool, err error) {
 	id := c.identity
-	application, lives := c.server.World.Pod(ctx, id.Namespace, id.Pod, id.UID, id.Account)
-	if application != "" && application != c.application {
-		return lives, connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s/%s is a unit of %s now: connect again", id.Namespace, id.Pod, application))
+	m := c.server.World.Pod(ctx, id.Namespace, id.Pod, id.UID, id.Account)
+	if m.Application != "" && (m.Application != c.application || m.Ignored != c.ignored) {
+		return m.Lives, connect.NewError(connect.CodeUnavailable,
+			fmt.Errorf("pod %s/%s belongs to application %s now: connect again", id.Namespace, id.Pod, m.Application))
 	}
-	return lives, nil
+	return m.Lives, nil
 }
 
 // telling is what the pod's application may know now. The end of a transaction that
@@ -208,6 +214,9 @@ func (c *conversation) telling(ctx context.Context) (t *telling, err error) {
 
 // say sends the present snapshot, unless nothing in it differs from the last.
 func (c *conversation) say(ctx context.Context, stream sender) error {
+	if c.ignored != "" {
+		return c.refuse(stream)
+	}
 	t, err := c.telling(ctx)
 	if err != nil {
 		return err
@@ -222,8 +231,20 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 	}
 	c.said, c.private, c.unit = t.content, t.privateTo(u), u
 	snapshots.Inc()
-	glog.V(2).Infof("told pod %s/%s of %d relation(s)", c.identity.Namespace, c.identity.Pod, len(snapshot.GetRelations()))
+	glog.V(2).Infof("sent %d relation(s) to pod %s/%s", len(snapshot.GetRelations()), c.identity.Namespace, c.identity.Pod)
 	return nil
+}
+
+// refuse sends why the pod's workload is ignored, once. Nothing of the application is in
+// it: that belongs to another.
+func (c *conversation) refuse(stream sender) error {
+	if c.refused {
+		return nil
+	}
+	c.refused = true
+	unit := &v1alpha1.Unit{Namespace: c.identity.Namespace, Ignored: c.ignored}
+	return stream.Send(&v1alpha1.ConverseResponse{Snapshot: &v1alpha1.Snapshot{Revisions: c.revisions(c.server.World.Revisions()),
+		Unit: unit}})
 }
 
 func (t *telling) unit(uid string) unit { return t.units[uid] }
@@ -237,19 +258,24 @@ func (t *telling) privateTo(u unit) *private {
 	return t.private[u.number]
 }
 
-// snapshot is what the pod may know now. Its revisions are never lower than
-// what the agent has used: this replica has caught up to that.
-func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
+// revisions returns revisions that are never lower than what the agent has used: this
+// replica has caught up to that.
+func (c *conversation) revisions(seen map[string]uint64) map[string]uint64 {
 	revisions := maps.Clone(c.floor)
 	if revisions == nil {
 		revisions = map[string]uint64{}
 	}
-	for kind, revision := range t.revisions {
+	for kind, revision := range seen {
 		revisions[kind] = max(revisions[kind], revision)
 	}
+	return revisions
+}
+
+// snapshot is what the pod may know now.
+func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 	u := t.unit(c.identity.UID)
 	snapshot := &v1alpha1.Snapshot{
-		Revisions: revisions,
+		Revisions: c.revisions(t.revisions),
 		Unit:      &v1alpha1.Unit{Application: c.application, Namespace: c.identity.Namespace, Number: u.number, Known: u.known || u.leaving != "", Leaving: u.leaving},
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,

@@ -128,6 +128,33 @@ func TestPodOfAnotherApplicationBeginsAnew(t *testing.T) {
 	})
 }
 
+// A pod whose workload is ignored receives the reason, once, and nothing of the application
+// whose name it claims; it begins anew when the name is free (SAFETY.md A1).
+func TestIgnoredPodReceivesTheReason(t *testing.T) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
+		const why = "StatefulSet blog exists but is ignored"
+		r.set(func() {
+			r.pods["blog-1"] = pod{uid: "uid-blog-1", account: "default", application: "blog", ignored: why}
+		})
+		ended := converse(ctx, r, a, "token-blog-1", map[string]uint64{"databags": 10})
+		synctest.Wait()
+		require.Len(t, a.heard, 1)
+		heard := a.heard[0]
+		assert.Equal(t, why, heard.GetUnit().GetIgnored())
+		assert.False(t, heard.GetUnit().GetKnown())
+		assert.Empty(t, heard.GetRelations())
+		assert.Equal(t, uint64(10), heard.GetRevisions()["databags"], "the agent takes it for new")
+		r.publish("two", 11)
+		synctest.Wait()
+		assert.Len(t, a.heard, 1, "nothing that is new to the application")
+		_, err := r.server.caller(ctx, http.Header{"Authorization": {"Bearer token-blog-1"}})
+		assert.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(err), "it may write nothing, either")
+		r.set(func() { r.pods["blog-1"] = pod{uid: "uid-blog-1", account: "default", application: "blog"} })
+		assert.Equal(t, connect.CodeUnavailable, connect.CodeOf(<-ended), "the name is free: connect again")
+	})
+}
+
 // SAFETY.md S4: a token counts until it expires.
 func TestStreamEndsWithItsToken(t *testing.T) {
 	inBubble(t, func(s scene) {

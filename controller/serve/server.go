@@ -40,9 +40,8 @@ type Reviewer interface {
 
 // World is what the API reads, all of it from memory.
 type World interface {
-	// Pod tells whether a pod of that UID and account lives, and its
-	// application; empty as long as that is not known.
-	Pod(ctx context.Context, namespace, name, uid, account string) (application string, lives bool)
+	// Pod returns the pod of that UID and account as its application knows it.
+	Pod(ctx context.Context, namespace, name, uid, account string) kube.KnownPod
 	// View returns what an application may see.
 	View(ctx context.Context, namespace, application string) (relation.View, error)
 	// Secrets returns those of a namespace that an application, as that names it, owns
@@ -123,7 +122,11 @@ func (s *Server) caller(ctx context.Context, header http.Header) (*conversation,
 		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the Authorization header has no bearer token"))
 	}
 	c := &conversation{server: s, bell: newBell()}
-	if err := c.identify(ctx, token); err != nil {
+	err := c.identify(ctx, token)
+	if err == nil && c.ignored != "" {
+		err = connect.NewError(connect.CodeFailedPrecondition, errors.New(c.ignored))
+	}
+	if err != nil {
 		c.leave()
 		return nil, err
 	}
@@ -162,7 +165,7 @@ func greet(ctx context.Context, heard <-chan *v1alpha1.ConverseRequest) (*v1alph
 		if hello := first.GetHello(); hello != nil {
 			return hello, nil
 		}
-		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("a conversation begins with hello"))
+		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("the first message must be hello"))
 	case <-late.C:
 		return nil, connect.NewError(connect.CodeDeadlineExceeded, fmt.Errorf("no hello within %s", helloWithin))
 	case <-ctx.Done():

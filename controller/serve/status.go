@@ -17,6 +17,8 @@ import (
 type Statuses interface {
 	// Report notes what the handlers of a unit fail at; the zero failure for nothing.
 	Report(ctx context.Context, by kube.Speaker, failure status.Failure) error
+	// ReportWaiting writes what the handlers of a unit wait for as an Event on its pod.
+	ReportWaiting(ctx context.Context, by kube.Speaker, text string) error
 	// SetStatus stores how a unit is, or its application.
 	SetStatus(ctx context.Context, by kube.Speaker, ofApplication bool, info status.Info) error
 	// SetSide stores how an application is in a relation.
@@ -29,13 +31,20 @@ func (c *conversation) speaker(term int64) kube.Speaker {
 	return kube.Speaker{Namespace: c.identity.Namespace, Application: c.application, PodUID: c.identity.UID, Term: int(term)}
 }
 
-// Report notes what the handlers of the calling pod's unit fail at.
+// Report stores what the handlers of the calling pod's unit fail at, or writes an Event
+// of what they wait for.
 func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.ReportRequest]) (*connect.Response[v1alpha1.ReportResponse], error) {
 	c, t, _, err := s.unit(ctx, req.Header())
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
+	if waiting := req.Msg.GetWaiting(); waiting != "" {
+		if err := s.Statuses.ReportWaiting(ctx, c.speaker(0), waiting); err != nil {
+			return nil, refuse(err)
+		}
+		return connect.NewResponse(&v1alpha1.ReportResponse{}), nil
+	}
 	f := req.Msg.GetFailing()
 	failure := status.Failure{Event: f.GetEvent(), Attempts: int(f.GetAttempts()), Said: f.GetSaid()}
 	if _, known := t.places[f.GetRelation()]; known {

@@ -35,7 +35,7 @@ type replica struct {
 	looks     int
 }
 
-type pod struct{ uid, account, application string }
+type pod struct{ uid, account, application, ignored string }
 
 func newReplica() *replica {
 	r := &replica{
@@ -98,14 +98,14 @@ func (r *replica) Review(_ context.Context, token string) (kube.Identity, error)
 	return id, nil
 }
 
-func (r *replica) Pod(_ context.Context, _, name, uid, account string) (string, bool) {
+func (r *replica) Pod(_ context.Context, _, name, uid, account string) kube.KnownPod {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p, ok := r.pods[name]
 	if !ok || p.uid != uid || p.account != account {
-		return "", false
+		return kube.KnownPod{}
 	}
-	return p.application, true
+	return kube.KnownPod{Lives: true, Application: p.application, Ignored: p.ignored}
 }
 
 func (r *replica) View(_ context.Context, _, name string) (relation.View, error) {

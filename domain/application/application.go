@@ -49,11 +49,24 @@ type Fault struct {
 	Reason string
 	// Message is one sentence that a person can act on.
 	Message string
+	// Pods are the pods of an ignored workload that have an agent, at most
+	// mostIgnoredPods.
+	Pods []string
+	// Created is when an ignored object was created.
+	Created time.Time
 }
 
 // Consumes reports whether it requires anything of others.
 func (a Application) Consumes() bool {
 	return slices.ContainsFunc(a.Endpoints, func(e Endpoint) bool { return e.Role == Requirer })
+}
+
+// OptedOut reports whether it consumes and all of its workloads opt out of injection, so
+// that its pods get no agent and no data.
+func (a Application) OptedOut() bool {
+	return a.Consumes() && len(a.Workloads) > 0 && !slices.ContainsFunc(a.Workloads, func(w Workload) bool {
+		return w.TemplateAnnotations[KeyInject] != "false" && w.TemplateLabels[KeyInject] != "false"
+	})
 }
 
 // TakesPart reports whether it declares an endpoint or a relation.
@@ -75,11 +88,13 @@ const (
 
 // Gather finds the applications of a namespace, in order of name. Equal
 // inventories give equal applications, whatever the order of their objects.
-// A name is claimed by the earliest object (SAFETY.md A1); what takes no part
-// is told in the faults of the application it would have been, or second.
+// A name belongs to the earliest object, of several of one second to the first by kind, a
+// Service last (SAFETY.md A1). It returns second the
+// objects that declare something and are ignored, with the reason.
 func Gather(in Inventory) (applications []Application, orphans []Fault) {
 	services := sortObjects(in.Services, func(s Service) Object { return s.Object })
-	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}, alone: map[string]Service{}, derived: map[[2]string]bool{}}
+	g := gathering{namespace: in.Namespace, byName: map[string]*Application{}, owner: map[string]string{}, alone: map[string]Service{},
+		derived: map[[2]string]bool{}, ignored: map[string]int{}}
 	g.claims(services)
 	g.workloads(withImplied(in))
 	g.index()
@@ -107,6 +122,8 @@ type gathering struct {
 	// layer.
 	derived map[[2]string]bool
 	orphans []Fault
+	// ignored maps kind/name of an ignored object to its place in orphans.
+	ignored map[string]int
 }
 
 // claims notes the Services that may be applications of their own: one that
@@ -136,7 +153,12 @@ func withImplied(in Inventory) []Workload {
 		w.Name, w.UID, w.Created = p.OwnerName, p.UID, p.Created
 		workloads = append(workloads, w)
 	}
-	return sortObjects(workloads, func(w Workload) Object { return w.Object })
+	// Times of creation have whole seconds: between two of them the kind decides, for ever,
+	// and not the UID, which chance gives.
+	slices.SortStableFunc(workloads, func(a, b Workload) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.UID, b.UID))
+	})
+	return workloads
 }
 
 func id(kind WorkloadKind, name string) string { return string(kind) + "/" + name }
@@ -157,13 +179,15 @@ func (g *gathering) workloads(workloads []Workload) {
 		takesPart := !declared.Empty() || len(declared.Data)+len(declared.Secrets) > 0
 		if strings.Contains(name, ".") {
 			if takesPart {
-				g.orphans = append(g.orphans, Fault{name, object, ReasonDot, fmt.Sprintf("%s takes no part: an application's name has no dot; set %s on its pod template", object, KeyApplication)})
+				g.ignore(name, object, ReasonDot, w.Created, "the name of an application must not contain a dot; set "+
+					KeyApplication+" on its pod template")
 			}
 			continue
 		}
 		if holder := g.holder(name, w, declared); holder != "" {
 			if takesPart {
-				g.orphans = append(g.orphans, Fault{name, object, ReasonNameTaken, fmt.Sprintf("%s takes no part: %s has the name %q already; set %s on one of them", object, holder, name, KeyApplication)})
+				g.ignore(name, object, ReasonNameTaken, w.Created,
+					fmt.Sprintf("the name %s belongs to %s; set %s on the pod template of one of them", name, written(holder), KeyApplication))
 			}
 			continue
 		}
@@ -179,24 +203,27 @@ func (g *gathering) workloads(workloads []Workload) {
 	}
 }
 
-// holder returns the object that has a workload's name already; empty if the
-// workload may have it. Nobody shares a name by accident; with the annotation it
-// is wanted, but a Service without pods shares with nobody.
+// holder returns the object that has a workload's name already; empty if the workload
+// may have it. Workloads share a name only where an annotation asks for it; a Service
+// without pods shares its name with none.
 func (g *gathering) holder(name string, w Workload, declared Declaration) string {
-	if s, ok := g.alone[name]; ok && s.Created.Before(w.Created) {
-		return "Service/" + name
-	}
-	if app, taken := g.byName[name]; taken && declared.Application == "" {
+	app, taken := g.byName[name]
+	s, alone := g.alone[name]
+	switch {
+	case taken && declared.Application == "":
 		return id(app.Workloads[0].Kind, app.Workloads[0].Name)
+	case !taken && alone && s.Created.Before(w.Created):
+		return "Service/" + name
+	default:
+		return ""
 	}
-	return ""
 }
 
 // take adds what one object declares.
 func (a *Application) take(object string, d Declaration, problems []Problem) {
 	for _, p := range problems {
 		if !p.Warning {
-			a.Faults = append(a.Faults, Fault{a.Name, object, ReasonInvalid, object + ": " + p.Error()})
+			a.fault(object, "%s: %v", object, p)
 		}
 	}
 	a.takeEndpoints(object, d.Endpoints)
@@ -221,6 +248,11 @@ func (a *Application) take(object string, d Declaration, problems []Problem) {
 	}
 }
 
+// fault notes what is wrong with the declaration of an object.
+func (a *Application) fault(object, format string, args ...any) {
+	a.Faults = append(a.Faults, Fault{Application: a.Name, Object: object, Reason: ReasonInvalid, Message: fmt.Sprintf(format, args...)})
+}
+
 func (a *Application) takeEndpoints(object string, endpoints []Endpoint) {
 	for _, e := range endpoints {
 		there, ok := a.Endpoint(e.Name)
@@ -228,20 +260,21 @@ func (a *Application) takeEndpoints(object string, endpoints []Endpoint) {
 		case !ok:
 			a.Endpoints = append(a.Endpoints, e)
 		case there != e:
-			a.Faults = append(a.Faults, Fault{a.Name, object, ReasonInvalid, fmt.Sprintf("%s: endpoint %q is declared otherwise elsewhere in application %q; name it once", object, e.Name, a.Name)})
+			a.fault(object, "%s: another object of application %q declares endpoint %q differently; declare it once", object, a.Name, e.Name)
 		}
 	}
 }
 
-// takeSecrets notes which Secrets are granted. An endpoint grants one: which of two
-// is meant nobody can know.
+// takeSecrets notes which Secrets are granted. An endpoint grants one: a second name is
+// a fault.
 func (a *Application) takeSecrets(object string, secrets map[string]string) {
 	if a.Secrets == nil && len(secrets) > 0 {
 		a.Secrets = map[string]string{}
 	}
 	for _, endpoint := range sortedKeys(secrets) {
 		if there, ok := a.Secrets[endpoint]; ok && there != secrets[endpoint] {
-			a.Faults = append(a.Faults, Fault{a.Name, object, ReasonInvalid, fmt.Sprintf("%s: %s%s is Secret %s elsewhere in application %q; name one", object, PrefixSecret, endpoint, there, a.Name)})
+			a.fault(object, "%s: %s%s: another object of application %q names Secret %s; name one Secret", object, PrefixSecret,
+				endpoint, a.Name, there)
 			continue
 		}
 		a.Secrets[endpoint] = secrets[endpoint]
@@ -262,11 +295,11 @@ func (a *Application) overlay(endpoint string, layer map[string]string) {
 	maps.DeleteFunc(bag, func(_, v string) bool { return v == "" })
 }
 
-// checkBags finds data and Secrets for endpoints that nobody declares.
+// checkBags finds data and Secrets for endpoints that the application does not declare.
 func (a *Application) checkBags() {
 	undeclared := func(prefix, endpoint, what string) {
 		if _, ok := a.Endpoint(endpoint); !ok {
-			a.Faults = append(a.Faults, Fault{a.Name, a.Name, ReasonInvalid, fmt.Sprintf("%s%s: application %q declares no endpoint %q; declare it, or take the %s out", prefix, endpoint, a.Name, endpoint, what)})
+			a.fault(a.Name, "%s%s: application %q declares no endpoint %q; declare it, or remove the %s", prefix, endpoint, a.Name, endpoint, what)
 		}
 	}
 	for _, endpoint := range sortedKeys(a.Bags) {
@@ -321,9 +354,10 @@ func (g *gathering) applicationOf(s Service) *Application {
 		return g.byName[selected[0]]
 	case declared.Empty():
 	case len(selected) == 0:
-		g.orphans = append(g.orphans, Fault{s.Name, object, ReasonNoPods, object + " takes no part yet: its selector matches no workload or pod"})
+		g.ignore(s.Name, object, ReasonNoPods, s.Created, "its selector matches no workload or pod")
 	default:
-		g.orphans = append(g.orphans, Fault{s.Name, object, ReasonAmbiguous, fmt.Sprintf("%s takes no part: it selects the applications %s; narrow its selector, or give them one %s", object, strings.Join(selected, ", "), KeyApplication)})
+		g.ignore(s.Name, object, ReasonAmbiguous, s.Created,
+			fmt.Sprintf("it selects %s; narrow its selector, or set %s to one name on each", listed(selected), KeyApplication))
 	}
 	return nil
 }
@@ -365,7 +399,9 @@ func (g *gathering) selected(selector map[string]string) []string {
 func (g *gathering) own(s Service, takesPart bool) *Application {
 	if there, taken := g.byName[s.Name]; taken {
 		if takesPart {
-			g.orphans = append(g.orphans, Fault{s.Name, "Service/" + s.Name, ReasonNameTaken, fmt.Sprintf("Service/%s takes no part: %s has the name already; rename one of them", s.Name, id(there.Workloads[0].Kind, there.Workloads[0].Name))})
+			holder := id(there.Workloads[0].Kind, there.Workloads[0].Name)
+			g.ignore(s.Name, "Service/"+s.Name, ReasonNameTaken, s.Created,
+				fmt.Sprintf("the name %s belongs to %s; rename one of them", s.Name, written(holder)))
 		}
 		return nil
 	}
@@ -386,8 +422,14 @@ func Selects(selector, labels map[string]string) bool {
 
 func (g *gathering) pods(pods []Pod) {
 	for _, p := range sortObjects(pods, func(p Pod) Object { return p.Object }) {
-		if name, ok := g.owner[id(p.OwnerKind, p.OwnerName)]; ok && !p.Finished {
+		owner := id(p.OwnerKind, p.OwnerName)
+		name, known := g.owner[owner]
+		switch i, ignored := g.ignored[owner]; {
+		case p.Finished:
+		case known:
 			g.byName[name].Pods = append(g.byName[name].Pods, p)
+		case ignored && p.OwnerKind != BarePod && p.Injected && !p.Ending && len(g.orphans[i].Pods) < mostIgnoredPods:
+			g.orphans[i].Pods = append(g.orphans[i].Pods, p.Name)
 		}
 	}
 }

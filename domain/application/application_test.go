@@ -128,7 +128,7 @@ func TestGather(t *testing.T) {
 				workload(deployment, "db", 3, provides, "earlier"),
 			},
 			want:    []string{"db: Deployment/db; provides earlier"},
-			orphans: []string{`NameTaken StatefulSet/db: StatefulSet/db takes no part: Deployment/db has the name "db" already; set tengu.io/application on one of them`},
+			orphans: []string{`NameTaken StatefulSet/db: StatefulSet db exists but is ignored: the name db belongs to Deployment db; set tengu.io/application on the pod template of one of them`},
 		},
 		"SilentClaim": {
 			why:       "who says nothing and comes later is told nothing",
@@ -140,14 +140,14 @@ func TestGather(t *testing.T) {
 			workloads: []application.Workload{workload(deployment, "db", 3, provides, "main:pg")},
 			services:  []application.Service{external("db", 5, provides, "main:pg")},
 			want:      []string{"db: Deployment/db; provides main:pg"},
-			orphans:   []string{"NameTaken Service/db: Service/db takes no part: Deployment/db has the name already; rename one of them"},
+			orphans:   []string{"NameTaken Service/db: Service db exists but is ignored: the name db belongs to Deployment db; rename one of them"},
 		},
 		"ServiceBeforeWorkload": {
 			why:       "A1: a Deployment that comes later does not take the name of a Service that is in use",
 			workloads: []application.Workload{workload(deployment, "db", 5, provides, "main:pg")},
 			services:  []application.Service{external("db", 3, provides, "main:pg")},
 			want:      []string{"db: Service/db; provides main:pg{host=db.example.org}"},
-			orphans:   []string{`NameTaken Deployment/db: Deployment/db takes no part: Service/db has the name "db" already; set tengu.io/application on one of them`},
+			orphans:   []string{`NameTaken Deployment/db: Deployment db exists but is ignored: the name db belongs to Service db; set tengu.io/application on the pod template of one of them`},
 		},
 		"ServiceBeforeSilentWorkload": {
 			why:       "A1: a Deployment that says nothing does so even less",
@@ -185,19 +185,19 @@ func TestGather(t *testing.T) {
 				workload(deployment, "worker", 2, named, "web", consumes, "db:mysql"),
 			},
 			want:   []string{"web: Deployment/web Deployment/worker; requires db:pg"},
-			faults: []string{`Deployment/worker: endpoint "db" is declared otherwise elsewhere in application "web"; name it once`},
+			faults: []string{`Deployment/worker: another object of application "web" declares endpoint "db" differently; declare it once`},
 		},
 		"RolesDisagree": {
 			why:       "M5: names are unique across roles",
 			workloads: []application.Workload{workload(deployment, "web", 1, consumes, "http")},
 			services:  []application.Service{selecting("web", 0, "web", provides, "http")},
 			want:      []string{"web: Deployment/web Service/web; requires http"},
-			faults:    []string{`Service/web: endpoint "http" is declared otherwise elsewhere`},
+			faults:    []string{`Service/web: another object of application "web" declares endpoint "http" differently; declare it once`},
 		},
 		"Dot": {
 			why:       "A1: a name with a dot would be read as a namespace",
 			workloads: []application.Workload{workload(deployment, "web.v2", 0, consumes, "db"), workload(deployment, "quiet.v2", 0)},
-			orphans:   []string{"DotInName Deployment/web.v2: Deployment/web.v2 takes no part: an application's name has no dot; set tengu.io/application on its pod template"},
+			orphans:   []string{"DotInName Deployment/web.v2: Deployment web.v2 exists but is ignored: the name of an application must not contain a dot; set tengu.io/application on its pod template"},
 		},
 		"DotMended": {
 			why:       "A1: and the cure cures",
@@ -211,7 +211,7 @@ func TestGather(t *testing.T) {
 				Object: object("both", 0, pairs([]string{provides, "http"})), Selector: map[string]string{"tier": "any"},
 			}},
 			want:    []string{"api: Deployment/api", "web: Deployment/web"},
-			orphans: []string{"SelectsSeveral Service/both: Service/both takes no part: it selects the applications api, web; narrow its selector, or give them one tengu.io/application"},
+			orphans: []string{"SelectsSeveral Service/both: Service both exists but is ignored: it selects api and web; narrow its selector, or set tengu.io/application to one name on each"},
 		},
 		"SelectsOneBySeveralLabels": {
 			why:       "all labels of a selector count",
@@ -232,7 +232,7 @@ func TestGather(t *testing.T) {
 		"SelectsNothing": {
 			why:      "A1: what a Service will select may come later",
 			services: []application.Service{selecting("front", 0, "web", provides, "http"), selecting("quiet", 0, "web")},
-			orphans:  []string{"SelectsNothing Service/front: Service/front takes no part yet: its selector matches no workload or pod"},
+			orphans:  []string{"SelectsNothing Service/front: Service front exists but is ignored: its selector matches no workload or pod"},
 		},
 		"BarePod": {
 			why:      "A1: a bare pod is a workload of one pod",
@@ -287,7 +287,7 @@ func TestGather(t *testing.T) {
 			why:       "data for an endpoint that is not declared is a slip of the pen",
 			workloads: []application.Workload{workload(deployment, "web", 0, consumes, "db", application.PrefixData+"bd", "database: orders")},
 			want:      []string{"web: Deployment/web; requires db"},
-			faults:    []string{`data.tengu.io/bd: application "web" declares no endpoint "bd"; declare it, or take the data out`},
+			faults:    []string{`data.tengu.io/bd: application "web" declares no endpoint "bd"; declare it, or remove the data`},
 		},
 		"Faulty": {
 			why:       "one wrong entry does not take the right ones down",

@@ -32,7 +32,7 @@ func ParseData(key, text string) (map[string]string, []Problem) {
 		return nil, []Problem{{Key: key, Reason: "it is empty", Cure: dataExample}}
 	}
 	if err := decoder.Decode(&another); !errors.Is(err, io.EOF) {
-		return nil, []Problem{{Key: key, Reason: "it holds several documents, or is not YAML to its end", Cure: dataExample}}
+		return nil, []Problem{{Key: key, Reason: "it is not one YAML document", Cure: dataExample}}
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
@@ -62,12 +62,12 @@ func readPair(bag map[string]string, key, value *yaml.Node) *Problem {
 	name := key.Value
 	switch {
 	case key.Kind != yaml.ScalarNode || name == "":
-		return &Problem{Entry: name, Reason: "a key is one word of text", Cure: dataExample}
+		return &Problem{Entry: name, Reason: "a key must be a string", Cure: dataExample}
 	case value.Kind != yaml.ScalarNode:
-		return &Problem{Entry: name, Reason: "a value is text, a number or a truth value, not a list or a map", Cure: "quote it as JSON in a string"}
+		return &Problem{Entry: name, Reason: "a value is text, a number or a boolean, not a list or a map", Cure: "quote it as JSON in a string"}
 	}
 	if _, twice := bag[name]; twice {
-		return &Problem{Entry: name, Reason: "the key is there twice", Cure: "keep one"}
+		return &Problem{Entry: name, Reason: "the key appears twice", Cure: "keep one"}
 	}
 	text := value.Value
 	if value.Tag == "!!null" {
@@ -117,7 +117,7 @@ func CheckSize(bag map[string]string) *Problem {
 	if size <= MaxBag {
 		return nil
 	}
-	return &Problem{Reason: fmt.Sprintf("a databag has at most %d bytes, this one has %d", MaxBag, size), Cure: "leave something out"}
+	return &Problem{Reason: fmt.Sprintf("a databag has at most %d bytes, this one has %d", MaxBag, size), Cure: "remove some of its keys"}
 }
 
 // ParseEnv reads tengu.io/env: endpoint=KEY,KEY with a ';' or a new line

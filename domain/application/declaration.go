@@ -80,14 +80,16 @@ func (p *parser) endpoints(endpoints []Endpoint, problems []Problem) {
 	p.refuse(problems...)
 	for _, e := range endpoints {
 		if _, taken := p.declaration.Endpoint(e.Name); taken {
-			p.refuse(Problem{Key: keyOf(e.Role), Entry: e.Name, Reason: "another role of this application has an endpoint of that name", Cure: "choose another name"})
+			p.refuse(Problem{Key: e.Role.Key(), Entry: e.Name, Reason: "another role of this application already has an endpoint of that name",
+				Cure: "choose another name"})
 			continue
 		}
 		p.declaration.Endpoints = append(p.declaration.Endpoints, e)
 	}
 }
 
-func keyOf(r Role) string {
+// Key returns the annotation that declares endpoints of a role.
+func (r Role) Key() string {
 	switch r {
 	case Provider:
 		return KeyProvides
@@ -167,7 +169,7 @@ func (p *parser) setting(key, value string) {
 	case KeyGate:
 		d.Ungated = value == "none"
 		if !d.Ungated && value != "wait" {
-			p.refuse(Problem{Key: key, Entry: value, Reason: "it is neither wait nor none", Cure: "write none to start without waiting, or leave it out"})
+			p.refuse(Problem{Key: key, Entry: value, Reason: "it must be wait or none", Cure: "write none to start without waiting, or remove it"})
 		}
 	case KeyRetain:
 		retain, err := time.ParseDuration(value)
@@ -193,7 +195,8 @@ func (p *parser) checkTogether(annotations map[string]string) {
 	d := p.declaration
 	for _, endpoint := range sortedKeys(d.Env) {
 		if e, ok := d.Endpoint(endpoint); !ok || e.Role != Requirer {
-			p.refuse(Problem{Key: KeyEnv, Entry: endpoint, Reason: "tengu.io/consumes has no such endpoint", Cure: "add it there or take it out here"})
+			p.refuse(Problem{Key: KeyEnv, Entry: endpoint, Reason: "tengu.io/consumes has no such endpoint",
+				Cure: "add it there, or remove it here"})
 		}
 	}
 	for _, endpoint := range sortedKeys(d.Secrets) {
@@ -208,7 +211,8 @@ func (p *parser) checkTogether(annotations map[string]string) {
 		}
 	}
 	if _, ok := annotations[KeyConsumes]; ok && len(d.Relations) == 0 && annotations[KeyRelations] == "" {
-		p.refuse(Problem{Key: KeyConsumes, Reason: "it relates to nobody, because tengu.io/relations is missing", Cure: "add tengu.io/relations with the applications to relate to", Warning: true})
+		p.refuse(Problem{Key: KeyConsumes, Reason: "it has no effect, because tengu.io/relations is missing",
+			Cure: "add tengu.io/relations with the names of the providing applications", Warning: true})
 	}
 }
 
@@ -219,7 +223,8 @@ func (p *parser) checkGranted(endpoint string) {
 	e, ok := d.Endpoint(endpoint)
 	switch {
 	case ok && e.Role == Peer:
-		p.refuse(Problem{Key: PrefixSecret + endpoint, Reason: "peers are of one application, which has its own Secrets", Cure: "mount it as a volume"})
+		p.refuse(Problem{Key: PrefixSecret + endpoint, Reason: "peers belong to one application, which needs no grant for its own Secrets",
+			Cure: "mount it as a volume"})
 	case !ok && len(d.Endpoints) > 0:
 		cure := "name one of its endpoints: " + strings.Join(names(d.Endpoints), ", ")
 		if near := Nearest(endpoint, names(d.Endpoints)); near != "" {
@@ -244,7 +249,7 @@ func (p *parser) unknownKeys(keys map[string]string) {
 		if !found || !ours(prefix) || slices.Contains(knownKeys(), key) || strings.HasPrefix(key, PrefixData) || strings.HasPrefix(key, PrefixSecret) {
 			continue
 		}
-		p.refuse(Problem{Key: key, Reason: "no such key is known, so it does nothing", Cure: suggestKey(key), Warning: true})
+		p.refuse(Problem{Key: key, Reason: "this key is unknown and has no effect", Cure: suggestKey(key), Warning: true})
 	}
 }
 
@@ -256,7 +261,7 @@ func (p *parser) uselessLabels(labels map[string]string) {
 		case KeyProvides, KeyRelationships, KeyInjected, KeyInject:
 		default:
 			if slices.Contains(knownKeys(), key) {
-				p.refuse(Problem{Key: key, Reason: "it does nothing as a label", Cure: "write it as an annotation", Warning: true})
+				p.refuse(Problem{Key: key, Reason: "it has no effect as a label", Cure: "write it as an annotation", Warning: true})
 			}
 		}
 	}
@@ -286,7 +291,7 @@ func knownKeys() []string {
 func suggestKey(key string) string {
 	best := Nearest(key, knownKeys())
 	if best == "" {
-		return "see the table of declarations"
+		return "see docs/reference/annotations.md"
 	}
 	return "did you mean " + best + "?"
 }

@@ -131,8 +131,11 @@ func (e *Endpoint) cutMarks(entry string) (string, *Problem) {
 	rest, limit, limited := strings.Cut(entry, "!")
 	if limited {
 		n, err := strconv.Atoi(limit)
+		if digits, mark := strings.CutSuffix(limit, "?"); mark && err != nil {
+			return rest, &Problem{Reason: "a limit stands after '?'", Cure: "write " + rest + "?!" + digits}
+		}
 		if err != nil || n < 1 || n > 1<<20 {
-			return rest, &Problem{Reason: "a limit is a whole number from 1, after '?'", Cure: "write for example db?!1"}
+			return rest, &Problem{Reason: "a limit is a whole number from 1", Cure: "write for example " + rest + "!1"}
 		}
 		e.Limit = n
 	}

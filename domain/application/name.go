@@ -28,10 +28,10 @@ func checkEndpoint(name string) (reason, cure string) {
 	case len(name) > maxName:
 		return "a name has at most 63 characters", "shorten it"
 	case !endpointName.MatchString(name):
-		return "a name is lower-case letters, digits, '-' and '_', begins with a letter and does not end with '-' or '_'",
+		return "a name consists of lower-case letters, digits, '-' and '_', begins with a letter and does not end with '-' or '_'",
 			suggestName(name, "_-")
 	case name == "juju" || strings.HasPrefix(name, "juju-"):
-		return "names that are juju or begin with juju- are reserved", "choose another name"
+		return "juju and names that begin with juju- are reserved", "choose another name"
 	default:
 		return "", ""
 	}
@@ -45,7 +45,7 @@ func checkApplication(name string) (reason, cure string) {
 	case len(name) > maxName:
 		return "a name has at most 63 characters", "shorten it"
 	case !applicationName.MatchString(name):
-		return "an application's name is lower-case letters, digits and '-', as of a Service", suggestName(name, "-")
+		return "an application's name consists of lower-case letters, digits and '-', like that of a Service", suggestName(name, "-")
 	default:
 		return "", ""
 	}
@@ -59,7 +59,8 @@ func checkSecret(name string) (reason, cure string) {
 	case len(name) > MaxKey:
 		return "a name has at most 253 characters", "shorten it"
 	case !secretName.MatchString(name):
-		return "a Secret's name is lower-case letters, digits, '-' and '.', and begins and ends with a letter or digit", "write the name of a Secret of this namespace"
+		return "a Secret's name consists of lower-case letters, digits, '-' and '.', and begins and ends with a letter or digit",
+			"write the name of a Secret of this namespace"
 	default:
 		return "", ""
 	}

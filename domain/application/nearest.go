@@ -1,11 +1,11 @@
 package application
 
-// farthest is from how many letters on a word is no typing mistake of another.
+// farthest is the number of differing letters from which on a word is not taken for a
+// typing mistake.
 const farthest = 4
 
-// Nearest returns the known word of which what was written is most likely a
-// typing mistake, the first of equals, or "" if none is near: at most three letters
-// and half of the word may differ.
+// Nearest returns the known word that is nearest to what was written, the first of
+// equals; "" if none is near: at most three letters and half of the word may differ.
 func Nearest(written string, known []string) string {
 	best, distance := "", farthest
 	for _, word := range known {

@@ -13,8 +13,8 @@ const (
 	Restart OnChange = "restart"
 )
 
-// The beginnings of KeyOnChange by which a pod itself hears of a change. What
-// follows is package injection's to read.
+// The prefixes of KeyOnChange that act in the pod itself. Package injection reads what
+// follows.
 const (
 	// OnChangeHTTP sends each event to a port of the pod.
 	OnChangeHTTP = "http:"
@@ -35,7 +35,7 @@ func (p *parser) onChange(value string) {
 		if near := Nearest(word, []string{string(Files), string(Restart), "signal", "http", "exec"}); near != "" && near != word {
 			cure = "did you mean " + near + "?"
 		}
-		p.refuse(Problem{Key: KeyOnChange, Entry: value, Reason: "there is no such answer to a change", Cure: cure})
+		p.refuse(Problem{Key: KeyOnChange, Entry: value, Reason: "this action is unknown", Cure: cure})
 	}
 }
 
@@ -47,8 +47,8 @@ func hearsOfEvents(value string) bool {
 	return strings.HasPrefix(value, OnChangeHTTP) || strings.HasPrefix(value, OnChangeExec)
 }
 
-// OfPod reports whether an annotation is read from pods alone, since it says what
-// runs in one or where its data is sent (SAFETY.md I23).
+// OfPod reports whether an annotation is read from pods only, since it chooses what runs
+// in one or where its data is sent (SAFETY.md I23).
 func OfPod(key, value string) bool {
 	switch key {
 	case KeyHandlers, KeyBatch:
@@ -62,8 +62,8 @@ func OfPod(key, value string) bool {
 	}
 }
 
-// HearsOfEvents reports whether an injected pod with these annotations has
-// handlers of any kind, which must hear of a relation's end (RELATIONS.md L4).
+// HearsOfEvents reports whether an injected pod with these annotations has handlers of
+// any kind, which must run at a relation's end (RELATIONS.md L4).
 func HearsOfEvents(annotations map[string]string) bool {
 	return annotations[KeyHandlers] != "" || hearsOfEvents(annotations[KeyOnChange])
 }

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// Problem is one thing wrong with a declaration, told so that the person who
-// wrote it can mend it: the key, the entry in its value, why, and what to write.
-type Problem struct { //nolint:errname // a problem of a declaration, of which an error is one use
+// Problem is one thing wrong with a declaration, with all that its author needs to mend
+// it: the key, the entry in its value, the reason, and what to write.
+type Problem struct { //nolint:errname // an error is one use of it
 	// Key is the annotation or label.
 	Key string
 	// Entry is the part of the value that is wrong; empty for all of it.
 	Entry string
-	// Reason says why it is wrong.
+	// Reason is why it is wrong.
 	Reason string
-	// Cure says what to write instead; may be empty.
+	// Cure is what to write instead; may be empty.
 	Cure string
-	// Warning is set where the object may be admitted all the same.
+	// Warning is set if the object may be admitted all the same.
 	Warning bool
 }
 
@@ -35,8 +35,8 @@ func (p Problem) Error() string {
 	return text
 }
 
-// Refusals joins the problems for which an object must be refused; nil if
-// there is none (SAFETY.md I27).
+// Refusals joins the problems that an object must be refused for; nil if there is none
+// (SAFETY.md I27).
 func Refusals(problems []Problem) error {
 	var errs []error
 	for _, p := range problems {

@@ -27,9 +27,9 @@ func TestAnEndpointGrantsOneSecret(t *testing.T) {
 		"Workload": {why: "as its data", workload: workload(application.Deployment, "web", 0, granted, "mine"), service: front(), want: map[string]string{"http": "mine"}},
 		"Both":     {why: "they agree", workload: workload(application.Deployment, "web", 0, granted, "mine"), service: front(granted, "mine"), want: map[string]string{"http": "mine"}},
 		"Two": {why: "which is meant nobody can know", workload: workload(application.Deployment, "web", 0, granted, "mine"), service: front(granted, "yours"),
-			want: map[string]string{"http": "mine"}, faultsAre: `Service/front: secret.tengu.io/http is Secret mine elsewhere in application "web"; name one`},
+			want: map[string]string{"http": "mine"}, faultsAre: `Service/front: secret.tengu.io/http: another object of application "web" names Secret mine; name one Secret`},
 		"Nobody": {why: "the endpoint is declared nowhere", workload: workload(application.Deployment, "web", 0, application.PrefixSecret+"htpp", "mine"), service: front(),
-			want: map[string]string{"htpp": "mine"}, faultsAre: `secret.tengu.io/htpp: application "web" declares no endpoint "htpp"; declare it, or take the Secret out`},
+			want: map[string]string{"htpp": "mine"}, faultsAre: `secret.tengu.io/htpp: application "web" declares no endpoint "htpp"; declare it, or remove the Secret`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func (i *Item) annotation(key, value string) (err error) {
 		}
 		i.Run, err = ParseRunPolicy(value)
 	case OwnerKey, DigestKey:
-		return errors.New("it is written by Orcon alone: remove it")
+		return errors.New("only Orcon writes it: remove it")
 	default:
 		known := []string{PhaseKey, AfterKey, PruneKey, OptionalKey, RunKey, MakesKey}
 		if near := application.Nearest(key, known); near != "" {

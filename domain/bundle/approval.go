@@ -20,7 +20,7 @@ const (
 	ByPolicy ApprovalMode = "Policy"
 )
 
-// Approval is a person's word on one plan.
+// Approval is a person's approval of one plan.
 type Approval struct {
 	// PlanDigest is what is approved.
 	PlanDigest string
@@ -78,9 +78,10 @@ func Approve(p Plan, g Gate, approvals []Approval) error {
 	case len(valid) > 0, mode == Auto:
 	case mode == ByPolicy && g.Refused == "":
 	case mode == ByPolicy:
-		return &RefusedError{Refused, fmt.Sprintf("cannot carry out the plan, the policy refuses it: %s: change the bundle, or approve digest %s", g.Refused, p.Digest)}
+		return &RefusedError{Refused, fmt.Sprintf("the policy refuses the plan: %s: change the bundle, or approve digest %s",
+			g.Refused, p.Digest)}
 	default:
-		return &RefusedError{Unapproved, fmt.Sprintf("cannot carry out the plan, nobody has approved it: approve digest %s%s", p.Digest, g.void(p, approvals))}
+		return &RefusedError{Unapproved, fmt.Sprintf("the plan is not approved yet: approve digest %s%s", p.Digest, g.void(p, approvals))}
 	}
 	if h, held := p.unconfirmed(valid...); held {
 		return &RefusedError{h.Reason, fmt.Sprintf("cannot carry out the plan: %s", h)}
@@ -90,11 +91,11 @@ func Approve(p Plan, g Gate, approvals []Approval) error {
 
 // conflicted says what of somebody else is in the way; setting is that of Conflict.Words.
 func (p Plan) conflicted(setting string) error {
-	what := "1 conflict is"
+	what := "1 conflict"
 	if n := len(p.Conflicts); n > 1 {
-		what = fmt.Sprintf("%d conflicts are", n)
+		what = fmt.Sprintf("%d conflicts, the first", n)
 	}
-	return &RefusedError{Conflicted, fmt.Sprintf("cannot carry out the plan: %s in the way: %s", what, p.Conflicts[0].Words(setting))}
+	return &RefusedError{Conflicted, fmt.Sprintf("cannot carry out the plan: %s: %s", what, p.Conflicts[0].Words(setting))}
 }
 
 // unconfirmed is the first hold of which not all is confirmed.
@@ -111,11 +112,11 @@ func (p Plan) unconfirmed(approvals ...Approval) (h Hold, held bool) {
 func (g Gate) voids(p Plan, a Approval) string {
 	switch {
 	case a.PlanDigest != p.Digest:
-		return "is of another plan"
+		return "is for another plan"
 	case !a.Expires.IsZero() && !g.Now.Before(a.Expires):
 		return "has expired"
 	case g.FourEyes && (a.By == "" || a.By == g.Requester):
-		return "must come from somebody else"
+		return "must come from another person"
 	}
 	return ""
 }
@@ -126,7 +127,7 @@ func (g Gate) void(p Plan, approvals []Approval) string {
 		return ""
 	}
 	last := approvals[len(approvals)-1]
-	return fmt.Sprintf(" (that of %q %s)", last.By, g.voids(p, last))
+	return fmt.Sprintf(" (the Approval by %q %s)", last.By, g.voids(p, last))
 }
 
 func confirmed(approvals []Approval, id ID) bool {

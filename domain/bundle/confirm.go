@@ -19,7 +19,8 @@ func (p Plan) Confirm(names ...string) (Approval, error) {
 		}
 		fits := slices.DeleteFunc(slices.Clone(held), func(id ID) bool { return !target.names(id) })
 		if len(fits) != 1 {
-			return a, fmt.Errorf("cannot confirm %q: it fits %d of the held objects: write one of %s", name, len(fits), strings.Join(targets(held), ", "))
+			return a, fmt.Errorf("cannot confirm %q: it matches %d of the held objects: write one of %s", name, len(fits),
+				strings.Join(targets(held), ", "))
 		}
 		a.Confirmed = append(a.Confirmed, fits...)
 	}
@@ -46,7 +47,7 @@ func (p Plan) Confirmed(by Approval) error {
 	}
 	if h, held := p.unconfirmed(by); held {
 		flags := strings.Join(Hold{Objects: p.held()}.Flags(), " ")
-		return &RefusedError{h.Reason, fmt.Sprintf("cannot carry out the plan: %s: if that shall be: %s", h.Words(), flags)}
+		return &RefusedError{h.Reason, fmt.Sprintf("cannot carry out the plan: %s. To confirm, add: %s", h.Words(), flags)}
 	}
 	return nil
 }
@@ -80,7 +81,7 @@ func (p Plan) held() []ID {
 
 func targets(ids []ID) []string {
 	if len(ids) == 0 {
-		return []string{"nothing: none is held"}
+		return []string{"nothing: no object is held"}
 	}
 	all := make([]string, len(ids))
 	for i, id := range ids {

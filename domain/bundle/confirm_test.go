@@ -41,13 +41,13 @@ func TestParseConflictPolicy(t *testing.T) {
 
 // What is in the way on a command line is said with its flag, and counted (BUNDLES.md 5).
 func TestBlocked(t *testing.T) {
-	web := bundle.Conflict{ID: id("Deployment web"), Holder: "nobody", Cure: bundle.AdoptUnowned}
+	web := bundle.Conflict{ID: id("Deployment web"), Holder: "", Cure: bundle.AdoptUnowned}
 	require.NoError(t, bundle.Plan{}.Blocked())
 	err := bundle.Plan{Conflicts: []bundle.Conflict{web}}.Blocked()
-	require.EqualError(t, err, "cannot carry out the plan: 1 conflict is in the way: "+web.ID.String()+
-		" is there already and is of nobody: remove it, name it otherwise, or make it part of this deployment (--conflicts AdoptUnowned)")
+	require.EqualError(t, err, "cannot carry out the plan: 1 conflict: "+web.ID.String()+
+		" already exists and is not managed by Orcon: delete it, rename it in the bundle, or make it part of this deployment (--conflicts AdoptUnowned)")
 	err = bundle.Plan{Conflicts: []bundle.Conflict{web, web}}.Confirmed(bundle.Approval{})
-	require.ErrorContains(t, err, "2 conflicts are in the way: ")
+	require.ErrorContains(t, err, "2 conflicts, the first: ")
 }
 
 // A rollback without a number goes to what was healthy and is something else.
@@ -64,12 +64,12 @@ func TestEarlier(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	_, err := record.Earlier(9)
-	require.ErrorContains(t, err, "cannot go back to revision 9: it is not kept: kept are [4 3 2 1]")
+	require.ErrorContains(t, err, "cannot go back to revision 9: the record does not have it: it has [4 3 2 1]")
 	record.Quarantined = []string{"a", "c"}
 	_, err = record.Earlier(3)
 	require.ErrorIs(t, err, bundle.ErrQuarantined, "what has failed is not tried again")
 	_, err = record.Earlier(0)
-	require.ErrorContains(t, err, "cannot go back: there is no other healthy content")
+	require.ErrorContains(t, err, "cannot go back: no other revision succeeded")
 	_, err = bundle.Record{Revisions: record.Revisions[:1]}.Earlier(0)
 	require.Error(t, err, "there is nothing else")
 }

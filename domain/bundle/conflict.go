@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// ConflictPolicy says what becomes of objects that somebody else has made.
+// ConflictPolicy decides what happens to objects that something else has made.
 type ConflictPolicy string
 
 // The policies.
 const (
-	// Prevent changes nothing of what is not ours; the default.
+	// Prevent never changes objects of others; the default.
 	Prevent ConflictPolicy = "Prevent"
-	// AdoptUnowned also adopts what nobody claims, where no manager's field differs.
+	// AdoptUnowned also adopts objects that nothing else claims, if no manager's field differs.
 	AdoptUnowned ConflictPolicy = "AdoptUnowned"
-	// TakeAll takes what the plan lists, fields too.
+	// TakeAll takes over what the plan lists, fields too.
 	TakeAll ConflictPolicy = "Take"
 )
 
-// Conflict is an object, or fields of it, that somebody else keeps.
+// Conflict is an object, or fields of it, that something else manages.
 type Conflict struct {
 	ID ID
-	// Holder is whose the object is; empty where it is about fields.
+	// Holder is the program that manages the object; empty if none does, or if it is about fields.
 	Holder string
 	// Fields are what others manage otherwise, as path (manager).
 	Fields []string
@@ -31,19 +31,21 @@ type Conflict struct {
 	Cure ConflictPolicy
 }
 
-// String says what is wrong and what to do, in words for an object of the cluster.
+// String describes the conflict and its cure, in the words of a BundleDeployment.
 func (c Conflict) String() string { return c.Words("conflicts: ") }
 
-// Words says what is wrong and what to do; setting is what stands before a policy where that
-// is chosen.
+// Words describes the conflict and its cure; setting is the flag or field that chooses a policy.
 func (c Conflict) Words(setting string) string {
 	switch {
 	case len(c.Fields) > 0:
-		return fmt.Sprintf("%s has fields that others manage: %s: leave them out of the bundle, or take them (%s%s)", c.ID, strings.Join(c.Fields, ", "), setting, c.Cure)
+		return fmt.Sprintf("%s has fields that others manage: %s: leave them out of the bundle, or take them over (%s%s)", c.ID,
+			strings.Join(c.Fields, ", "), setting, c.Cure)
 	case c.Cure == "":
-		return fmt.Sprintf("%s is there already, is of %s, and cannot be changed: remove it, or name it otherwise", c.ID, c.Holder)
+		return fmt.Sprintf("%s already exists, %s and cannot be changed in place: delete it, or rename it in the bundle", c.ID,
+			managedBy(c.Holder))
 	}
-	return fmt.Sprintf("%s is there already and is of %s: remove it, name it otherwise, or make it part of this deployment (%s%s)", c.ID, c.Holder, setting, c.Cure)
+	return fmt.Sprintf("%s already exists and %s: delete it, rename it in the bundle, or make it part of this deployment (%s%s)", c.ID,
+		managedBy(c.Holder), setting, c.Cure)
 }
 
 // contest notes that others manage fields of an object otherwise.
@@ -57,7 +59,7 @@ func (d *drafting) contest(id ID, contested []Change) {
 
 // claim says what becomes of what somebody else has made (BUNDLES.md 5).
 func (d *drafting) claim(a Action, item Item, l Live, situation Situation, holder string) Action {
-	a.Why = "it is of " + holder
+	a.Why = managedBy(holder)
 	fixed := l.Immutable != "" || item.job()
 	switch {
 	case !fixed && situation == Unowned && d.policy != Prevent:

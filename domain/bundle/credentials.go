@@ -41,7 +41,8 @@ func ParseCredentials(data map[string]string) (Credentials, error) {
 	case c.Password != "" && c.Username == "":
 		return Credentials{}, fmt.Errorf("cannot use credentials: password without username: add username")
 	case c.PrivateKey != "" && c.KnownHosts == "":
-		return Credentials{}, fmt.Errorf("cannot use credentials: ssh-privatekey without known_hosts: add the host's line of ssh-keyscan, once you have compared it")
+		return Credentials{}, fmt.Errorf("cannot use credentials: ssh-privatekey without known_hosts: compare the host's fingerprint, then " +
+			"add its line of ssh-keyscan")
 	}
 	return c, nil
 }

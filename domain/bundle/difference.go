@@ -7,25 +7,24 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 )
 
-// Difference is how an object is not what it was, or not what it shall be.
+// Difference is how an object differs from an earlier revision, or from the bundle.
 type Difference struct {
 	ID ID
-	// What is so of the object, in words that follow its name.
+	// What describes the object, in words that follow its name.
 	What string
 	// Changes are its fields, without what is secret (BUNDLES.md 10).
 	Changes []Change
 }
 
-// What can be said of an object.
+// The states of an object that differs.
 const (
 	isMissing = "is missing"
-	isChanged = "is changed"
-	isStill   = "has left the bundle and is still there"
+	isChanged = "was changed"
+	isStill   = "is no longer part of the bundle but still exists"
 	isAdded   = "is new"
-	isGone    = "is there no more"
+	isGone    = "was removed"
 )
 
 // Drift returns how a cluster differs from what a plan made of it, in the plan's order.
@@ -54,9 +53,9 @@ func (i Item) drift(owner string, r Record, l Live) (d Difference, differs bool)
 	case situation == Absent:
 		d.What = isMissing
 	case situation != Ours:
-		d.What = "is of " + holder
+		d.What = managedBy(holder)
 	case l.leaving():
-		d.What = strings.TrimPrefix(l.ending(), "it ")
+		d.What = l.ending()
 	case l.Immutable != "":
 		d.What = isChanged + ": " + l.Immutable
 	default:
@@ -85,6 +84,27 @@ func Compare(before, after Sequence) []Difference {
 		if _, there := is[id]; !there {
 			all = append(all, Difference{ID: id, What: isGone})
 		}
+	}
+	return all
+}
+
+// Expected returns the fields of a wanted object that a live one does not have so, without a
+// dry run: defaults that the API server sets are no difference, other spellings of a value are.
+func Expected(live, wanted Object) []Change {
+	return shown(wanted.ID(), absent("", map[string]any(live), map[string]any(wanted.without("status"))))
+}
+
+func absent(path string, live, wanted any) []Change {
+	is, want := parts(live), parts(wanted)
+	if is == nil || want == nil {
+		if written(live) == written(wanted) || wanted == nil {
+			return nil
+		}
+		return []Change{{Path: path, Before: written(live), After: written(wanted), Ours: true}}
+	}
+	var all []Change
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		all = append(all, absent(joinPath(path, name), is[name], want[name])...)
 	}
 	return all
 }

@@ -33,17 +33,17 @@ func TestDrift(t *testing.T) {
 		want   []bundle.Difference
 	}{
 		"None":     {why: "all is as it shall be, and its own marks are nobody's concern"},
-		"Field":    {why: "who set it is named", live: map[bundle.ID]bundle.Live{web.ID(): scaled}, want: []bundle.Difference{{ID: web.ID(), What: "is changed", Changes: scaled.Changes[:1]}}},
+		"Field":    {why: "who set it is named", live: map[bundle.ID]bundle.Live{web.ID(): scaled}, want: []bundle.Difference{{ID: web.ID(), What: "was changed", Changes: scaled.Changes[:1]}}},
 		"Missing":  {why: "somebody has deleted it", live: map[bundle.ID]bundle.Live{page.ID(): {}}, want: []bundle.Difference{{ID: page.ID(), What: "is missing"}}},
-		"Foreign":  {why: "somebody has made it anew", live: map[bundle.ID]bundle.Live{page.ID(): is(page, "")}, want: []bundle.Difference{{ID: page.ID(), What: "is of nobody"}}},
+		"Foreign":  {why: "somebody has made it anew", live: map[bundle.ID]bundle.Live{page.ID(): is(page, "")}, want: []bundle.Difference{{ID: page.ID(), What: "is not managed by Orcon"}}},
 		"Leaving":  {why: "it is going", live: map[bundle.ID]bundle.Live{page.ID(): leaving}, want: []bundle.Difference{{ID: page.ID(), What: "is being deleted"}}},
-		"Fixed":    {why: "it cannot be put right in place", live: map[bundle.ID]bundle.Live{web.ID(): fixed}, want: []bundle.Difference{{ID: web.ID(), What: "is changed: spec.selector: field is immutable"}}},
+		"Fixed":    {why: "it cannot be put right in place", live: map[bundle.ID]bundle.Live{web.ID(): fixed}, want: []bundle.Difference{{ID: web.ID(), What: "was changed: spec.selector: field is immutable"}}},
 		"Job":      {why: "it has not run", live: map[bundle.ID]bundle.Live{run: {}}, want: []bundle.Difference{{ID: run, What: "is missing"}}},
 		"JobDone":  {why: "its TTL has removed it", live: map[bundle.ID]bundle.Live{run: {}}, record: bundle.Record{Completed: []bundle.ID{run}}},
-		"Left":     {why: "it could not be deleted", live: map[bundle.ID]bundle.Live{old: is(object("Service old"), owner)}, record: bundle.Record{Inventory: []bundle.Entry{{ID: old}}}, want: []bundle.Difference{{ID: old, What: "has left the bundle and is still there"}}},
+		"Left":     {why: "it could not be deleted", live: map[bundle.ID]bundle.Live{old: is(object("Service old"), owner)}, record: bundle.Record{Inventory: []bundle.Entry{{ID: old}}}, want: []bundle.Difference{{ID: old, What: "is no longer part of the bundle but still exists"}}},
 		"LeftGone": {why: "what is gone is no difference", record: bundle.Record{Inventory: []bundle.Entry{{ID: old}}}},
 		"Secret": {why: "BUNDLES.md 10: that it differs, not what it holds", live: map[bundle.ID]bundle.Live{secret.ID(): leaked}, want: []bundle.Difference{
-			{ID: secret.ID(), What: "is changed", Changes: []bundle.Change{{Path: "data.password", Before: "(secret)", After: "(secret)", Manager: "kubectl"}}},
+			{ID: secret.ID(), What: "was changed", Changes: []bundle.Change{{Path: "data.password", Before: "(secret)", After: "(secret)", Manager: "kubectl"}}},
 		}},
 	}
 	for name, tc := range tests {
@@ -53,6 +53,23 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// Without a dry run, what the bundle does not name is no difference, and a Secret shows nothing.
+func TestExpected(t *testing.T) {
+	wanted := object("Deployment web", map[string]any{"status": map[string]any{}, "spec": map[string]any{
+		"replicas": int64(3), "containers": []any{map[string]any{"name": "web", "image": "2"}, map[string]any{"name": "new"}}}})
+	live := object("Deployment web", map[string]any{"spec": map[string]any{
+		"replicas": float64(3), "paused": true, "containers": []any{map[string]any{"name": "web", "image": "1", "tty": true}}}})
+	assert.Equal(t, []bundle.Change{
+		{Path: `spec.containers[name="new"]`, After: `{"name":"new"}`, Ours: true},
+		{Path: `spec.containers[name="web"].image`, Before: `"1"`, After: `"2"`, Ours: true},
+	}, bundle.Expected(live, wanted))
+	assert.Empty(t, bundle.Expected(wanted, wanted))
+	secret := func(value string) bundle.Object {
+		return object("Secret key", map[string]any{"data": map[string]any{"a": value}})
+	}
+	assert.Equal(t, []bundle.Change{{Path: "data.a", Before: "(secret)", After: "(secret)", Ours: true}}, bundle.Expected(secret("x"), secret("y")))
+}
+
 func TestCompare(t *testing.T) {
 	spec := func(of map[string]any) map[string]any { return map[string]any{"spec": of} }
 	before := order(t, object("Service gone"), job("init", "true"), object("ConfigMap same"), object("Secret key", map[string]any{"data": map[string]any{"a": "c3dvcmRmaXNo"}}),
@@ -60,17 +77,17 @@ func TestCompare(t *testing.T) {
 	after := order(t, object("Service new"), job("init", "false"), object("ConfigMap same"), object("Secret key", map[string]any{"data": map[string]any{"a": "c2FsbW9u"}}),
 		object("Deployment web", spec(map[string]any{"paused": true, "args": []any{"a", "c"}, "containers": []any{map[string]any{"name": "side"}, map[string]any{"name": "web", "image": "2"}}})))
 	assert.Equal(t, []bundle.Difference{
-		{ID: id("Secret key"), What: "is changed", Changes: []bundle.Change{{Path: "data.a", Before: "(secret)", After: "(secret)"}}},
+		{ID: id("Secret key"), What: "was changed", Changes: []bundle.Change{{Path: "data.a", Before: "(secret)", After: "(secret)"}}},
 		{ID: id("Service new"), What: "is new"},
-		{ID: id("Deployment web"), What: "is changed", Changes: []bundle.Change{
+		{ID: id("Deployment web"), What: "was changed", Changes: []bundle.Change{
 			{Path: "spec.args[1]", Before: `"b"`, After: `"c"`},
 			{Path: `spec.containers[name="old"]`, Before: `{"name":"old"}`},
 			{Path: `spec.containers[name="side"]`, After: `{"name":"side"}`},
 			{Path: `spec.containers[name="web"].image`, Before: `"1"`, After: `"2"`},
 			{Path: "spec.paused", After: "true"}, {Path: "spec.replicas", Before: "1"},
 		}},
-		{ID: id("Job init"), What: "is changed", Changes: []bundle.Change{{Path: `spec.template.spec.containers[name="run"].command[2]`, Before: `"true"`, After: `"false"`}}},
-		{ID: id("Service gone"), What: "is there no more"},
+		{ID: id("Job init"), What: "was changed", Changes: []bundle.Change{{Path: `spec.template.spec.containers[name="run"].command[2]`, Before: `"true"`, After: `"false"`}}},
+		{ID: id("Service gone"), What: "was removed"},
 	}, bundle.Compare(before, after))
 }
 

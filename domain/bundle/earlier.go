@@ -24,9 +24,21 @@ func (r Record) Earlier(revision int) (content int, err error) {
 		known = append(known, v.Number)
 	}
 	if revision == 0 {
-		return 0, fmt.Errorf("cannot go back: there is no other healthy content: kept are revisions %v", known)
+		return 0, fmt.Errorf("cannot go back: no other revision succeeded: the record has revisions %v", known)
 	}
-	return 0, fmt.Errorf("cannot go back to revision %d: it is not kept: kept are %v", revision, known)
+	return 0, fmt.Errorf("cannot go back to revision %d: the record does not have it: it has %v", revision, known)
+}
+
+// Twin returns the number under which the content of a revision is shown: that of the
+// oldest kept revision with the same objects. Content itself tells which revision's
+// stored objects it has, and is another after a rollback by a person.
+func (r Record) Twin(v Revision) int {
+	for _, older := range r.Revisions {
+		if older.ManifestDigest == v.ManifestDigest {
+			return older.Number
+		}
+	}
+	return v.Content
 }
 
 // digestOf is what a revision consists of.

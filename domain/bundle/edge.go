@@ -213,5 +213,5 @@ func (s *settling) cycle(from int) error {
 	for _, i := range append(s.way[slices.Index(s.way, from):], from) {
 		names = append(names, s.items[i].Origin.String())
 	}
-	return fmt.Errorf("cannot order objects that wait for each other: %s: remove one of the edges (annotation %s)", strings.Join(names, " → "), AfterKey)
+	return fmt.Errorf("these objects wait for each other: %s: remove one of the edges (annotation %s)", strings.Join(names, " → "), AfterKey)
 }

@@ -29,5 +29,5 @@ func (e *UpgradeError) Error() string {
 	for _, f := range e.Findings {
 		all = append(all, "\n- "+f.String())
 	}
-	return "objects that are stored would lose data or break:" + strings.Join(all, "")
+	return "stored objects would lose data or become invalid:" + strings.Join(all, "")
 }

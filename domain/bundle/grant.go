@@ -112,14 +112,15 @@ func (g *granting) binding(item Item) {
 func (g *granting) role(item Item) {
 	before, after := rules(g.live[item.ID].Object), g.gathered(item.Object)
 	if g.live[item.ID].Object != nil {
-		g.add(Grant{To: "whoever else is bound to " + item.ID.Kind + " " + item.ID.Name, Namespace: item.ID.Namespace, Bound: true, Role: item.ID}, before, after)
+		g.add(Grant{To: "every other subject bound to " + item.ID.Kind + " " + item.ID.Name, Namespace: item.ID.Namespace, Bound: true,
+			Role: item.ID}, before, after)
 	}
 	for _, to := range gatherers(item.Object) {
 		had := before
 		if !slices.Contains(gatherers(g.live[item.ID].Object), to) {
 			had = nil
 		}
-		g.add(Grant{To: "whoever is bound to ClusterRole " + to, Bound: true, Role: item.ID}, had, after)
+		g.add(Grant{To: "every subject bound to ClusterRole " + to, Bound: true, Role: item.ID}, had, after)
 	}
 }
 
@@ -201,8 +202,8 @@ func refers(o Object) ID {
 //
 //nolint:gochecknoglobals // a table
 var everybody = map[string]string{
-	"Group system:authenticated":   "everybody who can log in (Group system:authenticated)",
-	"Group system:unauthenticated": "anybody, without logging in (Group system:unauthenticated)",
+	"Group system:authenticated":   "all users who can log in (Group system:authenticated)",
+	"Group system:unauthenticated": "all users, without logging in (Group system:unauthenticated)",
 	"Group system:serviceaccounts": "every ServiceAccount (Group system:serviceaccounts)",
 }
 

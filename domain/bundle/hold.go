@@ -7,36 +7,36 @@ import (
 	"strings"
 )
 
-// Reason is why a plan is held.
+// Reason is why a plan is held or refused.
 type Reason string
 
 // The reasons (BUNDLES.md 4).
 const (
-	// Empty: nothing was rendered, and something is there.
+	// Empty: nothing was rendered, and the deployment has objects.
 	Empty Reason = "Empty"
-	// TooMany: more objects would go than may without a person.
+	// TooMany: more objects would be deleted than may be without confirmation.
 	TooMany Reason = "TooManyDeletions"
-	// Confirm: what goes cannot be had back.
+	// Confirm: a deletion cannot be undone.
 	Confirm Reason = "Confirm"
 )
 
-// Hold is what waits for a person, who confirms each object by its name.
+// Hold is a part of a plan that waits until a person confirms each object by name.
 type Hold struct {
 	Reason  Reason
 	Objects []ID
 }
 
-// String says what is held and what to do, in words for an object of the cluster.
+// String describes what is held and the cure, in the words of a BundleDeployment.
 func (h Hold) String() string {
-	return h.Words() + ": confirm each in an approval, or put it back into the bundle"
+	return h.Words() + ". Confirm each object in an Approval, or put it back into the bundle"
 }
 
-// Words says what is held, and why.
+// Words describes what is held, and why.
 func (h Hold) Words() string {
 	why := map[Reason]string{
-		Empty:   "the bundle is empty, and this would delete all that it made",
-		TooMany: "this would delete more than may go without a person",
-		Confirm: "this would delete what cannot be had back",
+		Empty:   "the bundle is empty, so this would delete everything it made",
+		TooMany: "this would delete more objects than may be deleted without confirmation",
+		Confirm: "this deletion cannot be undone",
 	}[h.Reason]
 	var names []string
 	for _, id := range h.Objects {
@@ -102,7 +102,7 @@ func left(inventory []Entry, s Sequence) []Entry {
 func (d *drafting) remove() {
 	for _, e := range left(d.Record.Inventory, d.plan.Sequence) {
 		situation, _ := d.Live[e.ID].Situation(d.Owner)
-		a := Action{Verb: Delete, ID: e.ID, Phase: e.Phase, Depth: e.Depth, Why: "it left the bundle"}
+		a := Action{Verb: Delete, ID: e.ID, Phase: e.Phase, Depth: e.Depth, Why: "no longer part of the bundle"}
 		if d.Uninstall {
 			a.Why = ""
 		}
@@ -110,7 +110,7 @@ func (d *drafting) remove() {
 		case situation != Ours, d.Back > 0 && d.confirms(e.ID):
 			continue
 		case d.prunes(e.ID) == PruneNever:
-			a.Verb, a.Why = Keep, "it left the bundle and says "+PruneKey+": "+string(PruneNever)
+			a.Verb, a.Why = Keep, "no longer part of the bundle, kept by "+PruneKey+": "+string(PruneNever)
 		}
 		d.plan.Actions = append(d.plan.Actions, a)
 	}

@@ -72,7 +72,7 @@ func TestNewPlanHolds(t *testing.T) {
 			for _, h := range tc.want {
 				assert.Contains(t, h.String(), h.Objects[0].String())
 				require.Error(t, bundle.Approve(p, bundle.Gate{}, nil), tc.why)
-				require.ErrorContains(t, p.Confirmed(bundle.Approval{}), h.Words()+": if that shall be: "+strings.Join(h.Flags(), " "), tc.why)
+				require.ErrorContains(t, p.Confirmed(bundle.Approval{}), h.Words()+". To confirm, add: "+strings.Join(h.Flags(), " "), tc.why)
 				approval := bundle.Approval{PlanDigest: p.Digest, Confirmed: h.Objects}
 				require.NoError(t, bundle.Approve(p, bundle.Gate{}, []bundle.Approval{approval}), tc.why)
 				require.NoError(t, p.Confirmed(approval), tc.why)

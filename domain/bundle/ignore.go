@@ -24,10 +24,10 @@ type Ignore struct {
 func (i Ignore) Validate() error {
 	var faults []error
 	if i.APIVersion == "" || i.Kind == "" {
-		faults = append(faults, errors.New("cannot ignore fields of no kind: write apiVersion and kind, for instance apps/v1 and Deployment"))
+		faults = append(faults, errors.New("cannot ignore fields of no kind: write apiVersion and kind, for example apps/v1 and Deployment"))
 	}
 	if len(i.Paths) == 0 {
-		faults = append(faults, fmt.Errorf("cannot ignore nothing of %s: write paths, for instance spec.replicas", i.Kind))
+		faults = append(faults, fmt.Errorf("cannot ignore nothing of %s: write paths, for example spec.replicas", i.Kind))
 	}
 	for _, path := range i.Paths {
 		if err := readable(path); err != nil {
@@ -41,9 +41,9 @@ func (i Ignore) Validate() error {
 func readable(path string) error {
 	switch plain := strings.TrimPrefix(path, "."); {
 	case plain == "" || plain[0] == '[':
-		return errors.New("it names no field: write it as differences print it, for instance spec.replicas")
+		return errors.New("it names no field: write it as orcon diff prints it, for example spec.replicas")
 	case plain == "metadata" || plain == "metadata.annotations" || strings.HasPrefix(plain, "metadata.annotations."+prefix):
-		return errors.New("the marks of Orcon are there: write the labels or annotations that others set, each by its name")
+		return errors.New("the annotations of Orcon are among them: name the labels or annotations that others set")
 	}
 	for rest := path; ; {
 		begin := strings.IndexByte(rest, '[')

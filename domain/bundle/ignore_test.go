@@ -78,7 +78,7 @@ func TestIgnoreValidate(t *testing.T) {
 		"Kind":    {bundle.Ignore{Paths: []string{"spec"}}, "write apiVersion and kind"},
 		"Paths":   {bundle.Ignore{APIVersion: "v1", Kind: "Pod"}, "cannot ignore nothing of Pod"},
 		"Empty":   {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"."}}, "it names no field"},
-		"Marks":   {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"metadata.annotations"}}, "the marks of Orcon are there"},
+		"Marks":   {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"metadata.annotations"}}, "the annotations of Orcon are among them"},
 		"Open":    {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"spec.containers[name="}}, "an element of a list is written as"},
 		"NoValue": {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"spec.containers[name]"}}, "an element of a list is written as"},
 		"Plain":   {bundle.Ignore{APIVersion: "v1", Kind: "Pod", Paths: []string{"spec.containers[name=web]"}}, `cannot ignore path "spec.containers[name=web]" of Pod`},

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Lack is a ConfigMap, Secret or ServiceAccount that workloads need and nobody has, or has not wholly.
+// Lack is a ConfigMap, Secret or ServiceAccount that workloads need and that does not exist, or
+// lacks keys.
 type Lack struct {
 	ID ID
 	// Keys are those that are missing, sorted; none where it is enough that it is there.
@@ -69,14 +70,14 @@ func (o Object) holds(key string) bool {
 	})
 }
 
-// String says what is missing, who needs it, and what to do.
+// String describes what is missing, which workloads need it, and the cure.
 func (l Lack) String() string {
-	what, keys := l.ID.String()+" is not there", strings.Join(l.Keys, ", ")
+	what, keys := l.ID.String()+" does not exist", strings.Join(l.Keys, ", ")
 	switch {
 	case l.There || l.Own:
 		what = fmt.Sprintf("%s has no key %s", l.ID, keys)
 	case keys != "":
-		what += ", with key " + keys
+		what += " (it needs keys " + keys + ")"
 	}
 	var by []string
 	for _, n := range l.Readings {
@@ -94,7 +95,7 @@ func (l Lack) Cure() string {
 	case l.Own:
 		return "add it to the bundle's own"
 	case l.Unborn:
-		return "add it to the bundle, whose namespace is not there yet"
+		return "add it to the bundle, which creates its namespace"
 	case l.There:
 		field := map[string]string{"secret": "stringData", "configmap": "data"}[kind]
 		return fmt.Sprintf("kubectl patch %s %s -n %s --type merge -p '{%q:{%s}}'", kind, l.ID.Name, l.ID.Namespace, field, l.each("%q:\"…\"", ","))
@@ -158,7 +159,7 @@ type LackError struct{ Lacks []Lack }
 
 // Error lists all that is missing, at once.
 func (e *LackError) Error() string {
-	lines := []string{"cannot start what is to be installed, since what it reads is missing:"}
+	lines := []string{"cannot install: the workloads read configuration that does not exist:"}
 	for _, l := range e.Lacks {
 		lines = append(lines, l.String())
 	}

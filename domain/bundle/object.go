@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Object is one object of a cluster as JSON has it: maps, lists, strings, booleans,
+// Object is one object of a cluster in the form of JSON: maps, lists, strings, booleans,
 // nil, and numbers as int64 or float64.
 type Object map[string]any
 
@@ -20,17 +21,32 @@ type ID struct {
 	Namespace, Name string
 }
 
-// String returns "Kind.group namespace/name", without what is empty.
+// builtin are the groups of Kubernetes whose kinds no other group of it repeats: texts for
+// people name such a kind without its group.
+//
+//nolint:gochecknoglobals // a table
+var builtin = []string{
+	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps", "autoscaling", "batch",
+	"coordination.k8s.io", "discovery.k8s.io", "networking.k8s.io", "node.k8s.io", "policy",
+	"rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
+}
+
+// String names the object for people: "Deployment shop/web", "Widget.example.org shop/web".
 func (id ID) String() string {
-	kind := id.Kind
-	if id.Group != "" {
-		kind += "." + id.Group
+	if slices.Contains(builtin, id.Group) {
+		id.Group = ""
 	}
+	return id.canonical()
+}
+
+// canonical returns "Kind.group namespace/name", without what is empty. Digests are made of
+// it: it never changes.
+func (id ID) canonical() string {
 	name := id.Name
 	if id.Namespace != "" {
 		name = id.Namespace + "/" + name
 	}
-	return kind + " " + name
+	return id.kind() + " " + name
 }
 
 // Compare orders IDs by group, kind, namespace and name.
@@ -57,7 +73,7 @@ func (o Object) Text(path ...string) string {
 	return text
 }
 
-// At returns what lies at a path of names; nil if nothing does.
+// At returns the value at a path of names; nil if there is none.
 func (o Object) At(path ...string) any {
 	var at any = map[string]any(o)
 	for _, name := range path {
@@ -71,7 +87,8 @@ func (o Object) At(path ...string) any {
 }
 
 // Canonical returns the object as JSON in which equal objects are equal bytes: names
-// sorted, no space. An error means that it holds what JSON has not.
+// sorted, no space. The error reports a value that JSON
+// cannot hold.
 func (o Object) Canonical() ([]byte, error) {
 	text, err := json.Marshal(map[string]any(o))
 	if err != nil {

@@ -18,7 +18,7 @@ func TestObjectID(t *testing.T) {
 		text   string
 	}{
 		"Core":    {why: "the core has no group", object: bundle.Object{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "db", "namespace": "shop"}}, want: bundle.ID{Kind: "Service", Namespace: "shop", Name: "db"}, text: "Service shop/db"},
-		"Group":   {why: "the version does not name an object", object: bundle.Object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web"}}, want: bundle.ID{Group: "apps", Kind: "Deployment", Name: "web"}, text: "Deployment.apps web"},
+		"Group":   {why: "the version does not name an object", object: bundle.Object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web"}}, want: bundle.ID{Group: "apps", Kind: "Deployment", Name: "web"}, text: "Deployment web"},
 		"Nothing": {why: "no text stops the process", object: bundle.Object{"metadata": "x"}, text: " "},
 	}
 	for name, tc := range tests {

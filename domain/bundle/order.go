@@ -75,7 +75,7 @@ func items(objects []Object) (Sequence, error) {
 	for _, o := range objects {
 		item, err := newItem(o, defined)
 		if err == nil && seen[item.Origin] {
-			err = fmt.Errorf("cannot tell two objects %s apart: remove one, or name it otherwise", item.Origin)
+			err = fmt.Errorf("the bundle defines %s twice: remove or rename one", item.Origin)
 		}
 		seen[item.Origin] = true
 		faults = append(faults, err)

@@ -117,14 +117,14 @@ func TestOrderRefuses(t *testing.T) {
 		want []string
 	}{
 		"NoName":     {objects: []bundle.Object{{"kind": "Service", "apiVersion": "v1"}}, want: []string{"Service", "has no metadata.name", "write one"}},
-		"Twice":      {objects: []bundle.Object{object("Service web"), object("Service web")}, want: []string{"two objects Service shop/web", "remove one"}},
+		"Twice":      {objects: []bundle.Object{object("Service web"), object("Service web")}, want: []string{"the bundle defines Service shop/web twice", "remove or rename one"}},
 		"Phase":      {objects: []bundle.Object{object("Service web", "phase=sevices")}, want: []string{"orcon.tengu.io/phase of Service shop/web", `did you mean "services"`}},
 		"NoPhase":    {objects: []bundle.Object{object("Service web", "phase=7")}, want: []string{"write one of namespaces, policies"}},
 		"Key":        {objects: []bundle.Object{object("Service web", "phases=services")}, want: []string{"did you mean orcon.tengu.io/phase"}},
 		"Prune":      {objects: []bundle.Object{object("Service web", "prune=never")}, want: []string{`did you mean "Never"`}},
 		"Run":        {objects: []bundle.Object{object("Service web", "run-policy=Once")}, want: []string{"only a Job is run"}},
-		"Forged":     {objects: []bundle.Object{object("Service web", "bundle=a/b")}, want: []string{"written by Orcon alone"}},
-		"Target":     {objects: []bundle.Object{object("Service web"), object("Deployment web", "after=Service/wep")}, want: []string{"Deployment.apps shop/web", "orcon.tengu.io/after", `"Service/wep" is not in the bundle`, `did you mean "Service/web"`}},
+		"Forged":     {objects: []bundle.Object{object("Service web", "bundle=a/b")}, want: []string{"only Orcon writes it"}},
+		"Target":     {objects: []bundle.Object{object("Service web"), object("Deployment web", "after=Service/wep")}, want: []string{"Deployment shop/web", "orcon.tengu.io/after", `"Service/wep" is not in the bundle`, `did you mean "Service/web"`}},
 		"Elsewhere":  {objects: []bundle.Object{object("Service web"), object("Deployment web", "after=Service/office/web")}, want: []string{`did you mean "Service/shop/web"`}},
 		"NoTarget":   {objects: []bundle.Object{object("Deployment web", "after=web")}, want: []string{`"web" names no object`, "Kind.group/namespace/name"}},
 		"EmptyGroup": {objects: []bundle.Object{object("Deployment web", "after=Service./web")}, want: []string{"empty group"}},
@@ -134,9 +134,9 @@ func TestOrderRefuses(t *testing.T) {
 		},
 		"Cycle": {
 			objects: []bundle.Object{object("Deployment a", "after=Deployment/b"), object("Deployment b", "after=Service/c"), object("Service c", "after=Deployment/a")},
-			want:    []string{"wait for each other", "Service shop/c → Deployment.apps shop/a → Deployment.apps shop/b → Service shop/c"},
+			want:    []string{"wait for each other", "Service shop/c → Deployment shop/a → Deployment shop/b → Service shop/c"},
 		},
-		"Itself": {objects: []bundle.Object{object("Deployment a", "after=Deployment/a")}, want: []string{"Deployment.apps shop/a → Deployment.apps shop/a"}},
+		"Itself": {objects: []bundle.Object{object("Deployment a", "after=Deployment/a")}, want: []string{"Deployment shop/a → Deployment shop/a"}},
 		"All":    {objects: []bundle.Object{object("Service web", "phase=x"), object("Service db", "optional=yes")}, want: []string{"Service shop/web", "Service shop/db"}},
 	}
 	for name, tc := range tests {

@@ -21,7 +21,7 @@ func Place(objects []Object, namespace string, namespaced func(group, kind strin
 		id := o.ID()
 		inside, known, err := namespaced(id.Group, id.Kind)
 		if err != nil {
-			return nil, fmt.Errorf("cannot tell where %s belongs: %w", id, err)
+			return nil, fmt.Errorf("cannot find out whether %s is namespaced: %w", id, err)
 		}
 		if !known {
 			inside, known = own[ID{Group: id.Group, Kind: id.Kind}]
@@ -53,7 +53,7 @@ func (o Object) encoded() (Object, error) {
 		for key, value := range all {
 			text, ok := value.(string)
 			if !ok {
-				return o, fmt.Errorf("cannot use %s: %s.%s is no text: put it in quotes", o.ID(), field, key)
+				return o, fmt.Errorf("cannot use %s: %s.%s is not a string: put it in quotes", o.ID(), field, key)
 			}
 			values[key] = text
 		}

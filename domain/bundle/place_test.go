@@ -56,7 +56,7 @@ func TestPlaceRefusesSecrets(t *testing.T) {
 		for _, value := range []any{int64(27182818), 27182818.5, true, nil, map[string]any{"in": "27182818"}} {
 			in := object("Secret a", map[string]any{field: map[string]any{"pin": value}})
 			_, err := bundle.Place([]bundle.Object{in}, "here", func(string, string) (bool, bool, error) { return true, true, nil })
-			require.EqualError(t, err, "cannot use Secret shop/a: "+field+".pin is no text: put it in quotes")
+			require.EqualError(t, err, "cannot use Secret shop/a: "+field+".pin is not a string: put it in quotes")
 		}
 	}
 }

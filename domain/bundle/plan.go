@@ -164,15 +164,16 @@ func (d *drafting) item(item Item) {
 	a := Action{ID: item.ID, Phase: item.Phase, Depth: item.Depth}
 	switch defined := d.definitions[ID{Group: item.ID.Group, Kind: item.ID.Kind}]; {
 	case l.NoAPI && !defined && item.Optional:
-		a.Verb, a.Why = None, "left out: this cluster does not know the kind"
+		a.Verb, a.Why = None, "skipped: the cluster does not have this kind"
 	case l.NoAPI && !defined:
-		d.faults = append(d.faults, fmt.Errorf("cannot plan %s: the cluster does not know its kind: install its definition first, or annotate it with %s: %s", item.ID, OptionalKey, ifPresent))
+		d.faults = append(d.faults, fmt.Errorf("cannot plan %s: the cluster does not have this kind: install its CustomResourceDefinition "+
+			"first, or annotate it with %s: %s", item.ID, OptionalKey, ifPresent))
 		return
 	case defined:
-		d.unverified(item.ID, CRDs, "its kind is defined by the bundle")
+		d.unverified(item.ID, CRDs, "the bundle defines its kind")
 		a.Verb = Create
 	case d.namespaces[ID{Name: item.ID.Namespace}] && item.ID.Namespace != "":
-		d.unverified(item.ID, Namespaces, "its namespace is made by the bundle")
+		d.unverified(item.ID, Namespaces, "the bundle creates its namespace")
 		a = d.decide(a, item, l)
 	default:
 		a = d.decide(a, item, l)
@@ -185,9 +186,9 @@ func (d *drafting) decide(a Action, item Item, l Live) Action {
 	situation, holder := l.Situation(d.Owner)
 	switch {
 	case item.Kept && situation != Absent:
-		a.Verb, a.Why = None, "stays as it is on the way back"
+		a.Verb, a.Why = None, "kept as it is during a rollback"
 	case item.job() && (item.Kept || d.Record.completed(item)):
-		a.Verb, a.Why = None, "has run"
+		a.Verb, a.Why = None, "has already run"
 	case situation == Absent && item.job():
 		a.Verb = Run
 	case situation == Absent:
@@ -197,7 +198,7 @@ func (d *drafting) decide(a Action, item Item, l Live) Action {
 	case item.job():
 		return again(a, l)
 	case l.leaving():
-		a.Verb, a.Why, a.Replaces = Recreate, "it is being deleted", l.uid()
+		a.Verb, a.Why, a.Replaces = Recreate, "is being deleted", l.uid()
 	case l.Immutable != "":
 		a.Verb, a.Why, a.Replaces = Recreate, l.Immutable, l.uid()
 	case item.applied(d.Owner, l):
@@ -212,11 +213,11 @@ func (d *drafting) decide(a Action, item Item, l Live) Action {
 func again(a Action, l Live) Action {
 	switch {
 	case ended(l.Object) == failed:
-		a.Verb, a.Why, a.Replaces = Run, "it has failed before", l.uid()
+		a.Verb, a.Why, a.Replaces = Run, "failed before", l.uid()
 	case l.leaving():
-		a.Verb, a.Why, a.Replaces = Run, "it is being deleted", l.uid()
+		a.Verb, a.Why, a.Replaces = Run, "is being deleted", l.uid()
 	default:
-		a.Verb, a.Why = None, "is there"
+		a.Verb, a.Why = None, "exists"
 	}
 	return a
 }

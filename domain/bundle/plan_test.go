@@ -57,7 +57,7 @@ func TestSituation(t *testing.T) {
 	}{
 		"Absent":     {why: "nothing is nobody's", want: bundle.Absent},
 		"Ours":       {why: "the mark says so", live: is(web, owner), want: bundle.Ours},
-		"Unowned":    {why: "made by a person", live: is(web, ""), want: bundle.Unowned, holder: "nobody"},
+		"Unowned":    {why: "made by a person", live: is(web, ""), want: bundle.Unowned, holder: ""},
 		"Another":    {why: "one object, two bundles", live: is(web, "shop/other"), want: bundle.Another, holder: "deployment shop/other"},
 		"Helm":       {why: "another program's mark", live: is(web, "", map[string]any{"annotations": map[string]any{"meta.helm.sh/release-name": "web"}}), want: bundle.Foreign, holder: "Helm release web"},
 		"Controller": {why: "its controller would undo all", live: is(web, owner, map[string]any{"ownerReferences": []any{map[string]any{"kind": "Engine", "name": "v8", "controller": true}}}), want: bundle.Foreign, holder: "controller Engine v8"},
@@ -91,13 +91,13 @@ func TestNewPlanConflicts(t *testing.T) {
 		// conflict is part of its text.
 		conflict string
 	}{
-		"Prevent":        {why: "the default", live: is(web, ""), want: "none Deployment web", conflict: "is of nobody: remove it, name it otherwise, or make it part of this deployment (conflicts: AdoptUnowned)"},
-		"PreventFields":  {why: "to adopt it would not be enough", live: with(is(web, ""), theirs), want: "none Deployment web", conflict: "is of nobody: remove it, name it otherwise, or make it part of this deployment (conflicts: Take)"},
-		"PreventAnother": {why: "the default", live: is(web, "shop/other"), want: "none Deployment web", conflict: "is of deployment shop/other: remove it"},
+		"Prevent":        {why: "the default", live: is(web, ""), want: "none Deployment web", conflict: "is not managed by Orcon: delete it, rename it in the bundle, or make it part of this deployment (conflicts: AdoptUnowned)"},
+		"PreventFields":  {why: "to adopt it would not be enough", live: with(is(web, ""), theirs), want: "none Deployment web", conflict: "is not managed by Orcon: delete it, rename it in the bundle, or make it part of this deployment (conflicts: Take)"},
+		"PreventAnother": {why: "the default", live: is(web, "shop/other"), want: "none Deployment web", conflict: "is managed by deployment shop/other: delete it"},
 		"Adopt":          {why: "nobody loses anything", policy: bundle.AdoptUnowned, live: is(web, ""), want: "adopt Deployment web"},
-		"AdoptOnly":      {why: "what is Helm's is not unowned", policy: bundle.AdoptUnowned, live: is(web, "", helm), want: "none Deployment web", conflict: "Helm release web: remove it, name it otherwise, or make it part of this deployment (conflicts: Take)"},
+		"AdoptOnly":      {why: "what is Helm's is not unowned", policy: bundle.AdoptUnowned, live: is(web, "", helm), want: "none Deployment web", conflict: "Helm release web: delete it, rename it in the bundle, or make it part of this deployment (conflicts: Take)"},
 		"AdoptFields":    {why: "somebody set the field otherwise", policy: bundle.AdoptUnowned, live: with(is(web, ""), theirs), want: "adopt Deployment web", conflict: "spec.replicas (kubectl)"},
-		"Fixed":          {why: "to take it would not help", policy: bundle.TakeAll, live: fixed, want: "none Deployment web", conflict: "cannot be changed: remove it, or name it otherwise"},
+		"Fixed":          {why: "to take it would not help", policy: bundle.TakeAll, live: fixed, want: "none Deployment web", conflict: "cannot be changed in place: delete it, or rename it in the bundle"},
 		"Take":           {why: "with the fields that the plan lists", policy: bundle.TakeAll, live: with(is(web, "", helm), theirs), want: "take Deployment web", force: []string{"spec.replicas"}},
 		"TakeUnowned":    {why: "to take includes to adopt", policy: bundle.TakeAll, live: with(is(web, ""), theirs), want: "adopt Deployment web", force: []string{"spec.replicas"}},
 		"Drift":          {why: "what was set here before is put right", live: with(is(web, owner), ours), want: "update Deployment web", force: []string{"spec.paused"}},
@@ -144,13 +144,13 @@ func TestNewPlanActions(t *testing.T) {
 		"None":      {why: "it is what it shall be", object: web, live: applied, want: bundle.Action{Verb: bundle.None}},
 		"Update":    {why: "other content", object: changed, live: applied, want: bundle.Action{Verb: bundle.Update}},
 		"Recreate":  {why: "it cannot be changed", object: web, live: immutable, want: bundle.Action{Verb: bundle.Recreate, Why: "spec.selector: field is immutable", Replaces: "uid-web", Restarts: true}},
-		"Leaving":   {why: "it is going", object: web, live: is(web, owner, map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}), want: bundle.Action{Verb: bundle.Recreate, Why: "it is being deleted", Replaces: "uid-web", Restarts: true}},
-		"Optional":  {why: "this cluster has no such kind", object: object("Engine v8", "optional=IfAPIPresent"), live: bundle.Live{NoAPI: true}, want: bundle.Action{Verb: bundle.None, Why: "left out: this cluster does not know the kind"}},
+		"Leaving":   {why: "it is going", object: web, live: is(web, owner, map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}), want: bundle.Action{Verb: bundle.Recreate, Why: "is being deleted", Replaces: "uid-web", Restarts: true}},
+		"Optional":  {why: "this cluster has no such kind", object: object("Engine v8", "optional=IfAPIPresent"), live: bundle.Live{NoAPI: true}, want: bundle.Action{Verb: bundle.None, Why: "skipped: the cluster does not have this kind"}},
 		"Run":       {why: "it has never run", object: init, want: bundle.Action{Verb: bundle.Run}},
-		"Running":   {why: "it runs", object: init, live: is(init, owner), want: bundle.Action{Verb: bundle.None, Why: "is there"}},
-		"Ran":       {why: "its completion is recorded, and its TTL has removed it", object: init, record: bundle.Record{Completed: []bundle.ID{run}}, want: bundle.Action{Verb: bundle.None, Why: "has run"}},
-		"JobFailed": {why: "what made it fail may be mended", object: init, live: end("Failed"), want: bundle.Action{Verb: bundle.Run, Why: "it has failed before", Replaces: "uid-init"}},
-		"Once":      {why: "once is once, whatever became of it", object: job("init", "false", "run-policy=Once"), record: bundle.Record{Completed: []bundle.ID{id("Job init")}}, want: bundle.Action{Verb: bundle.None, Why: "has run"}},
+		"Running":   {why: "it runs", object: init, live: is(init, owner), want: bundle.Action{Verb: bundle.None, Why: "exists"}},
+		"Ran":       {why: "its completion is recorded, and its TTL has removed it", object: init, record: bundle.Record{Completed: []bundle.ID{run}}, want: bundle.Action{Verb: bundle.None, Why: "has already run"}},
+		"JobFailed": {why: "what made it fail may be mended", object: init, live: end("Failed"), want: bundle.Action{Verb: bundle.Run, Why: "failed before", Replaces: "uid-init"}},
+		"Once":      {why: "once is once, whatever became of it", object: job("init", "false", "run-policy=Once"), record: bundle.Record{Completed: []bundle.ID{id("Job init")}}, want: bundle.Action{Verb: bundle.None, Why: "has already run"}},
 		"OnChange":  {why: "another content has not run", object: job("init", "false"), record: bundle.Record{Completed: []bundle.ID{run}}, want: bundle.Action{Verb: bundle.Run}},
 	}
 	for name, tc := range tests {
@@ -162,7 +162,7 @@ func TestNewPlanActions(t *testing.T) {
 		})
 	}
 	_, err := bundle.NewPlan(bundle.Intent{Owner: owner, Sequence: order(t, object("Engine v8")), Live: map[bundle.ID]bundle.Live{id("Engine v8"): {NoAPI: true}}})
-	assert.ErrorContains(t, err, "cannot plan Engine.race.example.org shop/v8: the cluster does not know its kind")
+	assert.ErrorContains(t, err, "cannot plan Engine.race.example.org shop/v8: the cluster does not have this kind")
 }
 
 // What runs in every revision runs once in each, and its being planned again is none.
@@ -228,18 +228,18 @@ func TestNewPlanForesees(t *testing.T) {
 
 	p := draft(t, nil, nil, engine(), object("Engine v8"), object("Namespace shop"), web)
 	assert.Equal(t, []bundle.Unverified{
-		{ID: web.ID(), After: bundle.Namespaces, Why: "its namespace is made by the bundle"},
-		{ID: id("Engine v8"), After: bundle.CRDs, Why: "its kind is defined by the bundle"},
+		{ID: web.ID(), After: bundle.Namespaces, Why: "the bundle creates its namespace"},
+		{ID: id("Engine v8"), After: bundle.CRDs, Why: "the bundle defines its kind"},
 	}, p.Unverified)
 
 	hook := object("ValidatingWebhookConfiguration guard", map[string]any{"webhooks": []any{map[string]any{"rules": []any{map[string]any{"apiGroups": []any{"batch"}}}}}})
 	run := job("init", "true")
-	want := []bundle.Unverified{{ID: order(t, run)[0].ID, After: bundle.Webhooks, Why: "webhook guard of the bundle may refuse it, and is not there to be asked"}}
+	want := []bundle.Unverified{{ID: order(t, run)[0].ID, After: bundle.Webhooks, Why: "webhook guard of the bundle may refuse it, and does not exist yet"}}
 	assert.Equal(t, want, draft(t, nil, nil, hook, run, web).Unverified, "what is written before is not asked")
 	assert.Empty(t, draft(t, map[bundle.ID]bundle.Live{hook.ID(): is(hook, owner)}, nil, hook, run).Unverified, "the dry run has asked it")
 
 	role, binding := access("Role", "shop", "web", nil), binds("RoleBinding", "shop", "Role", "web")
-	assert.Equal(t, []bundle.Unverified{{ID: binding.ID(), After: bundle.Roles, Why: "its role is made by the bundle"}}, draft(t, nil, nil, role, binding).Unverified)
+	assert.Equal(t, []bundle.Unverified{{ID: binding.ID(), After: bundle.Roles, Why: "the bundle creates its role"}}, draft(t, nil, nil, role, binding).Unverified)
 }
 
 // BUNDLES.md 10: what is read of a plan has every field, and nothing of a Secret.
@@ -252,8 +252,8 @@ func TestPreview(t *testing.T) {
 	assert.NotRegexp(t, "swordfish|c3dvcmRmaXNo|c2FsbW9u|null", string(text))
 	assert.Contains(t, string(text), `"actions":[{"group":"","kind":"Secret","namespace":"shop","name":"key","verb":"update","phase":"configuration","why":"","restarts":false,"pods":0,"takes":[],"changes":[{"path":"data.password","before":"(secret)","after":"(secret)","manager":""}]}]`)
 
-	for pods, want := range map[int]string{0: "its pods start anew", 1: "its pod starts anew", 3: "its 3 pods start anew"} {
+	for pods, want := range map[int]string{0: "its pods restart", 1: "its pod restarts", 3: "its 3 pods restart"} {
 		a := bundle.PreviewAction{Why: "why", Restarts: true, Pods: pods, Takes: []string{"spec.replicas"}}
-		assert.Equal(t, []string{"why", want, "takes from others: spec.replicas"}, a.Remarks())
+		assert.Equal(t, []string{"why", want, "takes over spec.replicas"}, a.Remarks())
 	}
 }

@@ -12,7 +12,7 @@ import (
 func (s Sequence) Digest() string {
 	var texts []string
 	for _, item := range s {
-		texts = append(texts, item.Origin.String(), item.Digest)
+		texts = append(texts, item.Origin.canonical(), item.Digest)
 	}
 	return digest(texts...)
 }
@@ -29,9 +29,14 @@ type approved struct {
 }
 
 func (p Plan) digest() string {
-	a := approved{Cluster: p.Cluster, UID: p.UID, Base: p.Base, Back: p.Back, Manifest: p.ManifestDigest, Actions: p.lines(), Probes: p.Probes}
+	a := approved{Cluster: p.Cluster, UID: p.UID, Base: p.Base, Back: p.Back, Manifest: p.ManifestDigest,
+		Actions: p.lines(ID.canonical), Probes: p.Probes}
 	for _, item := range p.Sequence {
-		a.Order = append(a.Order, fmt.Sprintf("%s %s %v", item.Phase, item.ID, item.After))
+		var after []string
+		for _, e := range item.After {
+			after = append(after, fmt.Sprintf("{%s %t %s}", e.To.canonical(), e.Serving, e.Why))
+		}
+		a.Order = append(a.Order, fmt.Sprintf("%s %s [%s]", item.Phase, item.ID.canonical(), strings.Join(after, " ")))
 	}
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -40,13 +45,16 @@ func (p Plan) digest() string {
 	return digest(string(text))
 }
 
-// lines are the actions and conflicts as they are approved and compared.
-func (p Plan) lines() []string {
+// replaces is hashed into plan digests: other words would void every waiting approval.
+const replaces = " in place of what is there"
+
+// lines returns the actions and conflicts, one line each; named writes an object's name.
+func (p Plan) lines(named func(ID) string) []string {
 	var all []string
 	for _, a := range p.Actions {
-		line := string(a.Verb) + " " + a.ID.String()
+		line := string(a.Verb) + " " + named(a.ID)
 		if a.Replaces != "" {
-			line += " in place of what is there"
+			line += replaces
 		}
 		if len(a.Force) > 0 {
 			line += " taking " + strings.Join(a.Force, ", ")
@@ -68,7 +76,7 @@ type ChangedError struct {
 
 // Error lists the differences.
 func (e *ChangedError) Error() string {
-	return "cannot carry out the plan, what would be done has changed: " + strings.Join(e.Differences, "; ") + ": look at the new plan and approve that"
+	return "the plan has changed: " + strings.Join(e.Differences, "; ") + ": look at the new plan and approve that one"
 }
 
 // Changed returns a ChangedError if the plan as it would be made now differs from p.
@@ -78,18 +86,19 @@ func (p Plan) Changed(now Plan) error {
 	}
 	var differences []string
 	for name, same := range map[string]bool{
-		"it is another cluster": p.Cluster == now.Cluster, "it is another deployment": p.UID == now.UID, "the revision before is another": p.Base == now.Base && p.Back == now.Back,
-		"the content is another": p.ManifestDigest == now.ManifestDigest, "the probes are others": slices.Equal(p.Probes, now.Probes),
+		"another cluster": p.Cluster == now.Cluster, "another deployment": p.UID == now.UID,
+		"another base revision": p.Base == now.Base && p.Back == now.Back,
+		"another content":       p.ManifestDigest == now.ManifestDigest, "other health checks": slices.Equal(p.Probes, now.Probes),
 	} {
 		if !same {
 			differences = append(differences, name)
 		}
 	}
 	slices.Sort(differences)
-	before, after := p.lines(), now.lines()
+	before, after := p.lines(ID.String), now.lines(ID.String)
 	for _, line := range before {
 		if !slices.Contains(after, line) {
-			differences = append(differences, "no more: "+line)
+			differences = append(differences, "no longer: "+line)
 		}
 	}
 	for _, line := range after {
@@ -98,7 +107,7 @@ func (p Plan) Changed(now Plan) error {
 		}
 	}
 	if len(differences) == 0 {
-		differences = append(differences, "the order is another")
+		differences = append(differences, "another order")
 	}
 	return &ChangedError{differences}
 }

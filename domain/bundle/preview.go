@@ -145,14 +145,14 @@ func (a PreviewAction) Remarks() []string {
 	}
 	switch {
 	case a.Restarts && a.Pods == 1:
-		all = append(all, "its pod starts anew")
+		all = append(all, "its pod restarts")
 	case a.Restarts && a.Pods > 1:
-		all = append(all, fmt.Sprintf("its %d pods start anew", a.Pods))
+		all = append(all, fmt.Sprintf("its %d pods restart", a.Pods))
 	case a.Restarts:
-		all = append(all, "its pods start anew")
+		all = append(all, "its pods restart")
 	}
 	for _, path := range a.Takes {
-		all = append(all, "takes from others: "+path)
+		all = append(all, "takes over "+path)
 	}
 	return all
 }

@@ -38,7 +38,7 @@ func Prune(p Plan, r Record, live map[ID]Live) Pruned {
 		case planned[e.ID] != Delete:
 			continue // nobody has agreed to it: the next plan says so
 		case before != nil && (before.turn() != e.turn() || before.Depth != e.Depth):
-			out.wait(e, "deletion of "+before.ID.String())
+			out.wait(e, "the deletion of "+before.ID.String())
 			continue
 		}
 		out.remove(e, l)
@@ -53,7 +53,7 @@ func (p *Pruned) remove(e Entry, l Live) {
 	case l.leaving():
 		p.wait(e, l.ending())
 	case len(l.Used) > 0:
-		p.wait(e, fmt.Sprintf("%s: it would take with it what is not of this deployment: remove that first", useNames(l.Used)))
+		p.wait(e, fmt.Sprintf("is kept: deleting it would also delete %s, which other programs made: delete those first", useNames(l.Used)))
 	default:
 		if l.Says != "" {
 			p.wait(e, l.Says)

@@ -56,8 +56,8 @@ func TestUninstall(t *testing.T) {
 	stuck[id("Engine v8")] = is(object("Engine v8"), owner, map[string]any{"deletionTimestamp": "x", "finalizers": []any{"operator"}})
 	rounds, last, rest = uninstall(t, p, record, stuck)
 	assert.Empty(t, rounds)
-	assert.Equal(t, "it is being deleted, and waits for finalizers operator", last.Waits[0].For)
-	assert.Equal(t, "deletion of Engine.race.example.org shop/v8", last.Waits[1].For)
+	assert.Equal(t, "is being deleted and waits for finalizers operator", last.Waits[0].For)
+	assert.Equal(t, "the deletion of Engine.race.example.org shop/v8", last.Waits[1].For)
 	assert.Len(t, rest.Inventory, len(objects)-1, "only what was let go is forgotten")
 
 	used := each(live, func(l bundle.Live) bundle.Live { return l })

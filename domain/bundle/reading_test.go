@@ -95,24 +95,24 @@ func TestLacks(t *testing.T) {
 		live    map[bundle.ID]bundle.Live
 		want    []string
 	}{
-		"Absent":    {why: "nobody has it", objects: []bundle.Object{pods(t, readsDB)}, want: []string{"Secret shop/db is not there, with key password, user: kubectl create secret generic db -n shop --from-literal=password=… --from-literal=user=…"}},
+		"Absent":    {why: "nobody has it", objects: []bundle.Object{pods(t, readsDB)}, want: []string{"Secret shop/db does not exist (it needs keys password, user): kubectl create secret generic db -n shop --from-literal=password=… --from-literal=user=…"}},
 		"Cluster":   {why: "somebody made it", objects: []bundle.Object{pods(t, readsDB)}, keys: map[string][]string{"Secret db": {"password", "user"}}},
 		"Half":      {why: "a key is missing", objects: []bundle.Object{pods(t, readsDB)}, keys: map[string][]string{"Secret db": {"user"}}, want: []string{`Secret shop/db has no key password: kubectl patch secret db -n shop --type merge -p '{"stringData":{"password":"…"}}'`}},
 		"HalfMap":   {why: "a key is missing", objects: []bundle.Object{pods(t, strings.ReplaceAll(readsDB, "secretKeyRef", "configMapKeyRef"))}, keys: map[string][]string{"ConfigMap db": {"user"}}, want: []string{`ConfigMap shop/db has no key password: kubectl patch configmap db -n shop --type merge -p '{"data":{"password":"…"}}'`}},
 		"Own":       {why: "the bundle forgot a key", objects: []bundle.Object{pods(t, readsDB), object("Secret db", db)}, want: []string{"Secret shop/db has no key password: add it to the bundle's own"}},
 		"Both":      {why: "one key each", objects: []bundle.Object{pods(t, readsDB), object("Secret db", db)}, keys: map[string][]string{"Secret db": {"password"}}},
-		"Whole":     {why: "an object without a word of its keys", objects: []bundle.Object{pods(t, `{volumes: [{name: v, configMap: {name: c}}]}`)}, want: []string{"ConfigMap shop/c is not there: kubectl create configmap c -n shop --from-file=…"}},
-		"EnvFrom":   {why: "a file of variables", objects: []bundle.Object{pods(t, `{containers: [{name: a, envFrom: [{secretRef: {name: c}}]}]}`)}, want: []string{"Secret shop/c is not there: kubectl create secret generic c -n shop --from-env-file=…"}},
-		"Pull":      {why: "another command", objects: []bundle.Object{pods(t, `{imagePullSecrets: [{name: r}]}`)}, want: []string{"Secret shop/r is not there: kubectl create secret docker-registry r -n shop --docker-server=… --docker-username=… --docker-password=…"}},
-		"Account":   {why: "no pod is made without it", objects: []bundle.Object{pods(t, `{serviceAccountName: web}`)}, want: []string{"ServiceAccount shop/web is not there: add it to the bundle, or: kubectl create serviceaccount web -n shop"}},
+		"Whole":     {why: "an object without a word of its keys", objects: []bundle.Object{pods(t, `{volumes: [{name: v, configMap: {name: c}}]}`)}, want: []string{"ConfigMap shop/c does not exist: kubectl create configmap c -n shop --from-file=…"}},
+		"EnvFrom":   {why: "a file of variables", objects: []bundle.Object{pods(t, `{containers: [{name: a, envFrom: [{secretRef: {name: c}}]}]}`)}, want: []string{"Secret shop/c does not exist: kubectl create secret generic c -n shop --from-env-file=…"}},
+		"Pull":      {why: "another command", objects: []bundle.Object{pods(t, `{imagePullSecrets: [{name: r}]}`)}, want: []string{"Secret shop/r does not exist: kubectl create secret docker-registry r -n shop --docker-server=… --docker-username=… --docker-password=…"}},
+		"Account":   {why: "no pod is made without it", objects: []bundle.Object{pods(t, `{serviceAccountName: web}`)}, want: []string{"ServiceAccount shop/web does not exist: add it to the bundle, or: kubectl create serviceaccount web -n shop"}},
 		"Default":   {why: "each namespace has one", objects: []bundle.Object{pods(t, `{serviceAccountName: default}`)}},
 		"Root":      {why: "each namespace has it", objects: []bundle.Object{pods(t, `{volumes: [{name: v, configMap: {name: kube-root-ca.crt, items: [{key: ca.crt}]}}]}`)}},
 		"Token":     {why: "the cluster fills it", objects: []bundle.Object{pods(t, readsDB), object("Secret db", map[string]any{"type": "kubernetes.io/service-account-token"})}},
 		"Certified": {why: "cert-manager makes it", objects: []bundle.Object{pods(t, readsDB), object("Certificate any", map[string]any{"apiVersion": "cert-manager.io/v1", "spec": map[string]any{"secretName": "db"}})}},
 		"External":  {why: "its own name where it says none", objects: []bundle.Object{pods(t, readsDB), object("ExternalSecret db", map[string]any{"apiVersion": "external-secrets.io/v1"})}},
-		"OtherName": {why: "it makes another", objects: []bundle.Object{pods(t, `{imagePullSecrets: [{name: db}]}`), object("ExternalSecret db", map[string]any{"apiVersion": "external-secrets.io/v1", "spec": map[string]any{"target": map[string]any{"name": "x"}}})}, want: []string{"Secret shop/db is not there: kubectl create secret docker-registry db -n shop --docker-server=… --docker-username=… --docker-password=…"}},
+		"OtherName": {why: "it makes another", objects: []bundle.Object{pods(t, `{imagePullSecrets: [{name: db}]}`), object("ExternalSecret db", map[string]any{"apiVersion": "external-secrets.io/v1", "spec": map[string]any{"target": map[string]any{"name": "x"}}})}, want: []string{"Secret shop/db does not exist: kubectl create secret docker-registry db -n shop --docker-server=… --docker-username=… --docker-password=…"}},
 		"Made":      {why: "its author says who makes it", objects: []bundle.Object{pods(t, readsDB), job("init", "true", "makes=Secret/db")}},
-		"Unborn":    {why: "nobody can make it there yet", objects: []bundle.Object{pods(t, readsDB), object("Namespace shop")}, want: []string{"Secret shop/db is not there, with key password, user: add it to the bundle, whose namespace is not there yet"}},
+		"Unborn":    {why: "nobody can make it there yet", objects: []bundle.Object{pods(t, readsDB), object("Namespace shop")}, want: []string{"Secret shop/db does not exist (it needs keys password, user): add it to the bundle, which creates its namespace"}},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestExpecting(t *testing.T) {
 func TestLackError(t *testing.T) {
 	lacks := draft(t, nil, nil, pods(t, readsDB), job("init", "true")).Lacks(nil)
 	text := (&bundle.LackError{Lacks: lacks}).Error()
-	assert.Contains(t, text, `needed by Deployment.apps shop/web: spec.template.spec.containers[name="a"].env[name="P"]`)
+	assert.Contains(t, text, `needed by Deployment shop/web: spec.template.spec.containers[name="a"].env[name="P"]`)
 	assert.Contains(t, text, `.env[name="U"]`)
 }
 

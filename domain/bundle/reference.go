@@ -191,7 +191,7 @@ func (r Reference) checkLocation() error {
 	case at == "" || host == "":
 		return errors.New("it names no host and path")
 	case named && (scheme != "ssh" || strings.Contains(user, ":")):
-		return errors.New("it contains a user or a password: give credentials apart")
+		return errors.New("it contains a user or a password: pass credentials separately")
 	case strings.HasPrefix(host, "-") || strings.HasPrefix(r.Version, "-"):
 		return errors.New("a host or version begins with -")
 	}
@@ -203,7 +203,7 @@ func (r Reference) checkNames() error {
 	what := map[Origin]string{ConfigMaps: "ConfigMap", Builtin: "variant"}[r.Origin]
 	for name := range strings.SplitSeq(r.Location, ",") {
 		if name == "" || strings.ContainsAny(name, "/:@#") {
-			return fmt.Errorf("%q is no name of a %s", name, what)
+			return fmt.Errorf("%q is not a valid %s", name, what)
 		}
 	}
 	return nil
@@ -253,8 +253,8 @@ func (r Reference) Pinned() error {
 	if r.Digest != "" || r.Origin == Local || r.Origin == ConfigMaps || r.Origin == Builtin {
 		return nil
 	}
-	cure := map[Origin]string{Image: "@sha256:DIGEST", Git: "@COMMIT, all 40 digits,", HTTP: "#sha256=CHECKSUM"}[r.Origin]
-	return fmt.Errorf("cannot use %s: it may mean something else tomorrow: add %s or say that it is to be tracked", r, cure)
+	cure := map[Origin]string{Image: "@sha256:DIGEST", Git: "@COMMIT, all 40 digits", HTTP: "#sha256=CHECKSUM"}[r.Origin]
+	return fmt.Errorf("cannot use %s: it is not pinned, so its content may change: add %s, or track it", r, cure)
 }
 
 // isHex reports whether a text is so many hexadecimal digits in small letters.

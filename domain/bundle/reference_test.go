@@ -41,7 +41,7 @@ func TestParseReference(t *testing.T) {
 			if tc.pinned {
 				require.NoError(t, got.Pinned(), tc.why)
 			} else {
-				assert.ErrorContains(t, got.Pinned(), "may mean something else tomorrow: add", tc.why)
+				assert.ErrorContains(t, got.Pinned(), "is not pinned, so its content may change: add", tc.why)
 			}
 		})
 	}
@@ -61,13 +61,13 @@ func TestParseReferenceRefuses(t *testing.T) {
 		"Fragment":     {why: "misspelt, and so unpinned", text: "https://example.org/a.tgz#sha265=" + sum, want: `"sha265=`},
 		"FolderTwice":  {why: "which?", text: "https://example.org/a.tgz#folder=a&folder=b", want: "once"},
 		"Traversal":    {why: "out of the content", text: "git+https://example.org/a#folder=../b", want: `".."`},
-		"Password":     {why: "references are shown to people", text: "https://me:secret@example.org/a.tgz", want: "give credentials apart"},
-		"GitPassword":  {why: "references are shown to people", text: "git+ssh://me:secret@example.org/a", want: "give credentials apart"},
+		"Password":     {why: "references are shown to people", text: "https://me:secret@example.org/a.tgz", want: "pass credentials separately"},
+		"GitPassword":  {why: "references are shown to people", text: "git+ssh://me:secret@example.org/a", want: "pass credentials separately"},
 		"Option":       {why: "a program would take it for a flag", text: "git+ssh://-oProxyCommand=x/a", want: "begins with -"},
 		"Space":        {why: "two words", text: "oci://r/a b", want: "space"},
-		"NoVariant":    {why: "which?", text: "builtin:", want: "no name of a variant"},
-		"VariantPath":  {why: "a variant is no path", text: "builtin:../crd", want: "no name of a variant"},
-		"NoConfigMaps": {why: "no name", text: "configmaps:a,", want: "no name of a ConfigMap"},
+		"NoVariant":    {why: "which?", text: "builtin:", want: "not a valid variant"},
+		"VariantPath":  {why: "a variant is no path", text: "builtin:../crd", want: "not a valid variant"},
+		"NoConfigMaps": {why: "no name", text: "configmaps:a,", want: "not a valid ConfigMap"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

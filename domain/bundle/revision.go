@@ -7,19 +7,6 @@ import (
 	"slices"
 )
 
-// State is how far a revision has come.
-type State string
-
-// The states. A revision is Proposed, then Active, then Succeeded or Failed; what a newer
-// one has replaced is Superseded.
-const (
-	StateProposed   State = "Proposed"
-	StateActive     State = "Active"
-	StateSucceeded  State = "Succeeded"
-	StateFailed     State = "Failed"
-	StateSuperseded State = "Superseded"
-)
-
 // Revision is one version of a deployment. What it consists of is stored beside it and
 // never changes.
 type Revision struct {
@@ -55,12 +42,22 @@ type Record struct {
 	Quarantined []string
 }
 
-// ErrQuarantined says that a content has failed before: it is not tried again until it is
-// another, or somebody releases it.
-var ErrQuarantined = errors.New("this content has failed before")
+// ErrQuarantined reports that a content failed before: it is not tried again until it
+// changes, or a person releases it.
+var ErrQuarantined = errors.New("this content failed before")
 
-// errState says that a revision is not where a call needs it.
-var errState = errors.New("the record has moved on: look again")
+// errState reports that a revision is not in the state that a call needs.
+var errState = errors.New("the record has changed meanwhile: run this again")
+
+// quarantined names the revision in which a content failed.
+func (r Record) quarantined(manifest string) error {
+	for _, v := range slices.Backward(r.Revisions) {
+		if v.ManifestDigest == manifest && v.State == StateFailed {
+			return fmt.Errorf("%w (revision %d)", ErrQuarantined, v.Number)
+		}
+	}
+	return ErrQuarantined
+}
 
 // Last returns the newest revision, and the zero one where there is none.
 func (r Record) Last() Revision {
@@ -108,7 +105,7 @@ func (r Record) Propose(p Plan) (Record, error) {
 	last := r.Last()
 	switch {
 	case slices.Contains(r.Quarantined, p.ManifestDigest):
-		return r, fmt.Errorf("cannot propose content %.12s: %w: change the bundle, or release it", p.ManifestDigest, ErrQuarantined)
+		return r, r.quarantined(p.ManifestDigest)
 	case last.State == StateProposed && last.PlanDigest == p.Digest:
 		return r, nil
 	}
@@ -120,7 +117,7 @@ func (r Record) add(p Plan, v Revision) Record {
 	v.Number, v.ManifestDigest, v.PlanDigest = r.Last().Number+1, p.ManifestDigest, p.Digest
 	r = r.edit(func(old *Revision) {
 		if old.State == StateProposed {
-			old.State, old.Message = StateSuperseded, fmt.Sprintf("revision %d was proposed", v.Number)
+			old.State, old.Message = StateSuperseded, fmt.Sprintf("replaced by revision %d, which was proposed", v.Number)
 		}
 	})
 	r.Revisions = append(r.Revisions, v)
@@ -148,7 +145,7 @@ func (r Record) Activate(p Plan) (Record, error) {
 		case v.Number == last.Number:
 			v.State, v.Begun = StateActive, true
 		case v.State == StateActive:
-			v.State, v.Message = StateSuperseded, fmt.Sprintf("revision %d began before it had succeeded", last.Number)
+			v.State, v.Message = StateSuperseded, fmt.Sprintf("replaced by revision %d before it succeeded", last.Number)
 		}
 	})
 	return r.remember(p.Sequence), nil
@@ -193,7 +190,7 @@ func (r Record) Succeed() (Record, error) {
 		case v.Number == last.Number:
 			v.State, v.Healthy = StateSucceeded, true
 		case v.State == StateSucceeded:
-			v.State, v.Message = StateSuperseded, fmt.Sprintf("revision %d succeeded", last.Number)
+			v.State, v.Message = StateSuperseded, fmt.Sprintf("replaced by revision %d", last.Number)
 		}
 	}), nil
 }

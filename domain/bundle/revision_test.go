@@ -132,9 +132,9 @@ func TestRecordReturnIsHeld(t *testing.T) {
 	immutable := is(claim, owner)
 	immutable.Immutable = "spec is immutable"
 	_, err := r.Return(back(immutable, claim.ID()))
-	require.ErrorContains(t, err, "cannot be had back")
+	require.ErrorContains(t, err, "cannot be undone")
 	_, err = r.Return(back(is(web, "shop/other"), web.ID()))
-	require.ErrorContains(t, err, "is of deployment shop/other")
+	require.ErrorContains(t, err, "is managed by deployment shop/other")
 }
 
 func TestRecordForget(t *testing.T) {

@@ -23,7 +23,8 @@ type Live struct {
 	// Serving says of a Service that it answers: an available workload and at least one
 	// ready endpoint, or nothing that it selects.
 	Serving bool
-	// Says is why it is not healthy or not serving, or why the last write of it was refused.
+	// Says is why it is not healthy or not serving, or why its last write was refused: a
+	// sentence, or words that begin with "is" and follow the object's name.
 	Says string
 	// Since is since when that has been so, and the last progress. Zero: no deadline.
 	Since time.Time
@@ -52,7 +53,7 @@ const (
 	Absent Situation = "Absent"
 	// Ours is what this deployment made or took.
 	Ours Situation = "Ours"
-	// Unowned is what nobody claims.
+	// Unowned is an object that no other program claims.
 	Unowned Situation = "Unowned"
 	// Foreign is what another program or a controller keeps.
 	Foreign Situation = "Foreign"
@@ -71,8 +72,8 @@ var foreign = []struct{ place, key, program string }{
 	{"labels", "olm.owner", "OLM owner"},
 }
 
-// Situation returns whose the object is, as seen by a deployment (namespace/name), and
-// who holds it, in words, where that is somebody else.
+// Situation returns the object's situation as seen by a deployment (namespace/name), and the
+// name of the program that manages it, where another one does.
 func (l Live) Situation(owner string) (situation Situation, holder string) {
 	if l.Object == nil {
 		return Absent, ""
@@ -95,22 +96,30 @@ func (l Live) Situation(owner string) (situation Situation, holder string) {
 			return Foreign, f.program + " " + name
 		}
 	}
-	return Unowned, "nobody"
+	return Unowned, ""
+}
+
+// managedBy describes whose an object is, in words that follow its name.
+func managedBy(holder string) string {
+	if holder == "" {
+		return "is not managed by Orcon"
+	}
+	return "is managed by " + holder
 }
 
 // leaving reports whether the object is being deleted.
 func (l Live) leaving() bool { return l.Object.Text("metadata", "deletionTimestamp") != "" }
 
-// ending says what the deletion of an object waits for.
+// ending describes what the deletion of an object waits for.
 func (l Live) ending() string {
 	var finalizers []string
 	for _, f := range list(l.Object.At("metadata", "finalizers")) {
 		finalizers = append(finalizers, fmt.Sprint(f))
 	}
 	if len(finalizers) == 0 {
-		return "it is being deleted"
+		return "is being deleted"
 	}
-	return "it is being deleted, and waits for finalizers " + strings.Join(finalizers, ", ")
+	return "is being deleted and waits for finalizers " + strings.Join(finalizers, ", ")
 }
 
 // uid returns the object's UID.

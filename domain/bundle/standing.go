@@ -2,38 +2,41 @@ package bundle
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
 // The conditions of a deployment, besides those that every kind has (BUNDLES.md, Kinds).
 const (
-	// Sourced says that the content is there, Rendered that it has become objects, Planned
-	// that it is known what they would change, and Approved that this may be done.
+	// Sourced is true when the content is fetched, Rendered when it has become objects, Planned
+	// when the changes are known, and Approved when they may be made.
 	Sourced  condition.Type = "Sourced"
 	Rendered condition.Type = "Rendered"
 	Planned  condition.Type = "Planned"
 	Approved condition.Type = "Approved"
-	// UnderWay says that a revision is being carried out.
+	// UnderWay is true while a revision is carried out.
 	UnderWay condition.Type = "Progressing"
-	// Healthy says that what was carried out last is as it shall be.
+	// Healthy is true while every object is up to date and healthy.
 	Healthy condition.Type = "Healthy"
-	// Degraded says that something is wrong with it, or that what is wanted has failed.
+	// Degraded is true when a revision, or the correction of a change, has failed.
 	Degraded condition.Type = "Degraded"
 )
 
-// Stop is why what is wanted is not carried out.
+// Stop is why the wanted content is not carried out.
 type Stop struct {
 	// Stage is the condition that does not become true; empty for what comes before all.
 	Stage condition.Type
 	// Reason is one word.
 	Reason  string
 	Message string
-	// Person says that it does not pass by itself.
+	// Person reports that it does not pass by itself.
 	Person bool
 }
 
-// Standing is how a deployment stands.
+// Standing is the state of a deployment.
 type Standing struct {
 	// Stop is nil where nothing stands in the way.
 	Stop *Stop
@@ -41,26 +44,43 @@ type Standing struct {
 	Last Revision
 	// Next is what was seen of it.
 	Next Next
-	// Drift is what others have changed of it and what stays so.
-	Drift []ID
+	// Drift are the objects that something else has changed; Reported leaves them so.
+	Drift    []Drifted
+	Reported bool
+	// Every is how often a healthy revision is compared with the cluster.
+	Every time.Duration
 }
 
-// Conditions says how it stands, in words that do not change while it stands so.
+// Conditions returns the state in words that do not change while it lasts. Each condition
+// states its own fact; Ready sums up, and names the condition that has the details.
 func (s Standing) Conditions() []condition.Condition {
-	all := append(s.summary(), s.stages()...)
+	all := append(s.sum().conditions(), s.stages()...)
 	if s.Last.Number == 0 {
 		return all
 	}
-	sick, why := s.sick()
-	all = append(all, condition.New(UnderWay, s.Last.State == StateActive, string(s.Last.State), s.progress()))
-	if s.Next.All > 0 { // else nobody has looked
-		all = append(all, condition.New(Healthy, s.healthy(), string(s.Last.State), s.progress()))
+	progressing := condition.New(UnderWay, false, string(s.Last.State), "no revision is being carried out")
+	if s.Last.State == StateActive {
+		progressing = condition.New(UnderWay, true, string(Progressing), s.progress())
 	}
-	return append(all, condition.New(Degraded, sick, string(s.Last.State), why))
+	all = append(all, progressing)
+	if s.Next.All > 0 { // else the cluster was not looked at
+		all = append(all, s.health())
+	}
+	return append(all, s.degraded())
+}
+
+// Summary returns Ready's reason, and the details that Ready itself may shorten.
+func (s Standing) Summary() (reason, details string) {
+	v := s.sum()
+	return v.reason, v.details + v.kept
 }
 
 // stages are the conditions up to what stops.
 func (s Standing) stages() []condition.Condition {
+	done := map[condition.Type]string{
+		Sourced: "the content is fetched", Rendered: "the content is rendered", Planned: "the plan is made",
+		Approved: "the plan may be carried out",
+	}
 	var all []condition.Condition
 	for _, stage := range []condition.Type{Sourced, Rendered, Planned, Approved} {
 		switch {
@@ -70,70 +90,167 @@ func (s Standing) stages() []condition.Condition {
 		case s.Stop.Stage == "":
 			return nil
 		}
-		all = append(all, condition.New(stage, true, string(stage), "done"))
+		all = append(all, condition.New(stage, true, string(stage), done[stage]))
 	}
 	return all
 }
 
-func (s Standing) summary() []condition.Condition {
-	switch sick, why := s.sick(); {
-	case s.Stop != nil && s.Stop.Person:
-		return condition.Stuck(s.Stop.Reason, s.Stop.Message+s.goesOn())
-	case s.Stop != nil:
-		return condition.Waiting(s.Stop.Reason, s.Stop.Message+s.goesOn())
-	case s.Last.State == StateActive:
-		return condition.Waiting(string(Progressing), s.progress())
-	case s.Last.State == StateFailed:
-		return condition.Stuck(string(Failed), why)
-	case sick:
-		return condition.Waiting(string(Degraded), why)
-	case !s.healthy():
-		return condition.Waiting("Unhealthy", s.progress())
-	case len(s.Drift) > 0:
-		return condition.Settled("Drifted", fmt.Sprintf("revision %d: others have changed %s, which stays so: set spec.drift.mode: Correct to put it right", s.Last.Number, many(s.Drift)))
-	}
-	return condition.Settled(string(Healthy), s.progress())
+// verdict sums a standing up.
+type verdict struct {
+	// ready, else person reports that it does not pass by itself.
+	ready, person bool
+	reason        string
+	details       string
+	// where is the condition that has the details; empty if none of its own has.
+	where condition.Type
+	// kept names the revision that stays meanwhile.
+	kept string
 }
 
-// goesOn says what stands while what is wanted does not.
+func (s Standing) sum() verdict {
+	switch {
+	case s.Stop != nil:
+		return verdict{person: s.Stop.Person, reason: s.Stop.Reason, details: s.Stop.Message, where: s.Stop.Stage, kept: s.goesOn()}
+	case s.Last.State == StateActive:
+		return verdict{reason: string(Progressing), details: s.progress(), where: UnderWay}
+	case s.Last.State == StateFailed:
+		return verdict{person: true, reason: string(Failed), details: s.failure(), where: Degraded}
+	case len(s.Next.Failures) > 0:
+		return verdict{reason: string(Degraded), details: s.failure(), where: Degraded}
+	case len(s.Drift) > 0:
+		return verdict{ready: s.healthy(), person: s.Reported, reason: drifted, details: s.drift(), where: Healthy}
+	case !s.healthy():
+		return verdict{reason: unhealthy, details: s.progress(), where: Healthy}
+	}
+	return verdict{ready: true, reason: string(Healthy), details: s.progress(), where: Healthy}
+}
+
+// The reasons of Ready and Healthy while a revision that has succeeded is not as it was.
+const (
+	drifted   = "Drifted"
+	unhealthy = "Unhealthy"
+)
+
+// conditions are Ready, Reconciling and Stalled.
+func (v verdict) conditions() []condition.Condition {
+	elsewhere, more := v.details+v.kept, ""
+	if v.where != "" {
+		elsewhere, more = "see condition "+string(v.where), " (see condition "+string(v.where)+")"
+	}
+	ready := condition.New(condition.Ready, v.ready, v.reason, brief(v.details, more)+v.kept)
+	reconciling := condition.New(condition.Reconciling, false, "Settled", "nothing is under way")
+	stalled := condition.New(condition.Stalled, false, "NoActionNeeded", "nothing needs a person's action")
+	switch {
+	case v.ready:
+	case v.person:
+		reconciling = condition.New(condition.Reconciling, false, string(condition.Stalled), "nothing happens before a person acts")
+		stalled = condition.New(condition.Stalled, true, v.reason, elsewhere)
+	default:
+		reconciling = condition.New(condition.Reconciling, true, v.reason, elsewhere)
+	}
+	return []condition.Condition{ready, reconciling, stalled}
+}
+
+// longestBrief is how many characters of a sentence a column shows.
+const longestBrief = 120
+
+// Brief returns the beginning of a text, short enough for a column.
+func Brief(text string) string { return brief(text, "") }
+
+// brief shortens a text that is too long for a column, and refers to the whole of it.
+func brief(text, more string) string {
+	first, _, cut := strings.Cut(text, "\n")
+	if letters := []rune(first); len(letters) > longestBrief {
+		first, cut = string(letters[:longestBrief]), true
+		first = first[:max(strings.LastIndex(first, " "), len(first)/2)]
+	}
+	if !cut {
+		return first
+	}
+	return strings.ToValidUTF8(strings.TrimRight(first, " :,;"), "") + "…" + more
+}
+
+// goesOn names the revision that stays while the wanted content does not come.
 func (s Standing) goesOn() string {
 	if s.Last.State != StateSucceeded {
 		return ""
 	}
-	return fmt.Sprintf(" (revision %d is kept as it is)", s.Last.Number)
+	return fmt.Sprintf("; revision %d is kept", s.Last.Number)
 }
 
-// healthy reports whether all is as it shall be, but for what is left to others.
+// healthy reports whether every object is healthy, but for changes that are only reported.
 func (s Standing) healthy() bool {
-	return s.Last.State == StateSucceeded && len(s.Next.Failures) == 0 && s.Next.Finished+len(s.Drift) == s.Next.All
-}
-
-// sick says what is wrong with what was carried out last.
-func (s Standing) sick() (sick bool, why string) {
-	switch {
-	case s.Last.State == StateFailed:
-		return true, fmt.Sprintf("revision %d has failed: %s", s.Last.Number, s.Last.Message)
-	case len(s.Next.Failures) > 0:
-		f := s.Next.Failures[0]
-		return true, fmt.Sprintf("revision %d: %s: %s", s.Last.Number, f.ID, f.Why)
+	left := len(s.Drift)
+	if !s.Reported || slices.ContainsFunc(s.Drift, func(d Drifted) bool { return d.Deleted }) {
+		left = 0
 	}
-	return false, "nothing is known to be wrong"
+	return s.Last.State == StateSucceeded && len(s.Next.Failures) == 0 && s.Next.Finished+left == s.Next.All
 }
 
-// progress says how far the last revision has come, and what it waits for first.
+// health is the condition Healthy.
+func (s Standing) health() condition.Condition {
+	reason, text := unhealthy, s.progress()
+	switch {
+	case s.Last.State == StateActive:
+		reason, text = string(Progressing), "see condition Progressing"
+	case s.Last.State == StateFailed, len(s.Next.Failures) > 0:
+		reason, text = string(Degraded), "see condition Degraded"
+	case len(s.Drift) > 0:
+		reason, text = drifted, s.drift()
+	case s.healthy():
+		reason, text = string(Healthy), "every object is up to date and healthy"
+		if s.Every > 0 {
+			text += fmt.Sprintf("; Orcon looks for changes by others every %s", span(s.Every))
+		}
+	}
+	return condition.New(Healthy, s.healthy(), reason, text)
+}
+
+// span writes a duration without the seconds of whole minutes.
+func span(d time.Duration) string {
+	if d > 0 && d%time.Minute == 0 {
+		return strings.TrimSuffix(d.String(), "0s")
+	}
+	return d.String()
+}
+
+// degraded is the condition Degraded.
+func (s Standing) degraded() condition.Condition {
+	if s.Last.State != StateFailed && len(s.Next.Failures) == 0 {
+		return condition.New(Degraded, false, "NoFailure", "nothing has failed")
+	}
+	return condition.New(Degraded, true, string(Failed), s.failure())
+}
+
+// failure describes what has failed.
+func (s Standing) failure() string {
+	if s.Last.State == StateFailed {
+		return fmt.Sprintf("revision %d failed: %s", s.Last.Number, s.Last.Message)
+	}
+	f := s.Next.Failures[0]
+	return fmt.Sprintf("%s: %s", f.ID, f.Why)
+}
+
+// drift describes what others have changed, and what follows.
+func (s Standing) drift() string {
+	text := s.Drift[0].String()
+	if more := len(s.Drift) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more objects differ", more)
+	}
+	if s.Reported {
+		return text + "; it stays so (spec.drift.mode: Report)"
+	}
+	return text + "; Orcon is correcting it"
+}
+
+// progress describes how far the last revision has come, and what it waits for first.
 func (s Standing) progress() string {
-	text := fmt.Sprintf("revision %d: %d of %d objects are as they shall be", s.Last.Number, s.Next.Finished, s.Next.All)
-	if len(s.Next.Waits) > 0 {
-		w := s.Next.Waits[0]
-		text += fmt.Sprintf("; %s waits: %s", w.ID, w.For)
+	text := fmt.Sprintf("revision %d: %d of %d objects are healthy", s.Last.Number, s.Next.Finished, s.Next.All)
+	if s.healthy() {
+		text = fmt.Sprintf("all %d objects are up to date and healthy", s.Next.All)
+	}
+	if waiting := s.Next.Waiting(); waiting != "" {
+		text += "; " + waiting
 	}
 	return text
-}
-
-// many names the first of some objects, and counts the others.
-func many(ids []ID) string {
-	if len(ids) == 1 {
-		return ids[0].String()
-	}
-	return fmt.Sprintf("%s and %d more", ids[0], len(ids)-1)
 }

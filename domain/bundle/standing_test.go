@@ -1,7 +1,9 @@
 package bundle_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,7 +30,7 @@ func TestStanding(t *testing.T) {
 		"Kept": {
 			why:      "what stands goes on while the next cannot be rendered (BUNDLES.md 1)",
 			standing: bundle.Standing{Stop: &bundle.Stop{Stage: bundle.Rendered, Reason: "RenderFailed", Message: "bad template", Person: true}, Last: healthy, Next: done},
-			is:       []condition.Type{condition.Stalled, bundle.Sourced, bundle.Healthy}, ready: "RenderFailed", says: "revision 3 is kept",
+			is:       []condition.Type{condition.Stalled, bundle.Sourced, bundle.Healthy}, ready: "RenderFailed", says: "bad template; revision 3 is kept",
 		},
 		"Paused": {
 			why:      "nobody has looked at what stands",
@@ -43,16 +45,16 @@ func TestStanding(t *testing.T) {
 		"UnderWay": {
 			why: "what waits for what, in words",
 			standing: bundle.Standing{Last: bundle.Revision{Number: 1, Content: 1, State: bundle.StateActive}, Next: bundle.Next{Finished: 1, All: 2, Waits: []bundle.Wait{
-				{ID: id("Deployment web"), For: "0 of 1 pods are there"},
+				{ID: id("Deployment web"), For: "0 of 1 pods are ready"},
 			}}},
 			is:    []condition.Type{condition.Reconciling, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.UnderWay},
-			ready: "Progressing", says: "1 of 2 objects are as they shall be; Deployment.apps shop/web waits: 0 of 1 pods are there",
+			ready: "Progressing", says: "revision 1: 1 of 2 objects are healthy; waiting for Deployment shop/web: 0 of 1 pods are ready",
 		},
 		"Failed": {
 			why:      "there was nothing to go back to",
 			standing: bundle.Standing{Last: bundle.Revision{Number: 1, Content: 1, State: bundle.StateFailed, Message: "it crashes"}},
 			is:       []condition.Type{condition.Stalled, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Degraded},
-			ready:    "Failed", says: "it crashes",
+			ready:    "Failed", says: "revision 1 failed: it crashes",
 		},
 		"Sick": {
 			why:      "what was healthy once may become so again",
@@ -60,24 +62,41 @@ func TestStanding(t *testing.T) {
 			is:       []condition.Type{condition.Reconciling, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Degraded},
 			ready:    "Degraded", says: "it crashes",
 		},
-		"Drifted": {
-			why:      "what is only reported is no fault (BUNDLES.md 12)",
-			standing: bundle.Standing{Last: healthy, Next: bundle.Next{All: 2}, Drift: []bundle.ID{id("ConfigMap a"), id("ConfigMap b")}},
+		"Changed": {
+			why:      "a change that is only reported is no fault (BUNDLES.md 12)",
+			standing: bundle.Standing{Last: healthy, Next: bundle.Next{All: 2}, Reported: true, Drift: []bundle.Drifted{{ID: id("ConfigMap a"), Fields: []string{"data.x"}}, {ID: id("ConfigMap b")}}},
 			is:       []condition.Type{condition.Ready, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Healthy},
-			ready:    "Drifted", says: "ConfigMap shop/a and 1 more",
+			ready:    "Drifted", says: "ConfigMap shop/a was changed (data.x), and 1 more objects differ; it stays so (spec.drift.mode: Report)",
+		},
+		"Missing": {
+			why:      "a deployment without its Service is not ready, whoever may put it right",
+			standing: bundle.Standing{Last: healthy, Next: bundle.Next{Finished: 1, All: 2}, Reported: true, Drift: []bundle.Drifted{{ID: id("Service a"), Deleted: true}}},
+			is:       []condition.Type{condition.Stalled, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved},
+			ready:    "Drifted", says: "Service shop/a was deleted; it stays so",
+		},
+		"Correcting": {
+			why:      "it is not ready until the change is undone",
+			standing: bundle.Standing{Last: healthy, Next: bundle.Next{Finished: 1, All: 2}, Drift: []bundle.Drifted{{ID: id("Service a"), Deleted: true}}},
+			is:       []condition.Type{condition.Reconciling, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved},
+			ready:    "Drifted", says: "Service shop/a was deleted; Orcon is correcting it",
 		},
 		"Settled": {
-			why: "all is well", standing: bundle.Standing{Last: healthy, Next: done},
+			why: "all is well", standing: bundle.Standing{Last: healthy, Next: done, Every: 2 * time.Minute},
 			is:    []condition.Type{condition.Ready, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Healthy},
-			ready: "Healthy", says: "2 of 2 objects",
+			ready: "Healthy", says: "all 2 objects are up to date and healthy",
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var is []condition.Type
+			said := map[string]condition.Type{}
 			for _, c := range test.standing.Conditions() {
 				assert.NotEmpty(t, c.Reason, c.Type)
 				assert.NotEmpty(t, c.Message, c.Type)
+				if before, repeated := said[c.Message]; repeated && before != condition.Ready {
+					assert.Contains(t, c.Message, "see condition", "%s repeats %s", c.Type, before)
+				}
+				said[c.Message] = c.Type
 				if c.True {
 					is = append(is, c.Type)
 				}
@@ -89,4 +108,32 @@ func TestStanding(t *testing.T) {
 			assert.Contains(t, ready.Message, test.says, test.why)
 		})
 	}
+}
+
+// Healthy tells how long a change by others may go unnoticed.
+func TestHealthyTellsItsPeriod(t *testing.T) {
+	s := bundle.Standing{Last: bundle.Revision{Number: 1, Content: 1, State: bundle.StateSucceeded}, Next: bundle.Next{Finished: 1, All: 1}}
+	for every, want := range map[time.Duration]string{2 * time.Minute: "every 2m", 90 * time.Second: "every 1m30s", time.Second: "every 1s"} {
+		s.Every = every
+		c, _ := condition.Find(s.Conditions(), bundle.Healthy)
+		assert.True(t, c.True)
+		assert.True(t, strings.HasSuffix(c.Message, want), c.Message)
+	}
+}
+
+// A column shows a sentence, and the condition that it names the whole text.
+func TestReadyIsShort(t *testing.T) {
+	long := "cannot fetch oci://registry.example.org/shop: " + strings.Repeat("a very long answer of the registry, ", 20)
+	s := bundle.Standing{Stop: &bundle.Stop{Stage: bundle.Sourced, Reason: "FetchFailed", Message: long}, Last: bundle.Revision{Number: 3, State: bundle.StateSucceeded}}
+	ready, _ := condition.Find(s.Conditions(), condition.Ready)
+	assert.Less(t, len(ready.Message), 190)
+	assert.Contains(t, ready.Message, "… (see condition Sourced); revision 3 is kept")
+	sourced, _ := condition.Find(s.Conditions(), bundle.Sourced)
+	assert.Equal(t, long, sourced.Message)
+	_, details := s.Summary()
+	assert.Contains(t, details, long)
+
+	s.Stop.Stage = ""
+	stalled, _ := condition.Find(s.Conditions(), condition.Reconciling)
+	assert.Equal(t, long+"; revision 3 is kept", stalled.Message, "no other condition has it")
 }

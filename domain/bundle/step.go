@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -47,13 +48,53 @@ type Deletion struct {
 	UID, ResourceVersion string
 }
 
-// Wait is what an object waits for, in words that do not change while it does.
+// Wait is what an object waits for, in words that do not change meanwhile.
 type Wait struct {
 	ID    ID
 	Phase Phase
-	For   string
+	// On is the object that it waits for; zero while the object itself is not ready.
+	On  ID
+	For string
 	// Since is zero where the object waits for another.
 	Since time.Time
+}
+
+// String describes the object that holds this one up.
+func (w Wait) String() string {
+	switch {
+	case w.On != ID{}:
+		return w.On.String()
+	case strings.HasPrefix(w.For, "is "):
+		return w.ID.String() + ", which " + w.For
+	}
+	return w.ID.String() + ": " + w.For
+}
+
+// Waiting describes what holds a plan up: rather an object that is on its way than one that
+// waits for others. It is empty where nothing does.
+func (n Next) Waiting() string {
+	if len(n.Waits) == 0 {
+		return ""
+	}
+	return "waiting for " + n.first().String()
+}
+
+// first is the wait that Waiting describes.
+func (n Next) first() Wait {
+	for _, w := range n.Waits {
+		if !w.Since.IsZero() {
+			return w
+		}
+	}
+	return n.Waits[0]
+}
+
+// Since is when the wait that Waiting describes began; zero where that is unknown.
+func (n Next) Since() time.Time {
+	if len(n.Waits) == 0 {
+		return time.Time{}
+	}
+	return n.first().Since
 }
 
 // Failure is an object that will not become healthy.
@@ -76,8 +117,8 @@ type Next struct {
 	Finished, All int
 }
 
-// Step says what of the plan is done now; live has each object of the plan and of the
-// inventory. It knows nothing but what is stored and what is live, so that whoever was
+// Step decides what of the plan is done now; live has each object of the plan and of the
+// inventory. It depends only on what is stored and what is live, so that a process that was
 // killed goes on where it was (BUNDLES.md 8).
 func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 	s := newStepping(p, r, live, pace)
@@ -217,7 +258,7 @@ func (s *stepping) item(item Item) {
 		return
 	}
 	if item.Phase > s.barrier {
-		s.wait(item, fmt.Sprintf("phase %s: %s", s.barrier, s.blocker))
+		s.wait(item, s.blocker, fmt.Sprintf("%s (phase %s)", s.blocker, s.barrier))
 		return
 	}
 	for _, e := range item.After {
@@ -228,22 +269,39 @@ func (s *stepping) item(item Item) {
 	s.write(item, l)
 }
 
-func (s *stepping) wait(item Item, why string) {
-	s.next.Waits = append(s.next.Waits, Wait{ID: item.ID, Phase: item.Phase, For: why})
+func (s *stepping) wait(item Item, on ID, why string) {
+	s.next.Waits = append(s.next.Waits, Wait{ID: item.ID, Phase: item.Phase, On: on, For: why})
 }
 
 // await judges what is applied and not healthy yet.
 func (s *stepping) await(item Item, l Live) {
 	switch {
 	case item.job() && ended(l.Object) == failed:
-		s.fail(item.ID, "the Job has failed: "+cmp.Or(l.Says, "see its pods"))
+		s.fail(item.ID, "the Job failed: "+cmp.Or(l.Says, "see the logs of its pods"))
 	case !item.job() && l.Health == Failing:
-		s.fail(item.ID, cmp.Or(l.Says, "it has failed"))
+		s.fail(item.ID, cmp.Or(l.Says, "its own status reports a failure"))
 	case !item.job() && l.Restarts >= crashLoop:
-		s.fail(item.ID, fmt.Sprintf("a container crashes again and again, %d times so far: %s", l.Restarts, cmp.Or(l.Says, "see its log")))
+		s.fail(item.ID, fmt.Sprintf("a container keeps crashing (%d times so far): %s", l.Restarts, cmp.Or(l.Says, "see its log")))
 	default:
-		s.patience(item, l, cmp.Or(l.Says, "it is not healthy yet"))
+		s.patience(item, l, cmp.Or(l.Says, unready(item, l)))
 	}
+}
+
+// unready describes an object that reports no trouble and is not ready.
+func unready(item Item, l Live) string {
+	if !item.job() {
+		return "is not ready yet"
+	}
+	number := func(path ...string) int64 {
+		switch n := l.Object.At(path...).(type) {
+		case int64:
+			return n
+		case float64:
+			return int64(n)
+		}
+		return 0
+	}
+	return fmt.Sprintf("is running (%d of %d completed)", number("status", "succeeded"), max(1, number("spec", "completions")))
 }
 
 func (s *stepping) fail(id ID, why string) {
@@ -267,7 +325,7 @@ func (s *stepping) reached(item Item, e Edge) bool {
 	l := s.live[e.To]
 	switch {
 	case !s.finished[e.To]:
-		s.wait(item, fmt.Sprintf("%s (%s)", e.To, e.Why))
+		s.wait(item, e.To, fmt.Sprintf("%s (%s)", e.To, e.Why))
 		return false
 	case e.Serving && !l.Serving && !s.absent(e.To):
 		s.patience(item, l, fmt.Sprintf("%s to answer (%s): %s", e.To, e.Why, cmp.Or(l.Says, "no endpoint is ready")))
@@ -291,7 +349,7 @@ func (s *stepping) write(item Item, l Live) {
 		s.next.Delete = append(s.next.Delete, deletion(item.ID, l))
 		return
 	case !action.covers(situation):
-		s.fail(item.ID, fmt.Sprintf("it is there now and is of %s, which the plan did not know: plan again", holder))
+		s.fail(item.ID, fmt.Sprintf("it already exists and %s, which the plan did not expect: plan again", managedBy(holder)))
 		return
 	}
 	if l.Says != "" {

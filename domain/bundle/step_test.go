@@ -54,44 +54,44 @@ func TestStep(t *testing.T) {
 	}{
 		"First": {
 			why: "nothing is there: what nothing stands before is written", outcome: bundle.Progressing, apply: []string{"ConfigMap settings"},
-			waits: []string{"Service identity: phase configuration: ConfigMap shop/settings", "Deployment identity: phase configuration: ConfigMap shop/settings", "Job init: phase configuration: ConfigMap shop/settings", "Deployment console: phase configuration: ConfigMap shop/settings"},
+			waits: []string{"Service identity: ConfigMap shop/settings (phase configuration)", "Deployment identity: ConfigMap shop/settings (phase configuration)", "Job init: ConfigMap shop/settings (phase configuration)", "Deployment console: ConfigMap shop/settings (phase configuration)"},
 		},
 		"NotServing": {
 			why: "a Service need not answer before its pods are there", outcome: bundle.Progressing, apply: []string{"Deployment identity"},
 			live:  map[string]change{"ConfigMap settings": ready, "Service identity": says("", "no endpoint is ready", 0)},
-			waits: []string{"Job init: phase workloads: Deployment.apps shop/identity", "Deployment console: phase workloads: Deployment.apps shop/identity"},
+			waits: []string{"Job init: Deployment shop/identity (phase workloads)", "Deployment console: Deployment shop/identity (phase workloads)"},
 		},
 		"Unhealthy": {
 			why: "the phase is not healthy", outcome: bundle.Progressing,
 			live:  map[string]change{"ConfigMap settings": ready, "Service identity": ready, "Deployment identity": says(bundle.InProgress, "0 of 1 available", time.Minute)},
-			waits: []string{"Deployment identity: 0 of 1 available", "Job init: phase workloads: Deployment.apps shop/identity", "Deployment console: phase workloads: Deployment.apps shop/identity"},
+			waits: []string{"Deployment identity: 0 of 1 available", "Job init: Deployment shop/identity (phase workloads)", "Deployment console: Deployment shop/identity (phase workloads)"},
 		},
 		"Silent": {
 			why: "available pods, but the Service has no endpoint: the Job that names it would fail", outcome: bundle.Progressing,
 			live:  map[string]change{"ConfigMap settings": ready, "Service identity": says("", "no endpoint is ready", time.Minute), "Deployment identity": ready},
-			waits: []string{"Job init: Service shop/identity to answer (the Job names it): no endpoint is ready", "Deployment console: Job.batch shop/" + init + " (annotation orcon.tengu.io/after)"},
+			waits: []string{"Job init: Service shop/identity to answer (the Job names it): no endpoint is ready", "Deployment console: Job shop/" + init + " (annotation orcon.tengu.io/after)"},
 		},
 		"Mute": {
 			why: "it never answers", outcome: bundle.Failed,
 			live:     map[string]change{"ConfigMap settings": ready, "Service identity": says("", "no endpoint is ready", time.Hour), "Deployment identity": ready},
-			waits:    []string{"Job init: Service shop/identity to answer (the Job names it): no endpoint is ready", "Deployment console: Job.batch shop/" + init + " (annotation orcon.tengu.io/after)"},
+			waits:    []string{"Job init: Service shop/identity to answer (the Job names it): no endpoint is ready", "Deployment console: Job shop/" + init + " (annotation orcon.tengu.io/after)"},
 			failures: []string{"Job init: no progress for 10m0s: Service shop/identity to answer (the Job names it): no endpoint is ready"},
 		},
 		"Run": {
 			why: "the identity service answers: the Job runs", outcome: bundle.Progressing, apply: []string{"Job init"},
 			live:  map[string]change{"ConfigMap settings": ready, "Service identity": serving, "Deployment identity": ready},
-			waits: []string{"Deployment console: Job.batch shop/" + init + " (annotation orcon.tengu.io/after)"},
+			waits: []string{"Deployment console: Job shop/" + init + " (annotation orcon.tengu.io/after)"},
 		},
 		"Running": {
 			why: "a Job that runs is not ready, whatever its pods are", outcome: bundle.Progressing,
 			live:  map[string]change{"ConfigMap settings": ready, "Service identity": serving, "Deployment identity": ready, "Job init": ready},
-			waits: []string{"Job init: it is not healthy yet", "Deployment console: Job.batch shop/" + init + " (annotation orcon.tengu.io/after)"},
+			waits: []string{"Job init: is running (0 of 1 completed)", "Deployment console: Job shop/" + init + " (annotation orcon.tengu.io/after)"},
 		},
 		"JobFailed": {
 			why: "a failed Job is a failed phase", outcome: bundle.Failed,
 			live:     map[string]change{"ConfigMap settings": ready, "Service identity": serving, "Deployment identity": ready, "Job init": end("Failed")},
-			waits:    []string{"Deployment console: Job.batch shop/" + init + " (annotation orcon.tengu.io/after)"},
-			failures: []string{"Job init: the Job has failed: see its pods"},
+			waits:    []string{"Deployment console: Job shop/" + init + " (annotation orcon.tengu.io/after)"},
+			failures: []string{"Job init: the Job failed: see the logs of its pods"},
 		},
 		"Last": {
 			why: "the Job has run", outcome: bundle.Progressing, apply: []string{"Deployment console"},
@@ -107,17 +107,17 @@ func TestStep(t *testing.T) {
 		"Crash": {
 			why: "it will not get better by itself", outcome: bundle.Failed,
 			live:     but(all, "Deployment console", func(l *bundle.Live) { l.Health, l.Restarts, l.Says = bundle.InProgress, 5, "exit code 1" }),
-			failures: []string{"Deployment console: a container crashes again and again, 5 times so far: exit code 1"},
+			failures: []string{"Deployment console: a container keeps crashing (5 times so far): exit code 1"},
 		},
 		"Failing": {why: "it says so", outcome: bundle.Failed, live: but(all, "Deployment console", says(bundle.Failing, "quota exceeded", 0)), failures: []string{"Deployment console: quota exceeded"}},
 		"Drift": {why: "an edit is put right", outcome: bundle.Progressing, apply: []string{"Deployment console"}, live: but(all, "Deployment console", func(l *bundle.Live) {
 			l.Changes = []bundle.Change{{Path: "spec.paused", Manager: "kubectl", Ours: true}}
 		})},
-		"Leaving": {why: "what is being deleted comes again when it is gone", outcome: bundle.Progressing, waits: []string{"Deployment console: it is being deleted, and waits for finalizers keep"}, live: but(all, "Deployment console", func(l *bundle.Live) {
+		"Leaving": {why: "what is being deleted comes again when it is gone", outcome: bundle.Progressing, waits: []string{"Deployment console: is being deleted and waits for finalizers keep"}, live: but(all, "Deployment console", func(l *bundle.Live) {
 			m := l.Object["metadata"].(map[string]any)
 			m["deletionTimestamp"], m["finalizers"] = "x", []any{"keep"}
 		})},
-		"Stranger": {why: "somebody has made it since the plan", outcome: bundle.Failed, live: but(all, "Deployment console", func(l *bundle.Live) { *l = is(object("Deployment console"), "") }), failures: []string{"Deployment console: it is there now and is of nobody, which the plan did not know: plan again"}},
+		"Stranger": {why: "somebody has made it since the plan", outcome: bundle.Failed, live: but(all, "Deployment console", func(l *bundle.Live) { *l = is(object("Deployment console"), "") }), failures: []string{"Deployment console: it already exists and is not managed by Orcon, which the plan did not expect: plan again"}},
 	}
 	plan := draft(t, nil, nil, platform()...)
 	for name, tc := range tests {

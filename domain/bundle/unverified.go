@@ -24,7 +24,7 @@ func (d *drafting) judges() {
 		groups := hook.Object.judged()
 		for _, item := range d.plan.Sequence {
 			if item.Phase > Webhooks && has(groups, item.ID.Group) && !item.Kept {
-				d.unverified(item.ID, Webhooks, "webhook "+hook.ID.Name+" of the bundle may refuse it, and is not there to be asked")
+				d.unverified(item.ID, Webhooks, "webhook "+hook.ID.Name+" of the bundle may refuse it, and does not exist yet")
 			}
 		}
 	}
@@ -50,6 +50,6 @@ func (d *drafting) bound(item Item) {
 	of := refers(item.Object)
 	ours := slices.ContainsFunc(d.plan.Sequence, func(other Item) bool { return other.ID == of })
 	if ours && d.Live[of].Object == nil {
-		d.unverified(item.ID, Roles, "its role is made by the bundle")
+		d.unverified(item.ID, Roles, "the bundle creates its role")
 	}
 }

@@ -20,7 +20,8 @@ func (p Plan) Unused(live map[ID]Live) error {
 	for _, a := range p.Actions {
 		used := slices.DeleteFunc(slices.Clone(live[a.ID].Used), func(u Use) bool { return u.Owned })
 		if a.Verb == Delete && len(used) > 0 {
-			all = append(all, fmt.Sprintf("cannot delete %s: others have objects of it: %s: end them while what serves them is still there: kubectl delete %s --all -A", a.ID, useNames(used), a.ID.Name))
+			all = append(all, fmt.Sprintf("cannot delete %s: objects of this kind still exist: %s: delete them while their operator is still "+
+				"running: kubectl delete %s --all -A", a.ID, useNames(used), a.ID.Name))
 		}
 	}
 	if len(all) == 0 {

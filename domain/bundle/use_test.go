@@ -22,8 +22,8 @@ func TestUnused(t *testing.T) {
 		"None":    {why: "nobody has one", verb: bundle.Delete},
 		"Owned":   {why: "it goes with its owner", verb: bundle.Delete, used: []bundle.Use{{Name: "Engine a", Owned: true}}},
 		"Stays":   {why: "the definition does not go", verb: bundle.Keep, used: []bundle.Use{{Name: "Engine a"}}},
-		"Foreign": {why: "its operator would go first", verb: bundle.Delete, used: []bundle.Use{{Name: "Engine a"}, {Name: "Engine b", Owned: true}}, want: "others have objects of it: Engine a: end them"},
-		"Many":    {why: "some are enough", verb: bundle.Delete, used: make([]bundle.Use, 9), want: ", and 4 more: end them"},
+		"Foreign": {why: "its operator would go first", verb: bundle.Delete, used: []bundle.Use{{Name: "Engine a"}, {Name: "Engine b", Owned: true}}, want: "objects of this kind still exist: Engine a: delete them"},
+		"Many":    {why: "some are enough", verb: bundle.Delete, used: make([]bundle.Use, 9), want: ", and 4 more: delete them"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

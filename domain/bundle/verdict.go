@@ -24,5 +24,5 @@ func Allowed(refusals []Refusal) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return &RefusedError{Refused, fmt.Sprintf("cannot carry out the plan, the policy refuses it: %s: change the bundle, or the policy", strings.Join(all, "; "))}
+	return &RefusedError{Refused, fmt.Sprintf("the policy refuses the plan: %s: change the bundle, or the policy", strings.Join(all, "; "))}
 }

@@ -51,13 +51,15 @@ func (w Wanted) Check() error {
 		}
 	}
 	if w.Values && w.Format != "" && Format(w.Format) != Helm {
-		faults = append(faults, fmt.Errorf("spec.render: format %s takes no values: leave values and valuesFrom out, or set spec.format: %s", w.Format, Helm))
+		faults = append(faults, fmt.Errorf("spec.render: format %s supports no values: remove values and valuesFrom, or set spec.format: %s",
+			w.Format, Helm))
 	}
 	if w.Watch && w.Format != "" && Format(w.Format) != RegistryV1 {
-		faults = append(faults, fmt.Errorf("spec.render.watchNamespaces: format %s watches no namespaces: leave it out, or set spec.format: %s", w.Format, RegistryV1))
+		faults = append(faults, fmt.Errorf("spec.render.watchNamespaces: format %s does not support it: remove it, or set spec.format: %s",
+			w.Format, RegistryV1))
 	}
 	if slices.Contains(w.DependsOn, w.Name) {
-		faults = append(faults, errors.New("spec.dependsOn: it depends on itself, and would wait for ever: leave it out"))
+		faults = append(faults, errors.New("spec.dependsOn: the deployment depends on itself: remove it"))
 	}
 	for i, ignore := range w.Ignores {
 		if err := ignore.Validate(); err != nil {
@@ -68,7 +70,8 @@ func (w Wanted) Check() error {
 		faults = append(faults, fmt.Errorf("spec.approval: mode %s and a policy go together: write both, or neither", ByPolicy))
 	}
 	if w.Deadline != 0 && w.Deadline < shortest {
-		faults = append(faults, fmt.Errorf("spec.rollback.progressDeadline: %s is too short for anything to start: write at least %s", w.Deadline, shortest))
+		faults = append(faults, fmt.Errorf("spec.rollback.progressDeadline: %s is too short for anything to start: use at least %s",
+			w.Deadline, shortest))
 	}
 	return errors.Join(faults...)
 }
@@ -80,13 +83,15 @@ func (s WantedSource) check() (field string, err error) {
 	case err != nil:
 		return "reference", err
 	case r.Origin == Local:
-		return "reference", fmt.Errorf("%q is a path, and a controller has no files of yours: write what begins with oci://, git+https://, https:// or configmaps:; a folder can be packed into any of them", s.Reference)
+		return "reference", fmt.Errorf("%q is a local path, which the controller cannot read: use a reference that begins with oci://, "+
+			"git+https://, https:// or configmaps: instead", s.Reference)
 	case s.Track && r.Pinned() == nil:
-		return "resolve", fmt.Errorf("%s can only mean one content, so there is nothing to track: leave resolve out", r)
+		return "resolve", fmt.Errorf("%s is pinned, so there is nothing to track: remove resolve", r)
 	case r.Pinned() != nil && !s.Track:
-		return "reference", fmt.Errorf("%s may mean something else tomorrow: add what pins it (@sha256:DIGEST, @COMMIT, #sha256=CHECKSUM), or set resolve: Track", r)
+		return "reference", fmt.Errorf("%s is not pinned, so its content may change: pin it (@sha256:DIGEST, @COMMIT, #sha256=CHECKSUM), or "+
+			"set resolve: Track", r)
 	case s.Authorized && r.Origin == ConfigMaps:
-		return "auth", errors.New("ConfigMaps are read by the deployment's account: leave auth out")
+		return "auth", errors.New("ConfigMaps are read by the deployment's ServiceAccount: remove auth")
 	case s.Destination == "":
 		return "", nil
 	}

@@ -26,7 +26,7 @@ func TestWanted(t *testing.T) {
 		"Tracked":    {why: "a tag that may move, by intent", wanted: from(bundle.WantedSource{Reference: "oci://registry.example.org/shop:latest", Track: true})},
 		"Unpinned":   {why: "a tag that may move by accident", wanted: from(bundle.WantedSource{Reference: "oci://registry.example.org/shop:latest"}), want: []string{"spec.sources[1].reference:", "resolve: Track"}},
 		"Nothing":    {why: "what is pinned does not move", wanted: from(bundle.WantedSource{Reference: pinned, Track: true}), want: []string{"spec.sources[1].resolve:", "nothing to track"}},
-		"Path":       {why: "a path is of the person's machine", wanted: from(bundle.WantedSource{Reference: "deploy/"}), want: []string{"spec.sources[1].reference:", "is a path"}},
+		"Path":       {why: "a path is of the person's machine", wanted: from(bundle.WantedSource{Reference: "deploy/"}), want: []string{"spec.sources[1].reference:", "is a local path"}},
 		"Unreadable": {why: "the reference's own words", wanted: from(bundle.WantedSource{Reference: "ftp://x/y"}), want: []string{"spec.sources[1].reference:", "does not begin with"}},
 		"Auth":       {why: "nobody asks for a password there", wanted: from(bundle.WantedSource{Reference: "configmaps:a", Authorized: true}), want: []string{"spec.sources[1].auth:"}},
 		"Unruled":    {why: "a policy without rules would allow all", wanted: bundle.Wanted{Judged: true}, want: []string{"spec.approval: mode Policy"}},
@@ -36,7 +36,7 @@ func TestWanted(t *testing.T) {
 		"All": {
 			why:    "all that is wrong is told at once",
 			wanted: bundle.Wanted{Name: "shop", Format: "plain", Values: true, Watch: true, DependsOn: []string{"db", "shop"}, Deadline: time.Second},
-			want:   []string{"spec.render: format plain takes no values", "spec.render.watchNamespaces:", "spec.dependsOn: it depends on itself", "spec.rollback.progressDeadline: 1s"},
+			want:   []string{"spec.render: format plain supports no values", "spec.render.watchNamespaces:", "spec.dependsOn: the deployment depends on itself", "spec.rollback.progressDeadline: 1s"},
 		},
 	}
 	for name, test := range tests {

@@ -71,6 +71,14 @@ type Condition struct {
 	Message string
 }
 
+// NeedsAttention reports whether a condition that is true is a problem that Ready may not show: the
+// rest may work.
+func NeedsAttention(t Type) bool {
+	return slices.Contains([]Type{
+		Held, Suspended, RestartsPaused, NotInjected, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, HandlerFailed, SchemaViolated,
+	}, t)
+}
+
 // Find returns the condition of type t.
 func Find(conditions []Condition, t Type) (Condition, bool) {
 	i := slices.IndexFunc(conditions, func(c Condition) bool { return c.Type == t })
@@ -80,14 +88,65 @@ func Find(conditions []Condition, t Type) (Condition, bool) {
 	return conditions[i], true
 }
 
-// Settled is Ready, neither Reconciling nor Stalled.
-func Settled(reason, message string) []Condition { return three(reason, message, true, false, false) }
+// Settled returns Ready, with Reconciling and Stalled false.
+func Settled(reason, message string) []Condition {
+	return []Condition{New(Ready, true, reason, message), New(Reconciling, false, reason, atRest), New(Stalled, false, reason, unneeded)}
+}
 
-// Waiting is not Ready, but may become so by itself.
-func Waiting(reason, message string) []Condition { return three(reason, message, false, true, false) }
+// Waiting returns that a thing is not Ready, but may become so without a person.
+func Waiting(reason, message string) []Condition {
+	return []Condition{New(Ready, false, reason, Cell(message)), New(Reconciling, true, reason, message),
+		New(Stalled, false, reason, unneeded)}
+}
 
-// Stuck is not Ready until a person acts.
-func Stuck(reason, message string) []Condition { return three(reason, message, false, false, true) }
+// Stuck returns that a thing is not Ready until a person acts.
+func Stuck(reason, message string) []Condition {
+	return []Condition{New(Ready, false, reason, Cell(message)), New(Reconciling, false, reason, blocked), New(Stalled, true, reason, message)}
+}
+
+// The messages of Reconciling and Stalled while they are false.
+const (
+	atRest   = "nothing is under way"
+	blocked  = "nothing happens before a person acts"
+	unneeded = "nothing needs a person's action"
+)
+
+// Why returns the condition Ready with the whole of its message, which Reconciling or
+// Stalled carries while Ready is false. A reference to the condition that is the reason is
+// replaced by the message of that condition.
+func Why(conditions []Condition) Condition {
+	ready, _ := Find(conditions, Ready)
+	for _, t := range []Type{Reconciling, Stalled} {
+		if c, there := Find(conditions, t); there && c.True && !ready.True {
+			ready.Message = c.Message
+		}
+	}
+	if c, there := Find(conditions, Type(ready.Reason)); there && c.True && !ready.True {
+		ready.Message = strings.Replace(ready.Message, "see condition "+ready.Reason, c.Message, 1)
+	}
+	return ready
+}
+
+// maxCell is how many characters of a message a table shows.
+const maxCell = 80
+
+// Cell returns what a table shows of a message: all of it if it is short, else as many
+// clauses as fit, or as many words where the first clause is long.
+func Cell(message string) string {
+	runes := []rune(message)
+	if len(runes) <= maxCell {
+		return message
+	}
+	head := string(runes[:maxCell-1])
+	end := max(strings.LastIndex(head, ": "), strings.LastIndex(head, "; "))
+	if end < len(head)/2 {
+		end = strings.LastIndex(head, " ")
+	}
+	if end <= 0 {
+		end = len(head)
+	}
+	return strings.TrimRight(head[:end], " ,") + "…"
+}
 
 // maxMessage is the longest message in bytes: the API refuses more than 32 KiB,
 // and nobody reads as much.
@@ -99,8 +158,4 @@ func New(t Type, is bool, reason, message string) Condition {
 		message = strings.ToValidUTF8(message[:maxMessage-len("…")], "") + "…"
 	}
 	return Condition{Type: t, True: is, Reason: reason, Message: message}
-}
-
-func three(reason, message string, ready, reconciling, stalled bool) []Condition {
-	return []Condition{New(Ready, ready, reason, message), New(Reconciling, reconciling, reason, message), New(Stalled, stalled, reason, message)}
 }

@@ -40,7 +40,12 @@ func TestSummaries(t *testing.T) {
 			for kind, truth := range test.want {
 				c, there := condition.Find(test.in, kind)
 				assert.True(t, there)
-				assert.Equal(t, condition.Condition{Type: kind, True: truth, Reason: "Complete", Message: "all is there"}, c, test.why)
+				want := condition.Condition{Type: kind, True: truth, Reason: "Complete", Message: "all is there"}
+				if !truth && kind != condition.Ready {
+					want.Message = c.Message // one of its own: no message stands in three conditions
+					assert.Contains(t, c.Message, "nothing")
+				}
+				assert.Equal(t, want, c, test.why)
 			}
 		})
 	}
@@ -55,12 +60,55 @@ func TestFind(t *testing.T) {
 // A message is never longer than the API takes, nor cut within a letter.
 func TestLongMessage(t *testing.T) {
 	for cut := range 4 {
-		c, _ := condition.Find(condition.Stuck("Faulty", strings.Repeat("x", cut)+strings.Repeat("日", 20000)), condition.Ready)
+		c := condition.Why(condition.Stuck("Faulty", strings.Repeat("x", cut)+strings.Repeat("日", 20000)))
 		assert.Less(t, len(c.Message), 32768)
 		assert.Greater(t, len(c.Message), 1024)
 		assert.True(t, utf8.ValidString(c.Message))
 		assert.True(t, strings.HasSuffix(c.Message, "日…"))
 	}
-	short, _ := condition.Find(condition.Stuck("Faulty", strings.Repeat("x", 100)), condition.Ready)
-	assert.Len(t, short.Message, 100)
+	assert.Len(t, condition.Why(condition.Stuck("Faulty", strings.Repeat("x", 100))).Message, 100)
+}
+
+// Ready has as much of a message as a table shows, and the condition beside it all of it.
+func TestCell(t *testing.T) {
+	tests := map[string]struct{ why, message, want string }{
+		"Short":   {"it fits", "all is there", "all is there"},
+		"Clauses": {"what to do is cut off before what is wrong", "no provider is named for endpoint cache: add cache=cache:cache to tengu.io/relations", "no provider is named for endpoint cache…"},
+		"Words": {"a first clause of one word would tell nothing", "store: no endpoint of the application web fits any one of the application database",
+			"store: no endpoint of the application web fits any one of the application…"},
+		"OneWord": {"an endless word is cut as it is", strings.Repeat("日", 100), strings.Repeat("日", 79) + "…"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, condition.Cell(test.message), test.why)
+			assert.LessOrEqual(t, utf8.RuneCountInString(condition.Cell(test.message)), 80)
+			for _, cs := range [][]condition.Condition{condition.Waiting("Faulty", test.message), condition.Stuck("Faulty", test.message)} {
+				ready, _ := condition.Find(cs, condition.Ready)
+				assert.Equal(t, test.want, ready.Message)
+				assert.Equal(t, test.message, condition.Why(cs).Message)
+			}
+		})
+	}
+	assert.Equal(t, "all is there", condition.Why(condition.Settled("Complete", "all is there")).Message)
+}
+
+// Why follows the reason of Ready to the condition that it names, which has the details.
+func TestWhyFollowsTheReason(t *testing.T) {
+	failed := condition.New(condition.HandlerFailed, true, "HandlerFailed", "web/0 has failed: exit code 3: no disk")
+	tests := map[string]struct {
+		why  string
+		in   []condition.Condition
+		want string
+	}{
+		"Named": {"a reader wants the cause, not a reference", append(condition.Waiting("HandlerFailed", "complete, but see condition HandlerFailed; more"), failed),
+			"complete, but " + failed.Message + "; more"},
+		"Other":   {"Ready is about something else", append(condition.Waiting("NoData", "no data yet"), failed), "no data yet"},
+		"Works":   {"what works has its own message", append(condition.Settled("HandlerFailed", "all is there"), failed), "all is there"},
+		"Missing": {"the details are not there", condition.Waiting("HandlerFailed", "see condition HandlerFailed"), "see condition HandlerFailed"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, condition.Why(test.in).Message, test.why)
+		})
+	}
 }

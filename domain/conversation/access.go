@@ -21,7 +21,7 @@ func Read(s Snapshot, at Address) (Bag, error) {
 	case isUnit && u == s.Unit:
 		bag = r.OwnBag
 	case isUnit && own && !peers:
-		return nil, forbidden("read", at, fmt.Sprintf("only %s itself and the units of %s may", u, r.Remote))
+		return nil, forbidden("read", at, fmt.Sprintf("only %s and the units of %s may", u, r.Remote))
 	case isUnit:
 		bag, err = r.read(u)
 	case own && !peers && !s.Leader:
@@ -51,9 +51,11 @@ func (r *Relation) read(u Unit) (Bag, error) {
 	_, ended := r.tombstone(u)
 	switch {
 	case ended && bag == nil, !known && r.Life == Ending:
-		return nil, &Error{Gone, fmt.Sprintf("cannot read the bag of %s: it has departed and what it said is not kept any more", u), "keep what is needed when the unit departs"}
+		return nil, &Error{Gone, fmt.Sprintf("cannot read the databag of %s: it has departed, and its data is not kept any more", u),
+			"save what you need while the unit is in the relation"}
 	case !known:
-		return nil, &Error{NotYet, fmt.Sprintf("cannot read the bag of %s: the unit is not in the relation, as far as is known", u), "wait until it joins; relation-list names those that have"}
+		return nil, &Error{NotYet, fmt.Sprintf("cannot read the databag of %s: the unit is not known to be in the relation", u),
+			"wait until it joins; relation-list names those that have"}
 	default:
 		return bag, nil
 	}
@@ -70,13 +72,15 @@ func MayWrite(s Snapshot, at Address) error {
 	u, isUnit := at.Unit()
 	switch {
 	case isUnit && u != s.Unit:
-		return forbidden("write", at, fmt.Sprintf("only %s itself may", u))
+		return forbidden("write", at, fmt.Sprintf("only %s may", u))
 	case !isUnit && (at.Owner != s.Unit.Application || !s.Leader):
 		return forbidden("write", at, fmt.Sprintf("only the leader of %s may", at.Owner))
 	case r.Life == Ending:
-		return &Error{Gone, fmt.Sprintf("cannot write the bag of %s: relation %s has ended", at.Owner, r.name()), "write into another relation; relation-ids lists them"}
+		return &Error{Gone, fmt.Sprintf("cannot write the databag of %s: relation %s has ended", at.Owner, r.name()),
+			"write into another relation; relation-ids lists them"}
 	case r.Life == Suspended:
-		return &Error{NotYet, fmt.Sprintf("cannot write the bag of %s: relation %s is suspended", at.Owner, r.name()), "write it when the relation is created again"}
+		return &Error{NotYet, fmt.Sprintf("cannot write the databag of %s: relation %s is suspended", at.Owner, r.name()),
+			"write it when the relation is created again"}
 	default:
 		return nil
 	}
@@ -93,9 +97,11 @@ func (s *Snapshot) find(at Address) (*Relation, error) {
 	_, isUnit := at.Unit()
 	switch {
 	case r == nil:
-		return nil, &Error{NotYet, fmt.Sprintf("cannot find relation %q: %s is in no such relation, as far as is known", at.Relation, s.Unit), "relation-ids lists those that it is in"}
+		return nil, &Error{NotYet, fmt.Sprintf("cannot find relation %q: %s is not known to be in it", at.Relation, s.Unit),
+			"relation-ids lists those that it is in"}
 	case !slices.Contains(r.applications(s.Unit), at.Application()), strings.Contains(at.Owner, "/") && !isUnit:
-		return nil, &Error{Invalid, fmt.Sprintf("cannot find the bag of %q in relation %s", at.Owner, r.name()), fmt.Sprintf("name %s or a unit of it", strings.Join(r.applications(s.Unit), ", "))}
+		return nil, &Error{Invalid, fmt.Sprintf("cannot find the databag of %q in relation %s", at.Owner, r.name()),
+			fmt.Sprintf("name %s or a unit of it", strings.Join(r.applications(s.Unit), ", "))}
 	default:
 		return r, nil
 	}
@@ -113,5 +119,5 @@ func (r *Relation) applications(of Unit) []string {
 func (r *Relation) name() string { return fmt.Sprintf("%s:%d", r.Endpoint, r.ID) }
 
 func forbidden(verb string, at Address, who string) error {
-	return &Error{Forbidden, fmt.Sprintf("cannot %s the bag of %s", verb, at.Owner), who}
+	return &Error{Forbidden, fmt.Sprintf("cannot %s the databag of %s", verb, at.Owner), who}
 }

@@ -110,6 +110,7 @@ func (a *agent) tell(t require.TestingT, dies bool) bool {
 		a.repeated = nil
 	}
 	after := a.judge(t, e)
+	a.members(t, e, after)
 	if dies {
 		a.repeated = &e
 		shown := a.shown

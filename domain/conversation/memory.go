@@ -92,7 +92,7 @@ func (t Turn) compare(u Turn) int {
 func ParseMemory(text []byte) (Memory, error) {
 	var m Memory
 	if err := json.Unmarshal(text, &m); err != nil {
-		return Memory{}, fmt.Errorf("cannot read what the unit was told: %w", err)
+		return Memory{}, fmt.Errorf("cannot read the memory of the unit: %w", err)
 	}
 	return m, nil
 }

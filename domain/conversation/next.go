@@ -26,6 +26,18 @@ func Next(m Memory, s Snapshot) (Event, bool) {
 	return Event{}, false
 }
 
+// Owed returns how many events the unit is owed now, counted up to most.
+func Owed(m Memory, s Snapshot, most int) int {
+	for n := range most {
+		e, owed := Next(m, s)
+		if !owed {
+			return n
+		}
+		m = m.After(e, s)
+	}
+	return most
+}
+
 // inTurn returns the relations in the order in which they are asked: after the
 // one that had the last event, and then from the beginning (RELATIONS.md E9).
 func inTurn(last Turn, relations []Relation) []*Relation {

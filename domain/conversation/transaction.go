@@ -79,7 +79,7 @@ func (t *Transaction) Set(relation string, app bool, values Bag) error {
 		}
 	}
 	if p := application.CheckSize(bag); p != nil {
-		return &Error{Invalid, "cannot write the bag of " + at.Owner + ": " + p.Reason, p.Cure}
+		return &Error{Invalid, "cannot write the databag of " + at.Owner + ": " + p.Reason, p.Cure}
 	}
 	t.bags[at] = bag
 	return nil

@@ -41,6 +41,8 @@ type Record struct {
 	InitContainers []string `json:"initContainers,omitempty"`
 	// ImagePullSecrets are those that were added.
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
+	// DefaultContainer is set where the author chose one, whatever its name.
+	DefaultContainer bool `json:"defaultContainer,omitempty"`
 }
 
 type builder struct {
@@ -267,12 +269,33 @@ func (b *builder) secrets() {
 // evictKey tells the cluster autoscaler which volumes a node may lose.
 const evictKey = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 
+// defaultKey names the container that kubectl logs, exec and cp mean without -c.
+const defaultKey = "kubectl.kubernetes.io/default-container"
+
+// defaultContainer returns the first of the author's containers, or "" where the author
+// chose one, or a mesh's are the only ones.
+func (b *builder) defaultContainer() string {
+	if _, chosen := b.pod.Metadata.Annotations[defaultKey]; chosen {
+		b.record.DefaultContainer = true
+		return ""
+	}
+	for i := range b.pod.Spec.Containers {
+		if name := b.pod.Spec.Containers[i].Name; !meshContainer(name) {
+			return name
+		}
+	}
+	return ""
+}
+
 // mark writes what was done where people and the controller look.
 func (b *builder) mark() {
 	b.injection.labels = []pair{{application.KeyInjected, "true"}}
 	b.injection.annotations = []pair{
 		{application.KeyStatus, "injected"},
 		{evictKey, merged(b.pod.Metadata.Annotations[evictKey], b.options.localVolumes())},
+	}
+	if name := b.defaultContainer(); name != "" {
+		b.injection.annotations = append(b.injection.annotations, pair{defaultKey, name})
 	}
 	if record := string(encode(b.record)); record != "{}" {
 		b.injection.annotations = append(b.injection.annotations, pair{application.KeyRecord, record})

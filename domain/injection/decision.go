@@ -182,7 +182,7 @@ func clashingMount(list string, containers []Container) error {
 }
 
 func taken(field, name, cure string) error {
-	return fmt.Errorf("%s: %q: %w: it is Orcon's; %s", field, name, ErrTaken, cure)
+	return fmt.Errorf("%s: %q: %w: the name is reserved for Orcon; %s", field, name, ErrTaken, cure)
 }
 
 // Preview returns what the author of a pod template should hear before a

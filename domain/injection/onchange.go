@@ -136,9 +136,9 @@ func parseSignal(text string) (name, reason, cure string) {
 	case upper == "KILL" || upper == "STOP":
 		return "", "no process can handle it", "write " + application.KeyOnChange + ": restart on the workload, which replaces its pods one after the other"
 	case near != "":
-		return "", "it is no signal that can be sent", "did you mean signal:" + near + "?"
+		return "", "it is not a signal that can be sent", "did you mean signal:" + near + "?"
 	default:
-		return "", "it is no signal that can be sent", "write one of " + strings.Join(Signals(), ", ")
+		return "", "it is not a signal that can be sent", "write one of " + strings.Join(Signals(), ", ")
 	}
 }
 

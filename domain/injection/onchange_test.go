@@ -65,12 +65,12 @@ func TestParseOnChange(t *testing.T) {
 		"Signal":      {why: "the short name", text: "signal:HUP", want: injection.OnChange{Signal: "HUP"}},
 		"LongSignal":  {why: "the long one", text: "signal:SIGUSR1", want: injection.OnChange{Signal: "USR1"}},
 		"Kill":        {why: "that is a restart", text: "signal:SIGKILL", reason: "no process can handle it", cure: "restart"},
-		"LowerCase":   {why: "one way to write it", text: "signal:hup", reason: "no signal", cure: "did you mean signal:HUP?"},
-		"Typo":        {why: "the nearest", text: "signal:SIGTREM", reason: "no signal", cure: "did you mean signal:TERM?"},
-		"NoSignal":    {why: "which?", text: "signal:", reason: "no signal", cure: "write one of"},
-		"Number":      {why: "differs by machine", text: "signal:1", reason: "no signal", cure: "write one of"},
-		"Segmented":   {why: "is of the kernel", text: "signal:SEGV", reason: "no signal"},
-		"Realtime":    {why: "not of every system", text: "signal:RTMIN+3", reason: "no signal"},
+		"LowerCase":   {why: "one way to write it", text: "signal:hup", reason: "not a signal", cure: "did you mean signal:HUP?"},
+		"Typo":        {why: "the nearest", text: "signal:SIGTREM", reason: "not a signal", cure: "did you mean signal:TERM?"},
+		"NoSignal":    {why: "which?", text: "signal:", reason: "not a signal", cure: "write one of"},
+		"Number":      {why: "differs by machine", text: "signal:1", reason: "not a signal", cure: "write one of"},
+		"Segmented":   {why: "is of the kernel", text: "signal:SEGV", reason: "not a signal"},
+		"Realtime":    {why: "not of every system", text: "signal:RTMIN+3", reason: "not a signal"},
 		"OtherPrefix": {why: "refused where declarations are read", text: "mail:me"},
 	}
 	for name, tc := range tests {
@@ -144,7 +144,7 @@ func TestOnChangeFitsThePod(t *testing.T) {
 		"HTTP":           {why: "needs nothing of the pod", annotation: "tengu.io/on-change: 'http::80/x', tengu.io/batch: 'true'", spec: "containers: [{name: a}]"},
 		"Exec":           {why: "with an image", annotation: "tengu.io/on-change: exec:reload, tengu.io/batch: 'true'" + image, spec: "containers: [{name: a}]"},
 		"ExecNowhere":    {why: "in which image?", annotation: "tengu.io/on-change: exec:reload", spec: "containers: [{name: a}]", reason: "in which image", cure: "injector.tengu.io/handler-image"},
-		"Init":           {why: "nobody is left to tell of it", annotation: "tengu.io/on-change: 'http::80/x', injector.tengu.io/mode: init", spec: "containers: [{name: a}]", reason: "nobody to hear"},
+		"Init":           {why: "nobody is left to tell of it", annotation: "tengu.io/on-change: 'http::80/x', injector.tengu.io/mode: init", spec: "containers: [{name: a}]", reason: "no container that receives events"},
 		"Both":           {why: "one memory of what was told", annotation: "tengu.io/on-change: 'http::80/x', tengu.io/handlers: /h" + image, spec: "containers: [{name: a}]", reason: "hears of each change already", cure: "keep one"},
 		"BatchOfNothing": {why: "a signal tells of no event", annotation: "tengu.io/on-change: signal:HUP, tengu.io/batch: 'true'", spec: shared + "securityContext: {runAsUser: 1000}, containers: [{name: a}]", reason: "nothing in the pod hears", cure: "tengu.io/handlers"},
 	}

@@ -118,7 +118,7 @@ func (o *optionReader) conflict(spec *Spec) (key, reason, cure string) {
 	case o.HandlerImage != "" && o.annotations[application.KeyHandlers] == "" && !command:
 		return application.KeyHandlerImage, "nothing says which folder the handlers are in", "add " + application.KeyHandlers + ", or take it out"
 	case o.InitOnly && (o.Handlers != "" || o.OnChange.said()):
-		return key, "a pod in mode init has nobody to hear of events", "take " + application.KeyMode + " out"
+		return key, "a pod in mode init has no container that receives events", "take " + application.KeyMode + " out"
 	case o.Batch && !o.handlersRun() && o.OnChange.Post.Port == 0:
 		return application.KeyBatch, "nothing in the pod hears of events", "add " + application.KeyHandlers + ", or " + application.KeyOnChange + " with http: or exec:"
 	case o.OnChange.Signal != "":

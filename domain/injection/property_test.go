@@ -19,6 +19,9 @@ func drawPod(t *rapid.T) map[string]any {
 		"tengu.io/consumes":  rapid.SampledFrom([]string{"sse", "sse,db", "db:postgresql@1?!2", "a,b,c"}).Draw(t, "consumes"),
 		"tengu.io/relations": "x", "other": rapid.String().Draw(t, "other"),
 	}}
+	if rapid.Bool().Draw(t, "default") {
+		metadata["annotations"].(map[string]any)["kubectl.kubernetes.io/default-container"] = "c0" //nolint:forcetypeassert // as above
+	}
 	spec := map[string]any{"containers": drawContainers(t, 1, "c"), "futureField": drawAny(t, 3)}
 	if rapid.Bool().Draw(t, "labels") {
 		metadata["labels"] = map[string]any{"app": "web"}

@@ -29,6 +29,7 @@ func Uninject(manifest []byte) ([]byte, error) {
 	}
 	u.readRecord()
 	if u.injected() {
+		u.injectedBefore = true
 		u.containers()
 		u.lists()
 	}
@@ -46,6 +47,8 @@ func Uninject(manifest []byte) ([]byte, error) {
 type uninjector struct {
 	pod, spec map[string]any
 	record    Record
+	// injectedBefore is set where the manifest had an agent.
+	injectedBefore bool
 }
 
 func (u *uninjector) injected() bool {
@@ -153,6 +156,9 @@ func (u *uninjector) metadata() {
 	delete(annotations, application.KeyCopied)
 	delete(annotations, application.KeyStatus)
 	delete(annotations, application.KeyRecord)
+	if u.injectedBefore && !u.record.DefaultContainer {
+		delete(annotations, defaultKey)
+	}
 	if list := unmerged(u.annotation(evictKey)); list != "" {
 		annotations[evictKey] = list
 	} else {

@@ -64,17 +64,40 @@ func Answered(all []conversation.Departure, by conversation.Unit, answers []conv
 	return after, differs
 }
 
-// departedFrom is a unit that has departed from the relation of that UID.
+// departedFrom is a unit that has departed from the relation of that UID, or of any if that
+// is empty.
 type departedFrom struct {
 	relation string
 	unit     conversation.Unit
 }
 
-// mourn notes whose bags in a relation are still needed.
+// mourn notes the units whose departure a relation remembers, and whose bags in it are
+// still needed.
 func (n *negotiation) mourn(r Relation) {
 	for _, d := range r.State.Departures {
 		n.mourned[departedFrom{r.UID, d.Unit}] = true
+		n.mourned[departedFrom{unit: d.Unit}] = true // from any relation
 	}
+}
+
+// remembered returns the units of an application without those that departed over an hour
+// ago and whose departure no relation remembers any more (SAFETY.md P2).
+func (n *negotiation) remembered(name string) []application.Unit {
+	if n.OptedOut {
+		return n.units[name]
+	}
+	return slices.DeleteFunc(slices.Clone(n.units[name]), func(u application.Unit) bool {
+		over := u.GoneSince.Add(application.Mourning)
+		if u.Gone == "" || n.Now.Before(over) {
+			if u.Gone != "" {
+				n.wakeAt(over)
+			}
+			return false
+		}
+		here := conversation.Unit{Application: name, Number: u.Number}
+		abroad := conversation.Unit{Application: name + "." + n.Namespace, Number: u.Number}
+		return !n.mourned[departedFrom{unit: here}] && !n.mourned[departedFrom{unit: abroad}]
+	})
 }
 
 // departuresFrom are those of the units of one end, owed to those of the other.

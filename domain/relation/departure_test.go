@@ -92,6 +92,56 @@ func TestDeparturesAreOwed(t *testing.T) {
 	assert.Empty(t, w.departures(t))
 }
 
+// A departed unit stays in the record of its application as long as a relation remembers
+// its departure, and for an hour in any case; its number is never given again (SAFETY.md
+// P2, D10).
+func TestDepartedUnitsAreForgotten(t *testing.T) {
+	w := newWorld()
+	w.deployment("db", map[string]string{application.KeyProvides: "main:pg", "data.tengu.io/main": "host: db"})
+	w.consumes("web", "store:pg", "db")
+	w.handling(application.Deployment, "db", "db-0")
+	w.handling(application.Deployment, "web", "web-0")
+	w.settle(t)
+	numbers := func() []int {
+		var all []int
+		for _, u := range w.records["web"].State.Units {
+			all = append(all, u.Number)
+		}
+		return all
+	}
+
+	t.Log("the departure is owed: the unit stays, however long")
+	delete(w.pods, "web-0")
+	w.settle(t)
+	w.later(t, 30*time.Hour)
+	assert.Equal(t, []int{0}, numbers())
+
+	t.Log("it is over, and remembered for an hour more")
+	w.answers(t, conversation.Unit{Application: "db", Number: 0}, true)
+	w.settle(t)
+	w.later(t, 59*time.Minute)
+	assert.Equal(t, []int{0}, numbers())
+	w.later(t, 2*time.Minute)
+	assert.Empty(t, numbers())
+	assert.Equal(t, 1, w.records["web"].State.NextUnit)
+
+	t.Log("nobody was there to know the next one: it stays for an hour")
+	delete(w.pods, "db-0")
+	w.settle(t)
+	w.later(t, 2*time.Hour)
+	w.handling(application.Deployment, "web", "web-1")
+	w.settle(t)
+	delete(w.pods, "web-1")
+	w.settle(t)
+	w.later(t, 59*time.Minute)
+	assert.Equal(t, []int{1}, numbers(), "and has another number")
+	w.later(t, 2*time.Minute)
+	assert.Empty(t, numbers())
+	w.handling(application.Deployment, "web", "web-2")
+	w.settle(t)
+	assert.Equal(t, []int{2}, numbers(), "D10: no number is given twice")
+}
+
 // A unit of a StatefulSet that is there again has not departed.
 func TestReturnedUnitHasNotDeparted(t *testing.T) {
 	w := newWorld()

@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,33 @@ const (
 	endsPart = 5
 	atOnce   = time.Hour
 )
+
+// life holds a relation whose declaration has vanished, lets it go on when the
+// declaration returns and its place is free, and ends it when its time is over
+// (SAFETY.md L5). While it is declared and another relation has its place, it stays held
+// and its time does not run (RELATIONS.md M3).
+func (n *negotiation) life(r *Relation, declared bool) {
+	full := ""
+	if r.Held() && declared {
+		full = n.full(r.Key)
+	}
+	switch {
+	case !r.Alive() || !r.Declared:
+	case full != "":
+		r.State.HeldReason = ReasonLimit
+		n.refuse(r.Key, full)
+	case declared:
+		r.State.HeldSince, r.State.HeldReason = time.Time{}, ""
+		r.State.Retain = n.retain(r.Key)
+	case !r.Held() || r.State.HeldReason == ReasonLimit:
+		r.State.HeldSince, r.State.HeldReason = n.Now, ReasonDeclarationGone
+		n.wakeAt(n.Now.Add(r.State.Retain))
+	case !n.overdue(*r):
+		n.wakeAt(r.State.HeldSince.Add(r.State.Retain))
+	case !n.manyEnd:
+		r.State.EndReason = ReasonDeclarationGone
+	}
+}
 
 // tooManyEnd reports whether more relations would end at once than may without a
 // person: rather than each of them somebody has lost what declared them all.
@@ -40,44 +68,52 @@ func (n *negotiation) overdue(r Relation) bool {
 	return r.Held() && !n.Now.Before(r.State.HeldSince.Add(r.State.Retain))
 }
 
-// heldOf names the relations that an application has by what it declared before, until when,
-// and what is wrong with what it declares now.
+// heldOf names the relations that an application has only because they are held, and why
+// what it declares now does not take their place.
 func (n *negotiation) heldOf(a application.Application) []condition.Condition {
 	var all []string
+	why := ""
 	for _, e := range a.Endpoints {
 		for r := range n.of(a.Name) {
 			if !r.Held() || !r.Alive() || r.Requirer != (End{n.Namespace, a.Name, e.Name}) {
 				continue
 			}
-			text := fmt.Sprintf("%s is related to %s by an earlier declaration, until %s", e.Name, r.Provider.Written(n.Namespace), r.heldUntil())
+			text := fmt.Sprintf("the relation of %s with %s is held", e.Name, r.Provider.Written(n.Namespace))
+			if r.State.HeldReason != ReasonLimit {
+				text += fmt.Sprintf(" until %s, because nothing declares it any more", r.heldUntil())
+			}
 			if _, wrong := n.blocked(a, e); wrong != "" {
 				text += ": " + wrong
 			}
-			all = append(all, text)
+			all, why = append(all, text), cmp.Or(why, r.State.HeldReason, ReasonDeclarationGone)
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
 	slices.Sort(all)
-	return []condition.Condition{{Type: condition.Held, True: true, Reason: ReasonDeclarationGone, Message: strings.Join(all, "; ")}}
+	return []condition.Condition{{Type: condition.Held, True: true, Reason: why, Message: strings.Join(all, "; ")}}
 }
 
-// heldUntil is when a relation ends that nothing declares any more.
+// heldUntil returns when a relation ends that nothing declares any more.
 func (r Relation) heldUntil() string {
 	return r.State.HeldSince.Add(r.State.Retain).UTC().Format(time.RFC3339)
 }
 
-// held says that nothing declares a relation any more, and what comes of it.
+// held returns why a relation is held, and what comes of it.
 func (n *negotiation) held(r Relation) []condition.Condition {
 	c := condition.Condition{Type: condition.Held, True: true, Reason: ReasonDeclarationGone,
-		Message: fmt.Sprintf("nothing declares it any more: declare it again, or it ends at %s", r.heldUntil())}
+		Message: fmt.Sprintf("nothing declares the relation any more: declare it again, or it ends at %s", r.heldUntil())}
 	switch {
 	case !r.Held() || r.State.EndReason != "":
 		return nil
+	case r.State.HeldReason == ReasonLimit:
+		c.Reason = ReasonLimit
+		c.Message = "the relation is declared again, but " + n.full(r.Key)
 	case n.manyEnd && n.overdue(r):
 		c.Reason = ReasonConfirm
-		c.Message = fmt.Sprintf("nothing declares it any more, and its time is over; but too many relations of this namespace would end at once: "+
+		c.Message = fmt.Sprintf("nothing declares the relation any more and its time is over, but too many relations of this namespace "+
+			"would end at once: "+
 			"declare it again, or end it: kubectl -n %s delete relation %s", n.Namespace, r.Name)
 	}
 	return []condition.Condition{c}

@@ -45,12 +45,12 @@ func TestLife(t *testing.T) {
 		"ConsumerUndeclares": {
 			why:     "L5: a declaration that vanishes holds the relation, which goes on as it was",
 			happens: func(_ require.TestingT, w *world) { w.deployment("web", nil) },
-			held:    true, reason: relation.ReasonComplete,
+			held:    true, reason: relation.ReasonDeclarationGone,
 		},
 		"ConsumerNamesNobody": {
 			why:     "L5: the same where only the reference is gone",
 			happens: func(_ require.TestingT, w *world) { w.consumes("web", "store:pg", "") },
-			held:    true, reason: relation.ReasonComplete,
+			held:    true, reason: relation.ReasonDeclarationGone,
 		},
 		"ConsumerDeleted": {
 			why:     "L5: nor is a deleted Deployment an end: people recreate objects",
@@ -65,24 +65,24 @@ func TestLife(t *testing.T) {
 		"LabelGone": {
 			why:     "L5: the Service is there and provides no more; its bag stays",
 			happens: func(_ require.TestingT, w *world) { w.external("db", "http") },
-			held:    true, reason: relation.ReasonComplete,
+			held:    true, reason: relation.ReasonDeclarationGone,
 		},
 		"OptedOut": {
-			why:     "L5: a namespace label that vanishes is a declaration that vanishes",
+			why:     "L5: a namespace label that vanishes is a declaration that vanishes, and the label is the cure",
 			happens: func(_ require.TestingT, w *world) { w.optedIn = false },
-			held:    true, reason: relation.ReasonProviderGone,
+			held:    true, reason: relation.ReasonOptedOut,
 		},
 		"ProviderSpeaksAnotherInterface": {
 			why:     "M1: the endpoint is there and means something else now",
 			happens: func(_ require.TestingT, w *world) { w.external("db", "main:mysql") },
-			held:    true, reason: relation.ReasonComplete,
+			held:    true, reason: relation.ReasonDeclarationGone,
 		},
 		"RoleChanged": {
 			why: "M1: nor do two requirers relate",
 			happens: func(_ require.TestingT, w *world) {
 				w.deployment("web", map[string]string{application.KeyProvides: "store:pg"})
 			},
-			held: true, reason: relation.ReasonComplete,
+			held: true, reason: relation.ReasonDeclarationGone,
 		},
 		"NewerSchema": {
 			why: "M8: a newer version concerns new relations only",
@@ -214,7 +214,7 @@ func TestHeldUntilItsTimeIsOver(t *testing.T) {
 	w.settle(t)
 	assert.Equal(t, was.UID, w.only(t).UID, "L1: never back; the next is made when this one is dead")
 	assert.False(t, w.only(t).Alive())
-	assert.Contains(t, w.told("web"), "has ended and is being taken down", "and the consumer is told what it waits for")
+	assert.Contains(t, w.told("web"), "the relation is ending", "and the consumer is told what it waits for")
 
 	w.later(t, relationTeardown)
 	again := w.only(t)

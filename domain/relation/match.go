@@ -101,26 +101,24 @@ func infer(a, b end, ref application.Reference) (Pair, *Obstacle) {
 			all = append(all, p.writtenBy(a.Name).String())
 		}
 		return Pair{}, &Obstacle{Reference: ref, Reason: ReasonAmbiguous, Stuck: true, Message: fmt.Sprintf(
-			"%q fits in several ways: name one of %s in %s", ref, strings.Join(all, ", "), application.KeyRelations)}
+			"%q is ambiguous: write one of %s in %s", ref, strings.Join(all, ", "), application.KeyRelations)}
 	}
 }
 
 // mismatch says why no endpoints fit: a name that is not there, or all that must
 // agree.
 func mismatch(a, b end, ref application.Reference) string {
-	lacks := func(e end, name string) bool {
-		_, there := e.Endpoint(name)
-		return name != "" && !there
-	}
+	missing := func(e end, name string) bool { return name != "" && !declares(e.Application, name) }
 	switch {
 	case a.namespace == b.namespace && a.Name == b.Name:
-		return fmt.Sprintf("%s names the application itself, which does not relate to itself: name another", ref)
-	case lacks(b, ref.RemoteEndpoint):
-		return fmt.Sprintf("%s has no endpoint %s: it has %s", b.Name, ref.RemoteEndpoint, offers(b))
-	case lacks(a, ref.Endpoint):
-		return fmt.Sprintf("%s has no endpoint %s: it has %s", a.Name, ref.Endpoint, offers(a))
+		return fmt.Sprintf("%s names its own application: name another one", ref)
+	case missing(b, ref.RemoteEndpoint):
+		return lacks(b, ref.RemoteEndpoint)
+	case missing(a, ref.Endpoint):
+		return lacks(a, ref.Endpoint)
 	default:
-		return fmt.Sprintf("no endpoint of %s (%s) fits one of %s (%s): interface, version and role must agree", a.Name, offers(a), b.Name, offers(b))
+		return fmt.Sprintf("no endpoint of %s (%s) matches one of %s (%s): interface, version and role must agree", a.Name,
+			offers(a), b.Name, offers(b))
 	}
 }
 

@@ -35,7 +35,7 @@ func TestMatching(t *testing.T) {
 		"OtherInterface": {
 			why:      "M1: interfaces differ, so nothing is related, and both sides' endpoints are told",
 			provides: "main:mysql", consumes: "store:pg@2", relations: "db",
-			message: "no endpoint of web (requires store:pg@2) fits one of db (provides main:mysql): interface, version and role must agree",
+			message: "no endpoint of web (requires store:pg@2) matches one of db (provides main:mysql): interface, version and role must agree",
 		},
 		"SameVersion": {
 			why:      "M1: a version that both name is common",
@@ -52,17 +52,17 @@ func TestMatching(t *testing.T) {
 		"OtherVersion": {
 			why:      "M1: no common version, no relation",
 			provides: "main:pg@1", consumes: "store:pg@2", relations: "db",
-			message: "no endpoint of web (requires store:pg@2) fits one of db (provides main:pg@1): interface, version and role must agree",
+			message: "no endpoint of web (requires store:pg@2) matches one of db (provides main:pg@1): interface, version and role must agree",
 		},
 		"SeveralProvided": {
 			why:      "M2: two that fit are no choice of ours; both are told as they can be written",
 			provides: "main:pg,spare:pg", consumes: "store:pg", relations: "db",
-			message: `"db" fits in several ways: name one of store=db:main, store=db:spare in tengu.io/relations`,
+			message: `"db" is ambiguous: write one of store=db:main, store=db:spare in tengu.io/relations`,
 		},
 		"SeveralConsumed": {
 			why:      "M2: the same where the consumer has two",
 			provides: "main:pg", consumes: "store:pg,other:pg", relations: "db",
-			message: `"db" fits in several ways: name one of other=db:main, store=db:main in tengu.io/relations`,
+			message: `"db" is ambiguous: write one of other=db:main, store=db:main in tengu.io/relations`,
 		},
 		"OneFitsBest": {
 			why:      "M2: versions and interfaces may leave one",
@@ -88,27 +88,27 @@ func TestMatching(t *testing.T) {
 		"OwnApplication": {
 			why:      "M1: an application does not relate to itself",
 			provides: "main:pg", consumes: "store:pg", relations: "web",
-			message: "web names the application itself, which does not relate to itself: name another",
+			message: "web names its own application: name another one",
 		},
 		"WrongRemote": {
 			why:      "M2: what agrees is not said to disagree",
 			provides: "main:pg", consumes: "store:pg", relations: "db:mian",
-			message: "db has no endpoint mian: it has provides main:pg",
+			message: "db has no endpoint mian: it provides main:pg",
 		},
 		"Another": {
 			why:      "I27: what is only alike is not meant",
 			provides: "main:pg", consumes: "store:pg", relations: "eb",
-			message: "takes part in namespace shop\n",
+			message: "no Service or workload named eb in namespace shop\n",
 		},
 		"Misspelt": {
 			why:      "I27: it may come; or the nearest is meant",
 			provides: "main:pg", consumes: "store:pg", relations: "dbb",
-			message: "no Service or workload named dbb takes part in namespace shop; did you mean db?",
+			message: "no Service or workload named dbb in namespace shop; did you mean db?",
 		},
 		"NothingThere": {
 			why:      "I27: a provider may come later",
 			provides: "main:pg", consumes: "store:pg", relations: "soon",
-			message: "no Service or workload named soon takes part in namespace shop",
+			message: "no Service or workload named soon in namespace shop",
 		},
 		"OtherNamespace": {
 			why:      "M6, M7: without an Offer the answer is the same whether the application exists or not",
@@ -118,7 +118,7 @@ func TestMatching(t *testing.T) {
 		"Limit": {
 			why:      "M3: the second relation is one too many, and says of which endpoint",
 			provides: "main:pg,spare:pg", consumes: "store:pg!1", relations: "db:main,db:spare", want: "web:store-db:main",
-			message: "endpoint web:store takes 1 relation(s) and has them; raise its limit, or end one",
+			message: "web:store is limited to 1 relation and has db:main: raise the limit or end that relation",
 		},
 	}
 	for name, test := range tests {
@@ -152,7 +152,7 @@ func TestMatchingFromTheProvider(t *testing.T) {
 		},
 		"Several": {
 			why:       "the candidates begin with the provider's own endpoint, as its annotation must",
-			relations: "web", message: `name one of main=web:other, main=web:store in tengu.io/relations`,
+			relations: "web", message: `write one of main=web:other, main=web:store in tengu.io/relations`,
 		},
 	}
 	for name, test := range tests {
@@ -196,7 +196,7 @@ func TestLimitOfTheProvider(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"one"}, related)
-	assert.Equal(t, []string{"two: endpoint db:main takes 1 relation(s) and has them; raise its limit, or end one"}, waiting)
+	assert.Equal(t, []string{"two: db:main is limited to 1 relation and has one:store: raise the limit or end that relation"}, waiting)
 }
 
 // An application that offers what it needs does not relate to itself
@@ -207,7 +207,7 @@ func TestMatchingItself(t *testing.T) {
 	w.service("web", map[string]string{application.KeyProvides: "site:http"})
 	w.settle(t)
 	assert.Empty(t, w.relations)
-	assert.Contains(t, w.told("web"), "does not relate to itself")
+	assert.Contains(t, w.told("web"), "names its own application")
 }
 
 // An alias leads to the application that the Service joined, and both names to
@@ -235,7 +235,7 @@ func TestMatchingNamesTheOrphan(t *testing.T) {
 	w.services["db"] = s
 	w.consumes("web", "store:pg", "db")
 	w.settle(t)
-	assert.Contains(t, w.told("web"), "Service/db takes no part yet: its selector matches no workload or pod")
+	assert.Contains(t, w.told("web"), "Service db exists but is ignored: its selector matches no workload or pod")
 }
 
 // What declares something and takes no part is told on the record of the name it
@@ -248,17 +248,21 @@ func TestLeftOut(t *testing.T) {
 	w.now = w.now.Add(time.Second)
 	w.workload(application.StatefulSet, "db", map[string]string{application.KeyProvides: "main:pg"})
 	w.deployment("web.v2", map[string]string{application.KeyConsumes: "store:pg"})
+	w.pod(application.Deployment, "web.v2", "web.v2-1")
 	s := application.Service{Selector: map[string]string{"app": "nobody"}}
 	s.Object = w.object(s.Object, "front")
 	s.Annotations = map[string]string{application.KeyProvides: "main:pg"}
 	w.services["front"] = s
 	w.settle(t)
+	assert.NotContains(t, w.records, "front", "its workload often comes a moment later, in the same apply")
+	w.later(t, 10*time.Second)
 
 	assert.True(t, w.says("db", condition.Ready).True, "it works as before")
 	assert.Equal(t, application.ReasonNameTaken, w.says("db", condition.LeftOut).Reason)
 	assert.Equal(t, "StatefulSet/db", w.records["db"].State.LeftOut[0].Object)
 	assert.True(t, w.says("web.v2", condition.Stalled).True, "a person must act")
-	assert.Contains(t, w.says("web.v2", condition.Ready).Message, "an application's name has no dot; set tengu.io/application on its pod template")
+	assert.Equal(t, []string{"web.v2-1"}, w.records["web.v2"].State.LeftOut[0].Pods, "its pods have an agent that waits")
+	assert.Contains(t, w.says("web.v2", condition.Ready).Message, "the name of an application must not contain a dot; set tengu.io/application on its pod template")
 	assert.True(t, w.says("front", condition.Reconciling).True, "its pods may come")
 
 	delete(w.workloads, "StatefulSet/db")

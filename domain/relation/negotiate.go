@@ -2,7 +2,6 @@ package relation
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"maps"
 	"reflect"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -27,8 +25,10 @@ import (
 // their end, and nothing else is done.
 func Negotiate(s Snapshot) (decisions []Decision, wake time.Time) {
 	n := newNegotiation(s)
+	n.admit()
 	n.resolve()
 	n.judgeRelations()
+	n.judgeRefused()
 	if s.Ending {
 		return n.ends, n.wake
 	}
@@ -45,12 +45,17 @@ type negotiation struct {
 	services map[string]string
 	// relations are those there are, with the state they shall have.
 	relations []Relation
+	// refused are the manual relations that cannot be; nothing but their own status
+	// shows them.
+	refused []refusal
 	// index lists, for each application, its places in relations; between lists
 	// them for each requirer and provider, as this namespace names it.
 	index   map[string][]int
 	between map[[2]string][]int
 	// declared are the places of the relations that a reference declares.
 	declared map[int]bool
+	// resolved is set once declared is known.
+	resolved bool
 	// pairs are what is declared and not yet related.
 	pairs []Pair
 	// providers lists, for each interface, the applications that provide it.
@@ -109,12 +114,10 @@ func newNegotiation(s Snapshot) *negotiation {
 		leftOut: map[string][]application.Fault{}, said: map[speaker]map[string]string{},
 		saidByUnits: map[speaker][]Databag{}, fits: map[spoken][]schema.Violation{},
 		records: map[End]Record{}, stored: map[End]Databag{}, offered: map[End]application.Application{}, consents: map[End][]string{},
-		lent: map[End][]string{}, sources: map[string]secret.Source{}, grants: map[End]Grant{}, granted: map[string][]Grant{}, refusals: map[string][]application.Fault{},
+		lent: map[End][]string{}, sources: byName(s.Secrets), grants: map[End]Grant{}, granted: map[string][]Grant{}, refusals: map[string][]application.Fault{},
 		units: map[string][]application.Unit{}, nextUnits: map[string]int{}, mourned: map[departedFrom]bool{},
 	}
-	for _, f := range n.Orphans {
-		n.leftOut[f.Application] = append(n.leftOut[f.Application], f)
-	}
+	n.ignore()
 	for i, a := range n.Applications {
 		n.Applications[i] = n.withhold(a)
 		n.noteApplication(n.Applications[i])
@@ -130,10 +133,11 @@ func newNegotiation(s Snapshot) *negotiation {
 			n.saidByUnits[by] = append(n.saidByUnits[by], b)
 		}
 	}
-	n.relations = slices.Clone(n.Relations)
-	for i, r := range n.relations {
+	for _, r := range n.Relations {
 		n.lastID = max(n.lastID, r.State.ID)
-		n.note(r.Key, i)
+		if r.State.ID > 0 || !r.manual() {
+			n.add(r)
+		}
 	}
 	for _, r := range s.Records {
 		n.records[End{Namespace: s.Namespace, Application: r.Name}] = r
@@ -143,15 +147,21 @@ func newNegotiation(s Snapshot) *negotiation {
 	for _, from := range n.Abroad {
 		n.arrive(from)
 	}
-	for _, source := range n.Secrets {
-		n.sources[source.Name] = source
-	}
 	n.number()
 	n.grant()
 	for _, r := range n.Consumers {
 		n.mourn(r)
 	}
 	return n
+}
+
+// byName returns Secrets by their names.
+func byName(secrets []secret.Source) map[string]secret.Source {
+	all := map[string]secret.Source{}
+	for _, s := range secrets {
+		all[s.Name] = s
+	}
+	return all
 }
 
 // inOrder returns the snapshot with every list sorted. The caller's are left
@@ -193,13 +203,19 @@ func (n *negotiation) noteApplication(a application.Application) {
 	}
 }
 
+// add puts a relation among those there are.
+func (n *negotiation) add(r Relation) {
+	n.note(r.Key, len(n.relations))
+	n.relations = append(n.relations, r)
+}
+
 // note puts the relation at place i into the index of both its applications.
 func (n *negotiation) note(k Key, i int) {
 	n.index[k.Requirer.Application] = append(n.index[k.Requirer.Application], i)
 	both := [2]string{k.Requirer.Application, k.Provider.from(n.Namespace)}
 	n.between[both] = append(n.between[both], i)
-	if !k.Abroad() && both[0] != both[1] {
-		n.index[k.Provider.Application] = append(n.index[k.Provider.Application], i)
+	if both[0] != both[1] {
+		n.index[both[1]] = append(n.index[both[1]], i)
 	}
 }
 
@@ -229,13 +245,6 @@ func (n *negotiation) app(e End) (application.Application, bool) {
 // record returns what is remembered of the application of an end.
 func (n *negotiation) record(e End) Record {
 	return n.records[End{Namespace: e.Namespace, Application: e.Application}]
-}
-
-// related returns the relation between the two ends of k, if there is one.
-func (n *negotiation) related(k Key) bool {
-	return slices.ContainsFunc(n.between[[2]string{k.Requirer.Application, k.Provider.from(n.Namespace)}], func(i int) bool {
-		return n.relations[i].Key == k
-	})
 }
 
 // byAge orders relations: the one with the lowest id first, those without last.
@@ -271,8 +280,7 @@ func (n *negotiation) judgeRelations() {
 		n.life(&r, n.declared[i])
 		r.State.Departures = n.departures(r)
 		n.mourn(r)
-		r.State.Conditions = n.conditions(r)
-		r.State.Status = n.status(r)
+		n.judge(&r)
 		if !released {
 			n.update(&r, before)
 		}
@@ -291,24 +299,6 @@ func (n *negotiation) update(r *Relation, before Relation) {
 	}
 	if r.Deleted.IsZero() && r.State.EndReason != "" {
 		n.updates = append(n.updates, Finish{*r})
-	}
-}
-
-// life holds a relation whose declaration has vanished, lets it go on when the
-// declaration returns, and ends it when the time is over (SAFETY.md L5).
-func (n *negotiation) life(r *Relation, declared bool) {
-	switch {
-	case !r.Alive() || !r.Declared:
-	case declared:
-		r.State.HeldSince = time.Time{}
-		r.State.Retain = n.retain(r.Key)
-	case !r.Held():
-		r.State.HeldSince = n.Now
-		n.wakeAt(n.Now.Add(r.State.Retain))
-	case n.Now.Before(r.State.HeldSince.Add(r.State.Retain)):
-		n.wakeAt(r.State.HeldSince.Add(r.State.Retain))
-	case !n.manyEnd:
-		r.State.EndReason = ReasonDeclarationGone
 	}
 }
 
@@ -331,68 +321,22 @@ func (n *negotiation) wakeAt(t time.Time) {
 // relate makes the relations that are declared, within their limits.
 func (n *negotiation) relate() {
 	for _, p := range n.pairs {
-		if n.related(p.Key) {
-			continue // dying: made again when it is dead, with a new id
+		if _, dying := n.first(p.Key); dying || n.refuses(p.Name()) {
+			continue // made again when it is dead, with a new id; or its name is not free
 		}
-		if full := n.full(p); full != "" {
-			ref := application.Reference{Endpoint: p.Requirer.Endpoint, Application: p.Provider.Application, RemoteEndpoint: p.Provider.Endpoint}
-			n.obstacles[p.Requirer.Application] = append(n.obstacles[p.Requirer.Application], Obstacle{Reference: ref, Reason: ReasonLimit, Stuck: true, Message: full})
+		if full := n.full(p.Key); full != "" {
+			n.refuse(p.Key, full)
 			continue
 		}
 		n.lastID++
 		r := Relation{Key: p.Key, Interface: p.Interface, Version: p.Version, Declared: true, Name: p.Name()}
 		r.State = State{ID: n.lastID, Retain: n.retain(p.Key)}
 		n.consent(&r)
-		r.State.Conditions = n.conditions(r)
-		r.State.Status = n.status(r)
-		n.note(r.Key, len(n.relations))
-		n.relations = append(n.relations, r)
+		n.judge(&r)
+		n.declared[len(n.relations)] = true
+		n.add(r)
 		n.relates = append(n.relates, Relate{Pair: p, State: r.State})
 	}
-}
-
-// full says which end has as many relations as it takes (RELATIONS.md M3).
-// Relations that are held do not count: they are leaving.
-func (n *negotiation) full(p Pair) string {
-	for _, e := range []End{p.Requirer, p.Provider} {
-		a, _ := n.app(e)
-		endpoint, _ := a.Endpoint(e.Endpoint)
-		if endpoint.Limit == 0 {
-			continue
-		}
-		count := 0
-		for r := range n.of(e.Application) {
-			if r.Alive() && !r.Held() && (r.Requirer == e || r.Provider == e) {
-				count++
-			}
-		}
-		if count >= endpoint.Limit {
-			return fmt.Sprintf("endpoint %s takes %d relation(s) and has them; raise its limit, or end one", e, endpoint.Limit)
-		}
-	}
-	return ""
-}
-
-// conditions says what a relation's state is, and why.
-func (n *negotiation) conditions(r Relation) []condition.Condition {
-	_, requirer := n.app(r.Requirer)
-	_, provider := n.app(r.Provider)
-	var cs []condition.Condition
-	switch {
-	case r.State.EndReason != "":
-		cs = condition.Waiting(ReasonEnding, n.ending(r))
-	case !r.Open():
-		cs = n.closed(r)
-	case !provider:
-		cs = condition.Waiting(ReasonProviderGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Provider.from(n.Namespace)))
-	case !requirer:
-		cs = condition.Waiting(ReasonRequirerGone, fmt.Sprintf("%s is gone: create it again, or end the relation", r.Requirer.Application))
-	case r.Peer():
-		cs = condition.Settled(ReasonComplete, fmt.Sprintf("the units of %s are related on %s", r.Requirer.Application, r.Requirer.Endpoint))
-	default:
-		cs = n.completeness(r)
-	}
-	return slices.Concat(cs, n.held(r), n.violated(r), n.failingIn(r), sides(r))
 }
 
 // bag is what the bag of an endpoint shall be: what is declared, or where

@@ -14,13 +14,20 @@ const (
 	ReasonAmbiguous = "Ambiguous"
 	// ReasonLimit: an endpoint has as many relations as it takes.
 	ReasonLimit = "LimitReached"
+	// ReasonRelated: another Relation joins the same pair.
+	ReasonRelated = "AlreadyRelated"
+	// ReasonOverLimit: the relation is older than its limit, which is exceeded by it.
+	ReasonOverLimit = "OverLimit"
+	// ReasonNoUnit: the data is complete, and the requirer has had no pod with an agent.
+	ReasonNoUnit = "NoUnit"
 	// ReasonNoOffer: the other namespace offers nothing of that name.
 	ReasonNoOffer = "NoOffer"
 	// ReasonSuspended: the other namespace offers it no more.
 	ReasonSuspended = "Suspended"
 	// ReasonOffered: what an Offer is about can be related to.
 	ReasonOffered = "Offered"
-	// ReasonOptedOut: the namespace of an Offer takes no part.
+	// ReasonOptedOut: the namespace of an Offer has not opted in, or the pods of an
+	// application opt out of injection.
 	ReasonOptedOut = "OptedOut"
 	// ReasonNoRelation: tengu.io/relations names nobody for an endpoint.
 	ReasonNoRelation = "NoRelationDeclared"
@@ -39,6 +46,14 @@ const (
 	ReasonDeclarationGone = "DeclarationGone"
 	// ReasonConfirm: a person must agree that so many relations end.
 	ReasonConfirm = "ConfirmEnd"
+	// ReasonNotVariables is the reason for keys and values that cannot be environment variables.
+	ReasonNotVariables = "NotVariables"
+	// ReasonNotFiles is the reason for keys that cannot be files.
+	ReasonNotFiles = "NotFiles"
+	// ReasonNothingToRestart is the reason for workloads that are never restarted.
+	ReasonNothingToRestart = "NothingToRestart"
+	// ReasonTooManyRestarts is the reason for a restart that is put off.
+	ReasonTooManyRestarts = "TooManyRestarts"
 	// ReasonEnding: the relation is being taken down.
 	ReasonEnding = "Ending"
 	// ReasonWaiting: an application waits for one of its relations.

@@ -138,6 +138,10 @@ func (n *negotiation) resolveAbroad(a application.Application, ref application.R
 	if !offered {
 		return nil, &Obstacle{Reference: ref, Reason: ReasonNoOffer, Message: noOffer(ref.Namespace, ref.Application)}
 	}
+	if len(b.Endpoints) == 0 {
+		return nil, &Obstacle{Reference: ref, Reason: ReasonNoMatch, Message: fmt.Sprintf(
+			"an Offer of namespace %s names %s, but %[2]s provides nothing that is offered yet: see kubectl -n %[1]s get offers", ref.Namespace, ref.Application)}
+	}
 	pair, obstacle := infer(end{n.Namespace, a}, end{ref.Namespace, b}, ref)
 	if obstacle != nil {
 		return nil, obstacle
@@ -171,14 +175,15 @@ func (n *negotiation) answeredAbroad(a application.Application, ref application.
 func (n *negotiation) closed(r Relation) []condition.Condition {
 	if a, offered := n.app(r.Provider); offered && r.State.Offer == "" {
 		e, _ := a.Endpoint(r.Provider.Endpoint)
-		return condition.Stuck(ReasonNoMatch, fmt.Sprintf("%s is offered with interface %s, not %s: end the relation and make it with that",
-			r.Provider.Written(n.Namespace), e.Interface, r.Interface))
+		return condition.Stuck(ReasonNoMatch,
+			fmt.Sprintf("%s is offered with interface %s, not %s: end the relation and declare it with that interface",
+				r.Provider.Written(n.Namespace), e.Interface, r.Interface))
 	}
 	if r.State.Offer == "" {
 		return condition.Stuck(ReasonNoOffer, noOffer(r.Provider.Namespace, r.Provider.Application))
 	}
 	return condition.Stuck(ReasonSuspended, fmt.Sprintf(
-		"namespace %s does not offer %s to this namespace any more: the relation goes on when it does, or end it", r.Provider.Namespace, r.Provider))
+		"namespace %s no longer offers %s to this namespace: the relation resumes when it is offered again", r.Provider.Namespace, r.Provider))
 }
 
 // answer says of each Offer of the namespace what became of it.
@@ -206,19 +211,21 @@ func (n *negotiation) offerConditions(o Offer, users []string) []condition.Condi
 	endpoint, declared := a.Endpoint(o.Endpoint)
 	switch {
 	case n.OptedOut:
-		return condition.Stuck(ReasonOptedOut, fmt.Sprintf("this namespace takes no part, so that it offers nothing: kubectl label namespace %s %s=%s",
-			n.Namespace, application.LabelOptIn, application.OptedIn))
+		return condition.Stuck(ReasonOptedOut,
+			fmt.Sprintf("this namespace has not opted in, so its Offers have no effect: kubectl label namespace %s %s=%s",
+				n.Namespace, application.LabelOptIn, application.OptedIn))
 	case !there && n.services[o.Application] != "":
-		return condition.Stuck(ReasonNoApplication, fmt.Sprintf("Service %s is of application %s: offer that", o.Application, n.services[o.Application]))
+		return condition.Stuck(ReasonNoApplication, fmt.Sprintf("Service %s belongs to application %s: offer that application", o.Application,
+			n.services[o.Application]))
 	case !there:
-		return condition.Waiting(ReasonNoApplication, fmt.Sprintf("no application %s takes part in this namespace yet", o.Application))
+		return condition.Waiting(ReasonNoApplication, fmt.Sprintf("no application named %s exists in this namespace yet", o.Application))
 	case !declared || endpoint.Role != application.Provider:
-		return condition.Waiting(ReasonNoMatch, fmt.Sprintf("%s provides no endpoint %s: it has %s", o.Application, o.Endpoint, offers(end{n.Namespace, a})))
+		return condition.Waiting(ReasonNoMatch, fmt.Sprintf("%s provides no endpoint %s: it %s", o.Application, o.Endpoint, offers(end{n.Namespace, a})))
 	case len(users) == 0:
-		return condition.Settled(ReasonOffered, "no relation uses it yet")
+		return condition.Settled(ReasonOffered, "no relation uses this Offer yet")
 	default:
 		slices.Sort(users)
-		return condition.Settled(ReasonOffered, fmt.Sprintf("%d relation(s) use it: %s", len(users), listed(users)))
+		return condition.Settled(ReasonOffered, "used by "+listed(users))
 	}
 }
 
@@ -234,7 +241,7 @@ func (n *negotiation) suspended(a application.Application) []condition.Condition
 		return nil
 	}
 	return []condition.Condition{{Type: condition.Suspended, True: true, Reason: ReasonNoOffer,
-		Message: "relations that no Offer covers any more are suspended: " + listed(all)}}
+		Message: "no Offer covers these relations any more: " + listed(all)}}
 }
 
 func byNamespace(a, b Abroad) int { return strings.Compare(a.Namespace, b.Namespace) }

@@ -76,14 +76,14 @@ func TestOffers(t *testing.T) {
 		"AmongOthers":     {why: "M6: one of several namespaces", abroad: offering(offer("main", "office", namespace)), declares: "vault.bank", want: "web:store-vault:main"},
 		"Named":           {why: "M2: a named endpoint is no guess", abroad: offering(offer("main", namespace), offer("spare", namespace)), declares: "store=vault.bank:spare", want: "web:store-vault:spare"},
 		"Twice":           {why: "M3: two Offers of one endpoint are one way", abroad: offering(offer("main", namespace), offer("main", namespace, "x")), declares: "vault.bank", want: "web:store-vault:main"},
-		"Ambiguous":       {why: "M2: among what is offered, never a guess", abroad: offering(offer("main", namespace), offer("spare", namespace)), declares: "vault.bank", says: "name one of store=vault.bank:main, store=vault.bank:spare"},
+		"Ambiguous":       {why: "M2: among what is offered, never a guess", abroad: offering(offer("main", namespace), offer("spare", namespace)), declares: "vault.bank", says: "write one of store=vault.bank:main, store=vault.bank:spare"},
 		"ToOthers":        {why: "M7: an Offer to others is none", abroad: offering(offer("main", "office")), declares: "vault.bank", says: "namespace bank offers no application vault to this namespace"},
-		"OtherEndpoint":   {why: "M7: what is not offered is not there", abroad: offering(offer("main", namespace)), declares: "vault.bank:spare", says: "vault has no endpoint spare: it has provides main:pg"},
-		"NotProvided":     {why: "M6: only what is provided can be offered", abroad: offering(offer("store", namespace)), declares: "vault.bank", says: "vault (declares no endpoint)"},
+		"OtherEndpoint":   {why: "M7: what is not offered is not there", abroad: offering(offer("main", namespace)), declares: "vault.bank:spare", says: "vault has no endpoint spare: it provides main:pg"},
+		"NotProvided":     {why: "M6: only what is provided can be offered", abroad: offering(offer("store", namespace)), declares: "vault.bank", says: "an Offer of namespace bank names vault, but vault provides nothing that is offered yet"},
 		"NobodyThere":     {why: "M7: the same as to others", declares: "vault.bank", says: "namespace bank offers no application vault to this namespace"},
 		"OptedOut":        {why: "M6: who takes no part offers nothing", abroad: []relation.Abroad{{Namespace: "bank", Offers: []relation.Offer{offer("main", namespace)}}}, declares: "vault.bank", says: "namespace bank offers no"},
 		"ForeignOffer":    {why: "M6: a namespace offers its own alone", abroad: []relation.Abroad{{Namespace: "evil", OptedIn: true, Offers: []relation.Offer{offer("main", namespace)}}}, declares: "vault.bank", says: "namespace bank offers no"},
-		"NothingDeclared": {why: "an Offer relates nobody", abroad: offering(offer("main", namespace)), says: "names nobody for it"},
+		"NothingDeclared": {why: "an Offer relates nobody", abroad: offering(offer("main", namespace)), says: "no provider is named for endpoint store"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -159,8 +159,8 @@ func TestWithdrawnOfferSuspends(t *testing.T) {
 			assert.False(t, r.Held(), "it is declared as before")
 			assert.Equal(t, w.now, r.State.SuspendedSince)
 			assert.Equal(t, relation.ReasonSuspended, ready(r).Reason)
-			assert.Equal(t, "namespace bank does not offer vault:main to this namespace any more: the relation goes on when it does, or end it", ready(r).Message)
-			assert.Contains(t, w.told("web"), "does not offer vault:main")
+			assert.Equal(t, "namespace bank no longer offers vault:main to this namespace: the relation resumes when it is offered again", ready(r).Message)
+			assert.Contains(t, w.told("web"), "no longer offers vault:main")
 
 			w.later(t, 1000*time.Hour)
 			assert.True(t, w.only(t).Alive(), "E14: suspension is no end")
@@ -209,7 +209,7 @@ func TestSuspendingUntilHandled(t *testing.T) {
 	w.remove(r.Name, r.UID)
 	w.settle(t)
 	assert.Equal(t, relation.Broken, w.only(t).State.Status)
-	assert.Contains(t, ready(w.only(t)).Message, "the handlers of vault.bank/0", "SAFETY.md E14: a suspension that was handled is no end that was")
+	assert.Contains(t, ready(w.only(t)).Message, "handlers of vault.bank/0", "SAFETY.md E14: a suspension that was handled is no end that was")
 }
 
 // Another Offer of the same endpoint takes over without a word.
@@ -309,7 +309,7 @@ func TestEndIsHeardAbroad(t *testing.T) {
 			w.later(t, time.Minute)
 			require.Len(t, w.relations, 1, "vault/0 has handlers, which have yet to hear")
 			if !w.ending {
-				assert.Contains(t, ready(w.only(t)).Message, "the handlers of vault.bank/0")
+				assert.Contains(t, ready(w.only(t)).Message, "handlers of vault.bank/0")
 			}
 			s := w.only(t).State
 			s.Left = []string{r.Unit(r.Provider, 0).String()}
@@ -363,14 +363,14 @@ func TestOffersAnswer(t *testing.T) {
 		message string
 		uses    int
 	}{
-		"Nobody": {happens: func(*world) {}, ready: true, reason: relation.ReasonOffered, message: "no relation uses it yet"},
+		"Nobody": {happens: func(*world) {}, ready: true, reason: relation.ReasonOffered, message: "no relation uses this Offer yet"},
 		"Used": {happens: func(w *world) {
 			w.consumers = []relation.Relation{borrows("office", time.Time{}), borrows("lab", time.Time{})}
-		}, ready: true, reason: relation.ReasonOffered, message: "2 relation(s) use it: web.lab:store, web.office:store", uses: 2},
-		"Suspended":  {why: "by another, or while it was away", happens: func(w *world) { w.consumers = []relation.Relation{borrows("office", w.now)} }, ready: true, reason: relation.ReasonOffered, message: "no relation uses it yet"},
-		"NotThere":   {why: "it may come", happens: func(w *world) { delete(w.services, "db") }, reason: relation.ReasonNoApplication, message: "no application db takes part in this namespace yet"},
-		"NoEndpoint": {why: "the cure is in the declaration", happens: func(w *world) { w.external("db", "other:pg") }, reason: relation.ReasonNoMatch, message: "db provides no endpoint main: it has provides other:pg"},
-		"OptedOut":   {happens: func(w *world) { w.optedIn = false }, reason: relation.ReasonOptedOut, message: "this namespace takes no part, so that it offers nothing: kubectl label namespace shop tengu-injector=enabled"},
+		}, ready: true, reason: relation.ReasonOffered, message: "used by web.lab:store, web.office:store", uses: 2},
+		"Suspended":  {why: "by another, or while it was away", happens: func(w *world) { w.consumers = []relation.Relation{borrows("office", w.now)} }, ready: true, reason: relation.ReasonOffered, message: "no relation uses this Offer yet"},
+		"NotThere":   {why: "it may come", happens: func(w *world) { delete(w.services, "db") }, reason: relation.ReasonNoApplication, message: "no application named db exists in this namespace yet"},
+		"NoEndpoint": {why: "the cure is in the declaration", happens: func(w *world) { w.external("db", "other:pg") }, reason: relation.ReasonNoMatch, message: "db provides no endpoint main: it provides other:pg"},
+		"OptedOut":   {happens: func(w *world) { w.optedIn = false }, reason: relation.ReasonOptedOut, message: "this namespace has not opted in, so its Offers have no effect: kubectl label namespace shop tengu-injector=enabled"},
 		"Alias": {why: "A1: a Service is not the application", happens: func(w *world) {
 			delete(w.services, "db")
 			w.deployment("pg", map[string]string{application.KeyProvides: "main:pg"})
@@ -378,7 +378,7 @@ func TestOffersAnswer(t *testing.T) {
 			s := w.services["db"]
 			s.Selector = map[string]string{"app": "pg"}
 			w.services["db"] = s
-		}, reason: relation.ReasonNoApplication, message: "Service db is of application pg: offer that"},
+		}, reason: relation.ReasonNoApplication, message: "Service db belongs to application pg: offer that application"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -386,7 +386,7 @@ func TestOffersAnswer(t *testing.T) {
 			test.happens(w)
 			w.settle(t)
 			is := w.offers["all"].State
-			c, _ := condition.Find(is.Conditions, condition.Ready)
+			c := condition.Why(is.Conditions)
 			assert.Equal(t, condition.Condition{Type: condition.Ready, True: test.ready, Reason: test.reason, Message: test.message}, c, test.why)
 			assert.Equal(t, test.uses, is.Relations)
 		})
@@ -405,7 +405,7 @@ func TestProviderOfOtherNamespaces(t *testing.T) {
 
 	w.consumers = []relation.Relation{borrows("office", w.now)}
 	w.settle(t)
-	assert.Equal(t, "relations that no Offer covers any more are suspended: main with web.office:store", w.says("db", condition.Suspended).Message)
+	assert.Equal(t, "no Offer covers these relations any more: main with web.office:store", w.says("db", condition.Suspended).Message)
 	assert.NotEmpty(t, w.bagOfDB("main"), "nor does a suspension")
 
 	never := borrows("office", time.Time{})
@@ -462,7 +462,7 @@ func TestMadeByHandWithAnotherInterface(t *testing.T) {
 	r := w.only(t)
 	assert.False(t, r.Open())
 	assert.Equal(t, relation.ReasonNoMatch, ready(r).Reason)
-	assert.Contains(t, ready(r).Message, "vault.bank:main is offered with interface pg, not redis")
+	assert.Contains(t, ready(r).Message, "web:store requires redis, but vault.bank:main provides pg")
 }
 
 // While a relation is suspended nobody learns who leaves on the other side, and what

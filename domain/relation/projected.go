@@ -32,8 +32,9 @@ func (n *negotiation) projected(a application.Application) []condition.Condition
 		}
 	}
 	return slices.Concat(
-		leftOut(condition.EnvRefused, "NotVariables", "left out of the environment: ", env),
-		leftOut(condition.FilesRefused, "NotFiles", "left out of the files, for a key is letters, digits, '.', '_' and '-' and begins with a letter or digit: ", files))
+		leftOut(condition.EnvRefused, ReasonNotVariables, "left out of the environment: ", env),
+		leftOut(condition.FilesRefused, ReasonNotFiles, "left out of the files, because a key must have letters, digits, '.', '_' and '-' and "+
+			"begin with a letter or digit: ", files))
 }
 
 // notVariables names the variables of an endpoint whose values cannot be any.

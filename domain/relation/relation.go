@@ -39,6 +39,11 @@ type State struct {
 	Retain time.Duration
 	// HeldSince is when its declaration was found missing; zero if it was not.
 	HeldSince time.Time
+	// HeldReason is DeclarationGone, or LimitReached where the declaration is back and
+	// other relations have its place; empty while it is not held.
+	HeldReason string
+	// Data tells whether the requirer has the data that it waits for.
+	Data Data
 	// EndReason says why it ends; empty while it lives.
 	EndReason string
 	// Left are the units that have handled its end, as Key.Unit names them.
@@ -59,6 +64,25 @@ type State struct {
 	// SuspendedSince is when its Offer was found withdrawn; zero if it was not.
 	SuspendedSince time.Time
 	Conditions     []condition.Condition
+}
+
+// Data tells whether the data that the requirer of a relation waits for is there.
+type Data string
+
+// The values of Data. It is empty before the relation was looked at.
+const (
+	DataComplete Data = "Complete"
+	DataMissing  Data = "Missing"
+)
+
+// Complete reports whether the requirer has the data that its start gate waits for. A
+// handler that fails changes nothing of that (SAFETY.md V5).
+func (r Relation) Complete() bool {
+	if r.State.Data != "" {
+		return r.State.Data == DataComplete
+	}
+	ready, _ := condition.Find(r.State.Conditions, condition.Ready)
+	return ready.True
 }
 
 // Alive reports whether nobody has ended the relation (RELATIONS.md L1).

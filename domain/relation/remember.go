@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -96,7 +97,7 @@ func (n *negotiation) keeper(names map[string]bool) string {
 func (n *negotiation) state(a application.Application, was ApplicationState, waiting []Waiting, cycle []string) (ApplicationState, *Rollout) {
 	is := ApplicationState{Endpoints: a.Endpoints, Sources: sources(a), LeftOut: n.leftOut[a.Name], Waiting: waiting, LastRelation: was.LastRelation, Workload: was.Workload}
 	is.Grants = n.granted[a.Name]
-	is.Units, is.NextUnit = n.units[a.Name], n.nextUnits[a.Name]
+	is.Units, is.NextUnit = n.remembered(a.Name), n.nextUnits[a.Name]
 	for r := range n.of(a.Name) {
 		is.LastRelation = max(is.LastRelation, r.State.ID)
 	}
@@ -143,7 +144,7 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 	var stuck, open []string
 	why := ""
 	others := slices.Concat(leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a), n.suspended(a), n.grantRefused(a.Name),
-		n.heldOf(a), handlerFailed(stumbles(a.Name, n.units[a.Name])))
+		n.heldOf(a), handlerFailed(n.Namespace, stumbles(a.Name, n.units[a.Name])))
 	for _, f := range a.Faults {
 		why, stuck = cmp.Or(why, f.Reason), append(stuck, f.Message)
 	}
@@ -159,29 +160,55 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 	}
 	cs := settled(others)
 	switch {
+	case n.OptedOut:
+		cs = condition.Stuck(ReasonOptedOut, n.notOptedIn())
 	case len(stuck) > 0:
 		cs = condition.Stuck(why, strings.Join(stuck, "; "))
 	case !a.TakesPart() && len(n.leftOut[a.Name]) > 0:
 		cs = notYet(n.leftOut[a.Name])
 	case !a.TakesPart():
-		cs = condition.Waiting(ReasonDeclarationGone, "it declares nothing any more; relations that were declared are held")
+		cs = condition.Waiting(ReasonDeclarationGone, "the application declares nothing any more: its relations are held")
+	case a.OptedOut():
+		cs = condition.Stuck(ReasonOptedOut,
+			fmt.Sprintf("the pods opt out of injection and get no data: remove %s=false or what they consume", application.KeyInject))
 	case len(open) > 0:
 		cs = condition.Waiting(ReasonWaiting, "waits for "+strings.Join(open, "; "))
+		if n.waitsForPerson(a.Name, waiting) {
+			cs = condition.Stuck(ReasonWaiting, "waits for "+strings.Join(open, "; "))
+		}
 	}
 	return slices.Concat(cs, others)
 }
 
-// settled says that an application has what it needs, and what else is wrong with it: who
-// looks at a table sees nothing but this.
-func settled(others []condition.Condition) []condition.Condition {
-	why, messages := ReasonComplete, []string{"every required relation is complete"}
-	for i, c := range others {
-		if i == 0 {
-			why = c.Reason
+// waitsForPerson reports whether a required endpoint of an application waits for a relation
+// that is stalled.
+func (n *negotiation) waitsForPerson(name string, waiting []Waiting) bool {
+	for r := range n.of(name) {
+		stalled, _ := condition.Find(r.State.Conditions, condition.Stalled)
+		if stalled.True && slices.ContainsFunc(waiting, func(w Waiting) bool {
+			return !w.Optional && r.Requirer == (End{n.Namespace, name, w.Endpoint})
+		}) {
+			return true
 		}
-		messages = append(messages, c.Message)
 	}
-	return condition.Settled(why, strings.Join(messages, "; but "))
+	return false
+}
+
+// settled returns that an application has the data that it needs, and refers to the
+// conditions that tell what else is wrong with it. While a handler fails, or a pod has no
+// agent, the application is not ready.
+func settled(others []condition.Condition) []condition.Condition {
+	var types []string
+	for _, c := range others {
+		types = append(types, string(c.Type))
+		if c.Type == condition.HandlerFailed || c.Type == condition.NotInjected {
+			return condition.Waiting(string(c.Type), fmt.Sprintf("every required relation is complete, but see condition %s", c.Type))
+		}
+	}
+	if len(types) == 0 {
+		return condition.Settled(ReasonComplete, "every required relation is complete")
+	}
+	return condition.Settled(types[0], "every required relation is complete, but see condition "+strings.Join(types, ", "))
 }
 
 // notYet says why an application is none: only a Service that waits for its pods
@@ -193,6 +220,25 @@ func notYet(faults []application.Fault) []condition.Condition {
 		}
 	}
 	return condition.Waiting(faults[0].Reason, faults[0].Message)
+}
+
+// settleIn is how long a new Service may select nothing before that is reported: in one
+// apply it often comes before its workload.
+const settleIn = 10 * time.Second
+
+// ignore notes the ignored objects of each application.
+func (n *negotiation) ignore() {
+	if n.Ending {
+		return
+	}
+	for _, f := range n.Orphans {
+		if over := f.Created.Add(settleIn); f.Reason == application.ReasonNoPods && n.Now.Before(over) {
+			n.wakeAt(over)
+			continue
+		}
+		f.Created = time.Time{}
+		n.leftOut[f.Application] = append(n.leftOut[f.Application], f)
+	}
 }
 
 // leftOutOf names what claims an application's name and takes no part.
@@ -225,88 +271,4 @@ func notInjected(a application.Application) []condition.Condition {
 			Message: fmt.Sprintf("pod %s has no agent, because it was created before its declaration, its namespace's label or Orcon: %s", p.Name, cure)}}
 	}
 	return nil
-}
-
-// waiting lists the endpoints of a that have no complete relation, in order of
-// declaration, each with the reason.
-func (n *negotiation) waiting(a application.Application) []Waiting {
-	var all []Waiting
-	for _, e := range a.Endpoints {
-		if e.Role != application.Requirer {
-			continue
-		}
-		if reason, message := n.why(a, e); reason != "" {
-			all = append(all, Waiting{Endpoint: e.Name, Optional: e.Optional, Reason: reason, Message: message})
-		}
-	}
-	return all
-}
-
-// why returns the reason why an endpoint has no complete relation; empty if it
-// has one. Of several it is that of the first by name, whatever ids they were given, and
-// of one that ends only if no other is there.
-func (n *negotiation) why(a application.Application, e application.Endpoint) (reason, message string) {
-	here, first := End{n.Namespace, a.Name, e.Name}, ""
-	for r := range n.of(a.Name) {
-		if r.Requirer != here {
-			continue
-		}
-		ready, _ := condition.Find(r.State.Conditions, condition.Ready)
-		if ready.True {
-			return "", ""
-		}
-		ends, ending := ready.Reason == ReasonEnding, reason == ReasonEnding
-		if first == "" || ending && !ends || ending == ends && r.Name < first {
-			first, reason, message = r.Name, ready.Reason, ready.Message
-		}
-	}
-	if reason != "" && reason != ReasonEnding {
-		return reason, message
-	}
-	if blocked, by := n.blocked(a, e); blocked != "" {
-		return blocked, by
-	}
-	if reason == ReasonEnding {
-		return reason, message
-	}
-	return ReasonNoRelation, n.candidates(a, e)
-}
-
-// blocked returns why the references that may be about an endpoint lead
-// nowhere: the one that names it, or all that name none.
-func (n *negotiation) blocked(a application.Application, e application.Endpoint) (reason, message string) {
-	var all []string
-	for _, o := range n.obstacles[a.Name] {
-		switch o.Reference.Endpoint {
-		case e.Name:
-			return o.Reason, o.Message
-		case "":
-			reason, all = o.Reason, append(all, o.Message)
-		}
-	}
-	return reason, strings.Join(all, "; ")
-}
-
-// candidates says what could be written for an endpoint that nothing names; it
-// never picks one (SAFETY.md I22).
-func (n *negotiation) candidates(a application.Application, e application.Endpoint) string {
-	var all []string
-	for _, b := range n.providers[e.Interface] {
-		for _, p := range pairs(end{n.Namespace, a}, end{n.Namespace, b}, application.Reference{Endpoint: e.Name}) {
-			all = append(all, p.String())
-		}
-	}
-	if len(all) == 0 {
-		return fmt.Sprintf("%s names nobody for it, and nobody here provides %s", application.KeyRelations, e.Interface)
-	}
-	return fmt.Sprintf("%s names nobody for it: add one of %s", application.KeyRelations, listed(all))
-}
-
-// listed joins what may be very many for a message.
-func listed(all []string) string {
-	const most = 20
-	if len(all) <= most {
-		return strings.Join(all, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
 }

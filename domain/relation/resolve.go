@@ -23,6 +23,7 @@ func (n *negotiation) find(ref application.Reference) (application.Application, 
 // that a living relation already answers leads to nothing new: matching makes
 // relations and never ends or moves one (SAFETY.md M8).
 func (n *negotiation) resolve() {
+	n.resolved = true
 	seen := map[Key]bool{}
 	for _, a := range n.Applications {
 		n.resolvePeers(a)
@@ -65,7 +66,7 @@ func (n *negotiation) resolveOne(a application.Application, ref application.Refe
 	}
 	b, found := n.find(ref)
 	if !found {
-		return nil, &Obstacle{Reference: ref, Reason: ReasonNoApplication, Message: n.nobody(ref)}
+		return nil, &Obstacle{Reference: ref, Reason: ReasonNoApplication, Message: n.nobody(ref.Application)}
 	}
 	if n.answered(a, b, ref) {
 		return nil, nil
@@ -77,16 +78,17 @@ func (n *negotiation) resolveOne(a application.Application, ref application.Refe
 	return &pair, nil
 }
 
-// nobody says that no application has the name, and what is odd about it.
-func (n *negotiation) nobody(ref application.Reference) string {
-	text := fmt.Sprintf("no Service or workload named %s takes part in namespace %s", ref.Application, n.Namespace)
+// nobody returns why no application has a name: an object of that name is ignored, or
+// there is none, with the nearest name.
+func (n *negotiation) nobody(name string) string {
 	for _, o := range n.Orphans {
-		if _, name, _ := strings.Cut(o.Object, "/"); name == ref.Application {
-			return text + ": " + o.Message
+		if _, ignored, _ := strings.Cut(o.Object, "/"); ignored == name {
+			return o.Message
 		}
 	}
-	// db-endpoint is not a misspelt sse-endpoint: whoever errs, errs later in a name.
-	if nearest := application.Nearest(ref.Application, slices.Sorted(maps.Keys(n.apps))); nearest != "" && nearest[0] == ref.Application[0] {
+	text := fmt.Sprintf("no Service or workload named %s in namespace %s", name, n.Namespace)
+	// db-endpoint is not a misspelt sse-endpoint: typing mistakes are rare in a first letter.
+	if nearest := application.Nearest(name, slices.Sorted(maps.Keys(n.apps))); nearest != "" && nearest[0] == name[0] {
 		text += "; did you mean " + nearest + "?"
 	}
 	return text

@@ -52,7 +52,8 @@ func (n *negotiation) restart(a application.Application, was Restarts) (Restarts
 	version := databag.Version(versions)
 	switch {
 	case len(workloads) == 0:
-		return is, nil, []condition.Condition{paused("NothingToRestart", "data changed, but a Job, CronJob or bare Pod is not restarted: create it again to use the new data as environment")}
+		return is, nil, []condition.Condition{paused(ReasonNothingToRestart,
+			"data changed, but Jobs, CronJobs and bare Pods are not restarted: recreate them to use the new data")}
 	case askedFor(workloads, version):
 		// A process before this one died before it could record it.
 		return Restarts{Versions: versions, Times: append(recent, n.Now)}, nil, nil
@@ -60,7 +61,8 @@ func (n *negotiation) restart(a application.Application, was Restarts) (Restarts
 		return is, nil, nil // its end is a change, which wakes us
 	case len(recent) >= restartsAnHour:
 		n.wakeAt(recent[0].Add(time.Hour))
-		return is, nil, []condition.Condition{paused("TooManyRestarts", fmt.Sprintf("data changed more than %d times in an hour: the next restart waits; files are up to date", restartsAnHour))}
+		return is, nil, []condition.Condition{paused(ReasonTooManyRestarts,
+			fmt.Sprintf("data changed more than %d times within an hour: the next restart waits, files are up to date", restartsAnHour))}
 	case len(recent) > 0 && n.Now.Before(recent[len(recent)-1].Add(restartPause)):
 		n.wakeAt(recent[len(recent)-1].Add(restartPause))
 		return is, nil, nil
@@ -91,7 +93,7 @@ func (n *negotiation) versions(a application.Application, was map[string]string)
 		}
 		before, known := was[r.UID]
 		now := before
-		if ready, _ := condition.Find(r.State.Conditions, condition.Ready); ready.True {
+		if r.Complete() {
 			now = n.versionIn(r)
 		}
 		if now == "" {

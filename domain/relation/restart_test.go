@@ -233,7 +233,7 @@ func TestNothingToRestart(t *testing.T) {
 			w.port("db", 1)
 			w.settle(t)
 			assert.Equal(t, "NothingToRestart", w.says("web", condition.RestartsPaused).Reason)
-			assert.Contains(t, w.says("web", condition.RestartsPaused).Message, "create it again")
+			assert.Contains(t, w.says("web", condition.RestartsPaused).Message, "recreate them")
 
 			clear(w.workloads)
 			w.settle(t)

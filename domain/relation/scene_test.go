@@ -104,14 +104,14 @@ func (w *world) related() string {
 	return strings.Join(all, " ")
 }
 
-// ready returns the condition Ready of a relation.
-func ready(r relation.Relation) condition.Condition {
-	c, _ := condition.Find(r.State.Conditions, condition.Ready)
-	return c
-}
+// ready returns the condition Ready of a relation, with the whole of its message.
+func ready(r relation.Relation) condition.Condition { return condition.Why(r.State.Conditions) }
 
-// says returns a condition of an application.
+// says returns a condition of an application; of Ready with the whole of its message.
 func (w *world) says(application string, t condition.Type) condition.Condition {
+	if t == condition.Ready {
+		return condition.Why(w.records[application].State.Conditions)
+	}
 	c, _ := condition.Find(w.records[application].State.Conditions, t)
 	return c
 }

@@ -34,13 +34,13 @@ const (
 // (SAFETY.md D12).
 func (n *negotiation) status(r Relation) Status {
 	stalled, _ := condition.Find(r.State.Conditions, condition.Stalled)
-	_, failing := condition.Find(r.State.Conditions, condition.HandlerFailed)
+	ready, _ := condition.Find(r.State.Conditions, condition.Ready)
 	switch {
 	case !r.Alive():
 		return Broken
 	case !r.Open() && r.State.Offer != "":
 		return n.suspension(r)
-	case stalled.True || failing:
+	case stalled.True || ready.Reason == string(condition.HandlerFailed):
 		return Failed
 	case n.present(r.Requirer, true) && n.present(r.Provider, false):
 		return Joined
@@ -110,7 +110,7 @@ func (n *negotiation) failingIn(r Relation) []condition.Condition {
 			all = append(all, stumbles(e.Application, n.record(e).State.Units)...)
 		}
 	}
-	return handlerFailed(slices.DeleteFunc(all, func(s stumble) bool { return s.Failing.Relation != r.UID }))
+	return handlerFailed(n.Namespace, slices.DeleteFunc(all, func(s stumble) bool { return s.Failing.Relation != r.UID }))
 }
 
 // stumbles lists the units of an application whose handlers fail.
@@ -127,13 +127,13 @@ func stumbles(name string, units []application.Unit) []stumble {
 // handlerFailed tells of the first failure in full, and that there are others: a
 // fault in a handler is in that of each unit, and a hundred that begin to fail one
 // after the other are one piece of news.
-func handlerFailed(all []stumble) []condition.Condition {
+func handlerFailed(namespace string, all []stumble) []condition.Condition {
 	if len(all) == 0 {
 		return nil
 	}
-	message := all[0].Failing.Text(all[0].unit, all[0].Pod)
+	message := all[0].Failing.Text(namespace, all[0].unit, all[0].Pod)
 	if len(all) > 1 {
-		message += "; so do handlers of other units, see units[].failing of their RelatedApplication"
+		message += "; handlers of other units fail too: see status.units[].failing of their RelatedApplication"
 	}
 	return []condition.Condition{{Type: condition.HandlerFailed, True: true, Reason: string(condition.HandlerFailed), Message: message}}
 }

@@ -144,13 +144,17 @@ func TestFailingHandlersAreTold(t *testing.T) {
 	failure := status.Failure{Event: "store-relation-changed (db)", Relation: store.UID, Attempts: 1, Since: w.now, Said: "exit code 4: no room"}
 	w.failing("web", failure)
 	w.settle(t)
-	const told = "web/0 fails at store-relation-changed (db) since 2026-01-02T03:04:05Z: exit code 4: no room; mend the cause, it is called again by itself; kubectl logs web-a --all-containers says more"
+	const told = "web/0 has failed to handle store-relation-changed (db) since 2026-01-02T03:04:05Z: exit code 4: no room; it is retried, see kubectl -n shop logs web-a --all-containers"
 	want := condition.Condition{Type: condition.HandlerFailed, True: true, Reason: "HandlerFailed", Message: told}
 	assert.Equal(t, want, w.says("web", condition.HandlerFailed))
 	assert.Equal(t, want, found(w.between(t, "web:store-db:main").State.Conditions, condition.HandlerFailed))
 	assert.Empty(t, found(w.between(t, "web:cache-cache:main").State.Conditions, condition.HandlerFailed), "of the other relation nothing is told")
-	assert.True(t, ready(w.between(t, "web:store-db:main")).True, "that the data is there is another matter (SAFETY.md V5)")
-	assert.True(t, w.says("web", condition.Ready).True)
+	broken := w.between(t, "web:store-db:main")
+	assert.Equal(t, condition.Condition{Type: condition.Ready, Reason: "HandlerFailed", Message: "a handler fails: " + told}, ready(broken))
+	assert.True(t, broken.Complete(), "that the data is there is another matter (SAFETY.md V5)")
+	assert.Equal(t, "HandlerFailed", w.says("web", condition.Ready).Reason)
+	assert.False(t, w.says("web", condition.Ready).True)
+	assert.Empty(t, w.records["web"].State.Waiting, "its gate does not wait")
 
 	t.Log("the others fail too, at something else")
 	r := w.records["web"]
@@ -158,8 +162,8 @@ func TestFailingHandlersAreTold(t *testing.T) {
 		r.State.Units[1+i].Failing = status.Failure{Event: "cache-relation-joined (cache/0)", Relation: cache.UID, Attempts: 1, Since: w.now}
 	}
 	w.settle(t)
-	assert.Equal(t, told+"; so do handlers of other units, see units[].failing of their RelatedApplication", w.says("web", condition.HandlerFailed).Message)
-	assert.Contains(t, found(w.between(t, "web:cache-cache:main").State.Conditions, condition.HandlerFailed).Message, "web/1 fails at cache-relation-joined (cache/0) since 2026-01-02T03:04:05Z: it said nothing;")
+	assert.Equal(t, told+"; handlers of other units fail too: see status.units[].failing of their RelatedApplication", w.says("web", condition.HandlerFailed).Message)
+	assert.Contains(t, found(w.between(t, "web:cache-cache:main").State.Conditions, condition.HandlerFailed).Message, "web/1 has failed to handle cache-relation-joined (cache/0) since 2026-01-02T03:04:05Z: it wrote nothing;")
 
 	t.Log("the first succeeds, the others go")
 	w.failing("web", status.Failure{})
@@ -190,7 +194,7 @@ func TestSidesSay(t *testing.T) {
 	cs := w.only(t).State.Conditions
 	assert.Equal(t, condition.Condition{Type: condition.ProviderStatus, Reason: "NoDatabase", Message: "no database of that name; ask for one of: a, b"}, found(cs, condition.ProviderStatus))
 	assert.Equal(t, condition.Condition{Type: condition.RequirerStatus, True: true, Reason: "Active", Message: "active"}, found(cs, condition.RequirerStatus))
-	assert.Equal(t, "db:main has given no data yet; it says no database of that name; ask for one of: a, b", ready(w.only(t)).Message)
+	assert.Equal(t, "db:main has not provided data yet; its status: no database of that name; ask for one of: a, b", ready(w.only(t)).Message)
 	assert.Contains(t, w.says("web", condition.Ready).Message, "no database of that name")
 }
 

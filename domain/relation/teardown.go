@@ -98,9 +98,9 @@ func (r Relation) Heeds(namespace string, unit conversation.Unit) bool {
 
 // ending says what the end of a relation waits for.
 func (n *negotiation) ending(r Relation) string {
-	text := "the relation has ended and is being taken down"
+	text := "the relation is ending"
 	if waits := n.blocking(r, r.State.Left); len(waits) > 0 && !r.Deleted.IsZero() {
-		text += fmt.Sprintf(": the handlers of %s have yet to handle the end since %s, and it goes on without them at %s",
+		text += fmt.Sprintf(": it waits for handlers of %s since %s, until %s at the latest",
 			listed(waits), r.Deleted.UTC().Format(time.RFC3339), r.Deleted.Add(handling).UTC().Format(time.RFC3339))
 	}
 	return text

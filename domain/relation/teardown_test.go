@@ -27,7 +27,7 @@ func TestTeardownWaitsForHandlers(t *testing.T) {
 	r := w.only(t)
 	w.remove(r.Name, r.UID)
 	w.settle(t)
-	assert.Contains(t, ready(w.only(t)).Message, "the handlers of db/0 have yet to handle the end since 2026-01-02T03:04:05Z, and it goes on without them at 2026-01-02T03:14:05Z")
+	assert.Contains(t, ready(w.only(t)).Message, "it waits for handlers of db/0 since 2026-01-02T03:04:05Z, until 2026-01-02T03:14:05Z at the latest")
 	w.later(t, time.Minute)
 	assert.Len(t, w.relations, 1, "longer than agents need to hear of it")
 

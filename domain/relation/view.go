@@ -120,7 +120,7 @@ func (r Relation) seenFrom(namespace, name string) (s Seen, concerned bool) {
 // read takes from the shelf what the side may see: its own, and of the other side
 // nothing while the relation is not open (SAFETY.md M7).
 func (s *Seen) read(shelf Shelf) {
-	ready, _ := condition.Find(s.State.Conditions, condition.Ready)
+	ready := condition.Why(s.State.Conditions)
 	s.Reason, s.Message = ready.Reason, ready.Message
 	s.OwnBag = shelf.Bag(s.Relation, s.Here)
 	s.Own = s.members(shelf, s.Here)
@@ -133,7 +133,7 @@ func (s *Seen) read(shelf Shelf) {
 		s.Bag = shelf.Bag(s.Relation, s.There)
 		s.readGranted(shelf.Grants(s.There))
 	}
-	s.Complete = s.Role == application.Requirer && ready.True && len(s.Bag) > 0
+	s.Complete = s.Role == application.Requirer && s.Relation.Complete() && len(s.Bag) > 0
 	s.Units = s.members(shelf, s.There)
 	for _, d := range s.State.Departures {
 		if d.Unit == s.Unit(s.There, d.Unit.Number) {

@@ -35,7 +35,7 @@ func (n *negotiation) withhold(a application.Application) application.Applicatio
 		bags[e.Name] = kept
 		for _, v := range withheld {
 			faults = append(faults, application.Fault{Application: a.Name, Object: a.Name, Reason: application.ReasonInvalid,
-				Message: fmt.Sprintf("%s%s: it is left out: %s", application.PrefixData, e.Name, v.Error())})
+				Message: fmt.Sprintf("%s%s: left out: %s", application.PrefixData, e.Name, v.Error())})
 		}
 	}
 	if len(faults) > 0 {
@@ -64,18 +64,22 @@ func (n *negotiation) completeness(r Relation) []condition.Condition {
 	case len(bag) == 0:
 		reason = ReasonNoData
 	case len(missing) == 0:
-		return condition.Settled(ReasonComplete, fmt.Sprintf("%s has what it needs of %s", r.Requirer, r.Provider.Written(n.Namespace)))
+		return condition.Settled(ReasonComplete, fmt.Sprintf("%s has the data that it needs from %s", r.Requirer,
+			r.Provider.Written(n.Namespace)))
 	}
-	text := fmt.Sprintf("%s has given no %s yet", r.Provider.Written(n.Namespace), what)
+	text := fmt.Sprintf("%s has not provided %s yet", r.Provider.Written(n.Namespace), what)
 	if len(unasked) > 0 {
-		text += fmt.Sprintf(", and %s has not asked with %s", r.Requirer, strings.Join(unasked, ", "))
+		text += fmt.Sprintf("; %s must set %s first", r.Requirer, strings.Join(unasked, ", "))
 	}
 	// What is wrong with a Secret is not for who consumes (SAFETY.md M7).
 	if waits && r.Provider.Namespace == n.Namespace && len(n.grantRefused(r.Provider.Application)) > 0 {
-		text += fmt.Sprintf(": RelatedApplication %s says why", r.Provider.Application)
+		text += fmt.Sprintf("; see condition GrantRefused of RelatedApplication %s", r.Provider.Application)
+	}
+	if a, here := n.app(r.Provider); here && len(bag) == 0 && r.Provider.Namespace == n.Namespace && slices.Equal(missing, []string{"host"}) {
+		text += fmt.Sprintf("; no Service of %s declares the endpoint, which would provide host", a.Name)
 	}
 	if says := r.State.ProviderStatus; says.Said() {
-		text += fmt.Sprintf("; it says %s", says.Text())
+		text += fmt.Sprintf("; its status: %s", says.Text())
 	}
 	return condition.Waiting(reason, text)
 }

@@ -39,6 +39,7 @@ func asking(t *testing.T, mode schema.Mode, database string, annotations ...stri
 		more = []string{application.PrefixData + "store", "database: " + database}
 	}
 	w.consumes("web", "store:postgresql_client", "db", more...)
+	w.pod(application.Deployment, "web", "web-0")
 	w.settle(t)
 	return w
 }
@@ -62,15 +63,15 @@ func TestSchemaSaysWhenARelationIsComplete(t *testing.T) {
 		reason   string
 		message  string
 	}{
-		"Nothing":   {why: "the requirer speaks first, and has not", reason: relation.ReasonNoData, message: "db:main has given no database, host, password, username yet, and web:store has not asked with database"},
-		"Asked":     {why: "now it is the provider's turn", database: "orders", reason: relation.ReasonNoData, message: "db:main has given no database, host, password, username yet"},
-		"Part":      {why: "not empty is not enough", database: "orders", said: without("username"), reason: relation.ReasonMissing, message: "db:main has given no username yet"},
-		"Enforced":  {why: "the same where what does not fit is refused", mode: schema.Enforce, database: "orders", said: without("username"), reason: relation.ReasonMissing, message: "db:main has given no username yet"},
-		"All":       {why: "that is it", database: "orders", said: all, reason: relation.ReasonComplete, message: "web:store has what it needs of db:main"},
-		"Unasked":   {why: "a provider may answer before it is asked", said: all, reason: relation.ReasonComplete, message: "web:store has what it needs of db:main"},
-		"Off":       {why: "as without a schema: not empty", mode: schema.Off, said: map[string]string{"host": "db"}, reason: relation.ReasonComplete, message: "web:store has what it needs of db:main"},
-		"OffNone":   {why: "as without a schema: empty", mode: schema.Off, reason: relation.ReasonNoData, message: "db:main has given no data yet"},
-		"EmptyWord": {why: "RELATIONS.md P3: an empty value is none", database: "orders", said: map[string]string{"host": "db", "username": ""}, reason: relation.ReasonMissing, message: "db:main has given no database, password, username yet"},
+		"Nothing":   {why: "the requirer speaks first, and has not", reason: relation.ReasonNoData, message: "db:main has not provided database, host, password, username yet; web:store must set database first"},
+		"Asked":     {why: "now it is the provider's turn", database: "orders", reason: relation.ReasonNoData, message: "db:main has not provided database, host, password, username yet"},
+		"Part":      {why: "not empty is not enough", database: "orders", said: without("username"), reason: relation.ReasonMissing, message: "db:main has not provided username yet"},
+		"Enforced":  {why: "the same where what does not fit is refused", mode: schema.Enforce, database: "orders", said: without("username"), reason: relation.ReasonMissing, message: "db:main has not provided username yet"},
+		"All":       {why: "that is it", database: "orders", said: all, reason: relation.ReasonComplete, message: "web:store has the data that it needs from db:main"},
+		"Unasked":   {why: "a provider may answer before it is asked", said: all, reason: relation.ReasonComplete, message: "web:store has the data that it needs from db:main"},
+		"Off":       {why: "as without a schema: not empty", mode: schema.Off, said: map[string]string{"host": "db"}, reason: relation.ReasonComplete, message: "web:store has the data that it needs from db:main"},
+		"OffNone":   {why: "as without a schema: empty", mode: schema.Off, reason: relation.ReasonNoData, message: "db:main has not provided data yet"},
+		"EmptyWord": {why: "RELATIONS.md P3: an empty value is none", database: "orders", said: map[string]string{"host": "db", "username": ""}, reason: relation.ReasonMissing, message: "db:main has not provided database, password, username yet"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -173,10 +174,10 @@ func TestDeclaredSecretsAreWithheld(t *testing.T) {
 	for _, mode := range []schema.Mode{"", schema.Enforce} {
 		w := asking(t, mode, "d", data...)
 		assert.Equal(t, map[string]string{"host": "db", "username": "u", "database": "d"}, w.databags[relation.DatabagName("db", "main")].Data)
-		assert.Equal(t, "db:main has given no password yet", ready(w.only(t)).Message)
+		assert.Equal(t, "db:main has not provided password yet", ready(w.only(t)).Message)
 		stalled, _ := condition.Find(w.records["db"].State.Conditions, condition.Stalled)
 		assert.True(t, stalled.True)
-		assert.Contains(t, stalled.Message, "data.tengu.io/main: it is left out: password: the field is secret")
+		assert.Contains(t, stalled.Message, "data.tengu.io/main: left out: password: the field is secret")
 		assert.Contains(t, stalled.Message, "secret.tengu.io/<endpoint>", "the way that is right")
 		assert.NotContains(t, stalled.Message, "hunter2")
 	}
@@ -203,4 +204,17 @@ func TestViolationsAreOrderFree(t *testing.T) {
 	slices.Reverse(s.Databags)
 	got, _ := relation.Negotiate(s)
 	assert.Equal(t, want, got)
+}
+
+// A provider without a Service is told so where its host is what is missing.
+func TestNoServiceNoHost(t *testing.T) {
+	w := newWorld()
+	w.interfaces = library(t)
+	w.deployment("site", map[string]string{application.KeyProvides: "pages:http"})
+	w.consumes("front", "upstream:http", "site")
+	w.settle(t)
+	assert.Equal(t, "site:pages has not provided host yet; no Service of site declares the endpoint, which would provide host", ready(w.only(t)).Message)
+	w.service("site", map[string]string{application.KeyProvides: "pages:http"})
+	w.settle(t)
+	assert.True(t, ready(w.only(t)).True, ready(w.only(t)).Message)
 }

@@ -40,7 +40,7 @@ func TestWaiting(t *testing.T) {
 				w.external("db2", "main:pg,other:http")
 				w.consumes("web", "store:pg", "")
 			},
-			want:  wait("store", relation.ReasonNoRelation, "tengu.io/relations names nobody for it: add one of store=db:main, store=db2:main"),
+			want:  wait("store", relation.ReasonNoRelation, "no provider is named for endpoint store: add one of store=db:main, store=db2:main to tengu.io/relations"),
 			ready: relation.ReasonWaiting,
 		},
 		"NamesNobodyWithOneCandidate": {
@@ -49,19 +49,19 @@ func TestWaiting(t *testing.T) {
 				w.external("db", "main:pg")
 				w.consumes("web", "store:pg", "")
 			},
-			want:  wait("store", relation.ReasonNoRelation, "tengu.io/relations names nobody for it: add one of store=db:main"),
+			want:  wait("store", relation.ReasonNoRelation, "no provider is named for endpoint store: add store=db:main to tengu.io/relations"),
 			ready: relation.ReasonWaiting,
 		},
 		"NobodyProvides": {
 			why:   "I22: there is nothing to add yet",
 			world: func(w *world) { w.consumes("web", "store:pg", "") },
-			want:  wait("store", relation.ReasonNoRelation, "tengu.io/relations names nobody for it, and nobody here provides pg"),
+			want:  wait("store", relation.ReasonNoRelation, "no provider is named for endpoint store, and no application here provides pg"),
 			ready: relation.ReasonWaiting,
 		},
 		"NotThereYet": {
 			why:   "I27: named, and not there yet",
 			world: func(w *world) { w.consumes("web", "store:pg", "db") },
-			want:  wait("store", relation.ReasonNoApplication, "no Service or workload named db takes part in namespace shop"),
+			want:  wait("store", relation.ReasonNoApplication, "no Service or workload named db in namespace shop"),
 			ready: relation.ReasonWaiting,
 		},
 		"NoData": {
@@ -70,7 +70,7 @@ func TestWaiting(t *testing.T) {
 				w.deployment("db", map[string]string{application.KeyProvides: "main:pg"})
 				w.consumes("web", "store:pg", "db")
 			},
-			want:  wait("store", relation.ReasonNoData, "db:main has given no data yet"),
+			want:  wait("store", relation.ReasonNoData, "db:main has not provided data yet"),
 			ready: relation.ReasonWaiting,
 		},
 		"Ambiguous": {
@@ -79,7 +79,7 @@ func TestWaiting(t *testing.T) {
 				w.external("db", "main:pg,spare:pg")
 				w.consumes("web", "store:pg", "db")
 			},
-			want:  wait("store", relation.ReasonAmbiguous, `"db" fits in several ways: name one of store=db:main, store=db:spare in tengu.io/relations`),
+			want:  wait("store", relation.ReasonAmbiguous, `"db" is ambiguous: write one of store=db:main, store=db:spare in tengu.io/relations`),
 			ready: relation.ReasonAmbiguous,
 		},
 		"Optional": {
@@ -87,7 +87,7 @@ func TestWaiting(t *testing.T) {
 			world: func(w *world) {
 				w.consumes("web", "store:pg?", "")
 			},
-			want:  []relation.Waiting{{Endpoint: "store", Optional: true, Reason: relation.ReasonNoRelation, Message: "tengu.io/relations names nobody for it, and nobody here provides pg"}},
+			want:  []relation.Waiting{{Endpoint: "store", Optional: true, Reason: relation.ReasonNoRelation, Message: "no provider is named for endpoint store, and no application here provides pg"}},
 			ready: relation.ReasonComplete,
 		},
 		"OneOfTwo": {
@@ -96,7 +96,7 @@ func TestWaiting(t *testing.T) {
 				w.external("db", "main:pg")
 				w.consumes("web", "queue:amqp,store:pg", "store=db,queue=mq")
 			},
-			want:  wait("queue", relation.ReasonNoApplication, "no Service or workload named mq takes part in namespace shop"),
+			want:  wait("queue", relation.ReasonNoApplication, "no Service or workload named mq in namespace shop"),
 			ready: relation.ReasonWaiting,
 		},
 		"OneOfTwoRelations": {
@@ -120,7 +120,7 @@ func TestWaiting(t *testing.T) {
 			world: func(w *world) {
 				w.consumes("web", "store:pg", "one,two")
 			},
-			want:  wait("store", relation.ReasonNoApplication, "no Service or workload named one takes part in namespace shop; no Service or workload named two takes part in namespace shop"),
+			want:  wait("store", relation.ReasonNoApplication, "no Service or workload named one in namespace shop; no Service or workload named two in namespace shop"),
 			ready: relation.ReasonWaiting,
 		},
 	}
@@ -310,7 +310,7 @@ func TestWaitingForSeveral(t *testing.T) {
 		w.consumes("web", "store:pg", "db,db2")
 		w.settle(t)
 		require.Len(t, w.relations, 2)
-		want := []relation.Waiting{{Endpoint: "store", Reason: relation.ReasonNoData, Message: "db:main has given no data yet"}}
+		want := []relation.Waiting{{Endpoint: "store", Reason: relation.ReasonNoData, Message: "db:main has not provided data yet"}}
 		assert.Equal(t, want, w.records["web"].State.Waiting, "%s was first", first)
 	}
 }

@@ -302,10 +302,43 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 		case relation.Publish:
 			old, there := w.databags[relation.DatabagName(d.Application, d.Endpoint)]
 			assert.False(t, there && old.written && maps.Equal(old.Data, d.Data), "what is stored is not written again (SAFETY.md D12, RELATIONS.md P3)")
-		case relation.Remember, relation.Relate, relation.Deliver, relation.Answer, relation.Withdraw, relation.Forget:
+		case relation.Remember:
+			w.checkForgotten(t, d, decisions)
+		case relation.Relate, relation.Deliver, relation.Answer, relation.Withdraw, relation.Forget:
 		}
 	}
 	return decisions, wake
+}
+
+// checkForgotten proves that no unit is forgotten before its departure is over in every
+// relation and an hour has passed.
+func (w *world) checkForgotten(t require.TestingT, d relation.Remember, decisions []relation.Decision) {
+	after := maps.Clone(w.relations)
+	for _, decision := range decisions {
+		if u, ok := decision.(relation.Update); ok {
+			after[u.Name] = kept{Relation: u.Relation}
+		}
+	}
+	gone := 0
+	for _, u := range d.State.Units {
+		if u.Gone != "" {
+			gone++
+		}
+	}
+	for _, u := range w.records[d.Name].State.Units {
+		if gone == 64 { // the most that are kept
+			break
+		}
+		if u.Gone == "" || slices.ContainsFunc(d.State.Units, func(v application.Unit) bool { return u.Number == v.Number }) {
+			continue
+		}
+		for _, r := range after {
+			for _, departure := range r.State.Departures {
+				assert.False(t, departure.Unit.Application == d.Name && departure.Unit.Number == u.Number, "%s still mourns %s/%d", r.Name, d.Name, u.Number)
+			}
+		}
+		assert.False(t, w.now.Before(u.GoneSince.Add(application.Mourning)), "%s/%d is forgotten too early", d.Name, u.Number)
+	}
 }
 
 // declares says in the words of the rules whether anybody declares a relation.

@@ -53,6 +53,25 @@ func (c Catalog) Find(name string, version int) (Interface, bool) {
 	return all[i], true
 }
 
+// shortest is how many letters of the beginning of a name are enough to suggest it.
+const shortest = 4
+
+// Near returns the known interface that name, which is not known, was most likely meant
+// to be: one that begins with it, as postgresql_client with postgresql, else one that
+// differs by a typing mistake; empty if none is near.
+func (c Catalog) Near(name string) string {
+	if len(c.byName[name]) > 0 {
+		return ""
+	}
+	known := slices.DeleteFunc(slices.Sorted(maps.Keys(c.byName)), func(k string) bool { return name == "" || k[0] != name[0] })
+	for _, k := range known {
+		if len(name) >= shortest && strings.HasPrefix(k, name) {
+			return k
+		}
+	}
+	return application.Nearest(name, known)
+}
+
 // Fields returns the keys that a consumer's endpoint may read, in order: what its
 // interface has in the bag of the provider's application, but for secrets.
 func (c Catalog) Fields(e application.Endpoint) (keys []string) {
@@ -113,7 +132,8 @@ const (
 // conditions say so, or what is wrong, where, and the cure.
 func (c Catalog) Admit(p Published) (i Interface, conditions []condition.Condition, ok bool) {
 	if p.Changed {
-		return i, condition.Stuck(ReasonChanged, "it was changed after it was published: delete it, and publish what is new as another version"), false
+		return i, condition.Stuck(ReasonChanged, "this version was changed after it was published: delete it and publish the change as a "+
+			"new version"), false
 	}
 	i, problems := Parse([]byte(p.Document))
 	if len(problems) > 0 {

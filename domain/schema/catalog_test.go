@@ -79,7 +79,7 @@ func TestAdmit(t *testing.T) {
 		"BuiltIn":  {why: "and not be replaced", in: schema.Published{Object: "sse-v1", Document: "{name: sse, version: 1, description: mine}"}, reason: schema.ReasonBuiltIn, message: "version 1 of sse ships with Orcon and cannot be replaced"},
 		"Name":     {why: "one object for a version", in: schema.Published{Object: "shop", Document: fmt.Sprintf(shopdb, 1, "")}, reason: schema.ReasonName, message: "create it with that name"},
 		"Mistyped": {why: "a misspelt word is no word", in: schema.Published{Object: "shop-db-v1", Document: mistyped}, reason: schema.ReasonInvalid, message: "provider/application/redy: there is no such field here; write one of ready, secret, schema, examples"},
-		"Changed":  {why: "a published version is immutable", in: schema.Published{Object: "shop-db-v1", Document: fmt.Sprintf(shopdb, 1, ""), Changed: true}, reason: schema.ReasonChanged, message: "publish what is new as another version"},
+		"Changed":  {why: "a published version is immutable", in: schema.Published{Object: "shop-db-v1", Document: fmt.Sprintf(shopdb, 1, ""), Changed: true}, reason: schema.ReasonChanged, message: "publish the change as a new version"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestAdmit(t *testing.T) {
 			assert.Equal(t, ok, conditions[0].True)
 			assert.Equal(t, !ok, conditions[2].True, "a person must act")
 			assert.Equal(t, tc.reason, conditions[0].Reason)
-			assert.Contains(t, conditions[0].Message, tc.message, tc.why)
+			assert.Contains(t, condition.Why(conditions).Message, tc.message, tc.why)
 		})
 	}
 }
@@ -101,7 +101,7 @@ func TestAdmitTellsAFew(t *testing.T) {
 		fmt.Fprintf(&fields, ", f%d: {}", n)
 	}
 	_, conditions, _ := schema.Catalog{}.Admit(schema.Published{Object: "shop-db-v1", Document: fmt.Sprintf(shopdb, 1, fields.String())})
-	assert.Contains(t, conditions[0].Message, "and 12 more")
+	assert.Contains(t, condition.Why(conditions).Message, "and 12 more")
 }
 
 // A version that breaks what an older one promised is in force, and says so
@@ -142,7 +142,7 @@ func TestRefusal(t *testing.T) {
 	for _, mode := range []schema.Mode{schema.Warn, schema.Enforce, schema.Off} {
 		err := i.Refusal(mode, application.Provider, true, secret)
 		require.Error(t, err, "P5 %s", mode)
-		assert.Contains(t, err.Error(), "password: the field is secret and its value is no reference to a secret; expected secret:<id>: run id=$(secret-add password#file=FILE)")
+		assert.Contains(t, err.Error(), "password: the field is secret and its value is not a reference to a secret; expected secret:<id>: run id=$(secret-add password#file=FILE)")
 		assert.Contains(t, err.Error(), "(postgresql_client@1 provider/application/schema/properties/password)")
 		assert.NotContains(t, err.Error(), "hunter2")
 		err = i.Refusal(mode, application.Provider, true, port)
@@ -182,4 +182,17 @@ func TestWithhold(t *testing.T) {
 			assert.NotContains(t, kept, v.Path)
 		}
 	})
+}
+
+// What was most likely meant by a name that is not known (INJECTION.md I1).
+func TestNear(t *testing.T) {
+	library, err := schema.Library()
+	require.NoError(t, err)
+	c := schema.NewCatalog(library...)
+	for name, want := range map[string]string{
+		"postgresql": "postgresql_client", "postgres": "postgresql_client", "mysql": "mysql_client", "reddis": "redis", "htpp": "http",
+		"redis": "", "pg": "", "web": "", "orders-db": "", "gossip": "", "main": "", "tp": "", "": "",
+	} {
+		assert.Equal(t, want, c.Near(name), "%q", name)
+	}
 }

@@ -62,7 +62,7 @@ func (l *linter) bag(path string, before, after Bag) {
 		at := join(path, f.Name)
 		switch {
 		case !there:
-			l.tell(at, "the field is gone, and somebody may read or write it", "to keep it, as deprecated")
+			l.tell(at, "the field is gone, and applications may still read or write it", "to keep it, as deprecated")
 			continue
 		case now.Secret != f.Secret:
 			l.tell(at, "it was secret or is now, which changes what its value is", "a new field beside it")
@@ -122,7 +122,7 @@ func (l *linter) named(path, keyword string, was, is any) {
 		now, there := asMap(is)[name]
 		if !there {
 			if keyword == "patternProperties" || !isPlace(path) {
-				l.tell(join(path, name), "the field is gone, and somebody may read or write it", "to keep it, as deprecated")
+				l.tell(join(path, name), "the field is gone, and applications may still read or write it", "to keep it, as deprecated")
 			}
 			continue
 		}

@@ -91,13 +91,13 @@ func tell(k jsonschema.ErrorKind) (reason, expected string) {
 	case *kind.OneOf:
 		return "it fits not exactly one of the allowed ways", ""
 	case *kind.Not:
-		return "it is what is excluded", ""
+		return "the value is excluded", ""
 	case *kind.FalseSchema:
 		return "nothing may be here", ""
 	case *kind.UniqueItems:
 		return "two items are equal", "every item once"
 	case *kind.Contains:
-		return "no item is of the kind of which one is needed", ""
+		return "no item has the required kind", ""
 	case *kind.MinContains:
 		return fmt.Sprintf("it has %d items of the kind that is counted", len(k.Got)), fmt.Sprintf("at least %d", k.Want)
 	case *kind.MaxContains:

@@ -89,21 +89,21 @@ type Bag struct {
 	judge         judge
 }
 
-// Field is a declared key of a bag.
+// Field is a declared key of a bag. Its JSON is that of orcon interfaces.
 type Field struct {
 	// Name is the key; it may be a file's name (SAFETY.md W1).
-	Name string
-	// Description documents it.
-	Description string
+	Name string `json:"name"`
 	// Ready is set where the relation is not ready without it.
-	Ready bool
+	Ready bool `json:"required"`
 	// Secret is set where the value is a reference to a secret
 	// (RELATIONS.md P5).
-	Secret bool
+	Secret bool `json:"secret"`
 	// JSON is set where the value is JSON inside the string.
-	JSON bool
+	JSON bool `json:"json"`
 	// Deprecated is set where new code should not use it.
-	Deprecated bool
+	Deprecated bool `json:"deprecated,omitempty"`
+	// Description documents it.
+	Description string `json:"description,omitempty"`
 }
 
 // Field returns the declared field of that name.

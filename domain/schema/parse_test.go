@@ -91,7 +91,7 @@ requirer: []
 	assert.Equal(t, schema.Interface{}, i, "half an interface is none")
 	assert.Equal(t, []string{
 		"description: the interface is not documented",
-		"name: a name is lower-case letters, digits, '-' and '_', begins with a letter and does not end with '-' or '_'",
+		"name: a name consists of lower-case letters, digits, '-' and '_', begins with a letter and does not end with '-' or '_'",
 		`provider/application/ready: the field "addr" is there twice`,
 		`provider/application/ready: the schema has no field "addr"`,
 		"provider/application/schema/properties/address: the field is not documented",

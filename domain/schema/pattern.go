@@ -41,7 +41,8 @@ func compilePattern(text string) (*pattern, error) {
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("it is no regular expression of Go (RE2: no look-around, no back-references): %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return nil, fmt.Errorf("it is not a regular expression of Go (RE2: no look-around, no back-references): %s",
+			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
@@ -52,7 +53,7 @@ func compilePattern(text string) (*pattern, error) {
 	}
 	compiled, err := regexp.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is no regular expression: %w", err)
+		return nil, fmt.Errorf("it is not a regular expression: %w", err)
 	}
 	return &pattern{Regexp: compiled, instructions: len(program.Inst)}, nil
 }

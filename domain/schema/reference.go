@@ -33,7 +33,7 @@ func inPlainText(place Place, field string) Violation {
 	}
 	return Violation{
 		Path:   field,
-		Reason: "the field is secret and its value is no reference to a secret",
+		Reason: "the field is secret and its value is not a reference to a secret",
 		Expected: fmt.Sprintf("secret:<id>: run id=$(secret-add %[1]s#file=FILE), secret-grant $id -r RELATION, then relation-set%[2]s %[1]s=$id; in a declaration use the annotation %[3]s<endpoint>",
 			field, flag, application.PrefixSecret),
 		Schema: pointer("properties", field),

@@ -21,7 +21,7 @@ func Unknown(name string) error {
 func NotGranted(id, application string) error {
 	return &conversation.Error{
 		Kind: conversation.NotYet, Message: fmt.Sprintf("cannot read secret %s: %s does not grant it now", id, application),
-		Cure: "whoever runs " + application + " finds in the condition GrantRefused of its RelatedApplication what is missing",
+		Cure: "the condition GrantRefused of RelatedApplication " + application + " says what is missing",
 	}
 }
 

@@ -52,9 +52,10 @@ const (
 func (s Source) Refusal(application, endpoint, account string) (reason, message string) {
 	switch {
 	case s.Sight == Closed:
-		return ReasonNoPermission, fmt.Sprintf("Orcon may read no Secret of this namespace: kubectl create rolebinding orcon-granted-secrets --clusterrole=orcon-granted-secrets --serviceaccount=%s -n %s", account, s.Namespace)
+		return ReasonNoPermission, fmt.Sprintf("Orcon may not read Secrets of this namespace: kubectl create rolebinding "+
+			"orcon-granted-secrets --clusterrole=orcon-granted-secrets --serviceaccount=%s -n %s", account, s.Namespace)
 	case s.Sight == Missing:
-		return ReasonNoSecret, fmt.Sprintf("there is no Secret %s in this namespace: create it", s.Name)
+		return ReasonNoSecret, fmt.Sprintf("Secret %s does not exist in this namespace: create it", s.Name)
 	case own(s.Name):
 		return ReasonNever, fmt.Sprintf("Secret %s is Orcon's own: name another", s.Name)
 	case never(s.Type):

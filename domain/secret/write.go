@@ -96,7 +96,7 @@ func (w Write) check() error {
 	case len(w.Description) > maxDescription:
 		return invalid("say less", "cannot describe secret %.20s: the description has %d bytes, and %d are allowed", w.ID, len(w.Description), maxDescription)
 	case w.Rotation != "" && w.Rotation != Never && w.Rotation.period() == 0:
-		return invalid("see secret-add --help", "cannot rotate secret %.20s: %.20q is no rotation", w.ID, w.Rotation)
+		return invalid("see secret-add --help", "cannot rotate secret %.20s: unknown rotation %.20q", w.ID, w.Rotation)
 	case !number.MatchString(w.Access.Unit), len(w.Access.Application) > maxName, len(w.Access.Relation) > maxName, w.Revision < 0:
 		return invalid("name an application, a unit's number and a relation", "cannot %.20s secret %.20s: what it names is not a name", w.Kind, w.ID)
 	default:
@@ -107,7 +107,7 @@ func (w Write) check() error {
 func add(s Secret, w Write, u Unit, now time.Time) (Secret, error) {
 	switch {
 	case !ValidID(w.ID):
-		return s, invalid("let secret-add choose it", "cannot make a secret: %.80q is no ID", w.ID)
+		return s, invalid("let secret-add choose it", "cannot make a secret: %.80q is not an ID", w.ID)
 	case !s.Ended():
 		return s, invalid("make another", "cannot make secret %s: there is one", w.ID)
 	case w.Place == Place{}:

@@ -36,7 +36,7 @@ func withdraw(w *world, s step) error {
 	}
 	there, known := w.abroad[e]
 	if !known {
-		return fmt.Errorf("nobody offered %s", s.words["PROVIDER"])
+		return fmt.Errorf("no offer of %s exists", s.words["PROVIDER"])
 	}
 	there.offered = false
 	w.abroad[e] = there

@@ -13,7 +13,7 @@ import (
 func wait(w *world, s step) error {
 	d, err := time.ParseDuration(s.words["DURATION"])
 	if err != nil || d <= 0 {
-		return fmt.Errorf("%q is no time to wait: write for example 90s or 24h", s.words["DURATION"])
+		return fmt.Errorf("%q is not a duration: write for example 90s or 24h", s.words["DURATION"])
 	}
 	return w.wait(d)
 }
@@ -41,7 +41,7 @@ func relate(w *world, s step) error {
 func parseEnd(text string) (relation.End, error) {
 	name, endpoint, found := strings.Cut(text, ":")
 	if !found {
-		return relation.End{}, fmt.Errorf("%q is no end of a relation: write application:endpoint", text)
+		return relation.End{}, fmt.Errorf("%q is not an end of a relation: write application:endpoint", text)
 	}
 	e := relation.End{Namespace: namespace, Application: name, Endpoint: endpoint}
 	if own, other, elsewhere := strings.Cut(name, "."); elsewhere {
@@ -115,7 +115,7 @@ func withAgent(w *world, s step, do func(a *agent) error) error {
 func fail(w *world, s step) error {
 	times, err := strconv.Atoi(s.words["TIMES"])
 	if err != nil {
-		return fmt.Errorf("%q is no number", s.words["TIMES"])
+		return fmt.Errorf("%q is not a number", s.words["TIMES"])
 	}
 	return withAgent(w, s, func(a *agent) error { a.fails = times; return nil })
 }
@@ -220,7 +220,7 @@ func startController(w *world, _ step) error {
 func crashController(w *world, s step) error {
 	n, err := strconv.Atoi(s.words["WRITES"])
 	if err != nil || n < 0 {
-		return fmt.Errorf("%q is no number of writes", s.words["WRITES"])
+		return fmt.Errorf("%q is not a number of writes", s.words["WRITES"])
 	}
 	w.writesLeft = n
 	return nil

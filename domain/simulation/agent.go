@@ -135,7 +135,8 @@ func (w *world) deliver(a *agent, l letter) {
 // snapshot is what the unit may know now, with its own writes.
 func (a *agent) snapshot(now time.Time) (conversation.Snapshot, error) {
 	if a.heard == nil || !a.numbered {
-		return conversation.Snapshot{}, refused(conversation.NotYet, "cannot say anything: the controller has not answered this pod yet", "try again in a moment")
+		return conversation.Snapshot{}, refused(conversation.NotYet, "cannot use relations yet: the controller has not answered this pod",
+			"try again in a moment")
 	}
 	s := *a.heard
 	for _, u := range a.unseen {
@@ -192,7 +193,7 @@ func (w *world) next(a *agent) bool {
 	if !owed {
 		return w.leaveEnded(a, s)
 	}
-	t := &turn{event: e, snapshot: s, transaction: conversation.BeginEvent(s), attempt: 1}
+	t := &turn{event: e, snapshot: s, transaction: conversation.BeginEvent(s), membership: conversation.MembershipIn(a.told, e), attempt: 1}
 	if a.failed.what == t.describe() {
 		if w.now.Before(a.failed.next) {
 			return false
@@ -253,7 +254,7 @@ func nameOf(s conversation.Snapshot, uid string) string {
 func (a *agent) save() error {
 	text, err := json.Marshal(a.told)
 	if err != nil {
-		return fmt.Errorf("cannot remember what was handled: %w", err)
+		return fmt.Errorf("cannot save which events were handled: %w", err)
 	}
 	a.disk = text
 	return nil

@@ -37,7 +37,8 @@ func (s *store) lead(name string, unit int, podUID string, resign bool) conversa
 // unit's outbox, which the next write empties unless the process dies before.
 func (s *store) commit(c relation.Commit, cause string, dies bool) error {
 	if c.Leads() && !s.leaders[c.Application].MayWrite(c.PodUID, c.Term, s.now) {
-		return refused(conversation.Forbidden, "cannot write the bag of "+c.Application+": the unit is not its application's leader", "only the leader may")
+		return refused(conversation.Forbidden, "cannot write the databag of "+c.Application+": the unit is not its application's leader",
+			"only the leader may")
 	}
 	var changes []relation.Change
 	for _, change := range c.Changes {
@@ -90,7 +91,7 @@ func (s *store) write(c relation.Commit, change relation.Change, cause string) e
 		term = c.Term
 	}
 	if stored.term > term {
-		return refused(conversation.Forbidden, "cannot write the bag of "+c.Application+": a later leader has", "only the leader may")
+		return refused(conversation.Forbidden, "cannot write the databag of "+c.Application+": a later leader has", "only the leader may")
 	}
 	after, differs, err := relation.Write(stored.Data, change.Set)
 	if err != nil || !differs {

@@ -106,6 +106,9 @@ func expectCondition(w *world, s step) error {
 	if !there {
 		return fmt.Errorf("there is no condition %s", s.words["TYPE"])
 	}
+	if c.Type == condition.Ready {
+		c = condition.Why(all)
+	}
 	status := map[bool]string{true: "True", false: "False"}[c.True]
 	if want, got := s.words["STATUS"]+" "+s.words["REASON"], status+" "+c.Reason; want != got {
 		return &differenceError{[]string{want}, []string{got + ": " + c.Message}}

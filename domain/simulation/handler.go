@@ -18,6 +18,7 @@ type turn struct {
 	event       conversation.Event
 	snapshot    conversation.Snapshot
 	transaction *conversation.Transaction
+	membership  conversation.Membership
 	attempt     int
 }
 
@@ -163,7 +164,7 @@ func (c *caller) runTool(call tool.Call) tool.Result {
 	}
 	t := &toolContext{world: c.world, agent: c.agent}
 	if c.turn != nil {
-		t.snapshot, t.transaction = c.turn.snapshot, c.turn.transaction
+		t.snapshot, t.transaction, t.membership = c.turn.snapshot, c.turn.transaction, c.turn.membership
 		return t.run(call)
 	}
 	if strings.Contains(" "+strings.Join(call.Args, " ")+" ", " --app") {

@@ -253,7 +253,7 @@ func scale(w *world, s step) error {
 	}
 	n, err := strconv.Atoi(s.words["REPLICAS"])
 	if err != nil || n < 0 || n > 1000 {
-		return fmt.Errorf("%q is no number of pods from 0 to 1000", s.words["REPLICAS"])
+		return fmt.Errorf("%q is not a number of pods from 0 to 1000", s.words["REPLICAS"])
 	}
 	if err := w.replicas(key, n); err != nil {
 		return err

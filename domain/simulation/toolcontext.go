@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
@@ -15,10 +14,12 @@ type toolContext struct {
 	agent       *agent
 	snapshot    conversation.Snapshot
 	transaction *conversation.Transaction
+	membership  conversation.Membership
 }
 
 func (t *toolContext) run(call tool.Call) tool.Result {
-	return tool.Run(call, tool.Context{Relations: t, Surroundings: t, Status: t, Secrets: t, Grants: t, Now: t.world.now})
+	return tool.Run(call, tool.Context{Relations: t, Membership: t.membership, Surroundings: t, Status: t, Secrets: t,
+		Grants: t, Now: t.world.now})
 }
 
 // begin starts the call's transaction when it is first needed.
@@ -64,15 +65,7 @@ func (t *toolContext) Goal() (tool.Goal, error) {
 	if err := t.begin(); err != nil {
 		return tool.Goal{}, err
 	}
-	goal := tool.Goal{Units: []tool.Standing{{Name: t.snapshot.Unit.String(), Status: string(status.Active)}}}
-	for _, r := range t.snapshot.Relations {
-		related := []tool.Standing{{Name: r.Remote, Status: "joined"}}
-		for _, u := range r.Units {
-			related = append(related, tool.Standing{Name: u.Unit.String(), Status: string(status.Active)})
-		}
-		goal.Relations = append(goal.Relations, tool.EndpointGoal{Endpoint: r.Endpoint, Related: related})
-	}
-	return goal, nil
+	return tool.GoalOf(t.snapshot), nil
 }
 
 // Network returns the unit's address.
@@ -82,7 +75,7 @@ func (t *toolContext) Network(string, string) (tool.Network, error) {
 	}
 	address := t.world.pods[t.agent.pod].Address
 	if address == "" {
-		return tool.Network{}, refused(conversation.NotYet, "cannot tell the unit's address: its pod has none yet", "try again when it has")
+		return tool.Network{}, refused(conversation.NotYet, "cannot find the unit's address: its pod has none yet", "try again when it has one")
 	}
 	return tool.Network{
 		Bind:    []tool.Interface{{Name: "eth0", Addresses: []tool.Address{{IP: address, CIDR: address + "/32"}}}},

@@ -18,7 +18,7 @@ func actions() []verb {
 		{"up NAME", "one more pod of a workload", up},
 		{"down UNIT", "delete the unit's pod, whose agent says goodbye", down},
 		{"terminate UNIT", "the unit's pod begins to end, and goes by a later step", terminate},
-		{"kill UNIT", "the same, and nobody says goodbye", kill},
+		{"kill UNIT", "the same, without a goodbye", kill},
 		{"replace UNIT", "delete the unit's pod and make another", replace},
 		{"relate END PROVIDER", "a person relates web:store db:main", relate},
 		{"offer PROVIDER INTERFACE", "another namespace offers db.data:main, which says its host", offer},
@@ -44,7 +44,7 @@ func actions() []verb {
 		{"stop controller", "there is none", stopController},
 		{"start controller", "there is one again", startController},
 		{"restart controller", "another process takes over", startController},
-		{"crash controller after WRITES writes", "it dies in the middle of what it does next", crashController},
+		{"crash controller after WRITES writes", "it dies in the middle of its next writes", crashController},
 		{"crash controller after a commit", "it dies when it next has committed a transaction of several bags", crashCommit},
 	}
 }
@@ -55,7 +55,7 @@ func expectations() []verb {
 		{"UNIT hears", "what its handlers heard since the last time, in order; > events", expectHears},
 		{"UNIT hears nothing", "they heard nothing", expectHears},
 		{"UNIT sees OWNER in ID", "the bag of a unit or application in db:1; > key: value, or the refusal", expectSees},
-		{"relations", "all there are; > id requirer provider [held] [suspending] [suspended] [ending]", expectRelations},
+		{"relations", "all there are; > id requirer provider [refused] [held] [suspending] [suspended] [ending]", expectRelations},
 		{"units NAME", "those of an application; > unit [why it is gone]", expectUnits},
 		{"leader NAME is UNIT", "who leads an application now, or none", expectLeader},
 		{"condition NAME TYPE STATUS REASON", "of an application, or relation:ID; > message", expectCondition},

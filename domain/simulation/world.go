@@ -159,6 +159,8 @@ func stateOf(r relation.Relation) string {
 	switch {
 	case !r.Alive():
 		return " ending"
+	case r.State.ID == 0:
+		return " refused"
 	case r.Held():
 		return " held"
 	case r.State.Status == relation.Suspending:
@@ -186,7 +188,7 @@ func (w *world) relationCalled(text string) (relation.Relation, error) {
 	}
 	id, err := strconv.Atoi(digits)
 	if err != nil {
-		return relation.Relation{}, fmt.Errorf("%q is no relation: write its id, as 7 or db:7", text)
+		return relation.Relation{}, fmt.Errorf("%q is not a relation: write its id, as 7 or db:7", text)
 	}
 	r, there := w.byID(id)
 	if !there {

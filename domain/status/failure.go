@@ -62,11 +62,11 @@ func (f Failure) IsNews(before Failure) bool {
 // told nine times.
 func Tells(attempts int) bool { return bits.OnesCount(uint(max(attempts, 0))) == 1 }
 
-// Text says that a unit's handler fails, and what to do about it. It does not change
+// Text returns that a unit's handler fails, and where to read more. It does not change
 // while the same goes wrong.
-func (f Failure) Text(unit, pod string) string {
-	return fmt.Sprintf("%s fails at %s since %s: %s; mend the cause, it is called again by itself; kubectl logs %s --all-containers says more",
-		unit, f.Event, f.Since.UTC().Format(time.RFC3339), cmp.Or(f.Said, "it said nothing"), pod)
+func (f Failure) Text(namespace, unit, pod string) string {
+	return fmt.Sprintf("%s has failed to handle %s since %s: %s; it is retried, see kubectl -n %s logs %s --all-containers",
+		unit, f.Event, f.Since.UTC().Format(time.RFC3339), cmp.Or(f.Said, "it wrote nothing"), namespace, pod)
 }
 
 // LastWords makes of what a handler wrote one line for people: the end of it,

@@ -106,7 +106,7 @@ func TestFailureFollows(t *testing.T) {
 	assert.Equal(t, first.Since, again.Since)
 	other := status.Failure{Event: first.Event, Relation: "r2", Attempts: 1}.Follows(first, time.Unix(200, 0))
 	assert.Equal(t, time.Unix(200, 0).UTC(), other.Since, "of another relation")
-	assert.Equal(t, "web/0 fails at db-relation-changed (pg/0) since 1970-01-01T00:01:40Z: exit code 4; mend the cause, it is called again by itself; kubectl logs web-1 --all-containers says more", first.Text("web/0", "web-1"))
+	assert.Equal(t, "web/0 has failed to handle db-relation-changed (pg/0) since 1970-01-01T00:01:40Z: exit code 4; it is retried, see kubectl -n shop logs web-1 --all-containers", first.Text("shop", "web/0", "web-1"))
 	assert.True(t, first.IsNews(status.Failure{}))
 	assert.True(t, again.IsNews(first), "it says something else")
 	again.Said = first.Said

@@ -68,7 +68,7 @@ func newContentPair(spec, value string) (contentPair, error) {
 		pair.value, pair.file = "", value
 		return pair, nil
 	default:
-		return pair, fmt.Errorf("key %q goes on with something else than #base64 or #file", key)
+		return pair, fmt.Errorf("key %q is followed by something other than #base64 or #file", key)
 	}
 }
 
@@ -118,7 +118,7 @@ func (s session) contentFile(file string) ([]contentPair, error) {
 		case err != nil:
 			return nil, refuse(conversation.Invalid, "see secret-add --help", "cannot use %s: %v", fileName(file), err)
 		case pair.file != "":
-			return nil, refuse(conversation.Invalid, "give it as an argument", "cannot use %s: key %q names a further file", fileName(file), pair.key)
+			return nil, refuse(conversation.Invalid, "give it as an argument", "cannot use %s: key %q names another file", fileName(file), pair.key)
 		}
 		pairs = append(pairs, pair)
 	}

@@ -13,6 +13,7 @@ import (
 // refused is a *conversation.Error, wrapped or not (P4).
 type Context struct {
 	Relations    Relations
+	Membership   conversation.Membership
 	Surroundings Surroundings
 	Status       Status
 	Secrets      Secrets

@@ -51,7 +51,8 @@ func (f *flags) parse(args []string) ([]string, error) {
 		return nil, f.explain(err)
 	}
 	if !isFormat(f.format) {
-		return nil, misuse(orHelp(f.Name(), application.Nearest(f.format, formats())), "cannot print in a format that is none of %s", strings.Join(formats(), ", "))
+		return nil, misuse(orHelp(f.Name(), application.Nearest(f.format, formats())), "unknown format; the formats are %s",
+			strings.Join(formats(), ", "))
 	}
 	return f.Args(), nil
 }
@@ -75,7 +76,7 @@ func (f *flags) explain(err error) error {
 		kind := map[string]string{"bool": "true or false", "int": "a number"}[value.GetFlag().Value.Type()]
 		return misuse("", "flag --%s takes %s", value.GetFlag().Name, kind)
 	}
-	return misuse(orHelp(f.Name(), ""), "a flag is not written as --name or --name=value")
+	return misuse(orHelp(f.Name(), ""), "flags are written as --name or --name=value")
 }
 
 // firstLetter returns the letter of a flag, or ? for what nobody could type.

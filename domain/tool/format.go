@@ -65,7 +65,7 @@ func line(text string) []byte {
 // and nobody would see it.
 func renderJSON(value any) ([]byte, error) {
 	if !isText(value) {
-		return nil, refuse(conversation.Invalid, "ask for one key with #base64 after it", "cannot print as JSON what is not UTF-8 text")
+		return nil, refuse(conversation.Invalid, "read one key with #base64 after it", "cannot print a value as JSON that is not UTF-8 text")
 	}
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -1,6 +1,11 @@
 package tool
 
-import "time"
+import (
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+)
 
 // Goal is what a unit can expect around it. Orders do not matter.
 type Goal struct {
@@ -8,6 +13,27 @@ type Goal struct {
 	Units []Standing
 	// Relations are those of each endpoint.
 	Relations []EndpointGoal
+}
+
+// GoalOf returns what a unit can expect by what it knows. A relation that ends is no
+// goal, and a suspended one has no units until it goes on.
+func GoalOf(s conversation.Snapshot) Goal {
+	goal := Goal{Units: []Standing{{Name: s.Unit.String(), Status: string(status.Active)}}}
+	for _, r := range s.Relations {
+		related := []Standing{{Name: r.Remote, Status: "joined"}}
+		switch r.Life {
+		case conversation.Ending:
+			continue
+		case conversation.Suspended:
+			related[0].Status = "suspended"
+		case conversation.Alive:
+			for _, u := range r.Units {
+				related = append(related, Standing{Name: u.Unit.String(), Status: string(status.Active)})
+			}
+		}
+		goal.Relations = append(goal.Relations, EndpointGoal{Endpoint: r.Endpoint, Related: related})
+	}
+	return goal
 }
 
 // EndpointGoal is who is or will be related by one endpoint: applications and

@@ -23,6 +23,7 @@ var update = flag.Bool("update", false, "write the goldens anew") //nolint:goche
 //
 //	# why it is there
 //	leader | unknown | none | only UID   the world, where it is not as always
+//	in KIND UNIT of UNIT …               the handler of an event of db, which these have joined
 //	env NAME=VALUE                       one of the handler's variables
 //	file NAME "CONTENT"                  a file, or - for standard input
 //	$ tool argument …                    quoted as in Go where it must be
@@ -83,6 +84,9 @@ func parseCase(t *testing.T, text string) *goldenCase {
 			c.world.snapshot.Relations = nil
 		case "only":
 			c.world.snapshot.Relations = []conversation.Relation{*c.world.relation(rest)}
+		case "in":
+			c.world.membership = membership(strings.Fields(rest))
+			c.env[tool.RelationID] = "db:7"
 		case "env":
 			name, value, _ := strings.Cut(rest, "=")
 			c.env[name] = value
@@ -101,6 +105,21 @@ func parseCase(t *testing.T, text string) *goldenCase {
 	}
 	require.NotEmpty(t, c.calls)
 	return c
+}
+
+// membership is that of the handler of an event, written as its kind, its unit or -, "of"
+// and the units that have joined.
+func membership(words []string) conversation.Membership {
+	e := conversation.Event{Kind: conversation.Kind(words[0]), Relation: "uid-db"}
+	if words[1] != "-" {
+		u := unit(words[1])
+		e.Unit = &u
+	}
+	joined := map[conversation.Unit]conversation.Seen{}
+	for _, u := range words[3:] {
+		joined[unit(u)] = conversation.Seen{}
+	}
+	return conversation.MembershipIn(conversation.Memory{Relations: map[string]conversation.Told{"uid-db": {Stage: conversation.Open, Members: joined}}}, e)
 }
 
 // play runs the calls one after another and writes the case down anew.

@@ -1,9 +1,11 @@
 package tool
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -16,6 +18,33 @@ func Hook(e conversation.Event) string {
 		return string(e.Kind)
 	}
 	return e.Endpoint + "-relation-" + string(e.Kind)
+}
+
+// Misnamed returns the event name that the file of a handlers folder was probably meant
+// for, and whether the file runs for no event because of its name. Helpers with names of
+// their own, such as lib.sh, are none. The endpoint is not looked at.
+func Misnamed(file string) (meant string, misnamed bool) {
+	const relation = "-relation-"
+	named := []conversation.Kind{conversation.SecretChanged, conversation.SecretRotate, conversation.SecretExpired}
+	prefix, rest := "", file
+	if at := strings.LastIndex(file, relation); at > 0 {
+		prefix, rest = file[:at]+relation, file[at+len(relation):]
+		named = []conversation.Kind{conversation.Created, conversation.Joined, conversation.Changed, conversation.Departed, conversation.Broken}
+	}
+	words := make([]string, 0, len(named)+1)
+	for _, kind := range named {
+		words = append(words, string(kind))
+	}
+	if prefix == "" {
+		words = append(words, Hook(conversation.Event{Kind: conversation.Elected}))
+	}
+	if slices.Contains(words, rest) {
+		return "", false
+	}
+	if nearest := application.Nearest(rest, words); nearest != "" {
+		return prefix + nearest, true
+	}
+	return "", prefix != ""
 }
 
 // maxUnits is how long ORCON_JOINED_UNITS may be, in bytes: the kernel starts no

@@ -18,3 +18,22 @@ func help(f *flags) []byte {
 	const options = "\nOptions:\n"
 	return []byte(strings.Replace(string(text), options, options+f.FlagUsages(), 1))
 }
+
+// Help returns what a tool prints with --help.
+func Help(name string) string {
+	f := newFlags(name)
+	tools()[name]().declare(f)
+	return string(help(f))
+}
+
+// Summary returns the one sentence that the help of a tool begins with; "" for what is
+// no tool.
+func Summary(name string) string {
+	text, err := helps.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(text), "\nSummary:\n")
+	sentence, _, _ := strings.Cut(rest, "\n\n")
+	return strings.ReplaceAll(sentence, "\n", " ")
+}

@@ -18,7 +18,7 @@ func parsePairs(args []string) (map[string]string, error) {
 	for i, arg := range args {
 		key, value, found := strings.Cut(arg, "=")
 		if !found || key == "" {
-			return nil, misuse("write key=value, and quote what has spaces", "argument %d is not a key, = and a value", i+1)
+			return nil, misuse("write key=value, and quote values with spaces", "argument %d is not a key, = and a value", i+1)
 		}
 		if _, twice := pairs[key]; twice {
 			return nil, misuse("give it once", "key %.80q is given twice", key)
@@ -32,7 +32,7 @@ func parsePairs(args []string) (map[string]string, error) {
 // it is the text that stands there; null is empty.
 func parseMap(file string, content []byte) (map[string]string, error) {
 	if !utf8.Valid(content) {
-		return nil, refuse(conversation.Invalid, "encode what is no text with base64", "cannot read %s: it is not UTF-8 text", file)
+		return nil, refuse(conversation.Invalid, "encode binary data with base64", "cannot read %s: it is not UTF-8 text", file)
 	}
 	if pairs, ok := parseJSON(content); ok {
 		return pairs, nil
@@ -93,7 +93,8 @@ func parseYAML(content []byte) (map[string]string, error) {
 		case twice:
 			return nil, refuse(conversation.Invalid, "write it once", "the key of line %d is given twice", key.Line)
 		case value.Decode(&text) != nil:
-			return nil, refuse(conversation.Invalid, "leave the tag out, or write what it names", "the value of line %d is not what its tag says", value.Line)
+			return nil, refuse(conversation.Invalid, "remove the tag, or write a value that fits it",
+				"the value of line %d does not fit its tag", value.Line)
 		}
 		pairs[key.Value] = text
 	}
@@ -101,7 +102,7 @@ func parseYAML(content []byte) (map[string]string, error) {
 }
 
 // plainValues is the cure of a value that is a list or a map.
-const plainValues = "quote what is structured: a value is text"
+const plainValues = "quote lists and maps: a value is text"
 
 // yamlLine returns where YAML is wrong and nothing of what stands there.
 func yamlLine(err error) string {

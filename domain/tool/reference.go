@@ -89,20 +89,16 @@ func sorted(all []conversation.Relation) []conversation.Relation {
 	})
 }
 
-// members are the names of a relation's other units, in natural order.
-func members(r conversation.Relation) []string {
-	units := slices.SortedFunc(slices.Values(r.Units), func(a, b conversation.Member) int { return a.Unit.Compare(b.Unit) })
-	called := make([]string, len(units))
-	for i, m := range units {
-		called[i] = m.Unit.String()
-	}
-	return called
+// members returns the names of a relation's other units, in natural order.
+func (s session) members(r conversation.Relation) []string {
+	return nonNil(unitNames(s.Membership.Units(r)))
 }
 
-// chooseMember says who can be asked for in a relation.
-func chooseMember(r conversation.Relation) string {
-	if len(r.Units) == 0 {
+// chooseMember lists the units and the application that may be named in a relation.
+func (s session) chooseMember(r conversation.Relation) string {
+	units := s.members(r)
+	if len(units) == 0 {
 		return fmt.Sprintf("%s has no units yet; --app is %s", name(r), r.Remote)
 	}
-	return fmt.Sprintf("choose one of %s, or --app", strings.Join(members(r), ", "))
+	return fmt.Sprintf("choose one of %s, or --app", strings.Join(units, ", "))
 }

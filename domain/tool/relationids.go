@@ -33,7 +33,7 @@ func (t *relationIDs) run(s session) (any, error) {
 	}
 	var own []conversation.Relation
 	for _, r := range snapshot.Relations {
-		if r.Endpoint == t.endpoint && (r.Life == conversation.Alive || len(r.Units) > 0) {
+		if r.Endpoint == t.endpoint && (r.Life == conversation.Alive || len(s.members(r)) > 0) {
 			own = append(own, r)
 		}
 	}

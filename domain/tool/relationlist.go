@@ -22,5 +22,5 @@ func (t *relationList) run(s session) (any, error) {
 	if t.app {
 		return r.Remote, nil
 	}
-	return members(r), nil
+	return s.members(r), nil
 }

@@ -17,7 +17,7 @@ type session struct {
 func (s session) file(name string) ([]byte, error) {
 	content, sent := s.call.Files[name]
 	if !sent {
-		return nil, refuse(conversation.Invalid, "look whether it can be read", "cannot read %s: it was not sent along", fileName(name))
+		return nil, refuse(conversation.Invalid, "check that it can be read", "cannot read %s: the tool did not send it", fileName(name))
 	}
 	return content, nil
 }
@@ -44,7 +44,8 @@ func (s session) relation(written string) (conversation.Relation, error) {
 	case len(snapshot.Relations) == 1:
 		return snapshot.Relations[0], nil
 	default:
-		return conversation.Relation{}, misuse("this unit has "+listRelations(snapshot.Relations)+"; say which with -r", "no relation id specified")
+		return conversation.Relation{}, misuse("this unit has "+listRelations(snapshot.Relations)+"; name one with -r",
+			"no relation id specified")
 	}
 }
 
@@ -71,7 +72,7 @@ func (s session) bag(r conversation.Relation, written string, app bool) (convers
 	case written == "" && app:
 		return conversation.ForApplication(r.UID, r.Remote), nil
 	case written == "":
-		return at, misuse(chooseMember(r), "no unit or application specified")
+		return at, misuse(s.chooseMember(r), "no unit or application specified")
 	case strings.Contains(written, "/") && !isUnit:
 		return at, misuse("write application/number, for example web/0", "invalid unit name %.80q", written)
 	case app:

@@ -10,8 +10,8 @@ type statusGet struct {
 
 func (t *statusGet) declare(f *flags) {
 	f.prints(smart)
-	f.BoolVar(&t.application, "application", false, "of the application and all its units")
-	f.BoolVar(&t.data, "include-data", false, "with the message and what else is known")
+	f.BoolVar(&t.application, "application", false, "the application with all its units")
+	f.BoolVar(&t.data, "include-data", false, "also print the message and other data")
 	t.flags = f
 }
 

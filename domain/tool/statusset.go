@@ -19,7 +19,7 @@ type statusSet struct {
 func (t *statusSet) declare(f *flags) {
 	f.BoolVar(&t.application, "application", false, "for the application, by its leader")
 	f.relation(&t.relation, "for the application in that `relation`, by its leader")
-	f.StringVar(&t.info.Code, "code", "", "with -r: one `word` for what is so, such as NoDatabase")
+	f.StringVar(&t.info.Code, "code", "", "with -r: one `word` for programs, such as NoDatabase")
 	f.StringVar(&t.info.Resolution, "resolution", "", "with -r: what a person can `do` about it")
 }
 
@@ -39,7 +39,7 @@ func (t *statusSet) take(args []string) error {
 		t.info.Message, args = args[0], args[1:]
 	}
 	if t.relation == "" && t.info.Code+t.info.Resolution != "" {
-		return misuse("say which relation with -r", "--code and --resolution are of one relation")
+		return misuse("name the relation with -r", "--code and --resolution need a relation")
 	}
 	var err error
 	if t.info, err = t.info.Check(); err != nil {

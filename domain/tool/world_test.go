@@ -18,6 +18,8 @@ import (
 type world struct {
 	snapshot conversation.Snapshot
 	written  *conversation.Transaction
+	// membership is that of the handler that calls.
+	membership conversation.Membership
 	// unknown is set while the agent has seen nothing yet.
 	unknown bool
 	reports map[bool]tool.Report
@@ -125,7 +127,7 @@ func refused(kind conversation.Refusal, message, cure string) error {
 
 // context is the world behind the ports.
 func (w *world) context() tool.Context {
-	return tool.Context{Relations: w, Surroundings: w, Status: w, Secrets: vault{w}, Grants: w, Now: at(now)}
+	return tool.Context{Relations: w, Membership: w.membership, Surroundings: w, Status: w, Secrets: vault{w}, Grants: w, Now: at(now)}
 }
 
 func (w *world) note(format string, args ...any) { w.did = append(w.did, fmt.Sprintf(format, args...)) }

@@ -2,6 +2,7 @@ package arch
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,11 +20,11 @@ type ruleID struct{ document, id string }
 
 func (r ruleID) String() string { return r.document + " " + r.id }
 
-// rule is a row of RULES.md.
+// rule is one rule of docs/rules.
 type rule struct {
 	ruleID
-	sentence string
-	state    string
+	text  string
+	state string
 }
 
 // The states of a rule. What holds must be proved by a test.
@@ -38,41 +39,71 @@ type citation struct {
 	ruleID
 	// place is the file and the line.
 	place string
-	// inTest says that the file is one of tests, or what they read.
+	// inTest reports that the file is a test, or read by one.
 	inTest bool
 }
 
-// parseRules reads the tables of RULES.md: one for each heading that is a
-// document's name.
-func parseRules(text string) ([]rule, error) {
-	heading, id := regexp.MustCompile(`^## ([A-Z]+\.md)$`), regexp.MustCompile(`^[A-Z]?[0-9]+$`)
+// readRules reads every document of a folder: each file with an upper-case name,
+// except README.md.
+func readRules(folder string) ([]rule, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "[A-Z]*.md"))
+	if err != nil {
+		return nil, err
+	}
+	var rules []rule
+	var faults []error
+	for _, file := range files {
+		document := filepath.Base(file)
+		if document == "README.md" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		found, err := parseRules(document, string(text))
+		rules, faults = append(rules, found...), append(faults, err)
+	}
+	return rules, errors.Join(faults...)
+}
+
+// parseRules reads a document: each heading of the third level is an id, with
+// "(next)" or "(later)" unless the rule holds, and the text up to the next
+// heading is its rule.
+func parseRules(document, text string) ([]rule, error) {
+	heading := regexp.MustCompile(`^### ([A-Z]?[0-9]+)(?: \((next|later)\))?$`)
 	var rules []rule
 	var faults []error
 	seen := map[ruleID]bool{}
-	document := ""
+	inRule := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if found := heading.FindStringSubmatch(line); found != nil {
-			document = found[1]
-			continue
+		found := heading.FindStringSubmatch(line)
+		switch {
+		case found != nil:
+			r := rule{ruleID: ruleID{document, found[1]}, state: cmp.Or(found[2], holds)}
+			if seen[r.ruleID] {
+				faults = append(faults, fmt.Errorf("two rules are named %s", r.ruleID))
+			}
+			seen[r.ruleID], inRule = true, true
+			rules = append(rules, r)
+		case strings.HasPrefix(line, "###"):
+			faults = append(faults, fmt.Errorf("cannot read %q of %s: want ### ID, ### ID (%s) or ### ID (%s)", line, document, next, later))
+			inRule = false
+		case strings.HasPrefix(line, "#"):
+			inRule = false
+		case inRule:
+			last := &rules[len(rules)-1]
+			last.text = strings.TrimSpace(last.text + " " + line)
 		}
-		if document == "" || !strings.HasPrefix(line, "|") || line == "| Rule | What it says | State |" || strings.HasPrefix(line, "|---") {
-			continue
+	}
+	for _, r := range rules {
+		if r.text == "" {
+			faults = append(faults, fmt.Errorf("rule %s has no text", r.ruleID))
 		}
-		cells := strings.Split(strings.Trim(line, "|"), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
-		if len(cells) != 3 || !id.MatchString(cells[0]) || cells[1] == "" || !slices.Contains([]string{holds, next, later}, cells[2]) {
-			faults = append(faults, fmt.Errorf("cannot read a row of %s: %q is not | id | sentence | %s, %s or %s |", document, line, holds, next, later))
-			continue
-		}
-		r := rule{ruleID{document, cells[0]}, cells[1], cells[2]}
-		if seen[r.ruleID] {
-			faults = append(faults, fmt.Errorf("cannot tell two rules %s apart", r.ruleID))
-		}
-		seen[r.ruleID] = true
-		rules = append(rules, r)
+	}
+	if len(rules) == 0 {
+		faults = append(faults, fmt.Errorf("%s has no rules", document))
 	}
 	return rules, errors.Join(faults...)
 }
@@ -139,7 +170,7 @@ func unproved(rules []rule, cited []citation) []string {
 	var all []string
 	for _, r := range rules {
 		if r.state == holds && !slices.ContainsFunc(cited, func(c citation) bool { return c.inTest && c.ruleID == r.ruleID }) {
-			all = append(all, fmt.Sprintf("%s: %s", r.ruleID, r.sentence))
+			all = append(all, fmt.Sprintf("%s: %s", r.ruleID, r.text))
 		}
 	}
 	return all

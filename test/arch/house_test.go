@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,8 +83,34 @@ func TestTopLevelFolders(t *testing.T) {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || e.Name() == "bin" || e.Name() == "dist" {
 			continue
 		}
-		assert.Contains(t, strings.Fields(floors), e.Name(), "no ninth top-level folder")
+		assert.Contains(t, append(strings.Fields(floors), texts), e.Name(), "no other top-level folder")
 	}
+}
+
+// The folder of texts holds no code: neither Go nor a script.
+func TestTextsHoldNoCode(t *testing.T) {
+	assert.Empty(t, codeIn(t, filepath.Join(repository, texts)))
+
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "rules"), 0o750))
+	for _, name := range []string{"a.md", "picture.svg", "rules/b.go", "c.sh"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
+	}
+	assert.ElementsMatch(t, []string{filepath.Join(folder, "rules/b.go"), filepath.Join(folder, "c.sh")}, codeIn(t, folder))
+}
+
+// codeIn lists the files below a folder that are neither text nor pictures.
+func codeIn(t *testing.T, folder string) []string {
+	t.Helper()
+	allowed := []string{".md", ".svg", ".png", ".yaml", ".json", ".txt"}
+	var code []string
+	require.NoError(t, filepath.WalkDir(folder, func(file string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && !slices.Contains(allowed, filepath.Ext(file)) {
+			code = append(code, file)
+		}
+		return err
+	}))
+	return code
 }
 
 // longestFile is how many lines a file that people write may have.

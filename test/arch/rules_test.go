@@ -13,32 +13,42 @@ import (
 // Every rule that holds is cited by a test, and every citation is of a rule that
 // a reader can look up.
 func TestRules(t *testing.T) {
-	text, err := os.ReadFile("RULES.md")
+	rules, err := readRules(filepath.Join(repository, "docs/rules"))
 	require.NoError(t, err)
-	rules, err := parseRules(string(text))
-	require.NoError(t, err)
-	require.Len(t, documents(rules), 4)
+	require.Subset(t, documents(rules), []string{"SAFETY.md", "RELATIONS.md", "INJECTION.md", "BUNDLES.md"})
 	cited, err := repositoryCitations(repository, documents(rules))
 	require.NoError(t, err)
 	for _, r := range unproved(rules, cited) {
 		assert.Fail(t, "a rule holds and no test cites it", r)
 	}
 	for _, c := range unknown(rules, cited) {
-		assert.Fail(t, "a citation of a rule that test/arch/RULES.md does not have", c)
+		assert.Fail(t, "a citation of a rule that docs/rules does not have", c)
 	}
 }
 
-// Tables of an invented document: what these tests hold is no citation.
-const houseRules = `# Rules
-| Not | in | a document |
+// The rules of an invented document: its citations in this file are none of Orcon.
+const houseRules = `# HOUSE.md
 
-## HOUSE.md
+Rules for houses.
 
-| Rule | What it says | State |
-|---|---|---|
-| P1 | Doors are shut. | holds |
-| P2 | Windows too. | holds |
-| W1 | There is a roof. | next |
+## Openings
+
+### P1
+
+Doors are shut.
+
+### P2
+
+Windows
+too.
+
+## Above
+
+Not a rule.
+
+### W1 (next)
+
+There is a roof.
 `
 
 // A checker that cannot fail proves nothing.
@@ -83,7 +93,7 @@ func TestRulesCanBeBroken(t *testing.T) {
 			missing: []string{"HOUSE.md P1: Doors are shut.", "HOUSE.md P2: Windows too."},
 		},
 	}
-	rules, err := parseRules(houseRules)
+	rules, err := parseRules("HOUSE.md", houseRules)
 	require.NoError(t, err)
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
@@ -136,22 +146,38 @@ func TestRulesCited(t *testing.T) {
 }
 
 func TestRulesRead(t *testing.T) {
-	rules, err := parseRules(houseRules)
+	rules, err := parseRules("HOUSE.md", houseRules)
 	require.NoError(t, err)
 	assert.Equal(t, []rule{
 		{ruleID{"HOUSE.md", "P1"}, "Doors are shut.", holds},
 		{ruleID{"HOUSE.md", "P2"}, "Windows too.", holds},
 		{ruleID{"HOUSE.md", "W1"}, "There is a roof.", next},
 	}, rules)
-	for row, why := range map[string]string{
-		"| P1 | Doors are open. | holds |": "one rule with two meanings",
-		"| P3 | Doors are open. | maybe |": "a state that nobody knows",
-		"| P3 |  | holds |":                "an id is no sentence",
-		"| P3 | Doors are open. |":         "a rule without a state",
-		"| P3 | Doors | open. | holds |":   "a cell too many",
-		"| p3 | Doors are open. | holds |": "an id that no citation finds",
+	for rest, why := range map[string]string{
+		"### P1\n\nDoors are open.":         "one rule with two meanings",
+		"### P3 (maybe)\n\nDoors are open.": "an unknown state",
+		"### P3\n":                          "an id is no rule",
+		"### P3\n\n## Below\n\nDoors.":      "the text of a section is not its rule's",
+		"### p3\n\nDoors are open.":         "an id that no citation finds",
+		"#### P3\n\nDoors are open.":        "a rule on another level would be passed over",
 	} {
-		_, err := parseRules(houseRules + row + "\n")
+		_, err := parseRules("HOUSE.md", houseRules+"\n"+rest+"\n")
 		assert.Error(t, err, why)
 	}
+	_, err = parseRules("SHED.md", "# SHED.md\n")
+	assert.Error(t, err, "a document whose rules are not found proves nothing")
+}
+
+// A new document is a new file: nothing else names it.
+func TestRulesOfAFolder(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"README.md": "### P7\n\nAn example.\n", "HOUSE.md": houseRules, "SHED.md": "### 1\n\nTools hang.\n", "notes.md": "### P9\n\nNo document.\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	rules, err := readRules(folder)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"HOUSE.md", "SHED.md"}, documents(rules))
+	assert.Contains(t, rules, rule{ruleID{"SHED.md", "1"}, "Tools hang.", holds})
 }

@@ -185,7 +185,7 @@ func goesBack(w *world, program, format string) {
 	code, out = install("green", "registry.invalid/none:1", "45s")
 	assert.Equal(t, 3, code, "time was up: %s", out)
 	assert.Contains(t, out, "registry.invalid/none:1", "it says what holds it up")
-	assert.Contains(t, out, "the last healthy content is back, as revision 3")
+	assert.Contains(t, out, "the last healthy content is back as revision 3")
 	assert.Equal(t, made, w.shopped(), "nothing is lost, and nothing of the failed one stays")
 	assert.Equal(t, jobs, w.jobs(), "no Job ran again")
 	assert.Contains(t, w.Kubectl(t, "-n", w.namespace, "get", "configmap", "page", "-o", "yaml"), "hello from blue")

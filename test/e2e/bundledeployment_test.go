@@ -58,7 +58,7 @@ func TestBundleDeployment(t *testing.T) {
 
 	code, out := w.orcon(program, "approve", "shop", "--yes")
 	require.Zero(t, code, out)
-	assert.Contains(t, out, "create   Deployment.apps "+w.namespace+"/web", "who approves sees what")
+	assert.Contains(t, out, "create   Deployment "+w.namespace+"/web", "who approves sees what")
 	w.stands("Healthy")
 	job := w.jobs()
 	require.Len(t, job, 1)
@@ -97,7 +97,7 @@ func (w *world) stands(reason string) string {
 	w.t.Helper()
 	last := ""
 	require.Eventually(w.t, func() bool {
-		last = w.Kubectl(w.t, "-n", w.namespace, "get", "bundledeployment", "shop", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].reason}{" "}{.status.conditions[?(@.type=="Ready")].message}`)
+		last = w.Kubectl(w.t, "-n", w.namespace, "get", "bundledeployment", "shop", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].reason}{" "}{.status.conditions[*].message}`)
 		return strings.HasPrefix(last, reason+" ")
 	}, patience, time.Second, "it is never %s: %s", reason, &last)
 	return last

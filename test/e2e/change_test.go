@@ -101,19 +101,19 @@ func TestHeld(t *testing.T) {
 			why:     "the consumer no longer says with whom",
 			gone:    func() { w.kubectl("annotate", "deployment", "app", "tengu.io/relations-") },
 			restore: func() { w.kubectl("annotate", "deployment", "app", "tengu.io/relations=db-endpoint") },
-			reason:  "Complete",
+			reason:  "DeclarationGone",
 		},
 		{
 			why:     "the provider no longer says what",
 			gone:    func() { w.kubectl("label", "service", "db-endpoint", "tengu.io/provides-") },
 			restore: func() { w.kubectl("label", "service", "db-endpoint", "tengu.io/provides=db") },
-			reason:  "Complete",
+			reason:  "DeclarationGone",
 		},
 		{
 			why:     "the namespace is no longer opted in",
 			gone:    func() { w.kubectl("label", "namespace", w.namespace, "tengu-injector-") },
 			restore: func() { w.kubectl("label", "namespace", w.namespace, "tengu-injector=enabled") },
-			reason:  "ProviderGone",
+			reason:  "OptedOut",
 		},
 		{
 			why:     "the provider is deleted",

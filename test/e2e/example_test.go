@@ -46,6 +46,24 @@ func TestExampleHTTP(t *testing.T) {
 		})
 		t.Logf("%d units, exactly, %s after the command", replicas, time.Since(began).Round(100*time.Millisecond))
 	}
+
+	t.Log("after the relation's end the list is empty (RELATIONS.md E3)")
+	w.kubectl("annotate", "service", "site", "tengu.io/provides-")
+	w.kubectl("rollout", "pause", "deployment/site") // its units stay
+	w.kubectl("patch", "deployment", "site", "--type=json", "-p", `[{"op":"remove","path":"/spec/template/metadata/annotations/tengu.io~1provides"}]`)
+	w.eventually(func() string {
+		if w.kubectl("get", "relations", "-o", "jsonpath={.items[0].status.heldSince}") != "" {
+			return ""
+		}
+		return "the relation is not held"
+	})
+	w.kubectl("delete", "relations", "--all", "--wait=false")
+	w.eventually(func() string {
+		if listed, err := w.try("exec", "deploy/front", "-c", "front", "--", "cat", "/shared/upstreams"); err != nil || listed != "" {
+			return fmt.Sprintf("the list is still %q", listed)
+		}
+		return ""
+	})
 }
 
 // rotate asks for a new password and prints how many milliseconds it takes until the

@@ -112,7 +112,7 @@ func TestAUnitsOwnEnd(t *testing.T) {
 	w.apply(of("StatefulSet", "log"))
 	web, log := w.running("web", 1)[0], w.running("log", 1)[0]
 	for _, pod := range []string{web.Name, log.Name} {
-		w.contains("have handled everything", "exec", pod, "-c", "relation-agent", "--", "/relation-agent", "status")
+		w.contains("all events are handled", "exec", pod, "-c", "relation-agent", "--", "/relation-agent", "status")
 	}
 	said := func(application string) string {
 		out, _ := w.try("exec", db.Name, "-c", "main", "--", "sh", "-c", `/orcon/tools/relation-ids main | while read id; do case "$(/orcon/tools/relation-list --app -r $id)" in `+application+`) /orcon/tools/relation-get -r $id - `+application+`/0;; esac; done`)
@@ -176,8 +176,8 @@ func TestHandlers(t *testing.T) {
 		return "the failure is not told"
 	})
 	failing := []string{"get", "events", "--field-selector", "involvedObject.kind=Pod,reason=HandlerFailed", "-o", "jsonpath={.items[*].message}"}
-	w.contains("db/0 fails at main-relation-changed (web) since ", failing...)
-	w.contains("exit code 4: cannot make database broken; mend the cause", failing...)
+	w.contains("db/0 has failed to handle main-relation-changed (web) since ", failing...)
+	w.contains("exit code 4: cannot make database broken; it is retried, see kubectl -n "+w.namespace+" logs db-0", failing...)
 	relation := func(of string) []string { return []string{"get", "relations", "-o", "jsonpath=" + of} }
 	w.prints("error", relation("{.items[0].status.relationStatus}")...)
 	w.prints("NoRoom there is none for broken; make room", relation(`{range .items[0].status.conditions[?(@.type=="ProviderStatus")]}{.reason} {.message}{end}`)...)
@@ -216,7 +216,7 @@ func TestHandlers(t *testing.T) {
 		return "the shop reads " + out
 	})
 	t.Logf("both are back and the answer was there %s after that", time.Since(began).Round(100*time.Millisecond))
-	w.contains("have handled everything", "exec", db.Name, "-c", "relation-agent", "--", "/relation-agent", "status")
+	w.contains("all events are handled", "exec", db.Name, "-c", "relation-agent", "--", "/relation-agent", "status")
 
 	t.Log("the relation ends, for good")
 	before := w.heard(db.Name)

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/test/docs"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -23,8 +26,8 @@ func TestBareCluster(t *testing.T) {
 }
 
 // installs has Orcon install itself, twice: what it writes while it runs, such as whom to
-// trust, is no change. It returns what uninstalls it.
-func installs(t *testing.T, c *controlplane.Cluster, variant string) (uninstall func()) {
+// trust, is no change.
+func installs(t *testing.T, c *controlplane.Cluster, variant string) {
 	t.Helper()
 	w := &world{Cluster: c, t: t, client: c.Client(t), namespace: "default"}
 	program := controlplane.Binary(t, "orcon")
@@ -33,16 +36,33 @@ func installs(t *testing.T, c *controlplane.Cluster, variant string) (uninstall 
 		require.Zero(t, code, out)
 		assert.Contains(t, out, want)
 	}
-	w.eventually(func() string { // the controller says whom to trust a moment later
-		if code, out := w.orcon(program, "check"); code != 0 {
-			return out
-		}
-		return ""
-	})
-	return func() {
-		_, plan := w.orcon(program, "uninstall", "orcon", "--yes")
-		w.removes(program, "orcon", plan)
+	w.checks(program)
+}
+
+// checks runs orcon check without a namespace that opted in, which it reports, and with one
+// where a declaring pod is created in a dry run.
+func (w *world) checks(program string) {
+	w.t.Helper()
+	const opted = "opted-in"
+	check := func(want int) {
+		w.t.Helper()
+		w.eventually(func() string { // the webhooks receive their authority a moment later
+			command := exec.CommandContext(w.t.Context(), program, "check", "--kubeconfig", w.Kubeconfig)
+			if out, _ := command.CombinedOutput(); command.ProcessState.ExitCode() != want {
+				return fmt.Sprintf("exit code %d, not %d: %s", command.ProcessState.ExitCode(), want, out)
+			}
+			return ""
+		})
 	}
+	check(3)
+	w.Kubectl(w.t, "create", "namespace", opted)
+	w.Kubectl(w.t, "label", "namespace", opted, "tengu-injector=enabled")
+	check(0)
+	w.Kubectl(w.t, "-n", "orcon-system", "scale", "deployment", "--all", "--replicas=0")
+	check(1)
+	w.Kubectl(w.t, "-n", "orcon-system", "scale", "deployment", "--all", "--replicas=2")
+	check(0)
+	w.Kubectl(w.t, "delete", "namespace", opted)
 }
 
 // removes uninstalls with all that a refusal asks to confirm.
@@ -60,10 +80,10 @@ func (w *world) removes(program, name, refusal string) {
 }
 
 // Orcon installs itself on a bare cluster, and uninstalled it leaves what was there before,
-// no more and no less (BUNDLES.md 7).
+// no more and no less (BUNDLES.md 7), if a person follows the page that tells how.
 func installsItself(t *testing.T, c *controlplane.Cluster) {
 	before := c.Snapshot(t)
-	uninstall := installs(t, c, "selfsigned")
-	uninstall()
+	installs(t, c, "selfsigned")
+	require.True(t, t.Run("Docs", func(t *testing.T) { documented(t, c, docs.BareCluster) }))
 	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, patience, time.Second, "what was stored is collected")
 }

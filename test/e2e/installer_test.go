@@ -28,7 +28,7 @@ func TestExampleInstaller(t *testing.T) {
 	before := w.left()
 
 	log := w.runInstaller("dev", manifests)
-	for _, line := range []string{"create   Deployment.apps hello/web", "creates Deployment.apps hello/web", "revision 1, 2 of 3 healthy: Deployment.apps hello/web: ", "hello/hello is healthy: revision 1"} {
+	for _, line := range []string{"create   Deployment hello/web", "creates Deployment hello/web", "2/3 healthy · waiting for Deployment hello/web: ", "hello/hello is healthy: revision 1"} {
 		assert.Contains(t, log, line)
 	}
 	w.prints("hello", "exec", "deploy/web", "--", "wget", "-q", "-O", "-", "http://web")

@@ -78,3 +78,25 @@ func TestOnChange(t *testing.T) {
 	assert.Contains(t, w.sh(shop, "ps"), "/relation-agent", "its processes are seen")
 	assert.Empty(t, w.sh(shop, "cd /proc; its=root; for p in [0-9]*; do cat $p/$its/orcon/identity/token $p/environ; done 2>/dev/null | tr '\\0' '\\n' | grep -E '^(ey|ORCON_)' || true"), "and not looked into")
 }
+
+// A port that nothing listens on yet is no silence: the agent's status and an Event on the
+// pod name it and what waits, until a server listens. kubectl needs no -c for the
+// author's container.
+func TestOnChangeToAPortThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	w := withOrcon(t)
+	w.apply(external("db-endpoint", "db", "db.example.org"))
+	w.apply(workload{kind: "Deployment", name: "shop", annotations: consumesDB, script: "mkdir -p /tmp; echo started; while :; do [ -e /tmp/go ] && exec httpd -f -p 8080 -h /tmp; sleep 1; done",
+		podAnnotations: `tengu.io/on-change: "http::8080/changed"`}.yaml())
+	pod := w.running("shop", 1)[0]
+	status := []string{"exec", pod.Name, "-c", "relation-agent", "--", "/relation-agent", "status"}
+	began := time.Now()
+	w.contains("waiting for port 8080 of this pod to answer http://localhost:8080/changed: connection refused; ", status...)
+	t.Logf("the status tells so %s after the start", time.Since(began).Round(time.Millisecond))
+	w.contains("HandlerWaiting", "get", "events", "--field-selector", "involvedObject.name="+pod.Name)
+	assert.NotContains(t, w.kubectl("get", "relatedapplication", "shop", "-o", "yaml"), "HandlerFailed")
+	assert.Equal(t, "started", w.kubectl("logs", pod.Name))
+	w.kubectl("exec", pod.Name, "--", "touch", "/tmp/go")
+	w.contains("cannot POST to http://localhost:8080/changed: the answer is ", status...)
+	w.noEventTwice()
+}

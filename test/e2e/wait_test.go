@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A pod that waits has its IP, says why in its log, in its Events and on its
@@ -27,6 +29,21 @@ func TestGate(t *testing.T) {
 	assert.Equal(t, pod.UID, opened.UID, "the pod that waited is the one that runs")
 	assert.Zero(t, mainStatus(&opened).RestartCount, "its first start found everything")
 	assert.Zero(t, agentStatus(&opened).RestartCount)
+	w.noEventTwice()
+}
+
+// noEventTwice proves that no object has two Events of Orcon that tell the same.
+func (w *world) noEventTwice() {
+	w.t.Helper()
+	events := w.kubectl("get", "events", "-o", `jsonpath={range .items[?(@.reportingComponent=="relations-controller")]}{.involvedObject.kind}/{.involvedObject.name} {.reason}: {.message} ×{.series.count}{"\n"}{end}`)
+	w.t.Log(events)
+	require.NotEmpty(w.t, events)
+	seen := map[string]bool{}
+	for line := range strings.Lines(events) {
+		event, again, _ := strings.Cut(strings.TrimSpace(line), " ×")
+		assert.False(w.t, seen[event] || again != "", "twice: %s", event)
+		seen[event] = true
+	}
 }
 
 // tengu.io/gate: none starts without waiting, an optional endpoint is not waited

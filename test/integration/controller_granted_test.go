@@ -91,7 +91,7 @@ func TestControllerGrantsSecretsThatConsent(t *testing.T) {
 	uid := hears(t, web.stream, "its relation", func(s *wire.Snapshot) bool { return notGranted(s) && s.GetUnit().GetKnown() }).GetRelations()[0].GetUid()
 	assert.Equal(t, connect.CodeFailedPrecondition, code(web), "not yet")
 	opened := w.opens()
-	w.refused(secret.ReasonNoSecret, "there is no Secret db-admin")
+	w.refused(secret.ReasonNoSecret, "Secret db-admin does not exist")
 	s := w.adminSecret()
 	w.create(s)
 	w.refused(secret.ReasonNoConsent, "kubectl annotate secret db-admin -n "+w.namespace+" --overwrite tengu.io/grant-to=main")

@@ -132,7 +132,7 @@ func TestControllerHoldsAConversationToItsInterface(t *testing.T) {
 			return len(s.GetRelations()) == 1 && s.GetRelations()[0].GetComplete() == complete && strings.Contains(s.GetRelations()[0].GetMessage(), message)
 		}).GetRelations()[0]
 	}
-	uid := complete("for what it waits", false, "db:main has given no database, host, password, username yet, and web:store has not asked with database").GetUid()
+	uid := complete("for what it waits", false, "db:main has not provided database, host, password, username yet; web:store must set database first").GetUid()
 	hears(t, db.stream, "its number", func(s *wire.Snapshot) bool { return s.GetUnit().GetKnown() })
 	lead, err := db.api.Lead(w.ctx, asking(db, &wire.LeadRequest{}))
 	require.NoError(t, err)
@@ -148,12 +148,12 @@ func TestControllerHoldsAConversationToItsInterface(t *testing.T) {
 	}
 
 	t.Log("a secret in plain text is refused, with the command that does it right")
-	invalid(say(map[string]string{"host": "db", "password": "hunter2"}), "password: the field is secret and its value is no reference to a secret; expected secret:<id>: run id=$(secret-add password#file=FILE)")
+	invalid(say(map[string]string{"host": "db", "password": "hunter2"}), "password: the field is secret and its value is not a reference to a secret; expected secret:<id>: run id=$(secret-add password#file=FILE)")
 	assert.Empty(t, w.bag("db").Status.Data, "refused whole")
 
 	t.Log("what does not fit is stored and told, as long as nobody enforces")
 	require.NoError(t, say(map[string]string{"host": "db", "port": "hunter2", "database": "orders", "password": "secret:c6b9fk2t7m0q3v8x1z5d"}))
-	complete("what is missing", false, "db:main has given no username yet")
+	complete("what is missing", false, "db:main has not provided username yet")
 	w.eventually("it is told", func() bool {
 		return reason(w.relations()["db"].Status.Conditions, "SchemaViolated") == relation.ReasonViolated
 	})
@@ -163,7 +163,7 @@ func TestControllerHoldsAConversationToItsInterface(t *testing.T) {
 
 	t.Log("the last field completes it")
 	require.NoError(t, say(map[string]string{"username": "u"}))
-	complete("the answer", true, "web:store has what it needs of db:main")
+	complete("the answer", true, "web:store has the data that it needs from db:main")
 
 	t.Log("where the namespace enforces it is refused")
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
@@ -188,7 +188,7 @@ func TestControllerFollowsInterfaces(t *testing.T) {
 	o := w.publish("{name: " + name + ", version: 1, description: d, provider: {application: {ready: [user], schema: {properties: {user: {description: Who.}}}}}}")
 	w.becomes("db", "!"+relation.ReasonMissing)
 	message := meta.FindStatusCondition(w.relations()["db"].Status.Conditions, "Ready").Message
-	assert.Equal(t, "db:"+name+" has given no user yet", message)
+	assert.Equal(t, "db:"+name+" has not provided user yet", message)
 	w.change(s, func() { s.Annotations = map[string]string{application.PrefixData + name: "user: me"} })
 	w.becomes("db", relation.ReasonComplete)
 	w.change(s, func() { s.Annotations = nil })

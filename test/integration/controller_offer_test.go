@@ -18,6 +18,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
 // another is a further namespace of the same cluster, opted in.
@@ -226,11 +227,10 @@ func TestControllerTellsOutsidersNothing(t *testing.T) {
 		answers[name] = anonymous(said, asks, target)
 
 		spy := outsider.speaker(c, "makes", "10.9.0.9")
-		seen := hears(t, spy.stream, "the relation made by hand", func(s *wire.Snapshot) bool { return one(s) != nil })
-		assert.True(t, suspended(seen))
-		assert.Empty(t, one(seen).GetBag().GetData())
-		assert.Empty(t, one(seen).GetUnits())
-		assert.False(t, one(seen).GetComplete())
+		seen := hears(t, spy.stream, "why the relation made by hand is refused", func(s *wire.Snapshot) bool {
+			return len(s.GetWaiting()) == 1 && s.GetWaiting()[0].GetReason() == relation.ReasonNoOffer
+		})
+		assert.Nil(t, one(seen), "without an Offer its unit sees no relation")
 	}
 	for name, answer := range answers {
 		assert.Equal(t, answers["nowhere"], answer, name)

@@ -67,8 +67,8 @@ func TestControllerShowsStatuses(t *testing.T) {
 			reason(w.app("db").Status.Conditions, "HandlerFailed") == "HandlerFailed" && len(w.events("Pod", "HandlerFailed")) == 1
 	})
 	for _, text := range []string{message(w.relations()["db"].Status.Conditions, "HandlerFailed"), message(w.app("db").Status.Conditions, "HandlerFailed"), w.events("Pod", "HandlerFailed")[0]} {
-		assert.Contains(t, text, "db/0 fails at main-relation-changed (web) since ")
-		assert.Contains(t, text, ": exit code 4: no room; mend the cause, it is called again by itself; kubectl logs "+db.pod.Name+" --all-containers says more")
+		assert.Contains(t, text, "db/0 has failed to handle main-relation-changed (web) since ")
+		assert.Contains(t, text, ": exit code 4: no room; it is retried, see kubectl -n "+db.pod.Namespace+" logs "+db.pod.Name+" --all-containers")
 	}
 	assert.Empty(t, reason(w.app("web").Status.Conditions, "HandlerFailed"), "the shop's handlers do not")
 	failing.Attempts = 2
@@ -114,7 +114,7 @@ func TestControllerShowsStatuses(t *testing.T) {
 	w.eventually("the relation shows it, and who waits reads it", func() bool {
 		r := w.relations()["db"]
 		return reason(r.Status.Conditions, "ProviderStatus") == "!NoDatabase" && message(r.Status.Conditions, "ProviderStatus") == "no database of that name; ask for one of: a, b" &&
-			strings.Contains(message(w.app("web").Status.Conditions, "Ready"), "it says no database of that name; ask for one of: a, b")
+			strings.Contains(message(w.app("web").Status.Conditions, "Reconciling"), "its status: no database of that name; ask for one of: a, b")
 	})
 	assert.Equal(t, connect.CodeNotFound, code(w.setStatus(db, &wire.SetStatusRequest{Relation: "00000000-0000-0000-0000-000000000000", Status: status("active", ""), Term: side.GetTerm()})), "a relation of others")
 	_, err = db.api.Lead(w.ctx, asking(db, &wire.LeadRequest{Resign: true}))

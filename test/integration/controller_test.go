@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -54,7 +56,7 @@ func TestControllerFollowsDeclarations(t *testing.T) {
 	w.eventually("it is held", func() bool { return w.relations()["db-endpoint"].Status.HeldSince != nil })
 	held := w.relations()["db-endpoint"]
 	assert.Equal(t, "DeclarationGone", reason(held.Status.Conditions, "Held"))
-	assert.Equal(t, "Complete", reason(held.Status.Conditions, "Ready"), "nobody hears of it")
+	assert.Equal(t, "DeclarationGone", reason(held.Status.Conditions, "Ready"), "true, and no unit is notified")
 	w.change(sleep, func() { sleep.Spec.Template.Annotations = consumes("sse,db", "sse-endpoint,db-endpoint") })
 	w.eventually("it goes on", func() bool { return w.relations()["db-endpoint"].Status.HeldSince == nil })
 	assert.Equal(t, related.UID, w.relations()["db-endpoint"].UID)
@@ -224,7 +226,7 @@ func (w *controllerWorld) settled() bool {
 	require.NoError(w.t, w.admin.List(w.ctx, &relations, client.InNamespace(w.namespace)))
 	require.NoError(w.t, w.admin.List(w.ctx, &apps, client.InNamespace(w.namespace)))
 	for _, r := range relations.Items {
-		if reason(r.Status.Conditions, "Ready") != "Complete" {
+		if works(reason(r.Status.Conditions, "Ready")) != "Complete" {
 			return false
 		}
 	}
@@ -326,7 +328,7 @@ func TestControllerPausesRestarts(t *testing.T) {
 	w.eventually("it is paused", func() bool { return reason(w.app("sleep").Status.Conditions, "RestartsPaused") == "TooManyRestarts" })
 	app := w.app("sleep")
 	paused := meta.FindStatusCondition(app.Status.Conditions, "RestartsPaused")
-	assert.Equal(t, "data changed more than 6 times in an hour: the next restart waits; files are up to date", paused.Message)
+	assert.Equal(t, "data changed more than 6 times within an hour: the next restart waits, files are up to date", paused.Message)
 	assert.Equal(t, "db7.tengu.io", w.bag("db-endpoint").Status.Data["host"], "files are")
 	w.marker("paused")
 	assert.True(t, rolledOut(begun+6))
@@ -352,7 +354,7 @@ func (w *controllerWorld) hasEvent(reason string) bool {
 // What goes wrong is told where a person looks.
 func TestControllerTellsPeople(t *testing.T) {
 	w := newControllerWorld(t)
-	w.controller(-1)
+	c := w.controller(-1)
 	peer := func(name, other string) *appsv1.Deployment {
 		declared := consumes("from-"+other+":data", "from-"+other+"="+other+":data")
 		declared[application.KeyProvides] = "data" // which code gives, once it runs
@@ -371,7 +373,22 @@ func TestControllerTellsPeople(t *testing.T) {
 	w.create(later)
 	w.eventually("it is on the record of the name", func() bool { return reason(w.app("web").Status.Conditions, "LeftOut") == "NameTaken" })
 	w.eventually("and in Events of the object", func() bool { return w.hasEvent("NameTaken") })
-	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "describe", "service", "web"), "Deployment/web has the name already; rename one of them")
+	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "describe", "service", "web"), "the name web belongs to Deployment web; rename one of them")
+
+	t.Log("SAFETY.md A1: so do the pods of a workload whose name is taken, and their agents")
+	twin := &appsv1.StatefulSet{ObjectMeta: w.meta("web")}
+	twin.Spec.Template = w.consumer("web", consumes("db", "db-endpoint")).Spec.Template
+	twin.Spec.Selector = &metav1.LabelSelector{MatchLabels: twin.Spec.Template.Labels}
+	w.create(twin)
+	pod := &corev1.Pod{ObjectMeta: w.meta("web-0")}
+	w.eventually("its pod", func() bool { return w.admin.Get(w.ctx, client.ObjectKeyFromObject(pod), pod) == nil })
+	const why = "StatefulSet web exists but is ignored: the name web belongs to Deployment web"
+	w.eventually("an Event on the pod", func() bool {
+		return strings.Contains(w.cluster.Kubectl(t, "-n", w.namespace, "describe", "pod", "web-0"), why)
+	})
+	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "describe", "statefulset", "web"), why)
+	agent := w.agent(c, w.token(pod, "relations.tengu.io"))
+	hears(t, agent, "why it waits", func(s *wire.Snapshot) bool { return strings.Contains(s.GetUnit().GetIgnored(), why) })
 
 	bare := w.consumer("late", consumes("db", "db-endpoint"))
 	bare.Spec.Template.Spec.InitContainers = nil
@@ -397,7 +414,7 @@ func TestControllerRelatesPeers(t *testing.T) {
 	})
 	end := v1alpha1.RelationEnd{Application: "ring", Endpoint: "members"}
 	byHand := &v1alpha1.Relation{ObjectMeta: w.meta("by-hand"), Spec: v1alpha1.RelationSpec{Requirer: end, Provider: end, Interface: "gossip"}}
-	require.ErrorContains(t, w.admin.Create(w.ctx, byHand), "peer relations come of themselves from tengu.io/peers")
+	require.ErrorContains(t, w.admin.Create(w.ctx, byHand), "peer relations are created from tengu.io/peers alone")
 }
 
 func TestControllerNamespaceLabelRemoved(t *testing.T) {

@@ -17,12 +17,13 @@ type finding struct {
 	application.Problem
 	// path is the field that holds the key; empty if the key is a path itself.
 	path string
-	// about is the value that it is about. It is never told.
+	// about is the value that it is about, which no message has.
 	about string
 }
 
-// law is what objects of a namespace are judged by, beside what every one is.
-type law struct {
+// namespacePolicy is what the objects of one namespace are judged by, besides the rules
+// for all.
+type namespacePolicy struct {
 	interfaces schema.Catalog
 	mode       schema.Mode
 }
@@ -35,10 +36,9 @@ func (f finding) Error() string {
 	return f.path + "[" + f.Key + "]" + strings.TrimPrefix(f.Problem.Error(), f.Key)
 }
 
-// findings judges the places of an object. On an update only what this request
-// changed counts: what was admitted before must not keep anybody from changing
-// something else.
-func (l law) findings(now, before []place, operation string) []finding {
+// findings judges the places of an object. On an update only what this request changed
+// counts: what was admitted before must not prevent another change.
+func (l namespacePolicy) findings(now, before []place, operation string) []finding {
 	var found []finding
 	for i, p := range now {
 		fresh := l.judge(p)
@@ -52,7 +52,7 @@ func (l law) findings(now, before []place, operation string) []finding {
 }
 
 // judge returns what is wrong with what is written in a place.
-func (l law) judge(p place) []finding {
+func (l namespacePolicy) judge(p place) []finding {
 	declared, problems := application.Parse(p.labels, union(p.beside, p.annotations))
 	var consumes []application.Endpoint
 	for _, e := range declared.Endpoints {
@@ -69,7 +69,8 @@ func (l law) judge(p place) []finding {
 	if p.elsewhere {
 		problems = append(problems, p.misplaced()...)
 	}
-	found := l.unfit(declared)
+	found := append(l.unfit(declared), l.unknown(declared)...)
+	found = append(found, p.portless(declared)...)
 	for _, problem := range problems {
 		found = append(found, finding{Problem: problem, about: p.value(problem.Key)})
 	}
@@ -82,7 +83,7 @@ func (l law) judge(p place) []finding {
 
 // unfit returns what of the declared data does not fit its interface, as far as
 // that is known and this object says which it is (SAFETY.md I27).
-func (l law) unfit(declared application.Declaration) []finding {
+func (l namespacePolicy) unfit(declared application.Declaration) []finding {
 	if l.mode == schema.Off {
 		return nil
 	}
@@ -103,6 +104,43 @@ func (l law) unfit(declared application.Declaration) []finding {
 	return found
 }
 
+// unknown warns of interfaces that are not known and that are most likely misspelt.
+func (l namespacePolicy) unknown(declared application.Declaration) []finding {
+	if l.mode == schema.Off {
+		return nil
+	}
+	var found []finding
+	for _, e := range declared.Endpoints {
+		if near := l.interfaces.Near(e.Interface); near != "" {
+			found = append(found, finding{about: e.Interface, Problem: application.Problem{
+				Key: e.Role.Key(), Entry: e.Interface, Reason: "no such interface is known, so its data is not checked", Cure: "did you mean " +
+					near + "?", Warning: true,
+			}})
+		}
+	}
+	return found
+}
+
+// needsPort is the interface whose consumers need a port: those of others know one.
+const needsPort = "http"
+
+// portless warns of an http endpoint of a Service that has no port and gives none in its
+// data: what consumers receive is complete, and has no port and no url.
+func (p place) portless(declared application.Declaration) []finding {
+	var found []finding
+	for _, e := range declared.Endpoints {
+		data := declared.Data[e.Name]
+		if !p.noPort || e.Role != application.Provider || e.Interface != needsPort || data["port"] != "" || data["url"] != "" {
+			continue
+		}
+		found = append(found, finding{Problem: application.Problem{
+			Key: e.Role.Key(), Entry: e.Name, Reason: "the Service has no port, so that consumers receive its host without port and url",
+			Cure: "add spec.ports, or a port to its data", Warning: true,
+		}})
+	}
+	return found
+}
+
 // cureOf says what would fit.
 func cureOf(v schema.Violation) string {
 	if v.Expected == "" {
@@ -111,12 +149,13 @@ func cureOf(v schema.Violation) string {
 	return "expected " + v.Expected
 }
 
-// misplaced warns of keys that count on pods alone (SAFETY.md I23).
+// misplaced warns of keys that count on pods only (SAFETY.md I23).
 func (p place) misplaced() []application.Problem {
 	var problems []application.Problem
 	for _, key := range slices.Sorted(maps.Keys(p.annotations)) {
 		if application.OfPod(key, p.annotations[key]) {
-			problems = append(problems, application.Problem{Key: key, Reason: "it does nothing here, because it is read from pods alone", Cure: "write it in the pod template", Warning: true})
+			problems = append(problems, application.Problem{Key: key, Reason: "it has no effect here, because it is read from pods only",
+				Cure: "write it in the pod template", Warning: true})
 		}
 	}
 	if out := p.annotations[application.KeyInject]; out != "" {
@@ -126,7 +165,7 @@ func (p place) misplaced() []application.Problem {
 	return problems
 }
 
-// refusals joins what the object must be refused for.
+// refusals joins the findings that the object must be refused for.
 func refusals(found []finding) error {
 	var refused []error
 	for _, f := range found {

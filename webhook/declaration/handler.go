@@ -15,18 +15,18 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/scan"
 )
 
-// Services knows the Services of a namespace.
+// Services finds the Services of a namespace.
 type Services interface {
-	// Declaring returns the Services of a namespace that say what their pods
-	// consume, from memory.
+	// Declaring returns the Services of a namespace that declare what their pods consume,
+	// from memory.
 	Declaring(namespace string) []injection.Service
 }
 
-// Schemas knows interfaces, and what namespaces want of them.
+// Schemas finds interfaces, and how namespaces apply them.
 type Schemas interface {
 	// Catalog returns the interfaces that are in force now, from memory.
 	Catalog(ctx context.Context) schema.Catalog
-	// Mode returns what a namespace wants of them, from memory.
+	// Mode returns how a namespace applies them, from memory.
 	Mode(ctx context.Context, namespace string) schema.Mode
 }
 
@@ -40,8 +40,8 @@ type Handler struct {
 	Schemas Schemas
 }
 
-// ServeHTTP answers one AdmissionReview. A dry run has the same answer, since
-// no answer has an effect beside itself.
+// ServeHTTP answers one AdmissionReview. A dry run has the same answer, since no answer
+// has another effect.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	review.Handler[object]{Concerns: concerns, Read: readObject, Judge: h.judge}.ServeHTTP(w, r)
 }
@@ -61,25 +61,28 @@ func (h *Handler) judge(r *review.Request[object]) review.Answer {
 	if path := templatePath(r.Kind.Kind); path != "" {
 		return h.judgeWorkload(r, path)
 	}
-	l := h.law(namespaceOf(r))
+	l := h.policy(namespaceOf(r))
+	if r.Kind.Kind == "Pod" {
+		return answer(r, l.findings(now.bare(), r.OldObject.bare(), r.Operation), nil)
+	}
 	return answer(r, l.findings(now.service(), r.OldObject.service(), r.Operation), nil)
 }
 
-// law returns what objects of a namespace are judged by.
-func (h *Handler) law(namespace string) law {
+// policy returns what objects of a namespace are judged by.
+func (h *Handler) policy(namespace string) namespacePolicy {
 	if h.Schemas == nil {
-		return law{mode: schema.Off}
+		return namespacePolicy{mode: schema.Off}
 	}
 	ctx := context.Background() // memory has no deadline
-	return law{interfaces: h.Schemas.Catalog(ctx), mode: h.Schemas.Mode(ctx, namespace)}
+	return namespacePolicy{interfaces: h.Schemas.Catalog(ctx), mode: h.Schemas.Mode(ctx, namespace)}
 }
 
 func namespaceOf(r *review.Request[object]) string {
 	return cmp.Or(r.Namespace, r.Object.Metadata.Namespace)
 }
 
-// judgeWorkload judges a workload and its template, and brings the one's keys
-// to the other.
+// judgeWorkload judges a workload and its template, and copies keys of the workload to
+// the template.
 func (h *Handler) judgeWorkload(r *review.Request[object], path string) review.Answer {
 	namespace := namespaceOf(r)
 	services := h.Services.Declaring(namespace)
@@ -89,7 +92,7 @@ func (h *Handler) judgeWorkload(r *review.Request[object], path string) review.A
 	if len(operations) > 0 && !r.Object.templateHasMetadata() {
 		operations = append([]injection.Operation{{Op: "add", Path: path + "/metadata", Value: []byte("{}")}}, operations...)
 	}
-	found := h.law(namespace).findings(r.Object.places(path, services), r.OldObject.places(path, services), r.Operation)
+	found := h.policy(namespace).findings(r.Object.places(path, services), r.OldObject.places(path, services), r.Operation)
 	pods := w.Template
 	pods.Metadata.Annotations = after
 	preview := injection.Preview(h.Settings(), namespace, &pods)

@@ -9,9 +9,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
-// Index remembers the Services that say what their pods consume, and no others:
-// few do, and all that a pod's workload needs of them is here. It is filled by
-// an informer and empty until then.
+// Index holds the Services that declare what their pods consume, and no others: few do.
+// An informer fills it; it is empty until then.
 type Index struct {
 	lock       sync.RWMutex
 	namespaces map[string]map[string]injection.Service
@@ -19,7 +18,7 @@ type Index struct {
 
 var _ Services = (*Index)(nil)
 
-// See remembers a Service as it is now.
+// See stores a Service as it is now.
 func (x *Index) See(namespace string, s injection.Service) {
 	if _, declares := s.Annotations[application.KeyConsumes]; !declares {
 		x.Forget(namespace, s.Name)
@@ -36,15 +35,14 @@ func (x *Index) See(namespace string, s injection.Service) {
 	x.namespaces[namespace][s.Name] = s
 }
 
-// Forget forgets a Service.
+// Forget removes a Service.
 func (x *Index) Forget(namespace, name string) {
 	x.lock.Lock()
 	defer x.lock.Unlock()
 	delete(x.namespaces[namespace], name)
 }
 
-// Declaring returns the Services of a namespace that say what their pods
-// consume.
+// Declaring returns the Services of a namespace that declare what their pods consume.
 func (x *Index) Declaring(namespace string) []injection.Service {
 	x.lock.RLock()
 	defer x.lock.RUnlock()

@@ -13,7 +13,9 @@ import (
 type object struct {
 	Metadata injection.Metadata `json:"metadata"`
 	Spec     struct {
-		Template    *template `json:"template"`
+		// Ports are those of a Service.
+		Ports       []struct{} `json:"ports"`
+		Template    *template  `json:"template"`
 		JobTemplate struct {
 			Spec struct {
 				Template *template `json:"template"`
@@ -81,11 +83,19 @@ type place struct {
 	pod *injection.Spec
 	// elsewhere is set where the injector's own keys do nothing.
 	elsewhere bool
+	// noPort is set for a Service without ports.
+	noPort bool
+}
+
+// bare returns the one place of a pod that a person makes and that gets no agent.
+func (o *object) bare() []place {
+	return []place{{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations}}
 }
 
 // service returns the one place of a Service.
 func (o *object) service() []place {
-	return []place{{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, elsewhere: true}}
+	return []place{{path: "metadata", labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, elsewhere: true,
+		noPort: len(o.Spec.Ports) == 0}}
 }
 
 // places returns the two places of a workload.

@@ -11,9 +11,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/review"
 )
 
-// Outside answers AdmissionReviews of namespaces that have not opted in. All
-// passes as it is; whoever declares something there hears that it does nothing,
-// and why (INJECTION.md I1).
+// Outside answers AdmissionReviews of namespaces that have not opted in. It admits every
+// object as it is and warns that its declaration has no effect, with the reason
+// (INJECTION.md I1).
 type Outside struct {
 	// Settings returns what injections need besides the pod, as it is now.
 	Settings func() injection.Settings
@@ -27,7 +27,7 @@ func (h *Outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Outside) judge(r *review.Request[object]) review.Answer {
 	_, made := r.Object.Metadata.Controller()
 	if made || r.Object.Metadata.DeletionTimestamp != "" {
-		return review.Answer{} // nobody reads it
+		return review.Answer{} // no person sees the warning
 	}
 	now, before := declares(&r.Object, r.Kind.Kind), declares(&r.OldObject, r.Kind.Kind)
 	if len(now) == 0 || r.Operation == review.Update && slices.Equal(now, before) {
@@ -38,16 +38,16 @@ func (h *Outside) judge(r *review.Request[object]) review.Answer {
 	return review.Answer{Warnings: review.Texts([]finding{said}), Audit: audit("namespace has not opted in")}
 }
 
-// why says why nothing declared in the namespace counts, and the cure.
+// why returns why nothing declared in the namespace counts, and the cure.
 func (h *Outside) why(namespace string) (reason, cure string) {
 	if namespace == h.Settings().Namespace {
-		return fmt.Sprintf("it does nothing, because Orcon itself lives in namespace %s", namespace), "declare it in another namespace"
+		return fmt.Sprintf("it has no effect, because Orcon itself runs in namespace %s", namespace), "declare it in another namespace"
 	}
-	return fmt.Sprintf("it does nothing, because namespace %s has not opted in", namespace),
+	return fmt.Sprintf("it has no effect, because namespace %s has not opted in", namespace),
 		fmt.Sprintf("label the namespace %s=%s", application.LabelOptIn, application.OptedIn)
 }
 
-// declared is a key that declares something, and what it says.
+// declared is a key that declares something, and its value.
 type declared struct {
 	finding
 	value string

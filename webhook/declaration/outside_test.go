@@ -12,7 +12,7 @@ import (
 // TestOutside: where nothing counts that is declared, it is said, and nothing is
 // done (INJECTION.md I1).
 func TestOutside(t *testing.T) {
-	const said = "it does nothing, because namespace shop has not opted in; label the namespace tengu-injector=enabled"
+	const said = "it has no effect, because namespace shop has not opted in; label the namespace tengu-injector=enabled"
 	const consumes = "tengu.io/consumes: db"
 	tests := map[string]struct {
 		why, manifest, before string
@@ -41,6 +41,6 @@ func TestOutside(t *testing.T) {
 	}
 	t.Run("OwnNamespace", func(t *testing.T) {
 		own := &declaration.Outside{Settings: func() injection.Settings { return injection.Settings{Namespace: "shop"} }}
-		assert.Contains(t, ask(t, own, deployment(consumes, ""), "").Warnings[0], "because Orcon itself lives in namespace shop")
+		assert.Contains(t, ask(t, own, deployment(consumes, ""), "").Warnings[0], "because Orcon itself runs in namespace shop")
 	})
 }

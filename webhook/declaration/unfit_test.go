@@ -2,6 +2,7 @@ package declaration_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,7 +35,7 @@ func judging(t *testing.T, mode schema.Mode) *declaration.Handler {
 	}
 }
 
-const plainText = `"password": the field is secret and its value is no reference to a secret; expected secret:<id>: run id=$(secret-add password#file=FILE)`
+const plainText = `"password": the field is secret and its value is not a reference to a secret; expected secret:<id>: run id=$(secret-add password#file=FILE)`
 
 // What is declared is judged by its interface where the object itself says which:
 // told by default, refused where the namespace enforces, and secrets in plain text
@@ -110,4 +111,65 @@ func TestUnfitBefore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A name that is most likely misspelt is answered with the right one, and a Service that
+// would leave its consumers without a port is told so (INJECTION.md I1).
+func TestWarnsOfInterfaces(t *testing.T) {
+	tests := map[string]struct {
+		why, manifest, before, warning string
+		mode                           schema.Mode
+	}{
+		"Beginning": {
+			why: "the library's name is longer", manifest: service("", "tengu.io/provides: 'x:postgresql'"),
+			warning: `metadata.annotations[tengu.io/provides]: "postgresql": no such interface is known, so its data is not checked; did you mean postgresql_client?`,
+		},
+		"Typo": {
+			why: "a letter too many", manifest: service("", "tengu.io/provides: 'x:reddis'"),
+			warning: `metadata.annotations[tengu.io/provides]: "reddis": no such interface is known, so its data is not checked; did you mean redis?`,
+		},
+		"Longest": {
+			why: "I1: a warning is whole, however long the names are", manifest: service("", "tengu.io/provides: '"+strings.Repeat("a", 63)+":http'"),
+			warning: "; add spec.ports, or a port to its data",
+		},
+		"Label":    {why: "where it stands", manifest: service("tengu.io/provides: reddis", ""), warning: `metadata.labels[tengu.io/provides]: "reddis": no such interface`},
+		"Consumer": {why: "consumers err, too", manifest: deployment("tengu.io/relations: x", "tengu.io/consumes: 'x:reddis'"), warning: `spec.template.metadata.annotations[tengu.io/consumes]: "reddis": no such interface`},
+		"Known":    {why: "it is known", manifest: service("", "tengu.io/provides: 'x:redis'")},
+		"Own":      {why: "an interface needs no document", manifest: service("", "tengu.io/provides: 'x:shopdb,y:gossip,z:pg,w:orders-db'")},
+		"Off":      {why: "the namespace wants no schemas", manifest: service("", "tengu.io/provides: 'x:reddis'"), mode: schema.Off},
+		"Before":   {why: "I30: this request did not write it", manifest: service("", "tengu.io/provides: 'x:reddis', a: b"), before: service("", "tengu.io/provides: 'x:reddis'")},
+		"NoPort": {
+			why: "its consumers receive no port", manifest: service("", "tengu.io/provides: 'web:http'"),
+			warning: `metadata.annotations[tengu.io/provides]: "web": the Service has no port, so that consumers receive its host without port and url; add spec.ports, or a port to its data`,
+		},
+		"Port":     {why: "it has one", manifest: strings.Replace(service("", "tengu.io/provides: 'web:http'"), "spec: {", "spec: {ports: [{port: 80}], ", 1)},
+		"DataPort": {why: "its data has one", manifest: service("", "tengu.io/provides: 'web:http', data.tengu.io/web: 'port: 80'")},
+		"SSE":      {why: "PROTOTYPE.md: the demo's Services have no ports", manifest: service("", "tengu.io/provides: sse")},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			answer := ask(t, judging(t, tc.mode), tc.manifest, tc.before)
+			require.True(t, answer.Allowed, "%v", answer.Result)
+			if tc.warning == "" {
+				assert.Empty(t, answer.Warnings, tc.why)
+				return
+			}
+			require.Len(t, answer.Warnings, 1, tc.why)
+			assert.Contains(t, answer.Warnings[0], tc.warning, tc.why)
+		})
+	}
+}
+
+// A bare pod that is not injected is judged by its keys (INJECTION.md I1).
+func TestBarePods(t *testing.T) {
+	pod := func(annotations string) string {
+		return "kind: Pod\nmetadata: {name: web, annotations: {" + annotations + "}}\nspec: {containers: [{name: a}]}\n"
+	}
+	answer := ask(t, handler(), pod("tengu.io/consume: db, tengu.io/relation: pg"), "")
+	assert.True(t, answer.Allowed)
+	assert.Equal(t, []string{
+		"metadata.annotations[tengu.io/consume]: this key is unknown and has no effect; did you mean tengu.io/consumes?",
+		"metadata.annotations[tengu.io/relation]: this key is unknown and has no effect; did you mean tengu.io/relations?",
+	}, answer.Warnings)
+	assert.Empty(t, ask(t, handler(), pod("injector.tengu.io/mode: init, tengu.io/provides: web"), "").Warnings, "keys that are known")
 }

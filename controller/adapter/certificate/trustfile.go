@@ -52,7 +52,7 @@ func NewTrustFile(o TrustFileOptions) (*TrustFile, error) {
 func (t *TrustFile) read() ([]byte, error) {
 	text, err := os.ReadFile(t.file)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read whom to trust: %w", err)
+		return nil, fmt.Errorf("cannot read the trusted authorities: %w", err)
 	}
 	bundle := Bundle(ParseBundle(text)...)
 	if len(bundle) == 0 {

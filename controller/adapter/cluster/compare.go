@@ -52,6 +52,10 @@ func (w *World) compare(ctx context.Context, q question, live *unstructured.Unst
 		l.Immutable = words(q.id, err)
 		return nil
 	case err != nil:
+		estimated, ok := w.estimate(q, bundle.Object(live.Object), err)
+		if ok {
+			l.Changes, err = estimated, nil
+		}
 		return err
 	}
 	l.Changes, err = changes(q, live, after)
@@ -64,11 +68,12 @@ func words(id bundle.ID, err error) string {
 	status, _ := err.(apierrors.APIStatus)
 	switch {
 	case apierrors.IsNotFound(err) && status != nil && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
-		return fmt.Sprintf("there is no namespace %s: kubectl create namespace %[1]s", status.Status().Details.Name)
+		return fmt.Sprintf("namespace %s does not exist: kubectl create namespace %[1]s", status.Status().Details.Name)
 	case id.Kind != "Secret" || id.Group != "":
 		return err.Error()
 	}
-	return fmt.Sprintf("%s, in words that may hold what is secret: kubectl apply --dry-run=server shows them", apierrors.ReasonForError(err))
+	return fmt.Sprintf("%s (details hidden: they may contain secret values; kubectl apply --dry-run=server shows them)",
+		apierrors.ReasonForError(err))
 }
 
 // changes lists the fields that applying sets or takes away, with who has them now.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -19,9 +20,9 @@ import (
 func (w *World) judge(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
 	result, err := status.Compute(o)
 	if err != nil {
-		return fmt.Errorf("cannot tell how %s is: %w", id, err)
+		return fmt.Errorf("cannot judge the health of %s: %w", id, err)
 	}
-	l.Health, l.Says, l.Since = bundle.InProgress, result.Message, progress(o)
+	l.Health, l.Says, l.Since = bundle.InProgress, plain(result.Message), progress(o)
 	if w.Probes != nil {
 		if health, says, known := w.Probes.Judge(l.Object); known {
 			l.Health, l.Says = health, says
@@ -44,6 +45,19 @@ func (w *World) judge(ctx context.Context, id bundle.ID, o *unstructured.Unstruc
 		return w.troubles(ctx, id, o, l)
 	}
 	return nil
+}
+
+// counts is how kstatus describes a workload whose pods are not all there.
+var counts = regexp.MustCompile(`^(Replicas|Available|Ready|Updated): (\d+)/(\d+)$`)
+
+// plain puts what kstatus reports of a workload into words.
+func plain(message string) string {
+	m := counts.FindStringSubmatch(message)
+	if m == nil {
+		return message
+	}
+	state := map[string]string{"Replicas": "created", "Available": "available", "Ready": "ready", "Updated": "updated"}[m[1]]
+	return fmt.Sprintf("%s of %s pods are %s", m[2], m[3], state)
 }
 
 // available is the health of what has no known trouble. Custom kinds that say Available
@@ -103,7 +117,7 @@ func (w *World) serving(ctx context.Context, id bundle.ID, l *bundle.Live) error
 	}
 	var slices discoveryv1.EndpointSliceList
 	if err := w.client.List(ctx, &slices, client.InNamespace(id.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: id.Name}); err != nil {
-		return fmt.Errorf("cannot read the endpoints of %s: %w", id, err)
+		return fmt.Errorf("cannot list the endpoints of %s: %w", id, err)
 	}
 	for _, slice := range slices.Items {
 		for _, e := range slice.Endpoints {

@@ -36,10 +36,10 @@ func TestTrouble(t *testing.T) {
 		want string
 	}{
 		"Creating":  {"time alone is no trouble", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}, ""},
-		"Pull":      {"the image is named", corev1.ContainerStatus{Image: "none:1", State: waiting("ErrImagePull", "not found")}, "cannot get its image none:1: not found"},
-		"BackOff":   {"while it waits to try again, the words are the same", corev1.ContainerStatus{Image: "none:1", State: waiting("ImagePullBackOff", `Back-off pulling image "none:1": ErrImagePull: not found`)}, "cannot get its image none:1: not found"},
-		"CrashLoop": {"what its last run said", corev1.ContainerStatus{State: waiting("CrashLoopBackOff", "back-off"), LastTerminationState: corev1.ContainerState{Terminated: ended}}, "ended with exit code 3 (Error) no database"},
-		"Config":    {"a Secret that is not there", corev1.ContainerStatus{State: waiting("CreateContainerConfigError", `secret "key" not found`)}, `waits: CreateContainerConfigError: secret "key" not found`},
+		"Pull":      {"the image is named", corev1.ContainerStatus{Image: "none:1", State: waiting("ErrImagePull", "not found")}, "cannot pull image none:1: not found"},
+		"BackOff":   {"while it waits to try again, the words are the same", corev1.ContainerStatus{Image: "none:1", State: waiting("ImagePullBackOff", `Back-off pulling image "none:1": ErrImagePull: not found`)}, "cannot pull image none:1: not found"},
+		"CrashLoop": {"what its last run said", corev1.ContainerStatus{State: waiting("CrashLoopBackOff", "back-off"), LastTerminationState: corev1.ContainerState{Terminated: ended}}, "exited with code 3 (Error) no database"},
+		"Config":    {"a Secret that is not there", corev1.ContainerStatus{State: waiting("CreateContainerConfigError", `secret "key" not found`)}, `is waiting: CreateContainerConfigError: secret "key" not found`},
 		"Running":   {"what runs has none", corev1.ContainerStatus{Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}, ""},
 	}
 	for name, test := range tests {
@@ -48,5 +48,15 @@ func TestTrouble(t *testing.T) {
 
 	unfit := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes"}}}}
 	unfit.Name = "web"
-	assert.Equal(t, "pod web fits no node: 0/1 nodes", trouble(unfit))
+	assert.Equal(t, "pod web cannot be scheduled: 0/1 nodes", trouble(unfit))
+}
+
+// A person reads words, not the columns of a status.
+func TestPlain(t *testing.T) {
+	for message, want := range map[string]string{
+		"Replicas: 0/1": "0 of 1 pods are created", "Available: 1/3": "1 of 3 pods are available",
+		"Ready: 2/3": "2 of 3 pods are ready", "Updated: 0/2": "0 of 2 pods are updated", "Pending termination: 1": "Pending termination: 1",
+	} {
+		assert.Equal(t, want, plain(message))
+	}
 }

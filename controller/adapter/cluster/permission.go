@@ -142,7 +142,7 @@ func (w *World) may(ctx context.Context, need bundle.Permission, name string) (b
 		},
 	}}
 	if err := w.client.Create(ctx, review, client.DryRunAll); err != nil {
-		return false, fmt.Errorf("cannot ask what this account may do: %w", err)
+		return false, fmt.Errorf("cannot check the account's permissions: %w", err)
 	}
 	return review.Status.Allowed, nil
 }
@@ -180,7 +180,12 @@ func (n *needs) permit(ctx context.Context, refused map[bundle.ID]error) error {
 	if len(lacks) == 0 {
 		return nil
 	}
-	all := []error{&bundle.LackingError{Account: n.world.account(ctx), Lacks: lacks}}
+	lacking := &bundle.LackingError{Account: n.world.account(ctx), Lacks: lacks}
+	if n.world.ReadOnly {
+		n.world.note(func(all *Withheld) { all.Lacking = lacking })
+		return nil
+	}
+	all := []error{lacking}
 	for _, id := range slices.SortedFunc(maps.Keys(refused), bundle.ID.Compare) {
 		all = append(all, fmt.Errorf("cannot plan %s: %s", id, words(id, refused[id])))
 	}
@@ -206,7 +211,8 @@ func (n *needs) explain(ctx context.Context, id bundle.ID, why error, lacks []bu
 	if allowed, err := n.world.may(ctx, need, ""); err != nil || allowed {
 		return why, err
 	}
-	return fmt.Errorf("it gives more than %s has, and nobody may give what they lack: let an account install it that has all this, or may %s %s: %w",
+	return fmt.Errorf("it grants more than %s has, which Kubernetes refuses: install it with an account that has these permissions, or "+
+		"that may %s %s: %w",
 		n.world.account(ctx), need.Verb, need.Resource, why), nil
 }
 

@@ -54,7 +54,7 @@ type stored struct {
 }
 
 // ErrMoved says that somebody else has written the record since it was read.
-var ErrMoved = errors.New("somebody else is at work on this deployment: look at its history, then run this again")
+var ErrMoved = errors.New("another process has changed this deployment meanwhile: look at its history, then run this again")
 
 // NewStore returns the store of the world's deployment.
 func NewStore(w *World) *Store { return &Store{world: w} }
@@ -85,7 +85,7 @@ func (s *Store) Plan(ctx context.Context, revision int) (bundle.Plan, error) {
 	var p bundle.Plan
 	names, known := s.stored.Contents[revision]
 	if !known {
-		return p, fmt.Errorf("cannot read revision %d of %s: it is not kept any more", revision, s.world.owner)
+		return p, fmt.Errorf("cannot read revision %d of %s: its content is no longer stored", revision, s.world.owner)
 	}
 	var packed []byte
 	for _, name := range names {
@@ -94,7 +94,8 @@ func (s *Store) Plan(ctx context.Context, revision int) (bundle.Plan, error) {
 			return p, fmt.Errorf("cannot read revision %d of %s: %w", revision, s.world.owner, err)
 		}
 		if s.pieceName(piece.Data[storedKey]) != name {
-			return p, fmt.Errorf("cannot use revision %d of %s: Secret %s does not hold what its name says: install again", revision, s.world.owner, name)
+			return p, fmt.Errorf("cannot use revision %d of %s: the content of Secret %s does not match its name: install again", revision,
+				s.world.owner, name)
 		}
 		packed = append(packed, piece.Data[storedKey]...)
 	}

@@ -82,7 +82,7 @@ func restarts(p *corev1.Pod) int {
 func trouble(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return fmt.Sprintf("pod %s fits no node: %s", p.Name, c.Message)
+			return fmt.Sprintf("pod %s cannot be scheduled: %s", p.Name, c.Message)
 		}
 	}
 	for _, c := range containers(p) {
@@ -100,16 +100,16 @@ func containerTrouble(c corev1.ContainerStatus) string {
 	case waiting != nil && waiting.Reason == "ContainerCreating", waiting != nil && waiting.Reason == "PodInitializing":
 		return ""
 	case waiting != nil && waiting.Reason == "CrashLoopBackOff" && end != nil, waiting == nil && end != nil && end.ExitCode != 0 && !c.Ready:
-		return fmt.Sprintf("ended with exit code %d (%s) %s", end.ExitCode, end.Reason, end.Message)
+		return fmt.Sprintf("exited with code %d (%s) %s", end.ExitCode, end.Reason, end.Message)
 	case waiting != nil && (waiting.Reason == "ErrImagePull" || waiting.Reason == "ImagePullBackOff"):
 		// The two take turns, and the message of the one quotes that of the other.
 		_, why, found := strings.Cut(waiting.Message, "ErrImagePull: ")
 		if !found {
 			why = waiting.Message
 		}
-		return fmt.Sprintf("cannot get its image %s: %s", c.Image, why)
+		return fmt.Sprintf("cannot pull image %s: %s", c.Image, why)
 	case waiting != nil && waiting.Reason != "":
-		return fmt.Sprintf("waits: %s: %s", waiting.Reason, waiting.Message)
+		return fmt.Sprintf("is waiting: %s: %s", waiting.Reason, waiting.Message)
 	}
 	return ""
 }

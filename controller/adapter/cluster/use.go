@@ -24,7 +24,7 @@ func (w *World) used(ctx context.Context, o *unstructured.Unstructured) ([]bundl
 	var all metav1.PartialObjectMetadataList
 	all.SetGroupVersionKind(kind)
 	if err := w.client.List(ctx, &all); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("cannot tell whether %s is in use: %w", o.GetName(), err)
+		return nil, fmt.Errorf("cannot find out whether %s is in use: %w", o.GetName(), err)
 	}
 	others := slices.DeleteFunc(all.Items, func(m metav1.PartialObjectMetadata) bool { return m.Annotations[bundle.OwnerKey] == w.owner })
 	var uses []bundle.Use

@@ -30,10 +30,14 @@ type World struct {
 	Definitions Definitions
 	// Probes judges kinds that say themselves how they are; nil for none.
 	Probes Probes
+	// ReadOnly is for an account that may not write: objects are compared field by field where a
+	// dry run is forbidden, and what may not be read is taken to be as wanted. Withheld reports both.
+	ReadOnly bool
 	// Ignores are fields that others shall set: they are compared and written as they are.
 	Ignores []bundle.Ignore
 
-	client client.Client
+	client   client.Client
+	withheld withheld
 	// address is that of the API server.
 	address, owner string
 }
@@ -75,7 +79,7 @@ func (w *World) Identity(ctx context.Context) (string, error) {
 	case apierrors.IsForbidden(err):
 		return w.address, nil
 	case err != nil:
-		return "", fmt.Errorf("cannot tell which cluster this is: %w", err)
+		return "", fmt.Errorf("cannot identify the cluster: %w", err)
 	}
 	return string(o.GetUID()), nil
 }

@@ -37,7 +37,7 @@ func Files(files fs.FS) (bundle.Tree, error) {
 		case entry.IsDir():
 			return nil
 		case !entry.Type().IsRegular():
-			return fmt.Errorf("cannot use %q: it is no file but %s: put a file there", name, kind(entry.Type()))
+			return fmt.Errorf("cannot use %q: it is %s, not a file: replace it with a file", name, kind(entry.Type()))
 		}
 		return add(files, &tree, name)
 	})

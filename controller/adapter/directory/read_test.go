@@ -40,7 +40,7 @@ func TestReadRefuses(t *testing.T) {
 		make func(at string) error
 		want string
 	}{
-		"Link":   {why: "it may lead anywhere", make: func(at string) error { return os.Symlink("/etc/passwd", at) }, want: `"x.yaml": it is no file but a link`},
+		"Link":   {why: "it may lead anywhere", make: func(at string) error { return os.Symlink("/etc/passwd", at) }, want: `"x.yaml": it is a link, not a file`},
 		"Pipe":   {why: "it may hang for ever", make: func(at string) error { return syscall.Mkfifo(at, 0o600) }, want: "a pipe or a socket"},
 		"Device": {why: "it may never end", make: func(at string) error { return syscall.Mknod(at, syscall.S_IFCHR|0o600, 1<<8|5) }, want: "a device"},
 		"Large":  {why: "it fills the memory", make: func(at string) error { return sparse(at, bundle.MaxBytes+1) }, want: "too large"},

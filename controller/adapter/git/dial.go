@@ -51,7 +51,7 @@ func (w way) DialContext(_ context.Context, network, address string) (net.Conn, 
 	found, _ := ways.Load(w)
 	ctx, ok := found.(context.Context)
 	if !ok {
-		return nil, fmt.Errorf("nobody waits for a connection to %s any more", address)
+		return nil, fmt.Errorf("the connection to %s was cancelled", address)
 	}
 	conn, err := proxy.Dial(ctx, network, address) // by the machine's own proxy, where it has one
 	if err != nil {

@@ -64,13 +64,13 @@ func withCure(err error) error {
 	var apart *ssh.AlgorithmNegotiationError
 	switch {
 	case errors.Is(err, transport.ErrAuthenticationRequired) || errors.Is(err, transport.ErrAuthorizationFailed):
-		return fmt.Errorf("%w: give credentials that may read it", err)
+		return fmt.Errorf("%w: use credentials that can read it", err)
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return fmt.Errorf("%w: look whether the address is right, and whether it wants credentials", err)
+		return fmt.Errorf("%w: check the address, and whether it needs credentials", err)
 	case errors.As(err, &apart):
-		return fmt.Errorf("%w: look whether known_hosts has all of the host's lines of ssh-keyscan", err)
+		return fmt.Errorf("%w: check that known_hosts has every line that ssh-keyscan prints for the host", err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return fmt.Errorf("the server broke off: %w", err)
+		return fmt.Errorf("the server closed the connection: %w", err)
 	default:
 		return err
 	}
@@ -138,7 +138,7 @@ func (f *fetching) name(ctx context.Context, version string) (plumbing.Reference
 			}
 		}
 	}
-	return "", fmt.Errorf("it has no branch and no tag %q: a commit is written with all of its digits", version)
+	return "", fmt.Errorf("no branch or tag is named %q: write a commit with all of its digits", version)
 }
 
 func (f *fetching) fetch(ctx context.Context, depth int, specs ...string) error {
@@ -163,7 +163,8 @@ type bounded struct {
 // SetEncodedObject implements storer.EncodedObjectStorer.
 func (b *bounded) SetEncodedObject(o plumbing.EncodedObject) (plumbing.Hash, error) {
 	if b.left -= o.Size(); b.left < 0 {
-		return plumbing.ZeroHash, fmt.Errorf("%w: the repository sends more than is taken: pin a commit, or keep manifests in a repository of their own", bundle.ErrLimit)
+		return plumbing.ZeroHash, fmt.Errorf("%w: the repository is too large: pin a commit, or keep manifests in a repository of their own",
+			bundle.ErrLimit)
 	}
 	return b.Storage.SetEncodedObject(o)
 }

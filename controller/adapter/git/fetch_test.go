@@ -137,7 +137,7 @@ func TestFetchCredentials(t *testing.T) {
 	c := client()
 	c.Credentials = bundle.Credentials{Username: "me", Password: "hush hush"}
 	_, _, err := c.Fetch(t.Context(), reference)
-	require.ErrorContains(t, err, "give credentials")
+	require.ErrorContains(t, err, "use credentials")
 	assert.NotContains(t, err.Error(), "hush", "BUNDLES.md, invariant 10")
 
 	over := bundle.Reference{Origin: bundle.Git, Location: "ssh://git@example.org/shop"}
@@ -159,16 +159,16 @@ func TestFetchRefuses(t *testing.T) {
 		reference bundle.Reference
 		want      string
 	}{
-		"NotFound": {why: "404", before: func(w http.ResponseWriter, r *http.Request) bool { http.NotFound(w, r); return true }, want: "look whether the address is right"},
+		"NotFound": {why: "404", before: func(w http.ResponseWriter, r *http.Request) bool { http.NotFound(w, r); return true }, want: "check the address"},
 		"Broken": {why: "500", before: func(w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(http.StatusInternalServerError)
 			return true
 		}, want: "500"},
 		"Page":      {why: "a page", before: func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("<html>")); return true }, want: "cannot fetch"},
 		"Truncated": {why: "a pack that is cut off", before: func(w http.ResponseWriter, r *http.Request) bool { return pack(r) && writes(w, "0008NAK\nPACK") }, want: "cannot fetch"},
-		"Branch":    {why: "no such branch", reference: bundle.Reference{Version: "nothing"}, want: `no branch and no tag "nothing"`},
-		"Commit":    {why: "no such commit", reference: bundle.Reference{Digest: strings.Repeat("0a", 20)}, want: "it is not there"},
-		"Link":      {why: "it leads elsewhere", make: func(p project) { assert.NoError(p, os.Symlink("/etc/passwd", filepath.Join(p.folder, "deploy", "l"))) }, want: `"deploy/l": it is a link`},
+		"Branch":    {why: "no such branch", reference: bundle.Reference{Version: "nothing"}, want: `no branch or tag is named "nothing"`},
+		"Commit":    {why: "no such commit", reference: bundle.Reference{Digest: strings.Repeat("0a", 20)}, want: "the repository does not have it"},
+		"Link":      {why: "it leads elsewhere", make: func(p project) { assert.NoError(p, os.Symlink("/etc/passwd", filepath.Join(p.folder, "deploy", "l"))) }, want: `"deploy/l": it is a symbolic link`},
 		"Large":     {why: "more than is taken", make: func(p project) { p.write("deploy/large", strings.Repeat("x", 2<<20)) }, want: "too large"},
 	}
 	for label, tc := range tests {

@@ -25,7 +25,7 @@ func overSSH(location string) bool { return strings.HasPrefix(location, "ssh://"
 // key opens by a key, where the host is known. No agent of the machine is asked.
 func (c Client) key(location string) (transport.AuthMethod, error) {
 	if c.Credentials.PrivateKey == "" {
-		return nil, errors.New("cannot open a repository over SSH without a key: give credentials ssh-privatekey and known_hosts")
+		return nil, errors.New("cannot open a repository over SSH without a key: add credentials ssh-privatekey and known_hosts")
 	}
 	at, err := transport.NewEndpoint(location)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c Client) key(location string) (transport.AuthMethod, error) {
 	}
 	auth, err := gitssh.NewPublicKeys(cmp.Or(at.User, "git"), []byte(c.Credentials.PrivateKey), "")
 	if err != nil {
-		return nil, fmt.Errorf("cannot use ssh-privatekey: %w: give one in PEM, without a passphrase", err)
+		return nil, fmt.Errorf("cannot use ssh-privatekey: %w: use one in PEM format, without a passphrase", err)
 	}
 	address := net.JoinHostPort(at.Host, strconv.Itoa(cmp.Or(at.Port, gitssh.DefaultPort)))
 	if err := c.know(auth, address); err != nil {
@@ -74,9 +74,11 @@ func unknown(host string, key ssh.PublicKey, err error) error {
 	case !errors.As(err, &wrong):
 		return err
 	case len(wrong.Want) == 0:
-		return fmt.Errorf("host %s is not in known_hosts: add its line of ssh-keyscan, once you have compared it: it gave %s", host, ssh.FingerprintSHA256(key))
+		return fmt.Errorf("host %s is not in known_hosts: compare its fingerprint %s, then add its line of ssh-keyscan", host,
+			ssh.FingerprintSHA256(key))
 	default:
-		return fmt.Errorf("host %s has another key than known_hosts says, %s: somebody else may answer in its place: ask who runs it, and give its new line", host, ssh.FingerprintSHA256(key))
+		return fmt.Errorf("host %s has another key (%s) than in known_hosts: another server may be answering in its place: check with its "+
+			"operator, then add the new line", host, ssh.FingerprintSHA256(key))
 	}
 }
 
@@ -98,7 +100,8 @@ func (k onlyKey) ClientConfig() (*ssh.ClientConfig, error) {
 		if slices.Contains(now.AllowedMethods, publicKey) && !slices.Contains(now.TriedMethods, publicKey) {
 			return nil, nil //nolint:nilnil // the library's word for going on
 		}
-		return nil, fmt.Errorf("%s does not let user %q in by ssh-privatekey: let it read the repository (its public key %s), or give another", k.address, k.User, ssh.FingerprintSHA256(k.Signer.PublicKey()))
+		return nil, fmt.Errorf("%s refuses user %q with ssh-privatekey: allow its public key %s to read the repository, or use another key",
+			k.address, k.User, ssh.FingerprintSHA256(k.Signer.PublicKey()))
 	}
 	return all, nil
 }

@@ -16,7 +16,7 @@ import (
 func read(store *bounded, commit plumbing.Hash, folder string) (bundle.Tree, error) {
 	at, err := object.GetCommit(store, commit)
 	if err != nil {
-		return bundle.Tree{}, fmt.Errorf("it is not there: %w", err)
+		return bundle.Tree{}, fmt.Errorf("the repository does not have it: %w", err)
 	}
 	top, err := at.Tree()
 	if err != nil {
@@ -45,9 +45,9 @@ func add(tree *bundle.Tree, store *bounded, name string, entry object.TreeEntry)
 		return nil
 	case filemode.Regular, filemode.Deprecated, filemode.Executable:
 	case filemode.Submodule:
-		return fmt.Errorf("cannot use %q: it is a submodule: refer to its repository as a source of its own", name)
+		return fmt.Errorf("cannot use %q: it is a submodule: add its repository as a source of its own", name)
 	default:
-		return fmt.Errorf("cannot use %q: it is a link: put a file there", name)
+		return fmt.Errorf("cannot use %q: it is a symbolic link: replace it with a file", name)
 	}
 	blob, err := object.GetBlob(store, entry.Hash)
 	if err != nil {

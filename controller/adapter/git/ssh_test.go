@@ -228,7 +228,7 @@ func TestFetchOverSSHRefuses(t *testing.T) {
 		"Unknown": {why: "another host's line", want: []string{"ADDRESS", "not in known_hosts", "ssh-keyscan"}, change: func(_ *daemon, c *bundle.Credentials) {
 			c.KnownHosts = strings.Replace(c.KnownHosts, "127.0.0.1", "127.0.0.2", 1)
 		}},
-		"Changed": {why: "somebody else answers", want: []string{"ADDRESS", "another key than known_hosts", "somebody else"}, change: func(d *daemon, c *bundle.Credentials) {
+		"Changed": {why: "somebody else answers", want: []string{"ADDRESS", "has another key", "another server may be answering"}, change: func(d *daemon, c *bundle.Credentials) {
 			_, other := pair(t)
 			c.KnownHosts = d.line(other.PublicKey())
 		}},
@@ -242,10 +242,10 @@ func TestFetchOverSSHRefuses(t *testing.T) {
 			d.config.PublicKeyCallback = nil
 			d.config.PasswordCallback = func(ssh.ConnMetadata, []byte) (*ssh.Permissions, error) { return nil, errors.New("no") }
 		}},
-		"NotFound":  {why: "no such repository", more: "/missing", want: []string{"look whether the address is right"}},
-		"CutOff":    {why: "it hangs up at once", want: []string{"the server broke off"}, change: func(d *daemon, _ *bundle.Credentials) { d.greeted = hangUp }},
-		"Asked":     {why: "it hangs up when it is asked", want: []string{"the server broke off"}, change: func(d *daemon, _ *bundle.Credentials) { d.asked = hangUp }},
-		"Truncated": {why: "it hangs up in the middle of the files", want: []string{"the server broke off"}, change: func(d *daemon, _ *bundle.Credentials) { d.begun = hangUp }},
+		"NotFound":  {why: "no such repository", more: "/missing", want: []string{"check the address"}},
+		"CutOff":    {why: "it hangs up at once", want: []string{"the server closed the connection"}, change: func(d *daemon, _ *bundle.Credentials) { d.greeted = hangUp }},
+		"Asked":     {why: "it hangs up when it is asked", want: []string{"the server closed the connection"}, change: func(d *daemon, _ *bundle.Credentials) { d.asked = hangUp }},
+		"Truncated": {why: "it hangs up in the middle of the files", want: []string{"the server closed the connection"}, change: func(d *daemon, _ *bundle.Credentials) { d.begun = hangUp }},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

@@ -51,7 +51,7 @@ func Hooks(objects []bundle.Object) ([]bundle.Object, []string, error) {
 		case err != nil:
 			failed = append(failed, err)
 		case test:
-			notes = append(notes, fmt.Sprintf("%s is a test and is left out", o.ID()))
+			notes = append(notes, fmt.Sprintf("%s is a Helm test and is skipped", o.ID()))
 		default:
 			kept = append(kept, h.Object)
 			running = append(running, h)
@@ -66,7 +66,7 @@ func newHook(o bundle.Object, events string) (h hook, test bool, err error) {
 	h = hook{Object: without(o)}
 	if weight := o.Annotation(release.HookWeightAnnotation); weight != "" {
 		if h.weight, err = strconv.Atoi(weight); err != nil {
-			return h, false, fmt.Errorf("cannot read the hook weight %q of %s: it is a whole number", weight, o.ID())
+			return h, false, fmt.Errorf("cannot read the hook weight %q of %s: use a whole number", weight, o.ID())
 		}
 	}
 	if o.Annotation(bundle.PhaseKey) != "" {

@@ -53,11 +53,12 @@ func Render(ctx context.Context, tree *bundle.Tree, r Release) (bundle.Tree, []s
 	for _, name := range first.Paths() {
 		one, _ := first.File(name)
 		if other, _ := second.File(name); string(one.Content) != string(other.Content) {
-			notes = append(notes, fmt.Sprintf("%s renders to something else each time (random values, or the time): set such values to keep what was there", name))
+			notes = append(notes,
+				fmt.Sprintf("%s renders differently each time (random values, or the current time): set such values to keep them", name))
 		}
 	}
 	if asked {
-		notes = append(notes, "templates look up objects of the cluster and were told that there are none")
+		notes = append(notes, "templates look up objects of the cluster; every lookup returned nothing")
 	}
 	return first, notes, nil
 }

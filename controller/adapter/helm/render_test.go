@@ -45,7 +45,7 @@ func TestRender(t *testing.T) {
 // What differs each time, and what a cluster would decide, is told.
 func TestRenderNotes(t *testing.T) {
 	tests := map[string]struct{ why, template, want string }{
-		"Random": {why: "a password made anew for each rendering", template: "password: {{ randAlphaNum 32 }}", want: "shop/templates/a.yaml renders to something else each time"},
+		"Random": {why: "a password made anew for each rendering", template: "password: {{ randAlphaNum 32 }}", want: "shop/templates/a.yaml renders differently each time"},
 		"Lookup": {why: "what is there decides", template: `there: {{ empty (lookup "v1" "Secret" "shop" "db") }}`, want: "look up objects of the cluster"},
 	}
 	for label, tc := range tests {
@@ -78,8 +78,8 @@ func TestRenderRefuses(t *testing.T) {
 		"Metadata":    {why: "no version", files: map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\n"}, want: "cannot read the chart"},
 		"Schema":      {why: "a value of another type", files: map[string]string{"values.schema.json": `{"properties": {"size": {"type": "string"}}}`}, want: "cannot use the values for chart shop"},
 		"SubSchema":   {why: "the schema of a chart in the chart", files: sub, want: "cannot use the values for chart db"},
-		"Remote":      {why: "a reference out of the chart", files: map[string]string{"values.schema.json": `{"$ref": "https://example.org/schema.json"}`}, want: "nothing outside the chart is loaded"},
-		"LocalFile":   {why: "a reference to the machine's files", files: map[string]string{"values.schema.json": `{"$ref": "file:///etc/passwd"}`}, want: "nothing outside the chart is loaded"},
+		"Remote":      {why: "a reference out of the chart", files: map[string]string{"values.schema.json": `{"$ref": "https://example.org/schema.json"}`}, want: "a schema may not refer to anything outside the chart"},
+		"LocalFile":   {why: "a reference to the machine's files", files: map[string]string{"values.schema.json": `{"$ref": "file:///etc/passwd"}`}, want: "a schema may not refer to anything outside the chart"},
 		"NoSchema":    {why: "no JSON", files: map[string]string{"values.schema.json": "{"}, want: "cannot read values.schema.json of chart shop"},
 		"Template":    {why: "a template that fails", files: map[string]string{"templates/a.yaml": `{{ required "size is required" .Values.none }}`}, want: "size is required"},
 		"Syntax":      {why: "no template", files: map[string]string{"templates/a.yaml": "{{ if"}, want: "templates/a.yaml"},

@@ -16,7 +16,7 @@ const resource = "orcon://chart/values.schema.json"
 // nothing is a loader that loads nothing.
 type nothing struct{}
 
-var errLoad = errors.New("nothing outside the chart is loaded: copy it into the schema, below $defs")
+var errLoad = errors.New("a schema may not refer to anything outside the chart: copy it into the schema, below $defs")
 
 // Load implements jsonschema.URLLoader.
 func (nothing) Load(string) (any, error) { return nil, errLoad }

@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -156,7 +157,7 @@ func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollou
 		if err != nil {
 			return fmt.Errorf("cannot restart %s %s: %w", workload.Kind, workload.Name, err)
 		}
-		w.say(o, "Restarted", fmt.Sprintf("its relations' data changed, and %s says restart", application.KeyOnChange))
+		w.say(o, event.Restarted, fmt.Sprintf("restarted for new data of its relations, as %s asks", application.KeyOnChange))
 	}
 	return nil
 }
@@ -167,7 +168,7 @@ func (w *World) relate(ctx context.Context, namespace string, d relation.Relate)
 		return nil
 	})
 	if err == nil {
-		w.say(r, "Related", fmt.Sprintf("%s and %s are related by %s", r.Status.Requirer, r.Status.Provider, r.Spec.Interface))
+		w.say(r, event.Related, fmt.Sprintf("%s and %s are related by %s", r.Status.Requirer, r.Status.Provider, r.Spec.Interface))
 		w.tellRelation(r, v1alpha1.RelationStatus{})
 	}
 	return err

@@ -4,113 +4,238 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
-// Finding is one thing that Check has looked at.
+// Result is the outcome of a check.
+type Result string
+
+// The results. A check is skipped if the user may not read what it needs, or if there is nothing to try it on.
+const (
+	OK      Result = "ok"
+	Failed  Result = "FAIL"
+	Skipped Result = "SKIP"
+)
+
+// Finding is the result of one check.
 type Finding struct {
-	// What it is: "Kubernetes 1.35 or newer", "Deployment orcon-system/relations-controller".
-	What string
-	// Wrong is what is wrong with it, and the cure; nil if all is well.
-	Wrong error
+	// Check names it: "Kubernetes 1.35 or newer", "Deployment orcon-system/relations-controller".
+	Check string `json:"check"`
+	// Result is ok, FAIL or SKIP.
+	Result Result `json:"result"`
+	// Message explains the failure and its cure, or why the check was skipped; empty if it is ok.
+	Message string `json:"message,omitempty"`
 }
+
+// notInstalled is the cure where nothing of Orcon is there.
+const notInstalled = "not installed: orcon install builtin:selfsigned --name orcon -n default"
 
 // partOfOrcon is the label of all that is installed of Orcon.
 var partOfOrcon = client.MatchingLabels{"app.kubernetes.io/part-of": "orcon"} //nolint:gochecknoglobals // a constant
 
-var (
-	errNoKinds = errors.New("they are not installed: see the README, \"On your own cluster\": orcon install builtin:selfsigned …")
-	errNone    = errors.New("there is none: see the README, \"On your own cluster\": orcon install builtin:selfsigned …")
-	errTrust   = errors.New("the API server does not know whom to trust: Orcon's controller, or cert-manager, writes its caBundle: look into their logs")
-)
-
-// Check looks whether Orcon can serve a cluster, and whether what is installed of it works
-// (SAFETY.md D13). The error says that the cluster cannot be looked at.
-func Check(ctx context.Context, cfg *rest.Config) ([]Finding, error) {
-	d, err := discovery.NewDiscoveryClientForConfig(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
-	}
-	reader, err := client.New(cfg, client.Options{Scheme: clientscheme.Scheme})
-	if err != nil {
-		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
-	}
-	old := CheckVersion(d)
-	if old != nil && !errors.Is(old, ErrTooOld) {
-		return nil, old
-	}
-	kinds, err := checkKinds(d)
-	if err != nil {
-		return nil, err
-	}
-	all := []Finding{{"Kubernetes 1.35 or newer", old}, kinds}
-	for _, look := range []func(context.Context, client.Reader) ([]Finding, error){checkDeployments, checkWebhooks} {
-		found, err := look(ctx, reader)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return all, nil
+// checker looks at one cluster.
+type checker struct {
+	reader client.Reader
+	set    kubernetes.Interface
+	// namespace is the one to look at; empty for the whole cluster.
+	namespace string
+	findings  []Finding
 }
 
-func checkKinds(d discovery.ServerResourcesInterface) (Finding, error) {
-	f := Finding{What: "kinds of " + v1alpha1.GroupVersion.String()}
+// Check returns whether Orcon can serve a cluster, and whether what is installed of it works
+// (SAFETY.md D13); with a namespace, whether that one is served. It writes nothing. The error says
+// why the cluster cannot be looked at.
+func Check(ctx context.Context, cfg *rest.Config, namespace string) ([]Finding, error) {
+	quiet := rest.CopyConfig(cfg)
+	quiet.WarningHandler = rest.NoWarnings{} // of the probe's pod
+	set, err := kubernetes.NewForConfig(quiet)
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	reader, err := client.New(quiet, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	c := checker{reader: reader, set: set, namespace: namespace}
+	looks := []func(context.Context) error{c.version, c.kinds, c.deployments, c.webhooks, c.admission}
+	if namespace != "" {
+		looks = []func(context.Context) error{c.version, c.kinds, c.optIn, c.admission, c.applications}
+	}
+	for _, look := range looks {
+		if err := look(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c.findings, nil
+}
+
+// add notes the result of a check: FAIL with what is wrong, ok without.
+func (c *checker) add(check, wrong string) {
+	result := OK
+	if wrong != "" {
+		result = Failed
+	}
+	c.findings = append(c.findings, Finding{check, result, wrong})
+}
+
+// skip notes a check that was not made, and why.
+func (c *checker) skip(check, why string) {
+	c.findings = append(c.findings, Finding{check, Skipped, why})
+}
+
+// list reads objects. It skips the check where the user may not read them; ok is then false.
+func (c *checker) list(ctx context.Context, check string, into client.ObjectList, options ...client.ListOption) (ok bool, err error) {
+	err = c.reader.List(ctx, into, options...)
+	if apierrors.IsForbidden(err) {
+		c.skip(check, "you may not list them")
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("cannot list %s: %w", check, err)
+	}
+	return true, nil
+}
+
+func (c *checker) version(context.Context) error {
+	err := CheckVersion(c.set.Discovery())
+	switch {
+	case errors.Is(err, ErrTooOld):
+		c.add("Kubernetes 1.35 or newer", err.Error())
+	case err != nil:
+		return err
+	default:
+		c.add("Kubernetes 1.35 or newer", "")
+	}
+	return nil
+}
+
+func (c *checker) kinds(context.Context) error {
+	var d discovery.ServerResourcesInterface = c.set.Discovery()
+	check := "kinds of " + v1alpha1.GroupVersion.String()
 	_, err := d.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 	switch {
 	case apierrors.IsNotFound(err):
-		f.Wrong = errNoKinds
+		c.add(check, notInstalled)
 	case err != nil:
-		return f, fmt.Errorf("cannot list %s: %w", f.What, err)
+		return fmt.Errorf("cannot list %s: %w", check, err)
+	default:
+		c.add(check, "")
 	}
-	return f, nil
+	return nil
 }
 
-func checkDeployments(ctx context.Context, reader client.Reader) ([]Finding, error) {
+// deployments checks Orcon's own Deployments, and sends a request to the relations API of each controller.
+func (c *checker) deployments(ctx context.Context) error {
 	var list appsv1.DeploymentList
-	if err := reader.List(ctx, &list, partOfOrcon); err != nil {
-		return nil, fmt.Errorf("cannot list the Deployments of Orcon: %w", err)
+	if ok, err := c.list(ctx, "Deployments of Orcon", &list, partOfOrcon); err != nil || !ok {
+		return err
 	}
 	if len(list.Items) == 0 {
-		return []Finding{{"Deployments of Orcon", errNone}}, nil
+		c.add("Deployments of Orcon", notInstalled)
 	}
-	var all []Finding
 	for _, d := range list.Items {
-		f := Finding{What: fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name)}
-		if wanted := replicas(d.Spec.Replicas); int(min(d.Status.ReadyReplicas, d.Status.UpdatedReplicas)) < wanted {
-			f.Wrong = fmt.Errorf("%d of %d replicas are ready, %[3]d are of this version: kubectl -n %[4]s describe deployment %[5]s", d.Status.ReadyReplicas, wanted, d.Status.UpdatedReplicas, d.Namespace, d.Name)
-		}
-		all = append(all, f)
+		c.add(fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name), deploymentTrouble(&d))
 	}
-	return all, nil
+	for _, d := range list.Items {
+		if d.Labels["app.kubernetes.io/name"] == "relations-controller" {
+			c.relationsAPI(ctx, d.Namespace)
+		}
+	}
+	return nil
 }
 
-func checkWebhooks(ctx context.Context, reader client.Reader) ([]Finding, error) {
+// deploymentTrouble returns what is wrong with a Deployment of Orcon; empty if nothing is.
+func deploymentTrouble(d *appsv1.Deployment) string {
+	wanted, ready := replicas(d.Spec.Replicas), min(d.Status.ReadyReplicas, d.Status.UpdatedReplicas)
+	switch {
+	case wanted == 0:
+		return fmt.Sprintf("0 replicas are wanted: kubectl -n %s scale deployment %s --replicas=2", d.Namespace, d.Name)
+	case int(ready) < wanted:
+		return fmt.Sprintf("%d of %d replicas are ready, %d are of this version: kubectl -n %s describe deployment %s",
+			d.Status.ReadyReplicas, wanted, d.Status.UpdatedReplicas, d.Namespace, d.Name)
+	}
+	return ""
+}
+
+func (c *checker) webhooks(ctx context.Context) error {
 	var list registrationv1.MutatingWebhookConfigurationList
-	if err := reader.List(ctx, &list, partOfOrcon); err != nil {
-		return nil, fmt.Errorf("cannot list the webhooks of Orcon: %w", err)
+	if ok, err := c.list(ctx, "MutatingWebhookConfigurations of Orcon", &list, partOfOrcon); err != nil || !ok {
+		return err
 	}
 	if len(list.Items) == 0 {
-		return []Finding{{"MutatingWebhookConfigurations of Orcon", errNone}}, nil
+		c.add("MutatingWebhookConfigurations of Orcon", notInstalled)
 	}
-	var all []Finding
-	for _, c := range list.Items {
-		f := Finding{What: "MutatingWebhookConfiguration " + c.Name}
-		for _, hook := range c.Webhooks {
-			if len(hook.ClientConfig.CABundle) == 0 {
-				f.Wrong = errTrust
-			}
+	for _, configuration := range list.Items {
+		wrong := ""
+		if slices.ContainsFunc(configuration.Webhooks, func(w registrationv1.MutatingWebhook) bool { return len(w.ClientConfig.CABundle) == 0 }) {
+			wrong = "its caBundle is empty, so that the API server cannot trust the webhook: Orcon's controller, or cert-manager, writes it: see their logs"
 		}
-		all = append(all, f)
+		c.add("MutatingWebhookConfiguration "+configuration.Name, wrong)
 	}
-	return all, nil
+	return nil
+}
+
+// optIn looks at the labels of the namespace.
+func (c *checker) optIn(ctx context.Context) error {
+	var n corev1.Namespace
+	check := "namespace " + c.namespace
+	err := c.reader.Get(ctx, client.ObjectKey{Name: c.namespace}, &n)
+	switch value := n.Labels[application.LabelSchema]; {
+	case apierrors.IsForbidden(err):
+		c.skip(check, "you may not read it")
+	case apierrors.IsNotFound(err):
+		c.add(check, "no such namespace: kubectl create namespace "+c.namespace)
+	case err != nil:
+		return fmt.Errorf("cannot read %s: %w", check, err)
+	case n.Labels[application.LabelOptIn] != application.OptedIn:
+		c.add(check, fmt.Sprintf("not opted in: kubectl label namespace %s %s=%s", c.namespace, application.LabelOptIn, application.OptedIn))
+	default:
+		c.add(check+" is opted in", "")
+		wrong := ""
+		if value != "" && !slices.Contains([]string{"warn", "enforce", "off"}, value) {
+			wrong = fmt.Sprintf("label %s is %q and counts as warn: use warn, enforce or off", application.LabelSchema, value)
+		}
+		c.add(fmt.Sprintf("%s: schema mode %s", check, schema.ParseMode(value)), wrong)
+	}
+	return nil
+}
+
+// applications looks at the applications of the namespace that are not ready.
+func (c *checker) applications(ctx context.Context) error {
+	var list v1alpha1.RelatedApplicationList
+	if err := c.reader.List(ctx, &list, client.InNamespace(c.namespace)); apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return nil // the kinds are not installed, which has its own finding
+	}
+	if ok, err := c.list(ctx, "applications of namespace "+c.namespace, &list, client.InNamespace(c.namespace)); err != nil || !ok {
+		return err
+	}
+	for _, a := range list.Items {
+		wrong := ""
+		if ready, messages := Standing(a.Status.Conditions); !ready {
+			wrong = strings.Join(messages, "; ") + " (orcon status -n " + c.namespace + ")"
+		}
+		c.add("application "+c.namespace+"/"+a.Name, wrong)
+	}
+	return nil
 }

@@ -117,7 +117,7 @@ func (c *Commits) changes(ctx context.Context, commit relation.Commit) ([]v1alph
 		var stored v1alpha1.Databag
 		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: commit.Namespace, Name: bag.Name()}, &stored)
 		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("cannot read the bag of %s:%s: %w", commit.Application, change.Endpoint, err)
+			return nil, fmt.Errorf("cannot read the databag of %s:%s: %w", commit.Application, change.Endpoint, err)
 		}
 		_, differs, err := relation.Write(stored.Status.Data, change.Set)
 		if err != nil {
@@ -269,7 +269,7 @@ func (c *Commits) write(ctx context.Context, by author, change v1alpha1.Change) 
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("cannot write the bag of %s:%s: %w", by.Application, change.Endpoint, err)
+		return 0, fmt.Errorf("cannot write the databag of %s:%s: %w", by.Application, change.Endpoint, err)
 	}
 	return at, nil
 }

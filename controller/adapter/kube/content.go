@@ -59,7 +59,7 @@ func (c *Commits) storeContent(ctx context.Context, namespace, id string, conten
 	}
 	return place, &conversation.Error{
 		Kind: conversation.Invalid, Message: fmt.Sprintf("cannot store secret %s: namespace %s has no room for more, %d MiB", id, namespace, shards),
-		Cure: "remove secrets that nobody needs, by secret-remove",
+		Cure: "remove secrets that are not needed, with secret-remove",
 	}
 }
 

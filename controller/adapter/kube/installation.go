@@ -46,12 +46,12 @@ func OwnNamespace() string {
 	return strings.TrimSpace(string(name))
 }
 
-// Advice is what whoever installed Orcon in a namespace should know; empty if
-// there is nothing to say (SAFETY.md S6).
+// Advice returns the advice for an installation in a namespace; empty if there is
+// none (SAFETY.md S6).
 func Advice(namespace string) string {
 	if namespace != "default" {
 		return ""
 	}
-	return "Orcon lives in namespace default, so that no pod of it is ever injected, and whoever may write there can change Orcon: " +
+	return "Orcon is installed in namespace default, so that its pods are never injected, and users who may write there can change Orcon: " +
 		"install it in a namespace of its own (kubectl apply -k deployment/selfsigned makes orcon-system)"
 }

@@ -24,10 +24,10 @@ func bagAt(name string, rv uint64) *v1alpha1.Databag {
 // apiServer is a history of one kind's objects.
 type apiServer struct {
 	revision uint64
-	log      []event
+	log      []logged
 }
 
-type event struct {
+type logged struct {
 	name    string
 	rv      uint64
 	deleted bool
@@ -35,7 +35,7 @@ type event struct {
 
 func (a *apiServer) append(name string, deleted bool) uint64 {
 	a.revision++
-	a.log = append(a.log, event{name, a.revision, deleted})
+	a.log = append(a.log, logged{name, a.revision, deleted})
 	return a.revision
 }
 

@@ -71,7 +71,7 @@ func extra(user authenticationv1.UserInfo, key string) string {
 func expiry(token string) (time.Time, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return time.Time{}, fmt.Errorf("%w: it is no JWT", ErrToken)
+		return time.Time{}, fmt.Errorf("%w: it is not a JWT", ErrToken)
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
@@ -50,11 +51,25 @@ func (c *Commits) Report(ctx context.Context, by Speaker, failure status.Failure
 		return after != before
 	})
 	if err == nil && after.IsNews(before) {
-		pod := named(&corev1.Pod{}, by.Namespace, unit.Pod)
-		pod.UID = types.UID(by.PodUID)
-		Tell(c.Events, pod, corev1.EventTypeWarning, negotiate, string(condition.HandlerFailed), after.Text(fmt.Sprintf("%s/%d", by.Application, unit.Number), unit.Pod))
+		Tell(c.Events, speakerPod(by, &unit), corev1.EventTypeWarning, negotiate, string(condition.HandlerFailed),
+			after.Text(by.Namespace, fmt.Sprintf("%s/%d", by.Application, unit.Number), unit.Pod))
 	}
 	return err
+}
+
+// ReportWaiting writes an Event of what the handlers of a pod's unit wait for.
+func (c *Commits) ReportWaiting(ctx context.Context, by Speaker, text string) error {
+	return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
+		Tell(c.Events, speakerPod(by, u), corev1.EventTypeNormal, negotiate, event.HandlerWaiting, status.LastWords(text))
+		return false
+	})
+}
+
+// speakerPod returns the pod of a unit as Events name it.
+func speakerPod(by Speaker, u *v1alpha1.Unit) *corev1.Pod {
+	pod := named(&corev1.Pod{}, by.Namespace, u.Pod)
+	pod.UID = types.UID(by.PodUID)
+	return pod
 }
 
 // SetStatus stores how a pod's unit says it is, or its application by its leader. What

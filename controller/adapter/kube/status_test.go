@@ -55,7 +55,7 @@ func TestReport(t *testing.T) {
 	want.Said, want.Since = "exit code 4: no room", epoch()
 	assert.Equal(t, want, stored(t, server).Status.Units[2].Failing.ToDomain())
 	assert.Nil(t, stored(t, server).Status.Units[1].Failing)
-	assert.Equal(t, []string{"Warning HandlerFailed " + want.Text("db/2", "db-c")}, told(recorder))
+	assert.Equal(t, []string{"Warning HandlerFailed " + want.Text("shop", "db/2", "db-c")}, told(recorder))
 
 	t.Log("again")
 	commits.Now = func() time.Time { return epoch().Add(time.Hour) }
@@ -79,6 +79,18 @@ func TestReport(t *testing.T) {
 	for _, uid := range []string{"pod-0", "pod-9"} {
 		require.ErrorIs(t, commits.Report(t.Context(), pod(uid, 0), failure), ErrGone)
 	}
+}
+
+// What handlers wait for is an Event on the pod, and changes nothing that is stored: it
+// is no failure.
+func TestReportWaiting(t *testing.T) {
+	server, commits, recorder := inhabited(t)
+	writes := server.writes
+	require.NoError(t, commits.ReportWaiting(t.Context(), pod("pod-2", 0), "waiting for port 8080\x1b"))
+	assert.Equal(t, []string{"Normal HandlerWaiting waiting for port 8080"}, told(recorder))
+	assert.Equal(t, writes, server.writes)
+	require.ErrorIs(t, commits.ReportWaiting(t.Context(), pod("pod-9", 0), "waiting"), ErrGone)
+	assert.Empty(t, told(recorder))
 }
 
 // Any unit says how it is, its leader how the application is, in the term that it

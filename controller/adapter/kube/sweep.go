@@ -184,7 +184,7 @@ func (v *Vault) forget(ctx context.Context, namespace, id string, change func(se
 		return v.Writer.Status().Update(ctx, &stored)
 	})
 	if err != nil {
-		return fmt.Errorf("cannot let go of what ended of secret %s: %w", id, err)
+		return fmt.Errorf("cannot remove the ended revisions of secret %s: %w", id, err)
 	}
 	v.dropContent(ctx, namespace, unreachable)
 	return nil

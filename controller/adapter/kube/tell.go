@@ -19,6 +19,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 )
 
 // maxNote is the longest note that the API server takes.
@@ -51,7 +52,7 @@ func Tell(recorder events.EventRecorder, about runtime.Object, kind, action, rea
 func (w *World) tellRelation(r *v1alpha1.Relation, before v1alpha1.RelationStatus) {
 	for _, c := range news(before.Conditions, r.Status.Conditions) {
 		if c.Type == string(condition.Ready) && c.Status == metav1.ConditionTrue {
-			w.say(r, "Ready", c.Message)
+			w.say(r, event.Ready, c.Message)
 		} else {
 			w.warn(r, c.Reason, c.Message)
 		}
@@ -69,35 +70,81 @@ func (w *World) tellOffer(o *v1alpha1.Offer, before v1alpha1.OfferStatus) {
 	}
 }
 
-// tellApplication says on the application's own objects what it waits for, and
-// on each new pod that it starts to wait with.
+// tellApplication writes Events of what the application waits for, on its own objects and
+// on each new pod. A bare Pod is both, and has each Event once.
 func (w *World) tellApplication(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
-	for _, o := range a.Status.LeftOut {
-		if object := w.object(ctx, a.Namespace, o.Object); object != nil && !slices.Contains(before.LeftOut, o) {
-			w.warn(object, o.Reason, o.Message)
-		}
-	}
+	w.tellIgnored(ctx, a, before)
+	var told types.UID
 	if source := w.source(ctx, a); source != nil {
-		for _, c := range news(before.Conditions, a.Status.Conditions) {
-			if c.Type != string(condition.Ready) || c.Status != metav1.ConditionTrue {
-				w.warn(source, c.Reason, c.Message)
-			} else if before.ObservedGeneration > 0 || len(a.Status.Units) > 0 {
-				w.say(source, "RelationsReady", c.Message)
-			}
-		}
+		told = w.tellSource(source, a, before)
 	}
-	if ready := meta.FindStatusCondition(a.Status.Conditions, string(condition.Ready)); ready != nil && ready.Status != metav1.ConditionTrue {
-		w.tellNewPods(a, before, *ready)
+	if ready, found := v1alpha1.Why(a.Status.Conditions); found && ready.Status != metav1.ConditionTrue {
+		w.tellNewPods(a, before, ready, told)
 	}
 }
 
-func (w *World) tellNewPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus, ready metav1.Condition) {
-	known := map[string]bool{}
+// tellIgnored writes an Event on each object that is ignored from now on, and on each of
+// its pods.
+func (w *World) tellIgnored(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
+	for _, o := range a.Status.LeftOut {
+		var known []string
+		for _, was := range before.LeftOut {
+			if was.Message == o.Message {
+				known = append(known, withPods(was)...)
+			}
+		}
+		for _, written := range withPods(o) {
+			if slices.Contains(known, written) {
+				continue
+			}
+			if object := w.object(ctx, a.Namespace, written); object != nil {
+				w.warn(object, o.Reason, o.Message)
+			}
+		}
+	}
+}
+
+// withPods returns an ignored object and its pods, as kind/name.
+func withPods(o v1alpha1.LeftOut) []string {
+	all := []string{o.Object}
+	for _, pod := range o.Pods {
+		if written := "Pod/" + pod; written != o.Object {
+			all = append(all, written)
+		}
+	}
+	return all
+}
+
+// tellSource writes Events of an application's conditions on its first object, and
+// returns the UID of that object if one is of Ready.
+func (w *World) tellSource(source client.Object, a *v1alpha1.RelatedApplication,
+	before v1alpha1.RelatedApplicationStatus) (told types.UID) {
+	_, bare := source.(*corev1.Pod)
+	for _, c := range news(before.Conditions, a.Status.Conditions) {
+		switch {
+		case bare && c.Type == string(condition.HandlerFailed): // Commits.Report has written it on the pod
+		case c.Type != string(condition.Ready) || c.Status != metav1.ConditionTrue:
+			w.warn(source, c.Reason, c.Message)
+		case before.ObservedGeneration > 0 || len(a.Status.Units) > 0:
+			w.say(source, event.RelationsReady, c.Message)
+		}
+		if c.Type == string(condition.Ready) {
+			told = source.GetUID()
+		}
+	}
+	return told
+}
+
+// tellNewPods writes an Event on each pod that was no unit before, but for the one that
+// was told already.
+func (w *World) tellNewPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus,
+	ready metav1.Condition, told types.UID) {
+	known := map[types.UID]bool{told: true}
 	for _, u := range before.Units {
-		known[u.PodUID] = true
+		known[types.UID(u.PodUID)] = true
 	}
 	for _, u := range a.Status.Units {
-		if !known[u.PodUID] && u.Gone == "" {
+		if !known[types.UID(u.PodUID)] && u.Gone == "" {
 			pod := named(&corev1.Pod{}, a.Namespace, u.Pod)
 			pod.UID = types.UID(u.PodUID)
 			w.warn(pod, ready.Reason, ready.Message)
@@ -105,8 +152,8 @@ func (w *World) tellNewPods(a *v1alpha1.RelatedApplication, before v1alpha1.Rela
 	}
 }
 
-// unsaid are the conditions of which no Event tells: those that go with Ready, what
-// hears it itself, and what workloads say of themselves as often as they like.
+// unsaid are the conditions without Events: those that repeat Ready, those whose objects
+// get their own, and the statuses that workloads set as often as they like.
 //
 //nolint:gochecknoglobals // a table
 var unsaid = []condition.Type{
@@ -114,17 +161,30 @@ var unsaid = []condition.Type{
 	condition.ApplicationStatus, condition.RequirerStatus, condition.ProviderStatus,
 }
 
-// news returns the conditions that say something else than before: Ready, and
-// the special ones when they are true.
+// news returns the conditions that changed: Ready, with the whole of its message, and the
+// special ones while they are true. Ready that only refers to one of those is not news.
 func news(before, after []metav1.Condition) []metav1.Condition {
+	was, is := whole(before), whole(after)
 	var all []metav1.Condition
-	for _, c := range after {
-		if slices.Contains(unsaid, condition.Type(c.Type)) {
+	for _, c := range is {
+		refers := c.Type == string(condition.Ready) && c.Status != metav1.ConditionTrue && meta.IsStatusConditionTrue(is, c.Reason)
+		if refers || slices.Contains(unsaid, condition.Type(c.Type)) {
 			continue
 		}
-		old := meta.FindStatusCondition(before, c.Type)
+		old := meta.FindStatusCondition(was, c.Type)
 		if old == nil || old.Status != c.Status || old.Message != c.Message {
 			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// whole returns conditions with the whole of Ready's message.
+func whole(all []metav1.Condition) []metav1.Condition {
+	all = slices.Clone(all)
+	for i := range all {
+		if why, found := v1alpha1.Why(all); found && all[i].Type == string(condition.Ready) {
+			all[i] = why
 		}
 	}
 	return all

@@ -292,29 +292,48 @@ func (v *Views) CaughtUp() map[string]uint64 {
 	return all
 }
 
-// Pod tells whether a pod of that UID and service account lives here
-// (SAFETY.md S4), and of which application it is a unit. The application is
-// empty as long as that is not certain: while the pod's owner is not in memory,
-// and where another workload has the name, so that this one takes no part
-// (SAFETY.md A1).
-func (v *Views) Pod(ctx context.Context, namespace, name, uid, account string) (application string, lives bool) {
+// KnownPod is a pod as its application knows it.
+type KnownPod struct {
+	// Lives is set while the pod exists and has not finished.
+	Lives bool
+	// Application is the name of its application; empty until that is certain.
+	Application string
+	// Ignored is why its workload takes part in nothing, with the cure: another has the
+	// name of the application, for example (SAFETY.md A1). Empty if it takes part.
+	Ignored string
+}
+
+// Pod returns the pod of that UID and service account (SAFETY.md S4). Its application is
+// not certain while the pod's owner, or the record of another that has the name, is all
+// that is in memory.
+func (v *Views) Pod(ctx context.Context, namespace, name, uid, account string) KnownPod {
 	var p corev1.Pod
 	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &p, client.UnsafeDisableDeepCopy); err != nil {
-		return "", false
+		return KnownPod{}
 	}
 	if string(p.UID) != uid || p.Spec.ServiceAccountName != account || finished(&p) {
-		return "", false
+		return KnownPod{}
 	}
 	owner, known := Owners{v.Reader}.Of(ctx, &p)
 	if !known {
-		return "", true
+		return KnownPod{Lives: true}
 	}
+	m := KnownPod{Lives: true, Application: owner.Application}
 	var app v1alpha1.RelatedApplication
 	err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: owner.Application}, &app, client.UnsafeDisableDeepCopy)
-	if err == nil && len(app.Status.Sources) > 0 && !slices.Contains(app.Status.Sources, owner.source()) {
-		return "", true
+	if err != nil || slices.Contains(app.Status.Sources, owner.source()) {
+		return m
 	}
-	return owner.Application, true
+	for _, o := range app.Status.LeftOut {
+		if o.Object == owner.source() {
+			m.Ignored = o.Message
+			return m
+		}
+	}
+	if len(app.Status.Sources) > 0 {
+		m.Application = ""
+	}
+	return m
 }
 
 // ErrUnsettled says that a transaction is being delivered: what is seen now may be

@@ -341,57 +341,6 @@ func TestOwners(t *testing.T) {
 	assert.Equal(t, "data", owner.Application, "the annotation wins (A1)")
 }
 
-func TestPod(t *testing.T) {
-	app := func(sources ...string) *v1alpha1.RelatedApplication {
-		a := named(&v1alpha1.RelatedApplication{}, "shop", "web")
-		a.Status.Sources = sources
-		return a
-	}
-	rs := named(ReplicaSet(), "shop", "web-5d9")
-	controlled(rs, "Deployment", "web")
-	finished := podOf("ReplicaSet", "web-5d9")
-	finished.Status.Phase = corev1.PodSucceeded
-	tests := map[string]struct {
-		why         string
-		pod         *corev1.Pod
-		app         *v1alpha1.RelatedApplication
-		uid, as     string
-		application string
-		lives       bool
-	}{
-		"Unit":         {pod: podOf("ReplicaSet", "web-5d9"), application: "web", lives: true, why: "nothing is recorded yet"},
-		"Recorded":     {pod: podOf("ReplicaSet", "web-5d9"), app: app("Deployment/web", "Service/web"), application: "web", lives: true, why: "one of its sources"},
-		"NameTaken":    {pod: podOf("StatefulSet", "web"), app: app("Deployment/web"), lives: true, why: "A1: the later claim takes no part"},
-		"OtherUID":     {pod: podOf("ReplicaSet", "web-5d9"), uid: "uid-0", why: "S4: by UID"},
-		"OtherAccount": {pod: podOf("ReplicaSet", "web-5d9"), as: "admin", why: "S4: with that account"},
-		"Finished":     {pod: finished, why: "A2: gone"},
-		"NoOwnerYet":   {pod: podOf("ReplicaSet", "unseen"), lives: true, why: "it lives all the same"},
-		"NoPod":        {why: "S4: it lives in the cache"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			m := memory{}
-			m.put(rs)
-			if test.pod != nil {
-				m.put(test.pod)
-			}
-			if test.app != nil {
-				m.put(test.app)
-			}
-			uid, account := "uid-1", "default"
-			if test.uid != "" {
-				uid = test.uid
-			}
-			if test.as != "" {
-				account = test.as
-			}
-			application, lives := (&Views{Reader: m}).Pod(t.Context(), "shop", "pod-1", uid, account)
-			assert.Equal(t, test.lives, lives, test.why)
-			assert.Equal(t, test.application, application, test.why)
-		})
-	}
-}
-
 // RELATIONS.md V3: each change of what a view is made of is announced, to those
 // whom it concerns.
 func TestChangesAreAnnounced(t *testing.T) {

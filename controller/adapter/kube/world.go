@@ -16,6 +16,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -103,7 +104,7 @@ func (w *World) observeRelations(ctx context.Context, s *relation.Snapshot) erro
 	for _, r := range merge(pointers(list.Items), unseen) {
 		d, err := r.ToDomain()
 		if err != nil {
-			w.warn(r, "Invalid", err.Error())
+			w.warn(r, event.Invalid, err.Error())
 			continue
 		}
 		s.Relations = append(s.Relations, d)

@@ -40,7 +40,8 @@ func Render(tree *bundle.Tree, folder string) (bundle.Tree, error) {
 	defer one.Unlock()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, "/"+folder)
 	if err != nil {
-		return bundle.Tree{}, fmt.Errorf("cannot build the kustomization: %w: all that it refers to must lie in the content: fetch the folder above both, and name the path in it", err)
+		return bundle.Tree{}, fmt.Errorf("cannot build the kustomization: %w: everything it refers to must be part of the content: use the "+
+			"folder above both as the source, and set the path", err)
 	}
 	text, err := built.AsYaml()
 	if err != nil {

@@ -43,7 +43,7 @@ func TestRenderFolder(t *testing.T) {
 	f, _ := tree.File("kustomization.yaml")
 	assert.Contains(t, string(f.Content), "name: a-eu\n")
 	_, err = kustomize.Render(treeOf(t, files), "prod")
-	require.ErrorContains(t, err, "name the path in it")
+	require.ErrorContains(t, err, "set the path")
 }
 
 // Several at once do not disturb each other: the library has state for all.
@@ -69,7 +69,7 @@ func TestRenderRefuses(t *testing.T) {
 	defer server.Close()
 	outside := t.TempDir() + "/a.yaml"
 	require.NoError(t, os.WriteFile(outside, []byte(configMap), 0o600))
-	const elsewhere = "lies elsewhere: copy it into the bundle"
+	const elsewhere = "is outside the bundle: copy it into the bundle"
 	tests := map[string]struct {
 		why, kustomization, want string
 	}{

@@ -72,7 +72,7 @@ func addresses(k types.Kustomization) error {
 	}
 	for _, name := range all {
 		if strings.ContainsAny(name, ":@?") || strings.HasPrefix(strings.ToLower(name), "github.com/") {
-			return fmt.Errorf("%q lies elsewhere: copy it into the bundle, and name its path", name)
+			return fmt.Errorf("%q is outside the bundle: copy it into the bundle, and use its path there", name)
 		}
 	}
 	return nil

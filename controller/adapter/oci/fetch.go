@@ -127,7 +127,8 @@ func (c Client) authenticator() authn.Authenticator {
 // lay lays the files of a layer over those of earlier ones.
 func (c Client) lay(below bundle.Tree, layer v1.Layer) (bundle.Tree, error) {
 	if size, err := layer.Size(); err != nil || size > bundle.MaxBytes {
-		return bundle.Tree{}, errors.Join(err, fmt.Errorf("%w: it is packed to %d bytes, and %d MiB is the limit", bundle.ErrLimit, size, bundle.MaxBytes>>20))
+		return bundle.Tree{}, errors.Join(err, fmt.Errorf("%w: it has %d bytes compressed, and the limit is %d MiB", bundle.ErrLimit, size,
+			bundle.MaxBytes>>20))
 	}
 	stream, err := layer.Uncompressed()
 	if err != nil {

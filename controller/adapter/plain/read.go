@@ -53,7 +53,7 @@ func (r *reader) read(d document) error {
 	}
 	var o bundle.Object
 	if err := json.Unmarshal(text, (*map[string]any)(&o)); err != nil {
-		return d.fault(errors.New("it is no object"), "an object is a map with apiVersion, kind and metadata")
+		return d.fault(errors.New("it is not a Kubernetes object"), "an object is a map with apiVersion, kind and metadata")
 	}
 	return r.add(d, o)
 }
@@ -75,7 +75,7 @@ func (r *reader) add(d document, o bundle.Object) error {
 		for i, item := range items {
 			each, ok := item.(map[string]any)
 			if !ok {
-				failed = append(failed, d.fault(fmt.Errorf("items[%d] is no object", i), "a list holds objects"))
+				failed = append(failed, d.fault(fmt.Errorf("items[%d] is not a Kubernetes object", i), "a list holds objects"))
 				continue
 			}
 			failed = append(failed, r.add(d, each))
@@ -86,7 +86,8 @@ func (r *reader) add(d document, o bundle.Object) error {
 		return err
 	}
 	if first, twice := r.seen[o.ID()]; twice {
-		return d.fault(fmt.Errorf("%s is there twice, first in %s, document %d (line %d)", o.ID(), first.file, first.number, first.line), "keep one of the two")
+		return d.fault(fmt.Errorf("%s is defined twice, first in %s, document %d (line %d)", o.ID(), first.file, first.number, first.line),
+			"keep one of the two")
 	}
 	r.seen[o.ID()] = d
 	r.objects = append(r.objects, o)
@@ -97,16 +98,18 @@ func (r *reader) add(d document, o bundle.Object) error {
 func check(d document, o bundle.Object) error {
 	switch {
 	case o.Text("apiVersion") == "":
-		return d.fault(errors.New("apiVersion is missing"), "add it, for example apiVersion: v1; a file that is no manifest belongs elsewhere, or under another name")
+		return d.fault(errors.New("apiVersion is missing"),
+			"add it, for example apiVersion: v1; a file that is not a manifest needs another name or place")
 	case o.Text("kind") == "":
-		return d.fault(errors.New("kind is missing"), "say what the object is, for example kind: ConfigMap")
+		return d.fault(errors.New("kind is missing"), "add it, for example kind: ConfigMap")
 	case o.Text("metadata", "name") != "":
 		return nil
 	case o.Text("metadata", "generateName") != "":
-		return d.fault(fmt.Errorf("%s has metadata.generateName", o.Text("kind")), "give it metadata.name: what is named anew each time cannot be found again")
+		return d.fault(fmt.Errorf("%s has metadata.generateName", o.Text("kind")),
+			"use metadata.name: an object with a generated name cannot be found again")
 	case strings.HasPrefix(o.Text("apiVersion"), "kustomize.config.k8s.io/"):
 		return d.fault(errors.New("it is a kustomization"), "render with format kustomize")
 	default:
-		return d.fault(fmt.Errorf("%s has no metadata.name", o.Text("kind")), "give it one")
+		return d.fault(fmt.Errorf("%s has no metadata.name", o.Text("kind")), "add it")
 	}
 }

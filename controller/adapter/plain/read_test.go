@@ -72,14 +72,14 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		"Syntax":       {why: "the line is the file's", text: configMap + "---\n" + service + "  bad: [\n", want: []string{"a.yaml, document 2 (line 4)", "line 1", "write a Kubernetes object"}},
 		"Key":          {why: "which of the two counts?", text: configMap + "kind: Secret\n", want: []string{`"kind" already set`}},
-		"Scalar":       {why: "no object", text: "hello\n", want: []string{"it is no object"}},
+		"Scalar":       {why: "no object", text: "hello\n", want: []string{"it is not a Kubernetes object"}},
 		"NoVersion":    {why: "no manifest", text: "kind: Secret\n", want: []string{"apiVersion is missing"}},
 		"NoKind":       {why: "no manifest", text: "apiVersion: v1\n", want: []string{"kind is missing"}},
 		"NoName":       {why: "cannot be found again", text: "apiVersion: v1\nkind: Secret\n", want: []string{"Secret has no metadata.name"}},
 		"GenerateName": {why: "cannot be found again", text: "apiVersion: v1\nkind: Secret\nmetadata: {generateName: a-}\n", want: []string{"metadata.generateName"}},
 		"Kustomize":    {why: "another format", text: "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", want: []string{"format kustomize"}},
-		"Twice":        {why: "which of the two counts?", text: configMap + "---\n" + configMap, want: []string{"document 2", "ConfigMap a is there twice, first in a.yaml, document 1 (line 1)"}},
-		"Item":         {why: "no object in a list", text: "kind: List\nitems: [1]\n", want: []string{"items[0] is no object"}},
+		"Twice":        {why: "which of the two counts?", text: configMap + "---\n" + configMap, want: []string{"document 2", "ConfigMap a is defined twice, first in a.yaml, document 1 (line 1)"}},
+		"Item":         {why: "no object in a list", text: "kind: List\nitems: [1]\n", want: []string{"items[0] is not a Kubernetes object"}},
 		"JSON":         {why: "the document that is cut off", file: "a.json", text: "{\"kind\":1}\n\n{", want: []string{"a.json, document 2 (line 3)"}},
 		"AllAtOnce":    {why: "one run tells all", text: "a: 1\n---\n" + configMap + "---\nkind: x\n", want: []string{"document 1", "document 3"}},
 	}

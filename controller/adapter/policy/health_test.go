@@ -49,5 +49,5 @@ func TestHealth(t *testing.T) {
 	}
 	_, err = policy.CompileHealth([]bundle.Probe{{Kind: "Engine", Ready: "object.", Failed: "1"}})
 	require.ErrorContains(t, err, "cannot use health check of Engine, ready: line 1")
-	assert.ErrorContains(t, err, "cannot use health check of Engine, failed: it gives int")
+	assert.ErrorContains(t, err, "cannot use health check of Engine, failed: it returns int")
 }

@@ -30,7 +30,7 @@ type Rule struct {
 func Parse(text []byte) ([]Rule, error) {
 	var rules []Rule
 	if err := yaml.UnmarshalStrict(text, &rules); err != nil {
-		return nil, fmt.Errorf("cannot read the policy: it is no list of {name, expression, message}: %w", err)
+		return nil, fmt.Errorf("cannot read the policy: it is not a list of {name, expression, message}: %w", err)
 	}
 	var faults []error
 	seen := map[string]bool{}
@@ -39,7 +39,7 @@ func Parse(text []byte) ([]Rule, error) {
 		case r.Name == "" || r.Expression == "":
 			faults = append(faults, fmt.Errorf("cannot read the policy: rule %d (%q) needs a name and an expression", i+1, r.Name))
 		case seen[r.Name]:
-			faults = append(faults, fmt.Errorf("cannot read the policy: two rules are called %q: name one otherwise", r.Name))
+			faults = append(faults, fmt.Errorf("cannot read the policy: two rules are named %q: rename one", r.Name))
 		}
 		seen[r.Name] = true
 	}
@@ -98,7 +98,7 @@ func compile(env *cel.Env, expression string, work uint64) (cel.Program, error) 
 		return nil, errors.New(strings.Join(all, "; "))
 	}
 	if kind := ast.OutputType(); kind != cel.BoolType && kind != cel.DynType {
-		return nil, fmt.Errorf("it gives %s: write an expression that is true or false", kind)
+		return nil, fmt.Errorf("it returns %s: write an expression that returns true or false", kind)
 	}
 	program, err := env.Program(ast, cel.CostLimit(work))
 	if err != nil {
@@ -130,7 +130,7 @@ func answer(program cel.Program, name string, thing any) (bool, error) {
 	}
 	yes, ok := value.Value().(bool)
 	if !ok {
-		return false, fmt.Errorf("it gives %s instead of true or false", value.Type().TypeName())
+		return false, fmt.Errorf("it returns %s instead of true or false", value.Type().TypeName())
 	}
 	return yes, nil
 }

@@ -72,7 +72,7 @@ func TestCompileErrors(t *testing.T) {
 	})
 	require.Error(t, err)
 	for _, want := range []string{
-		`rule "typo": line 2, column 4: undefined field 'verbs'`, `rule "syntax": line 1, column`, `rule "number": it gives int: write an expression that is true or false`,
+		`rule "typo": line 2, column 4: undefined field 'verbs'`, `rule "syntax": line 1, column`, `rule "number": it returns int: write an expression that returns true or false`,
 		`rule "long": `, `rule "unknown": line 1, column 1: undeclared reference to 'cluster'`,
 	} {
 		assert.ErrorContains(t, err, want)
@@ -102,8 +102,8 @@ func TestParse(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []policy.Rule{{Name: "a", Expression: "true", Message: "m"}, {Name: "b", Expression: "plan.base > 0"}}, rules)
 	for text, want := range map[string]string{
-		"- {name: a, expresion: x}": "expresion", "name: a": "it is no list", "- {name: a}": `rule 1 ("a") needs a name and an expression`,
-		"- {name: a, expression: x}\n- {name: a, expression: y}": `two rules are called "a"`,
+		"- {name: a, expresion: x}": "expresion", "name: a": "it is not a list", "- {name: a}": `rule 1 ("a") needs a name and an expression`,
+		"- {name: a, expression: x}\n- {name: a, expression: y}": `two rules are named "a"`,
 	} {
 		_, err := policy.Parse([]byte(text))
 		assert.ErrorContains(t, err, want, text)

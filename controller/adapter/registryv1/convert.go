@@ -37,7 +37,7 @@ func Manifests(tree *bundle.Tree) (bundle.Tree, error) {
 	}
 	const prefix = "operators.operatorframework.io.bundle."
 	if kind := metadata.Annotations[prefix+"mediatype.v1"]; kind != "registry+v1" {
-		return bundle.Tree{}, fmt.Errorf("cannot use the bundle: %smediatype.v1 is %q and not registry+v1", prefix, kind)
+		return bundle.Tree{}, fmt.Errorf("cannot use the bundle: %smediatype.v1 is %q, not registry+v1", prefix, kind)
 	}
 	if metadata.Annotations[prefix+"package.v1"] == "" {
 		return bundle.Tree{}, fmt.Errorf("cannot use the bundle: metadata/annotations.yaml has no %spackage.v1", prefix)
@@ -63,7 +63,8 @@ func independent(tree *bundle.Tree) error {
 		return fmt.Errorf("cannot read metadata/dependencies.yaml: %w", err)
 	}
 	for _, d := range wanted.Dependencies {
-		return fmt.Errorf("cannot meet the dependency of type %q in metadata/dependencies.yaml: nothing resolves dependencies: install what it names as a bundle of its own, and leave the file out", d.Type)
+		return fmt.Errorf("cannot meet the dependency of type %q in metadata/dependencies.yaml: Orcon does not resolve dependencies: "+
+			"install that bundle separately, and remove the file", d.Type)
 	}
 	return nil
 }

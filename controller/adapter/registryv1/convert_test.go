@@ -58,10 +58,10 @@ func TestConvert(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{
-		"ServiceAccount operators/cache", "Role.rbac.authorization.k8s.io office/cache.v1", "Role.rbac.authorization.k8s.io shop/cache.v1",
-		"RoleBinding.rbac.authorization.k8s.io office/cache.v1", "RoleBinding.rbac.authorization.k8s.io shop/cache.v1",
-		"CustomResourceDefinition.apiextensions.k8s.io caches.example.org", "Issuer.cert", "Certificate.cert", "Service operators/cache",
-		"Deployment.apps operators/cache", "MutatingWebhookConfiguration.admissionregistration.k8s.io operators",
+		"ServiceAccount operators/cache", "Role office/cache.v1", "Role shop/cache.v1",
+		"RoleBinding office/cache.v1", "RoleBinding shop/cache.v1",
+		"CustomResourceDefinition caches.example.org", "Issuer.cert", "Certificate.cert", "Service operators/cache",
+		"Deployment operators/cache", "MutatingWebhookConfiguration operators",
 	}, names)
 }
 
@@ -130,7 +130,7 @@ func TestManifests(t *testing.T) {
 	}{
 		"Good":       {why: "all is there", files: map[string]string{"metadata/annotations.yaml": good, "metadata/dependencies.yaml": "dependencies: []\n"}},
 		"NoMetadata": {why: "half a bundle", want: "cannot find metadata/annotations.yaml"},
-		"Type":       {why: "another format", files: map[string]string{"metadata/annotations.yaml": strings.Replace(good, "registry+v1", "helm", 1)}, want: `"helm" and not registry+v1`},
+		"Type":       {why: "another format", files: map[string]string{"metadata/annotations.yaml": strings.Replace(good, "registry+v1", "helm", 1)}, want: `"helm", not registry+v1`},
 		"Package":    {why: "no name", files: map[string]string{"metadata/annotations.yaml": strings.Replace(good, "package.v1: cache", "package.v1: ''", 1)}, want: "package.v1"},
 		"YAML":       {why: "no YAML", files: map[string]string{"metadata/annotations.yaml": "a: ["}, want: "cannot read metadata/annotations.yaml"},
 		"Dependency": {why: "nothing resolves it", files: map[string]string{"metadata/annotations.yaml": good, "metadata/dependencies.yaml": "dependencies: [{type: olm.package, value: {packageName: db}}]\n"}, want: `type "olm.package"`},

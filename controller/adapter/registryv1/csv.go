@@ -83,7 +83,7 @@ func take(objects []bundle.Object) (operator, error) {
 		}
 	}
 	if found != 1 {
-		return o, fmt.Errorf("cannot use the bundle: manifests/ has %d ClusterServiceVersions: it has exactly one", found)
+		return o, fmt.Errorf("cannot use the bundle: manifests/ has %d ClusterServiceVersions: it must have exactly one", found)
 	}
 	if o.Spec.Install.Strategy != "deployment" {
 		return o, fmt.Errorf("cannot use the bundle: install strategy %q is not deployment", o.Spec.Install.Strategy)

@@ -43,7 +43,8 @@ func (c Client) Fetch(ctx context.Context, address, digest string) ([]byte, erro
 		return nil, fmt.Errorf("cannot fetch the archive: %w", err)
 	}
 	if sum := Sum(d.got); digest != "" && sum != digest {
-		return nil, fmt.Errorf("cannot use the archive: it is %s and not %s: it was changed, or the checksum is another's", sum, digest)
+		return nil, fmt.Errorf("cannot use the archive: its checksum is %s, not %s: the archive was changed, or the checksum belongs to "+
+			"another file", sum, digest)
 	}
 	return d.got, nil
 }
@@ -128,9 +129,9 @@ func (d *download) request(ctx context.Context) (*http.Request, error) {
 func redirect(next *http.Request, before []*http.Request) error {
 	switch {
 	case len(before) > maxRedirects:
-		return fmt.Errorf("%w: it redirects more than %d times", errFinal, maxRedirects)
+		return fmt.Errorf("%w: more than %d redirects", errFinal, maxRedirects)
 	case next.URL.Scheme != "https" && before[0].URL.Scheme == "https":
-		return fmt.Errorf("%w: it redirects to %s, without TLS", errFinal, next.URL.Redacted())
+		return fmt.Errorf("%w: it redirects to %s, which has no TLS", errFinal, next.URL.Redacted())
 	default:
 		return nil
 	}
@@ -147,11 +148,11 @@ func (d *download) begin(response *http.Response) error {
 		return fmt.Errorf("the server answered %s", response.Status)
 	case status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable:
 		d.got = nil
-		return fmt.Errorf("the server answered %s for another part", response.Status)
+		return fmt.Errorf("the server answered %s with another range", response.Status)
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fmt.Errorf("%w: the server answered %s: give credentials that may read it", errFinal, response.Status)
+		return fmt.Errorf("%w: the server answered %s: use credentials that can read it", errFinal, response.Status)
 	default:
-		return fmt.Errorf("%w: the server answered %s: look whether the address is right", errFinal, response.Status)
+		return fmt.Errorf("%w: the server answered %s: check the address", errFinal, response.Status)
 	}
 	if kind := response.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
 		return page()
@@ -180,14 +181,14 @@ func (d *download) read(ctx context.Context, body io.Reader, silent *time.Timer)
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return errors.Join(context.Cause(ctx), fmt.Errorf("it broke off after %d bytes: %w", len(d.got), err))
+			return errors.Join(context.Cause(ctx), fmt.Errorf("the connection broke after %d bytes: %w", len(d.got), err))
 		}
 		silent.Reset(d.Silence)
 	}
 }
 
 func page() error {
-	return fmt.Errorf("%w: it is a web page and no archive: the address may be one for people, or want credentials", errFinal)
+	return fmt.Errorf("%w: the answer is a web page, not an archive: check the address, and whether it needs credentials", errFinal)
 }
 
 func large() error {

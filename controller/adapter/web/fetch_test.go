@@ -108,18 +108,18 @@ func TestFetchRefuses(t *testing.T) {
 		want   string
 		asked  int
 	}{
-		"NotFound":  {why: "404", handle: http.NotFound, want: "404 Not Found: look whether the address is right", asked: 1},
-		"Forbidden": {why: "403", handle: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, want: "give credentials", asked: 1},
+		"NotFound":  {why: "404", handle: http.NotFound, want: "404 Not Found: check the address", asked: 1},
+		"Forbidden": {why: "403", handle: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, want: "use credentials", asked: 1},
 		"Broken":    {why: "500, each time", handle: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, want: "500", asked: 4},
-		"Truncated": {why: "cut off, each time", handle: func(w http.ResponseWriter, _ *http.Request) { half(w, make([]byte, 100_000)) }, want: "broke off after", asked: 4},
-		"Digest":    {why: "other bytes", handle: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("other")) }, want: "and not sha256:", asked: 1},
+		"Truncated": {why: "cut off, each time", handle: func(w http.ResponseWriter, _ *http.Request) { half(w, make([]byte, 100_000)) }, want: "connection broke after", asked: 4},
+		"Digest":    {why: "other bytes", handle: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("other")) }, want: ", not sha256:", asked: 1},
 		"Page": {why: "a login page", handle: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		}, want: "it is a web page", asked: 1},
+		}, want: "the answer is a web page", asked: 1},
 		"HiddenPage": {why: "a page that says it is an archive", handle: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/gzip")
 			_, _ = w.Write([]byte("<!DOCTYPE html><html><body>Log in</body></html>"))
-		}, want: "it is a web page", asked: 1},
+		}, want: "the answer is a web page", asked: 1},
 		"Announced": {why: "too much, as it says", handle: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", strconv.Itoa(bundle.MaxBytes+1))
 		}, want: "too large", asked: 1},
@@ -130,7 +130,7 @@ func TestFetchRefuses(t *testing.T) {
 				}
 			}
 		}, want: "too large", asked: 1},
-		"Around": {why: "no end of redirections", handle: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, want: "redirects more than 5 times", asked: 6},
+		"Around": {why: "no end of redirections", handle: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, want: "more than 5 redirects", asked: 6},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
@@ -219,5 +219,5 @@ func TestFetchKeepsTLS(t *testing.T) {
 	c := client()
 	c.Transport = server.Client().Transport
 	_, err := c.Fetch(t.Context(), server.URL, "")
-	require.ErrorContains(t, err, "without TLS")
+	require.ErrorContains(t, err, "which has no TLS")
 }

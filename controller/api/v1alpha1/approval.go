@@ -2,9 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Approval is a person's word on one plan of a BundleDeployment of its namespace: on bytes,
-// never on a recipe (BUNDLES.md). It counts if and only if what would be done is still
-// what was planned. Deleting it takes the word back until the plan has begun.
+// Approval approves one plan of a BundleDeployment of its namespace: exact objects, never a
+// recipe (BUNDLES.md). It is valid only as long as the plan stays the same. Deleting it withdraws
+// the approval, until the plan is carried out.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=orcon
@@ -17,34 +17,33 @@ type Approval struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is approved; it never changes.
+	// spec is the approved plan; it never changes.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an Approval never changes: delete it and make another"
 	Spec ApprovalSpec `json:"spec"`
 }
 
-// ApprovalSpec is what is approved.
+// ApprovalSpec is the approved plan.
 type ApprovalSpec struct {
 	// deployment is the name of the BundleDeployment.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=52
 	Deployment string `json:"deployment"`
-	// planDigest is the plan's.
+	// planDigest is the digest of the plan, from status.plan.digest of the BundleDeployment.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	// +kubebuilder:validation:MaxLength=64
 	PlanDigest string `json:"planDigest"`
-	// author is who approves: the name of the user who makes this object, which the API
-	// server checks.
+	// author is the name of the user who creates this object; the API server checks it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Author string `json:"author"`
-	// confirmed are held objects whose end is confirmed, as Kind/name or
+	// confirmed lists held objects whose deletion is confirmed, as Kind/name or
 	// Kind.group/namespace/name.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1024
 	// +kubebuilder:validation:items:MaxLength=600
 	Confirmed []string `json:"confirmed,omitempty"`
-	// expires is until when it counts; unset for ever.
+	// expires is when the approval ends; unset means never.
 	// +optional
 	Expires *metav1.Time `json:"expires,omitempty"`
 }

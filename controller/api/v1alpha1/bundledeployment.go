@@ -5,14 +5,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// BundleDeployment is what somebody wants to have installed in a namespace: content, how
-// it is rendered, and how it is carried out (BUNDLES.md). Deleting it deletes all that it
-// made, in reverse order.
+// BundleDeployment describes a bundle to be installed in a namespace: its content, how that is
+// rendered, and how changes are carried out (BUNDLES.md). Deleting it deletes every object that
+// it made, in reverse order.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=bd,categories=orcon
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="a BundleDeployment's name has at most 52 characters: it stands in those of Secrets and revisions"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="a BundleDeployment's name has at most 52 characters, since names of Secrets and revisions contain it"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.active`
@@ -24,198 +24,201 @@ type BundleDeployment struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says what is wanted.
+	// spec is the desired state.
 	Spec BundleDeploymentSpec `json:"spec"`
 	// status is written by the controller.
 	// +optional
 	Status BundleDeploymentStatus `json:"status,omitempty"`
 }
 
-// BundleDeploymentSpec says what is wanted.
+// BundleDeploymentSpec is the desired state.
 type BundleDeploymentSpec struct {
-	// paused stops everything where it is: nothing is written until it is false again.
+	// paused stops all work: nothing is written until it is false again.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
-	// sources are laid over each other in this order.
+	// sources are merged in this order: files of later ones replace files of earlier ones.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Sources []BundleSource `json:"sources"`
-	// format is that of the content; unset is what it looks like.
+	// format is the format of the content; unset, it is detected.
 	// +optional
 	// +kubebuilder:validation:Enum=plain;helm;registry-v1;kustomize
 	Format string `json:"format,omitempty"`
-	// render says how the content becomes objects.
+	// render configures how the content becomes objects.
 	// +optional
 	Render BundleRender `json:"render,omitempty"`
-	// healthChecks say when objects of a kind are healthy; other kinds are judged by their
-	// conditions.
+	// healthChecks define when objects of a kind are healthy; other kinds are judged by their
+	// status.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	HealthChecks []BundleHealthCheck `json:"healthChecks,omitempty"`
-	// dependsOn are the BundleDeployments of this namespace, by name, that are healthy first.
+	// dependsOn names BundleDeployments of this namespace that must be ready first.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=52
 	DependsOn []string `json:"dependsOn,omitempty"`
-	// serviceAccountName is the account of this namespace by which everything is read and
-	// written; unset is default.
+	// serviceAccountName is the ServiceAccount of this namespace that reads and writes everything;
+	// it needs every permission that the bundle uses. Unset is "default".
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-	// conflicts says what becomes of objects that somebody else has made; unset is Prevent.
+	// conflicts decides what happens to existing objects that this deployment did not make: Prevent,
+	// the default, changes none of them; AdoptUnowned adopts those that nothing else manages; Take
+	// also takes over fields and objects of others, as the plan lists them.
 	// +optional
 	// +kubebuilder:validation:Enum=Prevent;AdoptUnowned;Take
 	Conflicts string `json:"conflicts,omitempty"`
-	// drift says what becomes of changes by others.
+	// drift decides what happens when others change or delete objects of the bundle.
 	// +optional
 	Drift BundleDrift `json:"drift,omitempty"`
-	// prune says what of the deletions waits for a person.
+	// prune decides which deletions need confirmation.
 	// +optional
 	Prune BundlePrune `json:"prune,omitempty"`
-	// rollback says what follows a failure.
+	// rollback decides what follows a failure.
 	// +optional
 	Rollback BundleRollback `json:"rollback,omitempty"`
-	// approval says who approves plans.
+	// approval decides who approves plans.
 	// +optional
 	Approval BundleApproval `json:"approval,omitempty"`
-	// historyLimit is how many revisions are kept; unset is 10.
+	// historyLimit is the number of revisions that are kept; unset is 10.
 	// +optional
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=50
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 }
 
-// BundleSource is a place that content comes from.
+// BundleSource is a source of content.
 type BundleSource struct {
 	// reference is oci://REGISTRY/REPOSITORY@sha256:…, git+https://HOST/REPOSITORY@COMMIT,
 	// https://HOST/ARCHIVE#sha256=…, or configmaps:NAME,NAME of this namespace.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	Reference string `json:"reference"`
-	// resolve is Pinned, the default, where the reference says which content it means, or
-	// Track for whatever its tag, branch or address means now.
+	// resolve is Pinned, the default, for a reference with a digest, commit or checksum, or Track
+	// to follow a tag, branch or address.
 	// +optional
 	// +kubebuilder:validation:Enum=Pinned;Track
 	Resolve string `json:"resolve,omitempty"`
-	// auth is how to be let in.
+	// auth are the credentials of the source.
 	// +optional
 	Auth *BundleAuth `json:"auth,omitempty"`
-	// destination is the folder that the content is laid into; unset is the top.
+	// destination is the folder in which the content is placed; unset is the top.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Destination string `json:"destination,omitempty"`
 }
 
-// BundleAuth is how to be let in.
+// BundleAuth are the credentials of a source.
 type BundleAuth struct {
-	// secretRef is a Secret of this namespace with username and password, or token;
-	// ssh-privatekey and known_hosts; ca.crt.
+	// secretRef names a Secret of this namespace with the keys username and password, or token, or
+	// ssh-privatekey and known_hosts, and optionally ca.crt.
 	SecretRef BundleSecretRef `json:"secretRef"`
 }
 
 // BundleSecretRef names a Secret of the namespace.
 type BundleSecretRef struct {
-	// name is the Secret's.
+	// name is the name of the Secret.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 }
 
-// BundleRender says how content becomes objects.
+// BundleRender configures how content becomes objects.
 type BundleRender struct {
 	// path is the folder of the content that is rendered; unset is the top.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
-	// values are those of a chart, over those of valuesFrom.
+	// values are the values of a Helm chart; they override those of valuesFrom.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Values *runtime.RawExtension `json:"values,omitempty"`
-	// valuesFrom are texts of values in this namespace; later ones count over earlier ones.
+	// valuesFrom are ConfigMaps and Secrets of this namespace with values; later ones override
+	// earlier ones.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []BundleValues `json:"valuesFrom,omitempty"`
-	// installNamespace is where objects without a namespace go; unset is this one.
+	// installNamespace is the namespace of objects that name none; unset is that of the deployment.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	InstallNamespace string `json:"installNamespace,omitempty"`
-	// watchNamespaces are those that an operator watches; unset is as many as it can.
+	// watchNamespaces are the namespaces that an operator watches; unset is as many as it supports.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	WatchNamespaces []string `json:"watchNamespaces,omitempty"`
-	// configChecksum replaces the pods of a workload when what they read of the bundle's own
-	// ConfigMaps and Secrets changes, by a digest of that in the pod template.
+	// configChecksum restarts the pods of a workload when a ConfigMap or Secret of the bundle that
+	// they read changes: it adds a checksum to the pod template.
 	// +optional
 	ConfigChecksum bool `json:"configChecksum,omitempty"`
 }
 
-// BundleHealthCheck says in CEL over "object" when objects of a kind are healthy.
+// BundleHealthCheck defines in CEL, over the variable "object", when objects of a kind are healthy.
 type BundleHealthCheck struct {
-	// group is the kind's API group; unset for the core.
+	// group is the API group of the kind; unset is the core group.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group,omitempty"`
-	// kind is the kind.
+	// kind is the kind of the objects.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
-	// ready is true of what is healthy: object.status.phase == "Running".
+	// ready is an expression that is true for a healthy object: object.status.phase == "Running".
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Ready string `json:"ready,omitempty"`
-	// failed is true of what will not become healthy.
+	// failed is an expression that is true for an object that will not become healthy.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Failed string `json:"failed,omitempty"`
 }
 
-// BundleValues is a text of values.
+// BundleValues is a source of Helm values.
 type BundleValues struct {
 	// kind is ConfigMap or Secret.
 	// +kubebuilder:validation:Enum=ConfigMap;Secret
 	Kind string `json:"kind"`
-	// name is the object's.
+	// name is the name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// key is where the text stands; unset is values.yaml.
+	// key is the key that holds the values; unset is values.yaml.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key,omitempty"`
 }
 
-// BundleDrift says what becomes of changes by others.
+// BundleDrift decides what happens when others change or delete objects of the bundle.
 type BundleDrift struct {
-	// mode is Correct, the default, or Report, which leaves them as they are and says so.
+	// mode is Correct, the default, which undoes such changes, or Report, which only reports them.
 	// +optional
 	// +kubebuilder:validation:Enum=Correct;Report
 	Mode string `json:"mode,omitempty"`
-	// ignore names fields that others shall set: what they set there is no drift.
+	// ignore names fields that others may set: their changes there are no drift.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Ignore []BundleIgnore `json:"ignore,omitempty"`
 }
 
-// BundleIgnore names fields that others shall set.
+// BundleIgnore names fields that others may set.
 type BundleIgnore struct {
-	// apiVersion and kind say of which objects; only the group of the version counts.
+	// apiVersion and kind select the objects; only the group of the version counts.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	APIVersion string `json:"apiVersion"`
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
-	// name is one object's; unset for all of the kind.
+	// name selects one object; unset selects all of the kind.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
-	// paths lead to the fields, as plans print them: spec.replicas,
+	// paths are the fields, as plans print them: spec.replicas,
 	// spec.template.spec.containers[name="web"].image; [*] is every element of a list.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -224,77 +227,79 @@ type BundleIgnore struct {
 	Paths []string `json:"paths"`
 }
 
-// BundlePrune says what of the deletions waits for a person.
+// BundlePrune decides which deletions need confirmation.
 type BundlePrune struct {
-	// confirmKinds are kinds, as Kind or Kind.group, whose deletion a person confirms,
-	// besides namespaces, volumes, claims and definitions.
+	// confirmKinds are kinds, as Kind or Kind.group, whose deletion needs confirmation, besides
+	// Namespaces, PersistentVolumes, PersistentVolumeClaims and CustomResourceDefinitions.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=253
 	ConfirmKinds []string `json:"confirmKinds,omitempty"`
-	// maxDeletions is how many objects may leave at a time without a person; unset is 10.
+	// maxDeletions is the number of objects that an upgrade may delete without confirmation; unset
+	// is 10.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxDeletions *int32 `json:"maxDeletions,omitempty"`
 }
 
-// BundleRollback says what follows a failure.
+// BundleRollback decides what follows a failure.
 type BundleRollback struct {
-	// onFailure brings the last healthy content back; unset is true.
+	// onFailure brings back the last healthy content after a failure; unset is true.
 	// +optional
 	OnFailure *bool `json:"onFailure,omitempty"`
-	// progressDeadline is how long an object may go without progress; unset is 10m.
+	// progressDeadline is how long an object may make no progress before its revision fails; unset
+	// is 10m.
 	// +optional
 	ProgressDeadline *metav1.Duration `json:"progressDeadline,omitempty"`
 }
 
-// BundleApproval says who approves plans.
+// BundleApproval decides who approves plans.
 type BundleApproval struct {
-	// mode is Auto, the default; Digest, which waits for an Approval of each plan; or Policy,
-	// which does so for plans that the policy does not allow.
+	// mode is Auto, the default, which carries out every plan; Digest, which waits for an Approval of
+	// each plan; or Policy, which waits for an Approval of plans that the policy refuses.
 	// +optional
 	// +kubebuilder:validation:Enum=Auto;Digest;Policy
 	Mode string `json:"mode,omitempty"`
-	// policy are rules that a plan has to keep with mode Policy.
+	// policy lists the rules of mode Policy. A plan has to satisfy all of them.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Policy []BundleRule `json:"policy,omitempty"`
-	// fourEyes asks that somebody else approves than who has asked for the change.
+	// fourEyes requires that the author of an Approval is not the user who requested the change.
 	// +optional
 	FourEyes bool `json:"fourEyes,omitempty"`
 }
 
-// BundleRule is one rule that a plan has to keep.
+// BundleRule is one rule that a plan has to satisfy.
 type BundleRule struct {
-	// name is how people know it.
+	// name is shown when the rule refuses a plan.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
-	// expression is CEL over "plan", as orcon plan -o json prints it:
+	// expression is CEL over the variable "plan", in the form that orcon plan -o json prints:
 	// plan.actions.all(a, a.verb != "delete").
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Expression string `json:"expression"`
-	// message says why a plan is refused; unset is the expression.
+	// message explains a refusal; unset is the expression.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 }
 
-// BundleDeploymentStatus is what the controller says of a BundleDeployment.
+// BundleDeploymentStatus is the observed state of a BundleDeployment.
 type BundleDeploymentStatus struct {
-	// observedGeneration is the generation that this status is about.
+	// observedGeneration is the generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// sources are the references with the digests that they have turned out to mean.
+	// sources are the references with the digests that they resolved to.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Sources []string `json:"sources,omitempty"`
-	// plan is what waits for approval; unset for none.
+	// plan is the plan that waits for approval; unset for none.
 	// +optional
 	Plan *BundlePlan `json:"plan,omitempty"`
 	// active is the newest revision that was begun; unset for none.
@@ -303,27 +308,29 @@ type BundleDeploymentStatus struct {
 	// lastHealthy is the newest revision that has succeeded; unset for none.
 	// +optional
 	LastHealthy int64 `json:"lastHealthy,omitempty"`
-	// finished and objects are how many objects are as they shall be, of how many.
+	// finished is the number of objects that are up to date and healthy, of all objects.
 	// +optional
 	Finished int64 `json:"finished,omitempty"`
+	// objects is the number of objects.
 	// +optional
 	Objects int64 `json:"objects,omitempty"`
-	// waits are what is not finished, first things first, 20 at most.
+	// waits lists objects that are not finished and why, in their order, at most 20.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Waits []BundleWait `json:"waits,omitempty"`
-	// drift are the objects that others have changed, with mode Report, 20 at most.
+	// drift lists objects that others have changed or deleted and that are not corrected yet, at
+	// most 20.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Drift []string `json:"drift,omitempty"`
-	// retried is the value of annotation orcon.tengu.io/retry that was heeded last.
+	// retried is the value of annotation orcon.tengu.io/retry that was handled last.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Retried string `json:"retried,omitempty"`
-	// conditions: Ready, Reconciling and Stalled; Sourced, Rendered, Planned, Approved,
-	// Progressing, Healthy and Degraded.
+	// conditions are Ready, Reconciling and Stalled, which sum up; Sourced, Rendered, Planned and
+	// Approved, the stages before a change; Progressing, Healthy and Degraded, the state after it.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -331,37 +338,37 @@ type BundleDeploymentStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// BundlePlan is what waits for approval.
+// BundlePlan is a plan that waits for approval.
 type BundlePlan struct {
-	// revision is the BundleRevision that was proposed with it; unset for a deletion.
+	// revision is the BundleRevision that holds the plan; unset for a deletion.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Revision string `json:"revision,omitempty"`
-	// digest is what an Approval approves.
+	// digest is the digest that an Approval names.
 	// +kubebuilder:validation:MaxLength=64
 	Digest string `json:"digest"`
-	// cluster is the UID of namespace kube-system, which the digest is of too.
+	// cluster is the UID of namespace kube-system, which is part of the digest.
 	// +kubebuilder:validation:MaxLength=253
 	Cluster string `json:"cluster"`
-	// held are the objects whose end must be confirmed, as Kind/namespace/name.
+	// held lists the objects whose deletion must be confirmed, as Kind/namespace/name.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
 	Held []string `json:"held,omitempty"`
 }
 
-// BundleWait is what an object waits for.
+// BundleWait is an object that is not finished, and why.
 type BundleWait struct {
-	// object is the one that waits.
+	// object is the object that is not finished.
 	// +kubebuilder:validation:MaxLength=600
 	Object string `json:"object"`
-	// phase is the object's.
+	// phase is the phase of the object.
 	// +kubebuilder:validation:MaxLength=63
 	Phase string `json:"phase"`
-	// for is what it waits for.
+	// for is the object that it waits for, or the state that it is in.
 	// +kubebuilder:validation:MaxLength=1024
 	For string `json:"for"`
-	// since is when that began; unset where it waits for another object.
+	// since is when that state began; unset if it waits for another object.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }

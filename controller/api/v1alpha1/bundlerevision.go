@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// BundleRevision is one version of a BundleDeployment: exactly what was planned, and how
-// it ended. Its objects lie in immutable Secrets named by their content, and are never
+// BundleRevision is one version of a BundleDeployment: exactly what was planned, and how it
+// ended. Immutable Secrets, named after their content, hold its objects, which are never
 // rendered again (BUNDLES.md).
 //
 // +kubebuilder:object:root=true
@@ -14,12 +14,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
 // +kubebuilder:printcolumn:name="Content",type=integer,JSONPath=`.spec.content`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.message`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.summary`
 type BundleRevision struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what was planned; it never changes.
+	// spec is the plan; it never changes.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a BundleRevision's spec never changes"
 	Spec BundleRevisionSpec `json:"spec"`
 	// status is written by the controller.
@@ -27,51 +27,56 @@ type BundleRevision struct {
 	Status BundleRevisionStatus `json:"status,omitempty"`
 }
 
-// BundleRevisionSpec is what was planned.
+// BundleRevisionSpec is the plan of a revision.
 type BundleRevisionSpec struct {
 	// deployment is the name of the BundleDeployment.
 	// +kubebuilder:validation:MaxLength=52
 	Deployment string `json:"deployment"`
-	// revision counts from 1.
+	// revision is the number of the revision, from 1.
 	Revision int64 `json:"revision"`
-	// content is the revision whose objects it has: itself, or on the way back an older one.
+	// content is the oldest revision with the same objects: the revision itself, or after a
+	// rollback an older one.
 	Content int64 `json:"content"`
-	// base is the healthy revision that it was planned against; unset for none.
+	// base is the healthy revision that the plan changes; unset for none.
 	// +optional
 	Base int64 `json:"base,omitempty"`
-	// manifestDigest is that of the objects in their order.
+	// manifestDigest is the digest of the objects in their order.
 	// +kubebuilder:validation:MaxLength=64
 	ManifestDigest string `json:"manifestDigest"`
-	// planDigest is what an Approval approves.
+	// planDigest is the digest that an Approval names.
 	// +kubebuilder:validation:MaxLength=64
 	PlanDigest string `json:"planDigest"`
-	// contents are the Secrets that hold the plan and its objects, named by the digest of
-	// what they hold.
+	// contents are the Secrets that hold the plan and its objects, named after the digest of
+	// their content.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=253
 	Contents []string `json:"contents"`
-	// objects is how many there are.
+	// objects is the number of objects.
 	Objects int64 `json:"objects"`
-	// actions are what the plan does, one line each, 500 at most; orcon shows them all,
-	// field by field.
+	// actions lists what the plan does, one line each, at most 500; orcon diff and orcon approve
+	// show all of them, field by field.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=501
 	Actions []string `json:"actions,omitempty"`
 }
 
-// BundleRevisionStatus is how a revision fares.
+// BundleRevisionStatus is the state of a revision.
 type BundleRevisionStatus struct {
 	// state is Proposed, Active, Succeeded, Failed or Superseded.
 	// +optional
 	// +kubebuilder:validation:Enum=Proposed;Active;Succeeded;Failed;Superseded
 	State string `json:"state,omitempty"`
-	// message says why it failed, or by what it was replaced.
+	// message explains why it failed, or which revision replaced it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Message string `json:"message,omitempty"`
-	// healthy says that it has succeeded once.
+	// summary is the beginning of the message, for one line.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Summary string `json:"summary,omitempty"`
+	// healthy is true once the revision has succeeded.
 	// +optional
 	Healthy bool `json:"healthy,omitempty"`
 }

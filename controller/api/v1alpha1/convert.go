@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -31,8 +32,8 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 		Created:  r.CreationTimestamp.UTC(),
 		Deleted:  toTime(r.DeletionTimestamp),
 		State: relation.State{
-			HeldSince: toTime(r.Status.HeldSince),
-			Offer:     r.Status.Offer, SuspendedSince: toTime(r.Status.SuspendedSince),
+			HeldSince: toTime(r.Status.HeldSince), HeldReason: r.Status.HeldReason, Data: relation.Data(r.Status.Data),
+			Offer: r.Status.Offer, SuspendedSince: toTime(r.Status.SuspendedSince),
 			EndReason: r.Status.EndReason, Left: r.Status.Left, Closed: r.Status.Closed, Status: relation.Status(r.Status.RelationStatus), Conditions: toConditions(r.Status.Conditions),
 			RequirerStatus: r.Status.RequirerStatus.ToDomain(), ProviderStatus: r.Status.ProviderStatus.ToDomain(),
 		},
@@ -61,7 +62,7 @@ func (r *Relation) SetState(s relation.State, now time.Time) {
 	r.Status.ObservedGeneration = r.Generation
 	r.Status.ID = int64(s.ID)
 	r.Status.Requirer, r.Status.Provider = r.Spec.Requirer.String(), r.Spec.Provider.String()
-	r.Status.HeldSince = fromTime(s.HeldSince)
+	r.Status.HeldSince, r.Status.HeldReason, r.Status.Data = fromTime(s.HeldSince), s.HeldReason, string(s.Data)
 	r.Status.Retain = nil
 	if s.Retain != 0 {
 		r.Status.Retain = &metav1.Duration{Duration: s.Retain}
@@ -108,7 +109,8 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 		})
 	}
 	for _, o := range s.LeftOut {
-		state.LeftOut = append(state.LeftOut, application.Fault{Application: a.Name, Object: o.Object, Reason: o.Reason, Message: o.Message})
+		state.LeftOut = append(state.LeftOut, application.Fault{Application: a.Name, Object: o.Object, Reason: o.Reason,
+			Message: o.Message, Pods: o.Pods})
 	}
 	for _, w := range s.Waiting {
 		state.Waiting = append(state.Waiting, relation.Waiting{Endpoint: w.Endpoint, Optional: w.Necessity == Optional, Reason: w.Reason, Message: w.Message})
@@ -159,15 +161,20 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 		})
 	}
 	for _, o := range s.LeftOut {
-		status.LeftOut = append(status.LeftOut, LeftOut{Object: o.Object, Reason: o.Reason, Message: o.Message})
+		status.LeftOut = append(status.LeftOut, LeftOut{Object: o.Object, Reason: o.Reason, Message: o.Message, Pods: o.Pods})
 	}
 	for _, w := range s.Waiting {
 		status.Waiting = append(status.Waiting, Waiting{Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message})
 	}
+	living := int64(0)
+	status.LivingUnits = &living
 	for _, u := range s.Units {
 		unit := Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: metav1.NewTime(u.Since), Leaving: u.Leaving, Gone: u.Gone, GoneSince: fromTime(u.GoneSince)}
 		if u.Handles {
 			unit.Handlers = HandlersPresent
+		}
+		if u.Gone == "" {
+			living++
 		}
 		status.Units = append(status.Units, unit)
 	}
@@ -310,6 +317,18 @@ func setConditions(before []metav1.Condition, wanted []condition.Condition, gene
 		all = append(all, next)
 	}
 	return all
+}
+
+// Why returns the condition Ready with the whole of its message, which Reconciling or
+// Stalled carries where Ready has what fits into a cell.
+func Why(all []metav1.Condition) (why metav1.Condition, found bool) {
+	ready := meta.FindStatusCondition(all, string(condition.Ready))
+	if ready == nil {
+		return metav1.Condition{}, false
+	}
+	why = *ready
+	why.Message = condition.Why(toConditions(all)).Message
+	return why, true
 }
 
 func toConditions(all []metav1.Condition) []condition.Condition {

@@ -13,12 +13,12 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// RetryKey is the annotation of a BundleDeployment whose new value has a content tried
-// again that has failed.
+// RetryKey is the annotation of a BundleDeployment of which each new value retries a content
+// that failed before.
 const RetryKey = "orcon.tengu.io/retry"
 
-// RequesterKey is the annotation of a BundleDeployment that names who has asked for what
-// it says; admission writes it.
+// RequesterKey is the annotation of a BundleDeployment with the user who requested its last
+// change; admission enforces it.
 const RequesterKey = "orcon.tengu.io/requester"
 
 // What a status shows of what is long.
@@ -27,6 +27,7 @@ const (
 	maxActions = 500
 	maxText    = 1024
 	maxMessage = 4096
+	maxSummary = 256
 )
 
 // ToDomain returns what is wanted, as far as it can be wrong in itself.
@@ -86,7 +87,7 @@ func (p BundlePrune) MayDelete() int {
 	return int(*p.MaxDeletions)
 }
 
-// SetState writes how the deployment stands into its status.
+// SetState writes the state of the deployment into its status.
 func (d *BundleDeployment) SetState(s bundle.Standing, r bundle.Record, now time.Time) {
 	status := &d.Status
 	status.ObservedGeneration = d.Generation
@@ -97,8 +98,8 @@ func (d *BundleDeployment) SetState(s bundle.Standing, r bundle.Record, now time
 	for _, w := range s.Next.Waits[:min(maxWaits, len(s.Next.Waits))] {
 		status.Waits = append(status.Waits, BundleWait{Object: w.ID.String(), Phase: w.Phase.String(), For: cut(w.For, maxText), Since: fromTime(w.Since)})
 	}
-	for _, id := range s.Drift[:min(maxWaits, len(s.Drift))] {
-		status.Drift = append(status.Drift, id.String())
+	for _, drifted := range s.Drift[:min(maxWaits, len(s.Drift))] {
+		status.Drift = append(status.Drift, drifted.ID.String())
 	}
 	status.Conditions = setConditions(status.Conditions, s.Conditions(), d.Generation, now)
 }
@@ -138,15 +139,16 @@ func (d *BundleDeployment) ForRevision(v bundle.Revision, p bundle.Plan, content
 	return r
 }
 
-// SetState writes how a revision fares, and reports whether that is news.
+// SetState writes the state of a revision, and reports whether it has changed.
 func (r *BundleRevision) SetState(v bundle.Revision) bool {
 	before := r.Status
-	r.Status = BundleRevisionStatus{State: string(v.State), Message: cut(v.Message, maxMessage), Healthy: v.Healthy}
+	r.Status = BundleRevisionStatus{State: string(v.State), Message: cut(v.Message, maxMessage),
+		Summary: cut(bundle.Brief(v.Message), maxSummary), Healthy: v.Healthy}
 	return r.Status != before
 }
 
-// ToDomain returns an approval as the domain knows it, for the plan that it is about. The
-// error names what is confirmed and not held.
+// ToDomain returns the approval of a plan. The error names objects that are confirmed and not
+// held.
 func (a *Approval) ToDomain(p bundle.Plan) (bundle.Approval, error) {
 	approval := bundle.Approval{PlanDigest: a.Spec.PlanDigest, By: a.Spec.Author}
 	if a.Spec.Expires != nil {

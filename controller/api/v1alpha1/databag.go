@@ -2,10 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Databag holds what an application says on one endpoint to everybody, what it or
-// one of its units says in one relation, or a unit's transaction on its way there.
-// It is generated; change the Service or its data.tengu.io annotation, or use
-// relation-set, not this.
+// Databag holds the data of one endpoint for all relations, the data of an application or a unit in
+// one relation, or a unit's transaction that is not in all databags yet. It is generated: change
+// the Service or its data.tengu.io annotation, or use relation-set.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -21,98 +20,103 @@ type Databag struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says whose bag it is; it cannot be changed.
+	// spec names the owner of the databag; it cannot be changed.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a databag belongs to one endpoint for ever"
 	Spec DatabagSpec `json:"spec"`
-	// status holds the content, written by the controller.
+	// status holds the data, and is written by the controller; unset before the first write.
 	// +optional
 	Status DatabagStatus `json:"status,omitempty"`
 }
 
-// DatabagSpec says whose bag it is.
+// DatabagSpec names the owner of a databag.
 type DatabagSpec struct {
-	// application that says it.
+	// application is the name of the application that writes the databag.
 	// +kubebuilder:validation:MaxLength=63
 	Application string `json:"application"`
-	// endpoint on which it is said; unset for a unit's transactions.
+	// endpoint is the name of the application's endpoint. Unset: a unit's transactions.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Endpoint string `json:"endpoint,omitempty"`
-	// relation is the UID of the one relation in which it is said; unset for what is
-	// said to everybody.
+	// relation is the UID of the Relation that the data belongs to. Unset: data for all relations
+	// of the endpoint.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Relation string `json:"relation,omitempty"`
-	// home is where that relation is, if in another namespace than the bag.
+	// home locates the Relation, if it is in another namespace. Unset: the databag's own namespace.
 	// +optional
 	Home *RelationHome `json:"home,omitempty"`
-	// unit is the number of the unit that says it; unset for the application.
+	// unit is the number of the unit that writes the databag. Unset: the application.
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]*)$`
 	Unit string `json:"unit,omitempty"`
 }
 
-// RelationHome is where a Relation is.
+// RelationHome locates a Relation.
 type RelationHome struct {
-	// namespace is the Relation's.
+	// namespace is the namespace of the Relation.
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
-	// name is the Relation's.
+	// name is the name of the Relation.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 }
 
-// DatabagStatus is the content.
+// DatabagStatus is the content of a databag.
 type DatabagStatus struct {
-	// observedGeneration is the generation that this status is about.
+	// observedGeneration is the generation of the object that this status describes. Unset: not
+	// observed yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// data maps keys to values, 512 KiB in all.
+	// data maps keys to values, at most 512 KiB in all. Unset: empty.
 	// +optional
 	Data map[string]string `json:"data,omitempty"`
-	// version is a hash of data; versions differ or do not, none is later.
+	// version is a hash of data; versions can be compared for equality only. Unset: never written.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Version string `json:"version,omitempty"`
-	// term is that of the leader who wrote an application's bag last; a lower one is
-	// refused.
+	// term is the term of the leader that last wrote an application's databag; a leader of a lower
+	// term is refused. Default 0: no leader wrote it.
 	// +optional
 	Term int64 `json:"term,omitempty"`
-	// writer is the number of the unit that wrote an application's bag last.
+	// writer is the number of the unit that last wrote an application's databag. Unset: no unit
+	// wrote it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]*)$`
 	Writer string `json:"writer,omitempty"`
-	// commits is how many changes of data there were; record has the last of them.
+	// commits is the number of changes of data. Default 0.
 	// +optional
 	Commits int64 `json:"commits,omitempty"`
-	// record says of the last commits who made them, when, why, and what they changed:
-	// JSON, one a line, 128 KiB at most and less where data needs the room, as gzip.
-	// `orcon record` shows it, and so does base64 -d | gunzip.
+	// record lists the last commits with unit, time, cause and changes, as gzip of one JSON object
+	// a line, at most 128 KiB and less where data needs the room. `orcon record` prints it, and so
+	// does base64 -d | gunzip. Unset: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=262144
 	Record []byte `json:"record,omitempty"`
-	// pending is a unit's transaction that is committed and not yet in all bags.
+	// pending is a unit's committed transaction that is not in all databags yet. Unset: none.
 	// +optional
 	// +listType=atomic
 	Pending []Change `json:"pending,omitempty"`
-	// pendingSecrets is what it does to secrets, without their content.
+	// pendingSecrets lists what the pending transaction does to secrets, without their content.
+	// Unset: nothing.
 	// +optional
 	// +listType=atomic
 	PendingSecrets []SecretWrite `json:"pendingSecrets,omitempty"`
-	// transaction names what is pending, so that it changes a secret once.
+	// transaction identifies the pending transaction, so that it changes each secret once. Unset:
+	// none is pending.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Transaction string `json:"transaction,omitempty"`
-	// pendingTerm is that of the leader whose it is.
+	// pendingTerm is the term of the leader that committed the pending transaction. Default 0: no
+	// leader did.
 	// +optional
 	PendingTerm int64 `json:"pendingTerm,omitempty"`
-	// pendingCause is why it was said, for the record.
+	// pendingCause is the cause of the pending transaction, for record. Unset: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	PendingCause string `json:"pendingCause,omitempty"`
-	// conditions: Ready, Reconciling and Stalled.
+	// conditions has Ready, Reconciling and Stalled. At most 16.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -120,32 +124,32 @@ type DatabagStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Change is what a transaction changes in one bag.
+// Change lists the changes of a transaction to one databag.
 type Change struct {
 	// relation is the name of the Relation.
 	// +kubebuilder:validation:MaxLength=253
 	Relation string `json:"relation"`
-	// relationNamespace is where it is; unset for the bag's own namespace.
+	// relationNamespace is the namespace of the Relation. Unset: the databag's own.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	RelationNamespace string `json:"relationNamespace,omitempty"`
-	// relationUID is its UID.
+	// relationUID is the UID of the Relation.
 	// +kubebuilder:validation:MaxLength=64
 	RelationUID string `json:"relationUID"`
-	// endpoint is the writer's own.
+	// endpoint is the writer's own endpoint.
 	// +kubebuilder:validation:MaxLength=63
 	Endpoint string `json:"endpoint"`
-	// unit is the number of the unit whose bag it is; unset for the application's.
+	// unit is the number of the unit that owns the changed databag. Unset: the application owns it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
 	Unit string `json:"unit,omitempty"`
 	// set maps keys to new values; an empty value deletes the key.
 	Set map[string]string `json:"set"`
-	// secret names the keys of the bag whose values no record keeps.
+	// secret lists the keys whose values are never recorded. Unset: none.
 	// +optional
 	// +listType=atomic
 	Secret []string `json:"secret,omitempty"`
-	// term is the leader's, for an application's bag.
+	// term is the leader's term, for an application's databag. Default 0: a unit's databag.
 	// +optional
 	Term int64 `json:"term,omitempty"`
 }

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Interface says what each bag of a relation holds, for all namespaces. Its spec is
-// the document of an interface as Orcon's own are written, JSON Schema included. It
-// cannot be changed: publish a new version. It is called <name>-v<version>, with
-// "-" for "_": under another name it is not in force.
+// Interface publishes one version of an interface for all namespaces: what each databag of a
+// relation holds. Its spec has the format of Orcon's built-in interfaces, including JSON Schema. It
+// cannot be changed: publish a new version instead. Its name is NAME-vVERSION, with "-" for "_";
+// under another name it has no effect.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -27,50 +27,51 @@ type Interface struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the interface's document; it cannot be changed.
+	// spec is the document of the interface; it cannot be changed.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a published version cannot be changed: publish another version"
 	Spec InterfaceSpec `json:"spec"`
-	// status is written by the controller.
+	// status is written by the controller; unset before its first look.
 	// +optional
 	Status InterfaceStatus `json:"status,omitempty"`
 }
 
-// InterfaceSpec is the document of an interface. All of it is kept as it is
-// written, also what is not known here: what is misspelt must be told, not lost.
+// InterfaceSpec is the document of an interface. Unknown fields are kept, so that a misspelt one
+// can be reported.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type InterfaceSpec struct {
-	// name is what endpoints call it.
+	// name is the name of the interface as endpoints declare it, at most 63 characters.
 	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9_-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
-	// version is 1 or more.
+	// version is the version of the interface, from 1 to 1048576.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1048576
 	Version int32 `json:"version"`
-	// description says for people what it is for.
+	// description explains what the interface is for, in at most 4096 characters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Description string `json:"description"`
-	// provider says what the provider's bags hold: application and unit, each with
-	// ready, secret, schema (JSON Schema, draft 2020-12) and examples.
+	// provider describes the provider's databags: application and unit, each with ready, secret,
+	// schema (JSON Schema, draft 2020-12) and examples. Unset: they may hold anything.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Provider *runtime.RawExtension `json:"provider,omitempty"`
-	// requirer says what the requirer's bags hold, as provider does.
+	// requirer describes the requirer's databags, in the format of provider. Unset: they may hold
+	// anything.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Requirer *runtime.RawExtension `json:"requirer,omitempty"`
-	// both stands in place of provider and requirer where they are the same.
+	// both replaces provider and requirer if the two are the same. Unset: they differ.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Both *runtime.RawExtension `json:"both,omitempty"`
 
-	// document is all of it as it was read.
+	// document is the JSON text of the spec as it was read.
 	document string `json:"-"`
 }
 
-// UnmarshalJSON reads the fields and keeps the document.
+// UnmarshalJSON reads the fields and keeps the text of the document.
 func (s *InterfaceSpec) UnmarshalJSON(text []byte) error {
 	type fields InterfaceSpec
 	var read fields
@@ -82,8 +83,7 @@ func (s *InterfaceSpec) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the document as it was read; one that was made of fields is
-// written from them.
+// MarshalJSON writes the document as it was read, or from the fields if it was not read.
 func (s InterfaceSpec) MarshalJSON() ([]byte, error) {
 	if s.document != "" {
 		return []byte(s.document), nil
@@ -96,26 +96,27 @@ func (s InterfaceSpec) MarshalJSON() ([]byte, error) {
 	return text, nil
 }
 
-// Origin of an interface: which one of its name and version counts.
+// The origins of an interface: which definition of a name and version is in force.
 const (
-	// OriginCluster: the object's own.
+	// OriginCluster is the origin of a version that the object itself defines.
 	OriginCluster = "Cluster"
-	// OriginBuiltIn: the one that ships with Orcon.
+	// OriginBuiltIn is the origin of a version that ships with Orcon.
 	OriginBuiltIn = "BuiltIn"
 )
 
-// InterfaceStatus is what the controller says of an Interface.
+// InterfaceStatus is the observed state of an Interface.
 type InterfaceStatus struct {
-	// observedGeneration is the generation that this status is about.
+	// observedGeneration is the generation of the object that this status describes. Unset: not
+	// observed yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// origin says which interface of the name and version counts: Cluster, this one,
-	// or BuiltIn, the one that ships with Orcon; unset while none does.
+	// origin is Cluster if this object defines the version, or BuiltIn if the one that ships with
+	// Orcon does. Unset: neither.
 	// +optional
 	// +kubebuilder:validation:Enum=Cluster;BuiltIn
 	Origin string `json:"origin,omitempty"`
-	// conditions: Ready, Reconciling, Stalled, and Incompatible where it breaks what
-	// an older version promised.
+	// conditions has Ready, Reconciling and Stalled, and Incompatible while the version breaks what
+	// an older one promised. At most 16.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -2,10 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Offer is a namespace's consent that applications of others relate to an endpoint
-// of one of its own. It lives in the provider's namespace. Taking it back, or a
-// namespace out of it, suspends the relations that use it; giving it again resumes
-// them.
+// Offer allows applications of other namespaces to relate to an endpoint of an application of this
+// one. Deleting it, or removing a namespace from it, suspends the relations that use it; restoring
+// it resumes them.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -22,32 +21,33 @@ type Offer struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says what is offered to whom.
+	// spec names what is offered, and the namespaces it is offered to.
 	Spec OfferSpec `json:"spec"`
-	// status is written by the controller.
+	// status is written by the controller; unset before its first look.
 	// +optional
 	Status OfferStatus `json:"status,omitempty"`
 }
 
-// OfferSpec says what is offered to whom.
+// OfferSpec names what is offered, and the namespaces it is offered to.
 type OfferSpec struct {
-	// application is the name of an application of this namespace; a Service that
-	// joins one is not its name.
+	// application is the name of an application of this namespace, at most 63 characters. A Service
+	// that belongs to a workload's application is not an application of its own.
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	Application string `json:"application"`
-	// endpoint is the one that it provides.
+	// endpoint is the name of an endpoint that the application provides, at most 63 characters.
 	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9_-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	Endpoint string `json:"endpoint"`
-	// consumers are the namespaces, by name, whose applications may relate to it.
+	// consumers lists the names of the namespaces whose applications may relate to the endpoint, at
+	// most 1024.
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1024
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	Consumers []string `json:"consumers"`
-	// secrets are the names of those Secrets of this namespace that the endpoint may
-	// grant to them, if the Secret consents too; unset is none.
+	// secrets lists the names of the Secrets of this namespace that the endpoint may grant to the
+	// consumers, if each Secret consents too; at most 16. Unset: none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -56,15 +56,16 @@ type OfferSpec struct {
 	Secrets []string `json:"secrets,omitempty"`
 }
 
-// OfferStatus is what the controller says of an Offer.
+// OfferStatus is the observed state of an Offer.
 type OfferStatus struct {
-	// observedGeneration is the generation that this status is about.
+	// observedGeneration is the generation of the object that this status describes. Unset: not
+	// observed yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// relations is how many are open by it.
+	// relations is the number of open relations that use the Offer. Default 0.
 	// +optional
 	Relations int64 `json:"relations,omitempty"`
-	// conditions: Ready, Reconciling and Stalled.
+	// conditions has Ready, Reconciling and Stalled. At most 16.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -2,15 +2,15 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RelatedApplication is what Orcon knows of one application that takes part:
-// its endpoints, where they are declared, its units, and what it waits for. It
-// is generated; change the declarations, not this.
+// RelatedApplication is the observed state of one application: its endpoints, the objects that
+// declare them, its units, and what it waits for. It is generated: change the declarations instead.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=rapp,categories=orcon
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="ApplicationStatus")].reason`
+// +kubebuilder:printcolumn:name="Units",type=integer,JSONPath=`.status.livingUnits`
+// +kubebuilder:printcolumn:name="Workload",type=string,JSONPath=`.status.conditions[?(@.type=="ApplicationStatus")].reason`
 // +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Says",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="ApplicationStatus")].message`
@@ -19,64 +19,75 @@ type RelatedApplication struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// status is written by the controller.
+	// status is written by the controller; unset before its first look.
 	// +optional
 	Status RelatedApplicationStatus `json:"status,omitempty"`
 }
 
-// RelatedApplicationStatus is what Orcon knows of an application.
+// RelatedApplicationStatus is the observed state of an application.
 type RelatedApplicationStatus struct {
-	// observedGeneration is the generation that this status is about.
+	// observedGeneration is the generation of the object that this status describes. Unset: not
+	// observed yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// sources are the objects that the application is made of, as kind/name.
+	// sources lists the workloads and Services that make up the application, as kind/name. Unset:
+	// none.
 	// +optional
 	// +listType=atomic
 	Sources []string `json:"sources,omitempty"`
-	// leftOut are objects that declare something under this name and take no part.
+	// leftOut lists objects that declare something for this application and are ignored. Unset:
+	// none.
 	// +optional
 	// +listType=atomic
 	LeftOut []LeftOut `json:"leftOut,omitempty"`
-	// endpoints in force.
+	// endpoints lists the endpoints that the application declares. Unset: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
-	// waiting lists the endpoints without a complete relation, and why.
+	// waiting lists the endpoints without a complete relation. Unset: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=endpoint
 	Waiting []Waiting `json:"waiting,omitempty"`
-	// units are its pods with an agent, and the last ones that are gone.
+	// livingUnits is the number of units with a living pod. Unset before the first look.
+	// +optional
+	LivingUnits *int64 `json:"livingUnits,omitempty"`
+	// units lists the pods that have an agent, and at most 64 departed units, each for an hour and
+	// for as long as a relation remembers its departure. Unset: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=number
 	Units []Unit `json:"units,omitempty"`
-	// nextUnit is the number of the next new unit.
+	// nextUnit is the number of the next new unit. Default 0.
 	// +optional
 	NextUnit int64 `json:"nextUnit,omitempty"`
-	// grants are the Secrets that its endpoints give to whoever relates to them. What is
-	// in them is read from the Secret itself.
+	// grants lists the Secrets that the application's endpoints grant to related applications;
+	// their content stays in the Secrets. At most 256. Unset: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=endpoint
 	// +kubebuilder:validation:MaxItems=256
 	Grants []Grant `json:"grants,omitempty"`
-	// leader is the one unit that may write its application's bags; unset as long as
-	// none has asked to.
+	// leader is the one unit that may write the application's databags. Unset: no unit has
+	// requested leadership yet.
 	// +optional
 	Leader *Leader `json:"leader,omitempty"`
-	// workload is how its leader says it is, by status-set --application; unset as long
-	// as none has.
+	// workload is the status that the leader reports for the application with status-set
+	// --application. Unset: none reported.
 	// +optional
 	Workload *WorkloadStatus `json:"workload,omitempty"`
-	// lastRelation is the highest relation id that the application was given.
+	// lastRelation is the highest relation id that the application was given. Default 0: none.
 	// +optional
 	LastRelation int64 `json:"lastRelation,omitempty"`
-	// restarts is what is remembered in restart mode.
+	// restarts is the restart history of an application with tengu.io/on-change: restart. Unset:
+	// never restarted.
 	// +optional
 	Restarts *Restarts `json:"restarts,omitempty"`
-	// conditions: Ready, Reconciling, Stalled, and what is special.
+	// conditions has Ready, Reconciling and Stalled; ApplicationStatus once the workload reports a
+	// status; and, while they are true, LeftOut, NotInjected, HandlerFailed, Held, Suspended,
+	// RestartsPaused, GateCycle, EnvRefused, FilesRefused, GrantRefused and SchemaViolated. At most
+	// 16.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -84,160 +95,168 @@ type RelatedApplicationStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Role is the part an endpoint plays.
+// Role is the part that an endpoint plays in its relations.
 // +kubebuilder:validation:Enum=provides;requires;peers
 type Role string
 
-// Necessity says whether the start gate waits for an endpoint.
+// Necessity tells whether the start gate waits for an endpoint.
 // +kubebuilder:validation:Enum=Required;Optional
 type Necessity string
 
 // The necessities.
 const (
-	// Required endpoints are waited for.
+	// Required is the necessity of an endpoint for which the start gate waits.
 	Required Necessity = "Required"
-	// Optional endpoints are not.
+	// Optional is the necessity of an endpoint for which the start gate does not wait.
 	Optional Necessity = "Optional"
 )
 
-// Endpoint is a named end of an application.
+// Endpoint is one endpoint of an application.
 type Endpoint struct {
-	// name is unique in the application.
+	// name is the name of the endpoint, unique in the application.
 	Name string `json:"name"`
 	// role is provides, requires or peers.
 	Role Role `json:"role"`
-	// interface is what both sides must agree on.
+	// interface is the name of the interface, which must equal that of the other end.
 	Interface string `json:"interface"`
-	// version of the interface; unset accepts any.
+	// version is the version of the interface, from 1. Unset: any.
 	// +optional
 	Version int32 `json:"version,omitempty"`
-	// necessity is Required, the default, or Optional.
+	// necessity is Required (default) if the start gate waits for the endpoint, or Optional.
 	// +optional
 	Necessity Necessity `json:"necessity,omitempty"`
-	// limit is the most relations it takes; unset is no limit.
+	// limit is the highest number of relations of the endpoint. Unset: no limit.
 	// +optional
 	Limit int32 `json:"limit,omitempty"`
 }
 
-// LeftOut is an object that declares something and takes no part.
+// LeftOut is an object that declares something and is ignored.
 type LeftOut struct {
-	// object is written as kind/name.
+	// object is the object as kind/name.
 	Object string `json:"object"`
-	// reason is one word.
+	// reason is the reason in one word, such as NameTaken.
 	Reason string `json:"reason"`
-	// message is one sentence that a person can act on.
+	// message explains the reason and what helps, in one sentence.
 	Message string `json:"message"`
+	// pods lists the pods of an ignored workload, whose agents wait; at most 64. Unset: none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Pods []string `json:"pods,omitempty"`
 }
 
-// Waiting is an endpoint that has no complete relation.
+// Waiting is an endpoint without a complete relation.
 type Waiting struct {
-	// endpoint is its name.
+	// endpoint is the name of the endpoint.
 	Endpoint string `json:"endpoint"`
-	// necessity is Required, the default, or Optional.
+	// necessity is Required (default) if the start gate waits for the endpoint, or Optional.
 	// +optional
 	Necessity Necessity `json:"necessity,omitempty"`
-	// reason is one word.
+	// reason is the reason in one word, such as NoApplication.
 	Reason string `json:"reason"`
-	// message is one sentence that a person can act on.
+	// message explains the reason and what helps, in one sentence.
 	Message string `json:"message"`
 }
 
-// Handlers says whether a pod has handlers.
+// Handlers tells whether a pod has handlers.
 // +kubebuilder:validation:Enum=None;Present
 type Handlers string
 
-// HandlersPresent pods have handlers, which hear of events.
+// HandlersPresent is the value of Handlers for a pod whose handlers receive events.
 const HandlersPresent Handlers = "Present"
 
 // Unit is one pod of an application.
 type Unit struct {
-	// number is the unit's name within its application, never used again.
+	// number identifies the unit in its application, from 0; it is never reused.
 	Number int64 `json:"number"`
-	// pod is the name of its pod.
+	// pod is the name of the unit's pod.
 	Pod string `json:"pod"`
-	// podUID is the UID of its pod.
+	// podUID is the UID of the unit's pod.
 	PodUID string `json:"podUID"`
-	// address is its pod's; unset as long as it has none, and then nobody sees it.
+	// address is the IP address of the unit's pod. Unset: it has none yet, and other units do not
+	// see the unit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Address string `json:"address,omitempty"`
-	// handlers says whether its pod has handlers: None, the default, or Present.
+	// handlers is Present if the unit's pod has handlers, or None (default).
 	// +optional
 	Handlers Handlers `json:"handlers,omitempty"`
-	// since is when its pod was created.
+	// since is the creation time of the unit's pod.
 	Since metav1.Time `json:"since"`
-	// leaving says why it will be gone, while its pod ends; unset otherwise, and of
-	// a unit that comes back.
+	// leaving is the reason why the unit departs, while its pod terminates. Unset: the pod does not
+	// terminate, or the unit comes back.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Leaving string `json:"leaving,omitempty"`
-	// gone says why it is gone; unset while it lives.
+	// gone is the reason why the unit departed. Unset: it has not departed.
 	// +optional
 	Gone string `json:"gone,omitempty"`
-	// goneSince is when it was found gone.
+	// goneSince is the time at which the unit was found gone. Unset: it has not departed.
 	// +optional
 	GoneSince *metav1.Time `json:"goneSince,omitempty"`
-	// workload is how its pod says it is, by status-set; unset as long as it has not.
+	// workload is the status that the unit reports with status-set. Unset: none reported.
 	// +optional
 	Workload *WorkloadStatus `json:"workload,omitempty"`
-	// failing is what its handlers fail at; unset while they do not.
+	// failing is the event at which the unit's handler fails. Unset: no handler fails.
 	// +optional
 	Failing *Failing `json:"failing,omitempty"`
 }
 
-// Consent says whether a Secret is granted.
+// Consent tells whether a Secret is granted.
 // +kubebuilder:validation:Enum=Given;Missing
 type Consent string
 
 // The consents.
 const (
-	// ConsentGiven Secrets are read by whoever relates.
+	// ConsentGiven is the consent of a Secret that related applications may read.
 	ConsentGiven Consent = "Given"
-	// ConsentMissing ones are not; the condition GrantRefused says why.
+	// ConsentMissing is the consent of a Secret that is not granted; condition GrantRefused explains why.
 	ConsentMissing Consent = "Missing"
 )
 
-// Grant is a Secret that an endpoint gives by reference.
+// Grant is a Secret that an endpoint grants by reference.
 type Grant struct {
-	// endpoint is the application's own.
+	// endpoint is the application's own endpoint.
 	// +kubebuilder:validation:MaxLength=63
 	Endpoint string `json:"endpoint"`
-	// secret is the name of a Secret of this namespace.
+	// secret is the name of a Secret in this namespace.
 	// +kubebuilder:validation:MaxLength=253
 	Secret string `json:"secret"`
-	// consent is Given or Missing.
+	// consent is Given, or Missing, which condition GrantRefused explains.
 	Consent Consent `json:"consent"`
-	// key is that of the databag under which the reference stands.
+	// key is the key of the databag that holds the reference.
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key"`
-	// version is the Secret's resourceVersion as it was seen last.
+	// version is the resourceVersion of the Secret at the last look. Unset: the Secret was never
+	// seen.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Version string `json:"version,omitempty"`
-	// revision counts the versions; unset as long as it was never granted.
+	// revision counts the versions of the Secret, from 1. Unset: it was never granted.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// Leader is the unit that may write its application's bags.
+// Leader is the unit that may write the application's databags.
 type Leader struct {
-	// unit is its number.
+	// unit is the number of the unit.
 	Unit int64 `json:"unit"`
-	// podUID is the UID of its pod.
+	// podUID is the UID of the unit's pod.
 	// +kubebuilder:validation:MaxLength=64
 	PodUID string `json:"podUID"`
-	// term is higher than that of every leader before.
+	// term is the number of the leadership; each new leader has a higher one.
 	Term int64 `json:"term"`
-	// expires is when its lease ends unless it is renewed.
+	// expires is the end of the leader's lease unless it is renewed.
 	Expires metav1.MicroTime `json:"expires"`
 }
 
-// Restarts is what is remembered of an application in restart mode.
+// Restarts is the restart history of an application.
 type Restarts struct {
-	// versions maps a relation's UID to the bag version that pods started with.
+	// versions maps the UID of a Relation to the version of the databag with which the pods
+	// started. Unset: none.
 	// +optional
 	Versions map[string]string `json:"versions,omitempty"`
-	// times of the restarts of the last hour, oldest first.
+	// times lists the restarts of the last hour, oldest first. Unset: none.
 	// +optional
 	// +listType=atomic
 	Times []metav1.Time `json:"times,omitempty"`

@@ -2,10 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RelatedSecret is what Orcon knows of one secret but for its content: who owns
-// it, to whom it was granted, and who keeps to which revision. Its name is the
-// secret's ID. It is generated; use secret-add and secret-set, not this. Deleting
-// it ends the secret.
+// RelatedSecret is the observed state of one secret without its content: its owner, its grants and
+// its readers. Its name is the secret's ID. It is generated: use secret-add and secret-set.
+// Deleting it ends the secret.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -19,69 +18,74 @@ type RelatedSecret struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says whose secret it is; it cannot be changed.
+	// spec names the owner of the secret; it cannot be changed.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a secret belongs to one owner for ever"
 	Spec RelatedSecretSpec `json:"spec"`
-	// status is written by the controller.
+	// status is written by the controller; unset before its first look.
 	// +optional
 	Status RelatedSecretStatus `json:"status,omitempty"`
 }
 
-// RelatedSecretSpec says whose secret it is.
+// RelatedSecretSpec names the owner of a secret.
 type RelatedSecretSpec struct {
-	// application that owns it, itself or by one of its units.
+	// application is the name of the application that owns the secret, itself or through one of its
+	// units.
 	// +kubebuilder:validation:MaxLength=63
 	Application string `json:"application"`
-	// unit is the number of the unit that owns it; unset where the application does.
+	// unit is the number of the unit that owns the secret. Unset: the application owns it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]*)$`
 	Unit string `json:"unit,omitempty"`
 }
 
-// RelatedSecretStatus is what Orcon knows of a secret.
+// RelatedSecretStatus is the observed state of a secret.
 type RelatedSecretStatus struct {
-	// observedGeneration is the generation that this status is about.
+	// observedGeneration is the generation of the object that this status describes. Unset: not
+	// observed yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// label is the owner's name for it.
+	// label is the owner's own name for the secret. Unset: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Label string `json:"label,omitempty"`
-	// description is for people.
+	// description explains what the secret is for, in at most 4096 characters. Unset: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Description string `json:"description,omitempty"`
-	// rotation is how often a new revision is due; unset for never.
+	// rotation is how often a new revision is due: never, hourly, daily, weekly, monthly, quarterly
+	// or yearly. Unset: never.
 	// +optional
 	Rotation Rotation `json:"rotation,omitempty"`
-	// rotates is when the next one is due.
+	// rotates is the time at which the next revision is due. Unset: never.
 	// +optional
 	Rotates *metav1.Time `json:"rotates,omitempty"`
-	// latest is the highest number that a revision was ever given.
+	// latest is the highest revision number so far. Default 0: no revision.
 	// +optional
 	Latest int64 `json:"latest,omitempty"`
-	// revisions that somebody may read, in order of number.
+	// revisions lists the revisions that can still be read, in order of number. Unset: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=number
 	Revisions []SecretRevision `json:"revisions,omitempty"`
-	// access is to whom it was granted.
+	// access lists the grants of the secret. Unset: none.
 	// +optional
 	// +listType=atomic
 	Access []SecretAccess `json:"access,omitempty"`
-	// readers are the units that keep to a revision.
+	// readers lists the units that read the secret, with the revision that each keeps. Unset: none.
 	// +optional
 	// +listType=atomic
 	Readers []SecretReader `json:"readers,omitempty"`
-	// term is that of the leader who wrote it last; a lower one is refused.
+	// term is the term of the leader that last wrote the secret; a leader of a lower term is
+	// refused. Default 0: no leader wrote it.
 	// +optional
 	Term int64 `json:"term,omitempty"`
-	// transaction is the last one that changed it, so that it does so once.
+	// transaction identifies the last transaction that changed the secret, so that it does so once.
+	// Unset: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Transaction string `json:"transaction,omitempty"`
-	// conditions: Ready, Reconciling and Stalled.
+	// conditions has Ready, Reconciling and Stalled. At most 16.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -93,123 +97,127 @@ type RelatedSecretStatus struct {
 // +kubebuilder:validation:Enum=never;hourly;daily;weekly;monthly;quarterly;yearly
 type Rotation string
 
-// SecretRevision is one content of a secret.
+// SecretRevision is one revision of a secret.
 type SecretRevision struct {
-	// number counts from 1 and is never given twice.
+	// number is the number of the revision, from 1; it is never reused.
 	Number int64 `json:"number"`
-	// shard is the number of the Secret orcon-secrets-N that holds the content.
+	// shard is the N of the Secret orcon-secrets-N that holds the content.
 	Shard int32 `json:"shard"`
-	// key is what its keys there begin with.
+	// key is the prefix of the content's keys in that Secret.
 	// +kubebuilder:validation:MaxLength=64
 	Key string `json:"key"`
-	// created is when it was made.
+	// created is the time at which the revision was written.
 	Created metav1.Time `json:"created"`
-	// expires is when its owner is told that it has ended; unset for never.
+	// expires is the time at which the owner is notified that the revision has expired. Unset:
+	// never.
 	// +optional
 	Expires *metav1.Time `json:"expires,omitempty"`
 }
 
-// SecretAccess is a grant: it lives as long as its relation.
+// SecretAccess is a grant of a secret; it ends with its relation.
 type SecretAccess struct {
-	// relation is the name of the Relation; unset where a write narrows nothing down
-	// by it.
+	// relation is the name of the Relation. Unset in a write that does not restrict itself to a
+	// relation.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Relation string `json:"relation,omitempty"`
-	// relationNamespace is where it is; unset for the secret's own namespace.
+	// relationNamespace is the namespace of the Relation. Unset: the secret's own.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	RelationNamespace string `json:"relationNamespace,omitempty"`
-	// relationUID is its UID.
+	// relationUID is the UID of the Relation. Unset if relation is.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	RelationUID string `json:"relationUID,omitempty"`
-	// application that may read; application.namespace of another one.
+	// application is the application that may read the secret, or application.namespace in another
+	// namespace. Unset in a write that does not restrict itself to an application.
 	// +optional
 	// +kubebuilder:validation:MaxLength=127
 	Application string `json:"application,omitempty"`
-	// unit is the number of the one that may; unset for all.
+	// unit is the number of the unit that may read the secret. Unset: all units.
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
 	Unit string `json:"unit,omitempty"`
-	// taken is Back where it was granted and revoked; unset while it is in force.
+	// taken is Back if the grant was revoked. Unset: it is in force.
 	// +optional
 	Taken Taken `json:"taken,omitempty"`
 }
 
-// Taken says whether a grant was taken back.
+// Taken tells whether a grant was revoked.
 // +kubebuilder:validation:Enum=Back
 type Taken string
 
-// TakenBack is a grant that was revoked.
+// TakenBack is the value of Taken for a revoked grant.
 const TakenBack Taken = "Back"
 
-// SecretReader is a unit that keeps to a revision.
+// SecretReader is a unit that reads a secret.
 type SecretReader struct {
-	// application of the unit; application.namespace of another one.
+	// application is the unit's application, or application.namespace in another namespace.
 	// +kubebuilder:validation:MaxLength=127
 	Application string `json:"application"`
-	// unit is its number.
+	// unit is the number of the unit.
 	// +kubebuilder:validation:MaxLength=10
 	Unit string `json:"unit"`
-	// revision that it reads until it asks for a later one; unset for the latest.
+	// revision is the revision that the unit reads until it requests a later one. Unset: the
+	// latest.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// label is the unit's own name for the secret.
+	// label is the unit's own name for the secret. Unset: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Label string `json:"label,omitempty"`
 }
 
-// SecretWrite is what a transaction does to a secret. Its content is not here.
+// SecretWrite is a transaction's change of a secret, without its content.
 type SecretWrite struct {
 	// kind is add, set, remove, grant or revoke.
 	// +kubebuilder:validation:Enum=add;set;remove;grant;revoke
 	Kind string `json:"kind"`
-	// id names the secret.
+	// id is the ID of the secret.
 	// +kubebuilder:validation:MaxLength=64
 	ID string `json:"id"`
-	// owner of what is added.
+	// owner is Application or Unit, for a secret that is added. Unset: the secret exists already.
 	// +optional
 	Owner SecretOwner `json:"owner,omitempty"`
-	// shard and key are where the content of a new revision lies.
+	// shard is the N of the Secret orcon-secrets-N that holds the content of a new revision.
+	// Default 0.
 	// +optional
 	Shard int32 `json:"shard,omitempty"`
-	// key is unset where there is no new revision.
+	// key is the prefix of the content's keys in that Secret. Unset: no new revision.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Key string `json:"key,omitempty"`
-	// label is unset where it stays.
+	// label is the new label. Unset: it does not change.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Label string `json:"label,omitempty"`
-	// description is unset where it stays.
+	// description is the new description. Unset: it does not change.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Description string `json:"description,omitempty"`
-	// rotation is unset where it stays.
+	// rotation is the new rotation. Unset: it does not change.
 	// +optional
 	Rotation Rotation `json:"rotation,omitempty"`
-	// expires is unset where it stays.
+	// expires is the new time of expiry. Unset: it does not change.
 	// +optional
 	Expires *metav1.Time `json:"expires,omitempty"`
-	// revision that is removed; unset for all.
+	// revision is the number of the revision that is removed. Unset: all of them.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// access that is granted, or narrows down what is revoked.
+	// access is the grant that is added, or that restricts what is revoked. Unset: none.
 	// +optional
 	Access *SecretAccess `json:"access,omitempty"`
 }
 
-// SecretOwner is whose secret it is.
+// SecretOwner tells whether an application or one of its units owns a secret.
 // +kubebuilder:validation:Enum=Application;Unit
 type SecretOwner string
 
 // The owners of a secret.
 const (
-	// OwnedByApplication is by its leader.
+	// OwnedByApplication is the owner of a secret that the application's leader writes.
 	OwnedByApplication SecretOwner = "Application"
-	// OwnedByUnit is by the unit that made it.
+	// OwnedByUnit is the owner of a secret that its unit writes.
 	OwnedByUnit SecretOwner = "Unit"
 )
 

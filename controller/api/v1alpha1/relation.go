@@ -6,24 +6,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Finalizer keeps a deleted Relation until its units have heard of the end.
+// Finalizer keeps a deleted Relation until its units have handled the end.
 const Finalizer = "orcon.tengu.io/teardown"
 
-// Origin is what made a Relation.
+// Origin tells what made a Relation.
 // +kubebuilder:validation:Enum=Declared;Manual
 type Origin string
 
 // The origins.
 const (
-	// OriginDeclared relations come from annotations.
+	// OriginDeclared is the origin of a Relation that annotations made.
 	OriginDeclared Origin = "Declared"
-	// OriginManual relations a person or a tool made.
+	// OriginManual is the origin of a Relation that a person or a tool made.
 	OriginManual Origin = "Manual"
 )
 
-// Relation says that two endpoints are related, or the units of one application
-// on its peers endpoint, which is then both ends. It lives in the requirer's
-// namespace. Delete it to end the relation.
+// Relation joins an endpoint of a requirer to an endpoint of a provider, or the units of one
+// application on its peers endpoint, which is then both ends. It lives in the requirer's namespace.
+// Deleting it ends the relation.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -42,34 +42,35 @@ type Relation struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says who is related; it cannot be changed.
+	// spec names the two ends; it cannot be changed.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a relation cannot be changed: delete it and make another"
-	// +kubebuilder:validation:XValidation:rule="self.origin == 'Declared' || has(self.provider.__namespace__) || self.requirer.application != self.provider.application",message="an application does not relate to itself; peer relations come of themselves from tengu.io/peers"
+	// +kubebuilder:validation:XValidation:rule="self.origin == 'Declared' || has(self.provider.__namespace__) || self.requirer.application != self.provider.application",message="an application cannot relate to itself; peer relations are created from tengu.io/peers alone"
 	Spec RelationSpec `json:"spec"`
-	// status is written by the controller.
+	// status is written by the controller; unset before its first look.
 	// +optional
 	Status RelationStatus `json:"status,omitempty"`
 }
 
-// RelationSpec says who is related.
+// RelationSpec names the two ends of a Relation.
 type RelationSpec struct {
-	// requirer is the end that consumes; its namespace is the Relation's own.
+	// requirer is the end that consumes. Its namespace is the Relation's own, and must be unset.
 	// +kubebuilder:validation:XValidation:rule="!has(self.__namespace__)",message="a relation lives in its requirer's namespace: leave the namespace out"
 	Requirer RelationEnd `json:"requirer"`
 	// provider is the end that provides.
 	Provider RelationEnd `json:"provider"`
-	// interface is what both ends agree on.
+	// interface is the name of the interface of both endpoints.
 	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9_-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self != 'juju' && !self.startsWith('juju-')",message="juju and names that begin with juju- are reserved"
 	Interface string `json:"interface"`
-	// interfaceVersion is the highest common version; 0, the default, where
-	// neither end names one.
+	// interfaceVersion is the highest version that both ends support, up to 1048576. Default 0:
+	// neither end names a version.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1048576
 	InterfaceVersion int32 `json:"interfaceVersion,omitempty"`
-	// origin says what made the relation: Declared by annotations, or Manual,
-	// the default.
+	// origin is Declared if annotations made the Relation, or Manual (default) if a person or a
+	// tool did.
 	// +optional
 	// +kubebuilder:default=Manual
 	Origin Origin `json:"origin,omitempty"`
@@ -77,89 +78,106 @@ type RelationSpec struct {
 
 // RelationEnd is one end of a Relation.
 type RelationEnd struct {
-	// application is the name of the application.
+	// application is the name of the application, at most 63 characters.
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	Application string `json:"application"`
-	// endpoint is the name of its endpoint.
+	// endpoint is the name of the application's endpoint, at most 63 characters.
 	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9_-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self != 'juju' && !self.startsWith('juju-')",message="juju and names that begin with juju- are reserved"
 	Endpoint string `json:"endpoint"`
-	// namespace is the application's; unset means the Relation's own.
+	// namespace is the application's namespace. Unset: the Relation's own.
 	// +optional
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// RelationStatus is what the controller says of a Relation.
+// RelationStatus is the observed state of a Relation.
 type RelationStatus struct {
-	// observedGeneration is the generation that this status is about.
+	// observedGeneration is the generation of the object that this status describes. Unset: not
+	// observed yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// id is unique in the namespace and never used again; 0 before it is given.
+	// id is the number of the relation, from 1, unique in the namespace and never reused. Unset:
+	// none assigned yet, or the Relation is refused.
 	// +optional
 	ID int64 `json:"id,omitempty"`
-	// requirer is application:endpoint, for people.
+	// requirer is the requirer's end as application:endpoint, for display. Unset before the first
+	// look.
 	// +optional
 	// +kubebuilder:validation:MaxLength=200
 	Requirer string `json:"requirer,omitempty"`
-	// provider is application:endpoint, for people.
+	// provider is the provider's end as application:endpoint, with its namespace if that is another
+	// one, for display. Unset before the first look.
 	// +optional
 	// +kubebuilder:validation:MaxLength=200
 	Provider string `json:"provider,omitempty"`
-	// heldSince is when its declaration was found missing; unset while it is
-	// declared.
+	// heldSince is the time since which the Relation is held. Unset: it is not held.
 	// +optional
 	HeldSince *metav1.Time `json:"heldSince,omitempty"`
-	// retain is how long it outlives its declaration.
+	// heldReason is DeclarationGone, or LimitReached if the relation is declared again but other
+	// relations use up a limit; its retain time does not run then. Unset: the Relation is not held.
+	// +optional
+	// +kubebuilder:validation:Enum=DeclarationGone;LimitReached
+	HeldReason string `json:"heldReason,omitempty"`
+	// data is Complete if the data that the requirer waits for is there, else Missing. Unset before
+	// the first look.
+	// +optional
+	// +kubebuilder:validation:Enum=Complete;Missing
+	Data string `json:"data,omitempty"`
+	// retain is how long the Relation is kept after its declaration is gone, from tengu.io/retain
+	// (default 24h). Unset: a Relation made by hand, which is never held.
 	// +optional
 	Retain *metav1.Duration `json:"retain,omitempty"`
-	// endReason says why it ends; unset while it lives.
+	// endReason is the reason why the Relation ends, at most 64 characters. Unset: it does not end.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	EndReason string `json:"endReason,omitempty"`
-	// left are the units whose handlers have handled its end, as application/number, or
-	// application.namespace/number of another namespace.
+	// left lists the units whose handlers have handled the end, as application/number, or
+	// application.namespace/number in another namespace; at most 4096. Unset: none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=4096
 	Left []string `json:"left,omitempty"`
-	// closed are those whose handlers have handled its suspension; unset while it is not
-	// suspended.
+	// closed lists the units whose handlers have handled the suspension, at most 4096. Unset: none,
+	// or the Relation is not suspended.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=4096
 	Closed []string `json:"closed,omitempty"`
-	// departures are the units that have departed and are remembered here, since
-	// handlers at the other end have yet to handle it, or had to an hour ago.
+	// departures lists units that departed and whose departure handlers at the other end still have
+	// to handle, or did handle less than an hour ago; at most 64. Unset: none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Departures []Departure `json:"departures,omitempty"`
-	// relationStatus is its status in Juju's words: joining, joined, suspending,
-	// suspended, broken or error.
+	// relationStatus is the status in Juju's words: joining, joined, suspending, suspended, broken
+	// or error. Unset before the first look.
 	// +optional
 	// +kubebuilder:validation:Enum=joining;joined;suspending;suspended;broken;error
 	RelationStatus string `json:"relationStatus,omitempty"`
-	// requirerStatus is what the requirer's leader says of how it is in the relation,
-	// by status-set -r; of a peer relation what the application's does. Unset as long
-	// as it has not.
+	// requirerStatus is the status that the requirer's leader reports for this relation with
+	// status-set -r; in a peer relation, the application's own. Unset: none reported.
 	// +optional
 	RequirerStatus *SideStatus `json:"requirerStatus,omitempty"`
-	// providerStatus is what the provider's leader says.
+	// providerStatus is the status that the provider's leader reports for this relation with
+	// status-set -r. Unset: none reported.
 	// +optional
 	ProviderStatus *SideStatus `json:"providerStatus,omitempty"`
-	// offer is the name of the provider's Offer that opened it, where the provider is
-	// in another namespace; unset as long as none has.
+	// offer is the name of the Offer that opened the Relation, if the provider is in another
+	// namespace. Unset: no Offer has.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Offer string `json:"offer,omitempty"`
-	// suspendedSince is when that Offer was found withdrawn; unset while the sides may
-	// see each other.
+	// suspendedSince is the time at which no Offer covered the Relation any more. Unset: it is not
+	// suspended.
 	// +optional
 	SuspendedSince *metav1.Time `json:"suspendedSince,omitempty"`
-	// conditions: Ready, Reconciling, Stalled, Held while it is held, HandlerFailed
-	// while a handler fails, and RequirerStatus and ProviderStatus.
+	// conditions has Ready, Reconciling and Stalled; Held, HandlerFailed and SchemaViolated while
+	// they are true; and RequirerStatus and ProviderStatus once a side reports a status. At most
+	// 16.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -167,38 +185,40 @@ type RelationStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Departure is a unit that has departed.
+// Departure is the departure of one unit.
 type Departure struct {
-	// unit is written as application/number.
+	// unit is the unit that departed, as application/number.
 	// +kubebuilder:validation:MaxLength=300
 	Unit string `json:"unit"`
 	// reason is scaled-down, replaced or application-removed.
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
-	// address was its pod's.
+	// address is the IP address that the unit's pod had. Unset: it had none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Address string `json:"address,omitempty"`
-	// since is when it was found gone.
+	// since is the time at which the unit was found gone.
 	Since metav1.Time `json:"since"`
-	// owed are the units whose handlers have yet to answer, as application/number.
+	// owed lists the units whose handlers still have to handle the departure, as
+	// application/number; at most 128. Unset: none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	Owed []string `json:"owed,omitempty"`
-	// handled is Handled once one of them has handled it.
+	// handled is Handled once a unit has handled the departure. Unset: Pending.
 	// +optional
 	Handled Handled `json:"handled,omitempty"`
-	// overSince is when it was found to be owed to nobody any more.
+	// overSince is the time since which no unit has to handle the departure any more. Unset: some
+	// unit still has to.
 	// +optional
 	OverSince *metav1.Time `json:"overSince,omitempty"`
 }
 
-// Handled says whether somebody has handled something.
+// Handled tells whether a unit has handled a departure.
 // +kubebuilder:validation:Enum=Handled;Pending
 type Handled string
 
-// IsHandled says that somebody has.
+// IsHandled is the value of Handled once a unit has handled the departure.
 const IsHandled Handled = "Handled"
 
 // RelationList is a list of Relations.
@@ -210,7 +230,7 @@ type RelationList struct {
 	Items           []Relation `json:"items"`
 }
 
-// String returns the end for people.
+// String returns the end as it is displayed.
 func (e RelationEnd) String() string {
 	text := fmt.Sprintf("%s:%s", e.Application, e.Endpoint)
 	if e.Namespace != "" {

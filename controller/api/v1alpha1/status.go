@@ -7,57 +7,58 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// WorkloadState is how a workload says it is, in one of Juju's words.
+// WorkloadState is a workload status in one of Juju's words.
 // +kubebuilder:validation:Enum=maintenance;blocked;waiting;active
 type WorkloadState string
 
-// WorkloadStatus is how a workload says it is.
+// WorkloadStatus is a status that a workload reports.
 type WorkloadStatus struct {
 	// state is maintenance, blocked, waiting or active.
 	State WorkloadState `json:"state"`
-	// message is for people; unset for none.
+	// message explains the state, in at most 1024 characters. Unset: no message.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// since is when this was said first.
+	// since is the time at which this status was first reported.
 	Since metav1.Time `json:"since"`
 }
 
-// SideStatus is what one side of a relation says of how it is in it.
+// SideStatus is the status that one side of a relation reports.
 type SideStatus struct {
 	WorkloadStatus `json:",inline"`
-	// code is one word for what is so; unset for none.
+	// code is one word for the cause, at most 64 characters. Unset: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Code string `json:"code,omitempty"`
-	// resolution is what a person can do about it; unset for none.
+	// resolution is the cure, in at most 1024 characters. Unset: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Resolution string `json:"resolution,omitempty"`
-	// term is that of the leader who said it; a leader of a lower one is refused.
+	// term is the term of the leader that reported the status; a leader of a lower term is refused.
 	Term int64 `json:"term"`
 }
 
-// Failing is what the handlers of a unit fail at.
+// Failing is an event at which a unit's handler fails.
 type Failing struct {
-	// event is the hook, and whom it is about.
+	// event is the name of the hook and its subject.
 	// +kubebuilder:validation:MaxLength=256
 	Event string `json:"event"`
-	// relation is the UID of the Relation concerned; unset for none.
+	// relation is the UID of the Relation that the event is about. Unset: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Relation string `json:"relation,omitempty"`
-	// attempts is how often it has failed, as told: 1, 2, 4, 8 and so on.
+	// attempts is the number of failures when last reported: 1, 2, 4, 8 and so on.
 	Attempts int64 `json:"attempts"`
-	// since is when it was told first.
+	// since is the time of the first reported failure.
 	Since metav1.Time `json:"since"`
-	// said is how the handler ended, and its last words.
+	// said is the handler's exit and the end of its standard error, at most 512 characters. Unset:
+	// none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Said string `json:"said,omitempty"`
 }
 
-// ForWorkload returns a status as it is stored; nil where nothing was said.
+// ForWorkload returns a status as it is stored; nil if none was reported.
 func ForWorkload(info status.Info) *WorkloadStatus {
 	if !info.Said() {
 		return nil
@@ -65,7 +66,7 @@ func ForWorkload(info status.Info) *WorkloadStatus {
 	return &WorkloadStatus{State: WorkloadState(info.State), Message: info.Message, Since: metav1.NewTime(info.Since)}
 }
 
-// ToDomain returns the status as the domain knows it.
+// ToDomain returns the status in the domain's type.
 func (s *WorkloadStatus) ToDomain() status.Info {
 	if s == nil {
 		return status.Info{}
@@ -73,12 +74,12 @@ func (s *WorkloadStatus) ToDomain() status.Info {
 	return status.Info{State: status.State(s.State), Message: s.Message, Since: s.Since.UTC()}
 }
 
-// ForSide returns what a leader of a term says, as it is stored.
+// ForSide returns the status that a leader of a term reports, as it is stored.
 func ForSide(info status.Info, term int) *SideStatus {
 	return &SideStatus{WorkloadStatus: *ForWorkload(info), Code: info.Code, Resolution: info.Resolution, Term: int64(term)}
 }
 
-// ToDomain returns the status as the domain knows it.
+// ToDomain returns the status in the domain's type.
 func (s *SideStatus) ToDomain() status.Info {
 	if s == nil {
 		return status.Info{}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Answers a request: GET lists the users, POST adds one for whoever shows the token, as
+# Answers a request: GET lists the users, POST with the token adds one, as
 # "token=…&name=…". The database lets in by PGHOST, PGUSER and so on.
 set -eu
 

@@ -49,10 +49,10 @@ func TestConfigurationFirst(t *testing.T) {
 		code, out := l.run(command + folder + " --name shop -n " + w.namespace)
 		assert.Equal(t, 2, code, command)
 		for _, want := range []string{
-			"Secret " + w.namespace + "/registry is not there: kubectl create secret docker-registry registry -n " + w.namespace,
+			"Secret " + w.namespace + "/registry does not exist: kubectl create secret docker-registry registry -n " + w.namespace,
 			"Secret " + w.namespace + `/db has no key password: kubectl patch secret db -n ` + w.namespace + ` --type merge -p '{"stringData":{"password":"…"}}'`,
-			"ConfigMap " + w.namespace + "/settings is not there, with key a.conf, b.conf: kubectl create configmap settings -n " + w.namespace + " --from-literal=a.conf=… --from-literal=b.conf=…",
-			"needed by CronJob.batch " + w.namespace + `/tick: spec.jobTemplate.spec.template.spec.containers[name="main"].env[name="PASSWORD"]`,
+			"ConfigMap " + w.namespace + "/settings does not exist (it needs keys a.conf, b.conf): kubectl create configmap settings -n " + w.namespace + " --from-literal=a.conf=… --from-literal=b.conf=…",
+			"needed by CronJob " + w.namespace + `/tick: spec.jobTemplate.spec.template.spec.containers[name="main"].env[name="PASSWORD"]`,
 		} {
 			assert.Contains(t, out, want, command)
 		}

@@ -1,12 +1,15 @@
 package bundles
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -53,8 +56,54 @@ func TestDeploymentDrift(t *testing.T) {
 	w.change("colour", "colour", "red")
 	assert.Contains(t, w.ready(d, "Drifted"), "ConfigMap "+w.namespace+"/colour")
 	assert.Equal(t, "red", w.configMaps()["colour"]["colour"])
+	assert.Equal(t, "True", w.condition(d, "Ready"), "a change that is only reported is no fault")
 	w.edit(d, func() { d.Spec.Drift.Mode = "Correct" })
 	controlplane.Eventually(t, func() bool { return w.configMaps()["colour"]["colour"] == "blue" }, soon)
+	w.eventually("Corrected", "ConfigMap "+w.namespace+"/colour was changed (data.colour); Orcon undid the change")
+}
+
+// What others delete is created again, and until then the deployment is not ready: the Event
+// and the conditions name what happened (BUNDLES.md 12).
+func TestDeploymentDeletion(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(blue)
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	assert.Contains(t, w.ready(d, "Healthy"), "every object is up to date and healthy; Orcon looks for changes by others every 1s")
+	lose := func() {
+		require.NoError(t, w.client.CoreV1().ConfigMaps(w.namespace).Delete(w.ctx, "colour", metav1.DeleteOptions{}))
+	}
+	lose()
+	w.eventually("Drifted", "ConfigMap "+w.namespace+"/colour was deleted; Orcon is correcting it")
+	w.eventually("Corrected", "ConfigMap "+w.namespace+"/colour was deleted; Orcon created it again")
+	w.ready(d, "Healthy")
+	assert.Equal(t, "True", w.condition(d, "Ready"))
+
+	w.edit(d, func() { d.Spec.Drift.Mode = "Report" })
+	w.ready(d, "Healthy")
+	lose()
+	assert.Contains(t, w.ready(d, "Drifted"), "ConfigMap "+w.namespace+"/colour was deleted; it stays so (spec.drift.mode: Report)")
+	assert.Equal(t, "False", w.condition(d, "Ready"), "half of it is gone")
+	assert.Equal(t, "False", w.condition(d, "Healthy"))
+	assert.NotContains(t, w.configMaps(), "colour")
+}
+
+// condition returns the status of one of a deployment's conditions, as it was read last.
+func (w *operated) condition(d *v1alpha1.BundleDeployment, kind string) string {
+	w.t.Helper()
+	c := meta.FindStatusCondition(d.Status.Conditions, kind)
+	require.NotNil(w.t, c, kind)
+	return string(c.Status)
+}
+
+// eventually waits for an Event with a reason and a note.
+func (w *operated) eventually(reason, note string) {
+	w.t.Helper()
+	controlplane.Eventually(w.t, func() bool {
+		events, err := w.client.EventsV1().Events(w.namespace).List(w.ctx, metav1.ListOptions{})
+		return err == nil && slices.ContainsFunc(events.Items, func(e eventsv1.Event) bool { return e.Reason == reason && e.Note == note })
+	}, soon, "%s: %s", reason, note)
 }
 
 // A deployment's own health checks say what is healthy, and what its workloads read is there
@@ -73,7 +122,7 @@ func TestDeploymentIsHealthyWhenItSaysSo(t *testing.T) {
 	_, err := w.client.CoreV1().Secrets(w.namespace).Create(w.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "password"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	controlplane.Eventually(t, func() bool {
-		return strings.Contains(w.ready(d, "Progressing"), "Deployment.apps "+w.namespace+"/web waits: its health check waits for object.spec.replicas == 3")
+		return strings.Contains(w.ready(d, "Progressing"), "waiting for Deployment "+w.namespace+"/web: its health check waits for object.spec.replicas == 3")
 	}, soon)
 	w.cluster.Kubectl(t, "-n", w.namespace, "scale", "deployment", "web", "--replicas=3")
 	w.ready(d, "Healthy")

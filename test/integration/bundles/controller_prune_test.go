@@ -43,7 +43,7 @@ func TestDeploymentLeavesSomethingStuck(t *testing.T) {
 	}, soon)
 	assert.Equal(t, "ConfigMap "+w.namespace+"/b", d.Status.Waits[0].Object)
 	assert.Contains(t, d.Status.Waits[0].For, "example.org/backup")
-	assert.Contains(t, w.ready(d, "Healthy"), "/b waits: ")
+	assert.Contains(t, w.ready(d, "Healthy"), "; waiting for ConfigMap "+w.namespace+"/b, which is being deleted")
 	hold()
 	controlplane.Eventually(t, func() bool {
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
@@ -98,7 +98,7 @@ func TestDeploymentWithoutAnAccountGoes(t *testing.T) {
 	controlplane.Eventually(t, func() bool {
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
 		ready := meta.FindStatusCondition(d.Status.Conditions, "Ready")
-		return ready != nil && strings.HasPrefix(ready.Message, "the deletion waits: ")
+		return ready != nil && strings.HasPrefix(ready.Message, "deletion is waiting: ")
 	}, soon)
 	assert.EqualValues(t, 1, d.Status.Active, "what is there is not forgotten")
 	var revision v1alpha1.BundleRevision

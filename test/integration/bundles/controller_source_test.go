@@ -159,13 +159,13 @@ func faults() map[string]fault {
 	hang := func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
 	bomb := string(make([]byte, bundle.MaxBytes+1))
 	return map[string]fault{
-		"not-found": {why: "404", instead: status(http.StatusNotFound), archive: "404 Not Found: look whether the address is right", image: "404"},
+		"not-found": {why: "404", instead: status(http.StatusNotFound), archive: "404 Not Found: check the address", image: "404"},
 		"broken":    {why: "500, each time", instead: status(http.StatusInternalServerError), archive: "500", image: "500"},
 		"no-layer":  {why: "404 for a layer alone", instead: content(status(http.StatusNotFound)), image: "404"},
-		"page":      {why: "a page for people", instead: text("text/html", "<!DOCTYPE html><html>"), archive: "it is a web page", image: "does not match"},
-		"bytes":     {why: "other bytes than the digest's", instead: content(text("application/gzip", "other")), archive: "and not sha256:", image: "layer 1 of 1"},
+		"page":      {why: "a page for people", instead: text("text/html", "<!DOCTYPE html><html>"), archive: "the answer is a web page", image: "does not match"},
+		"bytes":     {why: "other bytes than the digest's", instead: content(text("application/gzip", "other")), archive: ", not sha256:", image: "layer 1 of 1"},
 		"manifest":  {why: "another image than the digest's", instead: text("application/json", `{"schemaVersion": 2}`), image: "does not match"},
-		"cut":       {why: "cut off, each time", instead: content(cut), archive: "broke off after", image: "layer 1 of 1"},
+		"cut":       {why: "cut off, each time", instead: content(cut), archive: "the connection broke after", image: "layer 1 of 1"},
 		"hang":      {why: "not a byte, until another reference is given", instead: content(hang), beside: []tarEntry{{name: "README"}}, reason: "Fetching", archive: "still fetching http://127.0.0.1:", image: "still fetching oci://127.0.0.1:"},
 		"bomb":      {why: "small on the way, and large behind it", beside: []tarEntry{{name: "x", content: bomb}}, archive: "too large", image: "too large"},
 		"traversal": {why: "out of the tree", beside: []tarEntry{{name: "../../etc/cron.d/x", content: "x"}}, archive: `".."`, image: `".."`},
@@ -276,7 +276,7 @@ func (s *sourced) isStopped() {
 	s.t.Helper()
 	message := s.ready(s.BundleDeployment, cmp.Or(s.reason, "FetchFailed"))
 	assert.Contains(s.t, message, s.want, s.why)
-	assert.Contains(s.t, message, "(revision 1 is kept as it is)", s.why)
+	assert.Contains(s.t, message, "; revision 1 is kept", s.why)
 	if s.reason == "" {
 		assert.Contains(s.t, message, "cannot fetch "+s.wrong, s.why)
 	}

@@ -26,7 +26,7 @@ func TestDeploymentGoesBack(t *testing.T) {
 	require.NoError(t, w.admin.Create(w.ctx, d))
 	w.ready(d, "Healthy")
 	w.source("content-shop", green+broken)
-	assert.Contains(t, w.ready(d, "Quarantined"), "revision 2 has failed: Deployment.apps "+w.namespace+"/web")
+	assert.Contains(t, w.ready(d, "Quarantined"), "this content failed before (revision 2: Deployment "+w.namespace+"/web")
 	assert.Equal(t, "blue", w.configMaps()["colour"]["colour"])
 	assert.EqualValues(t, 3, d.Status.LastHealthy, "the way back")
 	controlplane.Eventually(t, func() bool {
@@ -58,7 +58,7 @@ func TestDeploymentIsInterrupted(t *testing.T) {
 	require.NoError(t, w.admin.Create(w.ctx, d))
 	w.ready(d, "Progressing")
 	controlplane.Eventually(t, func() bool {
-		return strings.Contains(w.ready(d, "Progressing"), "1 of 2 objects are as they shall be; Deployment.apps "+w.namespace+"/web waits: ")
+		return strings.Contains(w.ready(d, "Progressing"), "1 of 2 objects are healthy; waiting for Deployment "+w.namespace+"/web: ")
 	}, soon)
 	w.source("other", green)
 	w.edit(d, func() { d.Spec.Sources[0].Reference = "configmaps:other" })
@@ -110,7 +110,7 @@ func TestDeploymentDeletionIsHeld(t *testing.T) {
 	l := newCommandLine(t, w.cluster)
 	code, out := l.run("uninstall shop --yes -n " + w.namespace)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, out, "BundleDeployment shop keeps it")
+	assert.Contains(t, out, "BundleDeployment shop manages it")
 	require.NoError(t, w.admin.Delete(w.ctx, d))
 	assert.Contains(t, w.ready(d, "Confirm"), "orcon approve shop -n "+w.namespace)
 	require.Equal(t, []string{"PersistentVolume/v-" + w.namespace}, d.Status.Plan.Held)
@@ -133,7 +133,7 @@ func TestDeploymentFourEyes(t *testing.T) {
 	w.ready(d, "WaitingForApproval")
 	require.NoError(t, w.approve(d, d.Status.Plan.Digest, "admin"))
 	controlplane.Eventually(t, func() bool {
-		return strings.Contains(w.ready(d, "WaitingForApproval"), `that of "admin" must come from somebody else`)
+		return strings.Contains(w.ready(d, "WaitingForApproval"), `the Approval by "admin" must come from another person`)
 	}, soon)
 	assert.NotContains(t, w.configMaps(), "colour")
 
@@ -169,7 +169,7 @@ func TestDeploymentForged(t *testing.T) {
 	record.Data["data"] = []byte(strings.Replace(string(record.Data["data"]), revision.Spec.Contents[0], "orcon-bundle-shop-other", 1))
 	_, err = secrets.Update(w.ctx, record, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	assert.Contains(t, w.ready(d, "RecordForged"), "revision 1 is stored otherwise than BundleRevision shop-1 says")
+	assert.Contains(t, w.ready(d, "RecordForged"), "the stored revision 1 differs from BundleRevision shop-1")
 	require.NoError(t, secrets.Delete(w.ctx, "orcon-bundle-shop", metav1.DeleteOptions{}))
 	w.ready(d, "Healthy")
 	assert.EqualValues(t, 1, d.Status.LastHealthy, "deployed anew")

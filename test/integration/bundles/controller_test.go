@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -155,7 +156,8 @@ func (w *operated) source(name, manifests string) {
 	require.NoError(w.t, w.admin.Update(w.ctx, c))
 }
 
-// ready waits until a deployment's Ready condition has a reason, and returns its message.
+// ready waits until a deployment's Ready condition has a reason, and returns its message,
+// and below it those of the other conditions.
 func (w *operated) ready(d *v1alpha1.BundleDeployment, reason string) string {
 	w.t.Helper()
 	var last metav1.Condition
@@ -173,7 +175,11 @@ func (w *operated) ready(d *v1alpha1.BundleDeployment, reason string) string {
 		}
 		return last.Reason == reason && last.ObservedGeneration == d.Generation
 	}, soon)
-	return last.Message
+	all := []string{last.Message}
+	for _, c := range d.Status.Conditions {
+		all = append(all, c.Message)
+	}
+	return strings.Join(all, "\n")
 }
 
 // edit changes a deployment until nobody is in between.
@@ -198,7 +204,7 @@ func TestDeployment(t *testing.T) {
 	before := len(w.secrets())
 	d := w.bundle(configMap("a", "1") + configMap("b", "1"))
 	require.NoError(t, w.admin.Create(w.ctx, d))
-	assert.Contains(t, w.ready(d, "Healthy"), "revision 1: 2 of 2 objects")
+	assert.Contains(t, w.ready(d, "Healthy"), "all 2 objects are up to date and healthy\n")
 	assert.Equal(t, "1", w.configMaps()["a"]["k"])
 
 	w.change("a", "k", "edited")
@@ -241,7 +247,7 @@ func TestDeploymentStops(t *testing.T) {
 	w.edit(d, func() { d.Spec.Sources[0].Reference = "oci://registry.example.org/shop:latest" })
 	assert.Contains(t, w.ready(d, "InvalidSpec"), "spec.sources[0].reference:")
 	w.edit(d, func() { d.Spec.Sources[0].Reference = "configmaps:missing" })
-	assert.Contains(t, w.ready(d, "FetchFailed"), "(revision 1 is kept as it is)")
+	assert.Contains(t, w.ready(d, "FetchFailed"), "; revision 1 is kept")
 	w.change("a", "k", "edited")
 	controlplane.Eventually(t, func() bool { return w.configMaps()["a"]["k"] == "1" }, soon, "what stands is corrected all the same")
 	w.source("content-broken", "kind: [")
@@ -273,7 +279,7 @@ func TestDeploymentApproval(t *testing.T) {
 	assert.Contains(t, w.ready(d, "Conflict"), "ConfigMap "+w.namespace+"/a", "it was approved to create, and there is one now")
 	assert.Equal(t, "foreign", w.configMaps()["a"]["k"])
 	w.edit(d, func() { d.Spec.Conflicts = "Take" })
-	assert.Contains(t, w.ready(d, "PlanChanged"), "no more: create ConfigMap "+w.namespace+"/a")
+	assert.Contains(t, w.ready(d, "PlanChanged"), "no longer: create ConfigMap "+w.namespace+"/a")
 	assert.Equal(t, "foreign", w.configMaps()["a"]["k"])
 	require.NoError(t, w.approve(d, d.Status.Plan.Digest, "admin"))
 	w.ready(d, "Healthy")

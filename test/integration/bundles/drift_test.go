@@ -30,7 +30,7 @@ func differences(all []bundle.Difference) []string {
 func TestDrift(t *testing.T) {
 	w := newWorld(t)
 	_, _, err := w.process(0).Drift(t.Context())
-	require.ErrorContains(t, err, "no revision of it stands")
+	require.ErrorContains(t, err, "it has no active revision")
 	require.NoError(t, w.install(blue+extra+secret+service))
 
 	revision, all, err := w.process(0).Drift(t.Context())
@@ -46,8 +46,8 @@ func TestDrift(t *testing.T) {
 	_, all, err = w.process(0).Drift(t.Context())
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{
-		"ConfigMap extra is changed", `data.a: "c" → "b" somebody`, "Service web is missing",
-		"Secret key is changed", "data.password: (secret) → (secret) eve",
+		"ConfigMap extra was changed", `data.a: "c" → "b" somebody`, "Service web is missing",
+		"Secret key was changed", "data.password: (secret) → (secret) eve",
 	}, differences(all), "what others add is theirs")
 }
 
@@ -59,13 +59,13 @@ func TestBetween(t *testing.T) {
 	all, err := w.process(0).Between(t.Context(), 1, 2)
 	require.NoError(t, err)
 	assert.Equal(t, []string{
-		"ConfigMap colour is changed", `data.colour: "blue" → "green"`, `data.size: "3" →`,
-		"Secret key is changed", "data.password: (secret) → (secret)", "Service web is new", "ConfigMap extra is there no more",
+		"ConfigMap colour was changed", `data.colour: "blue" → "green"`, `data.size: "3" →`,
+		"Secret key was changed", "data.password: (secret) → (secret)", "Service web is new", "ConfigMap extra was removed",
 	}, differences(all))
 	text, err := json.Marshal(all)
 	require.NoError(t, err)
 	assert.NotRegexp(t, "hunter|aHVudGVy", string(text))
 
 	_, err = w.process(0).Between(t.Context(), 1, 7)
-	require.ErrorContains(t, err, "it is not kept any more")
+	require.ErrorContains(t, err, "its content is no longer stored")
 }

@@ -83,7 +83,7 @@ func TestRefusedBeforeTheFirstWrite(t *testing.T) {
 	err := w.install(blue + strings.ReplaceAll(extra, "\ndata:", "\ndatum:"))
 	require.ErrorContains(t, err, "datum")
 	require.Error(t, w.install(blue+strings.ReplaceAll(service, "example.org", "'not a name'")))
-	require.ErrorContains(t, w.install(strings.ReplaceAll(blue, "name: colour", "name: colour, namespace: nowhere")), "there is no namespace nowhere: kubectl create namespace nowhere")
+	require.ErrorContains(t, w.install(strings.ReplaceAll(blue, "name: colour", "name: colour, namespace: nowhere")), "namespace nowhere does not exist: kubectl create namespace nowhere")
 	assert.Zero(t, w.writes.Load())
 }
 

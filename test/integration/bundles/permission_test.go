@@ -94,7 +94,7 @@ func TestAccountGivesNoMoreThanItHas(t *testing.T) {
 	roles := `{apiGroups: [rbac.authorization.k8s.io], resources: [roles, rolebindings], verbs: [get, create, patch]}`
 	p := w.deployer(storing, roles)
 	_, err := p.Plan(t.Context(), p.wish(t, access))
-	require.ErrorContains(t, err, "cannot plan Role.rbac.authorization.k8s.io "+w.namespace+"/web: it gives more than system:serviceaccount:"+w.namespace+":deployer has")
+	require.ErrorContains(t, err, "cannot plan Role "+w.namespace+"/web: it grants more than system:serviceaccount:"+w.namespace+":deployer has")
 	assert.Zero(t, w.writes.Load())
 
 	enough := newWorld(t)

@@ -58,9 +58,9 @@ func TestPlanTells(t *testing.T) {
 		told = append(told, strings.TrimSpace(string(a.Verb)+" "+a.Kind+" in "+a.Phase+" "+strings.Join(a.Remarks(), ", ")))
 	}
 	assert.Equal(t, []string{
-		"create CustomResourceDefinition in crds", "update ConfigMap in configuration", "update Deployment in workloads its pods start anew",
+		"create CustomResourceDefinition in crds", "update ConfigMap in configuration", "update Deployment in workloads its pods restart",
 		"create ValidatingWebhookConfiguration in webhooks", "create Gadget in custom-resources", "run Job in jobs",
-		"delete ConfigMap in configuration it left the bundle",
+		"delete ConfigMap in configuration no longer part of the bundle",
 	}, told)
 	var unverified []string
 	for _, u := range v.Unverified {

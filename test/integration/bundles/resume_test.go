@@ -40,7 +40,7 @@ func TestResume(t *testing.T) {
 	resume := "install --resume shop -n " + w.namespace
 	code, out := l.run(resume)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, out, "nothing of that name is installed")
+	assert.Contains(t, out, "cannot resume "+w.namespace+"/shop: ")
 
 	folder := source(t, blue+web)
 	command := exec.CommandContext(t.Context(), l.program, "install", folder, "--name", "shop", "-n", w.namespace, "--yes", "--kubeconfig", l.kubeconfig)
@@ -60,7 +60,7 @@ func TestResume(t *testing.T) {
 	assert.Contains(t, l.must(resume), "shop is healthy: revision 1")
 	code, out = l.run(resume)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, out, "nothing is unfinished")
+	assert.Contains(t, out, "nothing was interrupted")
 }
 
 // Each end has its exit code, and says what to do next.
@@ -76,12 +76,12 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"done", "install --yes", blue, 0, "is healthy: revision 1"},
 		{"nothing to do is done, too", "install --yes", blue, 0, "nothing to change"},
-		{"nobody answered", "install", green, 2, "answer y, or say --yes"},
-		{"no progress", "install --yes", green + broken, 2, "the last healthy content is back, as revision 3"},
+		{"nobody answered", "install", green, 2, "answer y, or use --yes"},
+		{"no progress", "install --yes", green + broken, 2, "the last healthy content is back as revision 3"},
 		{"tried before", "install --yes", green + broken, 2, "--retry"},
-		{"no time", "install --yes --timeout 2s", green + web, 3, "time is up: Deployment.apps " + w.namespace + "/web: "},
+		{"no time", "install --yes --timeout 2s", green + web, 3, "timed out after 2s: waiting for Deployment " + w.namespace + "/web: "},
 		{"of somebody else", "plan", blue + extra, 4, "conflict: ConfigMap " + w.namespace + "/extra"},
-		{"of somebody else", "install --yes", blue + extra, 4, "of nobody"},
+		{"of somebody else", "install --yes", blue + extra, 4, "is not managed by Orcon"},
 	}
 	for _, tc := range tests {
 		code, out := l.run(tc.command + " " + source(t, tc.manifests) + " --name shop -n " + w.namespace)

@@ -71,8 +71,8 @@ func TestScriptsNameCauseAndCure(t *testing.T) {
 		"BadFlag":      {why: "a typo is not ignored", line: create + " --servicename x", want: "unknown argument '--servicename'"},
 		"NoValue":      {why: "a flag without its value", line: create + " --signer", want: "--signer needs a value"},
 		"WrongCA":      {why: "the API server would not trust the webhook", line: patch + " --ca-file " + other, want: "--ca-file"},
-		"NoCA":         {why: "an empty file is no authority", line: patch + " --ca-file /dev/null", want: "no PEM certificate"},
-		"NotAConfig":   {why: "the wrong file was piped", line: "echo hello | deployment/webhook-patch-ca-bundle.sh", want: "no webhook configuration"},
+		"NoCA":         {why: "an empty file is no authority", line: patch + " --ca-file /dev/null", want: "not a PEM certificate"},
+		"NotAConfig":   {why: "the wrong file was piped", line: "echo hello | deployment/webhook-patch-ca-bundle.sh", want: "not a webhook configuration"},
 		"WrongSecret":  {why: "another namespace", line: patch + " --namespace kube-system", want: "make it first"},
 		"NoSuchCAFile": {why: "a path that is not there", line: patch + " --ca-file /none", want: "cannot read /none"},
 	}

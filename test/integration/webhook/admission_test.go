@@ -277,9 +277,15 @@ func (w *webhookWorld) refusals(t *testing.T) {
 func (w *webhookWorld) warnings(t *testing.T) {
 	namespace := w.optedIn("warnings")
 	out := w.apply(t, namespace, fmt.Sprintf(workload, "typo", "tengu.io/consume: db"))
-	assert.Contains(t, out, "Warning: metadata.annotations[tengu.io/consume]: no such key is known, so it does nothing; did you mean tengu.io/consumes?")
+	assert.Contains(t, out, "Warning: metadata.annotations[tengu.io/consume]: this key is unknown and has no effect; did you mean tengu.io/consumes?")
 	out = w.apply(t, namespace, fmt.Sprintf(workload, "alone", "tengu.io/consumes: db"))
-	assert.Contains(t, out, "relates to nobody")
+	assert.Contains(t, out, "it has no effect, because tengu.io/relations is missing")
+	const bare = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s, annotations: {%s}}\nspec: {containers: [{name: a, image: a}]}"
+	out = w.apply(t, namespace, fmt.Sprintf(bare, "bare", "tengu.io/consume: db, tengu.io/relation: pg"))
+	assert.Contains(t, out, "Warning: metadata.annotations[tengu.io/consume]: this key is unknown and has no effect; did you mean tengu.io/consumes?")
+	out = w.apply(t, namespace, fmt.Sprintf(bare, "injected", "tengu.io/consumes: db, tengu.io/relation: pg"))
+	assert.Equal(t, 1, strings.Count(out, "did you mean tengu.io/relations?"), "one webhook or the other: %s", out)
+	assert.NotContains(t, w.apply(t, namespace, fmt.Sprintf(bare, "plain", "app: web")), "Warning")
 }
 
 // outside an opted-in namespace whoever declares something hears that it does
@@ -287,7 +293,7 @@ func (w *webhookWorld) warnings(t *testing.T) {
 // are not even sent (I5).
 func (w *webhookWorld) outside(t *testing.T) {
 	namespace := w.namespace("outside", map[string]string{"world": w.prefix})
-	const said = "it does nothing, because namespace %s has not opted in; label the namespace tengu-injector=enabled"
+	const said = "it has no effect, because namespace %s has not opted in; label the namespace tengu-injector=enabled"
 	tests := map[string]struct{ manifest, want string }{
 		"Workload": {fmt.Sprintf(workload, "web", "tengu.io/consumes: db"), "metadata.annotations[tengu.io/consumes]: " + said},
 		"Template": {"apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: tick}\nspec: {schedule: '0 0 1 1 *', jobTemplate: {spec: {template: {metadata: {annotations: {tengu.io/consumes: db}}, spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}}", "spec.jobTemplate.spec.template.metadata.annotations[tengu.io/consumes]: " + said},
@@ -314,7 +320,7 @@ func (w *webhookWorld) outside(t *testing.T) {
 	_, err := w.kubectl(t, "", "label", "namespace", system, "world="+w.prefix)
 	require.NoError(t, err)
 	assert.Contains(t, w.apply(t, system, fmt.Sprintf(workload, "web", "tengu.io/consumes: db")),
-		"it does nothing, because Orcon itself lives in namespace "+system+"; declare it in another namespace")
+		"it has no effect, because Orcon itself runs in namespace "+system+"; declare it in another namespace")
 }
 
 // updates of what was admitted follow the workload (INJECTION.md I12, I30).

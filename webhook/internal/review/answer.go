@@ -45,7 +45,7 @@ type Handler[T any] struct {
 
 // ServeHTTP answers one AdmissionReview, also where it cannot be read.
 func (h Handler[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	request, err := h.read(w, r)
+	request, err := h.read(r)
 	others := request != nil && request.UID != "" && !h.Concerns(request)
 	switch {
 	case err != nil && (!others || !errors.Is(err, scan.ErrType)):

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -17,6 +16,11 @@ import (
 // MaxBody is the longest request that is read, in bytes: two objects of the
 // API server's limit of 3 MiB each.
 const MaxBody = 6 << 20
+
+// maxDrain is how much is read of what follows a request that is refused, in bytes. A
+// server that closes a connection with unread data resets it, and the client loses the
+// answer.
+const maxDrain = 64 << 20
 
 // maxPooled is the largest buffer that is kept for the next request.
 const maxPooled = 256 << 10
@@ -74,7 +78,7 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // read reads one AdmissionReview. On a fault it returns the request as far as
 // it could be read, for its UID.
-func (h Handler[T]) read(w http.ResponseWriter, r *http.Request) (*Request[T], error) {
+func (h Handler[T]) read(r *http.Request) (*Request[T], error) {
 	if r.Method != http.MethodPost {
 		return nil, faultf(http.StatusMethodNotAllowed, "cannot %s an AdmissionReview: POST it", r.Method)
 	}
@@ -91,11 +95,11 @@ func (h Handler[T]) read(w http.ResponseWriter, r *http.Request) (*Request[T], e
 	if n := r.ContentLength; n > 0 && n <= MaxBody {
 		body.Grow(int(n) + bytes.MinRead)
 	}
-	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody)); err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return nil, faultf(http.StatusRequestEntityTooLarge, "cannot read the request: it is longer than %d bytes", MaxBody)
-		}
+	if _, err := body.ReadFrom(io.LimitReader(r.Body, MaxBody+1)); err != nil {
 		return nil, faultf(http.StatusBadRequest, "cannot read the request: %w", err)
+	}
+	if body.Len() > MaxBody {
+		return salvage[T](body.Bytes()), faultf(http.StatusRequestEntityTooLarge, "cannot read the request: it is longer than %d bytes", MaxBody)
 	}
 	return h.decode(body.Bytes())
 }
@@ -236,8 +240,7 @@ func salvageUID(body []byte) string {
 	}
 }
 
-// drain reads what is left of a refused request, within limits, so that the
-// connection can be used again.
+// drain reads the rest of a refused request, at most maxDrain bytes.
 func drain(r *http.Request) {
-	_, _ = io.CopyN(io.Discard, r.Body, maxPooled)
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 }

@@ -28,7 +28,10 @@ const (
 type ReportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// failing is unset where they fail at nothing.
-	Failing       *HandlerFailure `protobuf:"bytes,1,opt,name=failing,proto3" json:"failing,omitempty"`
+	Failing *HandlerFailure `protobuf:"bytes,1,opt,name=failing,proto3" json:"failing,omitempty"`
+	// waiting is what the handlers wait for before an event can be sent to them. It is no
+	// failure: where it is set, the failure that was reported last stays.
+	Waiting       string `protobuf:"bytes,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -68,6 +71,13 @@ func (x *ReportRequest) GetFailing() *HandlerFailure {
 		return x.Failing
 	}
 	return nil
+}
+
+func (x *ReportRequest) GetWaiting() string {
+	if x != nil {
+		return x.Waiting
+	}
+	return ""
 }
 
 // HandlerFailure is what handlers fail at.
@@ -2110,7 +2120,10 @@ type Unit struct {
 	Known     bool   `protobuf:"varint,3,opt,name=known,proto3" json:"known,omitempty"`
 	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// leaving is why the unit itself ends; empty while it does not (SAFETY.md E14).
-	Leaving       string `protobuf:"bytes,5,opt,name=leaving,proto3" json:"leaving,omitempty"`
+	Leaving string `protobuf:"bytes,5,opt,name=leaving,proto3" json:"leaving,omitempty"`
+	// ignored is why the pod's workload takes part in nothing, with the cure; empty if it
+	// takes part.
+	Ignored       string `protobuf:"bytes,6,opt,name=ignored,proto3" json:"ignored,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2176,6 +2189,13 @@ func (x *Unit) GetNamespace() string {
 func (x *Unit) GetLeaving() string {
 	if x != nil {
 		return x.Leaving
+	}
+	return ""
+}
+
+func (x *Unit) GetIgnored() string {
+	if x != nil {
+		return x.Ignored
 	}
 	return ""
 }
@@ -2706,9 +2726,10 @@ var File_controller_api_relations_v1alpha1_relations_proto protoreflect.FileDesc
 
 const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
-	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"S\n" +
+	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"m\n" +
 	"\rReportRequest\x12B\n" +
-	"\afailing\x18\x01 \x01(\v2(.orcon.relations.v1alpha1.HandlerFailureR\afailing\"r\n" +
+	"\afailing\x18\x01 \x01(\v2(.orcon.relations.v1alpha1.HandlerFailureR\afailing\x12\x18\n" +
+	"\awaiting\x18\x02 \x01(\tR\awaiting\"r\n" +
 	"\x0eHandlerFailure\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x1a\n" +
 	"\brelation\x18\x02 \x01(\tR\brelation\x12\x1a\n" +
@@ -2866,13 +2887,14 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x123\n" +
 	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\x12C\n" +
 	"\vapplication\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\vapplication\x12-\n" +
-	"\x12application_writer\x18\x04 \x01(\tR\x11applicationWriter\"\x8e\x01\n" +
+	"\x12application_writer\x18\x04 \x01(\tR\x11applicationWriter\"\xa8\x01\n" +
 	"\x04Unit\x12 \n" +
 	"\vapplication\x18\x01 \x01(\tR\vapplication\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x14\n" +
 	"\x05known\x18\x03 \x01(\bR\x05known\x12\x1c\n" +
 	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x18\n" +
-	"\aleaving\x18\x05 \x01(\tR\aleaving\"W\n" +
+	"\aleaving\x18\x05 \x01(\tR\aleaving\x12\x18\n" +
+	"\aignored\x18\x06 \x01(\tR\aignored\"W\n" +
 	"\aWaiting\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +

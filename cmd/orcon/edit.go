@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// joined returns a list with an entry at its end. An entry for the same endpoint or provider is an
+// error, unless it is the same.
+func joined(a addition, list string) (string, error) {
+	if list == "" {
+		return a.entry, nil
+	}
+	name := func(entry string) string {
+		if end := strings.IndexAny(entry, ":=?!@"); end >= 0 {
+			return entry[:end]
+		}
+		return entry
+	}
+	for entry := range strings.SplitSeq(list, ",") {
+		switch entry = strings.TrimSpace(entry); {
+		case entry == a.entry:
+			return list, nil
+		case entry != "" && name(entry) == name(a.entry) && (a.key != application.KeyRelations || strings.Contains(entry, "=")):
+			return "", fmt.Errorf("%s has the entry %s already: change it by hand, or use another --endpoint", a.key, entry)
+		}
+	}
+	return list + "," + a.entry, nil
+}
+
+// edited returns the text with changed annotations. New ones come first in the annotations, and new
+// annotations after the first field of the metadata.
+func (m *annotatedFile) edited(o *annotated, adds []addition, changed map[string]string) string {
+	annotations := child(o.metadata, "annotations")
+	var fresh []string
+	for _, a := range adds {
+		value, is := changed[a.key]
+		if !is {
+			continue
+		}
+		if node := child(annotations, a.key); node != nil {
+			m.replace(node, value)
+			continue
+		}
+		fresh = append(fresh, a.key+": "+strconv.Quote(value))
+	}
+	switch {
+	case len(fresh) == 0:
+	case annotations != nil && len(annotations.Content) > 0 && annotations.Style&yaml.FlowStyle == 0:
+		m.insert(annotations.Content[0], fresh)
+	case annotations != nil && annotations.Style&yaml.FlowStyle != 0:
+		m.insertInBraces(annotations, strings.Join(fresh, ", "))
+	case o.metadata.Style&yaml.FlowStyle != 0:
+		m.insertInBraces(o.metadata, "annotations: {"+strings.Join(fresh, ", ")+"}")
+	default:
+		for i := range fresh {
+			fresh[i] = "  " + fresh[i]
+		}
+		m.insert(o.metadata.Content[0], append([]string{"annotations:"}, fresh...))
+	}
+	return strings.Join(m.lines, "")
+}
+
+// insert writes lines before the line of a node, with its indentation.
+func (m *annotatedFile) insert(before *yaml.Node, texts []string) {
+	line := m.lines[before.Line-1]
+	indent, end := strings.Repeat(" ", before.Column-1), "\n"
+	if strings.HasSuffix(line, "\r\n") {
+		end = "\r\n"
+	}
+	var inserted []string
+	for i, text := range texts {
+		if i == 0 && strings.TrimSpace(line[:before.Column-1]) != "" { // it follows a dash
+			inserted = append(inserted, line[:before.Column-1]+text+end)
+			m.lines[before.Line-1] = indent + line[before.Column-1:]
+			continue
+		}
+		inserted = append(inserted, indent+text+end)
+	}
+	m.lines = slices.Insert(m.lines, before.Line-1, inserted...)
+}
+
+// insertInBraces writes a field at the beginning of a mapping in braces.
+func (m *annotatedFile) insertInBraces(mapping *yaml.Node, text string) {
+	if len(mapping.Content) > 0 {
+		text += ", "
+	}
+	line := m.lines[mapping.Line-1]
+	m.lines[mapping.Line-1] = line[:mapping.Column] + text + line[mapping.Column:]
+}
+
+// replace writes another value for a scalar of one line; of any other it writes nothing, which the
+// check of the result finds.
+func (m *annotatedFile) replace(node *yaml.Node, value string) {
+	line := m.lines[node.Line-1]
+	rest := line[node.Column-1:]
+	for _, written := range []string{node.Value, strconv.Quote(node.Value), "'" + strings.ReplaceAll(node.Value, "'", "''") + "'"} {
+		if after, is := strings.CutPrefix(rest, written); is {
+			m.lines[node.Line-1] = line[:node.Column-1] + strconv.Quote(value) + after
+			return
+		}
+	}
+}

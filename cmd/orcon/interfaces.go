@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+)
+
+// Where an interface comes from.
+const (
+	builtIn   = "built in"
+	published = "cluster"
+)
+
+// interfaceOptions are the flags of interfaces.
+type interfaceOptions struct {
+	clusterOptions
+
+	output output
+}
+
+func newInterfaces() *cobra.Command {
+	var o interfaceOptions
+	c := &cobra.Command{
+		Use:     "interfaces [NAME[@VERSION]]",
+		Aliases: []string{"interface"},
+		Short:   "List the interfaces of relations, or show the fields of one",
+		Long: `interfaces lists the interfaces that are built into Orcon and those that are published in the
+cluster. With NAME it shows the fields that each side writes, which of them are required and which
+are secret, an example, and the annotations that use it. Without a cluster it knows the built-in
+ones.
+
+Exit codes: 0 shown, 2 there is no such interface, or the command failed.`,
+		Example: `  orcon interfaces
+  orcon interfaces postgresql_client
+  orcon interfaces http -o json | jq '.bags'`,
+		Args: arguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return o.show(c, args[0])
+			}
+			return o.list(c)
+		},
+	}
+	o.flags(c)
+	_ = c.Flags().MarkHidden("namespace") // interfaces belong to the cluster
+	o.output.flag(c, asTable, asJSON, asYAML)
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names, _ := o.known(c.Context())
+		return interfaceNames(names), cobra.ShellCompDirectiveNoFileComp
+	}
+	return c
+}
+
+// sourced is an interface and where it comes from.
+type sourced struct {
+	schema.Interface
+
+	from string
+}
+
+// known returns the built-in interfaces and those of the cluster, in order of name. The error says
+// why those of the cluster are missing.
+func (o *clusterOptions) known(ctx context.Context) ([]sourced, error) {
+	library, err := schema.Library()
+	if err != nil {
+		return nil, err
+	}
+	var all []sourced
+	for _, i := range library {
+		all = append(all, sourced{i, builtIn})
+	}
+	config, _, err := o.load()
+	if err != nil {
+		return all, err
+	}
+	config.Timeout = requestTimeout
+	kinds, _, err := o.open()
+	if err != nil {
+		return all, err
+	}
+	var list v1alpha1.InterfaceList
+	if err := kinds.List(ctx, &list); meta.IsNoMatchError(err) {
+		return all, errNotInstalled
+	} else if err != nil {
+		return all, fmt.Errorf("cannot list the interfaces of the cluster: %w", err)
+	}
+	catalog := schema.NewCatalog(library...)
+	for _, object := range list.Items {
+		p, err := object.ToDomain()
+		if err != nil {
+			return all, err
+		}
+		if i, _, ok := catalog.Admit(p); ok {
+			all = append(all, sourced{i, published})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b sourced) int {
+		return strings.Compare(fmt.Sprintf("%s %9d", a.Name, a.Version), fmt.Sprintf("%s %9d", b.Name, b.Version))
+	})
+	return all, nil
+}
+
+func (o *interfaceOptions) list(c *cobra.Command) error {
+	s := screenOf(c)
+	all, err := o.known(c.Context())
+	if err != nil {
+		s.note(fmt.Sprintf("note: only the built-in interfaces are shown: %v", err))
+	}
+	lines := make([]interfaceLine, len(all))
+	for i, known := range all {
+		lines[i] = interfaceLine{Name: known.Name, Version: known.Version, From: known.from, Description: known.Description}
+	}
+	return o.output.print(s, lines, func() error {
+		t := s.table("NAME", "VERSION", "FROM", "DESCRIPTION")
+		for _, l := range lines {
+			t.row(l.Name, l.Version, l.From, firstSentence(l.Description))
+		}
+		return t.print()
+	})
+}
+
+func (o *interfaceOptions) show(c *cobra.Command, name string) error {
+	s := screenOf(c)
+	all, failed := o.known(c.Context())
+	found, err := findInterface(all, name)
+	if err != nil {
+		if failed != nil {
+			s.note(fmt.Sprintf("note: only the built-in interfaces are known: %v", failed))
+		}
+		return err
+	}
+	line := describe(found)
+	return o.output.print(s, line, func() error { return line.print(s) })
+}
+
+// findInterface returns the interface of a name, the newest version unless the name has one.
+func findInterface(all []sourced, written string) (sourced, error) {
+	name, version, versioned := strings.Cut(written, "@")
+	var found *sourced
+	for i, known := range all {
+		if known.Name == name && (!versioned || strconv.Itoa(known.Version) == version) {
+			found = &all[i]
+		}
+	}
+	if found != nil {
+		return *found, nil
+	}
+	var versions []string
+	for _, known := range all {
+		if known.Name == name {
+			versions = append(versions, strconv.Itoa(known.Version))
+		}
+	}
+	if len(versions) > 0 {
+		return sourced{}, fmt.Errorf("cannot find interface %s: the versions of %s are %s", written, name, strings.Join(versions, ", "))
+	}
+	suggested := ""
+	if near := application.Nearest(name, interfaceNames(all)); near != "" {
+		suggested = fmt.Sprintf(": did you mean %s?", near)
+	}
+	return sourced{}, fmt.Errorf("cannot find interface %s%s (orcon interfaces lists them)", written, suggested)
+}
+
+func interfaceNames(all []sourced) []string {
+	var names []string
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
+	return slices.Compact(names)
+}
+
+// places are the four bags of an interface.
+func places() []schema.Place {
+	return []schema.Place{schema.ProviderApplication, schema.ProviderUnit, schema.RequirerApplication, schema.RequirerUnit}
+}

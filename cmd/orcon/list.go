@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// The two ways in which a bundle is deployed.
+const (
+	byInstall    = "orcon install"
+	byDeployment = "BundleDeployment"
+)
+
+// installedBundle is one line of list.
+type installedBundle struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// By says what deploys it: orcon install, or a BundleDeployment.
+	By string `json:"by"`
+	// Revision is the newest one, and 0 before the first.
+	Revision int64  `json:"revision"`
+	State    string `json:"state"`
+	Message  string `json:"message,omitempty"`
+}
+
+// listOptions are the flags of list.
+type listOptions struct {
+	clusterOptions
+
+	output output
+}
+
+func newList() *cobra.Command {
+	var o listOptions
+	c := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the bundles that are installed, in every namespace",
+		Long: `list shows the bundles that orcon install made and those of BundleDeployments, in every
+namespace, or with -n in one.
+
+The bundles of orcon install are recorded in Secrets orcon-bundle-NAME: you need to list Secrets.
+For BundleDeployments the cluster role view is enough where the bundle controller is installed.
+
+Exit codes: 0 listed, 2 the command failed.`,
+		Example: "  orcon list\n  orcon list -n shop\n  orcon list -o json | jq -r '.[].name'",
+		Args:    arguments,
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c) },
+	}
+	o.flags(c)
+	c.Flags().Lookup("namespace").Usage = "only this namespace (default: every one)"
+	c.Flags().BoolP("all-namespaces", "A", false, "every namespace, which is the default")
+	c.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
+	o.output.flag(c, asTable, asJSON, asYAML)
+	return c
+}
+
+func (o *listOptions) run(c *cobra.Command) error {
+	all, unseen, err := o.bundles(c.Context(), o.namespace)
+	if err != nil {
+		return err
+	}
+	s := screenOf(c)
+	for _, note := range unseen {
+		s.note("note: " + note)
+	}
+	return o.output.print(s, all, func() error {
+		if len(all) == 0 {
+			if len(unseen) == 0 {
+				s.note("no bundles are installed")
+			}
+			return nil
+		}
+		t := s.table("NAMESPACE", "NAME", "BY", "REVISION", "STATE", "MESSAGE")
+		for _, b := range all {
+			t.row(b.Namespace, b.Name, b.By, b.Revision, cell{b.State, bundleStyle(b.State)}, b.Message)
+		}
+		return t.print()
+	})
+}
+
+func bundleStyle(state string) style {
+	switch state {
+	case string(bundle.StateSucceeded), stateReady:
+		return good
+	case string(bundle.StateFailed), stateFailed:
+		return bad
+	}
+	return warns
+}
+
+// bundles returns the bundles of a namespace, of every one for "", in order; unseen says which the
+// user may not list.
+func (o *clusterOptions) bundles(ctx context.Context, namespace string) (all []installedBundle, unseen []string, err error) {
+	config, _, err := o.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	config.Timeout = requestTimeout
+	kinds, _, err := o.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	all = []installedBundle{}
+	var deployments v1alpha1.BundleDeploymentList
+	err = kinds.List(ctx, &deployments, client.InNamespace(namespace))
+	switch {
+	case apierrors.IsForbidden(err):
+		unseen = append(unseen, "you may not list BundleDeployments, which are not shown")
+	case err != nil && !meta.IsNoMatchError(err):
+		return nil, nil, fmt.Errorf("cannot list BundleDeployments: %w", err)
+	}
+	for _, d := range deployments.Items {
+		st := lineOf("bundle", d.Namespace, d.Name, d.Status.Conditions)
+		all = append(all, installedBundle{d.Namespace, d.Name, byDeployment, d.Status.Active, st.State, st.Message})
+	}
+	installed, err := cluster.List(ctx, config, namespace)
+	switch {
+	case apierrors.IsForbidden(err):
+		unseen = append(unseen, "you may not list Secrets, so the bundles of orcon install are not shown")
+	case err != nil:
+		return nil, nil, err
+	}
+	for _, i := range installed {
+		kept := slices.ContainsFunc(all, func(b installedBundle) bool { return b.Namespace == i.Namespace && b.Name == i.Name })
+		if last := i.Record.Last(); !kept {
+			b := installedBundle{i.Namespace, i.Name, byInstall, int64(last.Number), string(last.State), last.Message}
+			if last.State == bundle.StateActive && b.Message == "" {
+				b.Message = fmt.Sprintf("under way, or interrupted: orcon install --resume %s -n %s", i.Name, i.Namespace)
+			}
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, func(a, b installedBundle) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return all, unseen, nil
+}
+
+// elsewhere returns where a bundle of a name is, as a clause that follows "not found in namespace
+// …": empty where no other namespace has one, or where the user may not see it.
+func (o *clusterOptions) elsewhere(ctx context.Context, namespace, name string) string {
+	all, _, err := o.bundles(ctx, "")
+	if err != nil {
+		return ""
+	}
+	for _, b := range all {
+		if b.Name == name && b.Namespace != namespace {
+			return fmt.Sprintf("; %s is in namespace %s (%s): use -n %[2]s", name, b.Namespace, b.By)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// screen is where a command prints: facts to out, everything else to errs.
+type screen struct {
+	out, errs io.Writer
+	// width is the number of columns of the terminal behind out; 0 where out is no terminal,
+	// and nothing is shortened there.
+	width int
+	// colored reports whether out shows colours.
+	colored bool
+	// live is the number of columns of the terminal behind errs; 0 where errs is no terminal,
+	// and no line is written over there.
+	live int
+	// quiet leaves out progress and notes, verbose adds details.
+	quiet, verbose bool
+}
+
+// screenFlags adds the flags of every command that concern what is printed.
+func screenFlags(root *cobra.Command) {
+	root.PersistentFlags().BoolP("quiet", "q", false, "print results and errors only, no progress or notes")
+	root.PersistentFlags().BoolP("verbose", "v", false, "print more details")
+	root.PersistentFlags().Bool("no-color", false, "print no colours (also: NO_COLOR=1; only terminals get any)")
+}
+
+// screenOf returns the screen of a command.
+func screenOf(c *cobra.Command) *screen {
+	set := func(name string) bool {
+		f := c.Flags().Lookup(name)
+		return f != nil && f.Value.String() == "true"
+	}
+	s := &screen{out: c.OutOrStdout(), errs: c.ErrOrStderr(), quiet: set("quiet"), verbose: set("verbose")}
+	s.width, s.live = columns(s.out), columns(s.errs)
+	s.colored = s.width > 0 && !set("no-color") && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return s
+}
+
+// columns returns the width of the terminal behind a writer; 0 where there is none.
+func columns(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return 0
+	}
+	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
+}
+
+// note prints a line that is no result, to standard error; nothing with --quiet.
+func (s *screen) note(text string) {
+	if !s.quiet {
+		fmt.Fprint(s.errs, wrap(text, "", s.live))
+	}
+}
+
+// wrap breaks a text into indented lines of a width; 0 leaves it one line.
+func wrap(text, indent string, width int) string {
+	var out strings.Builder
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == indent:
+			line += word
+		case width > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			out.WriteString(line + "\n")
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	return out.String() + line + "\n"
+}

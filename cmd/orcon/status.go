@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// The states that status shows.
+const (
+	stateReady   = "ready"
+	stateWaiting = "waiting"
+	stateFailed  = "failed"
+)
+
+// errNotInstalled is the error of a cluster that has no kinds of Orcon.
+var errNotInstalled = errors.New("Orcon is not installed in this cluster: orcon install builtin:selfsigned --name orcon -n default") //nolint:staticcheck // a name begins it
+
+// statusOptions are the flags of status.
+type statusOptions struct {
+	clusterOptions
+
+	all    bool
+	output output
+}
+
+func newStatus() *cobra.Command {
+	var o statusOptions
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show which applications, relations and bundles wait, for what, and what helps",
+		Long: `status lists the applications, relations and BundleDeployments of a namespace with their state:
+
+    ready     it works
+    waiting   it may become ready by itself, or when another application is there
+    failed    it needs a person: nothing happens by itself, or a part of it does not work
+
+Below the table it explains each one that is not ready, and what helps. It reads Orcon's own
+objects: the cluster role view is enough. Bundles of orcon install are shown by orcon list.
+
+Exit codes: 0 everything is ready, 1 something waits or failed, 2 the command failed.`,
+		Example: `  orcon status -n shop
+  orcon status -A
+  orcon status -A -o json | jq -r '.[] | select(.state != "ready") | .message'`,
+		Args: arguments,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c) },
+	}
+	o.flags(c)
+	c.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "every namespace")
+	o.output.flag(c, asTable, asJSON, asYAML)
+	return c
+}
+
+func (o *statusOptions) run(c *cobra.Command) error {
+	kinds, namespace, err := o.open()
+	if err != nil {
+		return err
+	}
+	if o.all {
+		namespace = ""
+	}
+	all, err := statusLines(c.Context(), kinds, namespace)
+	if err != nil {
+		return err
+	}
+	s := screenOf(c)
+	if len(all) == 0 && namespace != "" {
+		if err := optedIn(c.Context(), s, kinds, namespace); err != nil {
+			return err
+		}
+	}
+	if err := o.output.print(s, all, func() error { return o.table(s, namespace, all) }); err != nil {
+		return err
+	}
+	for _, st := range all {
+		if st.State != stateReady {
+			return silentError(exitFailed)
+		}
+	}
+	return nil
+}
+
+// optedIn returns an error if a namespace does not exist, and notes one that has not opted in. It is
+// silent where the user may not read the namespace.
+func optedIn(ctx context.Context, s *screen, kinds client.Client, namespace string) error {
+	n := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+	err := kinds.Get(ctx, client.ObjectKey{Name: namespace}, n)
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("there is no namespace %s: orcon status -A shows every namespace", namespace)
+	case err == nil && n.Labels[application.LabelOptIn] != application.OptedIn:
+		s.note(fmt.Sprintf("namespace %s has not opted in: kubectl label namespace %[1]s %s=%s", namespace, application.LabelOptIn, application.OptedIn))
+	}
+	return nil
+}
+
+// table prints the lines, and then explains those that are not ready.
+func (o *statusOptions) table(s *screen, namespace string, all []statusLine) error {
+	if len(all) == 0 {
+		s.note(emptyStatus(namespace))
+		return nil
+	}
+	header := []string{"KIND", "NAME", "STATE", "DETAIL"}
+	if namespace == "" {
+		header = append([]string{"NAMESPACE"}, header...)
+	}
+	t := s.table(header...)
+	styles := map[string]style{stateReady: good, stateWaiting: warns, stateFailed: bad}
+	for _, st := range all {
+		row := []any{st.Kind, st.Name, cell{st.State, styles[st.State]}, st.Detail}
+		if namespace == "" {
+			row = append([]any{st.Namespace}, row...)
+		}
+		t.row(row...)
+	}
+	if err := t.print(); err != nil {
+		return err
+	}
+	for _, st := range all {
+		if st.State == stateReady && !s.verbose {
+			continue
+		}
+		name := st.Kind + " " + st.Name
+		if namespace == "" {
+			name = st.Kind + " " + st.Namespace + "/" + st.Name
+		}
+		fmt.Fprintf(s.out, "\n%s: %s\n", s.paint(bold, name), s.paint(styles[st.State], st.State))
+		for _, line := range st.explanations() {
+			fmt.Fprint(s.out, wrap(line, "  ", s.width))
+		}
+	}
+	return nil
+}
+
+func emptyStatus(namespace string) string {
+	if namespace == "" {
+		return "there are no applications with relations and no BundleDeployments (orcon list shows what orcon install made)"
+	}
+	return fmt.Sprintf("namespace %s has no applications with relations and no BundleDeployments (orcon status -A shows every namespace, orcon list what orcon install made)", namespace)
+}

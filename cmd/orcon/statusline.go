@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// statusLine is one line of status.
+type statusLine struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// State is ready, waiting or failed.
+	State string `json:"state"`
+	// Detail is the other side of a relation, the endpoints that an application waits for, or the
+	// revision of a bundle.
+	Detail  string `json:"detail,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Problems are the messages of the conditions that explain why it is not ready.
+	Problems []string `json:"problems,omitempty"`
+	// Waiting explains each endpoint that an application waits for.
+	Waiting []v1alpha1.Waiting `json:"waiting,omitempty"`
+}
+
+// statusLines returns how the applications, relations and bundles of a namespace are; of all
+// namespaces for "".
+func statusLines(ctx context.Context, kinds client.Client, namespace string) ([]statusLine, error) {
+	var applications v1alpha1.RelatedApplicationList
+	var relations v1alpha1.RelationList
+	var bundles v1alpha1.BundleDeploymentList
+	for _, list := range []client.ObjectList{&applications, &relations, &bundles} {
+		err := kinds.List(ctx, list, client.InNamespace(namespace))
+		switch {
+		case list == &bundles && (meta.IsNoMatchError(err) || apierrors.IsForbidden(err)): // it has a controller and rights of its own
+		case meta.IsNoMatchError(err):
+			return nil, errNotInstalled
+		case apierrors.IsForbidden(err) && namespace == "":
+			return nil, fmt.Errorf("you may not read every namespace: name one with -n, in which you have the cluster role view: %w", err)
+		case apierrors.IsForbidden(err):
+			return nil, fmt.Errorf("you may not read namespace %s: use -n with one in which you have the cluster role view: %w", namespace, err)
+		case err != nil:
+			return nil, fmt.Errorf("cannot read the status: %w", err)
+		}
+	}
+	all := []statusLine{}
+	for _, a := range applications.Items {
+		all = append(all, applicationLine(&a))
+	}
+	for _, r := range relations.Items {
+		all = append(all, relationLine(&r))
+	}
+	for _, d := range bundles.Items {
+		st := lineOf("bundle", d.Namespace, d.Name, d.Status.Conditions)
+		if len(d.Status.Conditions) == 0 {
+			st.Problems = []string{"no bundle controller has seen it; if none is installed: " +
+				"orcon install builtin:bundle-controller --name orcon-bundles -n orcon-system"}
+		}
+		if d.Status.Active > 0 {
+			st.Detail = fmt.Sprintf("revision %d", d.Status.Active)
+		}
+		all = append(all, st)
+	}
+	slices.SortStableFunc(all, func(a, b statusLine) int { return strings.Compare(a.Namespace, b.Namespace) })
+	return all, nil
+}
+
+func applicationLine(a *v1alpha1.RelatedApplication) statusLine {
+	st := lineOf("application", a.Namespace, a.Name, a.Status.Conditions)
+	st.Waiting = a.Status.Waiting
+	var endpoints []string
+	for _, w := range a.Status.Waiting {
+		endpoints = append(endpoints, w.Endpoint)
+	}
+	if len(endpoints) > 0 && st.Reason == relation.ReasonWaiting {
+		st.Detail = "waits for " + strings.Join(endpoints, ", ")
+	}
+	return st
+}
+
+func relationLine(r *v1alpha1.Relation) statusLine {
+	st := lineOf("relation", r.Namespace, r.Name, r.Status.Conditions)
+	st.Detail = fmt.Sprintf("%s → %s", r.Spec.Requirer, r.Spec.Provider)
+	if r.Status.ID > 0 {
+		st.Detail = fmt.Sprintf("%d: %s", r.Status.ID, st.Detail)
+	}
+	return st
+}
+
+// lineOf derives the state from the conditions that every kind has.
+func lineOf(kind, namespace, name string, conditions []metav1.Condition) statusLine {
+	st := statusLine{Kind: kind, Namespace: namespace, Name: name, State: stateWaiting, Reason: "Unknown",
+		Message: "the controller has not seen it yet"}
+	if ready := meta.FindStatusCondition(conditions, string(condition.Ready)); ready != nil {
+		st.Reason, st.Message = ready.Reason, ready.Message
+	}
+	ready, messages := kube.Standing(conditions)
+	switch {
+	case ready:
+		st.State = stateReady
+		return st
+	case meta.IsStatusConditionTrue(conditions, string(condition.Stalled)), slices.ContainsFunc(conditions, needsPerson):
+		st.State = stateFailed
+	}
+	st.Problems = messages
+	return st
+}
+
+// needsPerson reports whether a condition is a problem that does not pass by itself.
+func needsPerson(c metav1.Condition) bool {
+	t := condition.Type(c.Type)
+	passes := t == condition.Held || t == condition.RestartsPaused
+	return c.Status == metav1.ConditionTrue && condition.NeedsAttention(t) && !passes
+}
+
+// explanations returns the sentences that explain a line: one for each endpoint that is waited
+// for, or the message of its condition.
+func (st statusLine) explanations() []string {
+	if len(st.Problems) == 0 {
+		return []string{st.Message}
+	}
+	if len(st.Waiting) == 0 || st.Reason != relation.ReasonWaiting {
+		return st.Problems
+	}
+	var lines []string
+	for _, w := range st.Waiting {
+		lines = append(lines, w.Message)
+	}
+	return append(lines, st.Problems[1:]...) // the first one repeats what it waits for
+}

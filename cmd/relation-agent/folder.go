@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
+)
+
+// makeFolder makes a folder for a container of any user, and leaves the volume by no
+// link (SAFETY.md I28).
+func makeFolder(volume, name string) error {
+	root, err := os.OpenRoot(volume)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return root.MkdirAll(name, 0o755)
+}
+
+// folder is where the agent's volumes are.
+type folder string
+
+func (f folder) path(parts ...string) string {
+	return filepath.Join(append([]string{string(f)}, parts...)...)
+}
+
+func (f folder) socket() string { return f.path("run", "agent.sock") }
+
+func (f folder) opened() bindings.File { return bindings.File{Path: f.path("run", "opened")} }
+
+func (f folder) tools() bindings.File { return bindings.File{Path: f.path("tools", "installed")} }
+
+func (f folder) env() bindings.File { return bindings.File{Path: f.path("run", "env")} }
+
+func (f folder) disk() agent.Disk {
+	volume := bindings.Volume{Path: f.path("bindings")}
+	if err := volume.Clean(); err != nil {
+		glog.Warningf("%v", err)
+	}
+	return agent.Disk{
+		Bindings:   volume,
+		Env:        f.env(),
+		Opened:     f.opened(),
+		Memory:     bindings.NewPair(f.path("state", "memory")),
+		EverOpened: bindings.File{Path: f.path("state", "opened")},
+		Told:       bindings.NewPair(f.path("state", "told")),
+		Signalled:  bindings.NewPair(f.path("state", "signalled")),
+	}
+}

@@ -1,0 +1,163 @@
+package kube_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+)
+
+// answers is an API server: what it answers to "METHOD path". A code stands for an error.
+type answers map[string]any
+
+// checked are the answers of a cluster in which everything is well, with changes.
+func checked(changes answers) answers {
+	const part = `"app.kubernetes.io/part-of":"orcon"`
+	deployment := func(name string) string {
+		return `{"metadata":{"namespace":"orcon-system","name":"` + name + `","labels":{` + part + `,"app.kubernetes.io/name":"` + name + `"}},"spec":{"replicas":2},"status":{"readyReplicas":2,"updatedReplicas":2}}`
+	}
+	all := answers{
+		"GET /version": `{"gitVersion":"v1.35.0"}`,
+		"GET /api":     `{"kind":"APIVersions","versions":["v1"]}`,
+		"GET /apis":    `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"GET /api/v1":  `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"namespaces","kind":"Namespace"},{"name":"pods","kind":"Pod","namespaced":true}]}`,
+		"GET /apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1",
+			"resources":[{"name":"relatedapplications","kind":"RelatedApplication","namespaced":true}]}`,
+		"GET /apis/apps/v1":                         `{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[{"name":"deployments","kind":"Deployment","namespaced":true}]}`,
+		"GET /apis/admissionregistration.k8s.io/v1": `{"kind":"APIResourceList","groupVersion":"admissionregistration.k8s.io/v1","resources":[{"name":"mutatingwebhookconfigurations","kind":"MutatingWebhookConfiguration"}]}`,
+		"GET /apis/apps/v1/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[` +
+			deployment("relations-controller") + "," + deployment("relations-mutating-webhook") + `]}`,
+		"GET /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations": `{"kind":"MutatingWebhookConfigurationList","apiVersion":"admissionregistration.k8s.io/v1",
+			"items":[{"metadata":{"name":"relations-mutating-webhook"},"webhooks":[{"clientConfig":{"caBundle":"Y2VydA=="}}]}]}`,
+		"GET /api/v1/namespaces":                                      `{"kind":"NamespaceList","apiVersion":"v1","items":[{"metadata":{"name":"shop","labels":{"tengu-injector":"enabled"}}}]}`,
+		"GET /api/v1/namespaces/shop":                                 `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","labels":{"tengu-injector":"enabled"}}}`,
+		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews": `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":true}}`,
+		"POST /api/v1/namespaces/shop/pods":                           `{"kind":"Pod","apiVersion":"v1","metadata":{"labels":{"tengu.io/injected":"true"}}}`,
+		"GET /apis/orcon.tengu.io/v1alpha1/namespaces/shop/relatedapplications": `{"kind":"RelatedApplicationList","apiVersion":"orcon.tengu.io/v1alpha1","items":[{"metadata":{"name":"web"},
+			"status":{"conditions":[{"type":"Ready","status":"True","message":"all relations are ready"}]}}]}`,
+		"GET /api/v1/namespaces/orcon-system/services/https:relations-controller:relations/proxy/": "!404 page not found",
+	}
+	maps.Copy(all, changes)
+	return all
+}
+
+func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := a[r.Method+" "+r.URL.Path]
+	text, isText := answer.(string)
+	if raw, own := strings.CutPrefix(text, "!"); own { // what a Service behind the proxy answers
+		http.Error(w, raw, http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	switch code, isCode := answer.(int); {
+	case isText:
+		_, _ = w.Write([]byte(text))
+	case isCode:
+		refuse(w, code, "")
+	case answer == nil:
+		refuse(w, http.StatusNotFound, "")
+	default:
+		refuse(w, http.StatusInternalServerError, fmt.Sprint(answer))
+	}
+}
+
+func refuse(w http.ResponseWriter, code int, message string) {
+	reasons := map[int]string{http.StatusForbidden: "Forbidden", http.StatusNotFound: "NotFound", http.StatusInternalServerError: "InternalError"}
+	w.WriteHeader(code)
+	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reasons[code], code, message)
+}
+
+// No replica, a webhook that does not answer and a relations API that does not are failures; what
+// the user may not see is skipped (SAFETY.md D13).
+func TestCheck(t *testing.T) {
+	const (
+		deployments = "GET /apis/apps/v1/deployments"
+		webhooks    = "GET /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+		namespaces  = "GET /api/v1/namespaces"
+		pods        = "POST /api/v1/namespaces/shop/pods"
+		may         = "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+		proxy       = "GET /api/v1/namespaces/orcon-system/services/https:relations-controller:relations/proxy/"
+		shop        = "GET /api/v1/namespaces/shop"
+	)
+	well := checked(nil)
+	none := answers{
+		deployments: strings.ReplaceAll(strings.ReplaceAll(well[deployments].(string), `"replicas":2`, `"replicas":0`), `Replicas":2`, `Replicas":0`),
+		pods:        fmt.Errorf(`failed calling webhook "pods.relations.tengu.io": no endpoints available`), proxy: http.StatusServiceUnavailable,
+	}
+	tests := map[string]struct {
+		why       string
+		change    answers
+		namespace string
+		want      []string
+	}{
+		"Well": {why: "everything works", want: []string{
+			"ok Kubernetes 1.35 or newer", "ok kinds of orcon.tengu.io/v1alpha1", "ok Deployment orcon-system/relations-controller",
+			"ok Deployment orcon-system/relations-mutating-webhook", "ok the relations API of orcon-system answers",
+			"ok MutatingWebhookConfiguration relations-mutating-webhook", "ok the webhook injects a pod (dry run in shop)",
+		}},
+		"NoReplicas": {why: "both Deployments have 0 replicas, and a declaring pod is refused", change: none, want: []string{
+			"FAIL Deployment orcon-system/relations-controller: 0 replicas are wanted: kubectl -n orcon-system scale deployment relations-controller --replicas=2",
+			"FAIL Deployment orcon-system/relations-mutating-webhook: 0 replicas", "FAIL the relations API", "FAIL the webhook injects a pod (dry run in shop): ",
+		}},
+		"NotReady":     {why: "a replica is missing", change: answers{deployments: strings.ReplaceAll(well[deployments].(string), `"readyReplicas":2`, `"readyReplicas":1`)}, want: []string{"FAIL Deployment orcon-system/relations-controller: 1 of 2 replicas are ready"}},
+		"NotInstalled": {why: "the cure is the command", change: answers{deployments: `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[]}`}, want: []string{"FAIL Deployments of Orcon: not installed: orcon install builtin:selfsigned"}},
+		"NotAsked":     {why: "the pod was admitted as it was", change: answers{pods: `{"kind":"Pod","apiVersion":"v1","metadata":{}}`}, want: []string{"FAIL the webhook injects a pod (dry run in shop): the API server admits a declaring pod without calling the webhook"}},
+		"OtherPolicy":  {why: "a quota says nothing about Orcon", change: answers{pods: http.StatusForbidden}, want: []string{"SKIP the webhook injects a pod (dry run in shop): another admission refuses the pod"}},
+		"NoTrust":      {why: "the API server cannot verify the webhook", change: answers{webhooks: strings.ReplaceAll(well[webhooks].(string), "Y2VydA==", "")}, want: []string{"FAIL MutatingWebhookConfiguration relations-mutating-webhook: its caBundle is empty"}},
+		"NoPlace":      {why: "nowhere to try the webhook", change: answers{namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[]}`}, want: []string{"SKIP the webhook injects a pod: no namespace has opted in: kubectl label namespace NAME tengu-injector=enabled"}},
+		"ProxyStatus":  {why: "the API server's own 404 is no answer of the controller", change: answers{proxy: http.StatusNotFound}, want: []string{"FAIL the relations API of orcon-system answers"}},
+		"Viewer": {
+			why: "what a viewer may not see is skipped, the rest is checked",
+			change: answers{
+				webhooks: http.StatusForbidden, may: `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":false}}`,
+			},
+			want: []string{
+				"ok Deployment orcon-system/relations-controller", "SKIP the relations API of orcon-system answers: you may not use the proxy",
+				"SKIP MutatingWebhookConfigurations of Orcon: you may not list them", "SKIP the webhook injects a pod: you may not create pods in namespace shop",
+			},
+		},
+		"Namespace": {why: "what concerns one namespace", namespace: "shop", want: []string{
+			"ok namespace shop is opted in", "ok namespace shop: schema mode warn", "ok the webhook injects a pod (dry run in shop)", "ok application shop/web",
+		}},
+		"NotOptedIn": {
+			why: "the command that opts it in", namespace: "shop",
+			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop"}}`, namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[]}`},
+			want:   []string{"FAIL namespace shop: not opted in: kubectl label namespace shop tengu-injector=enabled", "SKIP the webhook injects a pod: namespace shop has not opted in"},
+		},
+		"NoNamespace": {why: "a typing mistake", namespace: "shop", change: answers{shop: http.StatusNotFound}, want: []string{"FAIL namespace shop: no such namespace"}},
+		"Mode": {
+			why: "a mode that does not exist counts as warn", namespace: "shop",
+			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","labels":{"tengu-injector":"enabled","tengu.io/schema":"enforced"}}}`},
+			want:   []string{`FAIL namespace shop: schema mode warn: label tengu.io/schema is "enforced" and counts as warn`},
+		},
+		"Waiting": {
+			why: "an application that waits", namespace: "shop",
+			change: answers{"GET /apis/orcon.tengu.io/v1alpha1/namespaces/shop/relatedapplications": `{"kind":"RelatedApplicationList","apiVersion":"orcon.tengu.io/v1alpha1","items":[{"metadata":{"name":"web"},
+				"status":{"conditions":[{"type":"Ready","status":"False","message":"waits for db"}]}}]}`},
+			want: []string{"FAIL application shop/web: waits for db (orcon status -n shop)"},
+		},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			server := httptest.NewServer(checked(tc.change))
+			t.Cleanup(server.Close)
+			findings, err := kube.Check(t.Context(), &rest.Config{Host: server.URL}, tc.namespace)
+			require.NoError(t, err)
+			var lines strings.Builder
+			for _, f := range findings {
+				lines.WriteString(strings.TrimSuffix(fmt.Sprintf("%s %s: %s", f.Result, f.Check, f.Message), ": ") + "\n")
+			}
+			for _, want := range tc.want {
+				assert.Contains(t, lines.String(), want, tc.why)
+			}
+		})
+	}
+}

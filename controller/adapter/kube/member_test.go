@@ -1,0 +1,79 @@
+package kube
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// ignoring returns an application whose name another object claims as well.
+func ignoring(a *v1alpha1.RelatedApplication, object string) *v1alpha1.RelatedApplication {
+	a.Status.LeftOut = []v1alpha1.LeftOut{{Object: object, Reason: "NameTaken", Message: "the name is taken"}}
+	return a
+}
+
+func TestPod(t *testing.T) {
+	app := func(sources ...string) *v1alpha1.RelatedApplication {
+		a := named(&v1alpha1.RelatedApplication{}, "shop", "web")
+		a.Status.Sources = sources
+		return a
+	}
+	rs := named(ReplicaSet(), "shop", "web-5d9")
+	controlled(rs, "Deployment", "web")
+	finished := podOf("ReplicaSet", "web-5d9")
+	finished.Status.Phase = corev1.PodSucceeded
+	tests := map[string]struct {
+		why         string
+		pod         *corev1.Pod
+		app         *v1alpha1.RelatedApplication
+		uid, as     string
+		application string
+		ignored     string
+		lives       bool
+	}{
+		"Unit":      {pod: podOf("ReplicaSet", "web-5d9"), application: "web", lives: true, why: "nothing is recorded yet"},
+		"Recorded":  {pod: podOf("ReplicaSet", "web-5d9"), app: app("Deployment/web", "Service/web"), application: "web", lives: true, why: "one of its sources"},
+		"NameTaken": {pod: podOf("StatefulSet", "web"), app: app("Deployment/web"), lives: true, why: "A1: another has the name, and why is not recorded yet"},
+		"Ignored": {
+			pod: podOf("StatefulSet", "web"), app: ignoring(app("Deployment/web"), "StatefulSet/web"),
+			application: "web", ignored: "the name is taken", lives: true, why: "A1: the later claim is ignored, with the reason",
+		},
+		"IgnoredAlone": {
+			pod: podOf("StatefulSet", "web"), app: ignoring(app(), "StatefulSet/web"),
+			application: "web", ignored: "the name is taken", lives: true, why: "A1: a name with a dot is no application's",
+		},
+		"NotIgnored": {
+			pod: podOf("ReplicaSet", "web-5d9"), app: ignoring(app("Deployment/web"), "StatefulSet/web"),
+			application: "web", lives: true, why: "A1: the earlier claim is not the worse for it",
+		},
+		"OtherUID":     {pod: podOf("ReplicaSet", "web-5d9"), uid: "uid-0", why: "S4: by UID"},
+		"OtherAccount": {pod: podOf("ReplicaSet", "web-5d9"), as: "admin", why: "S4: with that account"},
+		"Finished":     {pod: finished, why: "A2: gone"},
+		"NoOwnerYet":   {pod: podOf("ReplicaSet", "unseen"), lives: true, why: "it lives all the same"},
+		"NoPod":        {why: "S4: it lives in the cache"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := memory{}
+			m.put(rs)
+			if test.pod != nil {
+				m.put(test.pod)
+			}
+			if test.app != nil {
+				m.put(test.app)
+			}
+			uid, account := "uid-1", "default"
+			if test.uid != "" {
+				uid = test.uid
+			}
+			if test.as != "" {
+				account = test.as
+			}
+			got := (&Views{Reader: m}).Pod(t.Context(), "shop", "pod-1", uid, account)
+			assert.Equal(t, KnownPod{Lives: test.lives, Application: test.application, Ignored: test.ignored}, got, test.why)
+		})
+	}
+}

@@ -1,0 +1,44 @@
+package kube
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// A bare Pod is the object of its application and its only unit: it has one Event of what
+// it waits for, and one of a handler that fails, which Report writes. A pod that is made
+// again while nothing else changes is told, too.
+func TestABarePodHasEachEventOnce(t *testing.T) {
+	server, _ := shop()
+	pod := named(&corev1.Pod{}, "shop", "worker")
+	pod.UID = "pod-1"
+	server.keep(pod)
+	recorder := events.NewFakeRecorder(8)
+	world := &World{Reader: server, Events: recorder}
+	waiting := metav1.Condition{Type: "Ready", Status: "False", Reason: "WaitingForRelations", Message: "waits for db"}
+	failing := metav1.Condition{Type: "HandlerFailed", Status: "True", Reason: "HandlerFailed", Message: "worker/0 fails"}
+	app := named(&v1alpha1.RelatedApplication{}, "shop", "worker")
+	app.Status = v1alpha1.RelatedApplicationStatus{
+		Sources: []string{"Pod/worker"}, Conditions: []metav1.Condition{waiting},
+		Units: []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-1"}},
+	}
+
+	world.tellApplication(t.Context(), app, v1alpha1.RelatedApplicationStatus{})
+	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, told(recorder))
+
+	before := *app.Status.DeepCopy()
+	app.Status.Conditions = append(app.Status.Conditions, failing)
+	world.tellApplication(t.Context(), app, before)
+	assert.Empty(t, told(recorder))
+
+	before = *app.Status.DeepCopy()
+	app.Status.Units = []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-2"}}
+	world.tellApplication(t.Context(), app, before)
+	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, told(recorder), "made again")
+}

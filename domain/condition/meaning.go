@@ -1,0 +1,158 @@
+package condition
+
+// Meaning explains one reason of a condition, for the reference of conditions.
+type Meaning struct {
+	Type   Type
+	Reason string
+	// Means describes the state, and Cure what a person does; Cure is empty where nothing
+	// is needed.
+	Means, Cure string
+}
+
+// Sentence is what one condition type tells.
+type Sentence struct {
+	Type Type
+	// Of lists the kinds that have the condition.
+	Of    string
+	Means string
+}
+
+const (
+	allKinds       = "all"
+	bothKinds      = "Relation, RelatedApplication"
+	ofRelations    = "Relation"
+	ofApplications = "RelatedApplication"
+	ofInterfaces   = "Interface"
+)
+
+// Sentences returns what each condition of the relation kinds tells while it is true, in
+// the order in which kubectl describe is best read.
+func Sentences() []Sentence {
+	return []Sentence{
+		{Ready, allKinds, "the object does what it is for: a Relation gives its requirer the data that it waits for and no handler fails; " +
+			"an application has the data of every required endpoint, an agent in each pod that needs one, and no failing handler"},
+		{Reconciling, allKinds, "Ready may become true without a person; the message is complete, while Ready shortens it"},
+		{Stalled, allKinds, "Ready does not become true before a person acts; the message is complete, while Ready shortens it"},
+		{Held, bothKinds, "a Relation lives on without its declaration, or over a limit; it ends after its retain time unless it is declared"},
+		{Suspended, ofApplications, "Relations of other namespaces wait for an Offer that covers them"},
+		{RestartsPaused, ofApplications, "data changed, and the pods are not restarted for it now"},
+		{NotInjected, ofApplications, "a pod that needs an agent has none"},
+		{LeftOut, ofApplications, "an object declares something for this application and is ignored"},
+		{GateCycle, ofApplications, "applications wait for each other's data, so that none of them starts"},
+		{EnvRefused, ofApplications, "data of a relation cannot become an environment variable"},
+		{FilesRefused, ofApplications, "data of a relation cannot become a file"},
+		{GrantRefused, ofApplications, "a Secret that an endpoint names is not granted"},
+		{HandlerFailed, bothKinds, "a unit's handler fails, and is retried"},
+		{ApplicationStatus, ofApplications, "the workload reports status active; false for any other status that it reports"},
+		{RequirerStatus, ofRelations, "the requirer reports status active in the relation; false for any other status that it reports"},
+		{ProviderStatus, ofRelations, "the provider reports status active in the relation; false for any other status that it reports"},
+		{SchemaViolated, bothKinds, "a databag does not fit the schema of its interface"},
+		{Incompatible, ofInterfaces, "an interface breaks what an older version of it promised"},
+	}
+}
+
+// Meanings returns every reason that Relations, RelatedApplications, Offers, Interfaces,
+// Databags and RelatedSecrets show, except those that workloads choose themselves for
+// ApplicationStatus, RequirerStatus and ProviderStatus. A reason of Ready stands in
+// Reconciling and Stalled too.
+func Meanings() []Meaning {
+	all := append(working(), waiting()...)
+	return append(all, special()...)
+}
+
+// working are the reasons of Ready while it is true.
+func working() []Meaning {
+	return []Meaning{
+		{Ready, "Complete", "the data is complete, and nothing else needs attention", ""},
+		{Ready, "NoUnit", "the data is complete, but the requirer has had no pod with an agent yet", "start a pod of the requirer"},
+		{Ready, "OverLimit", "the Relation is older than a lowered limit, and goes on", "raise the limit, or end a relation"},
+		{Ready, "DeclarationGone", "the Relation works but is held; or an application declares nothing any more",
+			"declare it again, or let it end"},
+		{Ready, "LimitReached", "a held Relation is declared again while others use up a limit; or a new one would exceed it",
+			"raise the limit, or end one of the relations that the message names"},
+		{Ready, "ConfirmEnd", "the Relation works, and too many would end at once to end it without a person", "declare it again, or delete it"},
+		{Ready, "Offered", "the endpoint of the Offer can be related to", ""},
+		{Ready, "Published", "this version of the interface is in force", ""},
+		{Ready, "Stored", "the content is stored", ""},
+	}
+}
+
+// waiting are the reasons of Ready while it is false.
+func waiting() []Meaning {
+	return []Meaning{
+		{Ready, "WaitingForRelations", "a required endpoint has no complete relation", "see status.waiting"},
+		{Ready, "NoRelationDeclared", "tengu.io/relations names no provider for the endpoint", "add the entry that the message names"},
+		{Ready, "NoApplication", "no application has the name", "create it, or correct the name"},
+		{Ready, "NoMatchingEndpoint", "no endpoints agree in interface, version and role", "correct one of the declarations in the message"},
+		{Ready, "Ambiguous", "several endpoints fit", "write one of the entries in the message"},
+		{Ready, "AlreadyRelated", "another Relation joins the same pair", "delete one of the two"},
+		{Ready, "NoOffer", "the other namespace offers no such application to this one", "request an Offer there"},
+		{Ready, "Suspended", "no Offer covers the Relation any more", "restore the Offer, or end the relation"},
+		{Ready, "OptedOut", "the namespace has not opted in, or the pods opt out of injection",
+			"add the label, or remove injector.tengu.io/inject: false"},
+		{Ready, "NoData", "the provider has not provided any data", "see the provider's status and logs"},
+		{Ready, "DataMissing", "the provider has not provided every field that makes the interface ready", "see the provider's status and logs"},
+		{Ready, "ProviderGone", "the provider's application does not exist any more", "create it again, or end the relation"},
+		{Ready, "RequirerGone", "the requirer's application does not exist any more", "create it again, or end the relation"},
+		{Ready, "HandlerFailed", "a handler fails, and is retried", "see condition HandlerFailed"},
+		{Ready, "NotInjected", "a pod that needs an agent has none", "see condition NotInjected"},
+		{Ready, "Ending", "the relation is ending", "wait, or see which handlers the message names"},
+		{Ready, "InvalidDeclaration", "an annotation or label is wrong", "correct what the message names"},
+		{Ready, "NameTaken", "another object has the name of the application", "rename one, or set tengu.io/application"},
+		{Ready, "DotInName", "the name of an application has no dot", "set tengu.io/application"},
+		{Ready, "SelectsSeveral", "the Service selects several applications", "narrow its selector"},
+		{Ready, "SelectsNothing", "the Service selects no pod or workload yet", "correct its selector, or create the workload"},
+		{Ready, "InvalidDocument", "the document of the interface is wrong", "delete it, correct it, and create it again"},
+		{Ready, "Changed", "a published version of an interface was changed", "delete it, and publish the change as a new version"},
+		{Ready, "WrongName", "the object of an interface has another name than its version needs", "create it with the name in the message"},
+		{Ready, "BuiltIn", "this version of the interface ships with Orcon", "publish another version, or delete the object"},
+	}
+}
+
+// special are the reasons of the other conditions.
+func special() []Meaning {
+	return []Meaning{
+		{Held, "DeclarationGone", "nothing declares the relation any more", "declare it again, or let it end"},
+		{Held, "LimitReached", "the relation is declared again, but others use up a limit; its time does not run",
+			"raise the limit, or end one of the others"},
+		{Held, "ConfirmEnd", "too many relations would end at once", "declare it again, or delete it"},
+		{Suspended, "NoOffer", "no Offer covers relations that were open", "restore the Offer"},
+		{RestartsPaused, "NothingToRestart", "Jobs, CronJobs and bare Pods are not restarted", "recreate them"},
+		{RestartsPaused, "TooManyRestarts", "data changed too often within an hour", "wait, or find out what changes the data"},
+		{NotInjected, "NoAgent", "the pod was created before its declaration, its namespace's label or Orcon", "restart the workload"},
+		{LeftOut, "NameTaken", "another object has the name of the application", "rename one, or set tengu.io/application"},
+		{LeftOut, "DotInName", "the name of an application has no dot", "set tengu.io/application"},
+		{LeftOut, "SelectsSeveral", "the Service selects several applications", "narrow its selector"},
+		{LeftOut, "SelectsNothing", "the Service selects no pod or workload yet", "correct its selector, or create the workload"},
+		{GateCycle, "GateCycle", "applications wait for each other", "set tengu.io/gate: none on one of them"},
+		{EnvRefused, "NotVariables", "names or values are not fit for the environment", "read the file"},
+		{FilesRefused, "NotFiles", "keys are not fit for file names", "rename the key"},
+		{GrantRefused, "MayNotRead", "Orcon may not read Secrets of the namespace", "create the RoleBinding in the message"},
+		{GrantRefused, "NoSecret", "the Secret does not exist", "create it"},
+		{GrantRefused, "NeverGranted", "Secrets of this type or name are never granted", "use another Secret"},
+		{GrantRefused, "NoConsent", "the Secret does not consent", "annotate it, with the command in the message"},
+		{GrantRefused, "NoOffer", "the Offer does not list the Secret", "list it, with the command in the message"},
+		{HandlerFailed, "HandlerFailed", "a unit's handler fails, and is retried", "see the logs that the message names"},
+		{SchemaViolated, "DoesNotFit", "fields of a databag do not fit the interface", "correct the fields in the message"},
+		{Incompatible, "BreaksOlderVersion", "a field was removed, required or narrowed", "publish a version that keeps it"},
+	}
+}
+
+// Explain returns the meaning of a condition's reason. Ready may have the type of another
+// condition as its reason, which then has the details.
+func Explain(t Type, reason string) (Meaning, bool) {
+	if t == Reconciling || t == Stalled {
+		t = Ready
+	}
+	for _, m := range Meanings() {
+		if m.Type == t && m.Reason == reason {
+			return m, true
+		}
+	}
+	for _, other := range Sentences() {
+		if t == Ready && string(other.Type) == reason {
+			return Meaning{Ready, reason, other.Means, "see condition " + reason}, true
+		}
+	}
+	return Meaning{}, false
+}
