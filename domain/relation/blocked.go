@@ -68,25 +68,6 @@ func (n *negotiation) blocked(a application.Application, e application.Endpoint)
 	return reason, strings.Join(all, "; ")
 }
 
-// candidates says what could be written for an endpoint that nothing names; it
-// never picks one (SAFETY.md I22).
-func (n *negotiation) candidates(a application.Application, e application.Endpoint) string {
-	var all []string
-	for _, b := range n.providers[e.Interface] {
-		for _, p := range pairs(end{n.Namespace, a}, end{n.Namespace, b}, application.Reference{Endpoint: e.Name}) {
-			all = append(all, p.String())
-		}
-	}
-	if len(all) == 0 {
-		return fmt.Sprintf("no provider is named for endpoint %s, and no application here provides %s", e.Name, e.Interface)
-	}
-	one := ""
-	if len(all) > 1 {
-		one = "one of "
-	}
-	return fmt.Sprintf("no provider is named for endpoint %s: add %s%s to %s", e.Name, one, listed(all), application.KeyRelations)
-}
-
 // listed joins what may be very many for a message.
 func listed(all []string) string {
 	const most = 20

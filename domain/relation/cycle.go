@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
@@ -14,7 +15,7 @@ func (n *negotiation) cycles(waiting map[string][]Waiting) map[string][]string {
 	waits := map[string][]string{}
 	for _, r := range n.relations {
 		ready, _ := condition.Find(r.State.Conditions, condition.Ready)
-		if ready.Reason == ReasonNoData && !r.Abroad() && n.gated(r.Requirer, waiting) {
+		if ready.Reason == ReasonNoData && !r.Abroad() && gates(n.apps[r.Requirer.Application], r.Requirer.Endpoint, waiting[r.Requirer.Application]) {
 			waits[r.Requirer.Application] = append(waits[r.Requirer.Application], r.Provider.Application)
 		}
 	}
@@ -27,11 +28,9 @@ func (n *negotiation) cycles(waiting map[string][]Waiting) map[string][]string {
 	return members
 }
 
-// gated reports whether a start gate waits for this endpoint.
-func (n *negotiation) gated(e End, waiting map[string][]Waiting) bool {
-	return !n.apps[e.Application].Ungated && slices.ContainsFunc(waiting[e.Application], func(w Waiting) bool {
-		return w.Endpoint == e.Endpoint && !w.Optional
-	})
+// gates reports whether the start gate of an application waits for an endpoint.
+func gates(a application.Application, endpoint string, waiting []Waiting) bool {
+	return !a.Ungated && slices.ContainsFunc(waiting, func(w Waiting) bool { return w.Endpoint == endpoint && !w.Optional })
 }
 
 // mutual returns the groups of two or more nodes that all reach each other, each

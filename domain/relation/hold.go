@@ -20,11 +20,11 @@ const (
 	atOnce   = time.Hour
 )
 
-// life holds a relation whose declaration has vanished, lets it go on when the
-// declaration returns and its place is free, and ends it when its time is over
+// life returns a relation held if its declaration has vanished, going on if the
+// declaration is back and its place is free, and ended when its time is over
 // (SAFETY.md L5). While it is declared and another relation has its place, it stays held
 // and its time does not run (RELATIONS.md M3).
-func (n *negotiation) life(r *Relation, declared bool) {
+func (n *negotiation) life(r Relation, declared bool) Relation {
 	full := ""
 	if r.Held() && declared {
 		full = n.full(r.Key)
@@ -40,11 +40,12 @@ func (n *negotiation) life(r *Relation, declared bool) {
 	case !r.Held() || r.State.HeldReason == ReasonLimit:
 		r.State.HeldSince, r.State.HeldReason = n.Now, ReasonDeclarationGone
 		n.wakeAt(n.Now.Add(r.State.Retain))
-	case !n.overdue(*r):
+	case !n.overdue(r):
 		n.wakeAt(r.State.HeldSince.Add(r.State.Retain))
 	case !n.manyEnd:
 		r.State.EndReason = ReasonDeclarationGone
 	}
+	return r
 }
 
 // tooManyEnd reports whether more relations would end at once than may without a

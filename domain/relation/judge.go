@@ -8,25 +8,26 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
-// judge writes the conditions of a relation, whether its data is complete, and its
+// judge returns a relation with its conditions, whether its data is complete, and its
 // status, so that none contradicts another: Ready is true only while the relation works,
 // and its reason is Complete only where nothing else is to be known.
-func (n *negotiation) judge(r *Relation) {
-	cs, failing := n.standing(*r), n.failingIn(*r)
+func (n *negotiation) judge(r Relation) Relation {
+	cs, failing := n.standing(r), n.failingIn(r)
 	r.State.Data = DataMissing
 	if ready, _ := condition.Find(cs, condition.Ready); ready.True {
 		r.State.Data = DataComplete
-		cs = n.qualified(*r, cs)
+		cs = n.qualified(r, cs)
 	}
-	if len(failing) > 0 && n.works(*r) {
+	if len(failing) > 0 && n.works(r) {
 		text := "a handler fails: see condition HandlerFailed"
 		if why := condition.Why(cs); !why.True {
 			text += "; " + why.Message
 		}
 		cs = condition.Waiting(string(condition.HandlerFailed), text)
 	}
-	r.State.Conditions = slices.Concat(cs, n.held(*r), n.violated(*r), failing, sides(*r))
-	r.State.Status = n.status(*r)
+	r.State.Conditions = slices.Concat(cs, n.held(r), n.violated(r), failing, sides(r))
+	r.State.Status = n.status(r)
+	return r
 }
 
 // works reports whether a relation is such that handlers are called for it: it lives, both
@@ -37,10 +38,9 @@ func (n *negotiation) works(r Relation) bool {
 	return r.State.EndReason == "" && r.Open() && there && provider && !requirer.OptedOut()
 }
 
-// notOptedIn returns that the namespace takes no part, and the command that helps.
-func (n *negotiation) notOptedIn() string {
-	return fmt.Sprintf("namespace %s has not opted in: kubectl label namespace %s %s=%s",
-		n.Namespace, n.Namespace, application.LabelOptIn, application.OptedIn)
+// notOptedIn returns that a namespace takes no part, and the command that helps.
+func notOptedIn(namespace string) string {
+	return fmt.Sprintf("namespace %s has not opted in: kubectl label namespace %[1]s %s=%s", namespace, application.LabelOptIn, application.OptedIn)
 }
 
 // standing returns whether a relation gives its requirer the data that it waits for, and
@@ -54,7 +54,7 @@ func (n *negotiation) standing(r Relation) []condition.Condition {
 	case !r.Open():
 		return n.closed(r)
 	case n.OptedOut:
-		return condition.Stuck(ReasonOptedOut, n.notOptedIn())
+		return condition.Stuck(ReasonOptedOut, notOptedIn(n.Namespace))
 	case !provider:
 		return condition.Waiting(ReasonProviderGone,
 			fmt.Sprintf("provider %s does not exist any more: create it again or end the relation", r.Provider.from(n.Namespace)))

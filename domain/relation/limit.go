@@ -46,38 +46,6 @@ func limitText(e End, limit int, others []string) string {
 	return fmt.Sprintf("%s is limited to %s and has %s: raise the limit or end %s", e, relations, listed(others), which)
 }
 
-// at yields the relations of an end that are known in this namespace.
-func (n *negotiation) at(e End) func(yield func(Relation) bool) {
-	return func(yield func(Relation) bool) {
-		for r := range n.of(e.from(n.Namespace)) {
-			if (r.Requirer == e || r.Provider == e) && !yield(r) {
-				return
-			}
-		}
-		for _, r := range n.Consumers {
-			if r.Provider == e && r.State.Offer != "" && !yield(r) {
-				return
-			}
-		}
-	}
-}
-
-// hasPlace reports whether a relation counts against a limit: it lives, and neither is
-// held nor, once references are resolved, has just lost its declaration.
-func (n *negotiation) hasPlace(r Relation) bool {
-	declared := !r.Declared || !n.resolved || r.Requirer.Namespace != n.Namespace || n.isDeclared(r.Key)
-	return r.Alive() && !r.Held() && declared
-}
-
-func (n *negotiation) isDeclared(k Key) bool {
-	for _, i := range n.between[[2]string{k.Requirer.Application, k.Provider.from(n.Namespace)}] {
-		if n.relations[i].Key == k && n.declared[i] {
-			return true
-		}
-	}
-	return false
-}
-
 // refuse notes that a reference of the requirer leads to a relation over a limit.
 func (n *negotiation) refuse(k Key, full string) {
 	ref := application.Reference{Endpoint: k.Requirer.Endpoint, Application: k.Provider.Application, RemoteEndpoint: k.Provider.Endpoint}

@@ -45,7 +45,7 @@ func (n *negotiation) misfit(r Relation) *Obstacle {
 	case !r.Deleted.IsZero():
 		return stuck(ReasonEnding, "the Relation is being deleted")
 	case n.OptedOut:
-		return stuck(ReasonOptedOut, n.notOptedIn())
+		return stuck(ReasonOptedOut, notOptedIn(n.Namespace))
 	}
 	for _, e := range r.ends() {
 		if o := n.absent(e); o != nil {
@@ -67,38 +67,19 @@ func (n *negotiation) misfit(r Relation) *Obstacle {
 	return nil
 }
 
-// absent returns why the application of an end cannot be found; nil if it can. Of
-// another namespace only what it offers exists (SAFETY.md M7).
-func (n *negotiation) absent(e End) *Obstacle {
-	if e.Namespace != n.Namespace {
-		if _, offered := n.offered[End{Namespace: e.Namespace, Application: e.Application}]; offered {
-			return nil
-		}
-		return &Obstacle{Reason: ReasonNoOffer, Message: noOffer(e.Namespace, e.Application), Stuck: true}
-	}
-	if _, there := n.apps[e.Application]; there {
-		return nil
-	}
-	if joined := n.services[e.Application]; joined != "" {
-		return &Obstacle{Reason: ReasonNoApplication, Stuck: true, Message: fmt.Sprintf(
-			"Service %s belongs to application %s: delete the Relation and create it with application %s", e.Application, joined, joined)}
-	}
-	return &Obstacle{Reason: ReasonNoApplication, Message: n.nobody(e.Application)}
-}
-
 // disagreement returns why the ends of a manual relation, whose applications exist, do
 // not fit; empty if they do. Versions concern new relations only (SAFETY.md M8).
-func (n *negotiation) disagreement(r Relation) string {
+func (d *directory) disagreement(r Relation) string {
 	if r.Requirer.Namespace == r.Provider.Namespace && r.Requirer.Application == r.Provider.Application {
 		return fmt.Sprintf("%s does not relate to itself: peer relations come from %s alone", r.Requirer.Application, application.KeyPeers)
 	}
 	for _, e := range r.ends() {
-		if a := n.applicationOf(e); !declares(a, e.Endpoint) {
+		if a := d.applicationOf(e); !declares(a, e.Endpoint) {
 			return lacks(end{e.Namespace, a}, e.Endpoint)
 		}
 	}
-	requirer, provider := n.siteOf(r.Requirer), n.siteOf(r.Provider)
-	mine, theirs := requirer.written(n.Namespace), provider.written(n.Namespace)
+	requirer, provider := d.siteOf(r.Requirer), d.siteOf(r.Provider)
+	mine, theirs := requirer.written(d.namespace), provider.written(d.namespace)
 	switch {
 	case requirer.Role == application.Provider && provider.Role == application.Requirer:
 		return fmt.Sprintf("%s and %s: swap requirer and provider", mine, theirs)
@@ -118,11 +99,11 @@ func (n *negotiation) disagreement(r Relation) string {
 
 // versionsDiffer returns why the ends and the object agree on no interface version;
 // empty if they do.
-func (n *negotiation) versionsDiffer(r Relation) string {
-	requirer, provider := n.siteOf(r.Requirer), n.siteOf(r.Provider)
+func (d *directory) versionsDiffer(r Relation) string {
+	requirer, provider := d.siteOf(r.Requirer), d.siteOf(r.Provider)
 	version, common := commonVersion(requirer.Version, provider.Version)
 	if !common {
-		return requirer.written(n.Namespace) + ", but " + provider.written(n.Namespace)
+		return requirer.written(d.namespace) + ", but " + provider.written(d.namespace)
 	}
 	if _, common = commonVersion(version, r.Version); common {
 		return ""
@@ -132,20 +113,7 @@ func (n *negotiation) versionsDiffer(r Relation) string {
 		names = requirer
 	}
 	return fmt.Sprintf("the Relation names version %d of %s, but %s: delete it and create it with interfaceVersion %d",
-		r.Version, r.Interface, names.written(n.Namespace), version)
-}
-
-// applicationOf returns the application of an end; in another namespace what that offers.
-func (n *negotiation) applicationOf(e End) application.Application {
-	if e.Namespace == n.Namespace {
-		return n.apps[e.Application]
-	}
-	return n.offered[End{Namespace: e.Namespace, Application: e.Application}]
-}
-
-func (n *negotiation) siteOf(e End) site {
-	endpoint, _ := n.applicationOf(e).Endpoint(e.Endpoint)
-	return site{e, endpoint}
+		r.Version, r.Interface, names.written(d.namespace), version)
 }
 
 // written returns for example blog:store requires pg@1.
@@ -173,16 +141,6 @@ func lacks(e end, name string) string {
 		text += "; did you mean " + near + "?"
 	}
 	return text
-}
-
-// first returns the first relation of a pair that has not been removed.
-func (n *negotiation) first(k Key) (Relation, bool) {
-	for _, i := range n.between[[2]string{k.Requirer.Application, k.Provider.from(n.Namespace)}] {
-		if n.relations[i].Key == k {
-			return n.relations[i], true
-		}
-	}
-	return Relation{}, false
 }
 
 func alreadyRelated(first Relation) string {

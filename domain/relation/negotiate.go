@@ -2,7 +2,6 @@ package relation
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -40,26 +39,13 @@ func Negotiate(s Snapshot) (decisions []Decision, wake time.Time) {
 // negotiation is one run of Negotiate: what it knows and what it has decided.
 type negotiation struct {
 	Snapshot
-	apps map[string]application.Application
-	// services maps the name of a Service to the application it joined.
-	services map[string]string
-	// relations are those there are, with the state they shall have.
-	relations []Relation
+	directory
+	related
 	// refused are the manual relations that cannot be; nothing but their own status
 	// shows them.
 	refused []refusal
-	// index lists, for each application, its places in relations; between lists
-	// them for each requirer and provider, as this namespace names it.
-	index   map[string][]int
-	between map[[2]string][]int
-	// declared are the places of the relations that a reference declares.
-	declared map[int]bool
-	// resolved is set once declared is known.
-	resolved bool
 	// pairs are what is declared and not yet related.
 	pairs []Pair
-	// providers lists, for each interface, the applications that provide it.
-	providers map[string][]application.Application
 	// obstacles are why a reference of an application leads nowhere.
 	obstacles map[string][]Obstacle
 	// leftOut are what declares something and takes no part, by the application
@@ -67,9 +53,7 @@ type negotiation struct {
 	leftOut map[string][]application.Fault
 	// records are those there are, by the namespace and name of the application.
 	records map[End]Record
-	// offered are the applications of other namespaces with the endpoints that they
-	// offer to this one, by namespace and name; consents are the names of the Offers.
-	offered  map[End]application.Application
+	// consents are the names of the Offers that cover an end.
 	consents map[End][]string
 	// lent are the Secrets that those Offers list, by the end that they offer.
 	lent map[End][]string
@@ -107,20 +91,19 @@ type negotiation struct {
 type speaker struct{ relation, namespace, application string }
 
 func newNegotiation(s Snapshot) *negotiation {
+	s = inOrder(s)
 	n := &negotiation{
-		Snapshot: inOrder(s),
-		apps:     map[string]application.Application{}, services: map[string]string{}, providers: map[string][]application.Application{},
-		index: map[string][]int{}, between: map[[2]string][]int{}, declared: map[int]bool{}, obstacles: map[string][]Obstacle{},
-		leftOut: map[string][]application.Fault{}, said: map[speaker]map[string]string{},
+		Snapshot: s, directory: newDirectory(s), related: newRelated(s),
+		obstacles: map[string][]Obstacle{}, leftOut: map[string][]application.Fault{}, said: map[speaker]map[string]string{},
 		saidByUnits: map[speaker][]Databag{}, fits: map[spoken][]schema.Violation{},
-		records: map[End]Record{}, stored: map[End]Databag{}, offered: map[End]application.Application{}, consents: map[End][]string{},
+		records: map[End]Record{}, stored: map[End]Databag{}, consents: map[End][]string{},
 		lent: map[End][]string{}, sources: byName(s.Secrets), grants: map[End]Grant{}, granted: map[string][]Grant{}, refusals: map[string][]application.Fault{},
 		units: map[string][]application.Unit{}, nextUnits: map[string]int{}, mourned: map[departedFrom]bool{},
 	}
 	n.ignore()
 	for i, a := range n.Applications {
 		n.Applications[i] = n.withhold(a)
-		n.noteApplication(n.Applications[i])
+		n.enter(n.Applications[i])
 	}
 	for _, b := range n.Databags {
 		by := speaker{b.Relation, s.Namespace, b.Application}
@@ -188,60 +171,6 @@ func sorted[T any](all []T, compare func(a, b T) int) []T {
 	return all
 }
 
-// noteApplication puts an application where it is looked for.
-func (n *negotiation) noteApplication(a application.Application) {
-	n.apps[a.Name] = a
-	for _, service := range a.Services {
-		n.services[service] = a.Name
-	}
-	seen := map[string]bool{}
-	for _, e := range a.Endpoints {
-		if e.Role == application.Provider && !seen[e.Interface] {
-			seen[e.Interface] = true
-			n.providers[e.Interface] = append(n.providers[e.Interface], a)
-		}
-	}
-}
-
-// add puts a relation among those there are.
-func (n *negotiation) add(r Relation) {
-	n.note(r.Key, len(n.relations))
-	n.relations = append(n.relations, r)
-}
-
-// note puts the relation at place i into the index of both its applications.
-func (n *negotiation) note(k Key, i int) {
-	n.index[k.Requirer.Application] = append(n.index[k.Requirer.Application], i)
-	both := [2]string{k.Requirer.Application, k.Provider.from(n.Namespace)}
-	n.between[both] = append(n.between[both], i)
-	if both[0] != both[1] {
-		n.index[both[1]] = append(n.index[both[1]], i)
-	}
-}
-
-// of yields the relations of an application, oldest first.
-func (n *negotiation) of(application string) iter.Seq[Relation] {
-	return func(yield func(Relation) bool) {
-		for _, i := range n.index[application] {
-			if !yield(n.relations[i]) {
-				return
-			}
-		}
-	}
-}
-
-// app returns the application of an end, if it is there; of another namespace with
-// what that offers.
-func (n *negotiation) app(e End) (application.Application, bool) {
-	if e.Namespace == n.Namespace {
-		a, there := n.apps[e.Application]
-		return a, there
-	}
-	a, there := n.offered[End{Namespace: e.Namespace, Application: e.Application}]
-	_, provided := a.Endpoint(e.Endpoint)
-	return a, there && provided
-}
-
 // record returns what is remembered of the application of an end.
 func (n *negotiation) record(e End) Record {
 	return n.records[End{Namespace: e.Namespace, Application: e.Application}]
@@ -275,41 +204,32 @@ func (n *negotiation) judgeRelations() {
 			// end for want of a retention that nobody chose.
 			r.State.Retain = n.retain(r.Key)
 		}
-		n.consent(&r)
-		released := n.teardown(&r)
-		n.life(&r, n.declared[i])
+		r, released := n.teardown(n.consent(r))
+		r = n.life(r, n.declared[i])
 		r.State.Departures = n.departures(r)
 		n.mourn(r)
-		n.judge(&r)
+		r = n.judge(r)
 		if !released {
-			n.update(&r, before)
+			r = n.update(r, before)
 		}
 		n.relations[i] = r
 	}
 }
 
-// update stores what is new of a relation, and ends it if it shall end.
-func (n *negotiation) update(r *Relation, before Relation) {
+// update stores what is new of a relation, and deletes it if it has an end. It returns the
+// relation with an id.
+func (n *negotiation) update(r, before Relation) Relation {
 	if r.State.ID == 0 {
 		n.lastID++
 		r.State.ID = n.lastID
 	}
 	if !reflect.DeepEqual(r.State, before.State) {
-		n.updates = append(n.updates, Update{*r})
+		n.updates = append(n.updates, Update{r})
 	}
 	if r.Deleted.IsZero() && r.State.EndReason != "" {
-		n.updates = append(n.updates, Finish{*r})
+		n.updates = append(n.updates, Finish{r})
 	}
-}
-
-// retain is what the requirer says, or the provider where it says nothing.
-func (n *negotiation) retain(k Key) time.Duration {
-	for _, e := range k.ends() {
-		if a, ok := n.app(e); ok && e.Namespace == n.Namespace && a.Retain != application.DefaultRetain {
-			return a.Retain
-		}
-	}
-	return application.DefaultRetain
+	return r
 }
 
 func (n *negotiation) wakeAt(t time.Time) {
@@ -331,8 +251,7 @@ func (n *negotiation) relate() {
 		n.lastID++
 		r := Relation{Key: p.Key, Interface: p.Interface, Version: p.Version, Declared: true, Name: p.Name()}
 		r.State = State{ID: n.lastID, Retain: n.retain(p.Key)}
-		n.consent(&r)
-		n.judge(&r)
+		r = n.judge(n.consent(r))
 		n.declared[len(n.relations)] = true
 		n.add(r)
 		n.relates = append(n.relates, Relate{Pair: p, State: r.State})
@@ -416,14 +335,4 @@ func (n *negotiation) needed(b Databag) bool {
 		return true
 	}
 	return n.inUse(End{n.Namespace, b.Application, b.Endpoint})
-}
-
-// inUse reports whether a relation is about an end of this namespace.
-func (n *negotiation) inUse(e End) bool {
-	for r := range n.of(e.Application) {
-		if r.Provider == e || r.Requirer == e {
-			return true
-		}
-	}
-	return slices.ContainsFunc(n.Consumers, func(r Relation) bool { return r.Provider == e && r.State.Offer != "" })
 }

@@ -101,16 +101,16 @@ func (n *negotiation) accept(e End) {
 	n.offered[site] = offered
 }
 
-// consent opens a relation across namespaces as long as an Offer covers it, and
-// suspends it when none does any more. That ends nothing (SAFETY.md E14). One that has
-// ended before it was open is never opened: nobody would have heard of it.
-func (n *negotiation) consent(r *Relation) {
+// consent returns a relation across namespaces open as long as an Offer covers it, and
+// suspended when none does any more. That ends nothing (SAFETY.md E14). One that has
+// ended before it was open is never opened: no unit would have heard of it.
+func (n *negotiation) consent(r Relation) Relation {
 	if !r.Abroad() {
-		return
+		return r
 	}
 	by := n.consents[r.Provider]
 	switch {
-	case r.State.Offer == "" && (!r.Alive() || !n.fitsOffer(*r)):
+	case r.State.Offer == "" && (!r.Alive() || !n.fitsOffer(r)):
 	case len(by) > 0:
 		r.State.SuspendedSince, r.State.Closed = time.Time{}, nil
 		if !slices.Contains(by, r.State.Offer) {
@@ -119,12 +119,13 @@ func (n *negotiation) consent(r *Relation) {
 	case r.Open():
 		r.State.SuspendedSince = n.Now
 	}
+	return r
 }
 
 // fitsOffer reports whether a relation is by the interface that is offered: one that a
 // person made says which, and by that the provider's writes are judged.
-func (n *negotiation) fitsOffer(r Relation) bool {
-	a, there := n.app(r.Provider)
+func (d *directory) fitsOffer(r Relation) bool {
+	a, there := d.app(r.Provider)
 	e, _ := a.Endpoint(r.Provider.Endpoint)
 	return there && e.Interface == r.Interface && (e.Version == 0 || r.Version == 0 || e.Version == r.Version)
 }
@@ -152,23 +153,6 @@ func (n *negotiation) resolveAbroad(a application.Application, ref application.R
 // noOffer says the same whether the application exists or not (SAFETY.md M7).
 func noOffer(namespace, name string) string {
 	return fmt.Sprintf("namespace %s offers no application %s to this namespace: ask there for an Offer that names it and this namespace", namespace, name)
-}
-
-// answeredAbroad notes the relations that a reference to another namespace
-// declares, and reports whether one of them lives. The provider's side is not
-// asked: what is offered no more suspends a relation and never ends one.
-func (n *negotiation) answeredAbroad(a application.Application, ref application.Reference) (alive bool) {
-	for _, i := range n.between[[2]string{a.Name, ref.Application + "." + ref.Namespace}] {
-		r := n.relations[i]
-		mine, declared := a.Endpoint(r.Requirer.Endpoint)
-		if !declared || mine.Role != application.Requirer || mine.Interface != r.Interface ||
-			ref.Endpoint != "" && ref.Endpoint != mine.Name || ref.RemoteEndpoint != "" && ref.RemoteEndpoint != r.Provider.Endpoint {
-			continue
-		}
-		n.declared[i] = true
-		alive = alive || r.Alive()
-	}
-	return alive
 }
 
 // closed says why the sides of a relation may not see each other.

@@ -161,7 +161,7 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 	cs := settled(others)
 	switch {
 	case n.OptedOut:
-		cs = condition.Stuck(ReasonOptedOut, n.notOptedIn())
+		cs = condition.Stuck(ReasonOptedOut, notOptedIn(n.Namespace))
 	case len(stuck) > 0:
 		cs = condition.Stuck(why, strings.Join(stuck, "; "))
 	case !a.TakesPart() && len(n.leftOut[a.Name]) > 0:

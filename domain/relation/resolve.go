@@ -1,23 +1,6 @@
 package relation
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-)
-
-// find returns the application that a reference names: its own name, or that
-// of a Service which joined it.
-func (n *negotiation) find(ref application.Reference) (application.Application, bool) {
-	if a, ok := n.apps[ref.Application]; ok {
-		return a, true
-	}
-	a, ok := n.apps[n.services[ref.Application]]
-	return a, ok
-}
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 
 // resolve turns references into pairs to relate, or obstacles. A reference
 // that a living relation already answers leads to nothing new: matching makes
@@ -47,14 +30,7 @@ func (n *negotiation) resolvePeers(a application.Application) {
 		}
 		here := End{n.Namespace, a.Name, e.Name}
 		pair := Pair{Key: Key{here, here}, Interface: e.Interface, Version: e.Version}
-		alive := false
-		for _, i := range n.between[[2]string{a.Name, a.Name}] {
-			if r := n.relations[i]; r.Key == pair.Key && r.Interface == e.Interface {
-				n.declared[i] = true
-				alive = alive || r.Alive()
-			}
-		}
-		if !alive {
+		if !n.answeredPeer(pair) {
 			n.pairs = append(n.pairs, pair)
 		}
 	}
@@ -76,36 +52,6 @@ func (n *negotiation) resolveOne(a application.Application, ref application.Refe
 		return nil, obstacle
 	}
 	return &pair, nil
-}
-
-// nobody returns why no application has a name: an object of that name is ignored, or
-// there is none, with the nearest name.
-func (n *negotiation) nobody(name string) string {
-	for _, o := range n.Orphans {
-		if _, ignored, _ := strings.Cut(o.Object, "/"); ignored == name {
-			return o.Message
-		}
-	}
-	text := fmt.Sprintf("no Service or workload named %s in namespace %s", name, n.Namespace)
-	// db-endpoint is not a misspelt sse-endpoint: typing mistakes are rare in a first letter.
-	if nearest := application.Nearest(name, slices.Sorted(maps.Keys(n.apps))); nearest != "" && nearest[0] == name[0] {
-		text += "; did you mean " + nearest + "?"
-	}
-	return text
-}
-
-// answered notes the relations between a and b that a reference of a declares,
-// and reports whether one of them lives.
-func (n *negotiation) answered(a, b application.Application, ref application.Reference) (alive bool) {
-	for _, both := range [][2]string{{a.Name, b.Name}, {b.Name, a.Name}} {
-		for _, i := range n.between[both] {
-			if r := n.relations[i]; covers(a, b, ref, r.Key) {
-				n.declared[i] = true
-				alive = alive || r.Alive()
-			}
-		}
-	}
-	return alive
 }
 
 // covers reports whether a reference of a to b still declares the relation k:

@@ -19,22 +19,22 @@ const (
 )
 
 // teardown keeps a deleted relation for its units to hear of, but not for long.
-// Without units it is dead at once (RELATIONS.md L1, L4). It is not let go
+// Without units it is dead at once (RELATIONS.md L1, L4). It is not released
 // before a record holds its id, which must not be given again.
-func (n *negotiation) teardown(r *Relation) (released bool) {
+func (n *negotiation) teardown(r Relation) (after Relation, released bool) {
 	if r.Deleted.IsZero() {
-		return false
+		return r, false
 	}
 	r.State.EndReason = cmp.Or(r.State.EndReason, "Deleted")
-	if over := n.overAt(*r); n.Now.Before(over) {
+	if over := n.overAt(r); n.Now.Before(over) {
 		n.wakeAt(over)
-		return false
+		return r, false
 	}
 	if !n.Ending && r.State.ID > n.recorded {
-		return false // the record is written now, and wakes us
+		return r, false // the record is written now, and wakes us
 	}
-	n.ends = append(n.ends, Release{*r})
-	return true
+	n.ends = append(n.ends, Release{r})
+	return r, true
 }
 
 // overAt is when a deleted relation is dead at the latest: at once without units,
