@@ -23,11 +23,27 @@ func programs() map[string]string {
 
 // metrics writes every metric that our code registers.
 func (g generator) metrics() error {
-	var all []metric
+	all, err := g.registered()
+	if err != nil {
+		return err
+	}
+	p := newPage("Metrics")
+	p.prose("The webhook and the controllers serve these at `/metrics`, beside what controller-runtime and Go's Prometheus client " +
+		"count of themselves: `controller_runtime_*`, `workqueue_*`, `rest_client_*`, `go_*` and `process_*`. " +
+		"[Monitor](../how-to/monitor.md) tells which ones to watch.")
+	p.table("metric", "type", "unit", "labels", "program", "meaning")
+	for _, m := range all {
+		p.row("`"+m.name+"`", m.kind, unit(m.name, m.kind), m.labels, m.program, m.help)
+	}
+	return g.write("metrics.md", p)
+}
+
+// registered finds the metrics in the source of the programs, in order of name.
+func (g generator) registered() (all []metric, err error) {
 	for folder, program := range programs() {
 		files, err := g.root.source(folder)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, file := range files {
 			ast.Inspect(file, func(n ast.Node) bool {
@@ -40,15 +56,7 @@ func (g generator) metrics() error {
 		}
 	}
 	slices.SortFunc(all, func(a, b metric) int { return strings.Compare(a.name+a.program, b.name+b.program) })
-	p := newPage("Metrics")
-	p.prose("The webhook and the controllers serve these at `/metrics`, beside what controller-runtime and Go's Prometheus client " +
-		"count of themselves: `controller_runtime_*`, `workqueue_*`, `rest_client_*`, `go_*` and `process_*`. " +
-		"[Monitor](../how-to/monitor.md) tells which ones to watch.")
-	p.table("metric", "type", "unit", "labels", "program", "meaning")
-	for _, m := range all {
-		p.row("`"+m.name+"`", m.kind, unit(m.name, m.kind), m.labels, m.program, m.help)
-	}
-	return g.write("metrics.md", p)
+	return all, nil
 }
 
 // metricOf reads prometheus.NewCounterVec(prometheus.CounterOpts{Name: …, Help: …}, labels).

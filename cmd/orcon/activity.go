@@ -16,7 +16,7 @@ const barWidth = 20
 // bar and the elapsed time that is written over, elsewhere as a line for each new status, repeated
 // each half minute with the elapsed time. With --quiet it prints nothing.
 type activity struct {
-	screen *screen
+	screen screen
 	now    func() time.Time
 	began  time.Time
 	// status is the last one printed, at a time; drawn reports that the terminal shows it.
@@ -26,7 +26,7 @@ type activity struct {
 }
 
 // activity begins one, whose elapsed time counts from now.
-func (s *screen) activity(now func() time.Time) *activity {
+func (s screen) activity(now func() time.Time) *activity {
 	return &activity{screen: s, now: now, began: now()}
 }
 

@@ -189,7 +189,7 @@ func (o *addOptions) reference() string {
 }
 
 // hint notes an interface that is not built in: it may be published in the cluster, or mistyped.
-func (o *addOptions) hint(s *screen) {
+func (o *addOptions) hint(s screen) {
 	name, _, _ := strings.Cut(o.iface, "@")
 	library, err := schema.Library()
 	if name == "" {
@@ -209,7 +209,7 @@ func (o *addOptions) hint(s *screen) {
 }
 
 // write puts the manifest where it came from, or shows what would change.
-func (o *addOptions) write(s *screen, file string, before, after []byte) error {
+func (o *addOptions) write(s screen, file string, before, after []byte) error {
 	switch {
 	case o.dryRun:
 		return printDifference(s, file, before, after)
@@ -246,7 +246,7 @@ func readFile(c *cobra.Command, file string) ([]byte, error) {
 }
 
 // printDifference prints the lines that differ, in the form of a unified diff.
-func printDifference(s *screen, file string, before, after []byte) error {
+func printDifference(s screen, file string, before, after []byte) error {
 	a, b := strings.SplitAfter(string(before), "\n"), strings.SplitAfter(string(after), "\n")
 	head := 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {

@@ -41,7 +41,7 @@ created it.`,
 		Example: `  orcon approve shop -n shop
   orcon approve shop --yes --expires 1h
   orcon approve shop --confirm PersistentVolumeClaim/data`,
-		Args: arguments, ValidArgsFunction: o.completeDeployments,
+		Args: arguments, ValidArgsFunction: o.complete("BundleDeployment"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.clusterOptions.flags(c)

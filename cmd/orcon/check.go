@@ -53,7 +53,6 @@ func (o *checkOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	config.Timeout = requestTimeout
 	findings, err := kube.Check(c.Context(), config, o.namespace)
 	if err != nil {
 		return err
@@ -66,7 +65,7 @@ func (o *checkOptions) run(c *cobra.Command) error {
 }
 
 // printFindings prints each finding whole, since it holds the cure: on a terminal in several lines.
-func printFindings(s *screen, findings []kube.Finding) error {
+func printFindings(s screen, findings []kube.Finding) error {
 	styles := map[kube.Result]style{kube.OK: good, kube.Failed: bad, kube.Skipped: warns}
 	for _, f := range findings {
 		text := f.Check

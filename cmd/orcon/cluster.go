@@ -27,7 +27,7 @@ func (o *clusterOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)")
 	c.Flags().StringVar(&o.context, "context", "", "context of the kubeconfig (default: its current one)")
 	_ = c.RegisterFlagCompletionFunc("namespace", o.completeNamespaces)
-	_ = c.RegisterFlagCompletionFunc("context", o.completeContexts)
+	_ = c.RegisterFlagCompletionFunc("context", completeContexts(&o.kubeconfig))
 }
 
 // open returns a client for Orcon's kinds, and the namespace of the command.
@@ -62,6 +62,7 @@ func (o *clusterOptions) load() (*rest.Config, string, error) {
 		return nil, "", fmt.Errorf("cannot find the namespace: %w", err)
 	}
 	config.QPS = -1 // the API server's own fairness limits us
+	config.Timeout = requestTimeout
 	return config, namespace, nil
 }
 

@@ -4,48 +4,82 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
+// completionTimeout is how long a shell waits for names.
+const completionTimeout = 3 * time.Second
+
+// complete completes the name of an object of one of Orcon's kinds in the namespace.
+func (o *clusterOptions) complete(kind string) cobra.CompletionFunc {
+	return argument(func(ctx context.Context) []cobra.Completion {
+		return o.names(ctx, v1alpha1.GroupVersion.WithKind(kind))
+	})
+}
+
+// completeInstalled completes the name of a bundle that orcon install made in the namespace.
+func (o *clusterOptions) completeInstalled() cobra.CompletionFunc {
+	return argument(func(ctx context.Context) []cobra.Completion {
+		all := o.names(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, client.MatchingFields{"type": cluster.RecordType})
+		for i, name := range all {
+			all[i] = strings.TrimPrefix(name, "orcon-bundle-")
+		}
+		return all
+	})
+}
+
+// argument completes the first argument of a command.
+func argument(names func(context.Context) []cobra.Completion) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return names(c.Context()), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // completeNamespaces completes the name of a namespace of the cluster.
 func (o *clusterOptions) completeNamespaces(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(c.Context(), completionTimeout)
+	return o.names(c.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, client.InNamespace("")), cobra.ShellCompDirectiveNoFileComp
+}
+
+// names lists the names of the objects of a kind, by default in the namespace. A cluster that does
+// not answer has none.
+func (o *clusterOptions) names(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) []cobra.Completion {
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
-	all := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NamespaceList"}}
-	kinds, _, err := o.open()
-	if err != nil || kinds.List(ctx, all) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	all := &metav1.PartialObjectMetadataList{}
+	all.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	kinds, namespace, err := o.open()
+	if err != nil || kinds.List(ctx, all, append([]client.ListOption{client.InNamespace(namespace)}, options...)...) != nil {
+		return nil
 	}
 	var names []cobra.Completion
 	for i := range all.Items {
 		names = append(names, all.Items[i].Name)
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
 }
 
-// completeContexts completes the name of a context of the kubeconfig.
-func (o *clusterOptions) completeContexts(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
-	config, err := rules.Load()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeRelations completes the name of a relation of the namespace.
-func (o *clusterOptions) completeRelations(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var all v1alpha1.RelationList
-	return o.complete(c, args, &all, func() (names []cobra.Completion) {
-		for i := range all.Items {
-			names = append(names, all.Items[i].Name)
+// completeContexts completes the name of a context of a kubeconfig.
+func completeContexts(kubeconfig *string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		rules := clientcmd.NewDefaultClientConfigLoadingRules()
+		rules.ExplicitPath = *kubeconfig
+		config, err := rules.Load()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return names
-	})
+		return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
+	}
 }

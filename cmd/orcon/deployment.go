@@ -79,7 +79,6 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 	if err != nil {
 		return nil, err
 	}
-	config.Timeout = requestTimeout
 	log.SetLogger(log.Log.WithSink(nil)) // the client library has nothing to tell a person
 	owner := namespace + "/" + name
 	world, err := cluster.New(config, owner)
@@ -108,11 +107,11 @@ func (d *deployed) installed(ctx context.Context, verb string) error {
 	if d.Record().Last().Number > 0 {
 		return nil
 	}
-	if elsewhere := d.options.installedIn(ctx, strings.TrimPrefix(d.Owner, d.namespace+"/")); len(elsewhere) > 0 {
-		return fmt.Errorf("cannot %s %s: it is installed in namespace %s: use -n %s", verb, d.Owner, orList(elsewhere), elsewhere[0])
+	if elsewhere := d.options.elsewhere(ctx, d.namespace, strings.TrimPrefix(d.Owner, d.namespace+"/")); elsewhere != "" {
+		return fmt.Errorf("cannot %s %s: it is not installed%s", verb, d.Owner, elsewhere)
 	}
-	return fmt.Errorf("cannot %s %s: nothing of that name is installed in namespace %[3]s: orcon list shows all deployments, or kubectl "+
-		"get secrets -A --field-selector type=%[4]s",
+	return fmt.Errorf("cannot %s %s: nothing of that name is installed in namespace %s: orcon list shows all bundles, or kubectl "+
+		"get secrets -A --field-selector type=%s",
 		verb, d.Owner, d.namespace, cluster.RecordType)
 }
 

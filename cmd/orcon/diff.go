@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -34,7 +35,7 @@ Exit codes: 0 no difference, 1 there are differences, 2 the comparison failed.`,
 		Example: `  orcon diff shop -n shop
   orcon diff shop --from 3 --to 5
   orcon diff shop -o json | jq -r '.[].object.kind'`,
-		Args: arguments, ValidArgsFunction: o.completeNames,
+		Args: arguments, ValidArgsFunction: o.completeInstalled(),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.clusterOptions.flags(c)
@@ -54,23 +55,24 @@ func (o *diffOptions) run(c *cobra.Command, name string) error {
 		return err
 	}
 	d.world.ReadOnly = true
-	var all []bundle.Difference
-	revisions := []int{o.from, o.to, d.Record().Active()}
-	what := fmt.Sprintf("revision %d differs from revision %d", o.to, o.from)
-	if o.from > 0 {
-		all, err = d.Between(ctx, o.from, o.to)
-	} else {
-		var standing int
-		standing, all, err = d.Drift(ctx)
-		what = fmt.Sprintf("the cluster differs from revision %d", standing)
-	}
+	all, what, err := o.compare(ctx, d)
 	if err != nil {
-		return o.readable(ctx, d, err, revisions...)
+		return o.readable(ctx, d, err, o.from, o.to, d.Record().Active())
 	}
 	if s := screenOf(c); !s.quiet {
 		d.withheld(s.errs)
 	}
 	return o.print(screenOf(c), all, what)
+}
+
+// compare returns how two revisions differ, or the cluster from its revision, and a heading.
+func (o *diffOptions) compare(ctx context.Context, d *deployed) (all []bundle.Difference, what string, err error) {
+	if o.from > 0 {
+		all, err = d.Between(ctx, o.from, o.to)
+		return all, fmt.Sprintf("revision %d differs from revision %d", o.to, o.from), err
+	}
+	standing, all, err := d.Drift(ctx)
+	return all, fmt.Sprintf("the cluster differs from revision %d", standing), err
 }
 
 // shownDifference is what diff prints of an object.
@@ -81,7 +83,7 @@ type shownDifference struct {
 }
 
 // print prints the differences, and returns a failedError if there are any.
-func (o *diffOptions) print(s *screen, all []bundle.Difference, what string) error {
+func (o *diffOptions) print(s screen, all []bundle.Difference, what string) error {
 	shown := []shownDifference{}
 	for _, d := range all {
 		one := shownDifference{Object: bundle.PreviewObject(d.ID), What: d.What, Changes: []bundle.PreviewChange{}}

@@ -21,7 +21,7 @@ its objects. A revision with the content of another one is a rollback to it.
 It needs get on Secret orcon-bundle-NAME of the namespace, and no other permission.`,
 		Example: `  orcon history shop -n shop
   orcon history shop -o json | jq '.[-1].state'`,
-		Args: arguments, ValidArgsFunction: o.completeNames,
+		Args: arguments, ValidArgsFunction: o.completeInstalled(),
 		RunE: func(c *cobra.Command, args []string) error {
 			d, err := o.connect(c, args[0])
 			if err != nil {
@@ -48,7 +48,7 @@ type pastRevision struct {
 	Message  string       `json:"message,omitempty"`
 }
 
-func printHistory(s *screen, format output, record bundle.Record) error {
+func printHistory(s screen, format output, record bundle.Record) error {
 	all := []pastRevision{}
 	for _, v := range record.Revisions {
 		all = append(all, pastRevision{v.Number, v.State, record.Twin(v), v.ManifestDigest, v.Healthy, v.Message})
@@ -81,7 +81,7 @@ that of the last healthy revision with another content. CustomResourceDefinition
 are, and Jobs do not run again.` + exitCodes,
 		Example: `  orcon rollback shop -n shop
   orcon rollback shop 3 --yes`,
-		Args: arguments, ValidArgsFunction: o.completeNames,
+		Args: arguments, ValidArgsFunction: o.completeInstalled(),
 		RunE: func(c *cobra.Command, args []string) error {
 			revision := 0
 			if len(args) > 1 {

@@ -199,7 +199,7 @@ func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed
 
 // print prints a plan in the format of --output. JSON and YAML leave out the objects themselves:
 // they hold what Secrets hold.
-func (o *installOptions) print(s *screen, p bundle.Plan) error {
+func (o *installOptions) print(s screen, p bundle.Plan) error {
 	if o.output.format == asHTML {
 		return printPage(s.out, p)
 	}

@@ -41,7 +41,7 @@ func describe(i sourced) interfaceLine {
 }
 
 // print shows an interface to people.
-func (l interfaceLine) print(s *screen) error {
+func (l interfaceLine) print(s screen) error {
 	fmt.Fprintf(s.out, "%s version %d (%s)\n%s", s.paint(bold, l.Name), l.Version, l.From, wrap(l.Description, "", s.width))
 	for _, place := range places() {
 		bag, has := l.Bags[place.String()]
@@ -65,7 +65,7 @@ func (l interfaceLine) print(s *screen) error {
 }
 
 // printUse shows how manifests use an interface, and the data of an example.
-func (l interfaceLine) printUse(s *screen) error {
+func (l interfaceLine) printUse(s screen) error {
 	fmt.Fprintf(s.out, "\n%s\n", s.paint(bold, "Annotations"))
 	fmt.Fprintf(s.out, "provider:  tengu.io/provides: main:%s\nconsumer:  tengu.io/consumes: %s\n           tengu.io/relations: "+
 		"PROVIDER\n", l.Name, l.Name)

@@ -82,11 +82,6 @@ func (o *clusterOptions) known(ctx context.Context) ([]sourced, error) {
 	for _, i := range library {
 		all = append(all, sourced{i, builtIn})
 	}
-	config, _, err := o.load()
-	if err != nil {
-		return all, err
-	}
-	config.Timeout = requestTimeout
 	kinds, _, err := o.open()
 	if err != nil {
 		return all, err

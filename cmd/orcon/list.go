@@ -107,7 +107,6 @@ func (o *clusterOptions) bundles(ctx context.Context, namespace string) (all []i
 	if err != nil {
 		return nil, nil, err
 	}
-	config.Timeout = requestTimeout
 	kinds, _, err := o.open()
 	if err != nil {
 		return nil, nil, err

@@ -11,11 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The formats of --output. A table is for people, and wide has more columns; HTML is
-// one page for a browser.
+// The formats of --output. A table is for people; HTML is one page for a browser.
 const (
 	asTable = "table"
-	asWide  = "wide"
 	asJSON  = "json"
 	asYAML  = "yaml"
 	asHTML  = "html"
@@ -50,7 +48,7 @@ func (o *output) String() string { return o.format }
 func (o *output) Type() string { return "format" }
 
 // print writes a value as JSON or YAML, or calls people to print it as a table.
-func (o *output) print(s *screen, value any, people func() error) error {
+func (o *output) print(s screen, value any, people func() error) error {
 	switch o.format {
 	case asJSON:
 		return writeValueJSON(s.out, value)

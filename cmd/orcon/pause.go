@@ -22,7 +22,7 @@ func pausing(verb string, paused bool, short, long string) *cobra.Command {
 	var o clusterOptions
 	c := &cobra.Command{
 		Use: verb + " NAME", Short: short, Long: long, Example: "  orcon " + verb + " shop -n shop", Args: arguments,
-		ValidArgsFunction: o.completeDeployments,
+		ValidArgsFunction: o.complete("BundleDeployment"),
 		RunE: func(c *cobra.Command, args []string) error {
 			kinds, d, err := o.find(c, args[0])
 			if err != nil {

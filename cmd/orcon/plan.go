@@ -12,7 +12,7 @@ import (
 // printPlan prints a plan for people: what is done, in its order, what nobody could verify,
 // who is given what, and what is in the way.
 // With --verbose, each permission has a line of its own.
-func printPlan(s *screen, p bundle.Plan) error {
+func printPlan(s screen, p bundle.Plan) error {
 	out := s.out
 	v := p.Preview()
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)

@@ -26,7 +26,7 @@ func TestPrintPlan(t *testing.T) {
 		Holds:  []bundle.Hold{{Reason: bundle.Confirm, Objects: []bundle.ID{old}}},
 	}
 	var out bytes.Buffer
-	require.NoError(t, printPlan(&screen{out: &out, verbose: true}, p))
+	require.NoError(t, printPlan(screen{out: &out, verbose: true}, p))
 	for _, line := range []string{
 		"update   ConfigMap shop/settings", "takes over data.a",
 		`data.a: "1" → "2" (set by kubectl-edit)`, `data.b: + "new"`, `data.c: - "old"`,
@@ -37,7 +37,7 @@ func TestPrintPlan(t *testing.T) {
 
 	out.Reset()
 	o := installOptions{output: output{format: asJSON}}
-	require.NoError(t, o.print(&screen{out: &out}, p))
+	require.NoError(t, o.print(screen{out: &out}, p))
 	assert.Contains(t, out.String(), `"verb": "update"`)
 	assert.NotContains(t, out.String(), "hunter2", "BUNDLES.md 10: objects hold what Secrets hold")
 }

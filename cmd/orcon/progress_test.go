@@ -18,7 +18,7 @@ func TestProgressInALog(t *testing.T) {
 	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	now := began
 	var out bytes.Buffer
-	p := &progress{(&screen{errs: &out}).activity(func() time.Time { return now })}
+	p := &progress{(screen{errs: &out}).activity(func() time.Time { return now })}
 	web := bundle.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
 	waits := engine.Progress{Revision: 1, Next: bundle.Next{All: 2, Finished: 1, Waits: []bundle.Wait{
 		{ID: bundle.ID{Kind: "Pod", Name: "later"}, On: web, For: "Deployment shop/web (phase workloads)"}, {ID: web, For: "0 of 1 pods are ready", Since: began},

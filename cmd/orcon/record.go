@@ -67,7 +67,7 @@ Exit codes: 0 shown, 1 a bag differs from its record, 2 the command failed, 130 
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)
-	c.ValidArgsFunction = o.completeRelations
+	c.ValidArgsFunction = o.complete("Relation")
 	c.Flags().BoolVar(&o.replay, "replay", false, "print the bags that the commits lead to, and compare them with the stored ones")
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "print new commits until it is interrupted")
 	c.MarkFlagsMutuallyExclusive("replay", "follow")
@@ -100,13 +100,13 @@ func (o *recordOptions) run(c *cobra.Command, name string) error {
 		return err
 	}
 	return o.followEntries(c.Context(), s, entries, func() ([]conversation.Entry, error) {
-		all, err := bags(c.Context(), &screen{out: s.out, errs: s.errs, quiet: true}, reader, namespace, r)
+		all, err := bags(c.Context(), screen{out: s.out, errs: s.errs, quiet: true}, reader, namespace, r)
 		return entriesOf(all), err
 	})
 }
 
 // bags returns the databags of both sides of a relation, with their records.
-func bags(ctx context.Context, s *screen, reader client.Reader, namespace string, r relation.Relation) ([]kube.Said, error) {
+func bags(ctx context.Context, s screen, reader client.Reader, namespace string, r relation.Relation) ([]kube.Said, error) {
 	var all []kube.Said
 	for _, end := range slices.Compact([]relation.End{r.Requirer, r.Provider}) {
 		said, err := kube.Conversation(ctx, reader, r, end)
@@ -135,15 +135,10 @@ func entriesOf(all []kube.Said) []conversation.Entry {
 const pollRecord = time.Second
 
 // followEntries prints entries that are newer than those printed, until ctx ends.
-func (o *recordOptions) followEntries(ctx context.Context, s *screen, printed []conversation.Entry,
+func (o *recordOptions) followEntries(ctx context.Context, s screen, printed []conversation.Entry,
 	look func() ([]conversation.Entry, error)) error {
 	seen := map[string]int64{}
-	note := func(entries []conversation.Entry) {
-		for _, e := range entries {
-			seen[bagOf(e)] = max(seen[bagOf(e)], e.Sequence)
-		}
-	}
-	note(printed)
+	noteSeen(seen, printed)
 	ticker := time.NewTicker(pollRecord)
 	defer ticker.Stop()
 	for {
@@ -157,10 +152,17 @@ func (o *recordOptions) followEntries(ctx context.Context, s *screen, printed []
 			return err
 		}
 		fresh := slices.DeleteFunc(all, func(e conversation.Entry) bool { return e.Sequence <= seen[bagOf(e)] })
-		note(fresh)
+		noteSeen(seen, fresh)
 		if err := o.printEntries(s, fresh, false); err != nil {
 			return err
 		}
+	}
+}
+
+// noteSeen records the last commit of each bag.
+func noteSeen(seen map[string]int64, entries []conversation.Entry) {
+	for _, e := range entries {
+		seen[bagOf(e)] = max(seen[bagOf(e)], e.Sequence)
 	}
 }
 
@@ -168,7 +170,7 @@ func (o *recordOptions) followEntries(ctx context.Context, s *screen, printed []
 func bagOf(e conversation.Entry) string { return e.Relation + " " + e.Owner }
 
 // printEntries prints commits in the format of the command.
-func (o *recordOptions) printEntries(s *screen, entries []conversation.Entry, header bool) error {
+func (o *recordOptions) printEntries(s screen, entries []conversation.Entry, header bool) error {
 	if o.output.format == asYAML && (header || len(entries) > 0) {
 		return o.output.print(s, entries, nil)
 	}
@@ -179,12 +181,16 @@ func (o *recordOptions) printEntries(s *screen, entries []conversation.Entry, he
 		}
 		return err
 	}
-	if len(entries) == 0 {
-		if header {
-			s.note("no commits yet")
-		}
-		return nil
+	if len(entries) > 0 {
+		return entryTable(s, entries, header).print()
 	}
+	if header {
+		s.note("no commits yet")
+	}
+	return nil
+}
+
+func entryTable(s screen, entries []conversation.Entry, header bool) *table {
 	t := s.table("TIME", "WHO", "CAUSE", "BAG", "KEYS")
 	t.wrapped = true
 	layout := time.DateTime
@@ -195,7 +201,7 @@ func (o *recordOptions) printEntries(s *screen, entries []conversation.Entry, he
 		t.row(e.Time.Local().Format(layout), e.Who, e.Cause, e.Owner, keysOf(e))
 	}
 	t.headless = !header
-	return t.print()
+	return t
 }
 
 // keysOf returns the keys of a commit with their new values: + is an added one, - a removed one.

@@ -34,7 +34,7 @@ func TestRecordPrintsByTime(t *testing.T) {
 	all := entriesOf([]kube.Said{
 		saying("web/0", nil, map[string]string{"a": "1"}, map[string]string{"a": "<2>"}), saying("db/0", nil, map[string]string{"b": "1"}),
 	})
-	require.NoError(t, o.printEntries(&screen{out: &out}, all, true))
+	require.NoError(t, o.printEntries(screen{out: &out}, all, true))
 	entries, err := conversation.ParseEntries(out.Bytes())
 	require.NoError(t, err)
 	require.Len(t, entries, 3)
@@ -43,15 +43,15 @@ func TestRecordPrintsByTime(t *testing.T) {
 
 	out.Reset()
 	o.output.format = asYAML
-	require.NoError(t, o.printEntries(&screen{out: &out}, all, true))
-	require.NoError(t, o.printEntries(&screen{out: &out}, nil, false))
+	require.NoError(t, o.printEntries(screen{out: &out}, all, true))
+	require.NoError(t, o.printEntries(screen{out: &out}, nil, false))
 	var list []map[string]any
 	require.NoError(t, yaml.Unmarshal(out.Bytes(), &list))
 	assert.Len(t, list, 3, "a look that finds nothing new adds nothing")
 
 	out.Reset()
 	o.output.format = asTable
-	require.NoError(t, o.printEntries(&screen{out: &out}, all, true))
+	require.NoError(t, o.printEntries(screen{out: &out}, all, true))
 	lines := strings.Split(out.String(), "\n")
 	assert.Equal(t, []string{"TIME", "WHO", "CAUSE", "BAG", "KEYS"}, strings.Fields(lines[0]))
 	assert.True(t, strings.HasSuffix(lines[1], "   web/0   relation-set   web/0   +a=1"), lines[1])
@@ -64,7 +64,7 @@ func TestRecordFollows(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	contents := []map[string]string{{"a": "1"}, {"a": "2"}, {"a": "3"}}
 	looks := 1
-	err := (&recordOptions{}).followEntries(ctx, &screen{out: &out}, entriesOf([]kube.Said{saying("web/0", nil, contents[:1]...)}), func() ([]conversation.Entry, error) {
+	err := (&recordOptions{}).followEntries(ctx, screen{out: &out}, entriesOf([]kube.Said{saying("web/0", nil, contents[:1]...)}), func() ([]conversation.Entry, error) {
 		if looks++; looks == len(contents) {
 			cancel()
 		}

@@ -34,12 +34,12 @@ func screenFlags(root *cobra.Command) {
 }
 
 // screenOf returns the screen of a command.
-func screenOf(c *cobra.Command) *screen {
+func screenOf(c *cobra.Command) screen {
 	set := func(name string) bool {
 		f := c.Flags().Lookup(name)
 		return f != nil && f.Value.String() == "true"
 	}
-	s := &screen{out: c.OutOrStdout(), errs: c.ErrOrStderr(), quiet: set("quiet"), verbose: set("verbose")}
+	s := screen{out: c.OutOrStdout(), errs: c.ErrOrStderr(), quiet: set("quiet"), verbose: set("verbose")}
 	s.width, s.live = columns(s.out), columns(s.errs)
 	s.colored = s.width > 0 && !set("no-color") && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return s
@@ -58,7 +58,7 @@ func columns(w io.Writer) int {
 }
 
 // note prints a line that is no result, to standard error; nothing with --quiet.
-func (s *screen) note(text string) {
+func (s screen) note(text string) {
 	if !s.quiet {
 		fmt.Fprint(s.errs, wrap(text, "", s.live))
 	}

@@ -117,11 +117,11 @@ func TestOutput(t *testing.T) {
 		asJSON: "[\n  {\n    \"name\": \"<web>\"\n  }\n]\n", asYAML: "- name: <web>\n", asTable: "people",
 	} {
 		var out bytes.Buffer
-		o := output{formats: []string{asTable, asWide, asJSON, asYAML}}
+		o := output{formats: []string{asTable, asJSON, asYAML}}
 		require.NoError(t, o.Set(format))
-		require.NoError(t, o.print(&screen{out: &out}, value, func() error { _, err := out.WriteString("people"); return err }))
+		require.NoError(t, o.print(screen{out: &out}, value, func() error { _, err := out.WriteString("people"); return err }))
 		assert.Equal(t, want, out.String())
-		require.ErrorContains(t, o.Set("xml"), "use table, wide, json or yaml")
+		require.ErrorContains(t, o.Set("xml"), "use table, json or yaml")
 	}
 }
 

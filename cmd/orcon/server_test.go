@@ -74,7 +74,7 @@ func recorded(t *testing.T) any {
 func TestCures(t *testing.T) {
 	nothing, something, forbidden := serves(t, nil, http.StatusNotFound), serves(t, recorded(t), http.StatusOK), serves(t, nil, http.StatusForbidden)
 	folder := filepath.Dir(write(t, "a.yaml", twoObjects))
-	lists := "nothing of that name is installed in namespace shop: orcon list shows all deployments, or kubectl get secrets -A --field-selector type=orcon.tengu.io/bundle"
+	lists := "nothing of that name is installed in namespace shop: orcon list shows all bundles, or kubectl get secrets -A --field-selector type=orcon.tengu.io/bundle"
 	tests := map[string]struct {
 		why    string
 		server []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -79,17 +80,15 @@ func (o *statusOptions) run(c *cobra.Command) error {
 	if err := o.output.print(s, all, func() error { return o.table(s, namespace, all) }); err != nil {
 		return err
 	}
-	for _, st := range all {
-		if st.State != stateReady {
-			return silentError(exitFailed)
-		}
+	if slices.ContainsFunc(all, func(st statusLine) bool { return st.State != stateReady }) {
+		return silentError(exitFailed)
 	}
 	return nil
 }
 
 // optedIn returns an error if a namespace does not exist, and notes one that has not opted in. It is
 // silent where the user may not read the namespace.
-func optedIn(ctx context.Context, s *screen, kinds client.Client, namespace string) error {
+func optedIn(ctx context.Context, s screen, kinds client.Client, namespace string) error {
 	n := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
 	err := kinds.Get(ctx, client.ObjectKey{Name: namespace}, n)
 	switch {
@@ -102,7 +101,7 @@ func optedIn(ctx context.Context, s *screen, kinds client.Client, namespace stri
 }
 
 // table prints the lines, and then explains those that are not ready.
-func (o *statusOptions) table(s *screen, namespace string, all []statusLine) error {
+func (o *statusOptions) table(s screen, namespace string, all []statusLine) error {
 	if len(all) == 0 {
 		s.note(emptyStatus(namespace))
 		return nil

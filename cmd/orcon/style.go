@@ -15,7 +15,7 @@ const (
 )
 
 // paint returns a text in a style, where the screen shows colours.
-func (s *screen) paint(in style, text string) string {
+func (s screen) paint(in style, text string) string {
 	if !s.colored || in == plain || text == "" {
 		return text
 	}

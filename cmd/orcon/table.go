@@ -24,7 +24,7 @@ type cell struct {
 // table prints rows under a header. On a terminal the widest cells are shortened until each row
 // fits one line; elsewhere every cell is printed whole.
 type table struct {
-	screen *screen
+	screen screen
 	rows   [][]cell
 	// headless leaves out the header: a table goes on.
 	headless bool
@@ -33,7 +33,7 @@ type table struct {
 }
 
 // table returns an empty table with a header.
-func (s *screen) table(header ...string) *table {
+func (s screen) table(header ...string) *table {
 	t := &table{screen: s}
 	row := make([]cell, len(header))
 	for i, name := range header {

@@ -27,7 +27,7 @@ then deletes the record of the deployment. Objects with annotation orcon.tengu.i
 stay. Finalizers are waited for, and never removed.` + exitCodes,
 		Example: `  orcon uninstall shop -n shop
   orcon uninstall shop --yes --confirm PersistentVolumeClaim/data`,
-		Args: arguments, ValidArgsFunction: o.completeNames,
+		Args: arguments, ValidArgsFunction: o.completeInstalled(),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)

@@ -49,30 +49,38 @@ Exit codes: 0 printed, 2 the command failed.`,
 func (o *versionOptions) run(c *cobra.Command) error {
 	s := screenOf(c)
 	v := versions{Client: version}
+	var unread error
 	if !o.client {
-		if err := o.server(c.Context(), &v); err != nil && (o.kubeconfig != "" || o.context != "" || c.Context().Err() != nil) {
-			return err
-		} else if err != nil {
-			s.note(fmt.Sprintf("note: the versions of the cluster are not shown: %v", err))
-		}
+		unread = o.server(c.Context(), &v)
 	}
-	return o.output.print(s, v, func() error {
-		fmt.Fprintln(s.out, "orcon", v.Client)
-		if v.Kubernetes == "" {
-			return nil
-		}
-		fmt.Fprintln(s.out, "Kubernetes", v.Kubernetes)
-		if len(v.Installed) == 0 {
-			s.note("Orcon is not installed in this cluster, or you may not list its Deployments")
-			return nil
-		}
-		fmt.Fprintln(s.out)
-		t := s.table("NAMESPACE", "DEPLOYMENT", "VERSION", "IMAGE")
-		for _, i := range v.Installed {
-			t.row(i.Namespace, i.Deployment, i.Version, i.Image)
-		}
-		return t.print()
-	})
+	if err := o.output.print(s, v, func() error { return printVersions(s, v) }); err != nil {
+		return err
+	}
+	if o.kubeconfig != "" || o.context != "" || c.Context().Err() != nil {
+		return unread // of a cluster that was asked for
+	}
+	if unread != nil {
+		s.note(fmt.Sprintf("note: the versions of the cluster are not shown: %v", unread))
+	}
+	return nil
+}
+
+func printVersions(s screen, v versions) error {
+	fmt.Fprintln(s.out, "orcon", v.Client)
+	if v.Kubernetes == "" {
+		return nil
+	}
+	fmt.Fprintln(s.out, "Kubernetes", v.Kubernetes)
+	if len(v.Installed) == 0 {
+		s.note("Orcon is not installed in this cluster, or you may not list its Deployments")
+		return nil
+	}
+	fmt.Fprintln(s.out)
+	t := s.table("NAMESPACE", "DEPLOYMENT", "VERSION", "IMAGE")
+	for _, i := range v.Installed {
+		t.row(i.Namespace, i.Deployment, i.Version, i.Image)
+	}
+	return t.print()
 }
 
 // server reads the versions of a cluster.
@@ -81,7 +89,6 @@ func (o *versionOptions) server(ctx context.Context, v *versions) error {
 	if err != nil {
 		return err
 	}
-	config.Timeout = requestTimeout
 	v.Kubernetes, v.Installed, err = kube.Versions(ctx, config)
 	return err
 }

@@ -15,6 +15,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
 // ErrNoTurn says that a turn is not, or no longer, the handler's.
@@ -55,7 +56,7 @@ type failure struct {
 
 // isOf reports whether it is a turn's event that failed.
 func (f failure) isOf(t *turn) bool {
-	return f.Fails() && f.Event == t.describe() && f.Relation == t.event.Relation
+	return f.Fails() && f.Event == t.String() && f.Relation == t.Event.Relation
 }
 
 // NewHandlers returns handlers that go on where the last process was.
@@ -141,18 +142,15 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 		}
 		return nil, untilChange, true
 	}
-	next := &turn{
-		context: rand.Text(), event: event, attempt: 1, snapshot: snapshot,
-		transaction: conversation.BeginEvent(snapshot), membership: conversation.MembershipIn(h.told, event),
-	}
+	next := &turn{Turn: tool.NewTurn(h.told, event, snapshot), context: rand.Text()}
 	if h.failed.isOf(next) {
 		if left := time.Until(h.failed.next); left > 0 {
 			return nil, left, false
 		}
-		next.attempt = h.failed.Attempts + 1
+		next.Attempt = h.failed.Attempts + 1
 	}
 	h.turn = next
-	glog.V(1).Infof("%s, attempt %d", next.describe(), next.attempt)
+	glog.V(1).Infof("%s, attempt %d", next, next.Attempt)
 	return next, 0, false
 }
 
@@ -235,7 +233,7 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		h.fail(t, status.LastWords(done.Failure, slices.Concat(t.secrets.values(), h.speech.concealed())...))
 		return nil
 	}
-	err = h.speech.Commit(ctx, t.describe(), t.transaction, t.secrets.writes)
+	err = h.speech.Commit(ctx, t.String(), t.Transaction, t.secrets.writes)
 	if err == nil {
 		err = t.secrets.keep(ctx, h.speech)
 	}
@@ -245,12 +243,12 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.told, h.turn = h.told.After(t.event, t.snapshot), nil
+	h.told, h.turn = h.told.After(t.Event, t.Snapshot), nil
 	if h.failed.isOf(t) {
 		h.failed = failure{}
 	}
 	if done.Handled {
-		glog.Infof("handled %s", t.describe())
+		glog.Infof("handled %s", t.String())
 	}
 	if err := h.save(); err != nil {
 		glog.Errorf("%v; it is sent again if this container restarts", err)
@@ -273,13 +271,13 @@ func (h *Handlers) save() error {
 func (h *Handlers) fail(t *turn, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	pause := conversation.RetryAfter(t.attempt)
+	pause := conversation.RetryAfter(t.Attempt)
 	h.turn = nil
 	h.failed = failure{
-		Failure: status.Failure{Event: t.describe(), Relation: t.event.Relation, Attempts: t.attempt, Said: why},
+		Failure: status.Failure{Event: t.String(), Relation: t.Event.Relation, Attempts: t.Attempt, Said: why},
 		next:    time.Now().Add(pause),
 	}
-	glog.Warningf("%s failed, attempt %d; next attempt in %s: %s", t.describe(), t.attempt, pause, why)
+	glog.Warningf("%s failed, attempt %d; next attempt in %s: %s", t.String(), t.Attempt, pause, why)
 }
 
 // mostOwed is how far the events that are owed are counted.
@@ -296,7 +294,7 @@ func (h *Handlers) status() string {
 	case h.waiting != "":
 		return fmt.Sprintf("waiting for %s; %s", h.waiting, countEvents(owed))
 	case h.turn != nil:
-		return fmt.Sprintf("handling %s, attempt %d", h.turn.describe(), h.turn.attempt)
+		return fmt.Sprintf("handling %s, attempt %d", h.turn, h.turn.Attempt)
 	case h.failed.Fails():
 		return fmt.Sprintf("%s failed, attempt %d, next attempt at %s: %s", h.failed.Event, h.failed.Attempts,
 			stamp(h.failed.next), h.failed.Said)

@@ -43,13 +43,13 @@ func (a *Agent) Post(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	p := newPoster(a.settings.OnChange.Post)
+	p := newPoster(a.settings.OnChange.Post, a.handlers)
 	for {
 		t, err := a.handlers.next(ctx)
 		if err != nil {
 			return
 		}
-		if p.awaitListener(ctx, a.handlers) {
+		if p.awaitListener(ctx) {
 			continue // the event that is owed now may be another
 		}
 		done := Done{Context: t.context, Handled: true}
@@ -60,7 +60,7 @@ func (a *Agent) Post(ctx context.Context) {
 			return // what was not finished is sent again
 		}
 		if err := a.handlers.Done(ctx, done); err != nil {
-			glog.Warningf("%s: %v", t.describe(), err)
+			glog.Warningf("%s: %v", t.String(), err)
 		}
 	}
 }
@@ -71,14 +71,15 @@ func (a *Agent) Post(ctx context.Context) {
 type poster struct {
 	url, port string
 	client    http.Client
+	handlers  *Handlers
 	// refused is when the port began to refuse connections; zero while it does not.
 	refused time.Time
 }
 
-func newPoster(to injection.Post) *poster {
+func newPoster(to injection.Post, handlers *Handlers) *poster {
 	port := strconv.Itoa(to.Port)
 	return &poster{
-		url: "http://localhost:" + port + to.Path, port: port,
+		url: "http://localhost:" + port + to.Path, port: port, handlers: handlers,
 		client: http.Client{
 			Timeout:       postTime,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -106,8 +107,8 @@ func dialLoopback(ctx context.Context, port string) (net.Conn, error) {
 // awaitListener waits while the port refuses connections, at most listenTime from when
 // it began to, and reports whether it has waited. What it waits for is in the handlers'
 // status from the first moment, and in an Event on the pod after listenReport.
-func (p *poster) awaitListener(ctx context.Context, h *Handlers) (waited bool) {
-	defer h.wait("")
+func (p *poster) awaitListener(ctx context.Context) (waited bool) {
+	defer p.handlers.wait("")
 	reported := false
 	for ctx.Err() == nil {
 		c, err := dialLoopback(ctx, p.port)
@@ -123,10 +124,10 @@ func (p *poster) awaitListener(ctx context.Context, h *Handlers) (waited bool) {
 		if since >= listenTime {
 			return waited
 		}
-		text := h.wait(fmt.Sprintf("port %s of this pod to answer %s: %v", p.port, p.url, root(err)))
+		text := p.handlers.wait(fmt.Sprintf("port %s of this pod to answer %s: %v", p.port, p.url, root(err)))
 		if since >= listenReport && !reported {
 			glog.Infof("%s", text)
-			reported = h.speech.ReportWaiting(ctx, text) == nil
+			reported = p.handlers.speech.ReportWaiting(ctx, text) == nil
 		}
 		waited = true
 		select {

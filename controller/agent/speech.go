@@ -12,6 +12,7 @@ import (
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 )
 
 // Speaker carries what the unit says to the controller.
@@ -216,7 +217,7 @@ func (s *Speech) leave(ctx context.Context, l leaving) error {
 // (SAFETY.md P1). The first question makes the unit a candidate.
 func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	s.mu.Lock()
-	sure := time.Until(s.lease.until) >= conversation.LeaderSure
+	sure := time.Until(s.lease.until) >= leadership.Sure
 	s.interested = true
 	s.mu.Unlock()
 	if sure {
@@ -227,7 +228,7 @@ func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Until(s.lease.until) >= conversation.LeaderSure, nil
+	return time.Until(s.lease.until) >= leadership.Sure, nil
 }
 
 // lead asks to lead, or resigns. The lease counts from before the question. Who leaves

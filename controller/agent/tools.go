@@ -54,7 +54,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 		if _, err := a.handlers.at(of); err != nil {
 			return tool.Failed(tooLate(err))
 		}
-		t.snapshot, t.transaction, t.membership, t.secrets, t.inTurn = turn.snapshot, turn.transaction, turn.membership, &turn.secrets, true
+		t.snapshot, t.transaction, t.membership, t.secrets, t.inTurn = turn.Snapshot, turn.Transaction, turn.Membership, &turn.secrets, true
 		return t.run(call)
 	}
 	if concernsApplication(call) {

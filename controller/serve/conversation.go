@@ -243,7 +243,7 @@ func (c *conversation) refuse(stream sender) error {
 	}
 	c.refused = true
 	unit := &v1alpha1.Unit{Namespace: c.identity.Namespace, Ignored: c.ignored}
-	return stream.Send(&v1alpha1.ConverseResponse{Snapshot: &v1alpha1.Snapshot{Revisions: c.revisions(c.server.World.Revisions()),
+	return stream.Send(&v1alpha1.ConverseResponse{Snapshot: &v1alpha1.Snapshot{Revisions: atLeast(c.floor, c.server.World.Revisions()),
 		Unit: unit}})
 }
 
@@ -258,10 +258,10 @@ func (t *telling) privateTo(u unit) *private {
 	return t.private[u.number]
 }
 
-// revisions returns revisions that are never lower than what the agent has used: this
-// replica has caught up to that.
-func (c *conversation) revisions(seen map[string]uint64) map[string]uint64 {
-	revisions := maps.Clone(c.floor)
+// atLeast returns revisions that are never lower than a floor, which is what the agent
+// has used: this replica has caught up to that.
+func atLeast(floor, seen map[string]uint64) map[string]uint64 {
+	revisions := maps.Clone(floor)
 	if revisions == nil {
 		revisions = map[string]uint64{}
 	}
@@ -275,7 +275,7 @@ func (c *conversation) revisions(seen map[string]uint64) map[string]uint64 {
 func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 	u := t.unit(c.identity.UID)
 	snapshot := &v1alpha1.Snapshot{
-		Revisions: c.revisions(t.revisions),
+		Revisions: atLeast(c.floor, t.revisions),
 		Unit:      &v1alpha1.Unit{Application: c.application, Namespace: c.identity.Namespace, Number: u.number, Known: u.known || u.leaving != "", Leaving: u.leaving},
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,

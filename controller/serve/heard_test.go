@@ -16,6 +16,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -58,7 +59,7 @@ func anyView(t *rapid.T) relation.View {
 	bag := rapid.SampledFrom([]map[string]string{nil, {"host": "db"}, {"a": "1", "b": "2"}})
 	number := rapid.IntRange(0, 2)
 	v := relation.View{Application: "db"}
-	v.Leader = domain.Leader{Unit: number.Draw(t, "leader"), Term: number.Draw(t, "term")}
+	v.Leader = leadership.Leader{Unit: number.Draw(t, "leader"), Term: number.Draw(t, "term")}
 	for n := range 3 {
 		v.Units = append(v.Units, application.Unit{Number: n, PodUID: "uid-" + strconv.Itoa(n), Leaving: rapid.SampledFrom([]string{"", application.GoneScaledDown}).Draw(t, "leaving")})
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
-	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -35,7 +35,7 @@ func (t *telling) takeSecrets(ctx context.Context, world World, namespace string
 	return nil
 }
 
-func (t *telling) takeSecretsOf(ctx context.Context, world World, n name, by domain.Leader, open []string) error {
+func (t *telling) takeSecretsOf(ctx context.Context, world World, n name, by leadership.Leader, open []string) error {
 	secrets, err := world.Secrets(ctx, n.namespace, n.application)
 	if err != nil {
 		return err

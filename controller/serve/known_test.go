@@ -12,7 +12,7 @@ import (
 
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -41,23 +41,23 @@ func tellOfSecrets(t *testing.T, view relation.View, n name, secrets ...secret.S
 func TestTellingOfSecrets(t *testing.T) {
 	due := time.Unix(100, 0).UTC()
 	secrets := []secret.Secret{ofDB(), {ID: "owned", Owner: secret.Owner{Application: "blog"}, Latest: 1, Rotates: due, Revisions: []secret.Revision{{Number: 1}}}}
-	tell := func(leader domain.Leader) *telling {
+	tell := func(leader leadership.Leader) *telling {
 		view := blog("one")
 		view.Leader = leader
 		return tellOfSecrets(t, view, name{"shop", "blog"}, secrets...)
 	}
-	led := tell(domain.Leader{Unit: 5, Term: 2})
+	led := tell(leadership.Leader{Unit: 5, Term: 2})
 	assert.Equal(t, []*v1alpha1.KnownSecret{{Id: "read", Label: "l", Latest: 2, Kept: 1}}, led.private[4].secrets)
 	assert.Equal(t, []*v1alpha1.KnownSecret{{Id: "owned", Latest: 1, Rotates: 100}}, led.private[5].secrets)
-	assert.Len(t, tell(domain.Leader{}).private, 1, "nobody leads")
+	assert.Len(t, tell(leadership.Leader{}).private, 1, "nobody leads")
 
-	again := tell(domain.Leader{Unit: 5, Term: 2})
+	again := tell(leadership.Leader{Unit: 5, Term: 2})
 	again.keep(led)
 	assert.Same(t, led.content, again.content)
 	assert.Same(t, led.private[5], again.private[5])
 	secrets[1].Latest = 2
 	secrets[1].Revisions = []secret.Revision{{Number: 2}}
-	again = tell(domain.Leader{Unit: 5, Term: 2})
+	again = tell(leadership.Leader{Unit: 5, Term: 2})
 	again.keep(led)
 	assert.Same(t, led.private[4], again.private[4], "it is no news to blog/4")
 	assert.NotSame(t, led.private[5], again.private[5])

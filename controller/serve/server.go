@@ -14,6 +14,7 @@ import (
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -67,7 +68,7 @@ type Store interface {
 	// Secrets returns those that a unit may manage, in order of ID.
 	Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error)
 	// Lead has a pod lead its application, or resign, and returns who leads.
-	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (domain.Leader, error)
+	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (leadership.Leader, error)
 	// Leave notes what a unit, as relation.Key names it, has handled of a relation, which
 	// is in a namespace.
 	Leave(ctx context.Context, namespace, relation, uid string, said domain.Leave) error

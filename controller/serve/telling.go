@@ -12,8 +12,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -153,7 +153,7 @@ func placeOf(r relation.Seen) place {
 }
 
 // takeOwn writes what each unit may read of its own side (RELATIONS.md P).
-func (t *telling) takeOwn(r relation.Seen, leader domain.Leader) {
+func (t *telling) takeOwn(r relation.Seen, leader leadership.Leader) {
 	for _, unit := range r.Own {
 		own := &v1alpha1.Own{Relation: r.UID, Bag: toBag(unit.Bag)}
 		if r.Role == application.Peer || leader.Term > 0 && leader.Unit == unit.Number {

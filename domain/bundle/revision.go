@@ -50,8 +50,8 @@ var ErrQuarantined = errors.New("this content failed before")
 var errState = errors.New("the record has changed meanwhile: run this again")
 
 // quarantined names the revision in which a content failed.
-func (r Record) quarantined(manifest string) error {
-	for _, v := range slices.Backward(r.Revisions) {
+func quarantined(all []Revision, manifest string) error {
+	for _, v := range slices.Backward(all) {
 		if v.ManifestDigest == manifest && v.State == StateFailed {
 			return fmt.Errorf("%w (revision %d)", ErrQuarantined, v.Number)
 		}
@@ -105,7 +105,7 @@ func (r Record) Propose(p Plan) (Record, error) {
 	last := r.Last()
 	switch {
 	case slices.Contains(r.Quarantined, p.ManifestDigest):
-		return r, r.quarantined(p.ManifestDigest)
+		return r, quarantined(r.Revisions, p.ManifestDigest)
 	case last.State == StateProposed && last.PlanDigest == p.Digest:
 		return r, nil
 	}

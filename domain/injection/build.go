@@ -272,15 +272,11 @@ const evictKey = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 // defaultKey names the container that kubectl logs, exec and cp mean without -c.
 const defaultKey = "kubectl.kubernetes.io/default-container"
 
-// defaultContainer returns the first of the author's containers, or "" where the author
-// chose one, or a mesh's are the only ones.
-func (b *builder) defaultContainer() string {
-	if _, chosen := b.pod.Metadata.Annotations[defaultKey]; chosen {
-		b.record.DefaultContainer = true
-		return ""
-	}
-	for i := range b.pod.Spec.Containers {
-		if name := b.pod.Spec.Containers[i].Name; !meshContainer(name) {
+// firstContainer returns the first of the author's containers; "" where a mesh's are the
+// only ones.
+func firstContainer(pod *Shape) string {
+	for i := range pod.Spec.Containers {
+		if name := pod.Spec.Containers[i].Name; !meshContainer(name) {
 			return name
 		}
 	}
@@ -294,7 +290,8 @@ func (b *builder) mark() {
 		{application.KeyStatus, "injected"},
 		{evictKey, merged(b.pod.Metadata.Annotations[evictKey], b.options.localVolumes())},
 	}
-	if name := b.defaultContainer(); name != "" {
+	_, b.record.DefaultContainer = b.pod.Metadata.Annotations[defaultKey]
+	if name := firstContainer(b.pod); name != "" && !b.record.DefaultContainer {
 		b.injection.annotations = append(b.injection.annotations, pair{defaultKey, name})
 	}
 	if record := string(encode(b.record)); record != "{}" {

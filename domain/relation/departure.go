@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -110,7 +111,7 @@ func (n *negotiation) departuresFrom(r Relation, e, hearer End) []conversation.D
 	})
 	for _, u := range n.unitsOf(e) {
 		unit := r.Unit(e, u.Number)
-		if n.hasLeft(r, u) && !slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit }) {
+		if hasLeft(r, u, n.Now) && !slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit }) {
 			known = append(known, conversation.Departure{
 				Unit: unit, Reason: conversation.Reason(u.Gone), Address: u.Address, Since: u.GoneSince,
 				Owed: n.hearers(r, hearer, unit), Handled: !n.handles(hearer),
@@ -141,8 +142,8 @@ func (n *negotiation) lasts(d conversation.Departure) bool {
 
 // hasLeft reports whether somebody may have known the unit in the relation, and it
 // went so lately that no memory of it is over yet.
-func (n *negotiation) hasLeft(r Relation, u application.Unit) bool {
-	return u.Gone != "" && u.Address != "" && r.Alive() && !u.GoneSince.Before(r.Created) && n.Now.Before(u.GoneSince.Add(application.Mourning))
+func hasLeft(r Relation, u application.Unit, now time.Time) bool {
+	return u.Gone != "" && u.Address != "" && r.Alive() && !u.GoneSince.Before(r.Created) && now.Before(u.GoneSince.Add(application.Mourning))
 }
 
 // hearers are the units of an end that have handlers.

@@ -56,11 +56,9 @@ func (n *negotiation) standing(r Relation) []condition.Condition {
 	case n.OptedOut:
 		return condition.Stuck(ReasonOptedOut, notOptedIn(n.Namespace))
 	case !provider:
-		return condition.Waiting(ReasonProviderGone,
-			fmt.Sprintf("provider %s does not exist any more: create it again or end the relation", r.Provider.from(n.Namespace)))
+		return gone(ReasonProviderGone, "provider "+r.Provider.from(n.Namespace))
 	case !there:
-		return condition.Waiting(ReasonRequirerGone,
-			fmt.Sprintf("requirer %s does not exist any more: create it again or end the relation", r.Requirer.Application))
+		return gone(ReasonRequirerGone, "requirer "+r.Requirer.Application)
 	case requirer.OptedOut():
 		return condition.Stuck(ReasonOptedOut,
 			fmt.Sprintf("the pods of %s opt out of injection and get no data: remove %s=false or the relation", requirer.Name,
@@ -72,6 +70,10 @@ func (n *negotiation) standing(r Relation) []condition.Condition {
 		return cs
 	}
 	return n.completeness(r)
+}
+
+func gone(reason, side string) []condition.Condition {
+	return condition.Waiting(reason, side+" does not exist any more: create it again or end the relation")
 }
 
 // qualified returns the conditions of a relation whose data is complete, with what else

@@ -1,9 +1,9 @@
 package relation
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -52,10 +52,7 @@ func (n *negotiation) misfit(r Relation) *Obstacle {
 			return o
 		}
 	}
-	if message := n.disagreement(r); message != "" {
-		return stuck(ReasonNoMatch, message)
-	}
-	if message := n.versionsDiffer(r); message != "" {
+	if message := cmp.Or(n.disagreement(r), n.versionsDiffer(r)); message != "" {
 		return stuck(ReasonNoMatch, message)
 	}
 	if first, related := n.first(r.Key); related {
@@ -187,9 +184,4 @@ func (n *negotiation) judgeRefused() {
 			n.obstacles[f.Requirer.Application] = append(n.obstacles[f.Requirer.Application], o)
 		}
 	}
-}
-
-// refuses reports whether a refused relation has a name.
-func (n *negotiation) refuses(name string) bool {
-	return slices.ContainsFunc(n.refused, func(f refusal) bool { return f.Name == name })
 }

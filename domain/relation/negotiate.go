@@ -33,7 +33,7 @@ func Negotiate(s Snapshot) (decisions []Decision, wake time.Time) {
 	}
 	n.relate()
 	n.judgeApplications()
-	return slices.Concat(n.ends, n.deliver(), n.publish(), n.remember, n.relates, n.updates, n.answer(), n.withdraw(), n.forgets), n.wake
+	return slices.Concat(n.ends, deliver(n.Outboxes), n.publish(), n.remember, n.relates, n.updates, n.answer(), n.withdraw(), n.forgets), n.wake
 }
 
 // negotiation is one run of Negotiate: what it knows and what it has decided.
@@ -241,7 +241,9 @@ func (n *negotiation) wakeAt(t time.Time) {
 // relate makes the relations that are declared, within their limits.
 func (n *negotiation) relate() {
 	for _, p := range n.pairs {
-		if _, dying := n.first(p.Key); dying || n.refuses(p.Name()) {
+		_, dying := n.first(p.Key)
+		taken := slices.ContainsFunc(n.refused, func(f refusal) bool { return f.Name == p.Name() })
+		if dying || taken {
 			continue // made again when it is dead, with a new id; or its name is not free
 		}
 		if full := n.full(p.Key); full != "" {
@@ -273,10 +275,10 @@ func (n *negotiation) bag(e End) map[string]string {
 	return n.stored[e].Data
 }
 
-// deliver finishes what a replica began and did not finish.
-func (n *negotiation) deliver() []Decision {
+// deliver finishes the commits that a replica began and did not finish.
+func deliver(outboxes []string) []Decision {
 	var decisions []Decision
-	for _, name := range slices.Sorted(slices.Values(n.Outboxes)) {
+	for _, name := range slices.Sorted(slices.Values(outboxes)) {
 		decisions = append(decisions, Deliver{name})
 	}
 	return decisions

@@ -9,6 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
@@ -17,7 +18,7 @@ type View struct {
 	Application string
 	Units       []application.Unit
 	// Leader may write the application's bags.
-	Leader conversation.Leader
+	Leader leadership.Leader
 	// Relations in order of id.
 	Relations []Seen
 	// Waiting lists the endpoints that have no complete relation.

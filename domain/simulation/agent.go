@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
 // agent is the process beside a unit: what it was shown, what it says, and what
@@ -38,7 +40,7 @@ type agent struct {
 	// led and ledTerm are what it was when the clock moved last.
 	led     bool
 	ledTerm int
-	turn    *turn
+	turn    *tool.Turn
 	failed  failure
 	left    map[string]bool
 	// closed are the suspended relations of which the controller was told that.
@@ -172,10 +174,10 @@ func (w *world) lead(a *agent, resign bool) {
 // ask makes it a candidate.
 func (w *world) leadsSurely(a *agent) bool {
 	a.interested = true
-	if a.lease.until.Sub(w.now) < conversation.LeaderSure {
+	if a.lease.until.Sub(w.now) < leadership.Sure {
 		w.lead(a, false)
 	}
-	return a.lease.until.Sub(w.now) >= conversation.LeaderSure
+	return a.lease.until.Sub(w.now) >= leadership.Sure
 }
 
 // next has a unit's handlers handle the next event, if one is owed now.
@@ -193,15 +195,15 @@ func (w *world) next(a *agent) bool {
 	if !owed {
 		return w.leaveEnded(a, s)
 	}
-	t := &turn{event: e, snapshot: s, transaction: conversation.BeginEvent(s), membership: conversation.MembershipIn(a.told, e), attempt: 1}
-	if a.failed.what == t.describe() {
+	t := tool.NewTurn(a.told, e, s)
+	if a.failed.what == t.String() {
 		if w.now.Before(a.failed.next) {
 			return false
 		}
-		t.attempt = a.failed.attempts + 1
+		t.Attempt = a.failed.attempts + 1
 	}
-	a.turn = t
-	w.handle(a, t)
+	a.turn = &t
+	w.handle(a, &t)
 	return true
 }
 

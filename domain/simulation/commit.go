@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -23,7 +24,7 @@ func refused(kind conversation.Refusal, message, cure string) error {
 }
 
 // lead has a pod lead its application, or go on leading, or resign.
-func (s *store) lead(name string, unit int, podUID string, resign bool) conversation.Leader {
+func (s *store) lead(name string, unit int, podUID string, resign bool) leadership.Leader {
 	before := s.leaders[name]
 	after := before.Claim(unit, podUID, s.now)
 	if resign {

@@ -13,31 +13,13 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
-// turn is one event that a handler is about, and what it has said so far.
-type turn struct {
-	event       conversation.Event
-	snapshot    conversation.Snapshot
-	transaction *conversation.Transaction
-	membership  conversation.Membership
-	attempt     int
-}
-
-// describe names a turn: it is the same that failed before if that is the same.
-func (t *turn) describe() string {
-	about := cmp.Or(t.event.Application, t.snapshot.Unit.Application)
-	if t.event.Unit != nil {
-		about = t.event.Unit.String()
-	}
-	return tool.Hook(t.event) + " (" + about + ")"
-}
-
 // handle runs the handler of a turn, and ends the turn unless the handler hangs.
-func (w *world) handle(a *agent, t *turn) {
+func (w *world) handle(a *agent, t *tool.Turn) {
 	code, said := 0, ""
-	if script, ok := w.handlers[a.application+"/"+tool.Hook(t.event)]; ok {
-		env := tool.Environment(t.snapshot.Unit, t.event)
+	if script, ok := w.handlers[a.application+"/"+tool.Hook(t.Event)]; ok {
+		env := tool.Environment(t.Snapshot.Unit, t.Event)
 		env["JUJU_MODEL_NAME"] = namespace
-		env["ORCON_ATTEMPT"] = strconv.Itoa(t.attempt)
+		env["ORCON_ATTEMPT"] = strconv.Itoa(t.Attempt)
 		code, said = w.runScript(script, &caller{world: w, agent: a, turn: t, env: env})
 	}
 	if a.fails > 0 {
@@ -49,7 +31,7 @@ func (w *world) handle(a *agent, t *turn) {
 	}
 	if a.stalls {
 		a.stalls = false
-		w.tell(w.now, "%s hangs in: %s", unitName(a), eventText(t.event))
+		w.tell(w.now, "%s hangs in: %s", unitName(a), eventText(t.Event))
 		return
 	}
 	w.done(a, code)
@@ -61,17 +43,17 @@ func (w *world) handle(a *agent, t *turn) {
 func (w *world) done(a *agent, code int) {
 	t := a.turn
 	if code != 0 {
-		w.hear(a, eventText(t.event)+", failed")
+		w.hear(a, eventText(t.Event)+", failed")
 		w.retry(a, t, fmt.Sprintf("exit code %d", code))
 		return
 	}
-	if err := w.say(a, t.transaction, tool.Hook(t.event)); err != nil {
-		w.hear(a, eventText(t.event)+", failed")
+	if err := w.say(a, t.Transaction, tool.Hook(t.Event)); err != nil {
+		w.hear(a, eventText(t.Event)+", failed")
 		w.tell(w.now, "%s: %v", unitName(a), err)
 		w.retry(a, t, err.Error())
 		return
 	}
-	w.hear(a, eventText(t.event))
+	w.hear(a, eventText(t.Event))
 	if a.dies {
 		a.dies = false
 		if err := w.restart(a); err != nil {
@@ -79,17 +61,17 @@ func (w *world) done(a *agent, code int) {
 		}
 		return
 	}
-	a.told, a.turn, a.failed = a.told.After(t.event, t.snapshot), nil, failure{}
+	a.told, a.turn, a.failed = a.told.After(t.Event, t.Snapshot), nil, failure{}
 	w.tellFailure(a, status.Failure{})
 	if err := a.save(); err != nil {
 		w.tell(w.now, "%v", err)
 	}
 }
 
-func (w *world) retry(a *agent, t *turn, why string) {
+func (w *world) retry(a *agent, t *tool.Turn, why string) {
 	a.turn = nil
-	a.failed = failure{t.attempt, t.describe(), w.now.Add(conversation.RetryAfter(t.attempt))}
-	w.tellFailure(a, status.Failure{Event: t.describe(), Relation: t.event.Relation, Attempts: t.attempt, Said: why})
+	a.failed = failure{t.Attempt, t.String(), w.now.Add(conversation.RetryAfter(t.Attempt))}
+	w.tellFailure(a, status.Failure{Event: t.String(), Relation: t.Event.Relation, Attempts: t.Attempt, Said: why})
 }
 
 // say stores a transaction; one that changes nothing is not even sent.
@@ -164,7 +146,7 @@ func (c *caller) runTool(call tool.Call) tool.Result {
 	}
 	t := &toolContext{world: c.world, agent: c.agent}
 	if c.turn != nil {
-		t.snapshot, t.transaction, t.membership = c.turn.snapshot, c.turn.transaction, c.turn.membership
+		t.snapshot, t.transaction, t.membership = c.turn.Snapshot, c.turn.Transaction, c.turn.Membership
 		return t.run(call)
 	}
 	if strings.Contains(" "+strings.Join(call.Args, " ")+" ", " --app") {

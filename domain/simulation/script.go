@@ -12,7 +12,7 @@ import (
 type caller struct {
 	world *world
 	agent *agent
-	turn  *turn
+	turn  *tool.Turn
 	env   map[string]string
 }
 

@@ -9,6 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -31,7 +32,7 @@ type store struct {
 
 	relations map[string]kept
 	records   map[string]relation.Record
-	leaders   map[string]conversation.Leader
+	leaders   map[string]leadership.Leader
 	databags  map[string]bag
 	outboxes  map[string]outbox
 	abroad    map[relation.End]foreign
@@ -61,7 +62,7 @@ func newStore() *store {
 	return &store{
 		now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
-		relations: map[string]kept{}, records: map[string]relation.Record{}, leaders: map[string]conversation.Leader{},
+		relations: map[string]kept{}, records: map[string]relation.Record{}, leaders: map[string]leadership.Leader{},
 		databags: map[string]bag{}, outboxes: map[string]outbox{}, abroad: map[relation.End]foreign{}, rollouts: map[string]int{},
 	}
 }

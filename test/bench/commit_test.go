@@ -18,6 +18,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -110,7 +111,7 @@ func newStore(b *testing.B) *store {
 	for _, name := range []string{"record", "no-record", "web"} {
 		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: name}}
 		require.NoError(b, c.Create(b.Context(), app))
-		app.SetLeader(conversation.Leader{PodUID: "pod", Term: 1, Expires: time.Now().Add(24 * time.Hour)})
+		app.SetLeader(leadership.Leader{PodUID: "pod", Term: 1, Expires: time.Now().Add(24 * time.Hour)})
 		require.NoError(b, c.Status().Update(b.Context(), app))
 	}
 	for _, provider := range []string{"db", "queue"} {

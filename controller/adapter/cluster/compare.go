@@ -51,11 +51,11 @@ func (w *World) compare(ctx context.Context, q question, live *unstructured.Unst
 	case apierrors.IsInvalid(err) && apierrors.IsAlreadyExists(w.tryCreate(ctx, q.want)):
 		l.Immutable = words(q.id, err)
 		return nil
+	case w.tolerates(err):
+		w.withheld.estimated(q.id)
+		l.Changes = bundle.Expected(bundle.Object(live.Object), q.want)
+		return nil
 	case err != nil:
-		estimated, ok := w.estimate(q, bundle.Object(live.Object), err)
-		if ok {
-			l.Changes, err = estimated, nil
-		}
 		return err
 	}
 	l.Changes, err = changes(q, live, after)

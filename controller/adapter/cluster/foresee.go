@@ -25,7 +25,9 @@ func (w *World) foresee(ctx context.Context, q question, look bundle.Look, neede
 	switch {
 	case o == nil && q.want != nil:
 		if !noAPI && q.id.Kind != "Pod" {
-			refused = w.creatable(ctx, q.want)
+			if refused = w.tryCreate(ctx, q.want); w.tolerates(refused) {
+				refused = nil
+			}
 		}
 		l.NoAPI, failed = noAPI, needed.object(q.id, "create")
 		return l, refused, failed
@@ -47,14 +49,6 @@ func (w *World) foresee(ctx context.Context, q question, look bundle.Look, neede
 	}
 	unstructured.RemoveNestedField(o.Object, "metadata", "managedFields")
 	return l, refused, failed
-}
-
-// creatable returns why the API server would not create an object; a read-only world may not ask.
-func (w *World) creatable(ctx context.Context, want bundle.Object) error {
-	if err := w.tryCreate(ctx, want); !w.ReadOnly || !apierrors.IsForbidden(err) {
-		return err
-	}
-	return nil
 }
 
 // upgrade says why a definition may not become what it shall be.

@@ -94,7 +94,8 @@ func (w *World) answer(ctx context.Context, q question, look bundle.Look, needed
 		version = q.want.Text("apiVersion")
 	}
 	o, noAPI, err := w.live(ctx, q.id, version)
-	if w.withhold(q.id, err) {
+	if w.tolerates(err) {
+		w.withheld.unread(q.id)
 		return bundle.Live{Object: q.want, Health: bundle.Ready}, nil, nil
 	}
 	if look.Preflight {

@@ -182,7 +182,7 @@ func (n *needs) permit(ctx context.Context, refused map[bundle.ID]error) error {
 	}
 	lacking := &bundle.LackingError{Account: n.world.account(ctx), Lacks: lacks}
 	if n.world.ReadOnly {
-		n.world.note(func(all *Withheld) { all.Lacking = lacking })
+		n.world.withheld.lacks(lacking)
 		return nil
 	}
 	all := []error{lacking}

@@ -36,26 +36,23 @@ func (w *World) Withheld() Withheld {
 	return all
 }
 
-func (w *World) note(f func(*Withheld)) {
-	w.withheld.mu.Lock()
-	defer w.withheld.mu.Unlock()
-	f(&w.withheld.all)
+// tolerates reports whether a read-only world goes on although it may not ask.
+func (w *World) tolerates(err error) bool { return w.ReadOnly && apierrors.IsForbidden(err) }
+
+func (h *withheld) unread(id bundle.ID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all.Unread = append(h.all.Unread, id)
 }
 
-// withhold reports whether a read-only world goes on although an object may not be read.
-func (w *World) withhold(id bundle.ID, err error) bool {
-	if !w.ReadOnly || !apierrors.IsForbidden(err) {
-		return false
-	}
-	w.note(func(all *Withheld) { all.Unread = append(all.Unread, id) })
-	return true
+func (h *withheld) estimated(id bundle.ID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all.Estimated = append(h.all.Estimated, id)
 }
 
-// estimate compares an object field by field, if a read-only world may not try it by a dry run.
-func (w *World) estimate(q question, live bundle.Object, err error) (changes []bundle.Change, ok bool) {
-	if !w.ReadOnly || !apierrors.IsForbidden(err) {
-		return nil, false
-	}
-	w.note(func(all *Withheld) { all.Estimated = append(all.Estimated, q.id) })
-	return bundle.Expected(live, q.want), true
+func (h *withheld) lacks(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all.Lacking = err
 }

@@ -134,7 +134,7 @@ func (w *World) remember(ctx context.Context, namespace string, d relation.Remem
 		return nil
 	})
 	if err == nil {
-		w.tellApplication(ctx, app, before)
+		w.tell().application(ctx, app, before)
 	}
 	return err
 }
@@ -157,7 +157,7 @@ func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollou
 		if err != nil {
 			return fmt.Errorf("cannot restart %s %s: %w", workload.Kind, workload.Name, err)
 		}
-		w.say(o, event.Restarted, fmt.Sprintf("restarted for new data of its relations, as %s asks", application.KeyOnChange))
+		w.tell().say(o, event.Restarted, fmt.Sprintf("restarted for new data of its relations, as %s asks", application.KeyOnChange))
 	}
 	return nil
 }
@@ -168,8 +168,8 @@ func (w *World) relate(ctx context.Context, namespace string, d relation.Relate)
 		return nil
 	})
 	if err == nil {
-		w.say(r, event.Related, fmt.Sprintf("%s and %s are related by %s", r.Status.Requirer, r.Status.Provider, r.Spec.Interface))
-		w.tellRelation(r, v1alpha1.RelationStatus{})
+		w.tell().say(r, event.Related, fmt.Sprintf("%s and %s are related by %s", r.Status.Requirer, r.Status.Provider, r.Spec.Interface))
+		w.tell().relation(r, v1alpha1.RelationStatus{})
 	}
 	return err
 }
@@ -191,7 +191,7 @@ func (w *World) update(ctx context.Context, namespace string, d relation.Update)
 		return fmt.Errorf("cannot write the status of relation %s: %w", d.Name, err)
 	}
 	w.overlay.wrote(r)
-	w.tellRelation(r, before)
+	w.tell().relation(r, before)
 	return nil
 }
 
@@ -218,7 +218,7 @@ func (w *World) answer(ctx context.Context, namespace string, d relation.Answer)
 		return fmt.Errorf("cannot write the status of offer %s: %w", o.Name, err)
 	}
 	w.overlay.wrote(o)
-	w.tellOffer(o, before)
+	w.tell().offer(o, before)
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -276,8 +277,8 @@ func (c *Commits) write(ctx context.Context, by author, change v1alpha1.Change) 
 
 // Lead has a pod lead its application, or go on leading, and returns who leads.
 // A pod that resigns is followed at once.
-func (c *Commits) Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (conversation.Leader, error) {
-	var leader conversation.Leader
+func (c *Commits) Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (leadership.Leader, error) {
+	var leader leadership.Leader
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var app v1alpha1.RelatedApplication
 		if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); err != nil {

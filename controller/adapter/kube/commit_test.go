@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -23,7 +24,7 @@ func shop() (*strict, *Commits) {
 	server := &strict{kept: memory{}}
 	app := named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	app.ResourceVersion, app.UID = "5", "uid-db"
-	app.SetLeader(conversation.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: epoch().Add(time.Minute)})
+	app.SetLeader(leadership.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: epoch().Add(time.Minute)})
 	server.kept.put(app)
 	return server, &Commits{Reader: server, Writer: server, Now: epoch}
 }
@@ -147,7 +148,7 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 	server.most = 0
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
-	app.SetLeader(conversation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
+	app.SetLeader(leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
 	require.NoError(t, server.Update(t.Context(), &app))
 	next := answer(saying("one", false, "user", "new"))
 	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
@@ -185,7 +186,7 @@ func TestLead(t *testing.T) {
 	require.NoError(t, err)
 	leader, err = commits.Lead(t.Context(), "shop", "db", 2, "pod-2", false)
 	require.NoError(t, err)
-	assert.Equal(t, conversation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
+	assert.Equal(t, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
 }
 
 // What a unit has handled is noted once, of an end and of a suspension apart; a word about

@@ -15,6 +15,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -270,7 +271,7 @@ func TestDeposedLeadersSecretIsDropped(t *testing.T) {
 	server.most = 0
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
-	app.SetLeader(conversation.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
+	app.SetLeader(leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
 	require.NoError(t, server.Update(t.Context(), &app))
 	_, err = commits.Commit(t.Context(), relation.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 4}, drafts(sets(secretID, "hunter4")))
 	require.NoError(t, err)

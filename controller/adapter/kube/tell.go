@@ -28,12 +28,22 @@ const maxNote = 1024
 // negotiate is what the relations controller does.
 const negotiate = "Negotiate"
 
-func (w *World) say(about runtime.Object, reason, note string) {
-	Tell(w.Events, about, corev1.EventTypeNormal, negotiate, reason, note)
+// teller writes the Events of the relations controller.
+type teller struct {
+	// reader finds the objects that Events are about.
+	reader client.Reader
+	events events.EventRecorder
 }
 
-func (w *World) warn(about runtime.Object, reason, note string) {
-	Tell(w.Events, about, corev1.EventTypeWarning, negotiate, reason, note)
+// tell returns the writer of the world's Events.
+func (w *World) tell() teller { return teller{w.Reader, w.Events} }
+
+func (t teller) say(about runtime.Object, reason, note string) {
+	Tell(t.events, about, corev1.EventTypeNormal, negotiate, reason, note)
+}
+
+func (t teller) warn(about runtime.Object, reason, note string) {
+	Tell(t.events, about, corev1.EventTypeWarning, negotiate, reason, note)
 }
 
 // Tell writes an Event: kind is Normal or Warning, action what Orcon was doing. The
@@ -48,44 +58,43 @@ func Tell(recorder events.EventRecorder, about runtime.Object, kind, action, rea
 	recorder.Eventf(about, nil, kind, reason, fmt.Sprintf("%s-%08x", action, sum.Sum32()), "%s", note)
 }
 
-// tellRelation says on the Relation when it became ready, or why it is not.
-func (w *World) tellRelation(r *v1alpha1.Relation, before v1alpha1.RelationStatus) {
+// relation writes on a Relation that it became ready, or why it is not.
+func (t teller) relation(r *v1alpha1.Relation, before v1alpha1.RelationStatus) {
 	for _, c := range news(before.Conditions, r.Status.Conditions) {
 		if c.Type == string(condition.Ready) && c.Status == metav1.ConditionTrue {
-			w.say(r, event.Ready, c.Message)
+			t.say(r, event.Ready, c.Message)
 		} else {
-			w.warn(r, c.Reason, c.Message)
+			t.warn(r, c.Reason, c.Message)
 		}
 	}
 }
 
-// tellOffer says on the Offer who begins and ceases to use it, and why nobody can.
-func (w *World) tellOffer(o *v1alpha1.Offer, before v1alpha1.OfferStatus) {
+// offer writes on an Offer which relations begin and cease to use it, and why none can.
+func (t teller) offer(o *v1alpha1.Offer, before v1alpha1.OfferStatus) {
 	for _, c := range news(before.Conditions, o.Status.Conditions) {
 		if c.Status == metav1.ConditionTrue {
-			w.say(o, c.Reason, c.Message)
+			t.say(o, c.Reason, c.Message)
 		} else {
-			w.warn(o, c.Reason, c.Message)
+			t.warn(o, c.Reason, c.Message)
 		}
 	}
 }
 
-// tellApplication writes Events of what the application waits for, on its own objects and
-// on each new pod. A bare Pod is both, and has each Event once.
-func (w *World) tellApplication(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
-	w.tellIgnored(ctx, a, before)
+// application writes what an application waits for, on its own objects and on each new pod. A bare Pod is both, and has each Event once.
+func (t teller) application(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
+	t.ignored(ctx, a, before)
 	var told types.UID
-	if source := w.source(ctx, a); source != nil {
-		told = w.tellSource(source, a, before)
+	if source := t.first(ctx, a); source != nil {
+		told = t.source(source, a, before)
 	}
 	if ready, found := v1alpha1.Why(a.Status.Conditions); found && ready.Status != metav1.ConditionTrue {
-		w.tellNewPods(a, before, ready, told)
+		t.newPods(a, before, ready, told)
 	}
 }
 
-// tellIgnored writes an Event on each object that is ignored from now on, and on each of
+// ignored writes on each object that is ignored from now on, and on each of
 // its pods.
-func (w *World) tellIgnored(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
+func (t teller) ignored(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
 	for _, o := range a.Status.LeftOut {
 		var known []string
 		for _, was := range before.LeftOut {
@@ -97,8 +106,8 @@ func (w *World) tellIgnored(ctx context.Context, a *v1alpha1.RelatedApplication,
 			if slices.Contains(known, written) {
 				continue
 			}
-			if object := w.object(ctx, a.Namespace, written); object != nil {
-				w.warn(object, o.Reason, o.Message)
+			if object := t.object(ctx, a.Namespace, written); object != nil {
+				t.warn(object, o.Reason, o.Message)
 			}
 		}
 	}
@@ -115,18 +124,18 @@ func withPods(o v1alpha1.LeftOut) []string {
 	return all
 }
 
-// tellSource writes Events of an application's conditions on its first object, and
-// returns the UID of that object if one is of Ready.
-func (w *World) tellSource(source client.Object, a *v1alpha1.RelatedApplication,
+// source writes the conditions of an application on its first object, and returns the
+// UID of that object if one is Ready.
+func (t teller) source(source client.Object, a *v1alpha1.RelatedApplication,
 	before v1alpha1.RelatedApplicationStatus) (told types.UID) {
 	_, bare := source.(*corev1.Pod)
 	for _, c := range news(before.Conditions, a.Status.Conditions) {
 		switch {
 		case bare && c.Type == string(condition.HandlerFailed): // Commits.Report has written it on the pod
 		case c.Type != string(condition.Ready) || c.Status != metav1.ConditionTrue:
-			w.warn(source, c.Reason, c.Message)
+			t.warn(source, c.Reason, c.Message)
 		case before.ObservedGeneration > 0 || len(a.Status.Units) > 0:
-			w.say(source, event.RelationsReady, c.Message)
+			t.say(source, event.RelationsReady, c.Message)
 		}
 		if c.Type == string(condition.Ready) {
 			told = source.GetUID()
@@ -135,9 +144,9 @@ func (w *World) tellSource(source client.Object, a *v1alpha1.RelatedApplication,
 	return told
 }
 
-// tellNewPods writes an Event on each pod that was no unit before, but for the one that
+// newPods writes an Event on each pod that was no unit before, but for the one that
 // was told already.
-func (w *World) tellNewPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus,
+func (t teller) newPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus,
 	ready metav1.Condition, told types.UID) {
 	known := map[types.UID]bool{told: true}
 	for _, u := range before.Units {
@@ -147,7 +156,7 @@ func (w *World) tellNewPods(a *v1alpha1.RelatedApplication, before v1alpha1.Rela
 		if !known[types.UID(u.PodUID)] && u.Gone == "" {
 			pod := named(&corev1.Pod{}, a.Namespace, u.Pod)
 			pod.UID = types.UID(u.PodUID)
-			w.warn(pod, ready.Reason, ready.Message)
+			t.warn(pod, ready.Reason, ready.Message)
 		}
 	}
 }
@@ -190,23 +199,23 @@ func whole(all []metav1.Condition) []metav1.Condition {
 	return all
 }
 
-// source returns the first object that an application is made of, as the
+// first returns the first object that an application is made of, as the
 // informers know it; nil if it is of a kind that they do not.
-func (w *World) source(ctx context.Context, a *v1alpha1.RelatedApplication) client.Object {
+func (t teller) first(ctx context.Context, a *v1alpha1.RelatedApplication) client.Object {
 	if len(a.Status.Sources) == 0 {
 		return nil
 	}
-	return w.object(ctx, a.Namespace, a.Status.Sources[0])
+	return t.object(ctx, a.Namespace, a.Status.Sources[0])
 }
 
 // object returns what is written as kind/name; nil if it is not known.
-func (w *World) object(ctx context.Context, namespace, written string) client.Object {
+func (t teller) object(ctx context.Context, namespace, written string) client.Object {
 	kind, name, _ := strings.Cut(written, "/")
 	o := objectOf(kind)
 	if o == nil {
 		return nil
 	}
-	if err := w.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+	if err := t.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
 		return nil
 	}
 	return o

@@ -29,16 +29,16 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 		Units: []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-1"}},
 	}
 
-	world.tellApplication(t.Context(), app, v1alpha1.RelatedApplicationStatus{})
+	world.tell().application(t.Context(), app, v1alpha1.RelatedApplicationStatus{})
 	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, told(recorder))
 
 	before := *app.Status.DeepCopy()
 	app.Status.Conditions = append(app.Status.Conditions, failing)
-	world.tellApplication(t.Context(), app, before)
+	world.tell().application(t.Context(), app, before)
 	assert.Empty(t, told(recorder))
 
 	before = *app.Status.DeepCopy()
 	app.Status.Units = []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-2"}}
-	world.tellApplication(t.Context(), app, before)
+	world.tell().application(t.Context(), app, before)
 	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, told(recorder), "made again")
 }

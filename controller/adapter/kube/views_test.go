@@ -19,6 +19,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -180,8 +181,8 @@ func TestUnitsAreAnnounced(t *testing.T) {
 	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.SetLeader(leading(4, 2, time.Minute)) }))
 }
 
-func leading(unit, term int, longer time.Duration) conversation.Leader {
-	return conversation.Leader{Unit: unit, PodUID: fmt.Sprintf("uid-%d", unit), Term: term, Expires: epoch().Add(longer)}
+func leading(unit, term int, longer time.Duration) leadership.Leader {
+	return leadership.Leader{Unit: unit, PodUID: fmt.Sprintf("uid-%d", unit), Term: term, Expires: epoch().Add(longer)}
 }
 
 // busy is a store in which a databag is written after each read of one.

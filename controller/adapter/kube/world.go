@@ -104,7 +104,7 @@ func (w *World) observeRelations(ctx context.Context, s *relation.Snapshot) erro
 	for _, r := range merge(pointers(list.Items), unseen) {
 		d, err := r.ToDomain()
 		if err != nil {
-			w.warn(r, event.Invalid, err.Error())
+			w.tell().warn(r, event.Invalid, err.Error())
 			continue
 		}
 		s.Relations = append(s.Relations, d)

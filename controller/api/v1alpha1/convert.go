@@ -14,7 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
@@ -194,16 +194,16 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 }
 
 // LeaderToDomain returns who leads the application.
-func (a *RelatedApplication) LeaderToDomain() conversation.Leader {
+func (a *RelatedApplication) LeaderToDomain() leadership.Leader {
 	l := a.Status.Leader
 	if l == nil {
-		return conversation.Leader{}
+		return leadership.Leader{}
 	}
-	return conversation.Leader{Unit: int(l.Unit), PodUID: l.PodUID, Term: int(l.Term), Expires: l.Expires.UTC()}
+	return leadership.Leader{Unit: int(l.Unit), PodUID: l.PodUID, Term: int(l.Term), Expires: l.Expires.UTC()}
 }
 
 // SetLeader writes who leads into the status, to the microsecond.
-func (a *RelatedApplication) SetLeader(l conversation.Leader) {
+func (a *RelatedApplication) SetLeader(l leadership.Leader) {
 	a.Status.Leader = &Leader{Unit: int64(l.Unit), PodUID: l.PodUID, Term: int64(l.Term), Expires: metav1.NewMicroTime(l.Expires)}
 }
 

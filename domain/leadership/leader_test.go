@@ -1,4 +1,4 @@
-package conversation_test
+package leadership_test
 
 import (
 	"testing"
@@ -7,27 +7,27 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 )
 
 // SAFETY.md P1: who leads, from when and for how long.
 func TestLeaderClaims(t *testing.T) {
 	now := epoch()
-	first := conversation.Leader{}.Claim(0, "a", now)
+	first := leadership.Leader{}.Claim(0, "a", now)
 	tests := map[string]struct {
 		why  string
 		unit int
 		pod  string
 		at   time.Duration
-		want conversation.Leader
+		want leadership.Leader
 	}{
-		"First":      {why: "nobody led", pod: "a", want: conversation.Leader{PodUID: "a", Term: 1, Expires: now.Add(time.Minute)}},
-		"Renew":      {why: "the term stays while the lease holds", pod: "a", at: 59 * time.Second, want: conversation.Leader{PodUID: "a", Term: 1, Expires: now.Add(119 * time.Second)}},
+		"First":      {why: "nobody led", pod: "a", want: leadership.Leader{PodUID: "a", Term: 1, Expires: now.Add(time.Minute)}},
+		"Renew":      {why: "the term stays while the lease holds", pod: "a", at: 59 * time.Second, want: leadership.Leader{PodUID: "a", Term: 1, Expires: now.Add(119 * time.Second)}},
 		"Other":      {why: "one leads", unit: 1, pod: "b", at: 30 * time.Second, want: first},
 		"OtherEarly": {why: "clocks differ", unit: 1, pod: "b", at: 64 * time.Second, want: first},
-		"OtherThen":  {why: "5 s after the end", unit: 1, pod: "b", at: 65 * time.Second, want: conversation.Leader{Unit: 1, PodUID: "b", Term: 2, Expires: now.Add(125 * time.Second)}},
+		"OtherThen":  {why: "5 s after the end", unit: 1, pod: "b", at: 65 * time.Second, want: leadership.Leader{Unit: 1, PodUID: "b", Term: 2, Expires: now.Add(125 * time.Second)}},
 		"TooLate":    {why: "who let the lease end waits like all others", pod: "a", at: 61 * time.Second, want: first},
-		"Restarted":  {why: "the same unit's old pod is gone", pod: "a2", at: time.Second, want: conversation.Leader{PodUID: "a2", Term: 2, Expires: now.Add(61 * time.Second)}},
+		"Restarted":  {why: "the same unit's old pod is gone", pod: "a2", at: time.Second, want: leadership.Leader{PodUID: "a2", Term: 2, Expires: now.Add(61 * time.Second)}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestLeaderClaims(t *testing.T) {
 // RELATIONS.md P1).
 func TestLeaderWrites(t *testing.T) {
 	now := epoch()
-	l := conversation.Leader{}.Claim(0, "a", now)
+	l := leadership.Leader{}.Claim(0, "a", now)
 	assert.True(t, l.MayWrite("a", 1, now.Add(50*time.Second)))
 	assert.False(t, l.MayWrite("a", 1, now.Add(50*time.Second+1)))
 	assert.False(t, l.MayWrite("b", 1, now))
@@ -56,7 +56,7 @@ func TestLeaderWrites(t *testing.T) {
 // Never two at once, and terms only rise, whoever asks when (SAFETY.md P1).
 func TestOneLeaderAtATime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		now, l := epoch(), conversation.Leader{}
+		now, l := epoch(), leadership.Leader{}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 70).Draw(t, "seconds")) * time.Second)
 			unit := rapid.IntRange(0, 2).Draw(t, "unit")
@@ -75,3 +75,6 @@ func TestOneLeaderAtATime(t *testing.T) {
 		}
 	})
 }
+
+// epoch is when every test begins.
+func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }

@@ -1,19 +1,22 @@
-package conversation
+// Package leadership decides which unit of an application leads it, and for how long.
+//
+// What must not come in: how a lease is stored or renewed.
+package leadership
 
 import "time"
 
 // The times of leadership (SAFETY.md P1).
 const (
-	// leaderLease is how long a leader leads without renewing.
-	leaderLease = 60 * time.Second
-	// leaderWrites is how much of the lease must be left for a write.
-	leaderWrites = 10 * time.Second
-	// leaderPause is how long after the end of a lease another may lead, since
+	// lease is how long a leader leads without renewing.
+	lease = 60 * time.Second
+	// writes is how much of the lease must be left for a write.
+	writes = 10 * time.Second
+	// pause is how long after the end of a lease another may lead, since
 	// clocks differ.
-	leaderPause = 5 * time.Second
-	// LeaderSure is how much of the lease must be left for a unit to say of itself
+	pause = 5 * time.Second
+	// Sure is how much of the lease must be left for a unit to say of itself
 	// that it leads.
-	LeaderSure = 30 * time.Second
+	Sure = 30 * time.Second
 )
 
 // Leader is the one unit of an application that may write its bags. The zero
@@ -32,12 +35,12 @@ type Leader struct {
 // Another leads until its lease has ended and clocks have had their time. The
 // new pod of the same unit need not wait: the old one is gone.
 func (l Leader) Claim(unit int, podUID string, now time.Time) Leader {
-	ended := l.Term == 0 || !now.Before(l.Expires.Add(leaderPause))
+	ended := l.Term == 0 || !now.Before(l.Expires.Add(pause))
 	switch {
 	case l.PodUID == podUID && now.Before(l.Expires):
-		l.Expires = now.Add(leaderLease)
+		l.Expires = now.Add(lease)
 	case ended || l.Unit == unit && l.PodUID != podUID:
-		return Leader{Unit: unit, PodUID: podUID, Term: l.Term + 1, Expires: now.Add(leaderLease)}
+		return Leader{Unit: unit, PodUID: podUID, Term: l.Term + 1, Expires: now.Add(lease)}
 	}
 	return l
 }
@@ -46,14 +49,14 @@ func (l Leader) Claim(unit int, podUID string, now time.Time) Leader {
 // more: another may lead at once.
 func (l Leader) Resign(podUID string, now time.Time) Leader {
 	if l.PodUID == podUID && now.Before(l.Expires) {
-		l.Expires = now.Add(-leaderPause)
+		l.Expires = now.Add(-pause)
 	}
 	return l
 }
 
 // MayWrite reports whether a pod may still write as the leader of a term.
 func (l Leader) MayWrite(podUID string, term int, now time.Time) bool {
-	return l.PodUID == podUID && l.Term == term && !now.After(l.Expires.Add(-leaderWrites))
+	return l.PodUID == podUID && l.Term == term && !now.After(l.Expires.Add(-writes))
 }
 
 // Left is how long a pod leads without renewing; zero or less if it does not.
