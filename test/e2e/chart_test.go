@@ -42,5 +42,7 @@ func installsByChart(t *testing.T, c *controlplane.Cluster) {
 // collector needs a moment.
 func leftAlone(t *testing.T, c *controlplane.Cluster, before []string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, patience, time.Second, "objects are left")
+	require.EventuallyWithT(t, func(collect *assert.CollectT) {
+		assert.ElementsMatch(collect, before, c.Snapshot(t), "objects are left, or missing")
+	}, patience, time.Second)
 }
