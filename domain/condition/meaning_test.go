@@ -2,18 +2,14 @@ package condition_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/reason"
 )
 
 // Every reason that the code gives to a condition of Relations, RelatedApplications, Offers,
@@ -51,55 +47,15 @@ func TestMeaningsAreDistinct(t *testing.T) {
 	}
 }
 
-// unshown are constants of the code that no condition has: Deleted is the reason of an end.
-func unshown() []string { return []string{"Deleted"} }
-
-// reasons returns the literals in a folder that are reasons of conditions: constants named
-// Reason…, fields named Reason, and the first argument of Settled, Waiting and Stuck.
-func reasons(t *testing.T, folder string) (all []string) {
+// reasons returns the reasons of conditions in a folder: beside constants and fields, the first
+// argument of Settled, Waiting and Stuck. Deleted is the reason of an end, which no condition has.
+func reasons(t *testing.T, folder string) []string {
 	t.Helper()
-	files, err := filepath.Glob(folder + "/*.go")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
+	all := reason.Literals(t, folder, func(call *ast.CallExpr) []ast.Expr {
+		if f, is := call.Fun.(*ast.SelectorExpr); is && slices.Contains([]string{"Settled", "Waiting", "Stuck"}, f.Sel.Name) {
+			return call.Args[:1]
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		require.NoError(t, err)
-		ast.Inspect(file, func(n ast.Node) bool {
-			for _, value := range candidates(n) {
-				literal, is := value.(*ast.BasicLit)
-				if !is || literal.Kind != token.STRING {
-					continue
-				}
-				text, err := strconv.Unquote(literal.Value)
-				require.NoError(t, err)
-				if text != "" && strings.ToUpper(text[:1]) == text[:1] && !slices.Contains(unshown(), text) {
-					all = append(all, text)
-				}
-			}
-			return true
-		})
-	}
-	return all
-}
-
-// candidates returns the expressions below n that are reasons where they are literals.
-func candidates(n ast.Node) []ast.Expr {
-	switch n := n.(type) {
-	case *ast.ValueSpec:
-		if strings.HasPrefix(n.Names[0].Name, "Reason") {
-			return n.Values
-		}
-	case *ast.KeyValueExpr:
-		if key, is := n.Key.(*ast.Ident); is && key.Name == "Reason" {
-			return []ast.Expr{n.Value}
-		}
-	case *ast.CallExpr:
-		if f, is := n.Fun.(*ast.SelectorExpr); is && slices.Contains([]string{"Settled", "Waiting", "Stuck"}, f.Sel.Name) {
-			return n.Args[:1]
-		}
-	}
-	return nil
+		return nil
+	})
+	return slices.DeleteFunc(all, func(text string) bool { return text == "Deleted" || text == "" || !unicode.IsUpper(rune(text[0])) })
 }

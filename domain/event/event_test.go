@@ -2,18 +2,14 @@ package event_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/reason"
 )
 
 func TestTable(t *testing.T) {
@@ -51,51 +47,12 @@ func silent() []string {
 	return []string{"Published", "InvalidDocument", "Changed", "WrongName", "BuiltIn", "Complete", "Deleted", "ProgressDeadlineExceeded"}
 }
 
-// reasons returns the literals in a folder that are the reason of a condition or an
-// Event: constants named Reason…, fields named Reason, and arguments that stand where a
-// reason does.
-func reasons(t *testing.T, folder string) (all []string) {
+// reasons returns the reasons in a folder: beside constants and fields, arguments that stand
+// where a reason does.
+func reasons(t *testing.T, folder string) []string {
 	t.Helper()
-	files, err := filepath.Glob(folder + "/*.go")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		require.NoError(t, err)
-		ast.Inspect(file, func(n ast.Node) bool {
-			for _, value := range candidates(n) {
-				literal, is := value.(*ast.BasicLit)
-				if !is || literal.Kind != token.STRING {
-					continue
-				}
-				if text, err := strconv.Unquote(literal.Value); err == nil && isReason(text) {
-					all = append(all, text)
-				}
-			}
-			return true
-		})
-	}
-	return all
-}
-
-// candidates returns the expressions below n that are reasons where they are literals.
-func candidates(n ast.Node) []ast.Expr {
-	switch n := n.(type) {
-	case *ast.ValueSpec:
-		if strings.HasPrefix(n.Names[0].Name, "Reason") {
-			return n.Values
-		}
-	case *ast.KeyValueExpr:
-		if key, is := n.Key.(*ast.Ident); is && key.Name == "Reason" {
-			return []ast.Expr{n.Value}
-		}
-	case *ast.CallExpr:
-		return n.Args[:min(2, len(n.Args))]
-	}
-	return nil
+	all := reason.Literals(t, folder, func(call *ast.CallExpr) []ast.Expr { return call.Args[:min(2, len(call.Args))] })
+	return slices.DeleteFunc(all, func(text string) bool { return !isReason(text) })
 }
 
 // isReason reports whether a text is one word as Kubernetes writes reasons.
