@@ -103,11 +103,12 @@ func (r Relation) heldUntil() string {
 
 // held returns why a relation is held, and what comes of it.
 func (n *negotiation) held(r Relation) []condition.Condition {
+	if !r.Held() || r.State.EndReason != "" {
+		return nil
+	}
 	c := condition.Condition{Type: condition.Held, True: true, Reason: ReasonDeclarationGone,
 		Message: fmt.Sprintf("nothing declares the relation any more: declare it again, or it ends at %s", r.heldUntil())}
 	switch {
-	case !r.Held() || r.State.EndReason != "":
-		return nil
 	case r.State.HeldReason == ReasonLimit:
 		c.Reason = ReasonLimit
 		c.Message = "the relation is declared again, but " + n.full(r.Key)

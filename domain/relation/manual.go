@@ -76,6 +76,10 @@ func (d *directory) disagreement(r Relation) string {
 		}
 	}
 	requirer, provider := d.siteOf(r.Requirer), d.siteOf(r.Provider)
+	if requirer.Role == application.Requirer && provider.Role == application.Provider &&
+		requirer.Interface == provider.Interface && requirer.Interface == r.Interface {
+		return ""
+	}
 	mine, theirs := requirer.written(d.namespace), provider.written(d.namespace)
 	switch {
 	case requirer.Role == application.Provider && provider.Role == application.Requirer:
@@ -86,11 +90,9 @@ func (d *directory) disagreement(r Relation) string {
 		return theirs + ", but the provider of a relation must provide"
 	case requirer.Interface != provider.Interface:
 		return mine + ", but " + theirs
-	case requirer.Interface != r.Interface:
+	default:
 		return fmt.Sprintf("the Relation names interface %s, but %s: delete it and create it with interface %s", r.Interface,
 			mine, requirer.Interface)
-	default:
-		return ""
 	}
 }
 
@@ -147,16 +149,21 @@ func alreadyRelated(first Relation) string {
 // unfitting returns the conditions of a manual relation that has an id and fits no more;
 // none if it fits. Nothing ends it (SAFETY.md M8).
 func (n *negotiation) unfitting(r Relation) []condition.Condition {
-	if !r.manual() || r.State.ID == 0 || r.Peer() {
+	if r.State.ID == 0 || r.Peer() {
 		return nil
 	}
-	if message := n.disagreement(r); message != "" {
-		return condition.Stuck(ReasonNoMatch, message)
+	message, first := n.disagreement(r), r
+	if message == "" {
+		first, _ = n.first(r.Key)
 	}
-	if first, _ := n.first(r.Key); first.UID != r.UID {
+	switch {
+	case message == "" && first.UID == r.UID, !r.manual():
+		return nil
+	case message != "":
+		return condition.Stuck(ReasonNoMatch, message)
+	default:
 		return condition.Stuck(ReasonRelated, alreadyRelated(first))
 	}
-	return nil
 }
 
 // judgeRefused writes the status of each refused relation, tells its requirer what it
