@@ -25,7 +25,11 @@ type related struct {
 }
 
 func newRelated(s Snapshot) related {
-	return related{namespace: s.Namespace, consumers: s.Consumers, index: map[string][]int{}, between: map[[2]string][]int{}, declared: map[int]bool{}}
+	some := len(s.Relations)
+	return related{
+		namespace: s.Namespace, relations: make([]Relation, 0, some), consumers: s.Consumers,
+		index: make(map[string][]int, some), between: make(map[[2]string][]int, some), declared: make(map[int]bool, some),
+	}
 }
 
 // add adds a relation.

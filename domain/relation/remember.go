@@ -16,11 +16,11 @@ import (
 // judgeApplications records each application that takes part, and forgets
 // those that do not and that no relation needs.
 func (n *negotiation) judgeApplications() {
-	before := map[string]Record{}
+	before := make(map[string]Record, len(n.Records))
 	for _, r := range n.Records {
 		before[r.Name] = r
 	}
-	waiting := map[string][]Waiting{}
+	waiting := make(map[string][]Waiting, len(n.Applications))
 	for _, a := range n.Applications {
 		waiting[a.Name] = n.waiting(a)
 	}
