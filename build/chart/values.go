@@ -18,17 +18,7 @@ func (p *places) values(o options, m manifests) (string, error) {
 		return "", errors.New("cannot find the webhook's configuration in the manifests")
 	}
 	var b strings.Builder
-	add := func(comment, name string, value any) error {
-		text, err := yaml.Marshal(map[string]any{name: value})
-		if err != nil {
-			return fmt.Errorf("cannot write value %s: %w", name, err)
-		}
-		for line := range strings.SplitSeq(comment, "\n") {
-			fmt.Fprintf(&b, "# %s\n", line)
-		}
-		fmt.Fprintf(&b, "%s\n", text)
-		return nil
-	}
+	add := func(comment, name string, value any) error { return writeValue(&b, comment, name, value) }
 	fmt.Fprint(&b, "# Every value of the chart, with its default. The defaults are Orcon's kustomize manifests.\n\n")
 	err := errors.Join(
 		add("The registry of all images, with its path.", "registry", o.registry),
@@ -46,7 +36,27 @@ injected agent's are named in the configuration.`, "imagePullSecrets", []any{}),
 		add("The nodes that Orcon's pods run on.", "nodeSelector", map[string]any{}),
 		add("The taints that Orcon's pods tolerate.", "tolerations", []any{}),
 		add("The webhook's configuration: what is injected.", "configuration", *p.configuration),
+		p.workloadValues(m, add),
 	)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// writeValue writes a value below its comment.
+func writeValue(b *strings.Builder, comment, name string, value any) error {
+	text, err := yaml.Marshal(map[string]any{name: value})
+	if err != nil {
+		return fmt.Errorf("cannot write value %s: %w", name, err)
+	}
+	for line := range strings.SplitSeq(comment, "\n") {
+		fmt.Fprintf(b, "# %s\n", line)
+	}
+	fmt.Fprintf(b, "%s\n", text)
+	return nil
+}
+
+// workloadValues adds the values of each Deployment, in order.
+func (p *places) workloadValues(m manifests, add func(comment, name string, value any) error) error {
+	var err error
 	for _, name := range slices.Sorted(maps.Keys(p.workloads)) {
 		w := map[string]any{"replicas": p.workloads[name].Replicas, "resources": p.workloads[name].Resources}
 		comment := "Deployment " + kebab(name) + "."
@@ -56,7 +66,7 @@ injected agent's are named in the configuration.`, "imagePullSecrets", []any{}),
 		}
 		err = errors.Join(err, add(comment, name, w))
 	}
-	return strings.TrimSuffix(b.String(), "\n"), err
+	return err
 }
 
 func (p *places) noImages() map[string]any {
@@ -104,11 +114,7 @@ func (p *places) schema(m manifests) (string, error) {
 		"global": object, // Helm's own
 	}
 	for name := range p.workloads {
-		of := map[string]any{"replicas": map[string]any{"type": "integer", "minimum": 0}, "resources": object}
-		if slices.Contains(names(m.addOns), kebab(name)) {
-			of["enabled"] = typed("boolean")
-		}
-		properties[name] = strict(of)
+		properties[name] = workloadSchema(slices.Contains(names(m.addOns), kebab(name)))
 	}
 	all := strict(properties)
 	all["$schema"] = "http://json-schema.org/draft-07/schema#" // what every Helm 3 and 4 reads
@@ -117,6 +123,15 @@ func (p *places) schema(m manifests) (string, error) {
 		return "", fmt.Errorf("cannot write the schema of the values: %w", err)
 	}
 	return string(written) + "\n", nil
+}
+
+// workloadSchema returns the schema of the values of a Deployment.
+func workloadSchema(optional bool) map[string]any {
+	of := map[string]any{"replicas": map[string]any{"type": "integer", "minimum": 0}, "resources": typed("object")}
+	if optional {
+		of["enabled"] = typed("boolean")
+	}
+	return strict(of)
 }
 
 func typed(name string) map[string]any { return map[string]any{"type": name} }

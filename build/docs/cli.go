@@ -33,18 +33,9 @@ func (g generator) cli(ctx context.Context) error {
 		if group.title == "Additional Commands" {
 			continue
 		}
-		list.line("## %s\n", group.title)
-		list.table("command", "what it does")
-		for _, c := range group.commands {
-			if c[0] == "help" || c[0] == "completion" {
-				continue
-			}
-			list.row(fmt.Sprintf("[`orcon %s`](%s.md)", c[0], c[0]), c[1])
-			if err := g.verb(ctx, root.exits, c); err != nil {
-				return err
-			}
+		if err := g.verbs(ctx, list, root.exits, group); err != nil {
+			return err
 		}
-		list.line("")
 	}
 	list.line("## Exit codes\n")
 	list.prose(root.exits)
@@ -52,6 +43,23 @@ func (g generator) cli(ctx context.Context) error {
 		list.line("## Flags of every command\n\n```text\n%s```\n", root.flags)
 	}
 	return g.write("cli/README.md", list)
+}
+
+// verbs lists the commands of a group, and writes the page of each.
+func (g generator) verbs(ctx context.Context, list *page, exits string, of group) error {
+	list.line("## %s\n", of.title)
+	list.table("command", "what it does")
+	for _, c := range of.commands {
+		if c[0] == "help" || c[0] == "completion" {
+			continue
+		}
+		list.row(fmt.Sprintf("[`orcon %s`](%s.md)", c[0], c[0]), c[1])
+		if err := g.verb(ctx, exits, c); err != nil {
+			return err
+		}
+	}
+	list.line("")
+	return nil
 }
 
 // verb writes the page of a command and of those below it.

@@ -20,17 +20,20 @@ type definition struct {
 			ShortNames []string `json:"shortNames"`
 		} `json:"names"`
 		Versions []struct {
-			Name    string `json:"name"`
-			Columns []struct {
-				Name     string `json:"name"`
-				JSONPath string `json:"jsonPath"`
-				Priority int    `json:"priority"`
-			} `json:"additionalPrinterColumns"`
-			Schema struct {
+			Name    string   `json:"name"`
+			Columns []column `json:"additionalPrinterColumns"`
+			Schema  struct {
 				OpenAPI property `json:"openAPIV3Schema"`
 			} `json:"schema"`
 		} `json:"versions"`
 	} `json:"spec"`
+}
+
+// column is a column of kubectl get.
+type column struct {
+	Name     string `json:"name"`
+	JSONPath string `json:"jsonPath"`
+	Priority int    `json:"priority"`
 }
 
 // property is a schema.
@@ -65,13 +68,9 @@ func (g generator) kinds() error {
 	list.prose("The kinds of `orcon.tengu.io/v1alpha1`. `kubectl explain KIND.spec` shows the same in a terminal.")
 	list.table("kind", "short", "what it is")
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		d, err := readDefinition(file)
 		if err != nil {
-			return fmt.Errorf("cannot read a CRD: %w", err)
-		}
-		var d definition
-		if err := yaml.Unmarshal(text, &d); err != nil {
-			return fmt.Errorf("cannot read %s: %w", file, err)
+			return err
 		}
 		name := strings.ToLower(d.Spec.Names.Kind)
 		first, _, _ := strings.Cut(d.Spec.Versions[0].Schema.OpenAPI.Description, ". ")
@@ -82,6 +81,18 @@ func (g generator) kinds() error {
 		}
 	}
 	return g.write("kinds/README.md", list)
+}
+
+// readDefinition reads a CRD.
+func readDefinition(file string) (d definition, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return d, fmt.Errorf("cannot read a CRD: %w", err)
+	}
+	if err := yaml.Unmarshal(text, &d); err != nil {
+		return d, fmt.Errorf("cannot read %s: %w", file, err)
+	}
+	return d, nil
 }
 
 // kind is the page of one CRD.
@@ -105,16 +116,21 @@ func (g generator) kind(d definition) *page {
 		rows(p, "", schema)
 		p.line("")
 	}
+	columns(p, version.Columns)
+	return p
+}
+
+// columns adds a row for each column of kubectl get.
+func columns(p *page, all []column) {
 	p.line("## Columns of kubectl get\n")
 	p.table("column", "field", "")
-	for _, c := range version.Columns {
+	for _, c := range all {
 		wide := ""
 		if c.Priority > 0 {
 			wide = "with `-o wide`"
 		}
 		p.row(strings.ToUpper(c.Name), "`"+c.JSONPath+"`", wide)
 	}
-	return p
 }
 
 // rows adds a row for each field below a schema.

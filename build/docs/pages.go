@@ -33,21 +33,26 @@ func (g generator) templates() error {
 		if t.Name() == "" {
 			continue
 		}
-		var text strings.Builder
-		if err := t.Execute(&text, nil); err != nil {
-			return fmt.Errorf("cannot write %s: %w", t.Name(), err)
-		}
-		if err := g.complete(t.Name(), text.String()); err != nil {
-			return err
-		}
-		title, rest, _ := strings.Cut(text.String(), "\n")
-		p := newPage(strings.TrimPrefix(title, "# "))
-		p.WriteString(strings.TrimLeft(rest, "\n"))
-		if err := g.write(t.Name(), p); err != nil {
+		if err := g.execute(t); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// execute writes the page of a template.
+func (g generator) execute(t *template.Template) error {
+	var text strings.Builder
+	if err := t.Execute(&text, nil); err != nil {
+		return fmt.Errorf("cannot write %s: %w", t.Name(), err)
+	}
+	if err := g.complete(t.Name(), text.String()); err != nil {
+		return err
+	}
+	title, rest, _ := strings.Cut(text.String(), "\n")
+	p := newPage(strings.TrimPrefix(title, "# "))
+	p.WriteString(strings.TrimLeft(rest, "\n"))
+	return g.write(t.Name(), p)
 }
 
 // sentences returns what the conditions of all kinds tell.

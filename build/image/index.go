@@ -25,9 +25,7 @@ func (r *release) image(ctx context.Context, binaryName string) error {
 		if err != nil {
 			return err
 		}
-		src := r.src
-		src.Arch = p.arch
-		image, err := Image(src, binaryName, file, src.Stamp)
+		image, err := imageFor(r.src, p, binaryName, file)
 		if err != nil {
 			return err
 		}
@@ -46,6 +44,12 @@ func (r *release) image(ctx context.Context, binaryName string) error {
 		return nil
 	}
 	return r.push(ctx, index, reference)
+}
+
+// imageFor makes the image of a binary that was compiled for a platform.
+func imageFor(src Source, p platform, binaryName, file string) (v1.Image, error) {
+	src.Arch = p.arch
+	return Image(src, binaryName, file, src.Stamp)
 }
 
 // reference is the name that an image of the release has in a registry.

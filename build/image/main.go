@@ -168,6 +168,21 @@ func parse(src Source, args []string) (order, error) {
 // read reads flags and names in any order, as the prototype's users type them.
 func read(args []string) (order, error) {
 	var o order
+	flags := o.flags()
+	for len(args) > 0 {
+		if err := flags.Parse(args); err != nil {
+			return order{}, fmt.Errorf("%w: %w", err, errUsage)
+		}
+		args = flags.Args()
+		if len(args) > 0 {
+			o.names, args = append(o.names, args[0]), args[1:]
+		}
+	}
+	return o, nil
+}
+
+// flags returns the flags of all commands, which are written into the order.
+func (o *order) flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("builder", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.registry, "registry", "", "")
@@ -184,16 +199,7 @@ func read(args []string) (order, error) {
 		o.packages = append(o.packages, strings.Split(list, ",")...)
 		return nil
 	})
-	for len(args) > 0 {
-		if err := flags.Parse(args); err != nil {
-			return order{}, fmt.Errorf("%w: %w", err, errUsage)
-		}
-		args = flags.Args()
-		if len(args) > 0 {
-			o.names, args = append(o.names, args[0]), args[1:]
-		}
-	}
-	return o, nil
+	return flags
 }
 
 // complete replaces --all by names and refuses what contradicts itself.

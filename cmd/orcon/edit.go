@@ -38,18 +38,7 @@ func joined(a addition, list string) (string, error) {
 // annotations after the first field of the metadata.
 func (m *annotatedFile) edited(o *annotated, adds []addition, changed map[string]string) string {
 	annotations := child(o.metadata, "annotations")
-	var fresh []string
-	for _, a := range adds {
-		value, is := changed[a.key]
-		if !is {
-			continue
-		}
-		if node := child(annotations, a.key); node != nil {
-			m.replace(node, value)
-			continue
-		}
-		fresh = append(fresh, a.key+": "+strconv.Quote(value))
-	}
+	fresh := m.replaced(annotations, adds, changed)
 	switch {
 	case len(fresh) == 0:
 	case annotations != nil && len(annotations.Content) > 0 && annotations.Style&yaml.FlowStyle == 0:
@@ -65,6 +54,23 @@ func (m *annotatedFile) edited(o *annotated, adds []addition, changed map[string
 		m.insert(o.metadata.Content[0], append([]string{"annotations:"}, fresh...))
 	}
 	return strings.Join(m.lines, "")
+}
+
+// replaced replaces the changed annotations that are there, and returns the lines of the others.
+func (m *annotatedFile) replaced(annotations *yaml.Node, adds []addition, changed map[string]string) []string {
+	var fresh []string
+	for _, a := range adds {
+		value, is := changed[a.key]
+		if !is {
+			continue
+		}
+		if node := child(annotations, a.key); node != nil {
+			m.replace(node, value)
+			continue
+		}
+		fresh = append(fresh, a.key+": "+strconv.Quote(value))
+	}
+	return fresh
 }
 
 // insert writes lines before the line of a node, with its indentation.

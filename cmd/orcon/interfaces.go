@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -71,6 +72,17 @@ type sourced struct {
 	from string
 }
 
+// listInterfaces returns the interfaces of the cluster.
+func listInterfaces(ctx context.Context, kinds client.Reader) ([]v1alpha1.Interface, error) {
+	var list v1alpha1.InterfaceList
+	if err := kinds.List(ctx, &list); meta.IsNoMatchError(err) {
+		return nil, errNotInstalled
+	} else if err != nil {
+		return nil, fmt.Errorf("cannot list the interfaces of the cluster: %w", err)
+	}
+	return list.Items, nil
+}
+
 // known returns the built-in interfaces and those of the cluster, in order of name. The error says
 // why those of the cluster are missing.
 func (o *clusterOptions) known(ctx context.Context) ([]sourced, error) {
@@ -86,14 +98,12 @@ func (o *clusterOptions) known(ctx context.Context) ([]sourced, error) {
 	if err != nil {
 		return all, err
 	}
-	var list v1alpha1.InterfaceList
-	if err := kinds.List(ctx, &list); meta.IsNoMatchError(err) {
-		return all, errNotInstalled
-	} else if err != nil {
-		return all, fmt.Errorf("cannot list the interfaces of the cluster: %w", err)
+	objects, err := listInterfaces(ctx, kinds)
+	if err != nil {
+		return all, err
 	}
 	catalog := schema.NewCatalog(library...)
-	for _, object := range list.Items {
+	for _, object := range objects {
 		p, err := object.ToDomain()
 		if err != nil {
 			return all, err

@@ -111,18 +111,12 @@ func (o *clusterOptions) bundles(ctx context.Context, namespace string) (all []i
 	if err != nil {
 		return nil, nil, err
 	}
-	all = []installedBundle{}
-	var deployments v1alpha1.BundleDeploymentList
-	err = kinds.List(ctx, &deployments, client.InNamespace(namespace))
+	all, err = listDeployed(ctx, kinds, namespace)
 	switch {
 	case apierrors.IsForbidden(err):
 		unseen = append(unseen, "you may not list BundleDeployments, which are not shown")
-	case err != nil && !meta.IsNoMatchError(err):
-		return nil, nil, fmt.Errorf("cannot list BundleDeployments: %w", err)
-	}
-	for _, d := range deployments.Items {
-		st := lineOf("bundle", d.Namespace, d.Name, d.Status.Conditions)
-		all = append(all, installedBundle{d.Namespace, d.Name, byDeployment, d.Status.Active, st.State, st.Message})
+	case err != nil:
+		return nil, nil, err
 	}
 	installed, err := cluster.List(ctx, config, namespace)
 	switch {
@@ -133,18 +127,39 @@ func (o *clusterOptions) bundles(ctx context.Context, namespace string) (all []i
 	}
 	for _, i := range installed {
 		kept := slices.ContainsFunc(all, func(b installedBundle) bool { return b.Namespace == i.Namespace && b.Name == i.Name })
-		if last := i.Record.Last(); !kept {
-			b := installedBundle{i.Namespace, i.Name, byInstall, int64(last.Number), string(last.State), last.Message}
-			if last.State == bundle.StateActive && b.Message == "" {
-				b.Message = fmt.Sprintf("under way, or interrupted: orcon install --resume %s -n %s", i.Name, i.Namespace)
-			}
-			all = append(all, b)
+		if !kept {
+			all = append(all, installedByHand(i))
 		}
 	}
 	slices.SortFunc(all, func(a, b installedBundle) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return all, unseen, nil
+}
+
+// listDeployed returns the bundles of BundleDeployments; none where the cluster has no such kind.
+func listDeployed(ctx context.Context, kinds client.Reader, namespace string) ([]installedBundle, error) {
+	all := []installedBundle{}
+	var deployments v1alpha1.BundleDeploymentList
+	err := kinds.List(ctx, &deployments, client.InNamespace(namespace))
+	if err != nil && !meta.IsNoMatchError(err) {
+		return all, fmt.Errorf("cannot list BundleDeployments: %w", err)
+	}
+	for _, d := range deployments.Items {
+		st := lineOf("bundle", d.Namespace, d.Name, d.Status.Conditions)
+		all = append(all, installedBundle{d.Namespace, d.Name, byDeployment, d.Status.Active, st.State, st.Message})
+	}
+	return all, nil
+}
+
+// installedByHand returns the bundle of a record that orcon install wrote.
+func installedByHand(i cluster.Installed) installedBundle {
+	last := i.Record.Last()
+	b := installedBundle{i.Namespace, i.Name, byInstall, int64(last.Number), string(last.State), last.Message}
+	if last.State == bundle.StateActive && b.Message == "" {
+		b.Message = fmt.Sprintf("under way, or interrupted: orcon install --resume %s -n %s", i.Name, i.Namespace)
+	}
+	return b
 }
 
 // elsewhere returns where a bundle of a name is, as a clause that follows "not found in namespace

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,16 +16,7 @@ import (
 func printPlan(s screen, p bundle.Plan) error {
 	out := s.out
 	v := p.Preview()
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	for _, a := range v.Actions {
-		if a.Verb != bundle.None {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", a.Verb, a, a.Phase, strings.Join(a.Remarks(), "; "))
-		}
-		for _, change := range a.Changes {
-			fmt.Fprintf(table, "\t  %s: %s\n", change.Path, difference(change))
-		}
-	}
-	if err := table.Flush(); err != nil {
+	if err := printActions(out, v.Actions); err != nil {
 		return err
 	}
 	for _, line := range unverified(v.Unverified) {
@@ -44,6 +36,20 @@ func printPlan(s screen, p bundle.Plan) error {
 	}
 	_, err := fmt.Fprintf(out, "%s; plan %.12s\n", summary(p), p.Digest)
 	return err
+}
+
+// printActions prints a line for each action, and one for each field that it changes.
+func printActions(out io.Writer, actions []bundle.PreviewAction) error {
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	for _, a := range actions {
+		if a.Verb != bundle.None {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", a.Verb, a, a.Phase, strings.Join(a.Remarks(), "; "))
+		}
+		for _, change := range a.Changes {
+			fmt.Fprintf(table, "\t  %s: %s\n", change.Path, difference(change))
+		}
+	}
+	return table.Flush()
 }
 
 // fewGrants is how many permissions of one account have a line each.

@@ -36,8 +36,8 @@ func newStatus() *cobra.Command {
 	var o statusOptions
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show which applications, relations and bundles wait, for what, and what helps",
-		Long: `status lists the applications, relations and BundleDeployments of a namespace with their state:
+		Short: "Show which applications, relations, Offers and bundles wait, for what, and what helps",
+		Long: `status lists the applications, relations, Offers and BundleDeployments of a namespace with their state:
 
     ready     it works
     waiting   it may become ready by itself, or when another application is there
@@ -111,7 +111,7 @@ func (o *statusOptions) table(s screen, namespace string, all []statusLine) erro
 		header = append([]string{"NAMESPACE"}, header...)
 	}
 	t := s.table(header...)
-	styles := map[string]style{stateReady: good, stateWaiting: warns, stateFailed: bad}
+	styles := stateStyles()
 	for _, st := range all {
 		row := []any{st.Kind, st.Name, cell{st.State, styles[st.State]}, st.Detail}
 		if namespace == "" {
@@ -123,19 +123,28 @@ func (o *statusOptions) table(s screen, namespace string, all []statusLine) erro
 		return err
 	}
 	for _, st := range all {
-		if st.State == stateReady && !s.verbose {
-			continue
-		}
-		name := st.Kind + " " + st.Name
-		if namespace == "" {
-			name = st.Kind + " " + st.Namespace + "/" + st.Name
-		}
-		fmt.Fprintf(s.out, "\n%s: %s\n", s.paint(bold, name), s.paint(styles[st.State], st.State))
-		for _, line := range st.explanations() {
-			fmt.Fprint(s.out, wrap(line, "  ", s.width))
+		if st.State != stateReady || s.verbose {
+			printWhy(s, namespace, st)
 		}
 	}
 	return nil
+}
+
+// stateStyles are the styles of the states.
+func stateStyles() map[string]style {
+	return map[string]style{stateReady: good, stateWaiting: warns, stateFailed: bad}
+}
+
+// printWhy prints why a line is as it is.
+func printWhy(s screen, namespace string, st statusLine) {
+	name := st.Kind + " " + st.Name
+	if namespace == "" {
+		name = st.Kind + " " + st.Namespace + "/" + st.Name
+	}
+	fmt.Fprintf(s.out, "\n%s: %s\n", s.paint(bold, name), s.paint(stateStyles()[st.State], st.State))
+	for _, line := range st.explanations() {
+		fmt.Fprint(s.out, wrap(line, "  ", s.width))
+	}
 }
 
 func emptyStatus(namespace string) string {

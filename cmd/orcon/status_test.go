@@ -18,6 +18,7 @@ import (
 // kindsOf is the discovery document of Orcon's kinds.
 const kindsOf = `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1","resources":[
 	{"name":"relatedapplications","kind":"RelatedApplication","namespaced":true},{"name":"relations","kind":"Relation","namespaced":true},
+	{"name":"offers","kind":"Offer","namespaced":true},
 	{"name":"bundledeployments","kind":"BundleDeployment","namespaced":true},{"name":"interfaces","kind":"Interface"}]}`
 
 // answering is an API server that has Orcon's kinds and answers GET requests by path; what it does
@@ -89,11 +90,14 @@ func TestStatus(t *testing.T) {
 			{"type":"Stalled","status":"True","reason":"OptedOut","message":"the pods opt out by injector.tengu.io/inject: false"}],
 			"waiting":[{"endpoint":"cache","reason":"NoRelationDeclared","message":"no provider is named"}]}}`
 	)
+	const offer = `{"metadata":{"namespace":"shop","name":"share"},"spec":{"application":"db","endpoint":"min","consumers":["web","api"]},"status":{"conditions":[
+		{"type":"Ready","status":"False","reason":"NotProvided","message":"db has no endpoint min: it provides main"}]}}`
 	one := func(app, relation, bundle string) []string {
 		return answering(t, map[string]string{
 			group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", app), group + "namespaces/shop/relations": listOf("Relation", relation),
 			group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", bundle),
-			group + "relatedapplications":               listOf("RelatedApplication", app), group + "relations": listOf("Relation", relation), group + "bundledeployments": "",
+			group + "namespaces/shop/offers":            listOf("Offer", ""), group + "offers": listOf("Offer", ""),
+			group + "relatedapplications": listOf("RelatedApplication", app), group + "relations": listOf("Relation", relation), group + "bundledeployments": "",
 			"/api/v1/namespaces/shop": `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop"}}`,
 		})
 	}
@@ -107,6 +111,13 @@ func TestStatus(t *testing.T) {
 		"Waiting": {
 			"who waits, for what, and what helps", append([]string{"status"}, one(web+","+db, "", "")...), exitFailed,
 			"application   web    waiting   waits for cache\napplication   db     ready     \n\napplication web: waiting\n  no provider is named for endpoint cache: add cache=cache:cache to tengu.io/relations\n", "",
+		},
+		"Offer": {
+			"an Offer of what is not there", append([]string{"status"}, answering(t, map[string]string{
+				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", ""), group + "namespaces/shop/relations": listOf("Relation", ""),
+				group + "namespaces/shop/offers": listOf("Offer", offer), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
+			})...), exitFailed,
+			"offer   share   waiting   db:min for web, api\n\noffer share: waiting\n  db has no endpoint min: it provides main\n", "",
 		},
 		"Failed": {"a bundle needs a person", append([]string{"status"}, one("", "", failing)...), exitFailed, "bundle   shop   failed   revision 1\n\nbundle shop: failed\n  revision 2 failed\n", ""},
 		"Problem": {
@@ -137,7 +148,7 @@ func TestStatus(t *testing.T) {
 		"Empty":      {"nothing declares anything there", append([]string{"status"}, one("", "", "")...), 0, "", "namespace shop has no applications with relations and no BundleDeployments (orcon status -A"},
 		"NoNamespace": {"a typo in its name", append([]string{"status", "-n", "shpo"}, answering(t, map[string]string{
 			group + "namespaces/shpo/relatedapplications": listOf("RelatedApplication", ""), group + "namespaces/shpo/relations": listOf("Relation", ""),
-			group + "namespaces/shpo/bundledeployments": listOf("BundleDeployment", ""),
+			group + "namespaces/shpo/offers": listOf("Offer", ""), group + "namespaces/shpo/bundledeployments": listOf("BundleDeployment", ""),
 		})...), exitMisuse, "", "there is no namespace shpo: orcon status -A"},
 		"Forbidden": {"the user may not read it", append([]string{"status"}, answering(t, map[string]string{group + "namespaces/shop/relatedapplications": ""})...), exitMisuse, "", "you may not read namespace shop: use -n"},
 		"EmptyJSON": {"an empty list is one", append([]string{"status", "-o", "json"}, one("", "", "")...), 0, "[]\n", ""},

@@ -24,8 +24,8 @@ type statusLine struct {
 	Name      string `json:"name"`
 	// State is ready, waiting or failed.
 	State string `json:"state"`
-	// Detail is the other side of a relation, the endpoints that an application waits for, or the
-	// revision of a bundle.
+	// Detail is the ends of a relation, the endpoints that an application waits for, what an Offer
+	// offers to which namespaces, or the revision of a bundle.
 	Detail  string `json:"detail,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -35,24 +35,20 @@ type statusLine struct {
 	Waiting []v1alpha1.Waiting `json:"waiting,omitempty"`
 }
 
-// statusLines returns how the applications, relations and bundles of a namespace are; of all
-// namespaces for "".
+// statusLines returns how the applications, relations, Offers and bundles of a namespace are; of
+// all namespaces for "".
 func statusLines(ctx context.Context, kinds client.Client, namespace string) ([]statusLine, error) {
 	var applications v1alpha1.RelatedApplicationList
 	var relations v1alpha1.RelationList
+	var offers v1alpha1.OfferList
 	var bundles v1alpha1.BundleDeploymentList
-	for _, list := range []client.ObjectList{&applications, &relations, &bundles} {
+	for _, list := range []client.ObjectList{&applications, &relations, &offers, &bundles} {
 		err := kinds.List(ctx, list, client.InNamespace(namespace))
-		switch {
-		case list == &bundles && (meta.IsNoMatchError(err) || apierrors.IsForbidden(err)): // it has a controller and rights of its own
-		case meta.IsNoMatchError(err):
-			return nil, errNotInstalled
-		case apierrors.IsForbidden(err) && namespace == "":
-			return nil, fmt.Errorf("you may not read every namespace: name one with -n, in which you have the cluster role view: %w", err)
-		case apierrors.IsForbidden(err):
-			return nil, fmt.Errorf("you may not read namespace %s: use -n with one in which you have the cluster role view: %w", namespace, err)
-		case err != nil:
-			return nil, fmt.Errorf("cannot read the status: %w", err)
+		if list == &bundles && (meta.IsNoMatchError(err) || apierrors.IsForbidden(err)) {
+			continue // it has a controller and rights of its own
+		}
+		if err != nil {
+			return nil, unreadable(namespace, err)
 		}
 	}
 	all := []statusLine{}
@@ -62,19 +58,28 @@ func statusLines(ctx context.Context, kinds client.Client, namespace string) ([]
 	for _, r := range relations.Items {
 		all = append(all, relationLine(&r))
 	}
+	for _, o := range offers.Items {
+		all = append(all, offerLine(&o))
+	}
 	for _, d := range bundles.Items {
-		st := lineOf("bundle", d.Namespace, d.Name, d.Status.Conditions)
-		if len(d.Status.Conditions) == 0 {
-			st.Problems = []string{"no bundle controller has seen it; if none is installed: " +
-				"orcon install builtin:bundle-controller --name orcon-bundles -n orcon-system"}
-		}
-		if d.Status.Active > 0 {
-			st.Detail = fmt.Sprintf("revision %d", d.Status.Active)
-		}
-		all = append(all, st)
+		all = append(all, bundleLine(&d))
 	}
 	slices.SortStableFunc(all, func(a, b statusLine) int { return strings.Compare(a.Namespace, b.Namespace) })
 	return all, nil
+}
+
+// unreadable returns the error of a status that cannot be read, with its cure.
+func unreadable(namespace string, err error) error {
+	switch {
+	case meta.IsNoMatchError(err):
+		return errNotInstalled
+	case apierrors.IsForbidden(err) && namespace == "":
+		return fmt.Errorf("you may not read every namespace: name one with -n, in which you have the cluster role view: %w", err)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("you may not read namespace %s: use -n with one in which you have the cluster role view: %w", namespace, err)
+	default:
+		return fmt.Errorf("cannot read the status: %w", err)
+	}
 }
 
 func applicationLine(a *v1alpha1.RelatedApplication) statusLine {
@@ -95,6 +100,24 @@ func relationLine(r *v1alpha1.Relation) statusLine {
 	st.Detail = fmt.Sprintf("%s → %s", r.Spec.Requirer, r.Spec.Provider)
 	if r.Status.ID > 0 {
 		st.Detail = fmt.Sprintf("%d: %s", r.Status.ID, st.Detail)
+	}
+	return st
+}
+
+func offerLine(o *v1alpha1.Offer) statusLine {
+	st := lineOf("offer", o.Namespace, o.Name, o.Status.Conditions)
+	st.Detail = fmt.Sprintf("%s:%s for %s", o.Spec.Application, o.Spec.Endpoint, strings.Join(o.Spec.Consumers, ", "))
+	return st
+}
+
+func bundleLine(d *v1alpha1.BundleDeployment) statusLine {
+	st := lineOf("bundle", d.Namespace, d.Name, d.Status.Conditions)
+	if len(d.Status.Conditions) == 0 {
+		st.Problems = []string{"no bundle controller has seen it; if none is installed: " +
+			"orcon install builtin:bundle-controller --name orcon-bundles -n orcon-system"}
+	}
+	if d.Status.Active > 0 {
+		st.Detail = fmt.Sprintf("revision %d", d.Status.Active)
 	}
 	return st
 }

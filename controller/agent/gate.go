@@ -38,12 +38,7 @@ func (v View) whyNot(endpoint string) string {
 	if v.Unit.Ignored != "" {
 		return v.Unit.Ignored
 	}
-	why := ""
-	for _, w := range v.Waiting {
-		if w.Endpoint == endpoint {
-			why = cmp.Or(w.Message, w.Reason)
-		}
-	}
+	why := whyWaiting(v.Waiting, endpoint)
 	for _, r := range v.Relations {
 		if r.Endpoint != endpoint || r.Ended || !r.Present {
 			continue
@@ -58,4 +53,15 @@ func (v View) whyNot(endpoint string) string {
 		why = cmp.Or(r.Message, r.Reason, r.Application+" has given no data yet")
 	}
 	return cmp.Or(why, "the controller knows no relation on this endpoint")
+}
+
+// whyWaiting returns why an application waits for endpoint; "" if it does not.
+func whyWaiting(all []Waiting, endpoint string) string {
+	why := ""
+	for _, w := range all {
+		if w.Endpoint == endpoint {
+			why = cmp.Or(w.Message, w.Reason)
+		}
+	}
+	return why
 }

@@ -131,16 +131,22 @@ func (j *job) awaitOthers(ctx context.Context) (*domain.Stop, error) {
 		return &domain.Stop{Reason: "DependencyCycle", Message: "these BundleDeployments wait for each other: " +
 			strings.Join(circle, " → ") + ": remove one of them from spec.dependsOn", Person: true}, nil
 	}
-	for _, name := range j.deployment.Spec.DependsOn {
+	return firstUnready(j.deployment.Spec.DependsOn, ready), nil
+}
+
+// firstUnready returns the stop for the first name that is not ready: ready tells it of each
+// deployment that exists.
+func firstUnready(names []string, ready map[string]bool) *domain.Stop {
+	for _, name := range names {
 		if _, there := ready[name]; !there {
 			return &domain.Stop{Reason: "DependencyMissing",
-				Message: fmt.Sprintf("spec.dependsOn names BundleDeployment %s, which does not exist in this namespace", name)}, nil
+				Message: fmt.Sprintf("spec.dependsOn names BundleDeployment %s, which does not exist in this namespace", name)}
 		} else if !ready[name] {
 			return &domain.Stop{Reason: "DependencyNotReady",
-				Message: fmt.Sprintf("waiting for BundleDeployment %s (spec.dependsOn), which is not ready yet", name)}, nil
+				Message: fmt.Sprintf("waiting for BundleDeployment %s (spec.dependsOn), which is not ready yet", name)}
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // isReady reports whether a deployment of this generation is ready.

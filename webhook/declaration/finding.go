@@ -51,15 +51,15 @@ func (l namespacePolicy) findings(now, before []place, operation string) []findi
 	return found
 }
 
+// consumed returns the endpoints on which something is required.
+func consumed(d application.Declaration) []application.Endpoint {
+	return slices.DeleteFunc(slices.Clone(d.Endpoints), func(e application.Endpoint) bool { return e.Role != application.Requirer })
+}
+
 // judge returns what is wrong with what is written in a place.
 func (l namespacePolicy) judge(p place) []finding {
 	declared, problems := application.Parse(p.labels, union(p.beside, p.annotations))
-	var consumes []application.Endpoint
-	for _, e := range declared.Endpoints {
-		if e.Role == application.Requirer {
-			consumes = append(consumes, e)
-		}
-	}
+	consumes := consumed(declared)
 	_, left := injection.Variables(consumes, injection.Fields(l.interfaces.Fields).Of(consumes), declared.Env)
 	problems = append(problems, left...)
 	if p.pod != nil {

@@ -23,17 +23,20 @@ func (w *World) foresee(ctx context.Context, q question, look bundle.Look, neede
 		needed.watch(q.want)
 	}
 	switch {
-	case o == nil && q.want != nil:
-		if !noAPI && q.id.Kind != "Pod" {
-			if refused = w.tryCreate(ctx, q.want); w.tolerates(refused) {
-				refused = nil
-			}
-		}
-		l.NoAPI, failed = noAPI, needed.object(q.id, "create")
-		return l, refused, failed
-	case o == nil:
+	case o != nil:
+		return w.foreseeChange(ctx, q, look, needed, o)
+	case q.want == nil:
 		return bundle.Live{NoAPI: noAPI}, nil, nil
+	case !noAPI && q.id.Kind != "Pod":
+		if refused = w.tryCreate(ctx, q.want); w.tolerates(refused) {
+			refused = nil
+		}
 	}
+	return bundle.Live{NoAPI: noAPI}, refused, needed.object(q.id, "create")
+}
+
+// foreseeChange answers a question of a preflight about an object that is there.
+func (w *World) foreseeChange(ctx context.Context, q question, look bundle.Look, needed *needs, o *unstructured.Unstructured) (l bundle.Live, refused, failed error) {
 	l.Object = bundle.Object(o.Object)
 	switch {
 	case look.Kept[q.id]:

@@ -89,11 +89,8 @@ func forgive(look bundle.Look, refused map[bundle.ID]error) {
 }
 
 func (w *World) answer(ctx context.Context, q question, look bundle.Look, needed *needs) (l bundle.Live, refused, err error) {
-	_, version, found := strings.Cut(q.want.Text("apiVersion"), "/")
-	if !found {
-		version = q.want.Text("apiVersion")
-	}
-	o, noAPI, err := w.live(ctx, q.id, version)
+	api := q.want.Text("apiVersion")
+	o, noAPI, err := w.live(ctx, q.id, api[strings.IndexByte(api, '/')+1:])
 	if w.tolerates(err) {
 		w.withheld.unread(q.id)
 		return bundle.Live{Object: q.want, Health: bundle.Ready}, nil, nil

@@ -35,6 +35,11 @@ func (c *checker) admission(ctx context.Context) error {
 		return err
 	}
 	pod, err := c.set.CoreV1().Pods(namespace).Create(ctx, probePod(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return c.admitted(full, pod, err)
+}
+
+// admitted notes what the API server answered to the pod of a check.
+func (c *checker) admitted(full string, pod *corev1.Pod, err error) error {
 	switch {
 	case err == nil && pod.Labels[application.KeyInjected] == "":
 		c.add(full, "the API server admits a declaring pod without calling the webhook: kubectl get mutatingwebhookconfigurations")

@@ -324,13 +324,11 @@ func (v *Views) Pod(ctx context.Context, namespace, name, uid, account string) K
 	if err != nil || slices.Contains(app.Status.Sources, owner.source()) {
 		return m
 	}
-	for _, o := range app.Status.LeftOut {
-		if o.Object == owner.source() {
-			m.Ignored = o.Message
-			return m
-		}
-	}
-	if len(app.Status.Sources) > 0 {
+	i := slices.IndexFunc(app.Status.LeftOut, func(o v1alpha1.LeftOut) bool { return o.Object == owner.source() })
+	switch {
+	case i >= 0:
+		m.Ignored = app.Status.LeftOut[i].Message
+	case len(app.Status.Sources) > 0:
 		m.Application = ""
 	}
 	return m
