@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -30,8 +31,9 @@ func packChart(ctx context.Context, src Source, version string, o order, out io.
 		return nil, fmt.Errorf("cannot make a folder: %w", err)
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // of the temporary folder
-	cmd := exec.CommandContext(ctx, "go", "run", "-trimpath", "-buildvcs=false", "./build/chart",
-		"-version", version, "-tag", o.tag, "-registry", cmp.Or(o.registry, local), folder)
+	arguments := slices.Concat([]string{"run"}, compileFlags(), []string{"./build/chart",
+		"-version", version, "-tag", o.tag, "-registry", cmp.Or(o.registry, local), folder})
+	cmd := exec.CommandContext(ctx, "go", arguments...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = src.Root, out, out
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as everything that is compiled: from one cache
 	if err := cmd.Run(); err != nil {

@@ -89,7 +89,8 @@ func (s Source) compile(ctx context.Context, name, file string, out io.Writer) e
 	if s.Stamp != "" {
 		flags += " -X " + manifests + ".tag=" + s.Stamp + " -X " + manifests + ".registry=" + s.Registry
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", file, "./cmd/"+name)
+	arguments := slices.Concat([]string{"build"}, compileFlags(), []string{"-ldflags", flags, "-o", file, "./cmd/" + name})
+	cmd := exec.CommandContext(ctx, "go", arguments...)
 	cmd.Dir = s.Root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+cmp.Or(s.OS, "linux"), "GOARCH="+s.arch())
 	cmd.Stdout, cmd.Stderr = out, out
@@ -97,6 +98,11 @@ func (s Source) compile(ctx context.Context, name, file string, out io.Writer) e
 		return fmt.Errorf("cannot build %s: %w", name, err)
 	}
 	return nil
+}
+
+// compileFlags returns the flags of every build, as in scripts/lib.sh: all share one cache.
+func compileFlags() []string {
+	return []string{"-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false"}
 }
 
 // turn waits until no other process builds into a folder, so that none reads an incomplete

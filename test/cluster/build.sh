@@ -32,7 +32,7 @@ done
 # links again only if what it finds there is out of date.
 build() {
 	cp -pf "$bin/$1" "$bin/$1.next" 2>/dev/null || true
-	(cd "$here/$2" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$4" -o "$bin/$1.next" "$3")
+	(cd "$here/$2" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "$4" -o "$bin/$1.next" "$3")
 	if cmp -s "$bin/$1.next" "$bin/$1"; then
 		rm -f "$bin/$1.next"
 	else

@@ -23,5 +23,5 @@ for crd in "$crds"/cert-manager.io_*.yaml; do
 	cmp -s "$crd" "crds/${crd##*/}" || install -m 644 "$crd" crds/
 done
 cp -pf "$bin/certmanager" "$bin/certmanager.next" 2>/dev/null || true
-CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o "$bin/certmanager.next" .
+CGO_ENABLED=0 go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w" -o "$bin/certmanager.next" .
 mv -f "$bin/certmanager.next" "$bin/certmanager"
