@@ -57,6 +57,7 @@ finish() {
   fi
   if [ "$code" -eq 0 ] && [ -n "$keep" ] && [ "$form" != context ]; then
     kept
+    rm -rf "$work"
     exit 0
   fi
   local process
@@ -242,7 +243,7 @@ look() {
   command -v kubectl >/dev/null || die 'kubectl is not installed' 'install it, or build it: test/cluster/build.sh'
   (umask 077 && command kubectl config view --raw --flatten --minify --context "$context" >"$work/kubeconfig") ||
     die "cannot use context $context" "choose one of: $(command kubectl config get-contexts -o name | tr '\n' ' ')"
-  kubectl get namespaces -o name >"$work/namespaces" || die "cannot reach the cluster of context $context"
+  kubectl get namespaces -o name >/dev/null || die "cannot reach the cluster of context $context"
   kubectl auth can-i '*' '*' --all-namespaces -q ||
     die "you are not an administrator of the cluster of context $context" 'the demo installs kinds, roles and a webhook there'
   orcon render builtin:selfsigned >"$work/orcon.yaml"

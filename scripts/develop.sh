@@ -49,9 +49,10 @@ kubectl -n orcon-system scale deployment --all --replicas=0 >/dev/null
 # A Service that leads here would need the cluster's network; a URL does not.
 bundle="$(base64 <"$dir/cert.pem" | tr -d '\n')"
 patch=''
-for i in 0 1 2; do
-  path="$(kubectl get -f deployment/relations-mutating-webhook/webhook-config-templ.yaml -o "jsonpath={.webhooks[$i].clientConfig.service.path}")"
+i=0
+for path in $(kubectl get -f deployment/relations-mutating-webhook/webhook-config-templ.yaml -o 'jsonpath={.webhooks[*].clientConfig.service.path}'); do
   patch+="${patch:+,}{\"op\":\"replace\",\"path\":\"/webhooks/$i/clientConfig\",\"value\":{\"url\":\"https://127.0.0.1:8080$path\",\"caBundle\":\"$bundle\"}}"
+  i=$((i + 1))
 done
 kubectl patch mutatingwebhookconfiguration relations-mutating-webhook --type=json -p "[$patch]" >/dev/null
 kubectl -n orcon-system get configmap relations-mutating-webhook -o 'jsonpath={.data.tenguconfig\.yaml}' >"$dir/tenguconfig.yaml"

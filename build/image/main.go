@@ -204,6 +204,7 @@ func (o *order) flags() *flag.FlagSet {
 
 // complete replaces --all by names and refuses what contradicts itself.
 func (o order) complete(src Source) (order, error) {
+	o.registry = strings.TrimRight(o.registry, "/")
 	if o.all {
 		names, err := src.Names()
 		if err != nil {
@@ -216,7 +217,7 @@ func (o order) complete(src Source) (order, error) {
 		return order{}, fmt.Errorf("name a binary, or --all: %w", errUsage)
 	case o.tarball != "" && len(o.names) > 1:
 		return order{}, fmt.Errorf("--tarball holds one image and %d were named: %w", len(o.names), errUsage)
-	case o.tarball != "" && o.registry != "":
+	case o.tarball != "" && o.registry != "" && !slices.Contains(o.names, "chart"):
 		return order{}, fmt.Errorf("--tarball and --registry exclude each other: %w", errUsage)
 	}
 	return o, nil

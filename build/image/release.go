@@ -82,6 +82,10 @@ func makeRelease(ctx context.Context, src Source, o order, out io.Writer) error 
 		return fmt.Errorf("cannot put the release in its place: %w", err)
 	}
 	fmt.Fprintf(out, "release %s is in %s after %s\n", version, target, time.Since(r.began).Round(time.Second))
+	if o.registry == "" {
+		fmt.Fprintf(out, "note: no --registry is given, so that orcon and the chart of this release install images from %s, which only nodes "+
+			"have that imported them\n", local)
+	}
 	return nil
 }
 

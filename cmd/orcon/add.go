@@ -91,8 +91,7 @@ func (o *addOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.object, "object", "", "KIND/NAME of the object, if FILE has several")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the difference, and write nothing")
 	_ = c.RegisterFlagCompletionFunc("interface", func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		all, _ := (&clusterOptions{}).known(c.Context())
-		return interfaceNames(all), cobra.ShellCompDirectiveNoFileComp
+		return completeInterfaces(c.Context(), (&clusterOptions{}).known), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
@@ -147,6 +146,9 @@ func (o *addOptions) entry(role application.Role) (string, error) {
 	if o.endpoint == "" {
 		return "", errors.New("cannot add an endpoint: --interface is missing (orcon interfaces lists them)")
 	}
+	if o.limit < 0 {
+		return "", fmt.Errorf("--limit is %d: use 1 or more; without --limit the endpoint takes any number of relations", o.limit)
+	}
 	entry := o.endpoint
 	if o.iface != "" && o.iface != o.endpoint {
 		entry += ":" + o.iface
@@ -171,7 +173,7 @@ func (o *addOptions) provided(role application.Role, target *annotated) string {
 	if role != application.Provider {
 		return ""
 	}
-	endpoints, _ := application.ParseProvides(values(child(target.metadata, "annotations"))[application.KeyProvides])
+	endpoints, _ := application.ParseProvides(target.declared()[application.KeyProvides])
 	for _, e := range endpoints {
 		if name, _, _ := strings.Cut(o.iface, "@"); e.Interface == name {
 			return e.Name + ":" + e.Interface

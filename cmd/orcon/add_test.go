@@ -47,10 +47,26 @@ func TestAdd(t *testing.T) {
 			"a list gets another entry", pod + "  annotations:\n    tengu.io/consumes: http # pages\n    other: x\n", []string{"consumer", "--interface", "redis"},
 			"tengu.io/consumes: http # pages", "tengu.io/consumes: \"http,redis\" # pages",
 		},
-		"Quoted":  {"a quoted one too", pod + "  annotations: {tengu.io/consumes: 'http', other: x}\n", []string{"consumer", "--interface", "redis"}, "'http'", `"http,redis"`},
-		"Flow":    {"a mapping in braces", "kind: Pod\nmetadata: {name: web}\n", []string{"consumer", "--interface", "redis"}, "{name: web}", `{annotations: {tengu.io/consumes: "redis"}, name: web}`},
-		"Braces":  {"annotations in braces", "kind: Pod\nmetadata: {annotations: {}}\n", []string{"consumer", "--interface", "redis"}, "{}", `{tengu.io/consumes: "redis"}`},
-		"JSON":    {"JSON is YAML", `{"kind": "Pod", "metadata": {"name": "web"}}` + "\n", []string{"consumer", "--interface", "redis"}, `{"name"`, `{annotations: {tengu.io/consumes: "redis"}, "name"`},
+		"Quoted":    {"a quoted one too", pod + "  annotations: {tengu.io/consumes: 'http', other: x}\n", []string{"consumer", "--interface", "redis"}, "'http'", `"http,redis"`},
+		"Flow":      {"a mapping in braces", "kind: Pod\nmetadata: {name: web}\n", []string{"consumer", "--interface", "redis"}, "{name: web}", `{"annotations": {"tengu.io/consumes": "redis"}, name: web}`},
+		"Braces":    {"annotations in braces", "kind: Pod\nmetadata: {annotations: {}}\n", []string{"consumer", "--interface", "redis"}, "{}", `{"tengu.io/consumes": "redis"}`},
+		"JSON":      {"JSON stays JSON", `{"kind": "Pod", "metadata": {"name": "web"}}` + "\n", []string{"consumer", "--interface", "redis"}, `{"name"`, `{"annotations": {"tengu.io/consumes": "redis"}, "name"`},
+		"Empty":     {"annotations without entries", pod + "  name: web\n  annotations: # none yet\n  labels: {}\n", []string{"consumer", "--interface", "redis"}, "yet\n", "yet\n    tengu.io/consumes: \"redis\"\n"},
+		"LastEmpty": {"at the end of the file", pod + "  name: web\n  annotations:", []string{"consumer", "--interface", "redis"}, "annotations:", "annotations:\n    tengu.io/consumes: \"redis\"\n"},
+		"Both": {
+			"each entry where it has an effect: the template's annotation wins", "kind: Deployment\nmetadata:\n  annotations:\n    tengu.io/relations: db\nspec:\n  template:\n    metadata:\n      annotations:\n        tengu.io/consumes: db\n",
+			[]string{"consumer", "--interface", "redis", "--to", "cache"}, "relations: db\nspec:\n  template:\n    metadata:\n      annotations:\n        tengu.io/consumes: db\n",
+			"relations: \"db,redis=cache\"\nspec:\n  template:\n    metadata:\n      annotations:\n        tengu.io/consumes: \"db,redis\"\n",
+		},
+		"CronJob": {
+			"the template of a CronJob", "kind: CronJob\nmetadata: {name: web}\nspec:\n  jobTemplate:\n    spec:\n      template:\n        metadata:\n          annotations:\n            tengu.io/consumes: http\n",
+			[]string{"consumer", "--interface", "redis"}, "consumes: http", `consumes: "http,redis"`,
+		},
+		"Copied": {
+			"an annotation that the webhook copied to the template is not the author's",
+			"kind: Deployment\nmetadata:\n  annotations:\n    tengu.io/consumes: http\nspec:\n  template:\n    metadata:\n      annotations:\n        injector.tengu.io/copied: tengu.io/consumes\n        tengu.io/consumes: 'http'\n",
+			[]string{"consumer", "--interface", "redis"}, "consumes: http\n", "consumes: \"http,redis\"\n",
+		},
 		"Marks":   {"optional, limited, of a version", pod + "  name: web\n", []string{"consumer", "--endpoint", "cache", "--interface", "redis@1", "--optional", "--limit", "2"}, "  name", "  annotations:\n    tengu.io/consumes: \"cache:redis@1?!2\"\n  name"},
 		"Windows": {"line ends stay", "kind: Pod\r\nmetadata:\r\n  name: web\r\n", []string{"consumer", "--interface", "redis"}, "  name", "  annotations:\r\n    tengu.io/consumes: \"redis\"\r\n  name"},
 		"List":    {"an item of a list", "kind: List\nitems:\n- kind: Pod\n  metadata:\n    name: web\n", []string{"consumer", "--interface", "redis"}, "    name", "    annotations:\n      tengu.io/consumes: \"redis\"\n    name"},
@@ -108,6 +124,8 @@ func TestAddRefuses(t *testing.T) {
 		"Equals":    {"a provider without a name", "kind: Pod\nmetadata: {name: a, annotations: {tengu.io/relations: db}}\n", []string{"consumer", "--interface", "redis", "--to", "="}, "tengu.io/relations"},
 		"Label":     {"a label and an annotation", "kind: Service\nmetadata: {name: a, labels: {tengu.io/provides: sse}}\n", []string{"provider", "--interface", "redis"}, "it is both a label and an annotation"},
 		"Folded":    {"a form that is not edited", "kind: Pod\nmetadata:\n  annotations:\n    tengu.io/consumes: >-\n      http\n", []string{"consumer", "--interface", "redis"}, "write each annotation on a line of its own"},
+		"Alias":     {"annotations that are shared", "kind: Pod\nmetadata:\n  name: a\n  labels: &a {x: y}\n  annotations: *a\n", []string{"consumer", "--interface", "redis"}, "write each annotation on a line of its own"},
+		"Negative":  {"a limit that is none", "kind: Pod\nmetadata: {name: a}\n", []string{"consumer", "--interface", "redis", "--limit", "-1"}, "--limit is -1: use 1 or more"},
 		"Unknown":   {"a word that is no kind of side", "", []string{"consumr"}, `unknown command "consumr" (did you mean consumer?)`},
 	}
 	for label, tc := range tests {
@@ -147,6 +165,13 @@ func TestInterfaces(t *testing.T) {
 	require.Zero(t, code)
 	assert.Contains(t, out, "postgresql_client ")
 	assert.Contains(t, errs, "note: only the built-in interfaces are shown: cannot find a cluster")
+
+	code, out, errs = call("", "interfaces", "--context", "typo", "-o", "json")
+	assert.Equal(t, exitMisuse, code, "the built-in ones are not those of the cluster that was asked for")
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "cannot find")
+	_, _, errs = call("", "interfaces", "mine", "-q")
+	assert.Contains(t, errs, "cannot find interface mine (orcon interfaces lists them); only the built-in interfaces are shown: cannot find a cluster")
 
 	code, out, _ = call("", "interfaces", "postgresql_client")
 	require.Zero(t, code)

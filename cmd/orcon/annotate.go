@@ -27,15 +27,6 @@ type annotatedFile struct {
 	objects   []*annotated
 }
 
-// annotated is one object of a manifest.
-type annotated struct {
-	kind, name string
-	metadata   *yaml.Node
-}
-
-// String returns KIND/NAME.
-func (a *annotated) String() string { return a.kind + "/" + a.name }
-
 // parseAnnotated reads the objects of a manifest.
 func parseAnnotated(text []byte, name string) (*annotatedFile, error) {
 	m := &annotatedFile{name: name, lines: strings.SplitAfter(string(text), "\n")}
@@ -52,7 +43,7 @@ func parseAnnotated(text []byte, name string) (*annotatedFile, error) {
 		m.documents = append(m.documents, document)
 		for _, o := range objectsOf(document) {
 			if metadata := child(o, "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode {
-				m.objects = append(m.objects, &annotated{scalar(o, "kind"), scalar(metadata, "name"), annotationsOf(o, metadata)})
+				m.objects = append(m.objects, &annotated{scalar(o, "kind"), scalar(metadata, "name"), metadata, templateOf(o)})
 			}
 		}
 	}
@@ -101,59 +92,68 @@ func names(objects []*annotated) string {
 // add returns the text of the manifest with entries added to annotations of an object. It is an
 // error if the declaration would not be valid, or if anything else would change.
 func (m *annotatedFile) add(o *annotated, adds []addition) ([]byte, error) {
-	annotations := values(child(o.metadata, "annotations"))
-	changed := map[string]string{}
+	declared, place := o.declared(), slices.Index(m.objects, o)
+	var changed []addition
 	for _, a := range adds {
-		list, err := joined(a, annotations[a.key])
+		list, err := joined(a, declared[a.key])
 		if err != nil {
 			return nil, fmt.Errorf("cannot change %s: %w", o, err)
 		}
-		if list != annotations[a.key] {
-			annotations[a.key], changed[a.key] = list, list
+		if list != declared[a.key] {
+			declared[a.key] = list
+			changed = append(changed, addition{a.key, list})
 		}
 	}
-	_, problems := application.Parse(values(child(o.metadata, "labels")), annotations)
+	_, problems := application.Parse(values(child(o.metadata, "labels")), declared)
 	if err := application.Refusals(problems); err != nil {
 		return nil, fmt.Errorf("cannot change %s: %w", o, err)
 	}
-	before := []byte(strings.Join(m.lines, ""))
-	if len(changed) == 0 {
-		return before, nil
+	for _, c := range slices.Backward(changed) { // a new annotation comes first
+		var err error
+		if m, err = m.set(m.objects[place], c.key, c.entry); err != nil {
+			return nil, err
+		}
 	}
-	after := []byte(m.edited(o, adds, changed))
-	return after, m.onlyAnnotated(o, after, annotations)
+	return []byte(strings.Join(m.lines, "")), nil
 }
 
 // errForm is the error of YAML whose form is not edited.
 var errForm = errors.New("cannot edit this form of YAML: write each annotation on a line of its own")
 
-// onlyAnnotated returns an error unless a text is the same manifest but for the annotations of one
-// object, which are the wanted ones.
-func (m *annotatedFile) onlyAnnotated(o *annotated, text []byte, wanted map[string]string) error {
-	after, err := parseAnnotated(text, m.name)
+// set returns the manifest with another value of an annotation of an object. It is an error if
+// anything else would change.
+func (m *annotatedFile) set(o *annotated, key, value string) (*annotatedFile, error) {
+	wanted := values(child(o.holder(key), "annotations"))
+	wanted[key] = value
+	before, err := m.without(o, key)
+	if err != nil {
+		return nil, err
+	}
+	after, err := parseAnnotated([]byte(m.edited(o.holder(key), key, value)), m.name)
 	if err != nil || len(after.objects) != len(m.objects) {
-		return errForm
+		return nil, errForm
 	}
 	changed := after.objects[slices.Index(m.objects, o)]
-	if !maps.Equal(values(child(changed.metadata, "annotations")), wanted) {
-		return errForm
+	rest, err := after.without(changed, key)
+	if err != nil || !maps.Equal(values(child(changed.holder(key), "annotations")), wanted) || !reflect.DeepEqual(before, rest) {
+		return nil, errForm
 	}
-	before, err := m.without(o)
-	if err != nil {
-		return err
-	}
-	if rest, err := after.without(changed); err != nil || !reflect.DeepEqual(before, rest) {
-		return errForm
-	}
-	return nil
+	return after, nil
 }
 
-// without returns the values of all documents without the annotations of one object.
-func (m *annotatedFile) without(o *annotated) ([]any, error) {
-	for i := 0; i < len(o.metadata.Content); i += 2 {
-		if o.metadata.Content[i].Value == "annotations" {
-			o.metadata.Content = slices.Delete(o.metadata.Content, i, i+2)
+// without returns the values of all documents without the annotations that hold a key of an object.
+func (m *annotatedFile) without(o *annotated, key string) ([]any, error) {
+	holder := o.holder(key)
+	whole := holder.Content
+	defer func() { holder.Content = whole }()
+	holder.Content = nil
+	for i := 0; i+1 < len(whole); i += 2 {
+		if whole[i].Value != "annotations" {
+			holder.Content = append(holder.Content, whole[i], whole[i+1])
 		}
+	}
+	if len(whole)-len(holder.Content) > 2 {
+		return nil, errForm // two annotations: readers take only one of them
 	}
 	all := make([]any, len(m.documents))
 	for i, d := range m.documents {

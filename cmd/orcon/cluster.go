@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -63,6 +64,7 @@ func (o *clusterOptions) load() (*rest.Config, string, error) {
 	}
 	config.QPS = -1 // the API server's own fairness limits us
 	config.Timeout = requestTimeout
+	config.Dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	return config, namespace, nil
 }
 

@@ -44,20 +44,32 @@ func argument(names func(context.Context) []cobra.Completion) cobra.CompletionFu
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return names(c.Context()), cobra.ShellCompDirectiveNoFileComp
+		return soon(func() []cobra.Completion { return names(c.Context()) }), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// soon returns what look finds, and nothing where that takes longer than a shell waits.
+func soon(look func() []cobra.Completion) []cobra.Completion {
+	found := make(chan []cobra.Completion, 1)
+	go func() { found <- look() }()
+	select {
+	case all := <-found:
+		return all
+	case <-time.After(completionTimeout):
+		return nil
 	}
 }
 
 // completeNamespaces completes the name of a namespace of the cluster.
 func (o *clusterOptions) completeNamespaces(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return o.names(c.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, client.InNamespace("")), cobra.ShellCompDirectiveNoFileComp
+	return soon(func() []cobra.Completion {
+		return o.names(c.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, client.InNamespace(""))
+	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 // names lists the names of the objects of a kind, by default in the namespace. A cluster that does
 // not answer has none.
 func (o *clusterOptions) names(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) []cobra.Completion {
-	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
-	defer cancel()
 	all := &metav1.PartialObjectMetadataList{}
 	all.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	kinds, namespace, err := o.open()

@@ -59,6 +59,10 @@ type deployed struct {
 // that it asks in turn, so that nothing waits for ever.
 const requestTimeout = time.Minute
 
+// dialTimeout is how long the way to the API server may take. Discovery, which no context ends,
+// takes no longer where nothing answers.
+const dialTimeout = 10 * time.Second
+
 // deploymentName is what a deployment may be called: its name stands in those of Secrets.
 const deploymentName = `^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`
 

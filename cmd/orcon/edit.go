@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,43 +35,26 @@ func joined(a addition, list string) (string, error) {
 	return list + "," + a.entry, nil
 }
 
-// edited returns the text with changed annotations. New ones come first in the annotations, and new
-// annotations after the first field of the metadata.
-func (m *annotatedFile) edited(o *annotated, adds []addition, changed map[string]string) string {
-	annotations := child(o.metadata, "annotations")
-	fresh := m.replaced(annotations, adds, changed)
+// edited returns the text with another value of an annotation. A new one comes first in the
+// annotations, and new annotations after the first field of the metadata.
+func (m *annotatedFile) edited(metadata *yaml.Node, key, value string) string {
+	annotations := child(metadata, "annotations")
+	fresh := key + ": " + strconv.Quote(value)
 	switch {
-	case len(fresh) == 0:
-	case annotations != nil && len(annotations.Content) > 0 && annotations.Style&yaml.FlowStyle == 0:
-		m.insert(annotations.Content[0], fresh)
+	case child(annotations, key) != nil:
+		m.replace(child(annotations, key), value)
 	case annotations != nil && annotations.Style&yaml.FlowStyle != 0:
-		m.insertInBraces(annotations, strings.Join(fresh, ", "))
-	case o.metadata.Style&yaml.FlowStyle != 0:
-		m.insertInBraces(o.metadata, "annotations: {"+strings.Join(fresh, ", ")+"}")
+		m.insertInBraces(annotations, strconv.Quote(key)+": "+strconv.Quote(value))
+	case annotations != nil && len(annotations.Content) > 0:
+		m.insert(annotations.Content[0], []string{fresh})
+	case annotations != nil:
+		m.insertBelow(metadata.Content[indexOf(metadata, "annotations")], fresh)
+	case metadata.Style&yaml.FlowStyle != 0:
+		m.insertInBraces(metadata, fmt.Sprintf(`"annotations": {%q: %q}`, key, value))
 	default:
-		for i := range fresh {
-			fresh[i] = "  " + fresh[i]
-		}
-		m.insert(o.metadata.Content[0], append([]string{"annotations:"}, fresh...))
+		m.insert(metadata.Content[0], []string{"annotations:", "  " + fresh})
 	}
 	return strings.Join(m.lines, "")
-}
-
-// replaced replaces the changed annotations that are there, and returns the lines of the others.
-func (m *annotatedFile) replaced(annotations *yaml.Node, adds []addition, changed map[string]string) []string {
-	var fresh []string
-	for _, a := range adds {
-		value, is := changed[a.key]
-		if !is {
-			continue
-		}
-		if node := child(annotations, a.key); node != nil {
-			m.replace(node, value)
-			continue
-		}
-		fresh = append(fresh, a.key+": "+strconv.Quote(value))
-	}
-	return fresh
 }
 
 // insert writes lines before the line of a node, with its indentation.
@@ -90,6 +74,16 @@ func (m *annotatedFile) insert(before *yaml.Node, texts []string) {
 		inserted = append(inserted, indent+text+end)
 	}
 	m.lines = slices.Insert(m.lines, before.Line-1, inserted...)
+}
+
+// insertBelow writes a line below that of a key, further in.
+func (m *annotatedFile) insertBelow(key *yaml.Node, text string) {
+	line := strings.TrimRight(m.lines[key.Line-1], "\r\n")
+	end := m.lines[key.Line-1][len(line):]
+	if end == "" { // the last line of the file
+		m.lines[key.Line-1] = line + "\n"
+	}
+	m.lines = slices.Insert(m.lines, key.Line, strings.Repeat(" ", key.Column+1)+text+cmp.Or(end, "\n"))
 }
 
 // insertInBraces writes a field at the beginning of a mapping in braces.

@@ -68,6 +68,12 @@ func explain(ctx context.Context, err error) (string, int) {
 	return err.Error() + cure(err), exitMisuse
 }
 
+// sourceError is an error of fetching a bundle: it says nothing about the cluster.
+type sourceError struct{ error }
+
+// Unwrap returns the error.
+func (e sourceError) Unwrap() error { return e.error }
+
 // cure returns what helps against an error of the way to the cluster, as a second line; empty
 // where the error itself says it.
 func cure(err error) string {
@@ -75,7 +81,13 @@ func cure(err error) string {
 	_, wrongName := errors.AsType[x509.HostnameError](err)
 	dns, noName := errors.AsType[*net.DNSError](err)
 	dial, noDial := errors.AsType[*net.OpError](err)
+	_, ofSource := errors.AsType[sourceError](err)
 	switch {
+	case ofSource && unknownAuthority:
+		return "\nNo authority that this machine trusts signed the certificate of the bundle's server: give its authority as ca.crt in " +
+			"the file of --credentials."
+	case ofSource:
+		return ""
 	case apierrors.IsUnauthorized(err):
 		return "\nThe API server refuses your credentials: log in again, or choose another context with --context (kubectl config get-contexts)."
 	case unknownAuthority, wrongName:

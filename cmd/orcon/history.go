@@ -131,5 +131,5 @@ func (o *deploymentOptions) rollback(c *cobra.Command, name string, revision int
 			return coded(err)
 		}
 	}
-	return d.end(c, d.Install(ctx, p, wish, approval))
+	return d.end(c.OutOrStdout(), d.Install(ctx, p, wish, approval))
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
@@ -73,10 +76,13 @@ orcon-bundle-NAME… of the namespace hold the record of the deployment.` + exit
 	o.flags(c)
 	c.Flags().BoolVar(&o.plan, "plan", false, "show the changes only")
 	c.Flags().StringVar(&o.resume, "resume", "", "name of a deployment whose interrupted installation is continued; without SOURCE and --name")
-	c.MarkFlagsMutuallyExclusive("resume", "name")
-	c.MarkFlagsMutuallyExclusive("resume", "plan")
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	c.Flags().BoolVar(&o.retry, "retry", false, "retry a content that failed before")
+	c.Flags().VisitAll(func(f *pflag.Flag) { // what was planned is stored
+		if !slices.Contains([]string{"resume", "namespace", "kubeconfig", "context", "timeout"}, f.Name) {
+			c.MarkFlagsMutuallyExclusive("resume", f.Name)
+		}
+	})
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	return c
 }
 
@@ -143,7 +149,7 @@ func (o *installOptions) run(c *cobra.Command, source string) error {
 	if errors.Is(err, bundle.ErrQuarantined) {
 		err = fmt.Errorf("%w: change the bundle, or retry it with --retry", err)
 	}
-	return d.end(c, err)
+	return d.end(o.output.aside(screenOf(c)), err)
 }
 
 // wish returns the deployment, and what the source means there.
@@ -218,15 +224,15 @@ func (d *deployed) sure(ctx context.Context, c *cobra.Command, p bundle.Plan, wi
 	return p.Changed(now)
 }
 
-// end says how a run ended, and after an interrupt how it goes on.
-func (d *deployed) end(c *cobra.Command, err error) error {
+// end writes how a run ended; after an interrupt, the error says how it goes on.
+func (d *deployed) end(out io.Writer, err error) error {
 	d.progress.end()
 	switch last := d.Record().Last(); {
 	case errors.Is(err, context.Canceled):
 		name := strings.TrimPrefix(d.Owner, d.namespace+"/")
 		return interrupted(fmt.Sprintf("what is done stays; to continue: orcon install --resume %s -n %s", name, d.namespace))
 	case err == nil:
-		_, err = fmt.Fprintf(c.OutOrStdout(), "%s is healthy: revision %d\n", d.Owner, last.Number)
+		_, err = fmt.Fprintf(out, "%s is healthy: revision %d\n", d.Owner, last.Number)
 		return err
 	}
 	return coded(err)

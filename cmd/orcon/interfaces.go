@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -59,8 +60,7 @@ Exit codes: 0 shown, 2 there is no such interface, or the command failed.`,
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		names, _ := o.known(c.Context())
-		return interfaceNames(names), cobra.ShellCompDirectiveNoFileComp
+		return completeInterfaces(c.Context(), o.known), cobra.ShellCompDirectiveNoFileComp
 	}
 	return c
 }
@@ -103,26 +103,28 @@ func (o *clusterOptions) known(ctx context.Context) ([]sourced, error) {
 		return all, err
 	}
 	catalog := schema.NewCatalog(library...)
+	var unread error
 	for _, object := range objects {
 		p, err := object.ToDomain()
-		if err != nil {
-			return all, err
-		}
-		if i, _, ok := catalog.Admit(p); ok {
+		unread = errors.Join(unread, err)
+		if i, _, ok := catalog.Admit(p); err == nil && ok {
 			all = append(all, sourced{i, published})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b sourced) int {
 		return strings.Compare(fmt.Sprintf("%s %9d", a.Name, a.Version), fmt.Sprintf("%s %9d", b.Name, b.Version))
 	})
-	return all, nil
+	return all, unread
 }
 
 func (o *interfaceOptions) list(c *cobra.Command) error {
 	s := screenOf(c)
 	all, err := o.known(c.Context())
+	if err != nil && o.asked() {
+		return err
+	}
 	if err != nil {
-		s.note(fmt.Sprintf("note: only the built-in interfaces are shown: %v", err))
+		s.note(fmt.Sprintf("note: %s: %v", shown(all), err))
 	}
 	lines := make([]interfaceLine, len(all))
 	for i, known := range all {
@@ -141,14 +143,27 @@ func (o *interfaceOptions) show(c *cobra.Command, name string) error {
 	s := screenOf(c)
 	all, failed := o.known(c.Context())
 	found, err := findInterface(all, name)
-	if err != nil {
-		if failed != nil {
-			s.note(fmt.Sprintf("note: only the built-in interfaces are known: %v", failed))
-		}
+	switch {
+	case err != nil && failed != nil && o.asked():
+		return failed
+	case err != nil && failed != nil:
+		return fmt.Errorf("%w; %s: %w", err, shown(all), failed)
+	case err != nil:
 		return err
 	}
 	line := describe(found)
 	return o.output.print(s, line, func() error { return line.print(s) })
+}
+
+// asked reports whether the user chose a cluster: then the built-in interfaces are not the answer.
+func (o *interfaceOptions) asked() bool { return o.kubeconfig != "" || o.context != "" }
+
+// shown tells which interfaces are known where not all could be read.
+func shown(all []sourced) string {
+	if slices.ContainsFunc(all, func(i sourced) bool { return i.from == published }) {
+		return "not all interfaces of the cluster are shown"
+	}
+	return "only the built-in interfaces are shown"
 }
 
 // findInterface returns the interface of a name, the newest version unless the name has one.
@@ -177,6 +192,14 @@ func findInterface(all []sourced, written string) (sourced, error) {
 		suggested = fmt.Sprintf(": did you mean %s?", near)
 	}
 	return sourced{}, fmt.Errorf("cannot find interface %s%s (orcon interfaces lists them)", written, suggested)
+}
+
+// completeInterfaces completes the name of an interface.
+func completeInterfaces(ctx context.Context, known func(context.Context) ([]sourced, error)) []cobra.Completion {
+	return soon(func() []cobra.Completion {
+		all, _ := known(ctx)
+		return interfaceNames(all)
+	})
 }
 
 func interfaceNames(all []sourced) []string {

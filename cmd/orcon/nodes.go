@@ -1,10 +1,6 @@
 package main
 
-import (
-	"gopkg.in/yaml.v3"
-
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-)
+import "gopkg.in/yaml.v3"
 
 // objectsOf returns the object of a document, or those of a List.
 func objectsOf(document *yaml.Node) []*yaml.Node {
@@ -17,36 +13,25 @@ func objectsOf(document *yaml.Node) []*yaml.Node {
 	return document.Content
 }
 
-// annotationsOf returns the metadata that holds the declaration of an object: that of its pod
-// template where only that one declares something.
-func annotationsOf(object, metadata *yaml.Node) *yaml.Node {
-	template := child(child(child(object, "spec"), "template"), "metadata")
-	if declares(template) && !declares(metadata) {
-		return template
-	}
-	return metadata
-}
-
-func declares(metadata *yaml.Node) bool {
-	for key := range values(child(metadata, "annotations")) {
-		if application.Declares(key) {
-			return true
-		}
-	}
-	return false
-}
-
 // child returns the value of a key of a mapping; nil if there is none.
 func child(mapping *yaml.Node, key string) *yaml.Node {
+	if i := indexOf(mapping, key); i >= 0 {
+		return mapping.Content[i+1]
+	}
+	return nil
+}
+
+// indexOf returns the place of a key in the content of a mapping; -1 if there is none.
+func indexOf(mapping *yaml.Node, key string) int {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
-		return nil
+		return -1
 	}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
-			return mapping.Content[i+1]
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
 func scalar(mapping *yaml.Node, key string) string {

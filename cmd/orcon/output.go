@@ -47,6 +47,15 @@ func (o *output) String() string { return o.format }
 // Type implements pflag.Value.
 func (o *output) Type() string { return "format" }
 
+// aside returns where a sentence beside the output goes: standard output has only the format that
+// programs read.
+func (o *output) aside(s screen) io.Writer {
+	if o.format == asTable {
+		return s.out
+	}
+	return s.errs
+}
+
 // print writes a value as JSON or YAML, or calls people to print it as a table.
 func (o *output) print(s screen, value any, people func() error) error {
 	switch o.format {

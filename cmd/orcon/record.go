@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
@@ -76,11 +75,17 @@ Exit codes: 0 shown, 1 a bag differs from its record, 2 the command failed, 130 
 }
 
 func (o *recordOptions) run(c *cobra.Command, name string) error {
+	if o.replay && slices.Contains([]string{asTable, asYAML}, o.output.format) {
+		return fmt.Errorf("cannot print --replay as %s: it is one JSON object a line: leave -o out", o.output.format)
+	}
 	reader, namespace, err := o.open()
 	if err != nil {
 		return err
 	}
 	r, err := kube.FindRelation(c.Context(), reader, namespace, name)
+	if meta.IsNoMatchError(err) {
+		return errNotInstalled
+	}
 	if err != nil {
 		return err
 	}
@@ -137,7 +142,7 @@ const pollRecord = time.Second
 // followEntries prints entries that are newer than those printed, until ctx ends.
 func (o *recordOptions) followEntries(ctx context.Context, s screen, printed []conversation.Entry,
 	look func() ([]conversation.Entry, error)) error {
-	seen := map[string]int64{}
+	seen := map[string]conversation.Entry{}
 	noteSeen(seen, printed)
 	ticker := time.NewTicker(pollRecord)
 	defer ticker.Stop()
@@ -151,7 +156,7 @@ func (o *recordOptions) followEntries(ctx context.Context, s screen, printed []c
 		if err != nil {
 			return err
 		}
-		fresh := slices.DeleteFunc(all, func(e conversation.Entry) bool { return e.Sequence <= seen[bagOf(e)] })
+		fresh := slices.DeleteFunc(all, func(e conversation.Entry) bool { return !newer(e, seen[bagOf(e)]) })
 		noteSeen(seen, fresh)
 		if err := o.printEntries(s, fresh, false); err != nil {
 			return err
@@ -159,11 +164,17 @@ func (o *recordOptions) followEntries(ctx context.Context, s screen, printed []c
 	}
 }
 
-// noteSeen records the last commit of each bag.
-func noteSeen(seen map[string]int64, entries []conversation.Entry) {
+// noteSeen records the last commit of each bag; entries are in order of time.
+func noteSeen(seen map[string]conversation.Entry, entries []conversation.Entry) {
 	for _, e := range entries {
-		seen[bagOf(e)] = max(seen[bagOf(e)], e.Sequence)
+		seen[bagOf(e)] = e
 	}
+}
+
+// newer reports whether a commit follows the last one that was seen of its bag. A bag that is made
+// again counts from 1, at a later time.
+func newer(e, last conversation.Entry) bool {
+	return e.Sequence > last.Sequence || e.Time.After(last.Time)
 }
 
 // bagOf names the bag of an entry.
@@ -171,8 +182,11 @@ func bagOf(e conversation.Entry) string { return e.Relation + " " + e.Owner }
 
 // printEntries prints commits in the format of the command.
 func (o *recordOptions) printEntries(s screen, entries []conversation.Entry, header bool) error {
-	if o.output.format == asYAML && (header || len(entries) > 0) {
+	if o.output.format == asYAML && len(entries) > 0 {
 		return o.output.print(s, entries, nil)
+	}
+	if o.output.format == asYAML && header && !o.follow {
+		return o.output.print(s, []conversation.Entry{}, nil)
 	}
 	if o.output.format != asTable {
 		lines, err := conversation.EncodeEntries(entries)
@@ -223,37 +237,4 @@ func keysOf(e conversation.Entry) string {
 		all = append(all, "-"+key)
 	}
 	return strings.Join(all, " ")
-}
-
-// replayed is one printed line of --replay.
-type replayed struct {
-	conversation.Replayed
-
-	Differs []string `json:"differs,omitempty"`
-}
-
-// replay prints the bag that each record leads to, and fails if another one is stored.
-func replay(c *cobra.Command, all []kube.Said) error {
-	var wrong []error
-	out := json.NewEncoder(c.OutOrStdout())
-	out.SetEscapeHTML(false)
-	for _, said := range all {
-		to, err := said.Record.Replay(said.At)
-		line := replayed{Replayed: to}
-		if err != nil {
-			line.Differs = []string{err.Error()}
-		} else {
-			line.Differs = to.Differs(said.Stored)
-		}
-		for _, what := range line.Differs {
-			wrong = append(wrong, fmt.Errorf("the bag of %s is not what its record leads to: %s", said.At.Owner, what))
-		}
-		if err := out.Encode(line); err != nil {
-			return fmt.Errorf("cannot print the bag of %s: %w", said.At.Owner, err)
-		}
-	}
-	if len(wrong) > 0 {
-		return failedError{errors.Join(wrong...)}
-	}
-	return nil
 }

@@ -50,6 +50,10 @@ func TestRecordPrintsByTime(t *testing.T) {
 	assert.Len(t, list, 3, "a look that finds nothing new adds nothing")
 
 	out.Reset()
+	require.NoError(t, o.printEntries(screen{out: &out}, nil, true))
+	assert.Equal(t, "[]\n", out.String(), "an empty list is one")
+
+	out.Reset()
 	o.output.format = asTable
 	require.NoError(t, o.printEntries(screen{out: &out}, all, true))
 	lines := strings.Split(out.String(), "\n")
@@ -75,6 +79,17 @@ func TestRecordFollows(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	assert.Equal(t, []string{"2", "3"}, []string{entries[0].Changed["a"], entries[1].Changed["a"]})
+}
+
+// A bag that is made again counts from 1: what is said in it then is no less new.
+func TestRecordFollowsABagThatIsMadeAgain(t *testing.T) {
+	seen := map[string]conversation.Entry{}
+	before := conversation.Entry{Address: conversation.Address{Relation: "uid", Owner: "db/1"}, Sequence: 7, Time: time.Unix(7, 0)}
+	noteSeen(seen, []conversation.Entry{before})
+	again := before
+	again.Sequence, again.Time = 1, time.Unix(60, 0)
+	assert.False(t, newer(before, seen[bagOf(before)]), "it was shown")
+	assert.True(t, newer(again, seen[bagOf(again)]))
 }
 
 func TestReplay(t *testing.T) {
@@ -116,6 +131,12 @@ func TestRecordNeedsACluster(t *testing.T) {
 	assert.Equal(t, exitMisuse, code)
 	assert.Empty(t, out)
 	assert.Contains(t, errs, "nothing")
+	code, _, errs = call("", append([]string{"record", "7"}, answering(t, map[string]string{"/apis": `{"kind":"APIGroupList","groups":[]}`, "/apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1","resources":[]}`})...)...)
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "Orcon is not installed in this cluster: orcon install builtin:selfsigned")
+	code, _, errs = call("", "record", "7", "--replay", "-o", "yaml")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "cannot print --replay as yaml")
 	code, _, _ = call("", "record")
 	assert.Equal(t, exitMisuse, code, "a relation must be named")
 }

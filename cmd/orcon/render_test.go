@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -145,4 +147,23 @@ func tarOf(t *testing.T, name, text string) []byte {
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	return out.Bytes()
+}
+
+// An error of a bundle's server is not blamed on the cluster.
+func TestRenderBlamesTheSource(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	private := httptest.NewTLSServer(http.NotFoundHandler())
+	private.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer private.Close()
+	code, _, errs := call("", "render", private.URL+"/shop.tgz", "--track")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "give its authority as ca.crt in the file of --credentials")
+	assert.NotContains(t, errs, "kubeconfig")
+
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	code, _, errs = call("", "render", gone.URL+"/shop.tgz", "--track")
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "connection refused")
+	assert.NotContains(t, errs, "API server")
 }

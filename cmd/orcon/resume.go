@@ -23,5 +23,5 @@ func (o *installOptions) goOn(c *cobra.Command) error {
 	case !interrupted:
 		return fmt.Errorf("cannot resume %s: nothing was interrupted: see orcon history %s", d.Owner, o.resume)
 	}
-	return d.end(c, d.Resume(ctx))
+	return d.end(c.OutOrStdout(), d.Resume(ctx))
 }

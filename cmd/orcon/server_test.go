@@ -86,6 +86,7 @@ func TestCures(t *testing.T) {
 		"Rollback":        {"there is nothing to go back from", nothing, []string{"rollback", "shop"}, "cannot roll back shop/shop: " + lists},
 		"History":         {"nor to list", nothing, []string{"history", "shop"}, "cannot list shop/shop: " + lists},
 		"GoOn":            {"nor to go on with", nothing, []string{"install", "--resume", "shop"}, "cannot resume shop/shop: " + lists},
+		"GoOnPolicy":      {"what is continued was planned before", nothing, []string{"install", "--resume", "shop", "--policy", "none.yaml"}, "policy resume"},
 		"RollbackFailed":  {"rollback does not try again", something, []string{"rollback", "shop", "2"}, "choose another one of orcon history shop, or retry this one from its source: orcon install SOURCE --name shop --retry"},
 		"RollbackUnknown": {"which there are", something, []string{"rollback", "shop", "9"}, "the record does not have it: it has [3 2 1]: orcon history shop"},
 		"Approve":         {"nobody has made one", nothing, []string{"approve", "shop"}, "cannot approve shop/shop: no such BundleDeployment (orcon list shows what is installed)"},

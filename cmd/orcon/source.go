@@ -83,7 +83,7 @@ func (o *sourceOptions) fetch(c *cobra.Command, source string) (bundle.Tree, err
 	tree, resolved, err := o.Fetch(c.Context(), s)
 	switch {
 	case err != nil:
-		return tree, err
+		return tree, sourceError{err}
 	case s.Origin == bundle.Builtin:
 		err = o.own(&tree, s.Location)
 	case s.Pinned() != nil:

@@ -206,3 +206,14 @@ func TestCompletion(t *testing.T) {
 		assert.Contains(t, out, want, words)
 	}
 }
+
+// A cluster that does not answer keeps no shell waiting.
+func TestCompletionOfACluster(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	assert.Empty(t, soon(func() []string {
+		<-release
+		return []string{"late"}
+	}))
+	assert.Equal(t, []string{"now"}, soon(func() []string { return []string{"now"} }))
+}
