@@ -103,7 +103,7 @@ func TestAUnitsOwnEnd(t *testing.T) {
 	w.apply(farewellHandlers)
 	handlers := `tengu.io/handlers: /handlers, injector.tengu.io/handler-image: "busybox:stable", injector.tengu.io/handler-volumes: "handlers=/handlers"`
 	of := func(kind, name string) string {
-		pod := workload{kind: kind, name: name, annotations: `tengu.io/consumes: "store:shopdb?", tengu.io/relations: db`, podAnnotations: handlers, script: "trap 'exit 0' TERM\nwhile :; do sleep 0.1; done"}.yaml()
+		pod := workload{kind: kind, name: name, annotations: `tengu.io/consumes: "store:shopdb?", tengu.io/relations: db`, podAnnotations: handlers, script: "trap 'exit 0' TERM\nwhile :; do sleep 0.1; done", grace: 30}.yaml()
 		return strings.Replace(pod, "restartPolicy: Always", "restartPolicy: Always\n      volumes: [{name: handlers, configMap: {name: web-handlers, defaultMode: 0755}}]", 1)
 	}
 	w.apply(workload{kind: "Deployment", name: "db", annotations: `tengu.io/provides: "main:shopdb"`, podAnnotations: withTools}.yaml())
