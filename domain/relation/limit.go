@@ -46,11 +46,11 @@ func limitText(e End, limit int, others []string) string {
 	return fmt.Sprintf("%s is limited to %s and has %s: raise the limit or end %s", e, relations, listed(others), which)
 }
 
-// refuse notes that a reference of the requirer leads to a relation over a limit.
-func (n *negotiation) refuse(k Key, full string) {
+// refuse notes that a reference of the requirer leads to a relation over a limit, and why.
+func (n *negotiation) refuse(k Key, why string) {
 	ref := application.Reference{Endpoint: k.Requirer.Endpoint, Application: k.Provider.Application, RemoteEndpoint: k.Provider.Endpoint}
 	name := k.Requirer.Application
-	n.obstacles[name] = append(n.obstacles[name], Obstacle{Reference: ref, Reason: ReasonLimit, Stuck: true, Message: full})
+	n.obstacles[name] = append(n.obstacles[name], Obstacle{Reference: ref, Reason: ReasonLimit, Stuck: true, Message: why})
 }
 
 // otherEnd returns the end of a relation that is not e.

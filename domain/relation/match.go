@@ -117,9 +117,29 @@ func mismatch(a, b end, ref application.Reference) string {
 	case missing(a, ref.Endpoint):
 		return lacks(a, ref.Endpoint)
 	default:
-		return fmt.Sprintf("no endpoint of %s (%s) matches one of %s (%s): interface, version and role must agree", a.Name,
-			offers(a), b.Name, offers(b))
+		return fmt.Sprintf("no endpoint of %s (%s) matches one of %s (%s): interface, version and role must agree%s", a.Name,
+			offers(a), b.Name, offers(b), misspelt(a, b, ref))
 	}
+}
+
+// misspelt asks whether an interface of a is meant to be one that b has; empty if none
+// is alike.
+func misspelt(a, b end, ref application.Reference) string {
+	var known []string
+	for _, e := range b.Endpoints {
+		if e.Role == application.Provider && (ref.RemoteEndpoint == "" || e.Name == ref.RemoteEndpoint) {
+			known = append(known, e.Interface)
+		}
+	}
+	for _, e := range a.Endpoints {
+		if e.Role != application.Requirer || ref.Endpoint != "" && e.Name != ref.Endpoint || slices.Contains(known, e.Interface) {
+			continue
+		}
+		if near := application.Nearest(e.Interface, known); near != "" {
+			return fmt.Sprintf("; is interface %s of %s meant to be %s?", e.Interface, e.Name, near)
+		}
+	}
+	return ""
 }
 
 // offers lists an application's endpoints for a message.

@@ -105,6 +105,11 @@ func TestMatching(t *testing.T) {
 			provides: "main:pg", consumes: "store:pg", relations: "dbb",
 			message: "no Service or workload named dbb in namespace shop; did you mean db?",
 		},
+		"MisspeltInterface": {
+			why:      "M1: the interface that is near is meant",
+			provides: "main:postgresql", consumes: "store:postgresq", relations: "db",
+			message: "and role must agree; is interface postgresq of store meant to be postgresql?",
+		},
 		"NothingThere": {
 			why:      "I27: a provider may come later",
 			provides: "main:pg", consumes: "store:pg", relations: "soon",
@@ -118,7 +123,7 @@ func TestMatching(t *testing.T) {
 		"Limit": {
 			why:      "M3: the second relation is one too many, and says of which endpoint",
 			provides: "main:pg,spare:pg", consumes: "store:pg!1", relations: "db:main,db:spare", want: "web:store-db:main",
-			message: "web:store is limited to 1 relation and has db:main: raise the limit or end that relation",
+			message: "web:store has no relation with db:spare: web:store is limited to 1 relation and has db:main: raise the limit or end that relation",
 		},
 	}
 	for name, test := range tests {
@@ -136,6 +141,18 @@ func TestMatching(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A second reference that leads nowhere is reported although no endpoint waits for it.
+func TestAReferenceTooMany(t *testing.T) {
+	w := newWorld()
+	w.external("db", "main:pg")
+	w.consumes("web", "store:pg", "db,cachee")
+	w.settle(t)
+	ready, _ := condition.Find(w.records["web"].State.Conditions, condition.Ready)
+	assert.True(t, ready.True)
+	assert.Equal(t, relation.ReasonNoApplication, ready.Reason)
+	assert.Contains(t, ready.Message, "every required relation is complete, but no Service or workload named cachee")
 }
 
 // A provider may name its consumers too, and then reads what it can write.
@@ -196,7 +213,7 @@ func TestLimitOfTheProvider(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"one"}, related)
-	assert.Equal(t, []string{"two: db:main is limited to 1 relation and has one:store: raise the limit or end that relation"}, waiting)
+	assert.Equal(t, []string{"two: two:store has no relation with db:main: db:main is limited to 1 relation and has one:store: raise the limit or end that relation"}, waiting)
 }
 
 // An application that offers what it needs does not relate to itself

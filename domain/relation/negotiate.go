@@ -2,6 +2,7 @@ package relation
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -247,7 +248,7 @@ func (n *negotiation) relate() {
 			continue // made again when it is dead, with a new id; or its name is not free
 		}
 		if full := n.full(p.Key); full != "" {
-			n.refuse(p.Key, full)
+			n.refuse(p.Key, fmt.Sprintf("%s has no relation with %s: %s", p.Requirer, p.Provider.Written(n.Namespace), full))
 			continue
 		}
 		n.lastID++

@@ -158,7 +158,7 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 			open = append(open, w.Endpoint+": "+w.Message)
 		}
 	}
-	cs := settled(others)
+	cs := settled(others, n.unanswered(a, waiting))
 	switch {
 	case n.OptedOut:
 		cs = condition.Stuck(ReasonOptedOut, notOptedIn(n.Namespace))
@@ -194,10 +194,21 @@ func (n *negotiation) waitsForPerson(name string, waiting []Waiting) bool {
 	return false
 }
 
-// settled returns that an application has the data that it needs, and refers to the
-// conditions that tell what else is wrong with it. While a handler fails, or a pod has no
-// agent, the application is not ready.
-func settled(others []condition.Condition) []condition.Condition {
+// unanswered returns the first reference of an application that leads nowhere and that no
+// endpoint waits for: a second provider that is misspelt, or not there yet.
+func (n *negotiation) unanswered(a application.Application, waiting []Waiting) *Obstacle {
+	for _, o := range n.obstacles[a.Name] {
+		if !slices.ContainsFunc(waiting, func(w Waiting) bool { return strings.Contains(w.Message, o.Message) }) {
+			return &o
+		}
+	}
+	return nil
+}
+
+// settled returns that an application has the data that it needs, and refers to what else
+// is wrong with it: its other conditions, or a reference that leads nowhere. While a
+// handler fails, or a pod has no agent, the application is not ready.
+func settled(others []condition.Condition, unanswered *Obstacle) []condition.Condition {
 	var types []string
 	for _, c := range others {
 		types = append(types, string(c.Type))
@@ -205,7 +216,11 @@ func settled(others []condition.Condition) []condition.Condition {
 			return condition.Waiting(string(c.Type), fmt.Sprintf("every required relation is complete, but see condition %s", c.Type))
 		}
 	}
-	if len(types) == 0 {
+	switch {
+	case len(types) > 0:
+	case unanswered != nil:
+		return condition.Settled(unanswered.Reason, "every required relation is complete, but "+unanswered.Message)
+	default:
 		return condition.Settled(ReasonComplete, "every required relation is complete")
 	}
 	return condition.Settled(types[0], "every required relation is complete, but see condition "+strings.Join(types, ", "))
