@@ -117,6 +117,8 @@ func (s Standing) sum() verdict {
 		return verdict{person: true, reason: string(Failed), details: s.failure(), where: Degraded}
 	case len(s.Next.Failures) > 0:
 		return verdict{reason: string(Degraded), details: s.failure(), where: Degraded}
+	case s.Next.unhealthy(len(s.Drift)):
+		return verdict{reason: unhealthy, details: s.progress(), where: Healthy}
 	case len(s.Drift) > 0:
 		return verdict{ready: s.healthy(), person: s.Reported, reason: drifted, details: s.drift(), where: Healthy}
 	case !s.healthy():
@@ -195,6 +197,7 @@ func (s Standing) health() condition.Condition {
 		reason, text = string(Progressing), "see condition Progressing"
 	case s.Last.State == StateFailed, len(s.Next.Failures) > 0:
 		reason, text = string(Degraded), "see condition Degraded"
+	case s.Next.unhealthy(len(s.Drift)):
 	case len(s.Drift) > 0:
 		reason, text = drifted, s.drift()
 	case s.healthy():
@@ -251,6 +254,9 @@ func (s Standing) progress() string {
 	}
 	if waiting := s.Next.Waiting(); waiting != "" {
 		text += "; " + waiting
+	}
+	if len(s.Drift) > 0 {
+		text += "; " + s.drift()
 	}
 	return text
 }

@@ -74,6 +74,13 @@ func TestStanding(t *testing.T) {
 			is:       []condition.Type{condition.Stalled, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved},
 			ready:    "Drifted", says: "Service shop/a was deleted; it stays so",
 		},
+		"DriftedAndUnhealthy": {
+			why: "an object that is not healthy comes before one that is only reported, and nobody must act",
+			standing: bundle.Standing{Last: healthy, Next: bundle.Next{Finished: 1, All: 3, Waits: []bundle.Wait{{ID: id("Deployment web"), For: "0 of 1 pods are ready"}}},
+				Reported: true, Drift: []bundle.Drifted{{ID: id("ConfigMap a"), Fields: []string{"data.x"}}}},
+			is:    []condition.Type{condition.Reconciling, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved},
+			ready: "Unhealthy", says: "waiting for Deployment shop/web: 0 of 1 pods are ready; ConfigMap shop/a was",
+		},
 		"Correcting": {
 			why:      "it is not ready until the change is undone",
 			standing: bundle.Standing{Last: healthy, Next: bundle.Next{Finished: 1, All: 2}, Drift: []bundle.Drifted{{ID: id("Service a"), Deleted: true}}},

@@ -79,6 +79,18 @@ func (n Next) Waiting() string {
 	return "waiting for " + n.first().String()
 }
 
+// unhealthy reports whether an object is neither finished, nor one of so many that others
+// have changed, nor waits for another one.
+func (n Next) unhealthy(drifted int) bool {
+	left := n.All - n.Finished - drifted
+	for _, w := range n.Waits {
+		if w.On != (ID{}) {
+			left--
+		}
+	}
+	return left > 0
+}
+
 // first is the wait that Waiting describes.
 func (n Next) first() Wait {
 	for _, w := range n.Waits {

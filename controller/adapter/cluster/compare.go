@@ -44,14 +44,14 @@ func (w *World) apply(ctx context.Context, want bundle.Object, options ...client
 
 // compare asks what applying would change. It returns why the API server refuses that,
 // unless it would take the object if it were new: then it cannot be changed in place.
-func (w *World) compare(ctx context.Context, q question, live *unstructured.Unstructured, l *bundle.Live) error {
+func (w *World) compare(ctx context.Context, q question, needed *needs, live *unstructured.Unstructured, l *bundle.Live) error {
 	q.want = bundle.Settle(q.want, live.Object, w.Ignores)
 	after, err := w.apply(ctx, q.want, client.DryRunAll, client.ForceOwnership)
 	switch {
 	case apierrors.IsInvalid(err) && apierrors.IsAlreadyExists(w.tryCreate(ctx, q.want)):
 		l.Immutable = words(q.id, err)
 		return nil
-	case w.tolerates(err):
+	case w.ReadOnly && apierrors.IsForbidden(err) && needed.lacks(ctx, q.id, "patch"):
 		w.withheld.estimated(q.id)
 		l.Changes = bundle.Expected(bundle.Object(live.Object), q.want)
 		return nil

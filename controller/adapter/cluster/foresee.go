@@ -28,9 +28,7 @@ func (w *World) foresee(ctx context.Context, q question, look bundle.Look, neede
 	case q.want == nil:
 		return bundle.Live{NoAPI: noAPI}, nil, nil
 	case !noAPI && q.id.Kind != "Pod":
-		if refused = w.tryCreate(ctx, q.want); w.tolerates(refused) {
-			refused = nil
-		}
+		refused = w.tryCreate(ctx, q.want) // what only the account lacks, permit drops
 	}
 	return bundle.Live{NoAPI: noAPI}, refused, needed.object(q.id, "create")
 }
@@ -45,7 +43,7 @@ func (w *World) foreseeChange(ctx context.Context, q question, look bundle.Look,
 			failed = needed.object(q.id, "delete", "create")
 		}
 	case q.want != nil:
-		refused = cmp.Or(w.upgrade(q, l.Object), w.compare(ctx, q, o, &l))
+		refused = cmp.Or(w.upgrade(q, l.Object), w.compare(ctx, q, needed, o, &l))
 		failed = needed.object(q.id, overwrite(l)...)
 	case q.want == nil && l.Object.Annotation(bundle.OwnerKey) == w.owner:
 		failed = needed.object(q.id, "delete")

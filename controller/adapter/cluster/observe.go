@@ -91,7 +91,7 @@ func forgive(look bundle.Look, refused map[bundle.ID]error) {
 func (w *World) answer(ctx context.Context, q question, look bundle.Look, needed *needs) (l bundle.Live, refused, err error) {
 	api := q.want.Text("apiVersion")
 	o, noAPI, err := w.live(ctx, q.id, api[strings.IndexByte(api, '/')+1:])
-	if w.tolerates(err) {
+	if w.ReadOnly && apierrors.IsForbidden(err) {
 		w.withheld.unread(q.id)
 		return bundle.Live{Object: q.want, Health: bundle.Ready}, nil, nil
 	}
@@ -103,7 +103,7 @@ func (w *World) answer(ctx context.Context, q question, look bundle.Look, needed
 	}
 	l.Object = bundle.Object(o.Object)
 	if q.want != nil && !isJob(q.id) && !look.Kept[q.id] {
-		refused = w.compare(ctx, q, o, &l)
+		refused = w.compare(ctx, q, needed, o, &l)
 	}
 	if err := w.judge(ctx, q.id, o, &l); err != nil {
 		return l, refused, err

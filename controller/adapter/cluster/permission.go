@@ -134,6 +134,18 @@ func (n *needs) allowed(ctx context.Context, need bundle.Permission) (bool, erro
 	return true, nil
 }
 
+// lacks reports whether the account may not do something with an object: what is forbidden is
+// else the word of a quota or a policy.
+func (n *needs) lacks(ctx context.Context, id bundle.ID, verb string) bool {
+	need, err := n.placed(id)
+	if err != nil {
+		return true
+	}
+	need.Verb = verb
+	allowed, err := n.world.may(ctx, need, id.Name)
+	return err != nil || !allowed
+}
+
 // may asks the API server whether the account that asks is allowed something.
 func (w *World) may(ctx context.Context, need bundle.Permission, name string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{

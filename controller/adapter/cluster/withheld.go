@@ -4,8 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -35,9 +33,6 @@ func (w *World) Withheld() Withheld {
 	}
 	return all
 }
-
-// tolerates reports whether a read-only world goes on although it may not ask.
-func (w *World) tolerates(err error) bool { return w.ReadOnly && apierrors.IsForbidden(err) }
 
 func (h *withheld) unread(id bundle.ID) {
 	h.mu.Lock()

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // viewer is orcon as a ServiceAccount runs it that may view the namespace.
@@ -44,6 +46,42 @@ func (w *world) obey(message string) {
 			w.cluster.Kubectl(w.t, words...)
 		}
 	}
+}
+
+// forbids is a policy against ConfigMaps with colour blue in one namespace, as an administrator may.
+const forbids = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NS}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
+  validations: [{expression: "object.data.colour != 'blue'", reason: Forbidden, message: "blue is not for us"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: NS}
+spec: {policyName: NS, validationActions: [Deny]}
+`
+
+// A plan reports what a policy or a quota forbids: an account that may write does not take
+// that for a permission that it lacks.
+func TestPlanReportsPolicies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.apply(strings.ReplaceAll(forbids, "NS", w.namespace))
+	l, folder := newCommandLine(t, w.cluster), source(t, blue)
+	in := " -n " + w.namespace
+	plan := func() string {
+		_, out := l.run("plan " + folder + " --name shop" + in)
+		return out
+	}
+	controlplane.Eventually(t, func() bool { return strings.Contains(plan(), "blue is not for us") }, soon, "a create")
+	w.cluster.Kubectl(t, "create", "configmap", "colour", "-n", w.namespace, "--from-literal=colour=red")
+	out := plan()
+	assert.Contains(t, out, "blue is not for us", "a change")
+	assert.NotContains(t, out, "you may not change")
 }
 
 // Reading needs get on the Secrets of the record, by name, and nothing else that view lacks:
