@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -90,6 +91,14 @@ func TestSuspensionsAreAnswered(t *testing.T) {
 	hears(4, false)
 	hears(5, true)
 	assert.Equal(t, []string{"r suspended", "r suspended"}, s.controller.left)
+}
+
+// Tools in a pod of an ignored workload report why it is ignored.
+func TestToolsOfAnIgnoredPod(t *testing.T) {
+	s := newStage(t)
+	s.agent.speech.hear(&wire.Snapshot{Unit: &wire.Unit{Ignored: "StatefulSet web exists but is ignored"}})
+	_, err := s.agent.speech.Snapshot()
+	require.ErrorContains(t, err, "cannot use relations: StatefulSet web exists but is ignored")
 }
 
 // Who leaves does not become leader any more (SAFETY.md P1): a term would end with it.

@@ -31,7 +31,8 @@ const (
 	listenTime = time.Minute
 	// listenPause is how soon the port is tried again.
 	listenPause = 100 * time.Millisecond
-	// listenReport is how long the port may refuse before an Event on the pod reports it.
+	// listenReport is how long the port may refuse before an Event on the pod reports it;
+	// a report that fails is repeated after reportAgain.
 	listenReport = time.Second
 )
 
@@ -49,7 +50,7 @@ func (a *Agent) Post(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		if p.awaitListener(ctx) {
+		if p.awaitListener(ctx, t.Event.Relation+" "+t.String()) {
 			continue // the event that is owed now may be another
 		}
 		done := Done{Context: t.context, Handled: true}
@@ -72,8 +73,15 @@ type poster struct {
 	url, port string
 	client    http.Client
 	handlers  *Handlers
-	// refused is when the port began to refuse connections; zero while it does not.
-	refused time.Time
+	refused   refusal
+}
+
+// refusal is a port that refuses connections when an event is to be sent; zero while it
+// does not.
+type refusal struct {
+	event  string
+	since  time.Time
+	report time.Time // when to report it next
 }
 
 func newPoster(to injection.Post, handlers *Handlers) *poster {
@@ -105,37 +113,50 @@ func dialLoopback(ctx context.Context, port string) (net.Conn, error) {
 }
 
 // awaitListener waits while the port refuses connections, at most listenTime from when
-// it began to, and reports whether it has waited. What it waits for is in the handlers'
-// status from the first moment, and in an Event on the pod after listenReport.
-func (p *poster) awaitListener(ctx context.Context) (waited bool) {
+// it began to refuse an event, and reports whether it has waited. What it waits for is in
+// the handlers' status from the first moment, and in an Event on the pod after listenReport.
+func (p *poster) awaitListener(ctx context.Context, event string) (waited bool) {
 	defer p.handlers.wait("")
-	reported := false
+	if p.refused.event != event {
+		p.refused = refusal{event: event}
+	}
+	text := ""
 	for ctx.Err() == nil {
 		c, err := dialLoopback(ctx, p.port)
 		if err == nil {
 			_ = c.Close()
-			p.refused = time.Time{}
+			p.refused = refusal{}
 			return waited
 		}
-		if p.refused.IsZero() {
-			p.refused = time.Now()
+		if p.refused.since.IsZero() {
+			p.refused.since, p.refused.report = time.Now(), time.Now().Add(listenReport)
 		}
-		since := time.Since(p.refused)
-		if since >= listenTime {
+		if time.Since(p.refused.since) >= listenTime {
 			return waited
 		}
-		text := p.handlers.wait(fmt.Sprintf("port %s of this pod to answer %s: %v", p.port, p.url, root(err)))
-		if since >= listenReport && !reported {
-			glog.Infof("%s", text)
-			reported = p.handlers.speech.ReportWaiting(ctx, text) == nil
+		if !waited {
+			text = p.handlers.wait(fmt.Sprintf("port %s of this pod to answer %s: %v", p.port, p.url, root(err)))
 		}
 		waited = true
+		p.report(ctx, text)
 		select {
 		case <-time.After(listenPause):
 		case <-ctx.Done():
 		}
 	}
 	return waited
+}
+
+// report logs and reports what the poster waits for: once, and again if that fails.
+func (p *poster) report(ctx context.Context, text string) {
+	if time.Now().Before(p.refused.report) {
+		return
+	}
+	glog.Infof("%s", text)
+	p.refused.report = p.refused.since.Add(listenTime)
+	if err := p.handlers.speech.ReportWaiting(ctx, text); err != nil {
+		p.refused.report = time.Now().Add(reportAgain)
+	}
 }
 
 // root returns the innermost cause of an error of the network: "connection refused".

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -222,14 +224,31 @@ func TestPostRefusedForLong(t *testing.T) {
 	disk.Told = bindings.NewPair(t.TempDir() + "/told")
 	a := New(s, disk, c, nil)
 	p := newPoster(s.OnChange.Post, a.handlers)
-	p.refused = time.Now().Add(-listenTime)
-	assert.False(t, p.awaitListener(t.Context()), "it listens")
+	p.refused = refusal{event: "joined", since: time.Now().Add(-listenTime)}
+	assert.False(t, p.awaitListener(t.Context(), "joined"), "it listens")
 	assert.Zero(t, p.refused)
 	listener.Close()
-	p.refused = time.Now().Add(-listenTime)
-	assert.False(t, p.awaitListener(t.Context()), "it has had its time")
+	p.refused = refusal{event: "joined", since: time.Now().Add(-listenTime)}
+	assert.False(t, p.awaitListener(t.Context(), "joined"), "it has had its time")
 	require.EqualError(t, p.send(t.Context(), tool.Notification{}), "cannot POST to "+p.url+": connection refused")
 	assert.Empty(t, c.waits)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*listenPause)
+	defer cancel()
+	assert.True(t, p.awaitListener(ctx, "changed"), "another event has its time anew")
+}
+
+// A report that fails is repeated after a while, not with each look at the port.
+func TestFailingReportIsRepeatedSlowly(t *testing.T) {
+	c := &controller{mute: errors.New("the controller is away")}
+	p := &poster{handlers: &Handlers{speech: NewSpeech(c)}}
+	synctest.Test(t, func(t *testing.T) {
+		p.refused = refusal{since: time.Now(), report: time.Now().Add(listenReport)}
+		for time.Since(p.refused.since) < listenTime {
+			p.report(t.Context(), "waiting for port 80")
+			<-time.After(listenPause)
+		}
+	})
+	assert.Equal(t, 6, c.tried, "once a second after the refusal, then each 10 s")
 }
 
 // RELATIONS.md E12: a first join is one event, and later ones are told one by one.

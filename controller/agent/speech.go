@@ -128,6 +128,10 @@ func (s *Speech) hear(snapshot *wire.Snapshot) {
 func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if ignored := s.heard.GetUnit().GetIgnored(); ignored != "" {
+		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.Gone, Message: "cannot use relations: " + ignored,
+			Cure: "correct that, then try again"}
+	}
 	if s.heard == nil || !s.heard.GetUnit().GetKnown() {
 		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.NotYet,
 			Message: "cannot use relations yet: the controller has not answered this pod", Cure: "try again in a moment"}

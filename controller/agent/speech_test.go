@@ -32,6 +32,7 @@ type controller struct {
 	// GetStatus was, which answers status; all fail by mute.
 	reports  []*wire.HandlerFailure
 	mu       sync.Mutex
+	tried    int
 	waits    []string
 	statuses []*wire.SetStatusRequest
 	asked    []*wire.GetStatusRequest
@@ -40,6 +41,9 @@ type controller struct {
 }
 
 func (c *controller) Report(_ context.Context, request *wire.ReportRequest) (*wire.ReportResponse, error) {
+	c.mu.Lock()
+	c.tried++
+	c.mu.Unlock()
 	switch {
 	case c.mute != nil:
 	case request.GetWaiting() != "":

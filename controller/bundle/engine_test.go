@@ -90,6 +90,35 @@ func (s *store) Remove(context.Context) error {
 	return nil
 }
 
+// holding is a cluster in which something holds what is deleted.
+type holding struct{ *cluster }
+
+func (h holding) Delete(_ context.Context, deletions []bundle.Deletion) map[bundle.ID]error {
+	for _, d := range deletions {
+		metadata, _ := h.objects[d.ID]["metadata"].(map[string]any)
+		metadata["deletionTimestamp"], metadata["finalizers"] = "2026-01-01T00:00:00Z", []any{"example.org/hold"}
+	}
+	return nil
+}
+
+// What a deletion waits for is one sentence.
+func TestDeletionThatIsHeld(t *testing.T) {
+	c, s := &cluster{objects: map[bundle.ID]bundle.Object{}, now: time.Unix(0, 0)}, &store{plans: map[int]bundle.Plan{}}
+	e := &engine.Engine{
+		Cluster: holding{c}, Store: s, Owner: "shop/shop", Timeout: 5 * time.Minute, Pause: time.Microsecond, Now: func() time.Time { return c.now },
+	}
+	object := bundle.Object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "namespace": "shop"}}
+	sequence, err := bundle.Order([]bundle.Object{object})
+	require.NoError(t, err)
+	p, err := e.Plan(t.Context(), engine.Wish{Sequence: sequence})
+	require.NoError(t, err)
+	require.NoError(t, e.Install(t.Context(), p, engine.Wish{Sequence: sequence}))
+	p, err = e.Plan(t.Context(), engine.Wish{Uninstall: true})
+	require.NoError(t, err)
+	err = e.Uninstall(t.Context(), p, bundle.Approval{PlanDigest: p.Digest})
+	require.ErrorContains(t, err, "cannot delete ConfigMap shop/a, which is being deleted and waits for finalizers example.org/hold")
+}
+
 // install runs an engine on a bundle of one object, in a cluster that has its troubles
 // once it is planned.
 func install(t *testing.T, unseen, refuses int) (*engine.Engine, []engine.Progress, error) {

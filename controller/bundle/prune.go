@@ -26,7 +26,7 @@ func (e *Engine) prune(ctx context.Context, p bundle.Plan, revision int) error {
 			continue
 		}
 		for _, w := range pruned.Waits {
-			err = errors.Join(err, fmt.Errorf("cannot delete %s: it waits for %s", w.ID, w.For))
+			err = errors.Join(err, fmt.Errorf("cannot delete %s", w))
 		}
 		if late := e.rest(ctx, until, err); late != nil {
 			return late

@@ -156,7 +156,8 @@ func withImplied(in Inventory) []Workload {
 	// Times of creation have whole seconds: between two of them the kind decides, for ever,
 	// and not the UID, which chance gives.
 	slices.SortStableFunc(workloads, func(a, b Workload) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.UID, b.UID))
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind.rank(), b.Kind.rank()),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.UID, b.UID))
 	})
 	return workloads
 }

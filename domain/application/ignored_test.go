@@ -62,6 +62,7 @@ func TestOneSecond(t *testing.T) {
 			Namespace: "shop",
 			Workloads: []application.Workload{
 				workload(application.StatefulSet, "db", 3, provides, "one"), workload(application.Deployment, "db", 3, provides, "two"),
+				workload(application.CronJob, "db", 3),
 			},
 			Services: []application.Service{external("db", 3, provides, "main:pg")},
 		}

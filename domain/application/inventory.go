@@ -2,6 +2,7 @@ package application
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -47,6 +48,15 @@ const (
 	CronJob     WorkloadKind = "CronJob"
 	BarePod     WorkloadKind = "Pod"
 )
+
+// rank orders kinds for a name that several workloads claim: those that serve come first.
+func (k WorkloadKind) rank() int {
+	served := []WorkloadKind{Deployment, StatefulSet, DaemonSet}
+	if at := slices.Index(served, k); at >= 0 {
+		return at
+	}
+	return len(served)
+}
 
 // Workload makes pods.
 type Workload struct {

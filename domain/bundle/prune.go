@@ -38,7 +38,7 @@ func Prune(p Plan, r Record, live map[ID]Live) Pruned {
 		case planned[e.ID] != Delete:
 			continue // nobody has agreed to it: the next plan says so
 		case before != nil && (before.turn() != e.turn() || before.Depth != e.Depth):
-			out.wait(e, "the deletion of "+before.ID.String())
+			out.wait(e, "waits for the deletion of "+before.ID.String())
 			continue
 		}
 		out.remove(e, l)

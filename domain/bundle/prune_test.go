@@ -57,7 +57,7 @@ func TestUninstall(t *testing.T) {
 	rounds, last, rest = uninstall(t, p, record, stuck)
 	assert.Empty(t, rounds)
 	assert.Equal(t, "is being deleted and waits for finalizers operator", last.Waits[0].For)
-	assert.Equal(t, "the deletion of Engine.race.example.org shop/v8", last.Waits[1].For)
+	assert.Equal(t, "waits for the deletion of Engine.race.example.org shop/v8", last.Waits[1].For)
 	assert.Len(t, rest.Inventory, len(objects)-1, "only what was let go is forgotten")
 
 	used := each(live, func(l bundle.Live) bundle.Live { return l })

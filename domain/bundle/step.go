@@ -64,7 +64,7 @@ func (w Wait) String() string {
 	switch {
 	case w.On != ID{}:
 		return w.On.String()
-	case strings.HasPrefix(w.For, "is "):
+	case strings.HasPrefix(w.For, "is "), strings.HasPrefix(w.For, "waits "):
 		return w.ID.String() + ", which " + w.For
 	}
 	return w.ID.String() + ": " + w.For

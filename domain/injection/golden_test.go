@@ -18,6 +18,17 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens anew") //nolint:gochecknoglobals // a flag
 
+// A pod of a release that set no default container has no record of one: what its author
+// chose stays.
+func TestUninjectKeepsTheDefaultContainer(t *testing.T) {
+	old := toJSON(t, `{apiVersion: v1, kind: Pod, metadata: {name: web, annotations: {injector.tengu.io/status: injected,
+  kubectl.kubernetes.io/default-container: app}, labels: {tengu.io/injected: "true"}},
+  spec: {initContainers: [{name: relation-agent, image: agent}], containers: [{name: log, image: log}, {name: app, image: app}]}}`)
+	back, err := injection.Uninject(old)
+	require.NoError(t, err)
+	assert.Contains(t, string(back), `"kubectl.kubernetes.io/default-container":"app"`)
+}
+
 // TestInjectGoldens shows what is injected where (INJECTION.md I3, I4, I8, I14,
 // I15, I16, SAFETY.md P9, I18, I20, I29). Each archive holds why it is there, a
 // manifest, perhaps a tenguconfig.yaml, and what comes of it.

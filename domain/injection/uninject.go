@@ -156,8 +156,8 @@ func (u *uninjector) metadata() {
 	delete(annotations, application.KeyCopied)
 	delete(annotations, application.KeyStatus)
 	delete(annotations, application.KeyRecord)
-	if u.injectedBefore && !u.record.DefaultContainer {
-		delete(annotations, defaultKey)
+	if u.injectedBefore && !u.record.DefaultContainer && annotations[defaultKey] == u.firstContainer() {
+		delete(annotations, defaultKey) // pods of releases that set none may have the author's, without a record
 	}
 	if list := unmerged(u.annotation(evictKey)); list != "" {
 		annotations[evictKey] = list
@@ -165,6 +165,16 @@ func (u *uninjector) metadata() {
 		delete(annotations, evictKey)
 	}
 	dropEmpty(metadata, "annotations", annotations)
+}
+
+// firstContainer returns what firstContainer of a Shape does.
+func (u *uninjector) firstContainer() string {
+	for _, c := range items(u.spec, "containers") {
+		if name, _ := c["name"].(string); !meshContainer(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 func dropEmpty(of map[string]any, key string, m map[string]any) {

@@ -130,7 +130,18 @@ func TestCheck(t *testing.T) {
 		"NotOptedIn": {
 			why: "the command that opts it in", namespace: "shop",
 			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop"}}`, namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[]}`},
-			want:   []string{"FAIL namespace shop: not opted in: kubectl label namespace shop tengu-injector=enabled", "SKIP the webhook injects a pod: namespace shop has not opted in"},
+			want: []string{"FAIL namespace shop: not opted in: kubectl label namespace shop tengu-injector=enabled",
+				"SKIP the webhook injects a pod: the webhook does not act in namespace shop"},
+		},
+		"Outside": {
+			why:    "the webhook never acts in default and in Orcon's own namespace",
+			change: answers{namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[{"metadata":{"name":"default"}},{"metadata":{"name":"o","labels":{"app.kubernetes.io/part-of":"orcon"}}},{"metadata":{"name":"shop"}}]}`},
+			want:   []string{"ok the webhook injects a pod (dry run in shop)"},
+		},
+		"NotListed": {
+			why: "a user of one namespace may not list all", namespace: "shop",
+			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop"}}`, namespaces: http.StatusForbidden},
+			want:   []string{"SKIP the webhook injects a pod: the webhook does not act in namespace shop"},
 		},
 		"NoNamespace": {why: "a typing mistake", namespace: "shop", change: answers{shop: http.StatusNotFound}, want: []string{"FAIL namespace shop: no such namespace"}},
 		"Mode": {

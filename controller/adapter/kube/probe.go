@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -61,21 +62,46 @@ func (c *checker) labelled(ctx context.Context) (name, why string, err error) {
 	err = c.reader.List(ctx, &list, client.MatchingLabels{application.LabelOptIn: application.OptedIn})
 	switch {
 	case apierrors.IsForbidden(err) && c.namespace != "":
-		return c.namespace, "", nil
+		return c.optedIn(ctx)
 	case apierrors.IsForbidden(err):
 		return "", "you may not list namespaces: name one that has opted in, with -n", nil
 	case err != nil:
 		return "", "", fmt.Errorf("cannot list namespaces: %w", err)
 	}
 	for _, n := range list.Items {
-		if n.DeletionTimestamp == nil && (c.namespace == "" || n.Name == c.namespace) {
+		if n.DeletionTimestamp == nil && !outside(&n) && (c.namespace == "" || n.Name == c.namespace) {
 			return n.Name, "", nil
 		}
 	}
 	if c.namespace != "" {
-		return "", fmt.Sprintf("namespace %s has not opted in", c.namespace), nil
+		return "", notIn(c.namespace), nil
 	}
 	return "", fmt.Sprintf("no namespace has opted in: kubectl label namespace NAME %s=%s", application.LabelOptIn, application.OptedIn), nil
+}
+
+// optedIn is labelled for a user who may not list namespaces.
+func (c *checker) optedIn(ctx context.Context) (name, why string, err error) {
+	var n corev1.Namespace
+	err = c.reader.Get(ctx, client.ObjectKey{Name: c.namespace}, &n)
+	switch {
+	case apierrors.IsForbidden(err):
+		return c.namespace, "", nil
+	case err != nil && !apierrors.IsNotFound(err):
+		return "", "", fmt.Errorf("cannot read namespace %s: %w", c.namespace, err)
+	case outside(&n) || n.Labels[application.LabelOptIn] != application.OptedIn: // one that is not there has no label
+		return "", notIn(c.namespace), nil
+	}
+	return c.namespace, "", nil
+}
+
+func notIn(namespace string) string {
+	return fmt.Sprintf("the webhook does not act in namespace %s, which has not opted in or is the cluster's or Orcon's own", namespace)
+}
+
+// outside reports whether the webhook never acts in a namespace, although it opted in.
+func outside(n *corev1.Namespace) bool {
+	return slices.Contains([]string{"default", "kube-system", "kube-node-lease", "kube-public"}, n.Name) ||
+		n.Labels["app.kubernetes.io/part-of"] == "orcon"
 }
 
 // allowed reports whether the user has a permission.

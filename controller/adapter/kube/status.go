@@ -57,10 +57,11 @@ func (c *Commits) Report(ctx context.Context, by Speaker, failure status.Failure
 	return err
 }
 
-// ReportWaiting writes an Event of what the handlers of a pod's unit wait for.
+// ReportWaiting writes an Event of what the handlers of a pod's unit wait for. All of one pod
+// are one series, whatever they say, so that a pod cannot fill its namespace with Events.
 func (c *Commits) ReportWaiting(ctx context.Context, by Speaker, text string) error {
 	return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
-		Tell(c.Events, speakerPod(by, u), corev1.EventTypeNormal, negotiate, event.HandlerWaiting, status.LastWords(text))
+		c.Events.Eventf(speakerPod(by, u), nil, corev1.EventTypeNormal, event.HandlerWaiting, negotiate, "%s", status.LastWords(text))
 		return false
 	})
 }

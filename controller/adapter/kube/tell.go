@@ -80,14 +80,16 @@ func (t teller) offer(o *v1alpha1.Offer, before v1alpha1.OfferStatus) {
 	}
 }
 
-// application writes what an application waits for, on its own objects and on each new pod. A bare Pod is both, and has each Event once.
+// application writes what an application waits for, on its own objects and on each new pod.
+// A bare Pod is both, and has each Event once. Other pods' troubles are not written on a pod.
 func (t teller) application(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
 	t.ignored(ctx, a, before)
 	var told types.UID
 	if source := t.first(ctx, a); source != nil {
 		told = t.source(source, a, before)
 	}
-	if ready, found := v1alpha1.Why(a.Status.Conditions); found && ready.Status != metav1.ConditionTrue {
+	ready, found := v1alpha1.Why(a.Status.Conditions)
+	if found && ready.Status != metav1.ConditionTrue && !refers(ready, a.Status.Conditions) {
 		t.newPods(a, before, ready, told)
 	}
 }
@@ -176,8 +178,7 @@ func news(before, after []metav1.Condition) []metav1.Condition {
 	was, is := whole(before), whole(after)
 	var all []metav1.Condition
 	for _, c := range is {
-		refers := c.Type == string(condition.Ready) && c.Status != metav1.ConditionTrue && meta.IsStatusConditionTrue(is, c.Reason)
-		if refers || slices.Contains(unsaid, condition.Type(c.Type)) {
+		if refers(c, is) || slices.Contains(unsaid, condition.Type(c.Type)) {
 			continue
 		}
 		old := meta.FindStatusCondition(was, c.Type)
@@ -186,6 +187,11 @@ func news(before, after []metav1.Condition) []metav1.Condition {
 		}
 	}
 	return all
+}
+
+// refers reports whether Ready is false and only names another condition.
+func refers(ready metav1.Condition, all []metav1.Condition) bool {
+	return ready.Type == string(condition.Ready) && ready.Status != metav1.ConditionTrue && meta.IsStatusConditionTrue(all, ready.Reason)
 }
 
 // whole returns conditions with the whole of Ready's message.

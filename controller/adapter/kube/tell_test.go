@@ -42,3 +42,19 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 	world.tell().application(t.Context(), app, before)
 	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, told(recorder), "made again")
 }
+
+// A new pod with an agent has no Event about an old one that has none.
+func TestANewPodHasNoEventOfAnother(t *testing.T) {
+	server, _ := shop()
+	recorder := events.NewFakeRecorder(8)
+	world := &World{Reader: server, Events: recorder}
+	app := named(&v1alpha1.RelatedApplication{}, "shop", "worker")
+	app.Status.Conditions = []metav1.Condition{
+		{Type: "Ready", Status: "False", Reason: "NotInjected", Message: "every required relation is complete, but see condition NotInjected"},
+		{Type: "NotInjected", Status: "True", Reason: "NoAgent", Message: "pod old has no agent"},
+	}
+	before := *app.Status.DeepCopy()
+	app.Status.Units = []v1alpha1.Unit{{Pod: "new", PodUID: "pod-1"}}
+	world.tell().application(t.Context(), app, before)
+	assert.Empty(t, told(recorder))
+}

@@ -89,7 +89,7 @@ type RelationEnd struct {
 	Endpoint string `json:"endpoint"`
 	// namespace is the application's namespace. Unset: the Relation's own.
 	// +optional
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([a-z0-9-]*[a-z0-9])?)?$`
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 }
