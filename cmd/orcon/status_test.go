@@ -124,6 +124,11 @@ func TestStatus(t *testing.T) {
 			"a problem beside Ready needs a person, and its own message is shown", append([]string{"status"}, one(leftOut, "", "")...), exitFailed,
 			"application   dup    failed   \n\napplication dup: failed\n  Deployment/dup is ignored: rename it\n", "",
 		},
+		"ReferenceTooMany": {
+			"ready, and one reference leads nowhere", append([]string{"status"}, one(`{"metadata":{"namespace":"shop","name":"web"},"status":{"conditions":[
+			{"type":"Ready","status":"True","reason":"NoApplication","message":"every required relation is complete, but no Service or workload named cachee"}]}}`, "", "")...), 0,
+			"application   web    ready   every required relation is complete, but no Service or workload named cachee\n", "",
+		},
 		"Whole": {
 			"the whole message, which Ready shortens or only points to", append([]string{"status"}, one(handlerFails, "", "")...), exitFailed,
 			"\napplication shop: failed\n  unit shop/0: exit code 3: boom\n", "",

@@ -89,8 +89,11 @@ func applicationLine(a *v1alpha1.RelatedApplication) statusLine {
 	for _, w := range a.Status.Waiting {
 		endpoints = append(endpoints, w.Endpoint)
 	}
-	if len(endpoints) > 0 && st.Reason == relation.ReasonWaiting {
+	switch {
+	case len(endpoints) > 0 && st.Reason == relation.ReasonWaiting:
 		st.Detail = "waits for " + strings.Join(endpoints, ", ")
+	case st.State == stateReady && st.Reason != relation.ReasonComplete:
+		st.Detail = st.Message // a reference too many
 	}
 	return st
 }
