@@ -119,6 +119,26 @@ func TestDeletionThatIsHeld(t *testing.T) {
 	require.ErrorContains(t, err, "cannot delete ConfigMap shop/a, which is being deleted and waits for finalizers example.org/hold")
 }
 
+// An object that vanished by itself gives what is deleted beside it no more time.
+func TestDeletionHasNoMoreTime(t *testing.T) {
+	c, s := &cluster{objects: map[bundle.ID]bundle.Object{}, now: time.Unix(0, 0)}, &store{plans: map[int]bundle.Plan{}}
+	e := &engine.Engine{Cluster: c, Store: s, Owner: "shop/shop", Pause: time.Microsecond, Now: func() time.Time { return c.now }}
+	var objects []bundle.Object
+	for _, name := range []string{"a", "b"} {
+		objects = append(objects, bundle.Object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "shop"}})
+	}
+	sequence, err := bundle.Order(objects)
+	require.NoError(t, err)
+	p, err := e.Plan(t.Context(), engine.Wish{Sequence: sequence})
+	require.NoError(t, err)
+	require.NoError(t, e.Install(t.Context(), p, engine.Wish{Sequence: sequence}))
+	p, err = e.Plan(t.Context(), engine.Wish{Uninstall: true})
+	require.NoError(t, err)
+	delete(c.objects, bundle.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"})
+	e.Timeout = time.Nanosecond
+	require.ErrorIs(t, e.Uninstall(t.Context(), p, bundle.Approval{PlanDigest: p.Digest}), engine.ErrTimeout)
+}
+
 // install runs an engine on a bundle of one object, in a cluster that has its troubles
 // once it is planned.
 func install(t *testing.T, unseen, refuses int) (*engine.Engine, []engine.Progress, error) {

@@ -22,8 +22,8 @@ func (e *Engine) prune(ctx context.Context, p bundle.Plan, revision int) error {
 			return err
 		case err == nil && pruned.Done():
 			return nil
-		case err == nil && len(pruned.Gone) > 0:
-			continue
+		case err == nil && len(pruned.Delete)+len(pruned.Waits) == 0:
+			continue // what is gone is forgotten, and nothing is left to wait for
 		}
 		for _, w := range pruned.Waits {
 			err = errors.Join(err, fmt.Errorf("cannot delete %s", w))
