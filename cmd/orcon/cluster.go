@@ -84,7 +84,7 @@ func (o *clusterOptions) noCluster(loaded clientcmd.ClientConfig, rules *clientc
 	contexts := strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", ")
 	_, known := raw.Contexts[o.context]
 	switch {
-	case clientcmd.IsEmptyConfig(err) && contexts == "":
+	case contexts == "" && (o.context != "" || clientcmd.IsEmptyConfig(err)):
 		return fmt.Errorf("cannot find a cluster: no kubeconfig in %s: set $KUBECONFIG, or use --kubeconfig FILE", files)
 	case o.context != "" && !known:
 		return fmt.Errorf("cannot find context %q in %s: the contexts are %s", o.context, files, contexts)

@@ -68,6 +68,9 @@ const deploymentName = `^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`
 
 // named returns an error if nothing can be called that.
 func named(name string) error {
+	if name == "" {
+		return errors.New("the flag --name is missing: for example --name shop")
+	}
 	if !regexp.MustCompile(deploymentName).MatchString(name) {
 		return fmt.Errorf("cannot use name %q: use at most 52 lowercase letters, digits and dashes, for example --name shop", name)
 	}

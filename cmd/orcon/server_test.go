@@ -81,8 +81,8 @@ func TestCures(t *testing.T) {
 		args   []string
 		errs   string
 	}{
-		"NoName":          {"install needs one", nothing, []string{"install", folder}, `cannot use name "": use at most 52 lowercase letters, digits and dashes, for example --name shop`},
-		"NoNamePlan":      {"plan says the same", nothing, []string{"plan", folder}, `cannot use name ""`},
+		"NoName":          {"install needs one", nothing, []string{"install", folder}, `the flag --name is missing: for example --name shop`},
+		"NoNamePlan":      {"plan says the same", nothing, []string{"plan", folder}, `the flag --name is missing`},
 		"Rollback":        {"there is nothing to go back from", nothing, []string{"rollback", "shop"}, "cannot roll back shop/shop: " + lists},
 		"History":         {"nor to list", nothing, []string{"history", "shop"}, "cannot list shop/shop: " + lists},
 		"GoOn":            {"nor to go on with", nothing, []string{"install", "--resume", "shop"}, "cannot resume shop/shop: " + lists},

@@ -95,7 +95,7 @@ func optedIn(ctx context.Context, s screen, kinds client.Client, namespace strin
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("there is no namespace %s: orcon status -A shows every namespace", namespace)
 	case err == nil && n.Labels[application.LabelOptIn] != application.OptedIn:
-		s.note(fmt.Sprintf("namespace %s has not opted in: kubectl label namespace %[1]s %s=%s", namespace, application.LabelOptIn, application.OptedIn))
+		s.note(fmt.Sprintf("namespace %s has not opted in: %s", namespace, application.OptIn(namespace)))
 	}
 	return nil
 }

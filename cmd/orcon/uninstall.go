@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,7 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 		return err
 	}
 	if err := d.Unused(ctx, p); err != nil {
-		return coded(err)
+		return coded(ownKinds(err))
 	}
 	approval, err := o.approve(p)
 	if err != nil {
@@ -70,4 +71,14 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is uninstalled\n", d.Owner)
 	return err
+}
+
+// ownKinds adds to the error of an uninstallation of Orcon itself what must come before: Orcon
+// makes again what is deleted while its namespace is opted in.
+func ownKinds(err error) error {
+	if !strings.Contains(err.Error(), ".orcon.tengu.io") {
+		return err
+	}
+	return fmt.Errorf("before you delete objects of Orcon, end its relations as docs/how-to/leave.md describes: first take the label "+
+		"from each namespace, since else Orcon makes them again: kubectl label namespace -l tengu-injector=enabled tengu-injector-\n%w", err)
 }

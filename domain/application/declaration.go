@@ -211,8 +211,12 @@ func (p *parser) checkTogether(annotations map[string]string) {
 		}
 	}
 	if _, ok := annotations[KeyConsumes]; ok && len(d.Relations) == 0 && annotations[KeyRelations] == "" {
-		p.refuse(Problem{Key: KeyConsumes, Reason: "it has no effect, because tengu.io/relations is missing",
+		p.refuse(Problem{Key: KeyConsumes, Reason: "tengu.io/relations is missing, so that no endpoint has a provider",
 			Cure: "add tengu.io/relations with the names of the providing applications", Warning: true})
+	}
+	if len(d.Relations) > 0 && len(d.Endpoints) == 0 {
+		p.refuse(Problem{Key: KeyRelations, Reason: "this object declares no endpoint that could be related",
+			Cure: "add tengu.io/consumes with what it needs, or tengu.io/provides", Warning: true})
 	}
 }
 

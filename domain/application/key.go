@@ -87,3 +87,8 @@ const (
 	// interface: warn (the default), enforce or off.
 	LabelSchema = "tengu.io/schema"
 )
+
+// OptIn returns the command that opts a namespace in, whatever its label is now.
+func OptIn(namespace string) string {
+	return "kubectl label namespace " + namespace + " " + LabelOptIn + "=" + OptedIn + " --overwrite"
+}

@@ -113,10 +113,15 @@ func (n *negotiation) judgeGrant(e End, name string) {
 }
 
 // referenceKey is the key under which a reference stands: the only field that the
-// interface calls secret, else secret.
+// interface calls secret, or the only one of several that must be there, else secret.
 func (n *negotiation) referenceKey(e application.Endpoint) string {
 	i, _ := n.Interfaces.Find(e.Interface, e.Version)
-	if fields := i.Bag(e.Role, true).Secrets(); len(fields) == 1 {
+	fields := i.Bag(e.Role, true).Secrets()
+	if len(fields) > 1 {
+		required := i.Missing(e.Role, true, nil)
+		fields = slices.DeleteFunc(fields, func(f string) bool { return !slices.Contains(required, f) })
+	}
+	if len(fields) == 1 {
 		return fields[0]
 	}
 	return "secret"

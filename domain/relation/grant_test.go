@@ -119,20 +119,23 @@ func TestGrant(t *testing.T) {
 	}
 }
 
-// A field that the interface calls secret, if it is the only one, holds the reference,
-// and then the relation waits for it (SAFETY.md S1).
+// A field that the interface calls secret holds the reference, if it is the only one, or
+// the only one of several that must be there; and then the relation waits for it
+// (SAFETY.md S1).
 func TestGrantFillsTheSecretField(t *testing.T) {
-	w := newWorld()
-	w.interfaces = library(t)
-	w.external("db", "main:redis")
-	w.consumes("web", "store:redis", "db")
-	w.grants("admin")
-	w.settle(t)
-	assert.NotContains(t, w.shown(t).Bag, "password")
-	w.secrets["admin"] = consenting("admin", "1")
-	w.settle(t)
-	assert.Equal(t, "secret:"+secret.GrantedID(namespace, "db", "main"), w.shown(t).Bag["password"])
-	assert.NotContains(t, w.shown(t).Bag, "secret")
+	for _, known := range []string{"redis", "postgresql_client", "mysql_client", "mongodb_client", "amqp"} {
+		w := newWorld()
+		w.interfaces = library(t)
+		w.external("db", "main:"+known)
+		w.consumes("web", "store:"+known, "db")
+		w.grants("admin")
+		w.settle(t)
+		assert.NotContains(t, w.shown(t).Bag, "password")
+		w.secrets["admin"] = consenting("admin", "1")
+		w.settle(t)
+		assert.Equal(t, "secret:"+secret.GrantedID(namespace, "db", "main"), w.shown(t).Bag["password"], known)
+		assert.NotContains(t, w.shown(t).Bag, "secret", known)
+	}
 }
 
 // In restart mode another content of the Secret is a change (SAFETY.md S1, L8).

@@ -40,7 +40,7 @@ func (n *negotiation) works(r Relation) bool {
 
 // notOptedIn returns that a namespace takes no part, and the command that helps.
 func notOptedIn(namespace string) string {
-	return fmt.Sprintf("namespace %s has not opted in: kubectl label namespace %[1]s %s=%s", namespace, application.LabelOptIn, application.OptedIn)
+	return fmt.Sprintf("namespace %s has not opted in: %s", namespace, application.OptIn(namespace))
 }
 
 // standing returns whether a relation gives its requirer the data that it waits for, and

@@ -153,6 +153,12 @@ func TestAReferenceTooMany(t *testing.T) {
 	assert.True(t, ready.True)
 	assert.Equal(t, relation.ReasonNoApplication, ready.Reason)
 	assert.Contains(t, ready.Message, "every required relation is complete, but no Service or workload named cachee")
+
+	w = newWorld()
+	w.consumes("web", "store:pg?", "bd")
+	w.settle(t)
+	ready, _ = condition.Find(w.records["web"].State.Conditions, condition.Ready)
+	assert.Contains(t, ready.Message, "but no Service or workload named bd", "an optional endpoint waits for nobody")
 }
 
 // A provider may name its consumers too, and then reads what it can write.

@@ -196,8 +196,7 @@ func (n *negotiation) offerConditions(o Offer, users []string) []condition.Condi
 	switch {
 	case n.OptedOut:
 		return condition.Stuck(ReasonOptedOut,
-			fmt.Sprintf("this namespace has not opted in, so its Offers have no effect: kubectl label namespace %s %s=%s",
-				n.Namespace, application.LabelOptIn, application.OptedIn))
+			"this namespace has not opted in, so its Offers have no effect: "+application.OptIn(n.Namespace))
 	case !there && n.services[o.Application] != "":
 		return condition.Stuck(ReasonNoApplication, fmt.Sprintf("Service %s belongs to application %s: offer that application", o.Application,
 			n.services[o.Application]))

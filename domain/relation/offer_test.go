@@ -370,7 +370,7 @@ func TestOffersAnswer(t *testing.T) {
 		"Suspended":  {why: "by another, or while it was away", happens: func(w *world) { w.consumers = []relation.Relation{borrows("office", w.now)} }, ready: true, reason: relation.ReasonOffered, message: "no relation uses this Offer yet"},
 		"NotThere":   {why: "it may come", happens: func(w *world) { delete(w.services, "db") }, reason: relation.ReasonNoApplication, message: "no application named db exists in this namespace yet"},
 		"NoEndpoint": {why: "the cure is in the declaration", happens: func(w *world) { w.external("db", "other:pg") }, reason: relation.ReasonNoMatch, message: "db provides no endpoint main: it provides other:pg"},
-		"OptedOut":   {happens: func(w *world) { w.optedIn = false }, reason: relation.ReasonOptedOut, message: "this namespace has not opted in, so its Offers have no effect: kubectl label namespace shop tengu-injector=enabled"},
+		"OptedOut":   {happens: func(w *world) { w.optedIn = false }, reason: relation.ReasonOptedOut, message: "this namespace has not opted in, so its Offers have no effect: kubectl label namespace shop tengu-injector=enabled --overwrite"},
 		"Alias": {why: "A1: a Service is not the application", happens: func(w *world) {
 			delete(w.services, "db")
 			w.deployment("pg", map[string]string{application.KeyProvides: "main:pg"})

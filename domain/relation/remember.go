@@ -195,10 +195,10 @@ func (n *negotiation) waitsForPerson(name string, waiting []Waiting) bool {
 }
 
 // unanswered returns the first reference of an application that leads nowhere and that no
-// endpoint waits for: a second provider that is misspelt, or not there yet.
+// required endpoint waits for: a second or optional provider that is misspelt or not there yet.
 func (n *negotiation) unanswered(a application.Application, waiting []Waiting) *Obstacle {
 	for _, o := range n.obstacles[a.Name] {
-		if !slices.ContainsFunc(waiting, func(w Waiting) bool { return strings.Contains(w.Message, o.Message) }) {
+		if !slices.ContainsFunc(waiting, func(w Waiting) bool { return !w.Optional && strings.Contains(w.Message, o.Message) }) {
 			return &o
 		}
 	}

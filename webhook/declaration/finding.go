@@ -2,6 +2,7 @@ package declaration
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -104,7 +105,8 @@ func (l namespacePolicy) unfit(declared application.Declaration) []finding {
 	return found
 }
 
-// unknown warns of interfaces that are not known and that are most likely misspelt.
+// unknown warns of interfaces that are not known and that are most likely misspelt, and of
+// versions that a known interface does not have.
 func (l namespacePolicy) unknown(declared application.Declaration) []finding {
 	if l.mode == schema.Off {
 		return nil
@@ -115,6 +117,13 @@ func (l namespacePolicy) unknown(declared application.Declaration) []finding {
 			found = append(found, finding{about: e.Interface, Problem: application.Problem{
 				Key: e.Role.Key(), Entry: e.Interface, Reason: "no such interface is known, so its data is not checked", Cure: "did you mean " +
 					near + "?", Warning: true,
+			}})
+		}
+		if versions := l.interfaces.Versions(e.Interface); len(versions) > 0 && e.Version > 0 && !slices.Contains(versions, e.Version) {
+			entry := fmt.Sprintf("%s@%d", e.Interface, e.Version)
+			found = append(found, finding{about: entry, Problem: application.Problem{
+				Key: e.Role.Key(), Entry: entry, Reason: "no such version is known, so its data is not checked",
+				Cure: fmt.Sprintf("the versions of %s are %v", e.Interface, versions), Warning: true,
 			}})
 		}
 	}

@@ -128,6 +128,10 @@ func TestWarnsOfInterfaces(t *testing.T) {
 			why: "a letter too many", manifest: service("", "tengu.io/provides: 'x:reddis'"),
 			warning: `metadata.annotations[tengu.io/provides]: "reddis": no such interface is known, so its data is not checked; did you mean redis?`,
 		},
+		"Version": {
+			why: "the library has no such version", manifest: service("", "tengu.io/provides: 'x:redis@7'"),
+			warning: `metadata.annotations[tengu.io/provides]: "redis@7": no such version is known, so its data is not checked; the versions of redis are [1]`,
+		},
 		"Longest": {
 			why: "I1: a warning is whole, however long the names are", manifest: service("", "tengu.io/provides: '"+strings.Repeat("a", 63)+":http'"),
 			warning: "; add spec.ports, or a port to its data",

@@ -209,7 +209,7 @@ func (c *checker) optIn(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("cannot read %s: %w", check, err)
 	case n.Labels[application.LabelOptIn] != application.OptedIn:
-		c.add(check, fmt.Sprintf("not opted in: kubectl label namespace %s %s=%s", c.namespace, application.LabelOptIn, application.OptedIn))
+		c.add(check, "not opted in: "+application.OptIn(c.namespace))
 	default:
 		c.add(check+" is opted in", "")
 		wrong := ""

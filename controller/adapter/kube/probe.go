@@ -76,7 +76,7 @@ func (c *checker) labelled(ctx context.Context) (name, why string, err error) {
 	if c.namespace != "" {
 		return "", notIn(c.namespace), nil
 	}
-	return "", fmt.Sprintf("no namespace has opted in: kubectl label namespace NAME %s=%s", application.LabelOptIn, application.OptedIn), nil
+	return "", "no namespace has opted in: " + application.OptIn("NAME"), nil
 }
 
 // optedIn is labelled for a user who may not list namespaces.

@@ -100,6 +100,7 @@ func TestInstallsItself(t *testing.T) {
 	assert.Equal(t, 4, code, "what serves them would go first")
 	assert.Contains(t, out, "cannot delete CustomResourceDefinition interfaces.orcon.tengu.io: objects of this kind still exist: Interface.orcon.tengu.io feature-flags-v1")
 	assert.Contains(t, out, "kubectl delete interfaces.orcon.tengu.io --all -A")
+	assert.Contains(t, out, "docs/how-to/leave.md", "the namespaces come first")
 	c.Kubectl(t, "-n", system, "get", "deployment", "relations-controller")
 	c.Kubectl(t, "delete", "-f", flags)
 	code, out = l.run("uninstall orcon -n default --yes")
