@@ -355,7 +355,8 @@ func declares(s relation.Snapshot, k relation.Key) bool {
 	says := func(mine, theirs relation.End) bool {
 		for _, ref := range named[mine.Application].Relations {
 			if named[mine.Application].Name == mine.Application && named[ref.Application].Name == theirs.Application &&
-				(ref.Namespace == "" || ref.Namespace == s.Namespace) && (ref.Endpoint == "" || ref.Endpoint == mine.Endpoint) && (ref.RemoteEndpoint == "" || ref.RemoteEndpoint == theirs.Endpoint) {
+				(ref.Namespace == "" || ref.Namespace == s.Namespace) && mine.Namespace == s.Namespace && theirs.Namespace == s.Namespace &&
+				(ref.Endpoint == "" || ref.Endpoint == mine.Endpoint) && (ref.RemoteEndpoint == "" || ref.RemoteEndpoint == theirs.Endpoint) {
 				return true
 			}
 		}
