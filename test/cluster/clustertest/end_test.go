@@ -141,9 +141,7 @@ func TestFailedStart(t *testing.T) {
 	}
 	wants(t, "the cure", string(out), "test/cluster/build.sh")
 	script := "#!/bin/sh\necho some last words\nexit 3\n"
-	if err := os.WriteFile(filepath.Join(programs, "kube"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(programs, "kube"), []byte(script))
 	dir := filepath.Join(t.TempDir(), "c")
 	out, err = exec.Command(program, "up", "--dir", dir).CombinedOutput()
 	if err == nil {
@@ -210,6 +208,15 @@ func copyProgram(t *testing.T, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	writeProgram(t, to, data)
+}
+
+// writeProgram writes a file that is run next. No process begins meanwhile: it would inherit
+// the open file, and the program could not be run ("text file busy").
+func writeProgram(t *testing.T, to string, data []byte) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(to, data, 0o755); err != nil {
 		t.Fatal(err)
 	}
