@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -52,6 +53,9 @@ var counts = regexp.MustCompile(`^(Replicas|Available|Ready|Updated): (\d+)/(\d+
 
 // plain puts what kstatus reports of a workload into words.
 func plain(message string) string {
+	if number, surplus := strings.CutPrefix(message, "Pending termination: "); surplus {
+		return "old pods still run: " + number
+	}
 	m := counts.FindStringSubmatch(message)
 	if m == nil {
 		return message

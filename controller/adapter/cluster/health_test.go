@@ -51,11 +51,39 @@ func TestTrouble(t *testing.T) {
 	assert.Equal(t, "pod web cannot be scheduled: 0/1 nodes", trouble(unfit))
 }
 
+// A pull that takes long names the container and the image that the pod waits for.
+func TestStarting(t *testing.T) {
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	began, not := true, false
+	tests := map[string]struct {
+		why   string
+		inits []corev1.ContainerStatus
+		main  corev1.ContainerStatus
+		want  string
+	}{
+		"Main":       {"its image is being pulled", nil, corev1.ContainerStatus{Name: "web", Image: "web:2", State: waiting}, "container web of pod shop has not started yet: image web:2"},
+		"First":      {"the first one that waits is what the others wait for", []corev1.ContainerStatus{{Name: "init", Image: "init:1", State: waiting}}, corev1.ContainerStatus{Name: "web", State: waiting}, "container init of pod shop has not started yet: image init:1"},
+		"Next":       {"those before it have ended or started", []corev1.ContainerStatus{{State: ended}, {State: running, Started: &began}}, corev1.ContainerStatus{Name: "web", Image: "web:2", State: waiting}, "container web of pod shop has not started yet: image web:2"},
+		"InitRuns":   {"the image is not what it waits for", []corev1.ContainerStatus{{State: running, Started: &not}}, corev1.ContainerStatus{Name: "web", State: waiting}, ""},
+		"AllStarted": {"nothing is left to start", nil, corev1.ContainerStatus{State: running, Started: &began}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: test.inits, ContainerStatuses: []corev1.ContainerStatus{test.main}}}
+			p.Name = "shop"
+			assert.Equal(t, test.want, starting(p), test.why)
+		})
+	}
+}
+
 // A person reads words, not the columns of a status.
 func TestPlain(t *testing.T) {
 	for message, want := range map[string]string{
 		"Replicas: 0/1": "0 of 1 pods are created", "Available: 1/3": "1 of 3 pods are available",
-		"Ready: 2/3": "2 of 3 pods are ready", "Updated: 0/2": "0 of 2 pods are updated", "Pending termination: 1": "Pending termination: 1",
+		"Ready: 2/3": "2 of 3 pods are ready", "Updated: 0/2": "0 of 2 pods are updated", "Pending termination: 1": "old pods still run: 1",
+		"Job in progress": "Job in progress",
 	} {
 		assert.Equal(t, want, plain(message))
 	}

@@ -18,7 +18,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// troubles says why a workload is not healthy: from its own conditions, its pods, and
+// troubles fills in why a workload is not healthy: from its own conditions, its pods, and
 // warnings about it; and how often its containers have crashed. Pods older than what is
 // applied now do not count.
 func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
@@ -30,7 +30,7 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 	if err := w.client.List(ctx, &pods, client.InNamespace(id.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 		return fmt.Errorf("cannot read the pods of %s: %w", id, err)
 	}
-	begin, why := written(o), ""
+	begin, why, starts := written(o), "", ""
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		if p.CreationTimestamp.Time.Before(begin) || p.DeletionTimestamp != nil {
@@ -38,12 +38,12 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 		}
 		l.Since = later(l.Since, p.CreationTimestamp.Time)
 		l.Restarts = max(l.Restarts, restarts(p))
-		why = cmp.Or(why, trouble(p))
+		why, starts = cmp.Or(why, trouble(p)), cmp.Or(starts, starting(p))
 	}
 	if len(pods.Items) == 0 {
 		why, err = w.warning(ctx, o)
 	}
-	l.Says = cmp.Or(why, l.Says)
+	l.Says = cmp.Or(why, starts, l.Says)
 	return err
 }
 
@@ -88,6 +88,20 @@ func trouble(p *corev1.Pod) string {
 	for _, c := range containers(p) {
 		if why := containerTrouble(c); why != "" {
 			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why)
+		}
+	}
+	return ""
+}
+
+// starting names the container of a pod that is to start next, and its image, which may still
+// be pulled; empty while a container runs that the next one waits for.
+func starting(p *corev1.Pod) string {
+	for _, c := range containers(p) {
+		switch {
+		case c.State.Waiting != nil:
+			return fmt.Sprintf("container %s of pod %s has not started yet: image %s", c.Name, p.Name, c.Image)
+		case c.State.Running != nil && (c.Started == nil || !*c.Started):
+			return ""
 		}
 	}
 	return ""
