@@ -19,7 +19,8 @@ const (
 	Ready Type = "Ready"
 	// Reconciling says that something may still happen by itself.
 	Reconciling Type = "Reconciling"
-	// Stalled says that a person must act.
+	// Stalled says that a person must act: Ready does not become true before, or a part does not
+	// work although Ready is true.
 	Stalled Type = "Stalled"
 	// Held says that a declaration has vanished and its relation waits for it
 	// (SAFETY.md L5).
@@ -71,12 +72,33 @@ type Condition struct {
 	Message string
 }
 
+// needPerson are the conditions that are a problem while they are true, and that do not pass
+// before a person acts.
+//
+//nolint:gochecknoglobals // a table
+var needPerson = []Type{Suspended, NotInjected, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, SchemaViolated}
+
+// passing are those that may pass by themselves.
+//
+//nolint:gochecknoglobals // a table
+var passing = []Type{Held, RestartsPaused, HandlerFailed}
+
 // NeedsAttention reports whether a condition that is true is a problem that Ready may not show: the
 // rest may work.
 func NeedsAttention(t Type) bool {
-	return slices.Contains([]Type{
-		Held, Suspended, RestartsPaused, NotInjected, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, HandlerFailed, SchemaViolated,
-	}, t)
+	return slices.Contains(needPerson, t) || slices.Contains(passing, t)
+}
+
+// With returns a summary and the conditions that stand beside it. Stalled is true where one of
+// them needs a person (SAFETY.md C1), whatever the summary is.
+func With(summary []Condition, others ...Condition) []Condition {
+	all := slices.Concat(summary, others)
+	first := slices.IndexFunc(others, func(c Condition) bool { return c.True && slices.Contains(needPerson, c.Type) })
+	stalled := slices.IndexFunc(all, func(c Condition) bool { return c.Type == Stalled })
+	if first >= 0 && !all[stalled].True {
+		all[stalled] = New(Stalled, true, string(others[first].Type), "see condition "+string(others[first].Type))
+	}
+	return all
 }
 
 // Find returns the condition of type t.
@@ -96,7 +118,7 @@ func Settled(reason, message string) []Condition {
 // Waiting returns that a thing is not Ready, but may become so without a person.
 func Waiting(reason, message string) []Condition {
 	return []Condition{New(Ready, false, reason, Cell(message)), New(Reconciling, true, reason, message),
-		New(Stalled, false, reason, unneeded)}
+		New(Stalled, false, reason, hopeful)}
 }
 
 // Stuck returns that a thing is not Ready until a person acts.
@@ -104,19 +126,28 @@ func Stuck(reason, message string) []Condition {
 	return []Condition{New(Ready, false, reason, Cell(message)), New(Reconciling, false, reason, blocked), New(Stalled, true, reason, message)}
 }
 
+// Blocked reports whether nothing works, nor happens by itself, before a person acts.
+func Blocked(conditions []Condition) bool {
+	reconciling, _ := Find(conditions, Reconciling)
+	ready, _ := Find(conditions, Ready)
+	stalled, _ := Find(conditions, Stalled)
+	return stalled.True && !ready.True && !reconciling.True
+}
+
 // The messages of Reconciling and Stalled while they are false.
 const (
 	atRest   = "nothing is under way"
 	blocked  = "nothing happens before a person acts"
 	unneeded = "nothing needs a person's action"
+	hopeful  = "it may become ready without a person"
 )
 
-// Why returns the condition Ready with the whole of its message, which Reconciling or
-// Stalled carries while Ready is false. A reference to the condition that is the reason is
+// Why returns the condition Ready with the whole of its message, which Reconciling, or else
+// Stalled, carries while Ready is false. A reference to the condition that is the reason is
 // replaced by the message of that condition.
 func Why(conditions []Condition) Condition {
 	ready, _ := Find(conditions, Ready)
-	for _, t := range []Type{Reconciling, Stalled} {
+	for _, t := range []Type{Stalled, Reconciling} {
 		if c, there := Find(conditions, t); there && c.True && !ready.True {
 			ready.Message = c.Message
 		}

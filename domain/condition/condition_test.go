@@ -43,7 +43,7 @@ func TestSummaries(t *testing.T) {
 				want := condition.Condition{Type: kind, True: truth, Reason: "Complete", Message: "all is there"}
 				if !truth && kind != condition.Ready {
 					want.Message = c.Message // one of its own: no message stands in three conditions
-					assert.Contains(t, c.Message, "nothing")
+					assert.NotContains(t, c.Message, "all is there")
 				}
 				assert.Equal(t, want, c, test.why)
 			}
@@ -55,6 +55,36 @@ func TestFind(t *testing.T) {
 	c, there := condition.Find(condition.Settled("Complete", ""), condition.Held)
 	assert.False(t, there)
 	assert.Zero(t, c)
+}
+
+// A problem beside a summary needs a person whether the rest works or not; one that may pass
+// by itself does not.
+func TestWith(t *testing.T) {
+	refused := condition.New(condition.EnvRefused, true, "NotAName", "write it so")
+	tests := map[string]struct {
+		why     string
+		in      []condition.Condition
+		beside  condition.Condition
+		stalled condition.Condition
+		blocked bool
+	}{
+		"Works":   {"an alert on Stalled reports it", condition.Settled("Complete", "all is there"), refused, condition.New(condition.Stalled, true, "EnvRefused", "see condition EnvRefused"), false},
+		"Waits":   {"both are true: what it waits for may still come", condition.Waiting("NoData", "waits"), refused, condition.New(condition.Stalled, true, "EnvRefused", "see condition EnvRefused"), false},
+		"Stuck":   {"its own reason comes first", condition.Stuck("Ambiguous", "name one"), refused, condition.New(condition.Stalled, true, "Ambiguous", "name one"), true},
+		"Passes":  {"a held relation ends by itself", condition.Settled("Complete", "all is there"), condition.New(condition.Held, true, "Held", "until then"), condition.New(condition.Stalled, false, "Complete", "nothing needs a person's action"), false},
+		"Retried": {"a handler is run again", condition.Waiting("HandlerFailed", "see"), condition.New(condition.HandlerFailed, true, "HandlerFailed", "exit 1"), condition.New(condition.Stalled, false, "HandlerFailed", "it may become ready without a person"), false},
+		"False":   {"it is no problem", condition.Settled("Complete", "all is there"), condition.New(condition.EnvRefused, false, "Fine", ""), condition.New(condition.Stalled, false, "Complete", "nothing needs a person's action"), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			all := condition.With(test.in, test.beside)
+			stalled, _ := condition.Find(all, condition.Stalled)
+			assert.Equal(t, test.stalled, stalled, test.why)
+			assert.Equal(t, test.blocked, condition.Blocked(all), test.why)
+			assert.Len(t, all, 4)
+			assert.Equal(t, condition.Why(test.in).Message, condition.Why(all).Message, "Ready keeps its explanation")
+		})
+	}
 }
 
 // A message is never longer than the API takes, nor cut within a letter.

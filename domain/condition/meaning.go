@@ -32,7 +32,8 @@ func Sentences() []Sentence {
 		{Ready, allKinds, "the object does what it is for: a Relation gives its requirer the data that it waits for and no handler fails; " +
 			"an application has the data of every required endpoint, an agent in each pod that needs one, and no failing handler"},
 		{Reconciling, allKinds, "Ready may become true without a person; the message is complete, while Ready shortens it"},
-		{Stalled, allKinds, "Ready does not become true before a person acts; the message is complete, while Ready shortens it"},
+		{Stalled, allKinds, "a person must act: before, Ready does not become true, or a part does not work although Ready is true; " +
+			"the message is complete, or names the condition that has the details"},
 		{Held, bothKinds, "a Relation lives on without its declaration, or over a limit; it ends after its retain time unless it is declared"},
 		{Suspended, ofApplications, "Relations of other namespaces wait for an Offer that covers them"},
 		{RestartsPaused, ofApplications, "data changed, and the pods are not restarted for it now"},
@@ -46,7 +47,7 @@ func Sentences() []Sentence {
 		{ApplicationStatus, ofApplications, "the workload reports status active; false for any other status that it reports"},
 		{RequirerStatus, ofRelations, "the requirer reports status active in the relation; false for any other status that it reports"},
 		{ProviderStatus, ofRelations, "the provider reports status active in the relation; false for any other status that it reports"},
-		{SchemaViolated, bothKinds, "a databag does not fit the schema of its interface"},
+		{SchemaViolated, ofRelations, "a databag does not fit the schema of its interface"},
 		{Incompatible, ofInterfaces, "an interface breaks what an older version of it promised"},
 	}
 }
@@ -65,6 +66,7 @@ func working() []Meaning {
 	return []Meaning{
 		{Ready, "Complete", "the data is complete, and nothing else needs attention", ""},
 		{Ready, "NoUnit", "the data is complete, but the requirer has had no pod with an agent yet", "start a pod of the requirer"},
+		{Ready, "SchemaViolated", "the data is complete, but some of it does not fit its interface", "see condition SchemaViolated"},
 		{Ready, "OverLimit", "the Relation is older than a lowered limit, and goes on", "raise the limit, or end a relation"},
 		{Ready, "DeclarationGone", "the Relation works but is held; or an application declares nothing any more",
 			"declare it again, or let it end"},

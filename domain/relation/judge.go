@@ -25,7 +25,7 @@ func (n *negotiation) judge(r Relation) Relation {
 		}
 		cs = condition.Waiting(string(condition.HandlerFailed), text)
 	}
-	r.State.Conditions = slices.Concat(cs, n.held(r), n.violated(r), failing, sides(r))
+	r.State.Conditions = condition.With(cs, slices.Concat(n.held(r), n.violated(r), failing, sides(r))...)
 	r.State.Status = n.status(r)
 	return r
 }
@@ -87,6 +87,9 @@ func (n *negotiation) qualified(r Relation, complete []condition.Condition) []co
 		return condition.Settled(ReasonOverLimit, "the relation works but is over a limit that was lowered: "+over)
 	case !n.present(r.Requirer, true):
 		return condition.Settled(ReasonNoUnit, fmt.Sprintf("the data is complete, but no pod of %s has an agent yet", r.Requirer.Application))
+	}
+	if len(n.violated(r)) > 0 {
+		return condition.Settled(string(condition.SchemaViolated), "the relation works, but see condition SchemaViolated")
 	}
 	return complete
 }

@@ -42,4 +42,6 @@ func TestProjectedNamesWhatIsLeftOut(t *testing.T) {
 	assert.Contains(t, files.Message, `"../etc"`, "W1")
 	assert.Contains(t, files.Message, "more", "a hundred keys do not fill the condition")
 	assert.Less(t, len(files.Message), 1024)
+	stalled, _ := condition.Find(got, condition.Stalled)
+	assert.True(t, stalled.True, "a person must rename them")
 }

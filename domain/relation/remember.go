@@ -177,15 +177,14 @@ func (n *negotiation) applicationConditions(a application.Application, waiting [
 			cs = condition.Stuck(ReasonWaiting, "waits for "+strings.Join(open, "; "))
 		}
 	}
-	return slices.Concat(cs, others)
+	return condition.With(cs, others...)
 }
 
 // waitsForPerson reports whether a required endpoint of an application waits for a relation
 // that is stalled.
 func (n *negotiation) waitsForPerson(name string, waiting []Waiting) bool {
 	for r := range n.of(name) {
-		stalled, _ := condition.Find(r.State.Conditions, condition.Stalled)
-		if stalled.True && slices.ContainsFunc(waiting, func(w Waiting) bool {
+		if condition.Blocked(r.State.Conditions) && slices.ContainsFunc(waiting, func(w Waiting) bool {
 			return !w.Optional && r.Requirer == (End{n.Namespace, name, w.Endpoint})
 		}) {
 			return true

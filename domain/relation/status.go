@@ -33,14 +33,13 @@ const (
 // goes with units: a provider that starts anew is no news to ten thousand relations
 // (SAFETY.md D12).
 func (n *negotiation) status(r Relation) Status {
-	stalled, _ := condition.Find(r.State.Conditions, condition.Stalled)
 	ready, _ := condition.Find(r.State.Conditions, condition.Ready)
 	switch {
 	case !r.Alive():
 		return Broken
 	case !r.Open() && r.State.Offer != "":
 		return n.suspension(r)
-	case stalled.True || ready.Reason == string(condition.HandlerFailed):
+	case condition.Blocked(r.State.Conditions) || ready.Reason == string(condition.HandlerFailed):
 		return Failed
 	case n.present(r.Requirer, true) && n.present(r.Provider, false):
 		return Joined

@@ -152,6 +152,12 @@ func TestViolationsAreTold(t *testing.T) {
 			`db:main: port: it does not match the pattern, or is too long for it; expected ^[0-9]{1,5}$, ` +
 			`db/0 on main: state: it is not one of the allowed values; expected "primary", "standby"`}, told)
 	assert.NotContains(t, told.Message, "hunter")
+	w.say(r, "db", "", map[string]string{"port": "hunter2", "database": "orders", "host": "db", "username": "u", "password": reference})
+	w.settle(t)
+	assert.Equal(t, "SchemaViolated", ready(w.only(t)).Reason, "a table does not call it complete")
+	stalled, _ := condition.Find(w.only(t).State.Conditions, condition.Stalled)
+	assert.Equal(t, condition.New(condition.Stalled, true, "SchemaViolated", "see condition SchemaViolated"), stalled, "an alert on Stalled reports it")
+	assert.Equal(t, relation.Joined, w.only(t).State.Status, "the relation works")
 
 	w.schema = schema.Off
 	w.settle(t)

@@ -163,7 +163,7 @@ func TestControllerHoldsAConversationToItsInterface(t *testing.T) {
 
 	t.Log("the last field completes it")
 	require.NoError(t, say(map[string]string{"username": "u"}))
-	complete("the answer", true, "web:store has the data that it needs from db:main")
+	complete("the answer", true, "the relation works, but see condition SchemaViolated")
 
 	t.Log("where the namespace enforces it is refused")
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
@@ -171,6 +171,7 @@ func TestControllerHoldsAConversationToItsInterface(t *testing.T) {
 	w.eventually("refused", func() bool { return say(map[string]string{"port": "hunter2", "tls": "false"}) != nil })
 	invalid(say(map[string]string{"port": "hunter2"}), "(postgresql_client@1 provider/application/schema/properties/port/pattern)")
 	require.NoError(t, say(map[string]string{"port": "5432"}))
+	complete("the answer fits", true, "web:store has the data that it needs from db:main")
 	w.eventually("mended", func() bool { return reason(w.relations()["db"].Status.Conditions, "SchemaViolated") == "" })
 	assert.Zero(t, c.refused.Load(), "deployment/rbac grants what the controller needs")
 }

@@ -167,7 +167,7 @@ func Standing(conditions []metav1.Condition) (ready bool, messages []string) {
 	}
 	ready = why.Status == metav1.ConditionTrue
 	problems := problemsOf(conditions)
-	for _, t := range []condition.Type{condition.Reconciling, condition.Stalled} {
+	for _, t := range []condition.Type{condition.Stalled, condition.Reconciling} {
 		if c := meta.FindStatusCondition(conditions, string(t)); !ready && c != nil && c.Status == metav1.ConditionTrue && c.Message != "" {
 			why = c
 		}
