@@ -85,8 +85,20 @@ func main() {
 		os.Exit(int(code)) // the tool has said why
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "relation-agent:", err)
+		explain(err)
 		os.Exit(1)
 	}
+}
+
+// explain writes why the program ends to where the kubelet looks for it, so that the container's
+// status has it. Outside a container no such file exists.
+func explain(why error) {
+	f, err := os.OpenFile("/dev/termination-log", os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }()
+	_, _ = f.WriteString(why.Error())
 }
 
 // exitError is what a tool ends with.

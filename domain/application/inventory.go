@@ -100,6 +100,9 @@ type Pod struct {
 	Address string
 	// Injected is set where the pod has an agent.
 	Injected bool
+	// AgentTrouble is what keeps a container that Orcon added to the pod from running; empty if
+	// nothing does.
+	AgentTrouble string
 	// Finished pods Succeeded or Failed: they are gone (SAFETY.md A2).
 	Finished bool
 	// Ending pods are being deleted.

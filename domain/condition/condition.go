@@ -34,6 +34,8 @@ const (
 	// NotInjected names pods that should have an agent and have none
 	// (INJECTION.md I1).
 	NotInjected Type = "NotInjected"
+	// AgentFailed names a container that Orcon added to a pod and that does not run, and why.
+	AgentFailed Type = "AgentFailed"
 	// LeftOut names objects that declare something and take no part: another has
 	// the name, or it is not clear of which application they are (SAFETY.md A1).
 	LeftOut Type = "LeftOut"
@@ -81,7 +83,7 @@ var needPerson = []Type{Suspended, NotInjected, LeftOut, GateCycle, EnvRefused, 
 // passing are those that may pass by themselves.
 //
 //nolint:gochecknoglobals // a table
-var passing = []Type{Held, RestartsPaused, HandlerFailed}
+var passing = []Type{Held, RestartsPaused, HandlerFailed, AgentFailed}
 
 // NeedsAttention reports whether a condition that is true is a problem that Ready may not show: the
 // rest may work.

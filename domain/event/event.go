@@ -125,6 +125,7 @@ func wrongApplications() []Event {
 			"Rename one of them, or set tengu.io/application."},
 		{"NeverGranted", false, []string{Workload}, "A Secret of this type is never granted.",
 			"Copy what may be granted into a Secret of type Opaque."},
+		{"NotRunning", false, []string{Workload}, "A container that Orcon added to a pod does not run.", "Correct what the message names."},
 		{"NoAgent", false, []string{Workload}, "Pods that should have an agent have none.", "Recreate them: kubectl rollout restart."},
 		{"NoApplication", false, []string{Workload, Pod, Offer}, "No application has the name.", "Create it, or correct the name."},
 		{"NoConsent", false, []string{Workload}, "The Secret does not consent to be granted.", "Annotate the Secret as the message shows."},

@@ -143,7 +143,7 @@ func sources(a application.Application) []string {
 func (n *negotiation) applicationConditions(a application.Application, waiting []Waiting) []condition.Condition {
 	var stuck, open []string
 	why := ""
-	others := slices.Concat(leftOutOf(n.leftOut[a.Name]), notInjected(a), n.projected(a), n.suspended(a), n.grantRefused(a.Name),
+	others := slices.Concat(leftOutOf(n.leftOut[a.Name]), notInjected(a), agentFailed(n.Namespace, a), n.projected(a), n.suspended(a), n.grantRefused(a.Name),
 		n.heldOf(a), handlerFailed(n.Namespace, stumbles(a.Name, n.units[a.Name])))
 	for _, f := range a.Faults {
 		why, stuck = cmp.Or(why, f.Reason), append(stuck, f.Message)
@@ -206,12 +206,12 @@ func (n *negotiation) unanswered(a application.Application, waiting []Waiting) *
 
 // settled returns that an application has the data that it needs, and refers to what else
 // is wrong with it: its other conditions, or a reference that leads nowhere. While a
-// handler fails, or a pod has no agent, the application is not ready.
+// handler fails, or a pod has no agent that runs, the application is not ready.
 func settled(others []condition.Condition, unanswered *Obstacle) []condition.Condition {
 	var types []string
 	for _, c := range others {
 		types = append(types, string(c.Type))
-		if c.Type == condition.HandlerFailed || c.Type == condition.NotInjected {
+		if slices.Contains([]condition.Type{condition.HandlerFailed, condition.NotInjected, condition.AgentFailed}, c.Type) {
 			return condition.Waiting(string(c.Type), fmt.Sprintf("every required relation is complete, but see condition %s", c.Type))
 		}
 	}
@@ -265,6 +265,18 @@ func leftOutOf(faults []application.Fault) []condition.Condition {
 		return nil
 	}
 	return []condition.Condition{{Type: condition.LeftOut, True: true, Reason: faults[0].Reason, Message: listed(all)}}
+}
+
+// agentFailed returns why the agent of a pod, or its handlers' container, does not run. It
+// names the first pod only: a fault of a template is that of each pod.
+func agentFailed(namespace string, a application.Application) []condition.Condition {
+	for _, p := range a.Pods {
+		if p.AgentTrouble != "" && !p.Ending && !p.Finished {
+			return []condition.Condition{{Type: condition.AgentFailed, True: true, Reason: "NotRunning",
+				Message: fmt.Sprintf("%s: kubectl describe pod %s -n %s", p.AgentTrouble, p.Name, namespace)}}
+		}
+	}
+	return nil
 }
 
 // notInjected names the pods that should have an agent and have none, with the

@@ -78,8 +78,12 @@ func (n *negotiation) completeness(r Relation) []condition.Condition {
 	if a, here := n.app(r.Provider); here && len(bag) == 0 && r.Provider.Namespace == n.Namespace && slices.Equal(missing, []string{"host"}) {
 		text += fmt.Sprintf("; no Service of %s declares the endpoint, which would provide host", a.Name)
 	}
-	if says := r.State.ProviderStatus; says.Said() {
+	switch says := r.State.ProviderStatus; {
+	case says.Said():
 		text += fmt.Sprintf("; its status: %s", says.Text())
+	case what == "data" && r.Provider.Namespace == n.Namespace:
+		text += fmt.Sprintf("; annotate %s with %s%s, or call relation-set in its pods", r.Provider.Application, application.PrefixData,
+			r.Provider.Endpoint)
 	}
 	return condition.Waiting(reason, text)
 }

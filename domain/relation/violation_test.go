@@ -70,7 +70,7 @@ func TestSchemaSaysWhenARelationIsComplete(t *testing.T) {
 		"All":       {why: "that is it", database: "orders", said: all, reason: relation.ReasonComplete, message: "web:store has the data that it needs from db:main"},
 		"Unasked":   {why: "a provider may answer before it is asked", said: all, reason: relation.ReasonComplete, message: "web:store has the data that it needs from db:main"},
 		"Off":       {why: "as without a schema: not empty", mode: schema.Off, said: map[string]string{"host": "db"}, reason: relation.ReasonComplete, message: "web:store has the data that it needs from db:main"},
-		"OffNone":   {why: "as without a schema: empty", mode: schema.Off, reason: relation.ReasonNoData, message: "db:main has not provided data yet"},
+		"OffNone":   {why: "as without a schema: empty", mode: schema.Off, reason: relation.ReasonNoData, message: "db:main has not provided data yet; annotate db with data.tengu.io/main, or call relation-set in its pods"},
 		"EmptyWord": {why: "RELATIONS.md P3: an empty value is none", database: "orders", said: map[string]string{"host": "db", "username": ""}, reason: relation.ReasonMissing, message: "db:main has not provided database, password, username yet"},
 	}
 	for name, tc := range tests {

@@ -70,7 +70,7 @@ func TestWaiting(t *testing.T) {
 				w.deployment("db", map[string]string{application.KeyProvides: "main:pg"})
 				w.consumes("web", "store:pg", "db")
 			},
-			want:  wait("store", relation.ReasonNoData, "db:main has not provided data yet"),
+			want:  wait("store", relation.ReasonNoData, "db:main has not provided data yet; annotate db with data.tengu.io/main, or call relation-set in its pods"),
 			ready: relation.ReasonWaiting,
 		},
 		"Ambiguous": {
@@ -298,6 +298,32 @@ func TestNotInjected(t *testing.T) {
 	}
 }
 
+// An application with a container of Orcon's that does not run is not ready, whatever its relations
+// are.
+func TestAgentFailed(t *testing.T) {
+	for name, provider := range map[string]string{"Complete": "db", "Waiting": "absent"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.external("db", "main:pg")
+			w.consumes("web", "store:pg", provider)
+			w.pod(application.Deployment, "web", "web-0")
+			p := w.pods["web-0"]
+			p.AgentTrouble = "container relation-handlers of pod web-0 cannot pull image none:1: not found"
+			w.pods["web-0"] = p
+			w.settle(t)
+			c := w.says("web", condition.AgentFailed)
+			assert.True(t, c.True)
+			assert.Equal(t, p.AgentTrouble+": kubectl describe pod web-0 -n "+namespace, c.Message)
+			assert.False(t, w.says("web", condition.Ready).True)
+			assert.True(t, w.says("web", condition.Reconciling).True, "the kubelet retries")
+			p.Ending = true
+			w.pods["web-0"] = p
+			w.settle(t)
+			assert.False(t, w.says("web", condition.AgentFailed).True, "the pod goes")
+		})
+	}
+}
+
 // Of several incomplete relations of an endpoint the same one is named, whichever was made
 // first: ids come as controllers live and die.
 func TestWaitingForSeveral(t *testing.T) {
@@ -310,7 +336,7 @@ func TestWaitingForSeveral(t *testing.T) {
 		w.consumes("web", "store:pg", "db,db2")
 		w.settle(t)
 		require.Len(t, w.relations, 2)
-		want := []relation.Waiting{{Endpoint: "store", Reason: relation.ReasonNoData, Message: "db:main has not provided data yet"}}
+		want := []relation.Waiting{{Endpoint: "store", Reason: relation.ReasonNoData, Message: "db:main has not provided data yet; annotate db with data.tengu.io/main, or call relation-set in its pods"}}
 		assert.Equal(t, want, w.records["web"].State.Waiting, "%s was first", first)
 	}
 }

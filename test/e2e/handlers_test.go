@@ -229,3 +229,20 @@ func TestHandlers(t *testing.T) {
 		return "after the end the handlers have heard " + out
 	})
 }
+
+// A pod whose handlers cannot be found has an application that is not ready, with the reason;
+// and what the reason asks for helps.
+func TestHandlersThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	w := withOrcon(t)
+	w.apply(external("db-endpoint", "db", "db.tengu.io"))
+	const consumes, image = `tengu.io/consumes: db, tengu.io/relations: db-endpoint`, `injector.tengu.io/handler-image: "busybox:stable"`
+	w.apply(workload{kind: "Deployment", name: "app", annotations: consumes, podAnnotations: `tengu.io/handlers: /nonesuch, ` + image}.yaml())
+	const said = `jsonpath={.status.conditions[?(@.type=="AgentFailed")].message}`
+	w.contains("cannot find the handlers: open /nonesuch: no such file or directory", "get", "relatedapplication", "app", "-o", said)
+	w.contains("False", "get", "relatedapplication", "app", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
+
+	w.apply(workload{kind: "Deployment", name: "app", annotations: consumes, podAnnotations: `tengu.io/handlers: /bin, ` + image}.yaml())
+	w.running("app", 1)
+	w.prints("", "get", "relatedapplication", "app", "-o", said)
+}

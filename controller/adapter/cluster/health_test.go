@@ -26,26 +26,6 @@ func TestAvailable(t *testing.T) {
 }
 
 func TestTrouble(t *testing.T) {
-	waiting := func(reason, message string) corev1.ContainerState {
-		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
-	}
-	ended := &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", Message: "no database"}
-	tests := map[string]struct {
-		why  string
-		in   corev1.ContainerStatus
-		want string
-	}{
-		"Creating":  {"time alone is no trouble", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}, ""},
-		"Pull":      {"the image is named", corev1.ContainerStatus{Image: "none:1", State: waiting("ErrImagePull", "not found")}, "cannot pull image none:1: not found"},
-		"BackOff":   {"while it waits to try again, the words are the same", corev1.ContainerStatus{Image: "none:1", State: waiting("ImagePullBackOff", `Back-off pulling image "none:1": ErrImagePull: not found`)}, "cannot pull image none:1: not found"},
-		"CrashLoop": {"what its last run said", corev1.ContainerStatus{State: waiting("CrashLoopBackOff", "back-off"), LastTerminationState: corev1.ContainerState{Terminated: ended}}, "exited with code 3 (Error) no database"},
-		"Config":    {"a Secret that is not there", corev1.ContainerStatus{State: waiting("CreateContainerConfigError", `secret "key" not found`)}, `is waiting: CreateContainerConfigError: secret "key" not found`},
-		"Running":   {"what runs has none", corev1.ContainerStatus{Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}, ""},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, containerTrouble(test.in), test.why) })
-	}
-
 	unfit := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes"}}}}
 	unfit.Name = "web"
 	assert.Equal(t, "pod web cannot be scheduled: 0/1 nodes", trouble(unfit))

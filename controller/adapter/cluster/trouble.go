@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -86,7 +86,7 @@ func trouble(p *corev1.Pod) string {
 		}
 	}
 	for _, c := range containers(p) {
-		if why := containerTrouble(c); why != "" {
+		if why := kube.ContainerTrouble(c); why != "" {
 			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why)
 		}
 	}
@@ -103,27 +103,6 @@ func starting(p *corev1.Pod) string {
 		case c.State.Running != nil && (c.Started == nil || !*c.Started):
 			return ""
 		}
-	}
-	return ""
-}
-
-func containerTrouble(c corev1.ContainerStatus) string {
-	end := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
-	waiting := c.State.Waiting
-	switch {
-	case waiting != nil && waiting.Reason == "ContainerCreating", waiting != nil && waiting.Reason == "PodInitializing":
-		return ""
-	case waiting != nil && waiting.Reason == "CrashLoopBackOff" && end != nil, waiting == nil && end != nil && end.ExitCode != 0 && !c.Ready:
-		return fmt.Sprintf("exited with code %d (%s) %s", end.ExitCode, end.Reason, end.Message)
-	case waiting != nil && (waiting.Reason == "ErrImagePull" || waiting.Reason == "ImagePullBackOff"):
-		// The two take turns, and the message of the one quotes that of the other.
-		_, why, found := strings.Cut(waiting.Message, "ErrImagePull: ")
-		if !found {
-			why = waiting.Message
-		}
-		return fmt.Sprintf("cannot pull image %s: %s", c.Image, why)
-	case waiting != nil && waiting.Reason != "":
-		return fmt.Sprintf("is waiting: %s: %s", waiting.Reason, waiting.Message)
 	}
 	return ""
 }

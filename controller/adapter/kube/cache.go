@@ -52,8 +52,8 @@ func strip(object any) (any, error) {
 	return object, nil
 }
 
-// stripPod keeps a pod's metadata, its account, its phase, its address, and
-// whether it has an agent.
+// stripPod keeps a pod's metadata, its account, its phase, its address, whether it has an agent, and
+// what keeps the agent from running.
 func stripPod(object any) (any, error) {
 	p, ok := object.(*corev1.Pod)
 	if !ok {
@@ -64,6 +64,6 @@ func stripPod(object any) (any, error) {
 		agent = []corev1.Container{{Name: injection.AgentContainer}}
 	}
 	p.Spec = corev1.PodSpec{ServiceAccountName: p.Spec.ServiceAccountName, InitContainers: agent}
-	p.Status = corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP}
+	p.Status = corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, InitContainerStatuses: agentStatuses(p)}
 	return strip(object)
 }

@@ -74,8 +74,8 @@ func (w *World) observeSecrets(ctx context.Context, s *relation.Snapshot) error 
 				is = sight{source, w.Now()}
 			}
 		}
-		if is.Sight != secret.Open {
-			pause = every / 6 // somebody is about to make it, or to open the namespace
+		if is.Sight != secret.Open || is.GrantTo == "" {
+			pause = every / 6 // somebody is about to create it, to open the namespace, or to consent
 		}
 		seen[name] = is
 		s.Secrets = append(s.Secrets, is.Source)

@@ -153,7 +153,7 @@ func toPod(p *corev1.Pod, owner Owner) application.Pod {
 	pod := application.Pod{
 		Object: toObject(p), OwnerKind: owner.Kind, OwnerName: owner.Name, Ordinal: -1,
 		Address: p.Status.PodIP, Injected: Injected(p), Ending: p.DeletionTimestamp != nil,
-		Finished: finished(p),
+		Finished: finished(p), AgentTrouble: agentTrouble(p),
 	}
 	if owner.Kind == application.StatefulSet {
 		if n, err := strconv.Atoi(p.Name[strings.LastIndexByte(p.Name, '-')+1:]); err == nil {

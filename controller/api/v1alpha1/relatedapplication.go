@@ -85,9 +85,8 @@ type RelatedApplicationStatus struct {
 	// +optional
 	Restarts *Restarts `json:"restarts,omitempty"`
 	// conditions has Ready, Reconciling and Stalled; ApplicationStatus once the workload reports a
-	// status; and, while they are true, LeftOut, NotInjected, HandlerFailed, Held, Suspended,
-	// RestartsPaused, GateCycle, EnvRefused, FilesRefused, GrantRefused and SchemaViolated. At most
-	// 16.
+	// status; and, while they are true, LeftOut, NotInjected, AgentFailed, HandlerFailed, Held,
+	// Suspended, RestartsPaused, GateCycle, EnvRefused, FilesRefused and GrantRefused. At most 16.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -1,0 +1,58 @@
+package kube
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+)
+
+// ContainerTrouble returns what keeps a container from running, in words that stay the same while
+// the kubelet retries; empty if nothing does but time.
+func ContainerTrouble(c corev1.ContainerStatus) string {
+	end := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
+	waiting := c.State.Waiting
+	switch {
+	case waiting != nil && waiting.Reason == "ContainerCreating", waiting != nil && waiting.Reason == "PodInitializing":
+		return ""
+	case waiting != nil && waiting.Reason == "CrashLoopBackOff" && end != nil, waiting == nil && end != nil && end.ExitCode != 0 && !c.Ready:
+		return strings.TrimSuffix(fmt.Sprintf("exited with code %d (%s): %s", end.ExitCode, end.Reason, strings.TrimSpace(end.Message)), ": ")
+	case waiting != nil && (waiting.Reason == "ErrImagePull" || waiting.Reason == "ImagePullBackOff"):
+		// The two take turns, and the message of the one quotes that of the other.
+		_, why, found := strings.Cut(waiting.Message, "ErrImagePull: ")
+		if !found {
+			why = waiting.Message
+		}
+		return fmt.Sprintf("cannot pull image %s: %s", c.Image, why)
+	case waiting != nil && waiting.Reason != "":
+		return fmt.Sprintf("is waiting: %s: %s", waiting.Reason, waiting.Message)
+	}
+	return ""
+}
+
+// agentTrouble returns what keeps a container that Orcon added to a pod from running; empty if
+// nothing does.
+func agentTrouble(p *corev1.Pod) string {
+	for _, c := range agentStatuses(p) {
+		if why := ContainerTrouble(c); why != "" {
+			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why)
+		}
+	}
+	return ""
+}
+
+// agentStatuses returns as much of the statuses of the containers that Orcon added as agentTrouble
+// reads, and nothing for those that run.
+func agentStatuses(p *corev1.Pod) []corev1.ContainerStatus {
+	var kept []corev1.ContainerStatus
+	for _, c := range p.Status.InitContainerStatuses {
+		ours := c.Name == injection.AgentContainer || c.Name == injection.HandlerContainer
+		if ours && c.State.Running == nil {
+			kept = append(kept, corev1.ContainerStatus{Name: c.Name, Image: c.Image, State: c.State, LastTerminationState: c.LastTerminationState})
+		}
+	}
+	return kept
+}
