@@ -87,7 +87,7 @@ provider to tengu.io/relations.` + addCodes,
 
 func (o *addOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.endpoint, "endpoint", "", "name of the endpoint (default: that of the interface)")
-	c.Flags().StringVar(&o.iface, "interface", "", "interface, or INTERFACE@VERSION (default: the name of the endpoint); see orcon interfaces")
+	c.Flags().StringVar(&o.iface, "interface", "", "interface, or INTERFACE@VERSION; may be left out where --endpoint has its name; see orcon interfaces")
 	c.Flags().StringVar(&o.object, "object", "", "KIND/NAME of the object, if FILE has several")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the difference, and write nothing")
 	_ = c.RegisterFlagCompletionFunc("interface", func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -131,6 +131,9 @@ func (o *addOptions) run(c *cobra.Command, role application.Role, file string) e
 	}
 	s := screenOf(c)
 	o.hint(s)
+	if role == application.Requirer && o.to == "" && target.declared()[application.KeyRelations] == "" {
+		s.note(fmt.Sprintf("note: no provider is named for endpoint %s: run this again with --to PROVIDER", o.endpoint))
+	}
 	if bytes.Equal(before, after) {
 		s.note(fmt.Sprintf("%s: %s has this endpoint already", file, target))
 	}

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
@@ -188,7 +187,7 @@ func findInterface(all []sourced, written string) (sourced, error) {
 		return sourced{}, fmt.Errorf("cannot find interface %s: the versions of %s are %s", written, name, strings.Join(versions, ", "))
 	}
 	suggested := ""
-	if near := application.Nearest(name, interfaceNames(all)); near != "" {
+	if near := nearInterface(all, name); near != "" {
 		suggested = fmt.Sprintf(": did you mean %s?", near)
 	}
 	return sourced{}, fmt.Errorf("cannot find interface %s%s (orcon interfaces lists them)", written, suggested)
@@ -200,6 +199,16 @@ func completeInterfaces(ctx context.Context, known func(context.Context) ([]sour
 		all, _ := known(ctx)
 		return interfaceNames(all)
 	})
+}
+
+// nearInterface returns the known interface that a name was most likely meant to be; "" if none is
+// near.
+func nearInterface(all []sourced, name string) string {
+	var known []schema.Interface
+	for _, i := range all {
+		known = append(known, i.Interface)
+	}
+	return schema.NewCatalog(known...).Near(name)
 }
 
 func interfaceNames(all []sourced) []string {

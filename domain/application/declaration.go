@@ -192,15 +192,13 @@ func (p *parser) setting(key, value string) {
 
 // checkTogether finds what no key can know by itself.
 func (p *parser) checkTogether(annotations map[string]string) {
+	p.checkEndpointKeys()
 	d := p.declaration
 	for _, endpoint := range sortedKeys(d.Env) {
 		if e, ok := d.Endpoint(endpoint); !ok || e.Role != Requirer {
 			p.refuse(Problem{Key: KeyEnv, Entry: endpoint, Reason: "tengu.io/consumes has no such endpoint",
 				Cure: "add it there, or remove it here"})
 		}
-	}
-	for _, endpoint := range sortedKeys(d.Secrets) {
-		p.checkGranted(endpoint)
 	}
 	for _, reference := range d.Relations {
 		if reference.Endpoint == "" {
@@ -220,22 +218,37 @@ func (p *parser) checkTogether(annotations map[string]string) {
 	}
 }
 
-// checkGranted finds a Secret that is granted to nobody. Another object of the
-// application may declare the endpoint, so that one that is not here is a warning.
+// checkEndpointKeys checks the keys that name an endpoint.
+func (p *parser) checkEndpointKeys() {
+	for _, endpoint := range sortedKeys(p.declaration.Secrets) {
+		p.checkGranted(endpoint)
+	}
+	for _, endpoint := range sortedKeys(p.declaration.Data) {
+		p.checkDeclared(PrefixData, endpoint)
+	}
+}
+
+// checkGranted finds a Secret that is granted to nobody.
 func (p *parser) checkGranted(endpoint string) {
-	d := p.declaration
-	e, ok := d.Endpoint(endpoint)
-	switch {
-	case ok && e.Role == Peer:
+	if e, ok := p.declaration.Endpoint(endpoint); ok && e.Role == Peer {
 		p.refuse(Problem{Key: PrefixSecret + endpoint, Reason: "peers belong to one application, which needs no grant for its own Secrets",
 			Cure: "mount it as a volume"})
-	case !ok && len(d.Endpoints) > 0:
-		cure := "name one of its endpoints: " + strings.Join(names(d.Endpoints), ", ")
-		if near := Nearest(endpoint, names(d.Endpoints)); near != "" {
-			cure = "did you mean " + PrefixSecret + near + "?"
-		}
-		p.refuse(Problem{Key: PrefixSecret + endpoint, Reason: fmt.Sprintf("this object declares no endpoint %q", endpoint), Cure: cure, Warning: true})
 	}
+	p.checkDeclared(PrefixSecret, endpoint)
+}
+
+// checkDeclared finds a key that names no endpoint of an object that declares some. Another object of
+// the application may declare it, so that it is a warning.
+func (p *parser) checkDeclared(prefix, endpoint string) {
+	d := p.declaration
+	if _, ok := d.Endpoint(endpoint); ok || len(d.Endpoints) == 0 {
+		return
+	}
+	cure := "name one of its endpoints: " + strings.Join(names(d.Endpoints), ", ")
+	if near := Nearest(endpoint, names(d.Endpoints)); near != "" {
+		cure = "did you mean " + prefix + near + "?"
+	}
+	p.refuse(Problem{Key: prefix + endpoint, Reason: fmt.Sprintf("this object declares no endpoint %q", endpoint), Cure: cure, Warning: true})
 }
 
 func names(endpoints []Endpoint) []string {

@@ -100,8 +100,7 @@ type Pod struct {
 	Address string
 	// Injected is set where the pod has an agent.
 	Injected bool
-	// AgentTrouble is what keeps a container that Orcon added to the pod from running; empty if
-	// nothing does.
+	// AgentTrouble says why a container that Orcon added to the pod does not run; empty if all run.
 	AgentTrouble string
 	// Finished pods Succeeded or Failed: they are gone (SAFETY.md A2).
 	Finished bool

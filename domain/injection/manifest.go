@@ -39,6 +39,10 @@ func Inject(settings Settings, manifest []byte, services []Service) ([]byte, Dec
 	lendRelations(document, path, &shape)
 	d := For(settings, namespaceOf(document), &shape)
 	d.Told = append(told, d.Told...)
+	if d.Skip.Reason == Undeclared { // most likely by a key that is misspelt
+		_, problems := application.Parse(shape.Metadata.Labels, shape.Metadata.Annotations)
+		d.Told = append(d.Told, problems...)
+	}
 	if d.Injection == nil && !copied {
 		return manifest, d, nil
 	}

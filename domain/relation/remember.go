@@ -143,8 +143,8 @@ func sources(a application.Application) []string {
 func (n *negotiation) applicationConditions(a application.Application, waiting []Waiting) []condition.Condition {
 	var stuck, open []string
 	why := ""
-	others := slices.Concat(leftOutOf(n.leftOut[a.Name]), notInjected(a), agentFailed(n.Namespace, a), n.projected(a), n.suspended(a), n.grantRefused(a.Name),
-		n.heldOf(a), handlerFailed(n.Namespace, stumbles(a.Name, n.units[a.Name])))
+	others := slices.Concat(leftOutOf(n.leftOut[a.Name]), notInjected(a), agentFailed(n.Namespace, a), n.projected(a), n.suspended(a),
+		n.grantRefused(a.Name), n.heldOf(a), handlerFailed(n.Namespace, stumbles(a.Name, n.units[a.Name])))
 	for _, f := range a.Faults {
 		why, stuck = cmp.Or(why, f.Reason), append(stuck, f.Message)
 	}

@@ -70,7 +70,7 @@ func (l namespacePolicy) judge(p place) []finding {
 	if p.elsewhere {
 		problems = append(problems, p.misplaced()...)
 	}
-	found := append(l.unfit(declared), l.unknown(declared)...)
+	found := slices.Concat(l.unfit(declared), l.unknown(declared), l.misspelt(declared))
 	found = append(found, p.portless(declared)...)
 	for _, problem := range problems {
 		found = append(found, finding{Problem: problem, about: p.value(problem.Key)})
@@ -126,6 +126,43 @@ func (l namespacePolicy) unknown(declared application.Declaration) []finding {
 				Cure: fmt.Sprintf("the versions of %s are %v", e.Interface, versions), Warning: true,
 			}})
 		}
+	}
+	return found
+}
+
+// misspelt warns of keys that are most likely fields of their interface, and misspelt: in the data
+// of an endpoint, and in tengu.io/env. An interface may have other keys as well.
+func (l namespacePolicy) misspelt(declared application.Declaration) []finding {
+	if l.mode == schema.Off {
+		return nil
+	}
+	var found []finding
+	for _, e := range declared.Endpoints {
+		i, _ := l.interfaces.Find(e.Interface, e.Version)
+		found = append(found, nearFields(i, e.Role, application.PrefixData+e.Name, slices.Sorted(maps.Keys(declared.Data[e.Name])))...)
+		if e.Role == application.Requirer {
+			found = append(found, nearFields(i, application.Provider, application.KeyEnv, declared.Env[e.Name])...)
+		}
+	}
+	return found
+}
+
+// nearFields returns a warning for each of the keys that is no field of an interface and is near to
+// one.
+func nearFields(i schema.Interface, role application.Role, at string, keys []string) []finding {
+	var fields []string
+	for _, f := range i.Fields(role) {
+		fields = append(fields, f.Name)
+	}
+	var found []finding
+	for _, key := range keys {
+		near := application.Nearest(key, fields)
+		if near == "" || slices.Contains(fields, key) {
+			continue
+		}
+		found = append(found, finding{about: key, Problem: application.Problem{
+			Key: at, Entry: key, Reason: fmt.Sprintf("interface %s has no such field", i.Name), Cure: "did you mean " + near + "?", Warning: true,
+		}})
 	}
 	return found
 }
