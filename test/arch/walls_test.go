@@ -65,7 +65,7 @@ var mayImport = map[string]string{
 	"controller/adapter/*":           "domain controller/api " + watched,
 	"controller/adapter/archive":     "domain/bundle",
 	"controller/adapter/certificate": "domain github.com/cert-manager/cert-manager/pkg/server/tls github.com/fsnotify/fsnotify github.com/go-logr/glogr " + kubeClient + " " + watched,
-	"controller/adapter/cluster":     "domain/bundle github.com/fluxcd/cli-utils/pkg/kstatus sigs.k8s.io/structured-merge-diff/v6 " + kubeClient,
+	"controller/adapter/cluster":     "domain/bundle controller/adapter/kube github.com/fluxcd/cli-utils/pkg/kstatus sigs.k8s.io/structured-merge-diff/v6 " + kubeClient,
 	"controller/adapter/crdify":      "domain/bundle k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 k8s.io/apimachinery sigs.k8s.io/crdify",
 	"controller/adapter/directory":   "domain/bundle",
 	"controller/adapter/git":         "domain/bundle github.com/go-git/go-git/v5 golang.org/x/crypto/ssh golang.org/x/net/proxy",
