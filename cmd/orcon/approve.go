@@ -65,7 +65,7 @@ func (o *approveOptions) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := printPlan(screenOf(c), p); err != nil {
+	if err := printPlan(screenOf(c), p, o.confirm); err != nil {
 		return err
 	}
 	if _, err := p.Confirm(o.confirm...); err != nil {

@@ -119,7 +119,7 @@ func (o *deploymentOptions) rollback(c *cobra.Command, name string, revision int
 	if err != nil {
 		return coded(err)
 	}
-	if err := printPlan(screenOf(c), p); err != nil {
+	if err := printPlan(screenOf(c), p, o.confirm); err != nil {
 		return err
 	}
 	approval, err := o.approve(p)

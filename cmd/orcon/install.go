@@ -97,7 +97,9 @@ account; -v lists each.
 
 It needs get on the objects, and on the Secrets orcon-bundle-NAME… that hold the record. Without
 the permission to change an object, it is compared without a dry run, and the plan ends with
-the permissions that carrying it out needs.` + exitCodes,
+the permissions that carrying it out needs.
+
+Exit codes: 0 planned, 2 failed, 4 a conflict with objects of others, or a policy refuses.`,
 		Example: `  orcon plan deploy/ --name shop -n shop
   orcon plan deploy/ --name shop -o json | jq '.actions[] | select(.verb == "delete")'
   orcon plan deploy/ --name shop -o html > plan.html
@@ -209,7 +211,7 @@ func (o *installOptions) print(s screen, p bundle.Plan) error {
 	if o.output.format == asHTML {
 		return printPage(s.out, p)
 	}
-	return o.output.print(s, p.Preview(), func() error { return printPlan(s, p) })
+	return o.output.print(s, p.Preview(), func() error { return printPlan(s, p, o.confirm) })
 }
 
 // sure asks the user, and then whether that is still what would be done.

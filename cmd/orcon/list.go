@@ -77,10 +77,7 @@ func (o *listOptions) run(c *cobra.Command) error {
 	}
 	return o.output.print(s, all, func() error {
 		if len(all) == 0 {
-			if len(unseen) == 0 {
-				s.note("no bundles are installed")
-			}
-			return nil
+			return o.none(c.Context(), s, unseen)
 		}
 		t := s.table("NAMESPACE", "NAME", "BY", "REVISION", "STATE", "MESSAGE")
 		for _, b := range all {
@@ -88,6 +85,24 @@ func (o *listOptions) run(c *cobra.Command) error {
 		}
 		return t.print()
 	})
+}
+
+// none notes that there are no bundles, where all can be seen, or returns that there is no such
+// namespace.
+func (o *listOptions) none(ctx context.Context, s screen, unseen []string) error {
+	kinds, _, err := o.open()
+	if err != nil || len(unseen) > 0 {
+		return err
+	}
+	if o.namespace == "" {
+		s.note("no bundles are installed")
+		return nil
+	}
+	if _, err := existing(ctx, kinds, o.namespace); err != nil {
+		return err
+	}
+	s.note(fmt.Sprintf("no bundles are installed in namespace %s: orcon list shows those of every namespace", o.namespace))
+	return nil
 }
 
 func bundleStyle(state string) style {

@@ -11,9 +11,9 @@ import (
 )
 
 // printPlan prints a plan for people: what is done, in its order, what nobody could verify,
-// who is given what, and what is in the way.
+// who is given what, and what is in the way; confirmed are the values of --confirm.
 // With --verbose, each permission has a line of its own.
-func printPlan(s screen, p bundle.Plan) error {
+func printPlan(s screen, p bundle.Plan, confirmed []string) error {
 	out := s.out
 	v := p.Preview()
 	if err := printActions(out, v.Actions); err != nil {
@@ -26,7 +26,12 @@ func printPlan(s screen, p bundle.Plan) error {
 		fmt.Fprintf(out, "grants: %s\n", line)
 	}
 	for _, h := range v.Holds {
-		fmt.Fprintf(out, "held: %s: %s\n", h.Words, strings.Join(h.Flags, " "))
+		missing := slices.DeleteFunc(slices.Clone(h.Flags), func(flag string) bool {
+			return slices.Contains(confirmed, strings.TrimPrefix(flag, "--confirm "))
+		})
+		if len(missing) > 0 {
+			fmt.Fprintf(out, "held: %s: %s\n", h.Words, strings.Join(missing, " "))
+		}
 	}
 	for _, c := range v.Conflicts {
 		fmt.Fprintf(out, "conflict: %s\n", c)

@@ -26,7 +26,7 @@ func TestPrintPlan(t *testing.T) {
 		Holds:  []bundle.Hold{{Reason: bundle.Confirm, Objects: []bundle.ID{old}}},
 	}
 	var out bytes.Buffer
-	require.NoError(t, printPlan(screen{out: &out, verbose: true}, p))
+	require.NoError(t, printPlan(screen{out: &out, verbose: true}, p, nil))
 	for _, line := range []string{
 		"update   ConfigMap shop/settings", "takes over data.a",
 		`data.a: "1" → "2" (set by kubectl-edit)`, `data.b: + "new"`, `data.c: - "old"`,
@@ -34,6 +34,10 @@ func TestPrintPlan(t *testing.T) {
 	} {
 		assert.Contains(t, out.String(), line)
 	}
+
+	out.Reset()
+	require.NoError(t, printPlan(screen{out: &out}, p, []string{"Namespace/old"}))
+	assert.NotContains(t, out.String(), "held:", "it is confirmed")
 
 	out.Reset()
 	o := installOptions{output: output{format: asJSON}}

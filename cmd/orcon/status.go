@@ -89,15 +89,25 @@ func (o *statusOptions) run(c *cobra.Command) error {
 // optedIn returns an error if a namespace does not exist, and notes one that has not opted in. It is
 // silent where the user may not read the namespace.
 func optedIn(ctx context.Context, s screen, kinds client.Client, namespace string) error {
+	n, err := existing(ctx, kinds, namespace)
+	if n != nil && n.Labels[application.LabelOptIn] != application.OptedIn {
+		s.note(fmt.Sprintf("namespace %s has not opted in: %s", namespace, application.OptIn(namespace)))
+	}
+	return err
+}
+
+// existing returns a namespace, an error if it does not exist, and nil where the user may not read
+// it.
+func existing(ctx context.Context, kinds client.Client, namespace string) (*metav1.PartialObjectMetadata, error) {
 	n := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
 	err := kinds.Get(ctx, client.ObjectKey{Name: namespace}, n)
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no namespace %s: orcon status -A shows every namespace", namespace)
-	case err == nil && n.Labels[application.LabelOptIn] != application.OptedIn:
-		s.note(fmt.Sprintf("namespace %s has not opted in: %s", namespace, application.OptIn(namespace)))
+		return nil, fmt.Errorf("there is no namespace %s: use -A for every namespace", namespace)
+	case err != nil:
+		return nil, nil //nolint:nilerr,nilnil // that it exists is not what was asked
 	}
-	return nil
+	return n, nil
 }
 
 // table prints the lines, and then explains those that are not ready.

@@ -154,7 +154,7 @@ func TestStatus(t *testing.T) {
 		"NoNamespace": {"a typo in its name", append([]string{"status", "-n", "shpo"}, answering(t, map[string]string{
 			group + "namespaces/shpo/relatedapplications": listOf("RelatedApplication", ""), group + "namespaces/shpo/relations": listOf("Relation", ""),
 			group + "namespaces/shpo/offers": listOf("Offer", ""), group + "namespaces/shpo/bundledeployments": listOf("BundleDeployment", ""),
-		})...), exitMisuse, "", "there is no namespace shpo: orcon status -A"},
+		})...), exitMisuse, "", "there is no namespace shpo: use -A"},
 		"Forbidden": {"the user may not read it", append([]string{"status"}, answering(t, map[string]string{group + "namespaces/shop/relatedapplications": ""})...), exitMisuse, "", "you may not read namespace shop: use -n"},
 		"EmptyJSON": {"an empty list is one", append([]string{"status", "-o", "json"}, one("", "", "")...), 0, "[]\n", ""},
 		"NoOrcon":   {"what to install", append([]string{"status"}, answering(t, map[string]string{"/apis": `{"kind":"APIGroupList","groups":[]}`, "/apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1","resources":[]}`})...), exitMisuse, "", "Orcon is not installed in this cluster: orcon install builtin:selfsigned"},
@@ -188,6 +188,13 @@ shop        shop   BundleDeployment   2          ready    all relations are read
 	code, _, errs = call("", append([]string{"pause", "blog"}, server...)...)
 	assert.Equal(t, exitMisuse, code)
 	assert.Contains(t, errs, "; blog is in namespace prod (orcon install): use -n prod")
+
+	nowhere := answering(t, map[string]string{
+		group + "namespaces/shpo/bundledeployments": listOf("BundleDeployment", ""), "/api/v1/namespaces/shpo/secrets": `{"kind":"SecretList","apiVersion":"v1","items":[]}`,
+	})
+	code, _, errs = call("", append([]string{"list", "-n", "shpo"}, nowhere...)...)
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "there is no namespace shpo: use -A for every namespace")
 
 	code, out, errs = call("", append([]string{"list"}, answering(t, map[string]string{group + "bundledeployments": deployments, "/api/v1/secrets": ""})...)...)
 	assert.Zero(t, code)

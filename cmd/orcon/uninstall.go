@@ -25,7 +25,10 @@ func newUninstall() *cobra.Command {
 		Short: "Delete every object of a deployment, in reverse order",
 		Long: `uninstall deletes the objects that install made, in reverse order, waits until they are gone, and
 then deletes the record of the deployment. Objects with annotation orcon.tengu.io/prune: Never
-stay. Finalizers are waited for, and never removed.` + exitCodes,
+stay. Finalizers are waited for, and never removed.
+
+Exit codes: 0 done, 2 failed, 3 timed out, 4 other objects need what would be deleted, 130
+interrupted.`,
 		Example: `  orcon uninstall shop -n shop
   orcon uninstall shop --yes --confirm PersistentVolumeClaim/data`,
 		Args: arguments, ValidArgsFunction: o.completeInstalled(),
@@ -46,7 +49,7 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 	if err := errors.Join(err, d.installed(c.Context(), "uninstall")); err != nil {
 		return coded(err)
 	}
-	if err := printPlan(screenOf(c), p); err != nil {
+	if err := printPlan(screenOf(c), p, o.confirm); err != nil {
 		return err
 	}
 	if err := d.Unused(ctx, p); err != nil {

@@ -19,6 +19,7 @@ func TestParseRefuses(t *testing.T) {
 		"Strange":   {"what resembles nothing", "xyzzyxyzzy\n", "'orcon sim --steps' lists the steps"},
 		"Expecting": {"an expectation of nothing", "> a\n", "nothing stands before"},
 		"Several":   {"all at once", "wiat 1s\naply x\n", "f:2: "},
+		"TooMany":   {"a file that is something else", strings.Repeat("xyzzyxyzzy\n", 12), "f: not a scenario: 7 more lines are wrong too"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

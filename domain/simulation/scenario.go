@@ -51,8 +51,14 @@ func Parse(name string, text []byte) (Scenario, error) {
 	if len(s.steps) == 0 && len(faults) == 0 {
 		faults = append(faults, fmt.Errorf("%s: %w: it has no step before its first file", name, ErrScenario))
 	}
+	if more := len(faults) - mostFaults; more > 0 {
+		faults = append(faults[:mostFaults], fmt.Errorf("%s: %w: %d more lines are wrong too", name, ErrScenario, more))
+	}
 	return s, errors.Join(faults...)
 }
+
+// mostFaults is how many wrong lines are named: a file with more is most likely no scenario at all.
+const mostFaults = 5
 
 // read takes one line.
 func (s *Scenario) read(number int, line string) error {
