@@ -78,7 +78,7 @@ func TestGrant(t *testing.T) {
 		"Held":      {why: "SAFETY.md L5: a declaration that vanished takes nothing from anybody", happens: func(w *world) { delete(w.services, "db") }, want: 1},
 		"Unnamed":   {why: "the endpoint is declared and grants nothing any more", happens: func(w *world) { w.external("db", "main:pg") }},
 		"Deleted":   {why: "the Secret is gone", happens: func(w *world) { delete(w.secrets, "admin") }, refused: "main: Secret admin does not exist"},
-		"TakenBack": {why: "it consents no more", happens: func(w *world) { s := w.secrets["admin"]; s.GrantTo = ""; w.secrets["admin"] = s }, refused: "main: Secret admin does not consent (it is read again every half minute): kubectl annotate"},
+		"TakenBack": {why: "it consents no more", happens: func(w *world) { s := w.secrets["admin"]; s.GrantTo = ""; w.secrets["admin"] = s }, refused: "main: Secret admin does not consent (it is read again within half a minute): kubectl annotate"},
 		"Closed":    {why: "the namespace is closed to Orcon", happens: func(w *world) { s := w.secrets["admin"]; s.Sight = secret.Closed; w.secrets["admin"] = s }, refused: "--serviceaccount=orcon-system:relations-controller -n shop"},
 		"Token": {why: "never, whoever consents", happens: func(w *world) {
 			s := w.secrets["admin"]

@@ -61,7 +61,7 @@ func (s Source) Refusal(application, endpoint, account string) (reason, message 
 	case never(s.Type):
 		return ReasonNever, fmt.Sprintf("Secret %s is of type %s, which is never granted: put what others need into one of type Opaque", s.Name, s.Type)
 	case !Consents(s.GrantTo, application, endpoint):
-		return ReasonNoConsent, fmt.Sprintf("Secret %s does not consent (it is read again every half minute): "+
+		return ReasonNoConsent, fmt.Sprintf("Secret %s does not consent (it is read again within half a minute): "+
 			"kubectl annotate secret %s -n %s --overwrite %s=%s", s.Name, s.Name, s.Namespace, KeyGrantTo,
 			strings.Join(append(consented(s.GrantTo), endpoint), ","))
 	default:

@@ -78,6 +78,11 @@ func TestSecretsAreLookedAtNowAndThen(t *testing.T) {
 	live.put(admin("8"))
 	gone := named(&corev1.Secret{}, "shop", "gone")
 	live.put(gone)
+	silent, err := look(20 * time.Second)
+	require.NoError(t, err)
+	assert.WithinRange(t, silent.LookAgain, now.Add(3*time.Second), now.Add(5*time.Second), "it may consent any moment")
+	gone.Annotations = map[string]string{secret.KeyGrantTo: "db"}
+	live.put(gone)
 	later, err := look(20 * time.Second)
 	require.NoError(t, err)
 	assert.WithinRange(t, later.LookAgain, now.Add(20*time.Second), now.Add(30*time.Second))
