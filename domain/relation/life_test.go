@@ -214,7 +214,7 @@ func TestHeldUntilItsTimeIsOver(t *testing.T) {
 	w.settle(t)
 	assert.Equal(t, was.UID, w.only(t).UID, "L1: never back; the next is made when this one is dead")
 	assert.False(t, w.only(t).Alive())
-	assert.Contains(t, w.told("web"), "the relation is ending", "and the consumer is told what it waits for")
+	assert.Contains(t, w.told("web"), "the relation is ending: agents remove its files, until ", "and the consumer is told what it waits for")
 
 	w.later(t, relationTeardown)
 	again := w.only(t)

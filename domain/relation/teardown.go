@@ -98,12 +98,16 @@ func (r Relation) Heeds(namespace string, unit conversation.Unit) bool {
 
 // ending says what the end of a relation waits for.
 func (n *negotiation) ending(r Relation) string {
-	text := "the relation is ending"
-	if waits := n.blocking(r, r.State.Left); len(waits) > 0 && !r.Deleted.IsZero() {
-		text += fmt.Sprintf(": it waits for handlers of %s since %s, until %s at the latest",
-			listed(waits), r.Deleted.UTC().Format(time.RFC3339), r.Deleted.Add(handling).UTC().Format(time.RFC3339))
+	const text = "the relation is ending"
+	waits, until := n.blocking(r, r.State.Left), n.overAt(r).UTC().Format(time.RFC3339)
+	switch {
+	case r.Deleted.IsZero(), n.overAt(r).Equal(r.Deleted):
+		return text
+	case len(waits) > 0:
+		return fmt.Sprintf("%s: it waits for handlers of %s since %s, until %s at the latest", text, listed(waits),
+			r.Deleted.UTC().Format(time.RFC3339), until)
 	}
-	return text
+	return fmt.Sprintf("%s: agents remove its files, until %s at the latest", text, until)
 }
 
 // Unit returns how a relation's state names a unit of one of its ends: as its
