@@ -91,10 +91,10 @@ func NeedsAttention(t Type) bool {
 	return slices.Contains(needPerson, t) || slices.Contains(passing, t)
 }
 
-// With returns a summary and the conditions that stand beside it. Stalled is true where one of
-// them needs a person (SAFETY.md C1), whatever the summary is.
-func With(summary []Condition, others ...Condition) []Condition {
-	all := slices.Concat(summary, others)
+// With returns conditions with further ones beside them. Stalled is true where one of
+// these needs a person (SAFETY.md C1), although Ready may be true.
+func With(conditions []Condition, others ...Condition) []Condition {
+	all := slices.Concat(conditions, others)
 	first := slices.IndexFunc(others, func(c Condition) bool { return c.True && slices.Contains(needPerson, c.Type) })
 	stalled := slices.IndexFunc(all, func(c Condition) bool { return c.Type == Stalled })
 	if first >= 0 && !all[stalled].True {

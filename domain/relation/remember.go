@@ -103,7 +103,7 @@ func (n *negotiation) state(a application.Application, was ApplicationState, wai
 	}
 	is.Conditions = slices.Concat(n.applicationConditions(a, waiting), said(condition.ApplicationStatus, is.Says()))
 	if len(cycle) > 0 {
-		is.Conditions = append(is.Conditions, condition.Condition{Type: condition.GateCycle, True: true, Reason: "GateCycle",
+		is.Conditions = condition.With(is.Conditions, condition.Condition{Type: condition.GateCycle, True: true, Reason: "GateCycle",
 			Message: fmt.Sprintf("%s wait for each other: set %s: none on one of them", listed(cycle), application.KeyGate)})
 	}
 	restarts, rollout, paused := n.restart(a, was.Restarts)

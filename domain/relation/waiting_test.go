@@ -245,6 +245,7 @@ func TestGateCycle(t *testing.T) {
 					want = members + " wait for each other: set tengu.io/gate: none on one of them"
 				}
 				assert.Equal(t, want, c.Message, "%s: %s", app, test.why)
+				assert.True(t, want == "" || w.says(app, condition.Stalled).True, "a person must act")
 			}
 		})
 	}
