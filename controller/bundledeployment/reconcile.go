@@ -121,34 +121,49 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 	if j.deployment.Spec.Paused {
 		return j.stopped(ctx, stop)
 	}
-	kept, ok, err := j.correct(ctx, stop)
+	drifted := len(j.said.Status.Drift) > 0
+	kept, err := j.correct(ctx, stop)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	result := j.after(stop, ok && kept.Outcome != domain.Succeeded || len(kept.Pruned.Waits) > 0)
+	if kept == nil {
+		return j.after(stop, false), j.publish(ctx)
+	}
+	result := j.after(stop, kept.Outcome != domain.Succeeded || len(kept.Pruned.Waits) > 0)
 	// What was drifted for the first time is corrected by now: only a fight goes on.
-	fresh := len(kept.Drift) > 0 && len(j.said.Status.Drift) == 0 && !j.standing.Reported
+	fresh := len(kept.Drift) > 0 && !drifted && !j.standing.Reported
 	if fresh || len(kept.Pruned.Delete)+len(kept.Pruned.Gone) > 0 { // then more can go
 		result.RequeueAfter = cmp.Or(j.Pause, time.Second)
 	}
 	return result, j.publish(ctx)
 }
 
-// correct undoes what others have changed, or only notes it, and notes the state.
-func (j *job) correct(ctx context.Context, stop *domain.Stop) (kept bundle.Kept, ok bool, err error) {
-	report := j.deployment.Spec.Drift.Mode == "Report"
-	if kept, ok, err = j.engine.Keep(ctx, report); err != nil {
-		return kept, ok, err
+// correct undoes what others have changed, or only notes it, deletes what left the bundle,
+// and notes the state; nil where there is nothing to keep. Drift is published before it is
+// undone: afterwards nothing shows it.
+func (j *job) correct(ctx context.Context, stop *domain.Stop) (*bundle.Kept, error) {
+	kept, err := j.engine.Look(ctx)
+	if err != nil {
+		return nil, err
 	}
 	j.standing.Last, j.standing.Stop = j.engine.Record().Begun(), stop
-	if ok {
-		j.standing.Next = kept.Next
-		j.standing.Drift, j.standing.Reported, j.standing.Every = kept.Drift, report, j.Resync
-		if !report {
-			j.corrected(kept)
+	if kept == nil {
+		return nil, nil //nolint:nilnil // there is nothing to keep
+	}
+	j.standing.Next, j.standing.Drift, j.standing.Every = kept.Next, kept.Drift, j.Resync
+	j.standing.Reported = j.deployment.Spec.Drift.Mode == "Report"
+	if len(kept.Drift) > 0 && len(j.said.Status.Drift) == 0 {
+		if err := j.publish(ctx); err != nil {
+			return nil, err
 		}
 	}
-	return kept, ok, nil
+	if !j.standing.Reported {
+		kept.Correct(ctx)
+		j.corrected(kept)
+	}
+	err = kept.Settle(ctx)
+	j.standing.Next = kept.Next
+	return kept, err
 }
 
 // stopped says why nothing is done, and when it is looked at again.

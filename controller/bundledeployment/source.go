@@ -160,7 +160,7 @@ func (j *job) fetchSlowly(ctx context.Context) (domain.Tree, []domain.Reference,
 
 // keepMeanwhile keeps what stands while the sources are fetched. That it cannot stops nothing.
 func (j *job) keepMeanwhile(ctx context.Context) {
-	_, _, err := j.correct(ctx, j.fetching())
+	_, err := j.correct(ctx, j.fetching())
 	if err == nil {
 		err = j.publish(ctx)
 	}

@@ -72,12 +72,22 @@ func (j *job) publish(ctx context.Context) error {
 	return nil
 }
 
-// news writes an Event when the deployment becomes ready, or why it is not.
+// news writes an Event when the deployment becomes ready, or why it is not, and when others
+// have changed something, whatever else is the matter.
 func (j *job) news(before *v1alpha1.BundleDeployment) {
-	ready := meta.FindStatusCondition(j.deployment.Status.Conditions, string(condition.Ready))
+	conditions := j.deployment.Status.Conditions
+	if len(j.standing.Drift) > 0 && len(before.Status.Drift) == 0 {
+		kind := corev1.EventTypeWarning
+		if meta.IsStatusConditionTrue(conditions, string(domain.Healthy)) {
+			kind = corev1.EventTypeNormal
+		}
+		j.say(kind, domain.ReasonDrifted, j.standing.DriftDetails())
+	}
+	ready := meta.FindStatusCondition(conditions, string(condition.Ready))
 	old := meta.FindStatusCondition(before.Status.Conditions, string(condition.Ready))
 	reason, details := j.standing.Summary()
 	switch {
+	case reason == domain.ReasonDrifted: // told above
 	case ready == nil || old != nil && old.Status == ready.Status && old.Reason == ready.Reason:
 	case ready.Status == "True" || ready.Reason == string(domain.Progressing):
 		j.say(corev1.EventTypeNormal, reason, details)
@@ -87,7 +97,7 @@ func (j *job) news(before *v1alpha1.BundleDeployment) {
 }
 
 // corrected writes an Event for each change of others that was undone.
-func (j *job) corrected(kept bundle.Kept) {
+func (j *job) corrected(kept *bundle.Kept) {
 	for _, d := range kept.Drift {
 		if slices.ContainsFunc(kept.Failures, func(f domain.Failure) bool { return f.ID == d.ID }) {
 			continue

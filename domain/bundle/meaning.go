@@ -83,7 +83,7 @@ func carried() []Meaning {
 		{UnderWay, string(StateFailed), "no revision is being carried out; the last one failed", "see condition Degraded"},
 		{Healthy, string(Healthy), "every object is up to date and healthy", ""},
 		{Healthy, string(Progressing), "a revision is being carried out", "see condition Progressing"},
-		{Healthy, drifted, "others have changed or deleted an object",
+		{Healthy, ReasonDrifted, "others have changed or deleted an object",
 			"none with drift.mode: Correct; else undo the change, or set spec.drift.ignore"},
 		{Healthy, unhealthy, "an object that was healthy is not", "see status.waits"},
 		{Healthy, string(Degraded), "an object, or the last revision, has failed", "see condition Degraded"},

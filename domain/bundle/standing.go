@@ -120,7 +120,7 @@ func (s Standing) sum() verdict {
 	case s.Next.unhealthy(len(s.Drift)):
 		return verdict{reason: unhealthy, details: s.progress(), where: Healthy}
 	case len(s.Drift) > 0:
-		return verdict{ready: s.healthy(), person: s.Reported, reason: drifted, details: s.drift(), where: Healthy}
+		return verdict{ready: s.healthy(), person: s.Reported, reason: ReasonDrifted, details: s.DriftDetails(), where: Healthy}
 	case !s.healthy():
 		return verdict{reason: unhealthy, details: s.progress(), where: Healthy}
 	}
@@ -129,8 +129,8 @@ func (s Standing) sum() verdict {
 
 // The reasons of Ready and Healthy while a revision that has succeeded is not as it was.
 const (
-	drifted   = "Drifted"
-	unhealthy = "Unhealthy"
+	ReasonDrifted = "Drifted"
+	unhealthy     = "Unhealthy"
 )
 
 // conditions are Ready, Reconciling and Stalled.
@@ -199,7 +199,7 @@ func (s Standing) health() condition.Condition {
 		reason, text = string(Degraded), "see condition Degraded"
 	case s.Next.unhealthy(len(s.Drift)):
 	case len(s.Drift) > 0:
-		reason, text = drifted, s.drift()
+		reason, text = ReasonDrifted, s.DriftDetails()
 	case s.healthy():
 		reason, text = string(Healthy), "every object is up to date and healthy"
 		if s.Every > 0 {
@@ -234,8 +234,8 @@ func (s Standing) failure() string {
 	return fmt.Sprintf("%s: %s", f.ID, f.Why)
 }
 
-// drift describes what others have changed, and what follows.
-func (s Standing) drift() string {
+// DriftDetails describes what others have changed, and what follows. Something has drifted.
+func (s Standing) DriftDetails() string {
 	text := s.Drift[0].String()
 	if more := len(s.Drift) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more objects differ", more)
@@ -256,7 +256,7 @@ func (s Standing) progress() string {
 		text += "; " + waiting
 	}
 	if len(s.Drift) > 0 {
-		text += "; " + s.drift()
+		text += "; " + s.DriftDetails()
 	}
 	return text
 }

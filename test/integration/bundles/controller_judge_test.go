@@ -1,8 +1,11 @@
 package bundles
 
 import (
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -87,6 +90,49 @@ func TestDeploymentDeletion(t *testing.T) {
 	assert.Equal(t, "False", w.condition(d, "Ready"), "half of it is gone")
 	assert.Equal(t, "False", w.condition(d, "Healthy"))
 	assert.NotContains(t, w.configMaps(), "colour")
+}
+
+// A deletion by others is told before it is undone: a turn that fails in between loses
+// neither Event (BUNDLES.md 12).
+func TestDeploymentDriftIsToldBeforeItIsUndone(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	var lost atomic.Bool // until the first write of a status after it is set
+	w.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return controlplane.RoundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/bundledeployments/shop/status") && lost.CompareAndSwap(true, false) {
+				return nil, errors.New("the connection is lost")
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	w.controller()
+	d := w.bundle(blue)
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	lost.Store(true)
+	require.NoError(t, w.client.CoreV1().ConfigMaps(w.namespace).Delete(w.ctx, "colour", metav1.DeleteOptions{}))
+	w.eventually("Drifted", "ConfigMap "+w.namespace+"/colour was deleted; Orcon is correcting it")
+	w.eventually("Corrected", "ConfigMap "+w.namespace+"/colour was deleted; Orcon created it again")
+	w.ready(d, "Healthy")
+}
+
+// What stops a new revision hides no change to the one that stands (BUNDLES.md 12).
+func TestDeploymentDriftIsToldWhileAPlanWaits(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(blue)
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	w.edit(d, func() { d.Spec.Approval.Mode = "Digest" })
+	w.source("content-shop", green)
+	w.ready(d, "WaitingForApproval")
+	w.change("colour", "colour", "red")
+	w.eventually("Drifted", "ConfigMap "+w.namespace+"/colour was changed (data.colour); Orcon is correcting it")
+	w.eventually("Corrected", "ConfigMap "+w.namespace+"/colour was changed (data.colour); Orcon undid the change")
+	w.ready(d, "WaitingForApproval")
+	assert.Equal(t, "blue", w.configMaps()["colour"]["colour"])
 }
 
 // condition returns the status of one of a deployment's conditions, as it was read last.
