@@ -54,6 +54,9 @@ func (o *diffOptions) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := d.installed(ctx, "compare"); err != nil {
+		return err
+	}
 	d.world.ReadOnly = true
 	all, what, err := o.compare(ctx, d)
 	if err != nil {

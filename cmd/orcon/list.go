@@ -161,7 +161,7 @@ func listDeployed(ctx context.Context, kinds client.Reader, namespace string) ([
 		return all, fmt.Errorf("cannot list BundleDeployments: %w", err)
 	}
 	for _, d := range deployments.Items {
-		st := lineOf("bundle", d.Namespace, d.Name, d.Status.Conditions)
+		st := bundleLine(&d)
 		all = append(all, installedBundle{d.Namespace, d.Name, byDeployment, d.Status.Active, st.State, st.Message})
 	}
 	return all, nil

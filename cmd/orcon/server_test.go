@@ -94,6 +94,8 @@ func TestCures(t *testing.T) {
 		"Pause":           {"nor is there anything to pause", something, []string{"pause", "shop"}, "cannot pause shop/shop: it was installed by orcon install"},
 		"Resume":          {"nor is it paused", nothing, []string{"resume", "shop"}, "cannot resume shop/shop: no such BundleDeployment"},
 		"HistorySecret":   {"reading needs one Secret, by its name", forbidden, []string{"history", "shop"}, "kubectl create role orcon-read-shop -n shop --verb=get --resource=secrets --resource-name=orcon-bundle-shop --dry-run=client"},
+		"Diff":            {"nor to compare", nothing, []string{"diff", "shop"}, "cannot compare shop/shop: " + lists},
+		"DiffUnknown":     {"which there are", something, []string{"diff", "shop", "--from", "2", "--to", "9"}, "its content is not stored: orcon history shop -n shop"},
 		"DiffSecret":      {"and so does a comparison, at first", forbidden, []string{"diff", "shop"}, "kubectl create rolebinding orcon-read-shop -n shop --role=orcon-read-shop --user=low --dry-run=client"},
 		"Secrets":         {"who installs also makes Secrets", forbidden, []string{"install", folder, "--name", "shop"}, "kubectl create rolebinding orcon-records -n shop --role=orcon-records --user=low\n"},
 	}

@@ -40,7 +40,8 @@ func newStatus() *cobra.Command {
 		Long: `status lists the applications, relations, Offers and BundleDeployments of a namespace with their state:
 
     ready     it works
-    waiting   it may become ready by itself, or when another application is there
+    waiting   it may become ready by itself, when another application is there, or when a person
+              approves the plan or resumes the bundle
     failed    it needs a person: nothing happens by itself, or a part of it does not work
 
 Below the table it explains each one that is not ready, and what helps. It reads Orcon's own

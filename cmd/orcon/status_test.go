@@ -135,7 +135,7 @@ func TestStatus(t *testing.T) {
 		},
 		"Referred": {
 			"a condition that another one names is shown itself", append([]string{"status"}, one("", "", approval)...), exitFailed,
-			"bundle shop: failed\n  plan fd41 waits for approval: orcon approve shop -n shop\n", "",
+			"bundle shop: waiting\n  plan fd41 waits for approval: orcon approve shop -n shop\n", "",
 		},
 		"Controller": {
 			"a bundle that no controller has seen", append([]string{"status"}, one("", "", `{"metadata":{"namespace":"shop","name":"new"}}`)...), exitFailed,

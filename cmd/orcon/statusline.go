@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -115,6 +116,9 @@ func offerLine(o *v1alpha1.Offer) statusLine {
 
 func bundleLine(d *v1alpha1.BundleDeployment) statusLine {
 	st := lineOf("bundle", d.Namespace, d.Name, d.Status.Conditions)
+	if st.State == stateFailed && (d.Spec.Paused || meta.IsStatusConditionFalse(d.Status.Conditions, string(bundle.Approved))) {
+		st.State = stateWaiting // as a person has asked
+	}
 	if len(d.Status.Conditions) == 0 {
 		st.Problems = []string{"no bundle controller has seen it; if none is installed: " +
 			"orcon install builtin:bundle-controller --name orcon-bundles -n orcon-system"}

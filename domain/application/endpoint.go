@@ -101,6 +101,8 @@ func parseEndpoint(role Role, entry string) (Endpoint, *Problem) {
 		if rest, problem = e.cutMarks(rest); problem != nil {
 			return e, problem
 		}
+	} else if mark := strings.IndexAny(entry, "?!"); mark >= 0 {
+		return e, &Problem{Reason: "'?' and '!' mark entries of tengu.io/consumes only", Cure: "write " + entry[:mark]}
 	}
 	rest, version, versioned := strings.Cut(rest, "@")
 	name, iface, named := strings.Cut(rest, ":")

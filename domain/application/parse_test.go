@@ -91,8 +91,11 @@ func TestParseProvidesAndPeers(t *testing.T) {
 		{Name: "sse", Interface: "sse", Role: application.Provider},
 		{Name: "db", Interface: "postgresql", Version: 1, Role: application.Provider},
 	}, endpoints)
-	_, problems = application.ParseProvides("db?")
-	checkOne(t, problems, application.KeyProvides, "db?", "lower-case", "marks are the consumer's")
+	for _, marked := range []string{"db?", "db!1"} {
+		_, problems = application.ParseProvides(marked)
+		checkOne(t, problems, application.KeyProvides, marked, "tengu.io/consumes only", "marks are the consumer's")
+		assert.Equal(t, "write db", problems[0].Cure)
+	}
 	endpoints, problems = application.ParsePeers("ring:gossip")
 	assert.Empty(t, problems)
 	assert.Equal(t, []application.Endpoint{{Name: "ring", Interface: "gossip", Role: application.Peer}}, endpoints)

@@ -78,10 +78,10 @@ func Approve(p Plan, g Gate, approvals []Approval) error {
 	case len(valid) > 0, mode == Auto:
 	case mode == ByPolicy && g.Refused == "":
 	case mode == ByPolicy:
-		return &RefusedError{Refused, fmt.Sprintf("the policy refuses the plan: %s: change the bundle, or approve digest %s",
-			g.Refused, p.Digest)}
+		return &RefusedError{Refused, fmt.Sprintf("the policy refuses plan %.12s: %s: change the bundle, or approve the plan",
+			p.Digest, g.Refused)}
 	default:
-		return &RefusedError{Unapproved, fmt.Sprintf("the plan is not approved yet: approve digest %s%s", p.Digest, g.void(p, approvals))}
+		return &RefusedError{Unapproved, fmt.Sprintf("plan %.12s is not approved yet%s", p.Digest, g.void(p, approvals))}
 	}
 	if h, held := p.unconfirmed(valid...); held {
 		return &RefusedError{h.Reason, fmt.Sprintf("cannot carry out the plan: %s", h)}

@@ -24,7 +24,7 @@ func TestApprove(t *testing.T) {
 		message   string
 	}{
 		"Auto":      {why: "the default"},
-		"Nobody":    {why: "each digest wants a word", gate: bundle.Gate{Mode: bundle.ByDigest}, reason: bundle.Unapproved, message: "approve digest " + p.Digest},
+		"Nobody":    {why: "each digest wants a word", gate: bundle.Gate{Mode: bundle.ByDigest}, reason: bundle.Unapproved, message: "plan " + p.Digest[:12] + " is not approved yet"},
 		"Somebody":  {why: "it is given", gate: bundle.Gate{Mode: bundle.ByDigest}, approvals: []bundle.Approval{mine}},
 		"Other":     {why: "to another plan", gate: bundle.Gate{Mode: bundle.ByDigest}, approvals: []bundle.Approval{{PlanDigest: "x", By: "eve"}}, reason: bundle.Unapproved, message: `the Approval by "eve" is for another plan`},
 		"Expired":   {why: "too long ago", gate: bundle.Gate{Mode: bundle.ByDigest, Now: now}, approvals: []bundle.Approval{late}, reason: bundle.Unapproved, message: "has expired"},

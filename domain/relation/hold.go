@@ -107,7 +107,8 @@ func (n *negotiation) held(r Relation) []condition.Condition {
 		return nil
 	}
 	c := condition.Condition{Type: condition.Held, True: true, Reason: ReasonDeclarationGone,
-		Message: fmt.Sprintf("nothing declares the relation any more: declare it again, or it ends at %s", r.heldUntil())}
+		Message: fmt.Sprintf("nothing declares the relation any more: declare it again, or it ends at %s; "+
+			"to end it now: kubectl -n %s delete relation %s", r.heldUntil(), n.Namespace, r.Name)}
 	switch {
 	case r.State.HeldReason == ReasonLimit:
 		c.Reason = ReasonLimit

@@ -45,10 +45,7 @@ spec:
 func TestBundleDeployment(t *testing.T) {
 	t.Parallel()
 	w := withOrcon(t).inUnlabelled()
-	withBundles.Do(func() {
-		w.Kubectl(t, "apply", "-k", deployment(t, "bundle-controller"))
-		w.Kubectl(t, "-n", "orcon-system", "rollout", "status", "deployment/bundle-controller", "--timeout=300s")
-	})
+	w.operateBundles()
 	program := controlplane.Binary(t, "orcon")
 	w.content(bundle(t, "plain", "blue", "busybox:stable"))
 	before := w.left()
@@ -82,6 +79,15 @@ func TestBundleDeployment(t *testing.T) {
 
 	w.Kubectl(t, "-n", w.namespace, "delete", "bundledeployment", "shop", "--timeout="+patience.String())
 	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, w.left()) }, patience, time.Second, "%v and not %v", before, w.left())
+}
+
+// operateBundles installs the bundle controller in the shared cluster.
+func (w *world) operateBundles() {
+	w.t.Helper()
+	withBundles.Do(func() {
+		w.Kubectl(w.t, "apply", "-k", deployment(w.t, "bundle-controller"))
+		w.Kubectl(w.t, "-n", "orcon-system", "rollout", "status", "deployment/bundle-controller", "--timeout=300s")
+	})
 }
 
 // content puts a bundle into the ConfigMap that the deployment reads.

@@ -17,6 +17,7 @@ import (
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	w := withOrcon(t)
+	w.operateBundles()
 	documented(t, w.Cluster, docs.Cluster)
 }
 

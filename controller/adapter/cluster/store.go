@@ -85,7 +85,9 @@ func (s *Store) Plan(ctx context.Context, revision int) (bundle.Plan, error) {
 	var p bundle.Plan
 	names, known := s.stored.Contents[revision]
 	if !known {
-		return p, fmt.Errorf("cannot read revision %d of %s: its content is no longer stored", revision, s.world.owner)
+		namespace, name, _ := strings.Cut(s.world.owner, "/")
+		return p, fmt.Errorf("cannot read revision %d of %s: its content is not stored: orcon history %s -n %s lists the revisions", revision,
+			s.world.owner, name, namespace)
 	}
 	var packed []byte
 	for _, name := range names {

@@ -67,5 +67,5 @@ func TestBetween(t *testing.T) {
 	assert.NotRegexp(t, "hunter|aHVudGVy", string(text))
 
 	_, err = w.process(0).Between(t.Context(), 1, 7)
-	require.ErrorContains(t, err, "its content is no longer stored")
+	require.ErrorContains(t, err, "its content is not stored: orcon history shop -n "+w.namespace+" lists")
 }
