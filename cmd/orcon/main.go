@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
 // version is set when the binary is built.
@@ -76,9 +80,7 @@ Exit codes: 0 done, 1 the answer is no (see the help of each command), 2 the com
 		RunE:        func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SetVersionTemplate("orcon {{.Version}}\n")
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
-	})
+	c.SetFlagErrorFunc(knownFlag)
 	screenFlags(c)
 	addGroup(c, "relations", "Relations:", newStatus(), newAdd(), newInterfaces(), newRecord(), newInject(), newUninject(), newSim())
 	addGroup(c, "bundles", "Bundles:",
@@ -113,6 +115,19 @@ func knownCommand(c *cobra.Command, args []string) error {
 		suggested = fmt.Sprintf(" (did you mean %s?)", orList(near))
 	}
 	return fmt.Errorf("unknown command %q%s: see %s --help", args[0], suggested, c.CommandPath())
+}
+
+// knownFlag refuses a flag that a command does not have, with the nearest one, or a wrong value.
+func knownFlag(c *cobra.Command, err error) error {
+	suggested := ""
+	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := application.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+			suggested = fmt.Sprintf(" (did you mean --%s?)", near)
+		}
+	}
+	return fmt.Errorf("%w%s: see %s --help", err, suggested, c.CommandPath())
 }
 
 // refuseUnknownWords makes help and completion, which cobra adds, refuse words that they do not know.

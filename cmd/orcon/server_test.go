@@ -122,6 +122,8 @@ func TestArguments(t *testing.T) {
 		"TooMany":  {[]string{"rollback", "shop", "3", "now"}, `unexpected argument "now": example: orcon rollback shop -n shop`},
 		"Help":     {[]string{"help", "staus"}, `unknown command "staus" (did you mean status?)`},
 		"Shell":    {[]string{"completion", "fsh"}, `unknown command "fsh"`},
+		"Flag":     {[]string{"plan", "deploy/", "--nme", "shop"}, "unknown flag: --nme (did you mean --name?): see orcon plan --help"},
+		"Short":    {[]string{"status", "-x"}, "see orcon status --help"},
 		"None":     {[]string{"version", "now"}, `unexpected argument "now"`},
 	}
 	for label, tc := range tests {
