@@ -282,6 +282,7 @@ func (w *world) settle(t require.TestingT) time.Time {
 func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 	s := w.observe()
 	decisions, wake := relation.Negotiate(s)
+	likeBefore(t, s, decisions, wake)
 	released := map[string]bool{}
 	for _, decision := range decisions {
 		switch d := decision.(type) {

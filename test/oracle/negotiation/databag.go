@@ -1,0 +1,38 @@
+package negotiation
+
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+
+// Databag is what an application, or one of its units, says on an endpoint.
+type Databag struct {
+	Application string
+	Endpoint    string
+	// Relation is the UID of the one relation that it is about; empty for what
+	// needs no code and is said to everybody.
+	Relation string
+	// Unit is the number of the unit whose bag it is; empty for the application's.
+	Unit string
+	Data map[string]string
+	// Home is where that relation's object is, if in another namespace: Kubernetes
+	// does not remove the bag with it then (SAFETY.md M7).
+	Home Home
+}
+
+// Home is where an object of another namespace is.
+type Home struct{ Namespace, Name string }
+
+// Name returns the name of the object that holds the bag.
+func (b Databag) Name() string {
+	if b.Relation == "" {
+		return DatabagName(b.Application, b.Endpoint)
+	}
+	return objectName(b.Application+"-"+b.Endpoint, b.Application, b.Endpoint, b.Relation, b.Unit)
+}
+
+// Address returns whose bag it is, and of which relation.
+func (b Databag) Address() conversation.Address {
+	owner := b.Application
+	if b.Unit != "" {
+		owner += "/" + b.Unit
+	}
+	return conversation.Address{Relation: b.Relation, Owner: owner}
+}

@@ -1,0 +1,159 @@
+package negotiation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// Pair is two endpoints that fit, with what they agree on.
+type Pair struct {
+	Key
+	Interface string
+	// Version is the highest common interface version; 0 where neither names one.
+	Version int
+}
+
+// pairs returns each way in which a and b can be related, restricted to the
+// endpoints that the reference names, in order of key.
+func pairs(a, b end, ref application.Reference) []Pair {
+	var found []Pair
+	for _, mine := range a.Endpoints {
+		for _, theirs := range b.Endpoints {
+			if ref.Endpoint != "" && mine.Name != ref.Endpoint || ref.RemoteEndpoint != "" && theirs.Name != ref.RemoteEndpoint {
+				continue
+			}
+			if pair, ok := fit(a.at(mine), b.at(theirs)); ok {
+				found = append(found, pair)
+			}
+		}
+	}
+	slices.SortFunc(found, func(x, y Pair) int { return strings.Compare(x.String(), y.String()) })
+	return found
+}
+
+// end is an application and where it is.
+type end struct {
+	namespace string
+	application.Application
+}
+
+// site is one endpoint and where it is.
+type site struct {
+	End
+	application.Endpoint
+}
+
+func (e end) at(endpoint application.Endpoint) site {
+	return site{End{e.namespace, e.Name, endpoint.Name}, endpoint}
+}
+
+// fit reports whether two endpoints relate (RELATIONS.md M1).
+func fit(a, b site) (Pair, bool) {
+	if a.Role == application.Provider {
+		a, b = b, a
+	}
+	sameApplication := a.Namespace == b.Namespace && a.Application == b.Application
+	if a.Role != application.Requirer || b.Role != application.Provider || sameApplication || a.Interface != b.Interface {
+		return Pair{}, false
+	}
+	version, ok := commonVersion(a.Version, b.Version)
+	return Pair{Key{Requirer: a.End, Provider: b.End}, a.Interface, version}, ok
+}
+
+// commonVersion returns the highest version that both accept; 0 accepts any.
+func commonVersion(a, b int) (int, bool) {
+	return max(a, b), a == 0 || b == 0 || a == b
+}
+
+// String returns the pair as the requirer can write it in tengu.io/relations.
+func (p Pair) String() string { return p.writtenBy(p.Requirer.Application).String() }
+
+// writtenBy returns the pair as an entry of the tengu.io/relations of one of
+// its applications.
+func (p Pair) writtenBy(name string) application.Reference {
+	mine, theirs := p.Requirer, p.Provider
+	if mine.Application != name {
+		mine, theirs = theirs, mine
+	}
+	ref := application.Reference{Endpoint: mine.Endpoint, Application: theirs.Application, RemoteEndpoint: theirs.Endpoint}
+	if p.Abroad() {
+		ref.Namespace = theirs.Namespace
+	}
+	return ref
+}
+
+// infer completes a relation that names applications only. It never picks one
+// of several endpoints: a database chosen by sort order is an outage waiting
+// for the next application to be deployed (RELATIONS.md M2).
+func infer(a, b end, ref application.Reference) (Pair, *Obstacle) {
+	found := pairs(a, b, ref)
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Pair{}, &Obstacle{Reference: ref, Reason: ReasonNoMatch, Message: mismatch(a, b, ref)}
+	default:
+		var all []string
+		for _, p := range found {
+			all = append(all, p.writtenBy(a.Name).String())
+		}
+		return Pair{}, &Obstacle{Reference: ref, Reason: ReasonAmbiguous, Stuck: true, Message: fmt.Sprintf(
+			"%q is ambiguous: write one of %s in %s", ref, strings.Join(all, ", "), application.KeyRelations)}
+	}
+}
+
+// mismatch says why no endpoints fit: a name that is not there, or all that must
+// agree.
+func mismatch(a, b end, ref application.Reference) string {
+	missing := func(e end, name string) bool { return name != "" && !declares(e.Application, name) }
+	switch {
+	case a.namespace == b.namespace && a.Name == b.Name:
+		return fmt.Sprintf("%s names its own application: name another one", ref)
+	case missing(b, ref.RemoteEndpoint):
+		return lacks(b, ref.RemoteEndpoint)
+	case missing(a, ref.Endpoint):
+		return lacks(a, ref.Endpoint)
+	default:
+		return fmt.Sprintf("no endpoint of %s (%s) matches one of %s (%s): interface, version and role must agree%s", a.Name,
+			offers(a), b.Name, offers(b), misspelt(a, b, ref))
+	}
+}
+
+// misspelt asks whether an interface of a is meant to be one that b has; empty if none
+// is alike.
+func misspelt(a, b end, ref application.Reference) string {
+	var known []string
+	for _, e := range b.Endpoints {
+		if e.Role == application.Provider && (ref.RemoteEndpoint == "" || e.Name == ref.RemoteEndpoint) {
+			known = append(known, e.Interface)
+		}
+	}
+	for _, e := range a.Endpoints {
+		if e.Role != application.Requirer || ref.Endpoint != "" && e.Name != ref.Endpoint || slices.Contains(known, e.Interface) {
+			continue
+		}
+		if near := application.Nearest(e.Interface, known); near != "" {
+			return fmt.Sprintf("; is interface %s of %s meant to be %s?", e.Interface, e.Name, near)
+		}
+	}
+	return ""
+}
+
+// offers lists an application's endpoints for a message.
+func offers(e end) string {
+	if len(e.Endpoints) == 0 {
+		return "declares no endpoint"
+	}
+	var all []string
+	for _, x := range e.Endpoints {
+		text := fmt.Sprintf("%s %s:%s", x.Role, x.Name, x.Interface)
+		if x.Version > 0 {
+			text += fmt.Sprintf("@%d", x.Version)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,79 @@
+package negotiation
+
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+
+// The reasons why a relation is not made or not ready.
+const (
+	// ReasonComplete: all that was asked for is there.
+	ReasonComplete = "Complete"
+	// ReasonNoApplication: nobody of that name is there yet.
+	ReasonNoApplication = "NoApplication"
+	// ReasonNoMatch: no endpoints fit.
+	ReasonNoMatch = "NoMatchingEndpoint"
+	// ReasonAmbiguous: several endpoints fit.
+	ReasonAmbiguous = "Ambiguous"
+	// ReasonLimit: an endpoint has as many relations as it takes.
+	ReasonLimit = "LimitReached"
+	// ReasonRelated: another Relation joins the same pair.
+	ReasonRelated = "AlreadyRelated"
+	// ReasonOverLimit: the relation is older than its limit, which is exceeded by it.
+	ReasonOverLimit = "OverLimit"
+	// ReasonNoUnit: the data is complete, and the requirer has had no pod with an agent.
+	ReasonNoUnit = "NoUnit"
+	// ReasonNoOffer: the other namespace offers nothing of that name.
+	ReasonNoOffer = "NoOffer"
+	// ReasonSuspended: the other namespace offers it no more.
+	ReasonSuspended = "Suspended"
+	// ReasonOffered: what an Offer is about can be related to.
+	ReasonOffered = "Offered"
+	// ReasonOptedOut: the namespace of an Offer has not opted in, or the pods of an
+	// application opt out of injection.
+	ReasonOptedOut = "OptedOut"
+	// ReasonNoRelation: tengu.io/relations names nobody for an endpoint.
+	ReasonNoRelation = "NoRelationDeclared"
+	// ReasonNoData: both sides are there and the bag is empty.
+	ReasonNoData = "NoData"
+	// ReasonMissing: both sides are there and the bag lacks fields that the interface
+	// marks as ready.
+	ReasonMissing = "DataMissing"
+	// ReasonViolated: a bag does not fit its interface.
+	ReasonViolated = "DoesNotFit"
+	// ReasonProviderGone: the provider's application is gone.
+	ReasonProviderGone = "ProviderGone"
+	// ReasonRequirerGone: the requirer's application is gone.
+	ReasonRequirerGone = "RequirerGone"
+	// ReasonDeclarationGone: both are there, but one no longer says so.
+	ReasonDeclarationGone = "DeclarationGone"
+	// ReasonConfirm: a person must agree that so many relations end.
+	ReasonConfirm = "ConfirmEnd"
+	// ReasonNotVariables is the reason for keys and values that cannot be environment variables.
+	ReasonNotVariables = "NotVariables"
+	// ReasonNotFiles is the reason for keys that cannot be files.
+	ReasonNotFiles = "NotFiles"
+	// ReasonNothingToRestart is the reason for workloads that are never restarted.
+	ReasonNothingToRestart = "NothingToRestart"
+	// ReasonTooManyRestarts is the reason for a restart that is put off.
+	ReasonTooManyRestarts = "TooManyRestarts"
+	// ReasonEnding: the relation is being taken down.
+	ReasonEnding = "Ending"
+	// ReasonWaiting: an application waits for one of its relations.
+	ReasonWaiting = "WaitingForRelations"
+)
+
+// Obstacle is why one reference has led to no relation.
+type Obstacle struct {
+	Reference application.Reference
+	Reason    string
+	Message   string
+	// Stuck is set where nothing but a person can remove it.
+	Stuck bool
+}
+
+// Waiting is one endpoint that has no complete relation.
+type Waiting struct {
+	Endpoint string
+	// Optional endpoints hold no gate.
+	Optional bool
+	Reason   string
+	Message  string
+}

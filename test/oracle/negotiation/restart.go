@@ -1,0 +1,139 @@
+package negotiation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+)
+
+// How often an application is restarted for changes at the most (SAFETY.md L8).
+const (
+	restartPause   = 5 * time.Minute
+	restartsAnHour = 6
+)
+
+// Restarts is what is remembered of an application in restart mode.
+type Restarts struct {
+	// Versions maps a relation's UID to the bag version its pods started with.
+	Versions map[string]string
+	// Times of the rollouts in the hour before the last one, oldest first, and it.
+	Times []time.Time
+}
+
+// Rollout asks for one rollout of each workload. Asking twice for the same
+// version is one rollout.
+type Rollout struct {
+	Workloads []application.Workload
+	// Version stands for the data of all relations together.
+	Version string
+}
+
+// restart decides whether a change of data rolls the application out. It looks
+// at the remote application's bag of ready relations only; the first data of a
+// relation is no change (SAFETY.md L8).
+func (n *negotiation) restart(a application.Application, was Restarts) (Restarts, *Rollout, []condition.Condition) {
+	if a.OnChange != application.Restart {
+		return Restarts{}, nil, nil
+	}
+	versions, changed := n.versions(a, was.Versions)
+	is := Restarts{Versions: versions, Times: was.Times}
+	if !changed {
+		return is, nil, nil
+	}
+	is.Versions = keepKnown(versions, was.Versions)
+	workloads, rolling := restartable(a)
+	recent := lastHour(was.Times, n.Now)
+	version := databag.Version(versions)
+	switch {
+	case len(workloads) == 0:
+		return is, nil, []condition.Condition{paused(ReasonNothingToRestart,
+			"data changed, but Jobs, CronJobs and bare Pods are not restarted: recreate them to use the new data")}
+	case askedFor(workloads, version):
+		// A process before this one died before it could record it.
+		return Restarts{Versions: versions, Times: append(recent, n.Now)}, nil, nil
+	case rolling:
+		return is, nil, nil // its end is a change, which wakes us
+	case len(recent) >= restartsAnHour:
+		n.wakeAt(recent[0].Add(time.Hour))
+		return is, nil, []condition.Condition{paused(ReasonTooManyRestarts,
+			fmt.Sprintf("data changed more than %d times within an hour: the next restart waits, files are up to date", restartsAnHour))}
+	case len(recent) > 0 && n.Now.Before(recent[len(recent)-1].Add(restartPause)):
+		n.wakeAt(recent[len(recent)-1].Add(restartPause))
+		return is, nil, nil
+	}
+	is.Versions = versions
+	is.Times = append(recent, n.Now)
+	return is, &Rollout{Workloads: workloads, Version: version}, nil
+}
+
+// askedFor reports whether the templates of all workloads carry the version
+// already.
+func askedFor(workloads []application.Workload, version string) bool {
+	return !slices.ContainsFunc(workloads, func(w application.Workload) bool {
+		return w.TemplateAnnotations[application.KeyDataVersion] != version
+	})
+}
+
+func paused(reason, message string) condition.Condition {
+	return condition.Condition{Type: condition.RestartsPaused, True: true, Reason: reason, Message: message}
+}
+
+// versions returns the bag version of each relation of a; one that is not ready
+// keeps the version it had. changed says whether a known one differs.
+func (n *negotiation) versions(a application.Application, was map[string]string) (versions map[string]string, changed bool) {
+	for r := range n.of(a.Name) {
+		if r.Requirer.Application != a.Name || r.Peer() || r.UID == "" || !r.Alive() {
+			continue
+		}
+		before, known := was[r.UID]
+		now := before
+		if r.Complete() {
+			now = n.versionIn(r)
+		}
+		if now == "" {
+			continue
+		}
+		if versions == nil {
+			versions = map[string]string{}
+		}
+		versions[r.UID] = now
+		changed = changed || known && now != before
+	}
+	return versions, changed
+}
+
+// keepKnown returns now, but with the versions that were known before: the
+// change is still to be answered.
+func keepKnown(now, before map[string]string) map[string]string {
+	kept := maps.Clone(now)
+	for uid := range kept {
+		kept[uid] = cmp.Or(before[uid], kept[uid])
+	}
+	return kept
+}
+
+func lastHour(times []time.Time, now time.Time) []time.Time {
+	var kept []time.Time
+	for _, t := range times {
+		if t.After(now.Add(-time.Hour)) {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+func restartable(a application.Application) (workloads []application.Workload, rolling bool) {
+	for _, w := range a.Workloads {
+		if w.Restartable() {
+			workloads = append(workloads, w)
+			rolling = rolling || w.RollingOut
+		}
+	}
+	return slices.Clip(workloads), rolling
+}
