@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // version is set when the binary is built.
@@ -123,7 +123,7 @@ func knownFlag(c *cobra.Command, err error) error {
 	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := application.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		if near := spelling.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 			suggested = fmt.Sprintf(" (did you mean --%s?)", near)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // DefaultRetain is how long a relation outlives its declaration
@@ -245,7 +247,7 @@ func (p *parser) checkDeclared(prefix, endpoint string) {
 		return
 	}
 	cure := "name one of its endpoints: " + strings.Join(names(d.Endpoints), ", ")
-	if near := Nearest(endpoint, names(d.Endpoints)); near != "" {
+	if near := spelling.Nearest(endpoint, names(d.Endpoints)); near != "" {
 		cure = "did you mean " + prefix + near + "?"
 	}
 	p.refuse(Problem{Key: prefix + endpoint, Reason: fmt.Sprintf("this object declares no endpoint %q", endpoint), Cure: cure, Warning: true})
@@ -306,7 +308,7 @@ func knownKeys() []string {
 
 // suggestKey names the known key that is nearest to what was written.
 func suggestKey(key string) string {
-	best := Nearest(key, knownKeys())
+	best := spelling.Nearest(key, knownKeys())
 	if best == "" {
 		return "see docs/reference/annotations.md"
 	}

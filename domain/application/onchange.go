@@ -1,6 +1,10 @@
 package application
 
-import "strings"
+import (
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
+)
 
 // OnChange is what a change of data does to running pods.
 type OnChange string
@@ -32,7 +36,7 @@ func (p *parser) onChange(value string) {
 	case !hearsByItself(value):
 		cure := "write files, restart, signal:NAME, http:URL or exec:COMMAND"
 		word, _, _ := strings.Cut(value, ":")
-		if near := Nearest(word, []string{string(Files), string(Restart), "signal", "http", "exec"}); near != "" && near != word {
+		if near := spelling.Nearest(word, []string{string(Files), string(Restart), "signal", "http", "exec"}); near != "" && near != word {
 			cure = "did you mean " + near + "?"
 		}
 		p.refuse(Problem{Key: KeyOnChange, Entry: value, Reason: "this action is unknown", Cure: cure})

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // What people write on objects of a bundle.
@@ -90,7 +90,7 @@ func (i *Item) annotation(key, value string) (err error) {
 		return errors.New("only Orcon writes it: remove it")
 	default:
 		known := []string{PhaseKey, AfterKey, PruneKey, OptionalKey, RunKey, MakesKey}
-		if near := application.Nearest(key, known); near != "" {
+		if near := spelling.Nearest(key, known); near != "" {
 			return fmt.Errorf("it is unknown: did you mean %s?", near)
 		}
 	}

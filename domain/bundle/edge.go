@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // Edge says that an object waits for another.
@@ -78,7 +78,7 @@ func (g *graph) unknown(t Target) error {
 		}
 		known = append(known, item.Origin.target(), Target{Kind: item.Origin.Kind, Name: item.Origin.Name}.String())
 	}
-	if near := application.Nearest(t.String(), known); near != "" {
+	if near := spelling.Nearest(t.String(), known); near != "" {
 		return fmt.Errorf("%q is not in the bundle: did you mean %q?", t, near)
 	}
 	return fmt.Errorf("%q is not in the bundle: add it, or remove it from the annotation", t)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // Phase is when an object's turn comes. The objects of a phase are written when those
@@ -59,7 +59,7 @@ func word(text string, known []string) (int, error) {
 			return i, nil
 		}
 	}
-	if near := application.Nearest(text, known); near != "" {
+	if near := spelling.Nearest(text, known); near != "" {
 		return 0, fmt.Errorf("%q is unknown: did you mean %q?", text, near)
 	}
 	return 0, fmt.Errorf("%q is unknown: write one of %s", text, strings.Join(known, ", "))

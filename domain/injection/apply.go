@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 )
 
 // apply carries out operations on a decoded document. It knows
 // add and remove, which is all that this package writes; where there is no
 // parent it fails, as the API server does.
-func apply(document map[string]any, operations []Operation) error {
+func apply(document map[string]any, operations []jsonpatch.Operation) error {
 	for _, o := range operations {
 		var value any
 		if o.Op == "add" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 )
 
 // Workload is what copying reads of a workload.
@@ -61,7 +62,7 @@ func serviceKeys() []string {
 //
 // It returns the template's annotations as they will be, the steps, and what
 // the author should hear.
-func Copies(w Workload, services []Service) (map[string]string, []Operation, []application.Problem) {
+func Copies(w Workload, services []Service) (map[string]string, []jsonpatch.Operation, []application.Problem) {
 	_, made := w.Metadata.Controller()
 	if w.Frozen || made {
 		return w.Template.Metadata.Annotations, nil, nil
@@ -128,7 +129,7 @@ func (c *copier) authored(key string) bool {
 	return has(c.template, key) && !marked
 }
 
-func (c *copier) write(path string) (map[string]string, []Operation, []application.Problem) {
+func (c *copier) write(path string) (map[string]string, []jsonpatch.Operation, []application.Problem) {
 	after := maps.Clone(c.template)
 	if after == nil {
 		after = map[string]string{}
@@ -159,22 +160,22 @@ func (c *copier) write(path string) (map[string]string, []Operation, []applicati
 }
 
 // difference writes the steps from one map to another, by key.
-func difference(path string, before, after map[string]string) []Operation {
+func difference(path string, before, after map[string]string) []jsonpatch.Operation {
 	if maps.Equal(before, after) {
 		return nil
 	}
 	if before == nil {
-		return []Operation{{Op: "add", Path: path, Value: encode(after)}}
+		return []jsonpatch.Operation{{Op: "add", Path: path, Value: encode(after)}}
 	}
-	var operations []Operation
+	var operations []jsonpatch.Operation
 	for _, key := range slices.Sorted(maps.Keys(after)) {
 		if old, there := before[key]; !there || old != after[key] {
-			operations = append(operations, Operation{Op: "add", Path: path + "/" + Pointer(key), Value: encode(after[key])})
+			operations = append(operations, jsonpatch.Operation{Op: "add", Path: path + "/" + jsonpatch.Pointer(key), Value: encode(after[key])})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(before)) {
 		if !has(after, key) {
-			operations = append(operations, Operation{Op: "remove", Path: path + "/" + Pointer(key)})
+			operations = append(operations, jsonpatch.Operation{Op: "remove", Path: path + "/" + jsonpatch.Pointer(key)})
 		}
 	}
 	return operations

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 )
 
 // INJECTION.md I30, SAFETY.md I21, I22: the pod carries its declaration.
@@ -80,7 +81,7 @@ func TestCopies(t *testing.T) {
 }
 
 // patched applies the steps to a template with those annotations.
-func patched(t require.TestingT, annotations map[string]string, operations []injection.Operation) map[string]string {
+func patched(t require.TestingT, annotations map[string]string, operations []jsonpatch.Operation) map[string]string {
 	var w struct {
 		Spec struct {
 			Template struct {

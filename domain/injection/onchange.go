@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // OnChange is how a pod itself hears of a change (SAFETY.md I24). At most one of
@@ -132,7 +133,7 @@ func parseSignal(text string) (name, reason, cure string) {
 		return name, "", ""
 	}
 	upper := strings.TrimPrefix(strings.ToUpper(text), "SIG")
-	switch near := application.Nearest(upper, Signals()); {
+	switch near := spelling.Nearest(upper, Signals()); {
 	case upper == "KILL" || upper == "STOP":
 		return "", "no process can handle it", "write " + application.KeyOnChange + ": restart on the workload, which replaces its pods one after the other"
 	case near != "":

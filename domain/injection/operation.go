@@ -3,26 +3,17 @@ package injection
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
-)
 
-// Operation is one step of a JSON Patch (RFC 6902).
-type Operation struct {
-	// Op is add; only a copied key whose origin is gone is a remove.
-	Op string
-	// Path is a JSON Pointer.
-	Path string
-	// Value is what is added; nil for a remove.
-	Value json.RawMessage
-}
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
+)
 
 // Operations writes an injection as steps that only add. A parent that is
 // absent is added whole, and nothing is addressed that the pod's author wrote,
 // so that fields newer than this program stay as they are, byte for byte
 // (INJECTION.md I2). The paths begin with prefix: empty for a pod, the path of
 // the template in a workload.
-func Operations(prefix string, pod *Shape, injection *Injection) []Operation {
-	p := patch{prefix: prefix, operations: make([]Operation, 0, 32)}
+func Operations(prefix string, pod *Shape, injection *Injection) []jsonpatch.Operation {
+	p := patch{prefix: prefix, operations: make([]jsonpatch.Operation, 0, 32)}
 	p.fields("/metadata/labels", pod.Metadata.Labels == nil, injection.labels)
 	p.fields("/metadata/annotations", pod.Metadata.Annotations == nil, injection.annotations)
 	volumes := make([]json.RawMessage, 0, len(injection.volumes))
@@ -45,18 +36,18 @@ func Operations(prefix string, pod *Shape, injection *Injection) []Operation {
 
 type patch struct {
 	prefix     string
-	operations []Operation
+	operations []jsonpatch.Operation
 }
 
 func (p *patch) add(path string, value json.RawMessage) {
-	p.operations = append(p.operations, Operation{Op: "add", Path: p.prefix + path, Value: value})
+	p.operations = append(p.operations, jsonpatch.Operation{Op: "add", Path: p.prefix + path, Value: value})
 }
 
 // fields adds members to a map, or the map.
 func (p *patch) fields(path string, absent bool, pairs []pair) {
 	if !absent {
 		for _, f := range pairs {
-			p.add(path+"/"+Pointer(f.key), json.RawMessage(quote(f.value)))
+			p.add(path+"/"+jsonpatch.Pointer(f.key), json.RawMessage(quote(f.value)))
 		}
 		return
 	}
@@ -134,11 +125,6 @@ func list(items []json.RawMessage) json.RawMessage {
 	return append(out, ']')
 }
 
-// Pointer escapes a key for a JSON Pointer (RFC 6901).
-func Pointer(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
-}
-
 // encode writes what is made of text, numbers, lists and maps of them, which
 // always can be written.
 func encode(v any) json.RawMessage {
@@ -149,35 +135,4 @@ func encode(v any) json.RawMessage {
 	return encoded
 }
 
-func quote(text string) string { return string(appendQuoted(nil, text)) }
-
-// appendQuoted appends text as JSON; what needs no escape is the common case.
-func appendQuoted(to []byte, text string) []byte {
-	for i := range len(text) {
-		if b := text[i]; b < ' ' || b >= 0x7f || b == '"' || b == '\\' || b == '<' || b == '>' || b == '&' {
-			return append(to, encode(text)...)
-		}
-	}
-	to = append(append(to, '"'), text...)
-	return append(to, '"')
-}
-
-// AppendPatch appends the operations as a JSON Patch.
-func AppendPatch(to []byte, operations []Operation) []byte {
-	to = append(to, '[')
-	for i, o := range operations {
-		if i > 0 {
-			to = append(to, ',')
-		}
-		to = append(to, `{"op":"`...)
-		to = append(to, o.Op...)
-		to = append(to, `","path":`...)
-		to = appendQuoted(to, o.Path)
-		if o.Value != nil {
-			to = append(to, `,"value":`...)
-			to = append(to, o.Value...)
-		}
-		to = append(to, '}')
-	}
-	return append(to, ']')
-}
+func quote(text string) string { return string(jsonpatch.AppendString(nil, text)) }

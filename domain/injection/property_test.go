@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
+	evanphx "github.com/evanphx/json-patch/v5"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 )
 
 // drawPod draws a pod with parts that this program does not know.
@@ -125,8 +126,8 @@ func TestInjectionProperty(t *testing.T) {
 	})
 }
 
-func applied(t require.TestingT, document []byte, operations []injection.Operation) []byte {
-	patch, err := jsonpatch.DecodePatch(injection.AppendPatch(nil, operations))
+func applied(t require.TestingT, document []byte, operations []jsonpatch.Operation) []byte {
+	patch, err := evanphx.DecodePatch(jsonpatch.Append(nil, operations))
 	require.NoError(t, err)
 	out, err := patch.Apply(document)
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // refusal is a manual relation that cannot be, and the reason.
@@ -136,7 +137,7 @@ func lacks(e end, name string) string {
 	for _, endpoint := range e.Endpoints {
 		known = append(known, endpoint.Name)
 	}
-	if near := application.Nearest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		text += "; did you mean " + near + "?"
 	}
 	return text

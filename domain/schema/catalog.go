@@ -9,6 +9,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // Catalog is the interfaces that are known in a cluster. It does not change: who
@@ -78,7 +79,7 @@ func (c Catalog) Near(name string) string {
 			return k
 		}
 	}
-	return application.Nearest(name, known)
+	return spelling.Nearest(name, known)
 }
 
 // Fields returns the keys that a consumer's endpoint may read, in order: what its

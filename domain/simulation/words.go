@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // words are the variable parts of a step, by the names that its form gives them.
@@ -89,7 +89,7 @@ func nearestForm(text string, known []string) string {
 	all = slices.Compact(all)
 	for word := range strings.FieldsSeq(text) {
 		word = strings.TrimSuffix(word, ":")
-		near := application.Nearest(word, all)
+		near := spelling.Nearest(word, all)
 		if slices.Contains(all, word) {
 			near = word
 		}
@@ -107,7 +107,7 @@ func nearestForm(text string, known []string) string {
 
 // suggestion names the known word that is nearest to what was written.
 func suggestion(written string, known []string) string {
-	if near := application.Nearest(written, known); near != "" {
+	if near := spelling.Nearest(written, known); near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
 	}
 	if len(known) == 0 {

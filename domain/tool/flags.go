@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // flags are what a tool may be called with. They may stand before and after what
@@ -51,7 +51,7 @@ func (f *flags) parse(args []string) ([]string, error) {
 		return nil, f.explain(err)
 	}
 	if !isFormat(f.format) {
-		return nil, misuse(orHelp(f.Name(), application.Nearest(f.format, formats())), "unknown format; the formats are %s",
+		return nil, misuse(orHelp(f.Name(), spelling.Nearest(f.format, formats())), "unknown format; the formats are %s",
 			strings.Join(formats(), ", "))
 	}
 	return f.Args(), nil
@@ -95,7 +95,7 @@ func (f *flags) nearest(written string) string {
 			known = append(known, flag.Name)
 		}
 	})
-	if name := application.Nearest(written, known); name != "" {
+	if name := spelling.Nearest(written, known); name != "" {
 		return "--" + name
 	}
 	return ""

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // Hook names the executable that handles an event, as Juju names hooks.
@@ -41,7 +41,7 @@ func Misnamed(file string) (meant string, misnamed bool) {
 	if slices.Contains(words, rest) {
 		return "", false
 	}
-	if nearest := application.Nearest(rest, words); nearest != "" {
+	if nearest := spelling.Nearest(rest, words); nearest != "" {
 		return prefix + nearest, true
 	}
 	return "", prefix != ""

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
@@ -29,7 +29,7 @@ func (t *statusSet) take(args []string) error {
 	}
 	if !slices.Contains(states(), args[0]) {
 		cure := "write one of " + strings.Join(states(), ", ")
-		if nearest := application.Nearest(args[0], states()); nearest != "" {
+		if nearest := spelling.Nearest(args[0], states()); nearest != "" {
 			cure = "did you mean " + nearest + "?"
 		}
 		return misuse(cure, "invalid status %.40q", args[0])

@@ -6,7 +6,7 @@ import (
 	"path"
 	"slices"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // tool is one tool with what one call says.
@@ -65,7 +65,7 @@ func parse(name string, args []string) (tool, *flags, error) {
 	makeTool, known := tools()[name]
 	if !known {
 		cure := "the tools begin with relation-, secret-, status-, goal-, is- and network-"
-		if nearest := application.Nearest(name, Names()); nearest != "" {
+		if nearest := spelling.Nearest(name, Names()); nearest != "" {
 			cure = "did you mean " + nearest + "?"
 		}
 		return nil, nil, fmt.Errorf("unknown tool %.40q; %s", name, cure)

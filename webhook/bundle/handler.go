@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/review"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/scan"
 )
@@ -45,7 +45,7 @@ func judge(r *review.Request[v1alpha1.BundleDeployment]) review.Answer {
 }
 
 // requested notes who has asked for what the deployment says now.
-func requested(d *v1alpha1.BundleDeployment, user string) []injection.Operation {
+func requested(d *v1alpha1.BundleDeployment, user string) []jsonpatch.Operation {
 	if d.Annotations[v1alpha1.RequesterKey] == user {
 		return nil
 	}
@@ -55,7 +55,7 @@ func requested(d *v1alpha1.BundleDeployment, user string) []injection.Operation 
 	}
 	key := strings.ReplaceAll(v1alpha1.RequesterKey, "/", "~1")
 	if d.Annotations == nil {
-		return []injection.Operation{{Op: "add", Path: "/metadata/annotations", Value: fmt.Appendf(nil, "{%q:%s}", v1alpha1.RequesterKey, name)}}
+		return []jsonpatch.Operation{{Op: "add", Path: "/metadata/annotations", Value: fmt.Appendf(nil, "{%q:%s}", v1alpha1.RequesterKey, name)}}
 	}
-	return []injection.Operation{{Op: "add", Path: "/metadata/annotations/" + key, Value: name}}
+	return []jsonpatch.Operation{{Op: "add", Path: "/metadata/annotations/" + key, Value: name}}
 }

@@ -10,6 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/review"
 )
 
@@ -156,7 +157,7 @@ func nearFields(i schema.Interface, role application.Role, at string, keys []str
 	}
 	var found []finding
 	for _, key := range keys {
-		near := application.Nearest(key, fields)
+		near := spelling.Nearest(key, fields)
 		if near == "" || slices.Contains(fields, key) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/review"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/scan"
@@ -90,7 +91,7 @@ func (h *Handler) judgeWorkload(r *review.Request[object], path string) review.A
 	w.Frozen = r.Kind.Kind == "Job" && r.Operation == review.Update
 	after, operations, told := injection.Copies(w, services)
 	if len(operations) > 0 && !r.Object.templateHasMetadata() {
-		operations = append([]injection.Operation{{Op: "add", Path: path + "/metadata", Value: []byte("{}")}}, operations...)
+		operations = append([]jsonpatch.Operation{{Op: "add", Path: path + "/metadata", Value: []byte("{}")}}, operations...)
 	}
 	found := h.policy(namespace).findings(r.Object.places(path, services), r.OldObject.places(path, services), r.Operation)
 	pods := w.Template
@@ -111,7 +112,7 @@ func inTemplate(path string, p application.Problem) finding {
 	return finding{Problem: p, path: pointerToField(path) + ".metadata.annotations"}
 }
 
-func answer(r *review.Request[object], found []finding, operations []injection.Operation) review.Answer {
+func answer(r *review.Request[object], found []finding, operations []jsonpatch.Operation) review.Answer {
 	if refused := refusals(found); refused != nil {
 		glog.Infof("refused %s %s/%s: %v", r.Kind.Kind, r.Namespace, r.Object.Metadata.Name, refused)
 		return review.Answer{Refused: refused, Warnings: review.Texts(warnings(found)), Audit: audit("refused")}

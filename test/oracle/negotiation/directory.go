@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // directory finds the applications that those of a namespace can relate to.
@@ -93,7 +94,7 @@ func (d *directory) nobody(name string) string {
 	}
 	text := fmt.Sprintf("no Service or workload named %s in namespace %s", name, d.namespace)
 	// db-endpoint is not a misspelt sse-endpoint: typing mistakes are rare in a first letter.
-	if nearest := application.Nearest(name, slices.Sorted(maps.Keys(d.apps))); nearest != "" && nearest[0] == name[0] {
+	if nearest := spelling.Nearest(name, slices.Sorted(maps.Keys(d.apps))); nearest != "" && nearest[0] == name[0] {
 		text += "; did you mean " + nearest + "?"
 	}
 	return text

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // Pair is two endpoints that fit, with what they agree on.
@@ -135,7 +136,7 @@ func misspelt(a, b end, ref application.Reference) string {
 		if e.Role != application.Requirer || ref.Endpoint != "" && e.Name != ref.Endpoint || slices.Contains(known, e.Interface) {
 			continue
 		}
-		if near := application.Nearest(e.Interface, known); near != "" {
+		if near := spelling.Nearest(e.Interface, known); near != "" {
 			return fmt.Sprintf("; is interface %s of %s meant to be %s?", e.Interface, e.Name, near)
 		}
 	}

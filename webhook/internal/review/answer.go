@@ -12,7 +12,7 @@ import (
 
 	"github.com/golang/glog"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/scan"
 )
 
@@ -25,7 +25,7 @@ type Answer struct {
 	// Refused says why the object must not be; nil allows it.
 	Refused error
 	// Patch is what is added to it.
-	Patch []injection.Operation
+	Patch []jsonpatch.Operation
 	// Warnings reach the person who sent the object.
 	Warnings []string
 	// Audit is written to the audit log, by name.
@@ -80,7 +80,7 @@ func writeAnswer(w http.ResponseWriter, uid string, a Answer) {
 		out = appendStatus(out, http.StatusForbidden, a.Refused.Error())
 	}
 	if len(a.Patch) > 0 && a.Refused == nil {
-		space.patch = injection.AppendPatch(space.patch[:0], a.Patch)
+		space.patch = jsonpatch.Append(space.patch[:0], a.Patch)
 		out = append(out, `,"patchType":"JSONPatch","patch":"`...)
 		out = base64.StdEncoding.AppendEncode(out, space.patch)
 		out = append(out, '"')

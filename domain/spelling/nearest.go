@@ -1,4 +1,7 @@
-package application
+// Package spelling finds the word that a misspelt one was meant to be.
+//
+// What must not come in: words of its own.
+package spelling
 
 // farthest is the number of differing letters from which on a word is not taken for a
 // typing mistake.

@@ -1,11 +1,11 @@
-package application_test
+package spelling_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 func TestNearest(t *testing.T) {
@@ -27,7 +27,7 @@ func TestNearest(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			assert.Equal(t, tc.want, application.Nearest(tc.written, known), tc.why)
+			assert.Equal(t, tc.want, spelling.Nearest(tc.written, known), tc.why)
 		})
 	}
 }
