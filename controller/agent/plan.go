@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // Plan is what the bindings volume must hold. Directories that it does not name
@@ -83,5 +84,5 @@ func directory(r Relation) string { return fmt.Sprintf("%s-%d", r.Endpoint, r.ID
 // file name with room for an id. Nothing that comes over the wire is trusted to
 // be one.
 func isDirectoryName(endpoint string) bool {
-	return application.FileName(endpoint) && len(endpoint) <= application.MaxKey-len("-9223372036854775807")
+	return application.FileName(endpoint) && len(endpoint) <= databag.MaxKey-len("-9223372036854775807")
 }

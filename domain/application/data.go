@@ -6,16 +6,10 @@ import (
 	"io"
 	"sort"
 	"strings"
-	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
-)
 
-// The limits of a databag (RELATIONS.md P6), in bytes.
-const (
-	MaxKey   = 253
-	MaxValue = 64 << 10
-	MaxBag   = 512 << 10
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // ParseData reads the YAML map of a data.tengu.io/<endpoint> annotation into a
@@ -46,9 +40,8 @@ func ParseData(key, text string) (map[string]string, []Problem) {
 			problems = append(problems, *p)
 		}
 	}
-	if p := CheckSize(bag); p != nil {
-		p.Key = key
-		problems = append(problems, *p)
+	if b := databag.CheckSize(bag); b != nil {
+		problems = append(problems, Problem{Key: key, Reason: b.Reason, Cure: b.Cure})
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -73,8 +66,8 @@ func readPair(bag map[string]string, key, value *yaml.Node) *Problem {
 	if value.Tag == "!!null" {
 		text = ""
 	}
-	if p := CheckPair(name, text); p != nil {
-		return p
+	if b := databag.CheckPair(name, text); b != nil {
+		return &Problem{Entry: b.Key, Reason: b.Reason, Cure: b.Cure}
 	}
 	bag[name] = text
 	return nil
@@ -83,41 +76,13 @@ func readPair(bag map[string]string, key, value *yaml.Node) *Problem {
 // FileName reports whether a key may be a file's name (SAFETY.md W1):
 // [A-Za-z0-9][A-Za-z0-9._-]{0,252}.
 func FileName(key string) bool {
-	if key == "" || len(key) > MaxKey || strings.IndexByte("._-", key[0]) >= 0 {
+	if key == "" || len(key) > databag.MaxKey || strings.IndexByte("._-", key[0]) >= 0 {
 		return false
 	}
 	return strings.IndexFunc(key, func(r rune) bool {
 		letterOrDigit := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		return !letterOrDigit && !strings.ContainsRune("._-", r)
 	}) < 0
-}
-
-// CheckPair returns why a key and value cannot be in a databag, or nil
-// (RELATIONS.md P6).
-func CheckPair(key, value string) *Problem {
-	switch {
-	case len(key) > MaxKey:
-		return &Problem{Entry: key[:40] + "…", Reason: fmt.Sprintf("a key has at most %d bytes, this one has %d", MaxKey, len(key)), Cure: "shorten it"}
-	case len(value) > MaxValue:
-		return &Problem{Entry: key, Reason: fmt.Sprintf("a value has at most %d bytes, this one has %d", MaxValue, len(value)), Cure: "shorten it"}
-	case !utf8.ValidString(key) || !utf8.ValidString(value):
-		return &Problem{Entry: key, Reason: "it is not UTF-8", Cure: "encode it, for example as base64"}
-	default:
-		return nil
-	}
-}
-
-// CheckSize returns why a databag is too large as a whole, or nil
-// (RELATIONS.md P6).
-func CheckSize(bag map[string]string) *Problem {
-	size := 0
-	for k, v := range bag {
-		size += len(k) + len(v)
-	}
-	if size <= MaxBag {
-		return nil
-	}
-	return &Problem{Reason: fmt.Sprintf("a databag has at most %d bytes, this one has %d", MaxBag, size), Cure: "remove some of its keys"}
 }
 
 // ParseEnv reads tengu.io/env: endpoint=KEY,KEY with a ';' or a new line
@@ -158,7 +123,7 @@ func parseAsked(asked map[string][]string, entry string) (reason, cure string) {
 	}
 	asked[endpoint] = nil
 	for _, key := range keys {
-		if key = strings.TrimSpace(key); key == "" || len(key) > MaxKey {
+		if key = strings.TrimSpace(key); key == "" || len(key) > databag.MaxKey {
 			reason, cure = "a key is missing or too long", envExample
 			continue
 		}

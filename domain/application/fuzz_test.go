@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // told checks that every problem names its key and a reason.
@@ -75,7 +76,7 @@ func FuzzParseData(f *testing.F) {
 		told(t, problems)
 		require.Equal(t, bag == nil, len(problems) > 0)
 		for key, value := range bag {
-			require.Nil(t, application.CheckPair(key, value))
+			require.Nil(t, databag.CheckPair(key, value))
 			require.True(t, utf8.ValidString(value))
 		}
 	})

@@ -51,12 +51,15 @@ func checkApplication(name string) (reason, cure string) {
 	}
 }
 
+// maxSecret is the longest name of a Secret.
+const maxSecret = 253
+
 // checkSecret returns why name cannot name a Secret, or "".
 func checkSecret(name string) (reason, cure string) {
 	switch {
 	case name == "":
 		return "the Secret's name is missing", "write the name of a Secret of this namespace"
-	case len(name) > MaxKey:
+	case len(name) > maxSecret:
 		return "a name has at most 253 characters", "shorten it"
 	case !secretName.MatchString(name):
 		return "a Secret's name consists of lower-case letters, digits, '-' and '.', and begins and ends with a letter or digit",

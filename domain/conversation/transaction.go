@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // Transaction is what a handler writes while it handles one event: it reads its
@@ -78,7 +78,7 @@ func (t *Transaction) Set(relation string, app bool, values Bag) error {
 			return err
 		}
 	}
-	if p := application.CheckSize(bag); p != nil {
+	if p := databag.CheckSize(bag); p != nil {
 		return &Error{Invalid, "cannot write the databag of " + at.Owner + ": " + p.Reason, p.Cure}
 	}
 	t.bags[at] = bag
@@ -89,8 +89,8 @@ func setKey(bag Bag, key, value string) error {
 	if key == "" {
 		return &Error{Invalid, "cannot write a value without a key", "write key=value"}
 	}
-	if p := application.CheckPair(key, value); p != nil {
-		return &Error{Invalid, "cannot write key " + p.Entry + ": " + p.Reason, p.Cure}
+	if p := databag.CheckPair(key, value); p != nil {
+		return &Error{Invalid, "cannot write key " + p.Key + ": " + p.Reason, p.Cure}
 	}
 	if value == "" {
 		delete(bag, key)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // spoken is a relation in which web/0 and its application have said something.
@@ -103,22 +103,22 @@ func TestTransactionWithoutChange(t *testing.T) {
 func TestLimits(t *testing.T) {
 	full := bag{}
 	for k := range strings.SplitSeq("abcdefg", "") {
-		full[k] = strings.Repeat("x", application.MaxValue)
+		full[k] = strings.Repeat("x", databag.MaxValue)
 	}
-	full["h"] = strings.Repeat("x", application.MaxValue-8)
+	full["h"] = strings.Repeat("x", databag.MaxValue-8)
 	tests := map[string]struct {
 		why    string
 		values bag
 		told   []string
 	}{
 		"Full":      {"exactly the limit of a bag", full, nil},
-		"LongKey":   {"exactly the limit of a key", bag{strings.Repeat("k", application.MaxKey): "1"}, nil},
+		"LongKey":   {"exactly the limit of a key", bag{strings.Repeat("k", databag.MaxKey): "1"}, nil},
 		"Bag":       {"one byte over the limit of a bag", with(full, "h", full["h"]+"y"), []string{"524289", "524288"}},
-		"Key":       {"one byte over the limit of a key", bag{strings.Repeat("k", application.MaxKey+1): "1", "ok": "1"}, []string{"254", "253"}},
+		"Key":       {"one byte over the limit of a key", bag{strings.Repeat("k", databag.MaxKey+1): "1", "ok": "1"}, []string{"254", "253"}},
 		"Value":     {"one byte over the limit of a value", bag{"big": full["a"] + "x", "ok": "1"}, []string{"65537", "65536", "big"}},
 		"NoKey":     {"a value without a key", bag{"": "1", "ok": "1"}, []string{"without a key"}},
 		"NotUTF8":   {"what no tool can show", bag{"a": "\xff", "ok": "1"}, []string{"UTF-8"}},
-		"DeleteBig": {"the limit of a key holds for what is deleted, too", bag{strings.Repeat("k", application.MaxKey+1): ""}, []string{"254"}},
+		"DeleteBig": {"the limit of a key holds for what is deleted, too", bag{strings.Repeat("k", databag.MaxKey+1): ""}, []string{"254"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

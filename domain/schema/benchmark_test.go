@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
@@ -17,7 +18,7 @@ func BenchmarkCheck(b *testing.B) {
 	busy := parse(b, "provider: {application: {schema: {additionalProperties: {"+json("items: {anyOf: ["+strings.Repeat("{const: 2}, ", 500)+"{}]}")+"}}}}")
 	full := func(value string) map[string]string {
 		bag := map[string]string{}
-		for n := range application.MaxBag / (len(value) + 4) {
+		for n := range databag.MaxBag / (len(value) + 4) {
 			bag["k"+string(rune('a'+n/26%26))+string(rune('a'+n%26))] = value
 		}
 		return bag

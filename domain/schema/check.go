@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // The limits of a value that is JSON inside the string (SAFETY.md S5).
@@ -44,11 +45,11 @@ func (b Bag) check(place Place, bag map[string]string) []Violation {
 // tooLarge keeps what may be in no bag away from the judges (RELATIONS.md P6).
 func tooLarge(bag map[string]string) *Violation {
 	for _, key := range slices.Sorted(maps.Keys(bag)) {
-		if p := application.CheckPair(key, bag[key]); p != nil {
-			return &Violation{Path: join("", p.Entry), Reason: p.Reason}
+		if p := databag.CheckPair(key, bag[key]); p != nil {
+			return &Violation{Path: join("", p.Key), Reason: p.Reason}
 		}
 	}
-	if p := application.CheckSize(bag); p != nil {
+	if p := databag.CheckSize(bag); p != nil {
 		return &Violation{Reason: p.Reason}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
@@ -214,13 +215,13 @@ func TestCheckLimits(t *testing.T) {
 	i := parse(t, fields("f: {description: A field., maxLength: 1}"))
 	bag := map[string]string{"f": "xx"}
 	require.Len(t, i.Check(application.Provider, true, bag), 1)
-	bag["g"] = strings.Repeat("x", application.MaxValue+1)
+	bag["g"] = strings.Repeat("x", databag.MaxValue+1)
 	found := i.Check(application.Provider, true, bag)
 	require.Len(t, found, 1)
 	assert.Equal(t, "g", found[0].Path)
 	delete(bag, "g")
 	for n := range 9 {
-		bag[fmt.Sprint("g", n)] = strings.Repeat("x", application.MaxValue)
+		bag[fmt.Sprint("g", n)] = strings.Repeat("x", databag.MaxValue)
 	}
 	found = i.Check(application.Provider, true, bag)
 	require.Len(t, found, 1)

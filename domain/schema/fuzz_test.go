@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
@@ -77,7 +78,7 @@ func FuzzCheck(f *testing.F) {
 			require.NotEmpty(t, v.Reason)
 		}
 		_, reference := schema.Reference(value)
-		if key == "s" && value != "" && len(value) <= application.MaxValue {
+		if key == "s" && value != "" && len(value) <= databag.MaxValue {
 			require.Equal(t, reference, len(found) == 0)
 		}
 	})

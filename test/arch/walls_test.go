@@ -31,7 +31,7 @@ const (
 //
 //nolint:gochecknoglobals // the table itself; adding an edge is a reviewed one-line change
 var mayImport = map[string]string{
-	"domain/application":  "gopkg.in/yaml.v3 domain/spelling domain/status",
+	"domain/application":  "gopkg.in/yaml.v3 domain/databag domain/spelling domain/status",
 	"domain/bundle":       "domain/condition domain/spelling",
 	"domain/condition":    "",
 	"domain/event":        "",
@@ -41,7 +41,7 @@ var mayImport = map[string]string{
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application domain/jsonpatch domain/spelling",
 	"domain/jsonpatch":    "",
 	"domain/relation":     "gopkg.in/yaml.v3 domain/application domain/condition domain/conversation domain/databag domain/injection domain/leadership domain/schema domain/secret domain/spelling domain/status",
-	"domain/schema":       "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/application domain/condition domain/spelling",
+	"domain/schema":       "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/application domain/condition domain/databag domain/spelling",
 	"domain/secret":       "domain/conversation",
 	"domain/simulation":   "gopkg.in/yaml.v3 golang.org/x/tools/txtar domain/application domain/condition domain/conversation domain/databag domain/injection domain/leadership domain/relation domain/secret domain/spelling domain/status domain/tool",
 	"domain/spelling":     "",

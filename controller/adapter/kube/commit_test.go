@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
@@ -165,7 +164,7 @@ func TestDeliveryIsNotStuck(t *testing.T) {
 	server, commits := shop()
 	outbox := named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
 	outbox.Spec, outbox.ResourceVersion = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}, "6"
-	large := strings.Repeat("x", application.MaxValue+1)
+	large := strings.Repeat("x", databag.MaxValue+1)
 	outbox.Status.Pending = []v1alpha1.Change{
 		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Set: map[string]string{"all": large}},
 		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Set: map[string]string{"fits": "yes"}},

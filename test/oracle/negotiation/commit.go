@@ -103,11 +103,11 @@ func Write(bag, set map[string]string) (after map[string]string, differs bool, e
 		if key == "" {
 			return nil, false, fmt.Errorf("%w: a value without a key", ErrInvalid)
 		}
-		if p := application.CheckPair(key, after[key]); p != nil {
-			return nil, false, fmt.Errorf("%w: key %q: %s", ErrInvalid, p.Entry, p.Reason)
+		if p := databag.CheckPair(key, after[key]); p != nil {
+			return nil, false, fmt.Errorf("%w: key %q: %s", ErrInvalid, p.Key, p.Reason)
 		}
 	}
-	if p := application.CheckSize(after); p != nil {
+	if p := databag.CheckSize(after); p != nil {
 		return nil, false, fmt.Errorf("%w: %s", ErrInvalid, p.Reason)
 	}
 	return after, !maps.Equal(bag, after), nil
