@@ -59,7 +59,7 @@ func TestSim(t *testing.T) {
 		"Version": {"the version of the program", []string{"version"}, 0, "orcon development\n", ""},
 		"Flag":    {"as a flag too", []string{"--version"}, 0, "orcon development\n", ""},
 		"NoVerb":  {"the nearest command, and where to look", []string{"simm"}, 2, "", "orcon: unknown command \"simm\" (did you mean sim?): see orcon --help\n"},
-		"NoFlag":  {"the help of that command", []string{"sim", "--tracee"}, 2, "", "unknown flag: --tracee: see orcon sim --help"},
+		"NoFlag":  {"the help of that command", []string{"sim", "--tracee"}, 2, "", "unknown flag: --tracee (did you mean --trace?): see orcon sim --help"},
 		"Format":  {"the formats that there are", []string{"render", ".", "-o", "xml"}, 2, "", "yaml or json"},
 	}
 	for label, tc := range tests {
