@@ -13,6 +13,7 @@ import (
 	"github.com/golang/glog"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/negotiation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -38,7 +39,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("cannot observe namespace %s: %w", req.Name, err)
 	}
-	decisions, wake := relation.Negotiate(snapshot)
+	decisions, wake := negotiation.Negotiate(snapshot)
 	var failed []error
 	for _, d := range decisions {
 		if err := r.World.Apply(ctx, req.Name, d); err != nil {

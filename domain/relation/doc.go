@@ -1,19 +1,6 @@
-// Package relation decides which relations exist and what state they are in.
+// Package relation has the words of relations: their ends, their state, what is said in
+// them, and what one look at a namespace may decide.
 //
-// Negotiate looks at one namespace and says what must happen for it to be
-// settled. It is a pure function: equal snapshots give equal decisions, and a
-// settled snapshot gives none.
-//
-//	declared ──Relate──▶ alive ──declaration gone──▶ held ──retain over──▶ dying ──▶ dead
-//	                       ▲                          │                      ▲
-//	                       └──────declared again──────┘     deleted by hand ─┘
-//
-// Across namespaces an Offer opens it, whether it is held or not, and what it says in
-// either namespace is hidden from the other while none does:
-//
-//	never open ──offered──▶ open ──withdrawn──▶ suspended ──offered again──▶ open
-//
-// What must not come in: anything that knows Kubernetes, a clock (the time is in
-// the snapshot), a file or the network; and how objects declare themselves, which
-// is package application's.
+// What must not come in: a rule that decides, which belongs to package negotiation, and
+// anything that knows Kubernetes, a clock, a file or the network.
 package relation

@@ -35,10 +35,10 @@ func (v View) Heard(unit int) conversation.Snapshot {
 }
 
 // Remote is the other application as the side names it.
-func (s Seen) Remote() string { return s.There.from(s.Here.Namespace) }
+func (s Seen) Remote() string { return s.There.From(s.Here.Namespace) }
 
 // Self is the side's own application as the other side names it.
-func (s Seen) Self() string { return s.Here.from(s.There.Namespace) }
+func (s Seen) Self() string { return s.Here.From(s.There.Namespace) }
 
 // heard is one relation as a unit knows it. A relation that is not alive is over
 // for good, one that is not open may come back (SAFETY.md E14); who is neither in

@@ -7,6 +7,8 @@ import (
 	"hash"
 	"io"
 	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
 // End is one end of a relation.
@@ -19,9 +21,9 @@ type End struct {
 // String returns application:endpoint.
 func (e End) String() string { return e.Application + ":" + e.Endpoint }
 
-// from returns the name of the end's application as a namespace knows it: with its
+// From returns the name of the end's application as a namespace knows it: with its
 // own namespace where that is another.
-func (e End) from(namespace string) string {
+func (e End) From(namespace string) string {
 	if e.Namespace == namespace {
 		return e.Application
 	}
@@ -30,7 +32,7 @@ func (e End) from(namespace string) string {
 
 // Written returns the end as a namespace writes it: application.namespace:endpoint of
 // another.
-func (e End) Written(namespace string) string { return e.from(namespace) + ":" + e.Endpoint }
+func (e End) Written(namespace string) string { return e.From(namespace) + ":" + e.Endpoint }
 
 // Key says which two ends are related. The same pair twice is one relation
 // (RELATIONS.md M3).
@@ -46,12 +48,26 @@ func (k Key) Peer() bool { return k.Requirer == k.Provider }
 // Abroad reports whether the ends are in two namespaces (RELATIONS.md M6).
 func (k Key) Abroad() bool { return k.Requirer.Namespace != k.Provider.Namespace }
 
-// ends returns the requirer's end and the provider's; of a peer relation the one.
-func (k Key) ends() []End {
+// Ends returns the requirer's end and the provider's; of a peer relation its only one.
+func (k Key) Ends() []End {
 	if k.Peer() {
 		return []End{k.Requirer}
 	}
 	return []End{k.Requirer, k.Provider}
+}
+
+// Other returns the end of a relation that is not e.
+func (k Key) Other(e End) End {
+	if k.Requirer == e {
+		return k.Provider
+	}
+	return k.Requirer
+}
+
+// Unit returns how a relation's state names a unit of one of its ends: as its
+// requirer's namespace does.
+func (k Key) Unit(e End, number int) conversation.Unit {
+	return conversation.Unit{Application: e.From(k.Requirer.Namespace), Number: number}
 }
 
 // Name returns the name of the relation's object: readable, at most 63

@@ -1,13 +1,13 @@
 package relation
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
@@ -85,8 +85,52 @@ func (r Relation) Complete() bool {
 	return ready.True
 }
 
+// Manual reports whether a person or a tool made the relation. A declared one has the
+// name of its pair: origin Declared, written by hand, is no way around the checks.
+func (r Relation) Manual() bool { return !r.Declared || r.Name != r.Key.Name() }
+
+// Role returns the part that an end plays.
+func (r Relation) Role(e End) application.Role {
+	switch {
+	case r.Peer():
+		return application.Peer
+	case e == r.Requirer:
+		return application.Requirer
+	default:
+		return application.Provider
+	}
+}
+
+// Compare orders relations by age: the one with the lowest id first, those without last.
+func Compare(a, b Relation) int {
+	const none = int(^uint(0) >> 1)
+	order := func(r Relation) int {
+		if r.State.ID == 0 {
+			return none
+		}
+		return r.State.ID
+	}
+	if d := order(a) - order(b); d != 0 {
+		return d
+	}
+	if d := a.Created.Compare(b.Created); d != 0 {
+		return d
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
 // Alive reports whether nobody has ended the relation (RELATIONS.md L1).
 func (r Relation) Alive() bool { return r.Deleted.IsZero() && r.State.EndReason == "" }
+
+// Heeds reports whether a unit of one of its ends, as a namespace names it, may still
+// read what it was granted for the relation: as long as that lives, and then until its
+// handlers have handled the end, so that one that began before can finish. Teardown ends
+// that in any case (RELATIONS.md P2, L4).
+func (r Relation) Heeds(namespace string, unit conversation.Unit) bool {
+	return r.Alive() || r.Open() && slices.ContainsFunc(r.Ends(), func(e End) bool {
+		return e.From(namespace) == unit.Application && !slices.Contains(r.State.Left, r.Unit(e, unit.Number).String())
+	})
+}
 
 // Held reports whether it waits for its declaration to return.
 func (r Relation) Held() bool { return !r.State.HeldSince.IsZero() }
@@ -96,126 +140,3 @@ func (r Relation) Held() bool { return !r.State.HeldSince.IsZero() }
 func (r Relation) Open() bool {
 	return !r.Abroad() || r.State.Offer != "" && r.State.SuspendedSince.IsZero() && !r.Uncovered
 }
-
-// Record is what is remembered of an application.
-type Record struct {
-	Name  string
-	UID   string
-	State ApplicationState
-}
-
-// ApplicationState is what Orcon says of an application.
-type ApplicationState struct {
-	// Endpoints in force, in order of declaration.
-	Endpoints []application.Endpoint
-	// Sources are the objects that it is made of, as kind/name.
-	Sources []string
-	// LeftOut are objects that would be of it and take no part, each with why.
-	LeftOut  []application.Fault
-	Units    []application.Unit
-	NextUnit int
-	// LastRelation is the highest relation id that it was ever given.
-	LastRelation int
-	Restarts     Restarts
-	// Grants are the Secrets that its endpoints grant, in order of endpoint.
-	Grants []Grant
-	// Workload is how its leader says it is.
-	Workload status.Info
-	// Waiting lists the endpoints that have no complete relation.
-	Waiting    []Waiting
-	Conditions []condition.Condition
-}
-
-// Snapshot is one namespace as last seen, and the time, whole seconds in UTC.
-type Snapshot struct {
-	Namespace string
-	Now       time.Time
-	// Ending is set while the namespace is being deleted.
-	Ending bool
-	// OptedOut is set where the namespace has not opted in. Its objects are not
-	// looked at then, so that their units are as they were (SAFETY.md E13).
-	OptedOut     bool
-	Applications []application.Application
-	// Orphans are declarations that belong to no application.
-	Orphans   []application.Fault
-	Relations []Relation
-	Databags  []Databag
-	Records   []Record
-	// Offers are the namespace's own, and Consumers the relations of other namespaces
-	// whose provider is in this one.
-	Offers    []Offer
-	Consumers []Relation
-	// Abroad is what other namespaces hold that relations of this one may be about.
-	Abroad []Abroad
-	// Outboxes are the names of transactions that are committed and not yet in
-	// all their bags (SAFETY.md E11).
-	Outboxes []string
-	// Interfaces are those that are known, and Schema is what the namespace wants of
-	// them; unset is schema.Warn.
-	Interfaces schema.Catalog
-	Schema     schema.Mode
-	// Secrets are those that the applications grant or granted, as far as the
-	// controller may see them; LookAgain is when they are to be looked at again, since
-	// nobody tells of a change. Account is the controller's own, as namespace:name.
-	Secrets   []secret.Source
-	LookAgain time.Time
-	Account   string
-}
-
-// Decision is one thing to do.
-//
-//sumtype:decl
-type Decision interface{ decision() }
-
-// Publish stores the application bag of an endpoint.
-type Publish struct {
-	Databag
-	// Secret are the fields whose values no record keeps.
-	Secret []string
-}
-
-// Remember stores what is known of an application. Rollout, if any, comes
-// before: a rollout that is asked for twice is one, a record of a rollout that
-// was never asked for loses it.
-type Remember struct {
-	Record
-	Rollout *Rollout
-}
-
-// Relate makes a relation.
-type Relate struct {
-	Pair
-	State State
-}
-
-// Update stores the state of a relation.
-type Update struct{ Relation }
-
-// Finish deletes a relation that is over.
-type Finish struct{ Relation }
-
-// Release lets go of a deleted relation: it is dead.
-type Release struct{ Relation }
-
-// Deliver moves a committed transaction to the bags where it belongs.
-type Deliver struct{ Outbox string }
-
-// Withdraw deletes a bag that nobody declares and no relation needs.
-type Withdraw struct{ Databag }
-
-// Answer stores what is said of an Offer.
-type Answer struct{ Offer }
-
-// Forget deletes the record of an application that takes no part any more.
-type Forget struct{ Record }
-
-func (Publish) decision()  {}
-func (Remember) decision() {}
-func (Relate) decision()   {}
-func (Update) decision()   {}
-func (Finish) decision()   {}
-func (Release) decision()  {}
-func (Deliver) decision()  {}
-func (Withdraw) decision() {}
-func (Answer) decision()   {}
-func (Forget) decision()   {}

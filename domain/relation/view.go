@@ -97,7 +97,7 @@ func Look(namespace string, record Record, relations []Relation, shelf Shelf) Vi
 			v.Relations = append(v.Relations, seen)
 		}
 	}
-	slices.SortFunc(v.Relations, func(a, b Seen) int { return byAge(a.Relation, b.Relation) })
+	slices.SortFunc(v.Relations, func(a, b Seen) int { return Compare(a.Relation, b.Relation) })
 	return v
 }
 
@@ -149,7 +149,7 @@ func (s *Seen) readGranted(grants []Grant) {
 	if !granted {
 		return
 	}
-	s.Bag = databag.Overlay(s.Bag, g.layer(s.There))
+	s.Bag = databag.Overlay(s.Bag, g.Layer(s.There))
 	s.Granted = conversation.Granted{ID: secret.GrantedID(s.There.Namespace, s.There.Application, s.There.Endpoint), Revision: g.Revision}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/negotiation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -95,7 +96,7 @@ func (w *world) control() (did bool, err error) {
 		return false, nil
 	}
 	for range maxPasses {
-		decisions, wake := relation.Negotiate(w.observe())
+		decisions, wake := negotiation.Negotiate(w.observe())
 		w.wake = wake
 		if len(decisions) == 0 {
 			return did, nil

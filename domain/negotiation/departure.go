@@ -1,0 +1,108 @@
+package negotiation
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// How many departures a relation remembers (SAFETY.md P2), and how many units are asked
+// for each: they stand in one object.
+const (
+	mostDepartures = 64
+	mostOwed       = 128
+)
+
+// departures returns those that the relation remembers, the last ones of too many: of
+// units that were in scope, as long as handlers at the other end have yet to handle
+// it, and for a while after (SAFETY.md E15, P2). A unit that is there again has not
+// departed. Where no units are that could hear of it, there is nothing to remember. wake
+// is when the first is forgotten.
+//
+// While the sides may not see each other, neither learns who is gone on the other: all
+// have departed for all then (SAFETY.md M7).
+func (u units) departures(r relation.Relation) (all []conversation.Departure, wake time.Time) {
+	if !r.Open() {
+		all = slices.DeleteFunc(slices.Clone(r.State.Departures), func(d conversation.Departure) bool { return !u.lasts(d) })
+		return all, fades(all)
+	}
+	all = u.departuresFrom(r, r.Requirer, r.Provider)
+	if !r.Peer() {
+		all = append(all, u.departuresFrom(r, r.Provider, r.Requirer)...)
+	}
+	wake = fades(all)
+	// What nobody could ever handle gives way to what a unit is owed.
+	handled := func(d conversation.Departure) int {
+		hearer := r.Provider
+		if d.Unit == r.Unit(r.Provider, d.Unit.Number) {
+			hearer = r.Requirer
+		}
+		if u.handles(hearer) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(all, func(a, b conversation.Departure) int {
+		return cmp.Or(cmp.Compare(handled(a), handled(b)), a.Since.Compare(b.Since), a.Unit.Compare(b.Unit))
+	})
+	all = all[max(0, len(all)-mostDepartures):]
+	slices.SortFunc(all, func(a, b conversation.Departure) int { return a.Unit.Compare(b.Unit) })
+	return all, wake
+}
+
+// departuresFrom lists those of the units of one end, owed to those of the other.
+func (u units) departuresFrom(r relation.Relation, e, hearer relation.End) []conversation.Departure {
+	if len(u.of(hearer)) == 0 {
+		return nil
+	}
+	known := slices.DeleteFunc(slices.Clone(r.State.Departures), func(d conversation.Departure) bool {
+		return d.Unit != r.Unit(e, d.Unit.Number) || u.there(r, e, d.Unit)
+	})
+	for _, gone := range u.of(e) {
+		unit := r.Unit(e, gone.Number)
+		if hasLeft(r, gone, u.Now) && !slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit }) {
+			known = append(known, conversation.Departure{
+				Unit: unit, Reason: conversation.Reason(gone.Gone), Address: gone.Address, Since: gone.GoneSince,
+				Owed: u.hearers(r, hearer, unit), Handled: !u.handles(hearer),
+			})
+		}
+	}
+	var all []conversation.Departure
+	for _, d := range known {
+		d = d.Without(func(unit conversation.Unit) bool { return !u.there(r, hearer, unit) })
+		if d.Over() && d.OverSince.IsZero() {
+			d.OverSince = u.Now
+		}
+		if u.lasts(d) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// lasts reports whether a departure is still remembered.
+func (u units) lasts(d conversation.Departure) bool {
+	return d.OverSince.IsZero() || u.Now.Before(d.OverSince.Add(application.Mourning))
+}
+
+// fades returns when the first of several departures is forgotten; zero if none is over.
+func fades(all []conversation.Departure) time.Time {
+	var first time.Time
+	for _, d := range all {
+		if !d.OverSince.IsZero() {
+			first = soonest(first, d.OverSince.Add(application.Mourning))
+		}
+	}
+	return first
+}
+
+// hasLeft reports whether a unit of the other end may have known the unit in the relation,
+// and it went so lately that no memory of it is over yet.
+func hasLeft(r relation.Relation, u application.Unit, now time.Time) bool {
+	return u.Gone != "" && u.Address != "" && r.Alive() && !u.GoneSince.Before(r.Created) &&
+		now.Before(u.GoneSince.Add(application.Mourning))
+}

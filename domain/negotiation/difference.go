@@ -1,0 +1,147 @@
+package negotiation
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// settlement has what the stages have found.
+type settlement struct {
+	matching matching
+	lives    lives
+	limited  limited
+	judged   judged
+	recorded recorded
+	offers   []relation.OfferState
+	retained retained
+}
+
+// difference returns what must be done for the facts to be as settled. It alone makes
+// decisions.
+func difference(f *facts, s settlement) []relation.Decision {
+	remembered, forgotten := s.records(f.Records)
+	return slices.Concat(s.releases(), deliveries(f.Outboxes), publications(f), remembered, s.relates(), s.updates(), s.answers(f.Offers),
+		s.withdrawals(), forgotten)
+}
+
+// releases lets go of the relations that are dead, and of the refused that are deleted: no
+// unit knows those.
+func (s settlement) releases() []relation.Decision {
+	var decisions []relation.Decision
+	for _, i := range slices.Sorted(maps.Keys(s.lives.released)) {
+		decisions = append(decisions, relation.Release{Relation: s.lives.released[i]})
+	}
+	for _, r := range s.matching.refused {
+		if !r.Deleted.IsZero() {
+			decisions = append(decisions, relation.Release{Relation: r.Relation})
+		}
+	}
+	return decisions
+}
+
+// deliveries finishes the commits that a replica began and did not finish.
+func deliveries(outboxes []string) []relation.Decision {
+	var decisions []relation.Decision
+	for _, name := range slices.Sorted(slices.Values(outboxes)) {
+		decisions = append(decisions, relation.Deliver{Outbox: name})
+	}
+	return decisions
+}
+
+// publications stores each bag that differs from what is stored.
+func publications(f *facts) []relation.Decision {
+	var decisions []relation.Decision
+	for _, a := range f.Applications {
+		for _, e := range a.Endpoints {
+			bag, ok := a.Bags[e.Name]
+			before, there := f.stored[f.here(a.Name, e.Name)]
+			if ok && (!there || !maps.Equal(before.Data, bag)) {
+				i, _ := f.Interfaces.Find(e.Interface, e.Version)
+				said := relation.Databag{Application: a.Name, Endpoint: e.Name, Data: bag}
+				decisions = append(decisions, relation.Publish{Databag: said, Secret: i.Bag(e.Role, true).Secrets()})
+			}
+		}
+	}
+	return decisions
+}
+
+// records stores what is new of applications, and forgets those that take no part and
+// that no relation needs.
+func (s settlement) records(stored []relation.Record) (remembered, forgotten []relation.Decision) {
+	before := make(map[string]*relation.Record, len(stored))
+	for i, r := range stored {
+		before[r.Name] = &stored[i]
+	}
+	for i := range s.recorded.entries {
+		e := &s.recorded.entries[i]
+		was, there := before[e.record.Name]
+		if !there || e.rollout != nil || !reflect.DeepEqual(&e.record.State, &was.State) {
+			remembered = append(remembered, relation.Remember{Record: e.record, Rollout: e.rollout})
+		}
+		delete(before, e.record.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		forgotten = append(forgotten, relation.Forget{Record: *before[name]})
+	}
+	return remembered, forgotten
+}
+
+// relates makes the relations that are new.
+func (s settlement) relates() []relation.Decision {
+	var decisions []relation.Decision
+	known := len(s.matching.relations.all)
+	for i, p := range s.limited.made {
+		decisions = append(decisions, relation.Relate{Pair: p, State: s.judged.relations.all[known+i].State})
+	}
+	return decisions
+}
+
+// updates stores what is new of relations, and deletes those that have an end.
+func (s settlement) updates() []relation.Decision {
+	var decisions []relation.Decision
+	for i := range s.matching.relations.all {
+		before, r := &s.matching.relations.all[i], &s.judged.relations.all[i]
+		if _, released := s.lives.released[i]; released {
+			continue
+		}
+		if !reflect.DeepEqual(&r.State, &before.State) {
+			decisions = append(decisions, relation.Update{Relation: *r})
+		}
+		if r.Deleted.IsZero() && r.State.EndReason != "" {
+			decisions = append(decisions, relation.Finish{Relation: *r})
+		}
+	}
+	for _, refused := range s.matching.refused {
+		r := refused.Relation
+		r.State = refused.state()
+		if r.Deleted.IsZero() && !reflect.DeepEqual(r.State, refused.State) {
+			decisions = append(decisions, relation.Update{Relation: r})
+		}
+	}
+	return decisions
+}
+
+// answers stores what is new of Offers.
+func (s settlement) answers(offers []relation.Offer) []relation.Decision {
+	var decisions []relation.Decision
+	for i, o := range offers {
+		is := s.offers[i]
+		if !o.Seen || o.State.Relations != is.Relations || !slices.Equal(o.State.Conditions, is.Conditions) {
+			o.Seen, o.State = true, is
+			decisions = append(decisions, relation.Answer{Offer: o})
+		}
+	}
+	return decisions
+}
+
+// withdrawals deletes the bags that nothing needs.
+func (s settlement) withdrawals() []relation.Decision {
+	var decisions []relation.Decision
+	for _, b := range s.retained.withdrawn {
+		decisions = append(decisions, relation.Withdraw{Databag: b})
+	}
+	return decisions
+}

@@ -1,0 +1,80 @@
+package negotiation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// ignored has what declares something and takes no part.
+type ignored struct {
+	// faults are by the application that each would be of.
+	faults map[string][]application.Fault
+	wake   time.Time
+}
+
+// settleIn is how long a new Service may select nothing before that is reported: in one
+// apply it often comes before its workload.
+const settleIn = 10 * time.Second
+
+// ignore lists the ignored objects of each application.
+func ignore(f *facts) ignored {
+	is := ignored{faults: map[string][]application.Fault{}}
+	for _, o := range f.Orphans {
+		if over := o.Created.Add(settleIn); o.Reason == application.ReasonNoPods && f.Now.Before(over) {
+			is.wake = soonest(is.wake, over)
+			continue
+		}
+		o.Created = time.Time{}
+		is.faults[o.Application] = append(is.faults[o.Application], o)
+	}
+	return is
+}
+
+// leftOutOf names what claims an application's name and takes no part.
+func leftOutOf(faults []application.Fault) []condition.Condition {
+	var all []string
+	for _, f := range faults {
+		all = append(all, f.Message)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return []condition.Condition{{Type: condition.LeftOut, True: true, Reason: faults[0].Reason, Message: listed(all)}}
+}
+
+// agentFailed returns why the agent of a pod, or its handlers' container, does not run. It
+// names the first pod only: a fault of a template is that of each pod.
+func agentFailed(namespace string, a application.Application) []condition.Condition {
+	for _, p := range a.Pods {
+		if p.AgentTrouble != "" && !p.Ending && !p.Finished {
+			return []condition.Condition{{Type: condition.AgentFailed, True: true, Reason: "NotRunning",
+				Message: fmt.Sprintf("%s: kubectl describe pod %s -n %s", p.AgentTrouble, p.Name, namespace)}}
+		}
+	}
+	return nil
+}
+
+// notInjected names the pods that should have an agent and have none, with the
+// cure (INJECTION.md I1).
+func notInjected(a application.Application) []condition.Condition {
+	if !a.Consumes() {
+		return nil
+	}
+	for _, p := range a.Pods {
+		if p.Injected || p.Ending || p.Annotations[application.KeyInject] == "false" || p.Labels[application.KeyInject] == "false" {
+			continue
+		}
+		cure := "delete it and create it again"
+		if w := a.Workloads[0]; w.Restartable() {
+			cure = fmt.Sprintf("kubectl rollout restart %s/%s", strings.ToLower(string(w.Kind)), w.Name)
+		}
+		return []condition.Condition{{Type: condition.NotInjected, True: true, Reason: "NoAgent",
+			Message: fmt.Sprintf("pod %s has no agent, because it was created before its declaration, its namespace's label or Orcon: %s",
+				p.Name, cure)}}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package negotiation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// As many relations of a namespace end by themselves at once, and as large a part of
+// them, as one over so many; of more a person has to say so (SAFETY.md L6). What ends
+// within a while ends at once: manifests are not deleted in one second.
+const (
+	mostEnds = 5
+	endsPart = 5
+	atOnce   = time.Hour
+)
+
+// lives has what becomes of the relations that take part, without their conditions.
+type lives struct {
+	// relations are in the states that this look gives them.
+	relations relations
+	// released has those that are dead, by place, as they end.
+	released map[int]relation.Relation
+	// full has the limits that keep relations held, by place.
+	full map[int]string
+	// manyEnd is set where so many relations would end now that a person must agree.
+	manyEnd bool
+	// obstacles has why declared relations stay held, by application.
+	obstacles map[string][]relation.Obstacle
+	// lastID is the highest id that was ever given.
+	lastID int
+	wake   time.Time
+}
+
+// live gives each relation, oldest first, the state that its Offers, its end, its
+// declaration and its units leave it. A limit counts the others as they are by then.
+func live(f *facts, u units, m matching) lives {
+	l := living{u, lives{
+		relations: m.relations.with(slices.Clone(m.relations.all)), manyEnd: tooManyEnd(f.Now, m.relations),
+		released: map[int]relation.Relation{}, full: map[int]string{}, obstacles: map[string][]relation.Obstacle{}, lastID: f.recorded,
+	}}
+	for _, r := range f.Relations {
+		l.lastID = max(l.lastID, r.State.ID)
+	}
+	for i, r := range m.relations.all {
+		l.settle(i, r)
+	}
+	return l.lives
+}
+
+// living is a run of live.
+type living struct {
+	units
+	lives
+}
+
+// settle gives the relation at a place its state.
+func (l *living) settle(i int, r relation.Relation) {
+	if r.State.ID == 0 && r.Declared {
+		// A crash came between the object and its first state: it must not
+		// end for want of a retention that nobody chose.
+		r.State.Retain = l.retention(r.Key)
+	}
+	r, released, dead := endings{l.facts}.teardown(offers{l.facts}.consent(r))
+	if released {
+		l.released[i] = r
+	}
+	r, over := l.hold(i, r)
+	departures, faded := l.departures(r)
+	r.State.Departures = departures
+	if r.State.ID == 0 && !released {
+		l.lastID++
+		r.State.ID = l.lastID
+	}
+	l.relations.all[i] = r
+	l.wake = soonest(l.wake, dead, over, faded)
+}
+
+// hold returns a relation held if its declaration has vanished, going on if the
+// declaration is back and its place is free, and ended when its time is over
+// (SAFETY.md L5). While it is declared and another relation has its place, it stays held
+// and its time does not run (RELATIONS.md M3).
+func (l *living) hold(i int, r relation.Relation) (after relation.Relation, wake time.Time) {
+	declared := l.relations.declared[i]
+	full := ""
+	if r.Held() && declared {
+		full = limits{l.facts, &l.relations}.full(r.Key)
+	}
+	switch {
+	case !r.Alive() || !r.Declared:
+	case full != "":
+		r.State.HeldReason = relation.ReasonLimit
+		name := r.Requirer.Application
+		l.full[i], l.obstacles[name] = full, append(l.obstacles[name], overLimit(r.Key, full))
+	case declared:
+		r.State.HeldSince, r.State.HeldReason = time.Time{}, ""
+		r.State.Retain = l.retention(r.Key)
+	case !r.Held() || r.State.HeldReason == relation.ReasonLimit:
+		r.State.HeldSince, r.State.HeldReason = l.Now, relation.ReasonDeclarationGone
+		return r, heldUntil(r)
+	case l.Now.Before(heldUntil(r)):
+		return r, heldUntil(r)
+	case !l.manyEnd:
+		r.State.EndReason = relation.ReasonDeclarationGone
+	}
+	return r, time.Time{}
+}
+
+// tooManyEnd reports whether more relations would end at once than may without a
+// person: what declared them all was rather lost than removed from each.
+func tooManyEnd(now time.Time, all relations) bool {
+	living, ends := 0, 0
+	for i, r := range all.all {
+		if !r.Alive() {
+			continue
+		}
+		living++
+		if r.Declared && !all.declared[i] && r.Held() && !now.Add(atOnce).Before(heldUntil(r)) {
+			ends++
+		}
+	}
+	return ends > mostEnds && ends*endsPart > living
+}
+
+// heldUntil returns when a relation ends that nothing declares any more.
+func heldUntil(r relation.Relation) time.Time { return r.State.HeldSince.Add(r.State.Retain) }
+
+// held returns why the relation at a place is held, and what comes of it.
+func (l *lives) held(now time.Time, namespace string, i int, r relation.Relation) []condition.Condition {
+	if !r.Held() || r.State.EndReason != "" {
+		return nil
+	}
+	c := condition.Condition{Type: condition.Held, True: true, Reason: relation.ReasonDeclarationGone,
+		Message: fmt.Sprintf("nothing declares the relation any more: declare it again, or it ends at %s; "+
+			"to end it now: kubectl -n %s delete relation %s", heldUntil(r).UTC().Format(time.RFC3339), namespace, r.Name)}
+	switch {
+	case r.State.HeldReason == relation.ReasonLimit:
+		c.Reason = relation.ReasonLimit
+		c.Message = "the relation is declared again, but " + l.full[i]
+	case l.manyEnd && !now.Before(heldUntil(r)):
+		c.Reason = relation.ReasonConfirm
+		c.Message = fmt.Sprintf("nothing declares the relation any more and its time is over, but too many relations of this namespace "+
+			"would end at once: "+
+			"declare it again, or end it: kubectl -n %s delete relation %s", namespace, r.Name)
+	}
+	return []condition.Condition{c}
+}

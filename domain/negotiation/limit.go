@@ -1,0 +1,105 @@
+package negotiation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// limits says which relations have a place at their endpoints (RELATIONS.md M3).
+type limits struct {
+	*facts
+	relations *relations
+}
+
+// full names the limit that leaves no place for a relation between the ends of k, and the
+// relations that use it up; empty if there is a place.
+func (l limits) full(k relation.Key) string {
+	return l.reached(k, func(relation.Relation) bool { return true })
+}
+
+// over does the same for a relation that was made before its limit was lowered, and
+// counts the older relations only. It goes on all the same (SAFETY.md M8).
+func (l limits) over(r relation.Relation) string {
+	return l.reached(r.Key, func(other relation.Relation) bool { return relation.Compare(other, r) < 0 })
+}
+
+func (l limits) reached(k relation.Key, counts func(relation.Relation) bool) string {
+	for _, e := range k.Ends() {
+		a, _ := l.app(e)
+		endpoint, _ := a.Endpoint(e.Endpoint)
+		if endpoint.Limit == 0 {
+			continue
+		}
+		var others []string
+		for r := range l.relations.at(e) {
+			if r.Key != k && l.relations.hasPlace(r) && counts(r) {
+				others = append(others, r.Other(e).Written(l.Namespace))
+			}
+		}
+		if len(others) >= endpoint.Limit {
+			return limitText(e, endpoint.Limit, others)
+		}
+	}
+	return ""
+}
+
+func limitText(e relation.End, limit int, others []string) string {
+	relations, which := "1 relation", "that relation"
+	if limit > 1 {
+		relations, which = fmt.Sprintf("%d relations", limit), "one of them"
+	}
+	return fmt.Sprintf("%s is limited to %s and has %s: raise the limit or end %s", e, relations, listed(others), which)
+}
+
+// limited has the relations after those were made that have a place.
+type limited struct {
+	relations relations
+	// made are the pairs of the new ones, which come last.
+	made []relation.Pair
+	// obstacles has why others are not made, by application.
+	obstacles map[string][]relation.Obstacle
+}
+
+// limit makes the relations that are declared, within their limits.
+func limit(f *facts, m matching, l lives) limited {
+	made := limited{relations: l.relations, obstacles: map[string][]relation.Obstacle{}}
+	if len(m.pairs) == 0 {
+		return made
+	}
+	made.relations = newRelations(f.Namespace, len(l.relations.all)+len(m.pairs), f.Consumers)
+	made.relations.declared = maps.Clone(l.relations.declared)
+	for _, r := range l.relations.all {
+		made.relations.add(r)
+	}
+	lastID := l.lastID
+	for _, p := range m.pairs {
+		_, dying := made.relations.first(p.Key)
+		taken := slices.ContainsFunc(m.refused, func(r refusal) bool { return r.Name == p.Name() })
+		if dying || taken {
+			continue // made again when it is dead, with a new id; or its name is not free
+		}
+		if full := (limits{f, &made.relations}).full(p.Key); full != "" {
+			name := p.Requirer.Application
+			why := fmt.Sprintf("%s has no relation with %s: %s", p.Requirer, p.Provider.Written(f.Namespace), full)
+			made.obstacles[name] = append(made.obstacles[name], overLimit(p.Key, why))
+			continue
+		}
+		lastID++
+		r := relation.Relation{Key: p.Key, Interface: p.Interface, Version: p.Version, Declared: true, Name: p.Name()}
+		r.State = relation.State{ID: lastID, Retain: f.retention(p.Key)}
+		made.relations.declared[len(made.relations.all)] = true
+		made.relations.add(offers{f}.consent(r))
+		made.made = append(made.made, p)
+	}
+	return made
+}
+
+// overLimit returns that a reference of the requirer leads to a relation over a limit.
+func overLimit(k relation.Key, why string) relation.Obstacle {
+	ref := application.Reference{Endpoint: k.Requirer.Endpoint, Application: k.Provider.Application, RemoteEndpoint: k.Provider.Endpoint}
+	return relation.Obstacle{Reference: ref, Reason: relation.ReasonLimit, Stuck: true, Message: why}
+}

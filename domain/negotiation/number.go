@@ -1,0 +1,72 @@
+package negotiation
+
+import (
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// units has the units of each application, each pod with its number.
+type units struct {
+	*facts
+	numbered map[string][]application.Unit
+	// next is the first number of each application that was never given.
+	next map[string]int
+}
+
+// number gives each pod its unit. Where the namespace has not opted in, its objects
+// are not looked at, and all units are as they were (SAFETY.md E13).
+func number(f *facts) units {
+	u := units{f, map[string][]application.Unit{}, map[string]int{}}
+	for _, r := range f.Records {
+		u.numbered[r.Name], u.next[r.Name] = r.State.Units, r.State.NextUnit
+		if _, there := f.apps[r.Name]; !there && !f.OptedOut {
+			gone := application.Application{Name: r.Name}
+			u.numbered[r.Name], u.next[r.Name] = application.Number(gone, r.State.Units, r.State.NextUnit, f.Now)
+		}
+	}
+	for name, a := range f.apps {
+		was := f.record(f.here(name, "")).State
+		u.numbered[name], u.next[name] = application.Number(a, was.Units, was.NextUnit, f.Now)
+	}
+	return u
+}
+
+// of returns the units of an end: here as they are, elsewhere as they are recorded.
+func (u units) of(e relation.End) []application.Unit {
+	if e.Namespace == u.Namespace {
+		return u.numbered[e.Application]
+	}
+	return u.record(e).State.Units
+}
+
+// present reports whether a side is there: its application is, and where pods of it
+// are to be expected, it has had one. A provider's pods need no agent, and are no units
+// then. A side in another namespace is there as long as it is offered.
+func (u units) present(e relation.End, expected bool) bool {
+	a, there := u.app(e)
+	return there && (!expected || e.Namespace != u.Namespace || len(a.Workloads) == 0 || u.next[e.Application] > 0)
+}
+
+// handles reports whether an end has handlers, or had when it last had units.
+func (u units) handles(e relation.End) bool {
+	return slices.ContainsFunc(u.of(e), func(u application.Unit) bool { return u.Handles })
+}
+
+// there reports whether a unit of an end is there, or will be again.
+func (u units) there(r relation.Relation, e relation.End, unit conversation.Unit) bool {
+	return slices.ContainsFunc(u.of(e), func(u application.Unit) bool { return u.Gone == "" && r.Unit(e, u.Number) == unit })
+}
+
+// hearers lists the units of an end that have handlers and are owed a departure.
+func (u units) hearers(r relation.Relation, e relation.End, departed conversation.Unit) []conversation.Unit {
+	var all []conversation.Unit
+	for _, u := range u.of(e) {
+		if unit := r.Unit(e, u.Number); u.Gone == "" && u.Handles && unit != departed {
+			all = append(all, unit)
+		}
+	}
+	return all[:min(len(all), mostOwed)]
+}

@@ -1,0 +1,133 @@
+package negotiation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// How often an application is restarted for changes at the most (SAFETY.md L8).
+const (
+	restartPause   = 5 * time.Minute
+	restartsAnHour = 6
+)
+
+// restarted is what a change of data does to an application.
+type restarted struct {
+	restarts relation.Restarts
+	// rollout is to be asked for now; nil for none.
+	rollout *relation.Rollout
+	// paused has why a restart is put off.
+	paused []condition.Condition
+	wake   time.Time
+}
+
+// restart decides whether a change of data rolls the application out. It looks
+// at the remote application's bag of ready relations only; the first data of a
+// relation is no change (SAFETY.md L8).
+func restart(c contents, known relations, a application.Application, was relation.Restarts) restarted {
+	if a.OnChange != application.Restart {
+		return restarted{}
+	}
+	versions, changed := versionsOf(c, known, a, was.Versions)
+	is := relation.Restarts{Versions: versions, Times: was.Times}
+	if !changed {
+		return restarted{restarts: is}
+	}
+	is.Versions = keepKnown(versions, was.Versions)
+	workloads, rolling := restartable(a)
+	recent := lastHour(was.Times, c.Now)
+	version := databag.Version(versions)
+	switch {
+	case len(workloads) == 0:
+		return restarted{restarts: is, paused: paused(relation.ReasonNothingToRestart,
+			"data changed, but Jobs, CronJobs and bare Pods are not restarted: recreate them to use the new data")}
+	case askedFor(workloads, version):
+		// A process before this one died before it could record it.
+		return restarted{restarts: relation.Restarts{Versions: versions, Times: append(recent, c.Now)}}
+	case rolling:
+		return restarted{restarts: is} // its end is a change, which wakes us
+	case len(recent) >= restartsAnHour:
+		return restarted{restarts: is, wake: recent[0].Add(time.Hour), paused: paused(relation.ReasonTooManyRestarts,
+			fmt.Sprintf("data changed more than %d times within an hour: the next restart waits, files are up to date", restartsAnHour))}
+	case len(recent) > 0 && c.Now.Before(recent[len(recent)-1].Add(restartPause)):
+		return restarted{restarts: is, wake: recent[len(recent)-1].Add(restartPause)}
+	}
+	is.Versions = versions
+	is.Times = append(recent, c.Now)
+	return restarted{restarts: is, rollout: &relation.Rollout{Workloads: workloads, Version: version}}
+}
+
+// askedFor reports whether the templates of all workloads carry the version
+// already.
+func askedFor(workloads []application.Workload, version string) bool {
+	return !slices.ContainsFunc(workloads, func(w application.Workload) bool {
+		return w.TemplateAnnotations[application.KeyDataVersion] != version
+	})
+}
+
+func paused(reason, message string) []condition.Condition {
+	return []condition.Condition{{Type: condition.RestartsPaused, True: true, Reason: reason, Message: message}}
+}
+
+// versionsOf returns the bag version of each relation of a; one that is not ready
+// keeps the version it had. changed says whether a known one differs.
+func versionsOf(c contents, known relations, a application.Application, was map[string]string,
+) (versions map[string]string, changed bool) {
+	for r := range known.of(a.Name) {
+		if r.Requirer.Application != a.Name || r.Peer() || r.UID == "" || !r.Alive() {
+			continue
+		}
+		before, known := was[r.UID]
+		now := before
+		if r.Complete() {
+			now = c.versionIn(r)
+		}
+		if now == "" {
+			continue
+		}
+		if versions == nil {
+			versions = map[string]string{}
+		}
+		versions[r.UID] = now
+		changed = changed || known && now != before
+	}
+	return versions, changed
+}
+
+// keepKnown returns now, but with the versions that were known before: the
+// change is still to be answered.
+func keepKnown(now, before map[string]string) map[string]string {
+	kept := maps.Clone(now)
+	for uid := range kept {
+		kept[uid] = cmp.Or(before[uid], kept[uid])
+	}
+	return kept
+}
+
+func lastHour(times []time.Time, now time.Time) []time.Time {
+	var kept []time.Time
+	for _, t := range times {
+		if t.After(now.Add(-time.Hour)) {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+func restartable(a application.Application) (workloads []application.Workload, rolling bool) {
+	for _, w := range a.Workloads {
+		if w.Restartable() {
+			workloads = append(workloads, w)
+			rolling = rolling || w.RollingOut
+		}
+	}
+	return slices.Clip(workloads), rolling
+}

@@ -1,0 +1,180 @@
+package negotiation
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// departedFrom is a unit that has departed from the relation of that UID, or of any if that
+// is empty.
+type departedFrom struct {
+	relation string
+	unit     conversation.Unit
+}
+
+// mourned returns the units whose departure a relation remembers, and whose bags in it are
+// still needed.
+func mourned(known relations) map[departedFrom]bool {
+	is := map[departedFrom]bool{}
+	for _, all := range [][]relation.Relation{known.consumers, known.all} {
+		for _, r := range all {
+			for _, d := range r.State.Departures {
+				is[departedFrom{r.UID, d.Unit}] = true
+				is[departedFrom{unit: d.Unit}] = true // from any relation
+			}
+		}
+	}
+	return is
+}
+
+// remembered returns the units of an application without those that departed over an hour
+// ago and whose departure no relation remembers any more (SAFETY.md P2). wake is when the
+// first may go.
+func remembered(u units, mourned map[departedFrom]bool, name string) (all []application.Unit, wake time.Time) {
+	if u.OptedOut {
+		return u.numbered[name], wake
+	}
+	all = slices.DeleteFunc(slices.Clone(u.numbered[name]), func(unit application.Unit) bool {
+		over := unit.GoneSince.Add(application.Mourning)
+		if unit.Gone == "" || u.Now.Before(over) {
+			if unit.Gone != "" {
+				wake = soonest(wake, over)
+			}
+			return false
+		}
+		here := conversation.Unit{Application: name, Number: unit.Number}
+		abroad := conversation.Unit{Application: name + "." + u.Namespace, Number: unit.Number}
+		return !mourned[departedFrom{unit: here}] && !mourned[departedFrom{unit: abroad}]
+	})
+	return all, wake
+}
+
+// retained has the bags that are needed no more.
+type retained struct {
+	withdrawn []relation.Databag
+	wake      time.Time
+}
+
+// retain lists the bags that nothing declares and no relation needs.
+func retain(u units, known relations) retained {
+	b := retention{units: u, relations: known, mourned: mourned(known)}
+	var is retained
+	for _, bag := range u.Databags {
+		needed, wake := b.needed(bag)
+		is.wake = soonest(is.wake, wake)
+		if !needed {
+			is.withdrawn = append(is.withdrawn, bag)
+		}
+	}
+	return is
+}
+
+// retention has what bags are kept for.
+type retention struct {
+	units     units
+	relations relations
+	mourned   map[departedFrom]bool
+}
+
+// needed reports whether something declares the bag or a relation is about it. wake is
+// when that may end.
+func (b retention) needed(bag relation.Databag) (needed bool, wake time.Time) {
+	if bag.Relation != "" {
+		return b.spoken(bag)
+	}
+	a := b.units.apps[bag.Application]
+	if declares(a, bag.Endpoint) && a.Bags[bag.Endpoint] != nil {
+		return true, wake
+	}
+	return b.relations.inUse(b.units.here(bag.Application, bag.Endpoint)), wake
+}
+
+// spoken reports whether a bag of one relation may still be about something. It ends
+// with its Relation, which owns it or is in another namespace; until then only the bag
+// of a unit that has gone is of no use, once its departure is over and an hour has
+// passed. A number that was never given here is unknown, not gone (SAFETY.md E13, M7,
+// P2).
+func (b retention) spoken(bag relation.Databag) (needed bool, wake time.Time) {
+	unit := conversation.Unit{Application: bag.Application}
+	if bag.Home.Namespace != "" {
+		if !slices.ContainsFunc(b.units.Consumers, func(r relation.Relation) bool { return r.UID == bag.Relation }) {
+			return false, wake
+		}
+		unit.Application += "." + b.units.Namespace
+	}
+	number, err := strconv.Atoi(bag.Unit)
+	unit.Number = number
+	if err != nil || number >= b.units.next[bag.Application] || b.mourned[departedFrom{bag.Relation, unit}] {
+		return true, wake
+	}
+	for _, u := range b.units.numbered[bag.Application] {
+		if u.Number != number {
+			continue
+		}
+		over := u.GoneSince.Add(application.Mourning)
+		if u.Gone != "" && b.units.Now.Before(over) {
+			wake = over
+		}
+		return u.Gone == "" || b.units.Now.Before(over), wake
+	}
+	return false, wake
+}
+
+// named returns the applications to record: those that take part or try to,
+// those that would if they could, those that a relation names, and the one that
+// holds the last relation id.
+func (s standings) named() map[string]bool {
+	names := map[string]bool{}
+	for _, a := range s.Applications {
+		if a.TakesPart() || len(a.Faults) > 0 {
+			names[a.Name] = true
+		}
+	}
+	for name := range s.ignored {
+		names[name] = true
+	}
+	for _, r := range s.relations.all {
+		for _, e := range []relation.End{r.Requirer, r.Provider} {
+			if e.Namespace == s.Namespace {
+				names[e.Application] = true
+			}
+		}
+	}
+	for _, r := range s.Consumers {
+		if r.State.Offer != "" { // otherwise any namespace could have records made here
+			names[r.Provider.Application] = true
+		}
+	}
+	if name := keeper(s.Relations, s.Records, names); name != "" {
+		names[name] = true
+	}
+	return names
+}
+
+// keeper returns the application that is needed for its record alone, which
+// alone holds the highest relation id: without it the id would be given again. Only
+// what is stored and stays counts: of what this look decides, any part may fail.
+func keeper(relations []relation.Relation, records []relation.Record, names map[string]bool) string {
+	highest, name := 0, ""
+	for _, r := range relations {
+		if r.Deleted.IsZero() {
+			highest = max(highest, r.State.ID)
+		}
+	}
+	for _, r := range records {
+		if names[r.Name] {
+			highest = max(highest, r.State.LastRelation)
+		}
+	}
+	for _, r := range records {
+		if r.State.LastRelation > highest {
+			highest, name = r.State.LastRelation, r.Name
+		}
+	}
+	return name
+}

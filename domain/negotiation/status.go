@@ -1,0 +1,151 @@
+package negotiation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+)
+
+// judged has the relations with their conditions and statuses.
+type judged struct {
+	relations relations
+	wake      time.Time
+}
+
+// judge gives each relation its conditions and its status.
+func judge(f *facts, u units, c contents, l lives, made limited) judged {
+	j := judging{facts: f, units: u, contents: c, lives: l, limits: limits{f, &made.relations}}
+	all := slices.Clone(made.relations.all)
+	violated := violations(c, all)
+	is := judged{}
+	for i, r := range all {
+		var wake time.Time
+		all[i].State, wake = j.state(i, r, violated[i])
+		is.wake = soonest(is.wake, wake)
+	}
+	is.relations = made.relations.with(all)
+	return is
+}
+
+// judging has what a relation is judged by.
+type judging struct {
+	*facts
+	units    units
+	contents contents
+	lives    lives
+	limits   limits
+}
+
+// state returns the state of the relation at a place with its conditions, whether its data
+// is complete, and its status, so that none contradicts another: Ready is true only while
+// the relation works, and its reason is Complete only where nothing else is to be known.
+func (j judging) state(i int, r relation.Relation, violated []condition.Condition) (relation.State, time.Time) {
+	cs, failing, held := j.standing(r), j.failingIn(r), j.lives.held(j.Now, j.Namespace, i, r)
+	r.State.Data = relation.DataMissing
+	if ready, _ := condition.Find(cs, condition.Ready); ready.True {
+		r.State.Data = relation.DataComplete
+		cs = j.qualified(r, cs, held, violated)
+	}
+	if len(failing) > 0 && j.works(r) {
+		text := "a handler fails: see condition HandlerFailed"
+		if why := condition.Why(cs); !why.True {
+			text += "; " + why.Message
+		}
+		cs = condition.Waiting(string(condition.HandlerFailed), text)
+	}
+	r.State.Conditions = condition.With(cs, slices.Concat(held, violated, failing, sides(r))...)
+	var wake time.Time
+	r.State.Status, wake = j.status(r)
+	return r.State, wake
+}
+
+// status derives a relation's status from its life, and from nothing that comes and
+// goes with units: a provider that starts anew is no news to ten thousand relations
+// (SAFETY.md D12).
+func (j judging) status(r relation.Relation) (is relation.Status, wake time.Time) {
+	ready, _ := condition.Find(r.State.Conditions, condition.Ready)
+	switch {
+	case !r.Alive():
+		return relation.Broken, time.Time{}
+	case !r.Open() && r.State.Offer != "":
+		return j.suspension(r)
+	case condition.Blocked(r.State.Conditions) || ready.Reason == string(condition.HandlerFailed):
+		return relation.Failed, time.Time{}
+	case j.units.present(r.Requirer, true) && j.units.present(r.Provider, false):
+		return relation.Joined, time.Time{}
+	default:
+		return relation.Joining, time.Time{}
+	}
+}
+
+// suspension tells whether handlers have yet to handle a suspension, for as long as they
+// may take to handle an end (RELATIONS.md L3, L4).
+func (j judging) suspension(r relation.Relation) (is relation.Status, wake time.Time) {
+	over := r.State.SuspendedSince.Add(handling)
+	if !j.Now.Before(over) || len(endings{j.facts}.blocking(r, r.State.Closed)) == 0 {
+		return relation.Suspended, time.Time{}
+	}
+	return relation.Suspending, over
+}
+
+// sides is what the sides say of how they are in a relation.
+func sides(r relation.Relation) []condition.Condition {
+	return slices.Concat(said(condition.RequirerStatus, r.State.RequirerStatus), said(condition.ProviderStatus, r.State.ProviderStatus))
+}
+
+// said is a status as a condition, which is true where it is active; none where
+// nothing was said.
+func said(t condition.Type, info status.Info) []condition.Condition {
+	if !info.Said() {
+		return nil
+	}
+	return []condition.Condition{{Type: t, True: info.State == status.Active, Reason: info.Reason(), Message: info.Text()}}
+}
+
+// stumble is a unit whose handlers fail.
+type stumble struct {
+	unit string
+	application.Unit
+}
+
+// failingIn names the units of both sides whose handlers fail at an event of a
+// relation.
+func (j judging) failingIn(r relation.Relation) []condition.Condition {
+	var all []stumble
+	for _, e := range r.Ends() {
+		if e.Namespace == j.Namespace {
+			all = append(all, stumbles(e.Application, j.record(e).State.Units)...)
+		}
+	}
+	return handlerFailed(j.Namespace, slices.DeleteFunc(all, func(s stumble) bool { return s.Failing.Relation != r.UID }))
+}
+
+// stumbles lists the units of an application whose handlers fail.
+func stumbles(name string, units []application.Unit) []stumble {
+	var all []stumble
+	for _, u := range units {
+		if u.Failing.Fails() {
+			all = append(all, stumble{fmt.Sprintf("%s/%d", name, u.Number), u})
+		}
+	}
+	return all
+}
+
+// handlerFailed tells of the first failure in full, and that there are others: a
+// fault in a handler is in that of each unit, and a hundred that begin to fail one
+// after the other are one piece of news.
+func handlerFailed(namespace string, all []stumble) []condition.Condition {
+	if len(all) == 0 {
+		return nil
+	}
+	message := all[0].Failing.Text(namespace, all[0].unit, all[0].Pod)
+	if len(all) > 1 {
+		message += "; handlers of other units fail too: see status.units[].failing of their RelatedApplication"
+	}
+	return []condition.Condition{{Type: condition.HandlerFailed, True: true, Reason: string(condition.HandlerFailed), Message: message}}
+}

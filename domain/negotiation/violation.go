@@ -1,0 +1,85 @@
+package negotiation
+
+import (
+	"fmt"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+)
+
+// spoken is a bag that is said to everybody, by the interface that it is judged by.
+type spoken struct {
+	relation.End
+	name    string
+	version int
+}
+
+// violations lists what does not fit the interfaces of relations, in their order: the
+// side, the field and the cure, and never a value. It checks what is said to everybody
+// once, however many relations it is in.
+func violations(c contents, all []relation.Relation) [][]condition.Condition {
+	v := checker{c, map[spoken][]schema.Violation{}}
+	found := make([][]condition.Condition, len(all))
+	for i, r := range all {
+		found[i] = v.violated(r)
+	}
+	return found
+}
+
+// checker is a run of violations.
+type checker struct {
+	contents
+	// fits has what is wrong with what is said to everybody.
+	fits map[spoken][]schema.Violation
+}
+
+// violated lists what does not fit the relation's interface.
+func (c checker) violated(r relation.Relation) []condition.Condition {
+	i, known := c.Interfaces.Find(r.Interface, r.Version)
+	if !known || c.Schema == schema.Off || r.State.EndReason != "" {
+		return nil
+	}
+	var told []string
+	for _, e := range slices.Compact([]relation.End{r.Requirer, r.Provider}) {
+		if e.Namespace == c.Namespace {
+			told = append(told, c.toldOf(r, e, i)...)
+		}
+	}
+	if len(told) == 0 {
+		return nil
+	}
+	return []condition.Condition{{Type: condition.SchemaViolated, True: true, Reason: relation.ReasonViolated, Message: listed(told)}}
+}
+
+// toldOf lists what is wrong with the bags of one side.
+func (c checker) toldOf(r relation.Relation, e relation.End, i schema.Interface) []string {
+	var told []string
+	for _, v := range c.unfit(r, e, i) {
+		told = append(told, fmt.Sprintf("%s: %s", e, v.Error()))
+	}
+	for _, b := range c.saidByUnits[speaker{r.UID, e.Namespace, e.Application}] {
+		if b.Endpoint != e.Endpoint {
+			continue
+		}
+		for _, v := range i.Check(r.Role(e), false, b.Data) {
+			told = append(told, fmt.Sprintf("%s/%s on %s: %s", e.Application, b.Unit, e.Endpoint, v.Error()))
+		}
+	}
+	return told
+}
+
+// unfit returns what is wrong with an application's bag in a relation.
+func (c checker) unfit(r relation.Relation, e relation.End, i schema.Interface) []schema.Violation {
+	if len(c.said[speaker{r.UID, e.Namespace, e.Application}]) > 0 {
+		return i.Check(r.Role(e), true, c.in(r, e))
+	}
+	key := spoken{e, i.Name, i.Version}
+	found, seen := c.fits[key]
+	if !seen {
+		found = i.Check(r.Role(e), true, c.bag(e))
+		c.fits[key] = found
+	}
+	return found
+}

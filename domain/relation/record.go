@@ -1,0 +1,59 @@
+package relation
+
+import (
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+)
+
+// Record is what is remembered of an application.
+type Record struct {
+	Name  string
+	UID   string
+	State ApplicationState
+}
+
+// ApplicationState is what Orcon says of an application.
+type ApplicationState struct {
+	// Endpoints in force, in order of declaration.
+	Endpoints []application.Endpoint
+	// Sources are the objects that it is made of, as kind/name.
+	Sources []string
+	// LeftOut are objects that would be of it and take no part, each with why.
+	LeftOut  []application.Fault
+	Units    []application.Unit
+	NextUnit int
+	// LastRelation is the highest relation id that it was ever given.
+	LastRelation int
+	Restarts     Restarts
+	// Grants are the Secrets that its endpoints grant, in order of endpoint.
+	Grants []Grant
+	// Workload is how its leader says it is.
+	Workload status.Info
+	// Waiting lists the endpoints that have no complete relation.
+	Waiting    []Waiting
+	Conditions []condition.Condition
+}
+
+// Says is what an application says of how it is: its leader, or for want of that the
+// unit that needs most care.
+func (s ApplicationState) Says() status.Info {
+	if s.Workload.Said() {
+		return s.Workload
+	}
+	var units []status.Info
+	for _, u := range s.Units {
+		units = append(units, u.Workload)
+	}
+	return status.Worst(units)
+}
+
+// Restarts is what is remembered of an application in restart mode.
+type Restarts struct {
+	// Versions maps a relation's UID to the bag version its pods started with.
+	Versions map[string]string
+	// Times of the rollouts in the hour before the last one, oldest first, and it.
+	Times []time.Time
+}

@@ -1,0 +1,58 @@
+package relation
+
+import (
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+)
+
+// Snapshot is one namespace as last seen, and the time, whole seconds in UTC.
+type Snapshot struct {
+	Namespace string
+	Now       time.Time
+	// Ending is set while the namespace is being deleted.
+	Ending bool
+	// OptedOut is set where the namespace has not opted in. Its objects are not
+	// looked at then, so that their units are as they were (SAFETY.md E13).
+	OptedOut     bool
+	Applications []application.Application
+	// Orphans are declarations that belong to no application.
+	Orphans   []application.Fault
+	Relations []Relation
+	Databags  []Databag
+	Records   []Record
+	// Offers are the namespace's own, and Consumers the relations of other namespaces
+	// whose provider is in this one.
+	Offers    []Offer
+	Consumers []Relation
+	// Abroad is what other namespaces hold that relations of this one may be about.
+	Abroad []Abroad
+	// Outboxes are the names of transactions that are committed and not yet in
+	// all their bags (SAFETY.md E11).
+	Outboxes []string
+	// Interfaces are those that are known, and Schema is what the namespace wants of
+	// them; unset is schema.Warn.
+	Interfaces schema.Catalog
+	Schema     schema.Mode
+	// Secrets are those that the applications grant or granted, as far as the
+	// controller may see them; LookAgain is when they are to be looked at again, since
+	// nobody tells of a change. Account is the controller's own, as namespace:name.
+	Secrets   []secret.Source
+	LookAgain time.Time
+	Account   string
+}
+
+// Abroad is what another namespace holds that relations of this one may be about.
+// What it does not offer counts for nothing, so that nobody learns whether it is
+// there (SAFETY.md M7); but who has been open to each other hears of the end.
+type Abroad struct {
+	Namespace string
+	// OptedIn says that it takes part: what a namespace offers that has opted out, or
+	// is ending, is withdrawn.
+	OptedIn  bool
+	Offers   []Offer
+	Records  []Record
+	Databags []Databag
+}
