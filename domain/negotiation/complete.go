@@ -124,7 +124,7 @@ func completeness(c contents, r relation.Relation) []condition.Condition {
 	if len(unasked) > 0 {
 		text += fmt.Sprintf("; %s must set %s first", r.Requirer, strings.Join(unasked, ", "))
 	}
-	// What is wrong with a Secret is not for who consumes (SAFETY.md M7).
+	// Consumers do not learn what is wrong with a Secret (SAFETY.md M7).
 	if waits && r.Provider.Namespace == c.Namespace && len(c.grantRefused(r.Provider.Application)) > 0 {
 		text += fmt.Sprintf("; see condition GrantRefused of RelatedApplication %s", r.Provider.Application)
 	}

@@ -19,8 +19,8 @@ type contents struct {
 	grants
 }
 
-// bag returns the bag that an endpoint says to everybody: what is declared, or where
-// nothing declares it any more what it was.
+// bag returns the bag that all relations of an endpoint share: the declared one, or the last one
+// where nothing declares the endpoint any more.
 func (c contents) bag(e relation.End) map[string]string {
 	if e.Namespace != c.Namespace {
 		return c.stored[e].Data
@@ -33,7 +33,7 @@ func (c contents) bag(e relation.End) map[string]string {
 }
 
 // in returns an application's bag as the other side of a relation sees it: what its
-// leader wrote there over what it says to everybody (SAFETY.md V5), and above all the
+// leader wrote there over the shared bag (SAFETY.md V5), and above all the
 // reference to what it grants (SAFETY.md S1). As long as no Offer covers the relation
 // nothing is seen of another namespace.
 func (c contents) in(r relation.Relation, e relation.End) map[string]string {
@@ -54,7 +54,7 @@ func (c contents) grantIn(r relation.Relation, e relation.End) (relation.Grant, 
 }
 
 // ungranted returns the key under which an end would refer to its Secret in a relation,
-// if only that Secret is not granted now: who starts without it could do nothing.
+// if only that Secret is not granted now: without it a consumer cannot work.
 func (c contents) ungranted(r relation.Relation, e relation.End) (key string, waits bool) {
 	g, there := c.byEnd[e]
 	if !there || !g.Refused {
@@ -74,8 +74,9 @@ func (c contents) versionIn(r relation.Relation) string {
 	return databag.Version(bag)
 }
 
-// grantRefused tells an application, and nobody else, which consent is missing and the
-// command that gives it: who consumes learns nothing of its Secrets (SAFETY.md M7).
+// grantRefused returns why Secrets of an application are not granted, with the command that
+// gives the consent. Only the application shows it: consumers learn nothing of its Secrets
+// (SAFETY.md M7).
 func (c contents) grantRefused(name string) []condition.Condition {
 	refused := slices.Clone(c.refusals[name])
 	for _, g := range c.of[name] {

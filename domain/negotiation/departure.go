@@ -23,8 +23,8 @@ const (
 // departed. Where no units are that could hear of it, there is nothing to remember. wake
 // is when the first is forgotten.
 //
-// While the sides may not see each other, neither learns who is gone on the other: all
-// have departed for all then (SAFETY.md M7).
+// While the sides may not see each other, neither learns which units of the other are gone: to each
+// side all of them have departed (SAFETY.md M7).
 func (u units) departures(r relation.Relation) (all []conversation.Departure, wake time.Time) {
 	if !r.Open() {
 		all = slices.DeleteFunc(slices.Clone(r.State.Departures), func(d conversation.Departure) bool { return !u.lasts(d) })
@@ -35,7 +35,7 @@ func (u units) departures(r relation.Relation) (all []conversation.Departure, wa
 		all = append(all, u.departuresFrom(r, r.Provider, r.Requirer)...)
 	}
 	wake = fades(all)
-	// What nobody could ever handle gives way to what a unit is owed.
+	// A departure that no unit can handle gives way to one that a unit is owed.
 	handled := func(d conversation.Departure) int {
 		hearer := r.Provider
 		if d.Unit == r.Unit(r.Provider, d.Unit.Number) {

@@ -50,9 +50,9 @@ func (e endings) overAt(r relation.Relation) time.Time {
 	return r.Deleted
 }
 
-// listening returns the ends whose units are to hear of a relation's end: in a
-// namespace that is ending its own have no time left, and elsewhere nobody has
-// heard of a relation that no Offer ever opened.
+// listening returns the ends whose units are to hear of a relation's end. The units of a
+// namespace that is ending have no time left, and those elsewhere never heard of a relation
+// that no Offer opened.
 func (e endings) listening(r relation.Relation) []relation.End {
 	return slices.DeleteFunc(r.Ends(), func(end relation.End) bool {
 		if end.Namespace == e.Namespace {

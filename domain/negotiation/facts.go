@@ -18,7 +18,7 @@ type facts struct {
 	directory
 	// records lists what is remembered of applications, by namespace and name.
 	records map[relation.End]relation.Record
-	// stored has the bags that are said to everybody, said the application bags of single
+	// stored has the bags that all relations of an end share, said the application bags of single
 	// relations, and saidByUnits the bags of this namespace's units.
 	stored      map[relation.End]relation.Databag
 	said        map[speaker]map[string]string

@@ -22,7 +22,7 @@ type grants struct {
 }
 
 // grant decides which Secrets the applications of the namespace grant. What a record
-// grants by an endpoint that nobody declares any more goes on while a relation is about
+// grants by an endpoint that is declared no longer goes on while a relation is about
 // it, as its data does (SAFETY.md L5).
 func grant(f *facts, known relations) grants {
 	g := granting{f, byName(f.Secrets), grants{

@@ -61,7 +61,7 @@ type living struct {
 func (l *living) settle(i int, r relation.Relation) {
 	if r.State.ID == 0 && r.Declared {
 		// A crash came between the object and its first state: it must not
-		// end for want of a retention that nobody chose.
+		// end because its retention is not set yet.
 		r.State.Retain = l.retention(r.Key)
 	}
 	r, released, dead := endings{l.facts}.teardown(offers{l.facts}.consent(r))

@@ -10,7 +10,7 @@ import (
 
 // Negotiate returns what must happen for s to be settled, ordered so that equal
 // snapshots always give equal decisions, whatever the order of their lists: ends
-// first, then data, applications, relations, and last what nobody needs any
+// first, then data, applications, relations, and last the removal of bags that are needed no
 // more. wake is when to look again although nothing changes; zero for never.
 //
 // In a namespace that is ending nothing can be made any more, and all goes by

@@ -61,7 +61,7 @@ type lead struct {
 }
 
 // leads returns what the declarations of an application lead to. Each peers endpoint
-// has a relation while the application exists; nobody makes or removes that by hand
+// has a relation while the application exists; it is not made or removed by hand
 // (RELATIONS.md M4).
 func (m matcher) leads(a application.Application) []lead {
 	var all []lead

@@ -9,7 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
-// spoken is a bag that is said to everybody, by the interface that it is judged by.
+// spoken names the bag that all relations of an end share, and the interface that judges it.
 type spoken struct {
 	relation.End
 	name    string
@@ -17,8 +17,8 @@ type spoken struct {
 }
 
 // violations lists what does not fit the interfaces of relations, in their order: the
-// side, the field and the cure, and never a value. It checks what is said to everybody
-// once, however many relations it is in.
+// side, the field and the cure, and never a value. It checks a shared bag once, however many
+// relations it is in.
 func violations(c contents, all []relation.Relation) [][]condition.Condition {
 	v := checker{c, map[spoken][]schema.Violation{}}
 	found := make([][]condition.Condition, len(all))
@@ -31,7 +31,7 @@ func violations(c contents, all []relation.Relation) [][]condition.Condition {
 // checker is a run of violations.
 type checker struct {
 	contents
-	// fits has what is wrong with what is said to everybody.
+	// fits has the violations of each shared bag.
 	fits map[spoken][]schema.Violation
 }
 

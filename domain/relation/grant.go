@@ -6,8 +6,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Grant is a Secret of somebody's that an endpoint gives by reference: the bag says
-// where it is read, and it is read where it lies (SAFETY.md S1).
+// Grant is a user's Secret that an endpoint gives by reference: the bag names where it is
+// read, and it is not copied (SAFETY.md S1).
 type Grant struct {
 	Endpoint string
 	// Secret is its name, in the application's namespace.

@@ -38,7 +38,7 @@ type Snapshot struct {
 	Schema     schema.Mode
 	// Secrets are those that the applications grant or granted, as far as the
 	// controller may see them; LookAgain is when they are to be looked at again, since
-	// nobody tells of a change. Account is the controller's own, as namespace:name.
+	// a change is not reported. Account is the controller's own, as namespace:name.
 	Secrets   []secret.Source
 	LookAgain time.Time
 	Account   string

@@ -1,7 +1,7 @@
 // Package simulation plays a scenario: a namespace in memory, in which things
 // happen in the order that a file says and are compared with what it expects.
 //
-//	steps ─▶ objects ─▶ application.Gather ─▶ relation.Negotiate ─▶ store
+//	steps ─▶ objects ─▶ application.Gather ─▶ negotiation.Negotiate ─▶ store
 //	                                                                  │
 //	handlers, tools ◀─ conversation.Next ◀─ delivery ◀─ relation.Look ┘
 //	      └──────── conversation.Transaction ────▶ commit ─▶ store
