@@ -52,6 +52,9 @@ created it.`,
 }
 
 func (o *approveOptions) run(c *cobra.Command, name string) error {
+	if o.expires < 0 {
+		return errors.New("cannot approve: --expires must be a positive duration, such as 1h")
+	}
 	ctx := c.Context()
 	kinds, d, err := o.find(c, name)
 	if err != nil {
@@ -118,10 +121,7 @@ func (o *approveOptions) approval(ctx context.Context, kinds client.Client, d *v
 			Deployment: d.Name, PlanDigest: d.Status.Plan.Digest, Author: me, Confirmed: o.confirm,
 		},
 	}
-	if o.expires != 0 {
-		if o.expires < 0 {
-			return nil, errors.New("cannot approve: --expires must be a positive duration, for example 1h")
-		}
+	if o.expires > 0 {
 		a.Spec.Expires = &metav1.Time{Time: time.Now().Add(o.expires)}
 	}
 	return a, nil

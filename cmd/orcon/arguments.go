@@ -31,3 +31,15 @@ func positional(use string) []string {
 	}
 	return words
 }
+
+// exclude refuses a command line that names a flag together with one of the others.
+func exclude(c *cobra.Command, flag string, others ...string) {
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		for _, other := range others {
+			if c.Flags().Changed(flag) && c.Flags().Changed(other) {
+				return fmt.Errorf("cannot use --%s with --%s: leave one of them out: see %s --help", flag, other, c.CommandPath())
+			}
+		}
+		return nil
+	}
+}

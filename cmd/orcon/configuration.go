@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,10 @@ func (o *installOptions) configured(ctx context.Context, c *cobra.Command, d *de
 	if len(lacks) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w\nif it is created during the installation, add: --expect %s/%s", &bundle.LackError{Lacks: lacks},
-		lacks[0].ID.Kind, lacks[0].ID.Name)
+	var flags []string
+	for _, l := range lacks {
+		flags = append(flags, fmt.Sprintf("--expect %s/%s", l.ID.Kind, l.ID.Name))
+	}
+	return fmt.Errorf("%w\nto install all the same, because they are created during the installation, add: %s",
+		&bundle.LackError{Lacks: lacks}, strings.Join(flags, " "))
 }

@@ -110,10 +110,10 @@ func (o *deploymentOptions) rollback(c *cobra.Command, name string, revision int
 	wish, err := d.Rollback(ctx, revision)
 	switch {
 	case errors.Is(err, bundle.ErrQuarantined):
-		return fmt.Errorf("%w: choose another one of orcon history %[2]s, or retry this one from its source: orcon install SOURCE --name "+
-			"%[2]s --retry", err, name)
+		return fmt.Errorf("%w: choose another one of orcon history %[2]s -n %[3]s, or retry this one from its source: orcon install "+
+			"SOURCE --name %[2]s -n %[3]s --retry", err, name, d.namespace)
 	case err != nil:
-		return fmt.Errorf("%w: orcon history %s", err, name)
+		return fmt.Errorf("%w: orcon history %s -n %s", err, name, d.namespace)
 	}
 	p, err := d.Plan(ctx, wish)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,8 @@ the agent, its volumes and variables to pods and to the pod templates of workloa
 are printed as they were written. Warnings go to standard error. Services of the same file may
 declare endpoints for the pods that they select.
 
-It uses no cluster; flags give the settings of an installation.
+It uses no cluster; flags give the settings of an installation. Of the interfaces it knows the
+built-in ones: it warns of a version that those do not have, although the cluster may have it.
 
 Exit codes: 0 printed, 1 the webhook would refuse an object, 2 the command failed.`,
 		Example: `  orcon inject -f deployment.yaml
@@ -50,14 +52,10 @@ func fileFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVarP(file, "filename", "f", "", "the manifest, or - for standard input")
 }
 
-// settings returns the settings that the webhook of the installation has.
-func (o *injectOptions) settings() (injection.Settings, error) {
-	interfaces, err := schema.Library()
-	if err != nil {
-		return injection.Settings{}, err
-	}
-	s := injection.Settings{
-		Config: injection.DefaultConfig(), Namespace: o.namespace, ControllerIP: o.ipOf, Fields: schema.NewCatalog(interfaces...).Fields,
+// settings returns the settings that the webhook of an installation has that knows these interfaces.
+func (o *injectOptions) settings(known schema.Catalog) (s injection.Settings, err error) {
+	s = injection.Settings{
+		Config: injection.DefaultConfig(), Namespace: o.namespace, ControllerIP: o.ipOf, Fields: known.Fields,
 	}
 	if o.config != "" {
 		text, err := os.ReadFile(o.config)
@@ -82,7 +80,12 @@ func (o *injectOptions) settings() (injection.Settings, error) {
 }
 
 func (o *injectOptions) run(c *cobra.Command) error {
-	settings, err := o.settings()
+	interfaces, err := schema.Library()
+	if err != nil {
+		return err
+	}
+	known := schema.NewCatalog(interfaces...)
+	settings, err := o.settings(known)
 	if err != nil {
 		return err
 	}
@@ -103,17 +106,25 @@ func (o *injectOptions) run(c *cobra.Command) error {
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range d.Told {
-			fmt.Fprintf(c.ErrOrStderr(), "%s: warning: %v\n", &about, p)
+		for _, f := range known.Remarks(d.Declared, schema.Warn) {
+			d.Told = append(d.Told, f.Problem)
 		}
-		if d.Skip.Reason != "" {
-			fmt.Fprintf(c.ErrOrStderr(), "%s: not injected: %s\n", &about, d.Skip.Message)
-		}
+		note(c.ErrOrStderr(), &about, d)
 		if d.Refused != nil {
 			return nil, failedError{fmt.Errorf("%s would be refused: %w", &about, d.Refused)}
 		}
 		return after, nil
 	})
+}
+
+// note writes the warnings of an object, and why it is not injected.
+func note(out io.Writer, about *object, d injection.Decision) {
+	for _, p := range d.Told {
+		fmt.Fprintf(out, "%s: warning: %v\n", about, p)
+	}
+	if d.Skip.Reason != "" {
+		fmt.Fprintf(out, "%s: not injected: %s\n", about, d.Skip.Message)
+	}
 }
 
 // servicesIn returns the Services of the documents, by namespace.

@@ -77,11 +77,13 @@ orcon-bundle-NAME… of the namespace hold the record of the deployment.` + exit
 	c.Flags().BoolVar(&o.plan, "plan", false, "show the changes only")
 	c.Flags().StringVar(&o.resume, "resume", "", "name of a deployment whose interrupted installation is continued; without SOURCE and --name")
 	c.Flags().BoolVar(&o.retry, "retry", false, "retry a content that failed before")
-	c.Flags().VisitAll(func(f *pflag.Flag) { // what was planned is stored
+	var planned []string // by flags that the stored plan answers
+	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains([]string{"resume", "namespace", "kubeconfig", "context", "timeout"}, f.Name) {
-			c.MarkFlagsMutuallyExclusive("resume", f.Name)
+			planned = append(planned, f.Name)
 		}
 	})
+	exclude(c, "resume", planned...)
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	return c
 }

@@ -61,7 +61,7 @@ Exit codes: 0 listed, 2 the command failed.`,
 	o.flags(c)
 	c.Flags().Lookup("namespace").Usage = "only this namespace (default: every one)"
 	c.Flags().BoolP("all-namespaces", "A", false, "every namespace, which is the default")
-	c.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
+	exclude(c, "namespace", "all-namespaces")
 	o.output.flag(c, asTable, asJSON, asYAML)
 	return c
 }

@@ -119,6 +119,9 @@ func knownCommand(c *cobra.Command, args []string) error {
 
 // knownFlag refuses a flag that a command does not have, with the nearest one, or a wrong value.
 func knownFlag(c *cobra.Command, err error) error {
+	if wrong, is := errors.AsType[*pflag.InvalidValueError](err); is {
+		err = wrongValue(wrong)
+	}
 	suggested := ""
 	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
 		var names []string
@@ -128,6 +131,18 @@ func knownFlag(c *cobra.Command, err error) error {
 		}
 	}
 	return fmt.Errorf("%w%s: see %s --help", err, suggested, c.CommandPath())
+}
+
+// wrongValue returns the error of a flag's value, which names what is expected.
+func wrongValue(wrong *pflag.InvalidValueError) error {
+	flag := wrong.GetFlag()
+	expected := map[string]string{
+		"duration": "a duration, such as 30s, 10m or 1h30m", "int": "a whole number", "bool": "true or false",
+	}[flag.Value.Type()]
+	if expected == "" {
+		return wrong
+	}
+	return fmt.Errorf("--%s %q is not %s", flag.Name, wrong.GetValue(), expected)
 }
 
 // refuseUnknownWords makes help and completion, which cobra adds, refuse words that they do not know.

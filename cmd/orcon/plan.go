@@ -116,17 +116,17 @@ func difference(c bundle.PreviewChange) string {
 		}
 		return value
 	}
-	text := fmt.Sprintf("%s → %s", short(c.Before), short(c.After))
+	before := short(c.Before)
+	if c.Manager != "" {
+		before += " (set by " + c.Manager + ")"
+	}
 	switch {
 	case c.Before == "":
-		text = "+ " + short(c.After)
+		return "+ " + short(c.After)
 	case c.After == "":
-		text = "- " + short(c.Before)
+		return "- " + before
 	}
-	if c.Manager != "" {
-		text += " (set by " + c.Manager + ")"
-	}
-	return text
+	return before + " → " + short(c.After)
 }
 
 // summary counts actions by verb. What stays as it is because it is of somebody else is

@@ -29,7 +29,7 @@ func TestPrintPlan(t *testing.T) {
 	require.NoError(t, printPlan(screen{out: &out, verbose: true}, p, nil))
 	for _, line := range []string{
 		"update   ConfigMap shop/settings", "takes over data.a",
-		`data.a: "1" → "2" (set by kubectl-edit)`, `data.b: + "new"`, `data.c: - "old"`,
+		`data.a: "1" (set by kubectl-edit) → "2"`, `data.b: + "new"`, `data.c: - "old"`,
 		"delete   Namespace old", "grants: User eve may now read secrets in every namespace (ClusterRole spy)", "--confirm Namespace/old", "1 to update, 1 to delete, 1 unchanged; plan 0123456789ab",
 	} {
 		assert.Contains(t, out.String(), line)

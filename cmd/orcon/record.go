@@ -24,6 +24,8 @@ type recordOptions struct {
 
 	replay, follow bool
 	output         output
+	// table is what is printed so far, with -o table.
+	table *table
 }
 
 func newRecord() *cobra.Command {
@@ -69,7 +71,7 @@ Exit codes: 0 shown, 1 a bag differs from its record, 2 the command failed, 130 
 	c.ValidArgsFunction = o.complete("Relation")
 	c.Flags().BoolVar(&o.replay, "replay", false, "print the bags that the commits lead to, and compare them with the stored ones")
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "print new commits until it is interrupted")
-	c.MarkFlagsMutuallyExclusive("replay", "follow")
+	exclude(c, "replay", "follow")
 	o.output.flag(c, "auto", asTable, asJSON, asYAML)
 	return c
 }
@@ -196,7 +198,7 @@ func (o *recordOptions) printEntries(s screen, entries []conversation.Entry, hea
 		return err
 	}
 	if len(entries) > 0 {
-		return entryTable(s, entries, header).print()
+		return o.tabulate(s, entries)
 	}
 	if header {
 		s.note("no commits yet")
@@ -204,18 +206,20 @@ func (o *recordOptions) printEntries(s screen, entries []conversation.Entry, hea
 	return nil
 }
 
-func entryTable(s screen, entries []conversation.Entry, header bool) *table {
-	t := s.table("TIME", "WHO", "CAUSE", "BAG", "KEYS")
-	t.wrapped = true
+// tabulate prints a table of commits, or continues it.
+func (o *recordOptions) tabulate(s screen, entries []conversation.Entry) error {
+	if o.table == nil {
+		o.table = s.table("TIME", "WHO", "CAUSE", "BAG", "KEYS")
+		o.table.wrapped = true
+	}
 	layout := time.DateTime
 	if time.Since(entries[0].Time) < 24*time.Hour {
 		layout = time.TimeOnly
 	}
 	for _, e := range entries {
-		t.row(e.Time.Local().Format(layout), e.Who, e.Cause, e.Owner, keysOf(e))
+		o.table.row(e.Time.Local().Format(layout), e.Who, e.Cause, e.Owner, keysOf(e))
 	}
-	t.headless = !header
-	return t
+	return o.table.print()
 }
 
 // keysOf returns the keys of a commit with their new values: + is an added one, - a removed one.

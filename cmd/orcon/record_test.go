@@ -58,6 +58,8 @@ func TestRecordPrintsByTime(t *testing.T) {
 	require.NoError(t, o.printEntries(screen{out: &out}, all, true))
 	lines := strings.Split(out.String(), "\n")
 	assert.Equal(t, []string{"TIME", "WHO", "CAUSE", "BAG", "KEYS"}, strings.Fields(lines[0]))
+	require.NoError(t, o.printEntries(screen{out: &out}, all[1:2], false))
+	assert.Equal(t, lines[2], strings.Split(strings.TrimSpace(out.String()), "\n")[len(all)+1], "later commits stand in the same columns, without a header")
 	assert.True(t, strings.HasSuffix(lines[1], "   web/0   relation-set   web/0   +a=1"), lines[1])
 	assert.True(t, strings.HasSuffix(lines[3], "a=<2>"), lines[3])
 }

@@ -55,7 +55,7 @@ func TestRender(t *testing.T) {
 		"Chart":   {"values from files and flags, a name and a namespace", []string{"render", chart, "-f", values, "--set", "x.b=3", "-n", "shop", "--name", "mine", "-o", "json"}, 0, `{"apiVersion":"v1","data":{"a":"1","b":"3"},"kind":"Secret","metadata":{"name":"mine","namespace":"shop"}}` + "\n", "1 objects (helm) of sha256:"},
 		"NoFile":  {"values that are not there", []string{"render", chart, "-f", "nowhere"}, 2, "", "cannot read the values"},
 		"Values":  {"only a chart has values", []string{"render", good, "--set", "a=b"}, 2, "", "values are given, which plain does not support"},
-		"Nowhere": {"a folder that is not there", []string{"render", "nowhere"}, 2, "", "cannot find nowhere"},
+		"Nowhere": {"a folder that is not there", []string{"render", "nowhere"}, 2, "", "cannot fetch nowhere: file does not exist\n"},
 		"Format":  {"a format that is none", []string{"render", good, "--format", "jsonnet"}, 2, "", "it is one of plain"},
 		"Output":  {"an output that is none", []string{"render", good, "-o", "xml"}, 2, "", "use yaml or json"},
 		"Builtin": {"a variant that is none", []string{"render", "builtin:selfsignd"}, 2, "", "use builtin:bundle-controller, builtin:certmanager, builtin:selfsigned"},

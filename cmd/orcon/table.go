@@ -26,8 +26,8 @@ type cell struct {
 type table struct {
 	screen screen
 	rows   [][]cell
-	// headless leaves out the header: a table goes on.
-	headless bool
+	// printed are the widths of the columns that are printed already; nil for none.
+	printed []int
 	// wrapped breaks the last column into lines instead of shortening it.
 	wrapped bool
 }
@@ -57,17 +57,14 @@ func (t *table) row(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// print writes the table.
+// print writes the table. Rows that are added later continue it in the next call.
 func (t *table) print() error {
-	widths := t.widths()
+	t.printed = t.widths()
 	var text strings.Builder
-	rows := t.rows
-	if t.headless {
-		rows = rows[1:]
+	for _, row := range t.rows {
+		t.write(&text, row, t.printed)
 	}
-	for _, row := range rows {
-		t.write(&text, row, widths)
-	}
+	t.rows = nil
 	_, err := fmt.Fprint(t.screen.out, text.String())
 	return err
 }
@@ -93,9 +90,10 @@ func (t *table) write(text *strings.Builder, row []cell, widths []int) {
 	}
 }
 
-// widths returns the width of each column. The widest one gives first what the terminal lacks.
+// widths returns the width of each column, which is never less than printed. The widest one gives
+// first what the terminal lacks.
 func (t *table) widths() []int {
-	var widths []int
+	widths := slices.Clone(t.printed)
 	for _, row := range t.rows {
 		for i, c := range row {
 			if i == len(widths) {

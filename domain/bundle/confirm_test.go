@@ -64,7 +64,7 @@ func TestEarlier(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	_, err := record.Earlier(9)
-	require.ErrorContains(t, err, "cannot go back to revision 9: the record does not have it: it has [4 3 2 1]")
+	require.ErrorContains(t, err, "cannot go back to revision 9: the record does not have it: it has 4, 3, 2, 1")
 	record.Quarantined = []string{"a", "c"}
 	_, err = record.Earlier(3)
 	require.ErrorIs(t, err, bundle.ErrQuarantined, "what has failed is not tried again")

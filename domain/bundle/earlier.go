@@ -3,6 +3,8 @@ package bundle
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Earlier returns the revision whose content a person goes back to: that of the revision
@@ -13,7 +15,7 @@ func (r Record) Earlier(revision int) (content int, err error) {
 	if last := r.Last(); last.State == StateFailed || last.State == StateActive {
 		now = last.Content
 	}
-	var known []int
+	var known []string
 	for _, v := range slices.Backward(r.Revisions) {
 		switch quarantined := slices.Contains(r.Quarantined, v.ManifestDigest); {
 		case v.Number == revision && quarantined:
@@ -21,12 +23,12 @@ func (r Record) Earlier(revision int) (content int, err error) {
 		case v.Number == revision, revision == 0 && v.Healthy && !quarantined && v.ManifestDigest != r.digestOf(now):
 			return v.Content, nil
 		}
-		known = append(known, v.Number)
+		known = append(known, strconv.Itoa(v.Number))
 	}
 	if revision == 0 {
-		return 0, fmt.Errorf("cannot go back: no other revision succeeded: the record has revisions %v", known)
+		return 0, fmt.Errorf("cannot go back: no other revision succeeded: the record has revisions %s", strings.Join(known, ", "))
 	}
-	return 0, fmt.Errorf("cannot go back to revision %d: the record does not have it: it has %v", revision, known)
+	return 0, fmt.Errorf("cannot go back to revision %d: the record does not have it: it has %s", revision, strings.Join(known, ", "))
 }
 
 // Twin returns the number under which the content of a revision is shown: that of the

@@ -159,7 +159,7 @@ type LackError struct{ Lacks []Lack }
 
 // Error lists all that is missing, at once.
 func (e *LackError) Error() string {
-	lines := []string{"cannot install: the workloads read configuration that does not exist:"}
+	lines := []string{"the workloads read configuration that does not exist:"}
 	for _, l := range e.Lacks {
 		lines = append(lines, l.String())
 	}

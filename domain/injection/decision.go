@@ -39,6 +39,8 @@ type Decision struct {
 	Refused error
 	// Told is what its author should hear although the pod is admitted.
 	Told []application.Problem
+	// Declared is the pod's declaration, as far as it is right; empty where none was read.
+	Declared application.Declaration
 }
 
 // Skip is why a pod is not injected: never silent (INJECTION.md I1). The zero
@@ -90,10 +92,10 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 	problems = append(append(problems, wrong...), left...)
 	_, made := pod.Metadata.Controller()
 	if refused := application.Refusals(problems); refused != nil && (!made || len(declared.Endpoints) == 0) {
-		return Decision{Refused: refused}
+		return Decision{Refused: refused, Declared: declared}
 	}
 	if err := clash(pod); err != nil {
-		return Decision{Refused: err}
+		return Decision{Refused: err, Declared: declared}
 	}
 	b := builder{settings: settings, pod: pod, options: options, consumes: consumes, ungated: declared.Ungated, fields: fields, variables: variables}
 	injection := b.build()
@@ -101,7 +103,7 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 	if made {
 		problems = slices.DeleteFunc(problems, func(p application.Problem) bool { return p.Warning })
 	}
-	return Decision{Injection: injection, Told: problems}
+	return Decision{Injection: injection, Told: problems, Declared: declared}
 }
 
 func skipped(settings Settings, namespace string, pod *Shape) Skip {

@@ -40,7 +40,8 @@ func Inject(settings Settings, manifest []byte, services []Service) ([]byte, Dec
 	d := For(settings, namespaceOf(document), &shape)
 	d.Told = append(told, d.Told...)
 	if d.Skip.Reason == Undeclared { // most likely by a key that is misspelt
-		_, problems := application.Parse(shape.Metadata.Labels, shape.Metadata.Annotations)
+		var problems []application.Problem
+		d.Declared, problems = application.Parse(shape.Metadata.Labels, shape.Metadata.Annotations)
 		d.Told = append(d.Told, problems...)
 	}
 	if d.Injection == nil && !copied {

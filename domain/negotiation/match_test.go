@@ -37,6 +37,11 @@ func TestMatching(t *testing.T) {
 			provides: "main:mysql", consumes: "store:pg@2", relations: "db",
 			message: "no endpoint of web (requires store:pg@2) matches one of db (provides main:mysql): interface, version and role must agree",
 		},
+		"NoEndpoint": {
+			why:      "an application without endpoints is asked for one",
+			provides: "", consumes: "store:pg", relations: "db",
+			message: "db declares no endpoint, so web cannot relate to it: add tengu.io/consumes or tengu.io/provides to db",
+		},
 		"SameVersion": {
 			why:      "M1: a version that both name is common",
 			provides: "main:pg@2", consumes: "store:pg@2", relations: "db", want: "web:store-db:main", version: 2,

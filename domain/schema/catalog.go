@@ -54,15 +54,6 @@ func (c Catalog) Find(name string, version int) (Interface, bool) {
 	return all[i], true
 }
 
-// Versions returns the versions of an interface, lowest first; none where it is not known.
-func (c Catalog) Versions(name string) []int {
-	var versions []int
-	for _, i := range c.byName[name] {
-		versions = append(versions, i.Version)
-	}
-	return versions
-}
-
 // shortest is how many letters of the beginning of a name are enough to suggest it.
 const shortest = 4
 

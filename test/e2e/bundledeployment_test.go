@@ -85,8 +85,10 @@ func TestBundleDeployment(t *testing.T) {
 func (w *world) operateBundles() {
 	w.t.Helper()
 	withBundles.Do(func() {
-		w.Kubectl(w.t, "apply", "-k", deployment(w.t, "bundle-controller"))
-		w.Kubectl(w.t, "-n", "orcon-system", "rollout", "status", "deployment/bundle-controller", "--timeout=300s")
+		system := *w
+		system.namespace = "orcon-system"
+		code, out := system.orcon(controlplane.Binary(w.t, "orcon"), "install", "builtin:bundle-controller", "--name", "orcon-bundles", "--yes")
+		require.Zero(w.t, code, out)
 	})
 }
 

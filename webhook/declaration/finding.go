@@ -2,7 +2,6 @@ package declaration
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/review"
 )
 
@@ -71,99 +69,16 @@ func (l namespacePolicy) judge(p place) []finding {
 	if p.elsewhere {
 		problems = append(problems, p.misplaced()...)
 	}
-	found := slices.Concat(l.unfit(declared), l.unknown(declared), l.misspelt(declared))
-	found = append(found, p.portless(declared)...)
+	found := p.portless(declared)
+	for _, f := range l.interfaces.Remarks(declared, l.mode) {
+		found = append(found, finding{Problem: f.Problem, about: f.About})
+	}
 	for _, problem := range problems {
 		found = append(found, finding{Problem: problem, about: p.value(problem.Key)})
 	}
 	found = slices.DeleteFunc(found, func(f finding) bool { return !p.wrote(f.Key) })
 	for i := range found {
 		found[i].path = p.field(found[i].Key)
-	}
-	return found
-}
-
-// unfit returns what of the declared data does not fit its interface, as far as
-// that is known and this object says which it is (SAFETY.md I27).
-func (l namespacePolicy) unfit(declared application.Declaration) []finding {
-	if l.mode == schema.Off {
-		return nil
-	}
-	var found []finding
-	for _, e := range declared.Endpoints {
-		i, known := l.interfaces.Find(e.Interface, e.Version)
-		if !known {
-			continue
-		}
-		bag := declared.Data[e.Name]
-		for _, v := range i.Check(e.Role, true, bag) {
-			field, _, _ := strings.Cut(v.Path, "/")
-			found = append(found, finding{about: bag[field], Problem: application.Problem{
-				Key: application.PrefixData + e.Name, Entry: v.Path, Reason: v.Reason, Cure: cureOf(v), Warning: !l.mode.Refuses(v),
-			}})
-		}
-	}
-	return found
-}
-
-// unknown warns of interfaces that are not known and that are most likely misspelt, and of
-// versions that a known interface does not have.
-func (l namespacePolicy) unknown(declared application.Declaration) []finding {
-	if l.mode == schema.Off {
-		return nil
-	}
-	var found []finding
-	for _, e := range declared.Endpoints {
-		if near := l.interfaces.Near(e.Interface); near != "" {
-			found = append(found, finding{about: e.Interface, Problem: application.Problem{
-				Key: e.Role.Key(), Entry: e.Interface, Reason: "no such interface is known, so its data is not checked", Cure: "did you mean " +
-					near + "?", Warning: true,
-			}})
-		}
-		if versions := l.interfaces.Versions(e.Interface); len(versions) > 0 && e.Version > 0 && !slices.Contains(versions, e.Version) {
-			entry := fmt.Sprintf("%s@%d", e.Interface, e.Version)
-			found = append(found, finding{about: entry, Problem: application.Problem{
-				Key: e.Role.Key(), Entry: entry, Reason: "no such version is known, so its data is not checked",
-				Cure: fmt.Sprintf("the versions of %s are %v", e.Interface, versions), Warning: true,
-			}})
-		}
-	}
-	return found
-}
-
-// misspelt warns of keys that are most likely fields of their interface, and misspelt: in the data
-// of an endpoint, and in tengu.io/env. An interface may have other keys as well.
-func (l namespacePolicy) misspelt(declared application.Declaration) []finding {
-	if l.mode == schema.Off {
-		return nil
-	}
-	var found []finding
-	for _, e := range declared.Endpoints {
-		i, _ := l.interfaces.Find(e.Interface, e.Version)
-		found = append(found, nearFields(i, e.Role, application.PrefixData+e.Name, slices.Sorted(maps.Keys(declared.Data[e.Name])))...)
-		if e.Role == application.Requirer {
-			found = append(found, nearFields(i, application.Provider, application.KeyEnv, declared.Env[e.Name])...)
-		}
-	}
-	return found
-}
-
-// nearFields returns a warning for each of the keys that is no field of an interface and is near to
-// one.
-func nearFields(i schema.Interface, role application.Role, at string, keys []string) []finding {
-	var fields []string
-	for _, f := range i.Fields(role) {
-		fields = append(fields, f.Name)
-	}
-	var found []finding
-	for _, key := range keys {
-		near := spelling.Nearest(key, fields)
-		if near == "" || slices.Contains(fields, key) {
-			continue
-		}
-		found = append(found, finding{about: key, Problem: application.Problem{
-			Key: at, Entry: key, Reason: fmt.Sprintf("interface %s has no such field", i.Name), Cure: "did you mean " + near + "?", Warning: true,
-		}})
 	}
 	return found
 }
@@ -186,14 +101,6 @@ func (p place) portless(declared application.Declaration) []finding {
 		}})
 	}
 	return found
-}
-
-// cureOf says what would fit.
-func cureOf(v schema.Violation) string {
-	if v.Expected == "" {
-		return ""
-	}
-	return "expected " + v.Expected
 }
 
 // misplaced warns of keys that count on pods only (SAFETY.md I23).

@@ -134,7 +134,7 @@ func TestWarnsOfInterfaces(t *testing.T) {
 		},
 		"Version": {
 			why: "the library has no such version", manifest: service("", "tengu.io/provides: 'x:redis@7'"),
-			warning: `metadata.annotations[tengu.io/provides]: "redis@7": no such version is known, so its data is not checked; the versions of redis are [1]`,
+			warning: `metadata.annotations[tengu.io/provides]: "redis@7": no such version is known, so its data is not checked; write redis@1`,
 		},
 		"Longest": {
 			why: "I1: a warning is whole, however long the names are", manifest: service("", "tengu.io/provides: '"+strings.Repeat("a", 63)+":http'"),

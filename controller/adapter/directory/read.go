@@ -82,7 +82,7 @@ func File(path string) ([]byte, error) {
 func IsFolder(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("cannot find %s: %w", path, err)
+		return false, fs.ErrNotExist
 	}
 	return err == nil && info.IsDir(), err
 }

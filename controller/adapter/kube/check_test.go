@@ -131,7 +131,12 @@ func TestCheck(t *testing.T) {
 			why: "the command that opts it in", namespace: "shop",
 			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop"}}`, namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[]}`},
 			want: []string{"FAIL namespace shop: not opted in: kubectl label namespace shop tengu-injector=enabled",
-				"SKIP the webhook injects a pod: the webhook does not act in namespace shop"},
+				"SKIP the webhook injects a pod: the webhook does not act in namespace shop, which has not opted in"},
+		},
+		"OwnNamespace": {
+			why: "the label does not help in Orcon's own namespace", namespace: "shop",
+			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","labels":{"tengu-injector":"enabled","app.kubernetes.io/part-of":"orcon"}}}`},
+			want:   []string{"SKIP the webhook injects a pod: the webhook never acts in namespace shop, which is the cluster's or Orcon's own"},
 		},
 		"Outside": {
 			why:    "the webhook never acts in default and in Orcon's own namespace",
@@ -143,7 +148,9 @@ func TestCheck(t *testing.T) {
 			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop"}}`, namespaces: http.StatusForbidden},
 			want:   []string{"SKIP the webhook injects a pod: the webhook does not act in namespace shop"},
 		},
-		"NoNamespace": {why: "a typing mistake", namespace: "shop", change: answers{shop: http.StatusNotFound}, want: []string{"FAIL namespace shop: no such namespace"}},
+		"NoNamespace": {why: "a typing mistake", namespace: "shop", change: answers{shop: http.StatusNotFound}, want: []string{
+			"FAIL namespace shop: no such namespace", "SKIP the webhook injects a pod: there is no namespace shop",
+		}},
 		"Mode": {
 			why: "a mode that does not exist counts as warn", namespace: "shop",
 			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","labels":{"tengu-injector":"enabled","tengu.io/schema":"enforced"}}}`},

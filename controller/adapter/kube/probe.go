@@ -56,46 +56,46 @@ func (c *checker) admitted(full string, pod *corev1.Pod, err error) error {
 	return nil
 }
 
-// labelled returns a namespace that has opted in, or why there is none to try.
+// labelled returns a namespace that has opted in: the one to look at, or any. why says why there is
+// none to try.
 func (c *checker) labelled(ctx context.Context) (name, why string, err error) {
+	if c.namespace != "" {
+		return c.optedIn(ctx)
+	}
 	var list corev1.NamespaceList
 	err = c.reader.List(ctx, &list, client.MatchingLabels{application.LabelOptIn: application.OptedIn})
 	switch {
-	case apierrors.IsForbidden(err) && c.namespace != "":
-		return c.optedIn(ctx)
 	case apierrors.IsForbidden(err):
 		return "", "you may not list namespaces: name one that has opted in, with -n", nil
 	case err != nil:
 		return "", "", fmt.Errorf("cannot list namespaces: %w", err)
 	}
 	for _, n := range list.Items {
-		if n.DeletionTimestamp == nil && !outside(&n) && (c.namespace == "" || n.Name == c.namespace) {
+		if n.DeletionTimestamp == nil && !outside(&n) {
 			return n.Name, "", nil
 		}
-	}
-	if c.namespace != "" {
-		return "", notIn(c.namespace), nil
 	}
 	return "", "no namespace has opted in: " + application.OptIn("NAME"), nil
 }
 
-// optedIn is labelled for a user who may not list namespaces.
+// optedIn returns the namespace to look at if it has opted in. A user who may not read it has it
+// tried.
 func (c *checker) optedIn(ctx context.Context) (name, why string, err error) {
 	var n corev1.Namespace
 	err = c.reader.Get(ctx, client.ObjectKey{Name: c.namespace}, &n)
 	switch {
 	case apierrors.IsForbidden(err):
 		return c.namespace, "", nil
-	case err != nil && !apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err):
+		return "", "there is no namespace " + c.namespace, nil
+	case err != nil:
 		return "", "", fmt.Errorf("cannot read namespace %s: %w", c.namespace, err)
-	case outside(&n) || n.Labels[application.LabelOptIn] != application.OptedIn: // one that is not there has no label
-		return "", notIn(c.namespace), nil
+	case outside(&n):
+		return "", fmt.Sprintf("the webhook never acts in namespace %s, which is the cluster's or Orcon's own", c.namespace), nil
+	case n.Labels[application.LabelOptIn] != application.OptedIn:
+		return "", fmt.Sprintf("the webhook does not act in namespace %s, which has not opted in", c.namespace), nil
 	}
 	return c.namespace, "", nil
-}
-
-func notIn(namespace string) string {
-	return fmt.Sprintf("the webhook does not act in namespace %s, which has not opted in or is the cluster's or Orcon's own", namespace)
 }
 
 // outside reports whether the webhook never acts in a namespace, although it opted in.

@@ -99,7 +99,7 @@ func TestConvertRefuses(t *testing.T) {
 		"TwoVersions": {why: "which?", documents: []string{version, version, definition}, want: "has 2 ClusterServiceVersions"},
 		"Strategy":    {why: "another way to install", documents: change("strategy: deployment", "strategy: image"), want: `"image" is not deployment`},
 		"APIService":  {why: "not converted", documents: change("  customres", "  apiservicedefinitions: {owned: [{name: a}]}\n  customres"), want: "apiservicedefinitions"},
-		"Mode":        {why: "one namespace alone", documents: change("", ""), watch: []string{"shop"}, want: "mode SingleNamespace: it supports [AllNamespaces MultiNamespace]"},
+		"Mode":        {why: "one namespace alone", documents: change("", ""), watch: []string{"shop"}, want: "mode SingleNamespace: it supports AllNamespaces, MultiNamespace: choose"},
 		"Missing":     {why: "a definition that is not there", documents: []string{version}, want: `owns CustomResourceDefinition "caches.example.org"`},
 		"NotOwned":    {why: "a definition that nobody owns", documents: append(change("", ""), strings.Replace(definition, "caches", "others", 1)), want: "others.example.org, and its ClusterServiceVersion does not own it"},
 		"Kind":        {why: "a workload beside the strategy", documents: append(change("", ""), "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), want: "Pod a is of a kind"},

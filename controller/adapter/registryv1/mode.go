@@ -20,19 +20,20 @@ const (
 // aim sets what the operator watches, where it supports that: the namespaces that were
 // asked for, else all, else its own.
 func (o *operator) aim(namespace string, watch []string) error {
-	var supported []mode
+	var supported []string
 	for _, m := range o.Spec.InstallModes {
 		if m.Supported {
-			supported = append(supported, m.Type)
+			supported = append(supported, string(m.Type))
 		}
 	}
 	o.namespace, o.targets = namespace, slices.Compact(slices.Sorted(slices.Values(watch)))
 	wanted := o.mode()
-	if len(watch) == 0 && !slices.Contains(supported, allNamespaces) && slices.Contains(supported, ownNamespace) {
+	if len(watch) == 0 && !slices.Contains(supported, string(allNamespaces)) && slices.Contains(supported, string(ownNamespace)) {
 		o.targets, wanted = []string{namespace}, ownNamespace
 	}
-	if !slices.Contains(supported, wanted) {
-		return fmt.Errorf("cannot install %s in mode %s: it supports %v: choose the namespaces that it watches accordingly", o.Metadata.Name, wanted, supported)
+	if !slices.Contains(supported, string(wanted)) {
+		return fmt.Errorf("cannot install %s in mode %s: it supports %s: choose the namespaces that it watches accordingly",
+			o.Metadata.Name, wanted, strings.Join(supported, ", "))
 	}
 	if wanted == allNamespaces {
 		o.targets = []string{""}

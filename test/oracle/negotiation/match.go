@@ -117,10 +117,20 @@ func mismatch(a, b end, ref application.Reference) string {
 		return lacks(b, ref.RemoteEndpoint)
 	case missing(a, ref.Endpoint):
 		return lacks(a, ref.Endpoint)
+	case len(a.Endpoints) == 0:
+		return declaresNone(a.Name, b.Name)
+	case len(b.Endpoints) == 0:
+		return declaresNone(b.Name, a.Name)
 	default:
 		return fmt.Sprintf("no endpoint of %s (%s) matches one of %s (%s): interface, version and role must agree%s", a.Name,
 			offers(a), b.Name, offers(b), misspelt(a, b, ref))
 	}
+}
+
+// declaresNone says that an application without endpoints cannot relate to another one.
+func declaresNone(bare, other string) string {
+	return fmt.Sprintf("%[1]s declares no endpoint, so %[2]s cannot relate to it: add %[3]s or %[4]s to %[1]s", bare, other,
+		application.KeyConsumes, application.KeyProvides)
 }
 
 // misspelt asks whether an interface of a is meant to be one that b has; empty if none
@@ -145,9 +155,6 @@ func misspelt(a, b end, ref application.Reference) string {
 
 // offers lists an application's endpoints for a message.
 func offers(e end) string {
-	if len(e.Endpoints) == 0 {
-		return "declares no endpoint"
-	}
 	var all []string
 	for _, x := range e.Endpoints {
 		text := fmt.Sprintf("%s %s:%s", x.Role, x.Name, x.Interface)

@@ -1,0 +1,114 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
+)
+
+// Remark is a problem of a declaration by the interfaces that it names.
+type Remark struct {
+	Problem application.Problem
+	// About is the value that the problem is about. No message has it.
+	About string
+}
+
+// Remarks returns what of a declaration does not fit the known interfaces: data that violates its
+// schema, interfaces and versions that are not known, and keys that are misspelt (SAFETY.md I27).
+// It returns none in mode Off. All are warnings but the violations that the mode refuses.
+func (c Catalog) Remarks(declared application.Declaration, mode Mode) []Remark {
+	if mode == Off {
+		return nil
+	}
+	return slices.Concat(c.unfit(declared, mode), c.unknown(declared), c.misspelt(declared))
+}
+
+// unfit returns the violations in the declared data of endpoints whose interface is known.
+func (c Catalog) unfit(declared application.Declaration, mode Mode) []Remark {
+	var found []Remark
+	for _, e := range declared.Endpoints {
+		i, known := c.Find(e.Interface, e.Version)
+		if !known {
+			continue
+		}
+		bag := declared.Data[e.Name]
+		for _, v := range i.Check(e.Role, true, bag) {
+			field, _, _ := strings.Cut(v.Path, "/")
+			p := application.Problem{Key: application.PrefixData + e.Name, Entry: v.Path, Reason: v.Reason, Warning: !mode.Refuses(v)}
+			if v.Expected != "" {
+				p.Cure = "expected " + v.Expected
+			}
+			found = append(found, Remark{p, bag[field]})
+		}
+	}
+	return found
+}
+
+// unknown warns of interfaces that are not known and most likely misspelt, and of versions that a
+// known interface does not have.
+func (c Catalog) unknown(declared application.Declaration) []Remark {
+	var found []Remark
+	tell := func(e application.Endpoint, entry, what, cure string) {
+		found = append(found, Remark{About: entry, Problem: application.Problem{
+			Key: e.Role.Key(), Entry: entry, Reason: "no such " + what + " is known, so its data is not checked", Cure: cure, Warning: true,
+		}})
+	}
+	for _, e := range declared.Endpoints {
+		if near := c.Near(e.Interface); near != "" {
+			tell(e, e.Interface, "interface", "did you mean "+near+"?")
+		}
+		if cures := c.references(e.Interface); len(cures) > 0 && e.Version > 0 && !slices.Contains(cures, reference(e.Interface, e.Version)) {
+			tell(e, reference(e.Interface, e.Version), "version", "write "+strings.Join(cures, " or "))
+		}
+	}
+	return found
+}
+
+// references returns the known versions of an interface as declarations name them, lowest first.
+func (c Catalog) references(name string) []string {
+	var all []string
+	for _, i := range c.byName[name] {
+		all = append(all, reference(name, i.Version))
+	}
+	return all
+}
+
+func reference(name string, version int) string { return fmt.Sprintf("%s@%d", name, version) }
+
+// misspelt warns of keys that are most likely misspelt fields of their interface: in the data of an
+// endpoint, and in tengu.io/env. An interface may have other keys as well.
+func (c Catalog) misspelt(declared application.Declaration) []Remark {
+	var found []Remark
+	for _, e := range declared.Endpoints {
+		i, _ := c.Find(e.Interface, e.Version)
+		found = append(found, i.nearFields(e.Role, application.PrefixData+e.Name, slices.Sorted(maps.Keys(declared.Data[e.Name])))...)
+		if e.Role == application.Requirer {
+			found = append(found, i.nearFields(application.Provider, application.KeyEnv, declared.Env[e.Name])...)
+		}
+	}
+	return found
+}
+
+// nearFields returns a warning for each key that the interface has no field for and whose name is
+// near to that of one.
+func (i Interface) nearFields(role application.Role, at string, keys []string) []Remark {
+	var fields []string
+	for _, f := range i.Fields(role) {
+		fields = append(fields, f.Name)
+	}
+	var found []Remark
+	for _, key := range keys {
+		near := spelling.Nearest(key, fields)
+		if near == "" || slices.Contains(fields, key) {
+			continue
+		}
+		found = append(found, Remark{About: key, Problem: application.Problem{
+			Key: at, Entry: key, Reason: fmt.Sprintf("interface %s has no such field", i.Name), Cure: "did you mean " + near + "?", Warning: true,
+		}})
+	}
+	return found
+}
