@@ -29,8 +29,8 @@ the agent, its volumes and variables to pods and to the pod templates of workloa
 are printed as they were written. Warnings go to standard error. Services of the same file may
 declare endpoints for the pods that they select.
 
-It uses no cluster; flags give the settings of an installation. Of the interfaces it knows the
-built-in ones: it warns of a version that those do not have, although the cluster may have it.
+It uses no cluster; flags give the settings of an installation. It knows only the built-in
+interfaces, and warns of versions that they lack, although a cluster may have them.
 
 Exit codes: 0 printed, 1 the webhook would refuse an object, 2 the command failed.`,
 		Example: `  orcon inject -f deployment.yaml

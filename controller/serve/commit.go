@@ -12,7 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // kindDatabags is the kind whose revision tells that a transaction is to be seen.
@@ -58,9 +58,9 @@ func (s *Server) Commit(ctx context.Context, req *connect.Request[v1alpha1.Commi
 }
 
 // transaction reads a request as one of this unit.
-func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (relation.Commit, error) {
+func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (transaction.Commit, error) {
 	u := t.unit(c.identity.UID)
-	commit := relation.Commit{
+	commit := transaction.Commit{
 		Namespace: c.identity.Namespace, Application: c.application, Unit: int(u.number),
 		PodUID: c.identity.UID, Term: int(req.GetTerm()), Cause: shortened(req.GetCause()),
 	}
@@ -75,7 +75,7 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (rel
 		if err != nil {
 			return commit, err
 		}
-		commit.Changes = append(commit.Changes, relation.Change{
+		commit.Changes = append(commit.Changes, transaction.Change{
 			Relation: r.name, Namespace: r.home, UID: change.GetRelation(), Endpoint: r.endpoint, Own: !change.GetApplication(), Set: change.GetSet(),
 			Role: r.role, Interface: r.iface, Version: r.version,
 		})
@@ -115,13 +115,13 @@ func (t *telling) writable(uid string) (place, error) {
 // codeOf tells a caller what kind of refusal it is (RELATIONS.md P4).
 func codeOf(err error) connect.Code {
 	switch {
-	case errors.Is(err, kube.ErrDeposed):
+	case errors.Is(err, transaction.ErrDeposed):
 		return connect.CodePermissionDenied
 	case errors.Is(err, kube.ErrGone):
 		return connect.CodeNotFound
-	case errors.Is(err, relation.ErrInvalid):
+	case errors.Is(err, transaction.ErrInvalid):
 		return connect.CodeInvalidArgument
-	case errors.Is(err, kube.ErrBusy):
+	case errors.Is(err, transaction.ErrBusy):
 		return connect.CodeAborted
 	default:
 		return connect.CodeUnavailable

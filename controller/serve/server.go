@@ -17,6 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // The limits of a conversation.
@@ -60,8 +61,8 @@ type World interface {
 type Store interface {
 	// Commit stores a transaction and returns the revision of databags from which
 	// on it is to be seen; 0 where it changes none. The error wraps
-	// kube.ErrDeposed, relation.ErrInvalid, kube.ErrBusy or a refusal.
-	Commit(ctx context.Context, commit relation.Commit, secrets []secret.Draft) (revision uint64, err error)
+	// transaction.ErrDeposed, transaction.ErrInvalid, transaction.ErrBusy or a refusal.
+	Commit(ctx context.Context, commit transaction.Commit, secrets []secret.Draft) (revision uint64, err error)
 	// Secret returns what a unit reads of a secret, which is found by its ID or by
 	// the unit's label in the first of the namespaces where the unit asks.
 	Secret(ctx context.Context, asks []secret.Visitor, id string, query secret.Query) (secret.Reading, error)

@@ -12,7 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// Statuses keeps what units say for people. The errors wrap kube.ErrDeposed or
+// Statuses keeps what units say for people. The errors wrap transaction.ErrDeposed or
 // kube.ErrGone.
 type Statuses interface {
 	// Report notes what the handlers of a unit fail at; the zero failure for nothing.

@@ -28,6 +28,12 @@ func (b Databag) Name() string {
 	return objectName(b.Application+"-"+b.Endpoint, b.Application, b.Endpoint, b.Relation, b.Unit)
 }
 
+// OutboxName returns the name of the object in which a unit's transactions are
+// committed.
+func OutboxName(application, unit string) string {
+	return objectName(application+"-"+unit+"-outbox", application, unit, "outbox")
+}
+
 // Address returns whose bag it is, and of which relation.
 func (b Databag) Address() conversation.Address {
 	owner := b.Application

@@ -42,12 +42,3 @@ func TestHeeds(t *testing.T) {
 		})
 	}
 }
-
-// What a commit writes for: what lives in the writer's own namespace has no home
-// elsewhere (SAFETY.md M7).
-func TestCommitsKnowTheRelationsHome(t *testing.T) {
-	for home, want := range map[string]relation.Home{"": {}, "shop": {}, "office": {Namespace: "office", Name: "r"}} {
-		c := relation.Commit{Namespace: "shop", Application: "db"}
-		assert.Equal(t, want, c.Bag(relation.Change{Relation: "r", UID: "u", Namespace: home}).Home, "home %q", home)
-	}
-}

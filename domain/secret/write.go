@@ -230,3 +230,15 @@ func Unlabelled(all []Secret, s Secret) error {
 	}
 	return nil
 }
+
+// Unreachable returns the places that a secret and writes had and that the secret does not have after
+// the writes.
+func Unreachable(before Secret, writes []Write, after Secret) []Place {
+	places := before.Places()
+	for _, w := range writes {
+		if (w.Place != Place{}) {
+			places = append(places, w.Place)
+		}
+	}
+	return slices.DeleteFunc(places, func(p Place) bool { return slices.Contains(after.Places(), p) })
+}

@@ -1,23 +1,17 @@
 package simulation
 
 import (
+	"cmp"
+	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
-
-// outbox holds a transaction of several bags that is committed and not yet where
-// it belongs.
-type outbox struct {
-	application string
-	commit      relation.Commit
-	changes     []relation.Change
-	cause       string
-}
 
 func refused(kind conversation.Refusal, message, cure string) error {
 	return &conversation.Error{Kind: kind, Message: message, Cure: cure}
@@ -34,77 +28,100 @@ func (s *store) lead(name string, unit int, podUID string, resign bool) leadersh
 	return after
 }
 
-// commit stores a transaction: one bag by its write; several by one write to the
-// unit's outbox, which the next write empties unless the process dies before.
-func (s *store) commit(c relation.Commit, cause string, dies bool) error {
-	if c.Leads() && !s.leaders[c.Application].MayWrite(c.PodUID, c.Term, s.now) {
-		return refused(conversation.Forbidden, "cannot write the databag of "+c.Application+": the unit is not its application's leader",
-			"only the leader may")
-	}
-	var changes []relation.Change
+// commit stores a transaction. With dies the controller dies once it has written one to an outbox.
+func (s *store) commit(c transaction.Commit, dies bool) error {
 	for _, change := range c.Changes {
 		if r, there := s.byUID(change.UID); !there || !r.Alive() {
 			return refused(conversation.Gone, "cannot write: the relation on endpoint "+change.Endpoint+" has ended", "write into another relation")
 		}
-		_, differs, err := relation.Write(s.databags[c.Bag(change).Name()].Data, change.Set)
-		if err != nil {
-			return refused(conversation.Invalid, err.Error(), "write less")
-		}
-		if differs {
-			changes = append(changes, change)
-		}
 	}
-	if len(changes) == 1 {
-		return s.write(c, changes[0], cause)
+	e := executor{store: s, outbox: c.Outbox(), dies: dies}
+	for _, change := range c.Changes {
+		e.carryOut(transaction.ReadBag{Bag: c.Bag(change)})
 	}
-	if len(changes) > 1 {
-		s.outboxes[c.Outbox()] = outbox{c.Application, c, changes, cause}
-		s.revision++
-		if dies {
+	leads := s.leaders[c.Application].MayWrite(c.PodUID, c.Term, s.now)
+	c, err := c.Prepare(e.stored, leads, schema.Catalog{}, schema.Off)
+	if err == nil {
+		err = e.finish(func() (transaction.Request, error) { return transaction.Next(c, e.stored, s.now) })
+	}
+	switch {
+	case errors.Is(err, transaction.ErrDeposed):
+		return refused(conversation.Forbidden, "cannot write the databag of "+c.Application+": "+transaction.ErrDeposed.Error(), "only the leader may")
+	case errors.Is(err, transaction.ErrInvalid):
+		return refused(conversation.Invalid, err.Error(), "write less")
+	}
+	return err
+}
+
+// deliver delivers the transaction of an outbox.
+func (s *store) deliver(outbox string) {
+	e := executor{store: s, outbox: outbox}
+	_ = e.finish(func() (transaction.Request, error) { return transaction.Deliver(e.stored, s.now) }) // it refuses nothing
+}
+
+// executor carries out the requests of one transaction. Nothing comes in between, so no write conflicts.
+type executor struct {
+	*store
+
+	outbox string
+	stored transaction.Stored
+	// dies is set where the process dies at the commit point.
+	dies bool
+}
+
+// finish carries out requests until there is none, or the process dies.
+func (e *executor) finish(next func() (transaction.Request, error)) error {
+	for {
+		request, err := next()
+		if err != nil || request == nil {
+			return err
+		}
+		e.carryOut(request)
+		if _, posted := request.(transaction.Post); posted && e.dies {
 			return refused(conversation.NotYet, "cannot say whether it is stored: the controller has gone", "try again")
 		}
-		s.empty(c.Outbox())
 	}
-	return nil
 }
 
-// empty moves what is in an outbox to where it belongs. What a later leader has
-// overtaken, or whose relation has gone, is dropped.
-func (s *store) empty(name string) {
-	o := s.outboxes[name]
-	for _, change := range o.changes {
-		_ = s.write(o.commit, change, o.cause) // dropped
+// carryOut carries out a request and notes its result. A simulation has no secrets.
+func (e *executor) carryOut(request transaction.Request) {
+	switch r := request.(type) {
+	case transaction.ReadOutbox:
+		pending, holds := e.outboxes[e.outbox]
+		e.stored.SetOutbox(transaction.StoredOutbox{There: holds, Commit: pending})
+	case transaction.CreateOutbox:
+		e.stored.Created(r)
+	case transaction.Post:
+		e.outboxes[e.outbox] = r.Commit
+		e.revision++
+		e.stored.Posted(r.Commit)
+	case transaction.Empty:
+		delete(e.outboxes, e.outbox)
+		e.revision++
+		e.stored.SetOutbox(transaction.StoredOutbox{There: true})
+	case transaction.ReadBag:
+		b, there := e.databags[r.Bag.Name()]
+		e.stored.SetBag(r.Bag.Name(), transaction.StoredBag{There: there, Data: b.Data, Term: b.term})
+	case transaction.CreateBag:
+		e.stored.Created(r)
+	case transaction.WriteBag:
+		e.write(r)
+		e.stored.Wrote(r.Bag.Name(), transaction.StoredBag{There: true, Data: r.Data, Term: r.Term})
 	}
-	delete(s.outboxes, name)
-	s.revision++
 }
 
-// write brings one change to its bag, unless a leader of a later term wrote there
-// (SAFETY.md P1), and notes it in the relation's record.
-func (s *store) write(c relation.Commit, change relation.Change, cause string) error {
-	b := c.Bag(change)
-	if _, there := s.byUID(change.UID); !there {
-		return refused(conversation.Gone, "cannot write: the relation has gone", "write into another relation")
+// write stores the content of a bag with its record. The bag of a relation that has gone is deleted with
+// it.
+func (s *store) write(w transaction.WriteBag) {
+	if _, there := s.byUID(w.Bag.Relation); !there {
+		return
 	}
-	stored := s.databags[b.Name()]
-	term := 0
-	if !change.Own {
-		term = c.Term
-	}
-	if stored.term > term {
-		return refused(conversation.Forbidden, "cannot write the databag of "+c.Application+": a later leader has", "only the leader may")
-	}
-	after, differs, err := relation.Write(stored.Data, change.Set)
-	if err != nil || !differs {
-		return err
-	}
-	b.Data = after
-	who := conversation.Unit{Application: c.Application, Number: c.Unit}
+	before := s.databags[w.Bag.Name()]
 	s.revision++
 	// Nothing takes time here, but what is written later is later in the record.
-	e := conversation.Entry{Time: s.now.Add(time.Duration(s.revision) * time.Microsecond), Who: who.String(), Cause: cause, Term: term, Address: b.Address()}
-	s.databags[b.Name()] = bag{b, true, term, strconv.Itoa(c.Unit), stored.record.Append(e, stored.Data, after, nil)}
-	return nil
+	w.Entry.Time, w.Entry.Address = s.now.Add(time.Duration(s.revision)*time.Microsecond), w.Bag.Address()
+	w.Bag.Data = w.Data
+	s.databags[w.Bag.Name()] = bag{w.Bag, true, w.Term, cmp.Or(w.Writer, before.writer), before.record.Append(w.Entry, before.Data, w.Data, nil)}
 }
 
 // leave notes that a unit has handled the end of a relation.

@@ -11,6 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // handle runs the handler of a turn, and ends the turn unless the handler hangs.
@@ -84,7 +85,9 @@ func (w *world) say(a *agent, t *conversation.Transaction, cause string) error {
 	if !known || !w.reaches(a) {
 		return refused(conversation.NotYet, "cannot reach the controller", "try again")
 	}
-	c := relation.Commit{Namespace: namespace, Application: a.application, Unit: u.Number, PodUID: a.podUID, Term: cmp.Or(int(t.Term()), a.lease.term)}
+	c := transaction.Commit{
+		Namespace: namespace, Application: a.application, Unit: u.Number, PodUID: a.podUID, Term: cmp.Or(int(t.Term()), a.lease.term), Cause: cause,
+	}
 	for _, change := range changes {
 		r, there := w.byUID(change.Relation)
 		if !there {
@@ -93,7 +96,7 @@ func (w *world) say(a *agent, t *conversation.Transaction, cause string) error {
 		c.Changes = append(c.Changes, toChange(r, a, change))
 	}
 	before := w.revision
-	if err := w.commit(c, cause, w.diesCommitted); err != nil {
+	if err := w.commit(c, w.diesCommitted); err != nil {
 		if _, pending := w.outboxes[c.Outbox()]; pending && w.diesCommitted {
 			w.diesCommitted, w.stopped = false, true
 			w.tell(w.now, "controller dies after the commit of %s", unitName(a))
@@ -118,7 +121,7 @@ func (w *world) idOf(uid string) int {
 
 // toChange writes a change as the store takes it: by keys, an empty value for one
 // that goes.
-func toChange(r relation.Relation, a *agent, c conversation.Change) relation.Change {
+func toChange(r relation.Relation, a *agent, c conversation.Change) transaction.Change {
 	endpoint := r.Requirer.Endpoint
 	if r.Requirer.Application != a.application {
 		endpoint = r.Provider.Endpoint
@@ -132,7 +135,7 @@ func toChange(r relation.Relation, a *agent, c conversation.Change) relation.Cha
 		set[k] = ""
 	}
 	_, own := c.Unit()
-	return relation.Change{Relation: r.Name, UID: r.UID, Endpoint: endpoint, Own: own, Set: set}
+	return transaction.Change{Relation: r.Name, UID: r.UID, Endpoint: endpoint, Own: own, Set: set}
 }
 
 // runTool carries out a call of a tool: of a handler in the transaction of its

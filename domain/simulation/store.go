@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // namespace is where a scenario happens.
@@ -34,7 +35,7 @@ type store struct {
 	records   map[string]relation.Record
 	leaders   map[string]leadership.Leader
 	databags  map[string]bag
-	outboxes  map[string]outbox
+	outboxes  map[string]transaction.Commit
 	abroad    map[relation.End]foreign
 	rollouts  map[string]int
 }
@@ -63,7 +64,7 @@ func newStore() *store {
 		now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
 		relations: map[string]kept{}, records: map[string]relation.Record{}, leaders: map[string]leadership.Leader{},
-		databags: map[string]bag{}, outboxes: map[string]outbox{}, abroad: map[relation.End]foreign{}, rollouts: map[string]int{},
+		databags: map[string]bag{}, outboxes: map[string]transaction.Commit{}, abroad: map[relation.End]foreign{}, rollouts: map[string]int{},
 	}
 }
 
@@ -131,7 +132,7 @@ func (s *store) writes(decision relation.Decision) []func() {
 	case relation.Release:
 		return []func(){func() { s.release(d.Relation) }}
 	case relation.Deliver:
-		return []func(){func() { s.empty(d.Outbox) }}
+		return []func(){func() { s.deliver(d.Outbox) }}
 	case relation.Withdraw:
 		return []func(){func() { delete(s.databags, d.Name()) }}
 	case relation.Forget:
@@ -290,8 +291,8 @@ func (s *store) view(name string) (relation.View, bool) {
 	}
 	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Writer: s.writerOf, Said: s.saidBy, Units: s.unitsOf, Grants: s.grantsOf})
 	v.Leader = s.leaders[name]
-	return v, !slices.ContainsFunc(values(s.outboxes), func(o outbox) bool {
-		return o.application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.There.Application == o.application })
+	return v, !slices.ContainsFunc(values(s.outboxes), func(c transaction.Commit) bool {
+		return c.Application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.There.Application == c.Application })
 	})
 }
 

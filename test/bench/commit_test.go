@@ -20,6 +20,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // BenchmarkCommit measures what a transaction takes from the call of the store to
@@ -31,7 +32,7 @@ func BenchmarkCommit(b *testing.B) {
 	const turns = 100
 	s := newStore(b)
 	stores := map[string]*kube.Commits{"record": s.commits(s.client), "no-record": s.commits(forgetful{s.client})}
-	transactions := map[string]func(i int) relation.Commit{"1": s.one, "3": s.three}
+	transactions := map[string]func(i int) transaction.Commit{"1": s.one, "3": s.three}
 	took := map[string][]time.Duration{}
 	n := 0
 	turn := func(record, bags string) time.Duration {
@@ -131,21 +132,21 @@ func (s *store) commits(writer client.Client) *kube.Commits {
 
 // one changes a value in a unit's bag; three, that and its application's in both
 // relations.
-func (s *store) one(i int) relation.Commit {
-	return relation.Commit{
+func (s *store) one(i int) transaction.Commit {
+	return transaction.Commit{
 		Namespace: shop, Application: "web", PodUID: "pod", Term: 1, Cause: endpoint + "-relation-changed (db/0)",
-		Changes: []relation.Change{s.change(0, true, i)},
+		Changes: []transaction.Change{s.change(0, true, i)},
 	}
 }
 
-func (s *store) three(i int) relation.Commit {
+func (s *store) three(i int) transaction.Commit {
 	commit := s.one(i)
 	commit.Changes = append(commit.Changes, s.change(0, false, i), s.change(1, false, i))
 	return commit
 }
 
-func (s *store) change(r int, own bool, i int) relation.Change {
-	return relation.Change{
+func (s *store) change(r int, own bool, i int) transaction.Change {
+	return transaction.Change{
 		Relation: s.relations[r].Name, UID: string(s.relations[r].UID), Endpoint: endpoint, Own: own,
 		Set: map[string]string{"count": fmt.Sprint(i), "address": "10.0.0.1:8080", "name": strings.Repeat("x", 32)},
 	}

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // shop is an API server with application db, led by its unit 1 in term 3.
@@ -29,12 +31,12 @@ func shop() (*strict, *Commits) {
 }
 
 // answer is what a database says to two requirers at once.
-func answer(changes ...relation.Change) relation.Commit {
-	return relation.Commit{Namespace: "shop", Application: "db", Unit: 1, PodUID: "pod-1", Term: 3, Changes: changes}
+func answer(changes ...transaction.Change) transaction.Commit {
+	return transaction.Commit{Namespace: "shop", Application: "db", Unit: 1, PodUID: "pod-1", Term: 3, Changes: changes}
 }
 
-func saying(relationUID string, own bool, set ...string) relation.Change {
-	change := relation.Change{Relation: "r-" + relationUID, UID: relationUID, Endpoint: "main", Own: own, Set: map[string]string{}}
+func saying(relationUID string, own bool, set ...string) transaction.Change {
+	change := transaction.Change{Relation: "r-" + relationUID, UID: relationUID, Endpoint: "main", Own: own, Set: map[string]string{}}
 	for i := 0; i+1 < len(set); i += 2 {
 		change.Set[set[i]] = set[i+1]
 	}
@@ -86,14 +88,14 @@ func TestCommit(t *testing.T) {
 func TestCommitRefuses(t *testing.T) {
 	tests := map[string]struct {
 		why    string
-		commit relation.Commit
+		commit transaction.Commit
 		now    time.Duration
 		err    error
 	}{
-		"NotTheLeader": {why: "another pod leads", commit: relation.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 3, Changes: []relation.Change{saying("one", false, "a", "b")}}, err: ErrDeposed},
-		"OldTerm":      {why: "its term is over", commit: relation.Commit{Namespace: "shop", Application: "db", Unit: 1, PodUID: "pod-1", Term: 2, Changes: []relation.Change{saying("one", false, "a", "b")}}, err: ErrDeposed},
-		"TooLate":      {why: "9 s are not enough", commit: answer(saying("one", false, "a", "b")), now: 51 * time.Second, err: ErrDeposed},
-		"TooLarge":     {why: "one bag of two is refused: nothing is stored", commit: answer(saying("one", true, "a", "b"), saying("two", true, "a", string(make([]byte, 64<<10+1)))), err: relation.ErrInvalid},
+		"NotTheLeader": {why: "another pod leads", commit: transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 3, Changes: []transaction.Change{saying("one", false, "a", "b")}}, err: transaction.ErrDeposed},
+		"OldTerm":      {why: "its term is over", commit: transaction.Commit{Namespace: "shop", Application: "db", Unit: 1, PodUID: "pod-1", Term: 2, Changes: []transaction.Change{saying("one", false, "a", "b")}}, err: transaction.ErrDeposed},
+		"TooLate":      {why: "9 s are not enough", commit: answer(saying("one", false, "a", "b")), now: 51 * time.Second, err: transaction.ErrDeposed},
+		"TooLarge":     {why: "one bag of two is refused: nothing is stored", commit: answer(saying("one", true, "a", "b"), saying("two", true, "a", string(make([]byte, 64<<10+1)))), err: transaction.ErrInvalid},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +108,7 @@ func TestCommitRefuses(t *testing.T) {
 	}
 	_, commits := shop()
 	commits.Now = func() time.Time { return epoch().Add(time.Hour) }
-	_, err := commits.Commit(t.Context(), relation.Commit{Namespace: "shop", Application: "db", Unit: 7, PodUID: "pod-7", Changes: []relation.Change{saying("one", true, "a", "b")}}, nil)
+	_, err := commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 7, PodUID: "pod-7", Changes: []transaction.Change{saying("one", true, "a", "b")}}, nil)
 	require.NoError(t, err, "its own bag every unit may write")
 }
 
@@ -212,4 +214,86 @@ func TestLeave(t *testing.T) {
 	says(true)
 	says(false)
 	assert.Equal(t, writes, server.writes, "once")
+}
+
+// slow calls before once, when it is asked to read an object of that name, or to write its status.
+type slow struct {
+	*strict
+
+	name   string
+	read   bool
+	before func()
+}
+
+func (s *slow) interrupt(read bool, name string) {
+	if before := s.before; before != nil && read == s.read && name == s.name {
+		s.before = nil
+		before()
+	}
+}
+
+func (s *slow) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	s.interrupt(true, key.Name)
+	return s.strict.Get(ctx, key, into, opts...)
+}
+
+func (s *slow) Status() client.SubResourceWriter { return slowStatus{s.strict.Status(), s} }
+
+type slowStatus struct {
+	client.SubResourceWriter
+
+	slow *slow
+}
+
+func (s slowStatus) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	s.slow.interrupt(false, o.GetName())
+	return s.SubResourceWriter.Update(ctx, o, opts...)
+}
+
+// A process that is late does not write an older transaction of a unit over its newer one, whether it
+// delivers the older transaction or commits it (SAFETY.md E11, P1).
+func TestALateProcessDoesNotOvertake(t *testing.T) {
+	deliver := func(t *testing.T, live client.Client) {
+		t.Helper()
+		w := World{Reader: live, Live: live, Writer: live, Events: events.NewFakeRecorder(10), Now: epoch}
+		require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
+	}
+	step := func(uid, n string) transaction.Change { return saying(uid, true, "step", n) }
+	bag := relation.Databag{Application: "db", Endpoint: "main", Relation: "two", Unit: "1"}.Name()
+	want := map[string]map[string]string{"one/1": {"step": "1"}, "two/1": {"step": "2"}}
+
+	t.Run("Delivery", func(t *testing.T) {
+		server, commits := shop()
+		server.most = 2 // the outbox is created and written
+		_, err := commits.Commit(t.Context(), answer(step("one", "1"), step("two", "1")), nil)
+		require.ErrorIs(t, err, errGone)
+		server.most = 0
+		deliver(t, &slow{strict: server, name: bag, read: true, before: func() {
+			deliver(t, server)
+			_, err := commits.Commit(t.Context(), answer(step("two", "2")), nil)
+			require.NoError(t, err)
+		}})
+		assert.Equal(t, want, server.bags(t))
+	})
+	t.Run("Commit", func(t *testing.T) {
+		server, commits := shop()
+		late := &slow{strict: server, name: bag, before: func() {
+			deliver(t, server)
+			_, err := commits.Commit(t.Context(), answer(step("two", "2")), nil)
+			require.NoError(t, err)
+		}}
+		_, err := (&Commits{Reader: late, Writer: late, Now: epoch}).Commit(t.Context(), answer(step("one", "1"), step("two", "1")), nil)
+		require.NoError(t, err)
+		assert.Equal(t, want, server.bags(t))
+	})
+	t.Run("Alone", func(t *testing.T) {
+		server, commits := shop()
+		late := &slow{strict: server, name: bag, before: func() {
+			_, err := commits.Commit(t.Context(), answer(step("one", "1"), step("two", "2")), nil)
+			require.NoError(t, err)
+		}}
+		_, err := (&Commits{Reader: late, Writer: late, Now: epoch}).Commit(t.Context(), answer(step("two", "1")), nil)
+		require.ErrorIs(t, err, transaction.ErrBusy, "which is newer is not known: the unit tries again")
+		assert.Equal(t, want, server.bags(t))
+	})
 }

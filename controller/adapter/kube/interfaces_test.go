@@ -17,8 +17,8 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // published is an object that the API server has as it was written.
@@ -193,7 +193,7 @@ func TestCommitFits(t *testing.T) {
 				require.NoError(t, err, tc.why)
 				return
 			}
-			require.ErrorIs(t, err, relation.ErrInvalid, tc.why)
+			require.ErrorIs(t, err, transaction.ErrInvalid, tc.why)
 			assert.Contains(t, err.Error(), tc.at)
 			assert.NotContains(t, err.Error(), "hunter2")
 			assert.Empty(t, server.bags(t), "refused whole")

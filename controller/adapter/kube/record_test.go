@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // recorded returns what the records of all bags say, one line an entry, and proves
@@ -45,7 +46,7 @@ func TestCommitIsRecorded(t *testing.T) {
 	server, commits := shop()
 	now := epoch()
 	commits.Now = func() time.Time { now = now.Add(time.Second); return now }
-	because := func(cause string, changes ...relation.Change) relation.Commit {
+	because := func(cause string, changes ...transaction.Change) transaction.Commit {
 		commit := answer(changes...)
 		commit.Cause = cause
 		return commit

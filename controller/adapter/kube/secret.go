@@ -10,21 +10,21 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // prepare refuses what the unit may not do to secrets, and then stores their
 // content, where nobody finds it before the transaction is committed. It returns
 // the writes without content.
-func (c *Commits) prepare(ctx context.Context, commit relation.Commit, drafts []secret.Draft, leads bool) ([]secret.Write, error) {
+func (e *executor) prepare(ctx context.Context, commit transaction.Commit, drafts []secret.Draft, leads bool) ([]secret.Write, error) {
 	unit := secret.Unit{Application: commit.Application, Number: strconv.Itoa(commit.Unit), Leads: leads}
-	if err := c.rehearse(ctx, commit.Namespace, unit, drafts); err != nil {
+	if err := e.rehearse(ctx, unit, drafts); err != nil {
 		return nil, err
 	}
 	writes := make([]secret.Write, len(drafts))
@@ -33,7 +33,7 @@ func (c *Commits) prepare(ctx context.Context, commit relation.Commit, drafts []
 		if len(draft.Content) == 0 {
 			continue
 		}
-		place, err := c.storeContent(ctx, commit.Namespace, draft.ID, draft.Content)
+		place, err := e.storeContent(ctx, commit.Namespace, draft.ID, draft.Content)
 		if err != nil {
 			return nil, err
 		}
@@ -43,17 +43,15 @@ func (c *Commits) prepare(ctx context.Context, commit relation.Commit, drafts []
 }
 
 // rehearse applies a transaction to what is stored, and stores nothing.
-func (c *Commits) rehearse(ctx context.Context, namespace string, unit secret.Unit, drafts []secret.Draft) error {
+func (e *executor) rehearse(ctx context.Context, unit secret.Unit, drafts []secret.Draft) error {
 	known := map[string]secret.Secret{}
 	for i, draft := range drafts {
 		s, seen := known[draft.ID]
 		if !seen && secret.ValidID(draft.ID) { // else there is none
-			var stored v1alpha1.RelatedSecret
-			err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: draft.ID}, &stored)
-			if client.IgnoreNotFound(err) != nil {
-				return fmt.Errorf("cannot read secret %s: %w", draft.ID, err)
+			if err := e.readSecret(ctx, draft.ID); err != nil {
+				return err
 			}
-			s = stored.ToDomain()
+			s = e.secrets[draft.ID].ToDomain()
 		}
 		if err := secret.CheckContent(draft.Content); err != nil {
 			return err
@@ -62,12 +60,12 @@ func (c *Commits) rehearse(ctx context.Context, namespace string, unit secret.Un
 		if len(draft.Content) > 0 {
 			write.Place = secret.Place{Key: strconv.Itoa(i)}
 		}
-		after, err := secret.Apply(s, write, unit, c.Now())
+		after, err := secret.Apply(s, write, unit, e.Now())
 		if err != nil {
 			return err
 		}
 		known[draft.ID] = after
-		if err := c.labelled(ctx, namespace, known, draft); err != nil {
+		if err := e.labelled(ctx, e.namespace, known, draft); err != nil {
 			return err
 		}
 	}
@@ -107,122 +105,6 @@ func (c *Commits) all(ctx context.Context, namespace string) ([]secret.Secret, e
 		all[i] = list.Items[i].ToDomain()
 	}
 	return all, nil
-}
-
-// writeSecret brings the writes about one secret to its object, once. What is out
-// of reach after it is removed.
-func (c *Commits) writeSecret(ctx context.Context, by author, writes []secret.Write) error {
-	var unreachable []secret.Place
-	err := c.inTurn(ctx, by.namespace+"/"+writes[0].ID, func() error {
-		stored, err := c.openSecret(ctx, by, writes[0])
-		switch {
-		case err != nil:
-			return err
-		case stored.Status.Transaction == by.transaction:
-			return nil
-		case stored.Spec.Unit == "" && stored.Status.Term > by.term:
-			return ErrDeposed
-		}
-		before := stored.ToDomain()
-		after := before
-		for _, w := range writes {
-			if after, err = secret.Apply(after, w, by.Unit, c.Now()); err != nil {
-				return err
-			}
-		}
-		unreachable = without(before, writes, after)
-		if after.Ended() {
-			return c.endSecret(ctx, stored)
-		}
-		stored.SetSecret(after, c.Now())
-		stored.Status.Transaction = by.transaction
-		if stored.Spec.Unit == "" {
-			stored.Status.Term = by.term
-		}
-		return c.Writer.Status().Update(ctx, stored)
-	})
-	if err != nil {
-		return fmt.Errorf("cannot write secret %s: %w", writes[0].ID, err)
-	}
-	c.dropContent(ctx, by.namespace, unreachable)
-	return nil
-}
-
-// without returns the places that are not in a secret after writes.
-func without(before secret.Secret, writes []secret.Write, after secret.Secret) []secret.Place {
-	places := before.Places()
-	for _, w := range writes {
-		if (w.Place != secret.Place{}) {
-			places = append(places, w.Place)
-		}
-	}
-	return slices.DeleteFunc(places, func(p secret.Place) bool { return slices.Contains(after.Places(), p) })
-}
-
-// openSecret reads a secret's object, and makes it for one that is added.
-func (c *Commits) openSecret(ctx context.Context, by author, first secret.Write) (*v1alpha1.RelatedSecret, error) {
-	s := named(&v1alpha1.RelatedSecret{}, by.namespace, first.ID)
-	wanted := v1alpha1.RelatedSecretSpec{Application: by.Application}
-	if first.Own {
-		wanted.Unit = by.Number
-	}
-	err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
-	if apierrors.IsNotFound(err) {
-		if first.Kind != secret.Add {
-			return nil, secret.Unknown(first.ID)
-		}
-		s = named(&v1alpha1.RelatedSecret{Spec: wanted}, by.namespace, first.ID)
-		err = c.Writer.Create(ctx, s)
-	}
-	if apierrors.IsAlreadyExists(err) {
-		err = c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case first.Kind == secret.Add && s.Spec != wanted:
-		return nil, &conversation.Error{Kind: conversation.Invalid, Message: "cannot make secret " + first.ID + ": there is one", Cure: "make another"}
-	default:
-		return s, nil
-	}
-}
-
-func (c *Commits) endSecret(ctx context.Context, s *v1alpha1.RelatedSecret) error {
-	condition := client.Preconditions{UID: (*types.UID)(new(string(s.UID))), ResourceVersion: new(s.ResourceVersion)}
-	return client.IgnoreNotFound(c.Writer.Delete(ctx, s, condition))
-}
-
-// emptySecrets moves what an outbox says of secrets to where it belongs. It is
-// whole unless something of it could not be: then nothing may refer to it.
-func (c *Commits) emptySecrets(ctx context.Context, outbox *v1alpha1.Databag) (whole bool, err error) {
-	by := authorOf(outbox)
-	whole = true
-	for _, writes := range bySecret(outbox.Status.PendingSecrets) {
-		err := c.writeSecret(ctx, by, writes)
-		last := writes[len(writes)-1]
-		switch {
-		case conversation.RefusalOf(err) == conversation.Gone && last.Kind == secret.Remove && last.Revision == 0: // by whoever delivers it too
-		case errors.Is(err, ErrDeposed) || conversation.RefusalOf(err) != "":
-			whole = false
-		case err != nil:
-			return false, err
-		}
-	}
-	return whole, nil
-}
-
-// bySecret returns writes in order of the secrets' first.
-func bySecret(pending []v1alpha1.SecretWrite) [][]secret.Write {
-	var all [][]secret.Write
-	at := map[string]int{}
-	for _, p := range pending {
-		if _, seen := at[p.ID]; !seen {
-			at[p.ID] = len(all)
-			all = append(all, nil)
-		}
-		all[at[p.ID]] = append(all[at[p.ID]], p.ToDomain())
-	}
-	return all
 }
 
 // Secret returns what a unit reads of a secret, and notes that it keeps to it. It
@@ -323,7 +205,7 @@ func (c *Commits) look(ctx context.Context, by secret.Visitor, id string, query 
 		if err != nil || reflect.DeepEqual(before, after) {
 			return err
 		}
-		unreachable = without(before, nil, after)
+		unreachable = secret.Unreachable(before, nil, after)
 		stored.SetSecret(after, c.Now())
 		return c.Writer.Status().Update(ctx, &stored)
 	})

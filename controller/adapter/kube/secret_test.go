@@ -18,6 +18,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 const (
@@ -189,18 +190,18 @@ func TestSecretRefuses(t *testing.T) {
 	labelled.Label = "admin"
 	twin := adds(secretID, "hunter2")
 	twin.Label = "admin"
-	follower := relation.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 3}
+	follower := transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 3}
 	tests := map[string]struct {
 		why    string
-		commit relation.Commit
+		commit transaction.Commit
 		drafts []secret.Draft
 		want   error
 	}{
 		"NotTheLeader": {why: "another unit leads", commit: follower, drafts: drafts(adds(secretID, "hunter2")), want: &conversation.Error{Kind: conversation.Forbidden}},
-		"Foreign":      {why: "another application", commit: relation.Commit{Namespace: "shop", Application: "blog", PodUID: "pod-b"}, drafts: drafts(sets(otherID, "hunter3")), want: &conversation.Error{Kind: conversation.Forbidden}},
+		"Foreign":      {why: "another application", commit: transaction.Commit{Namespace: "shop", Application: "blog", PodUID: "pod-b"}, drafts: drafts(sets(otherID, "hunter3")), want: &conversation.Error{Kind: conversation.Forbidden}},
 		"Unknown":      {why: "none of that name", commit: answer(), drafts: drafts(sets(secretID, "hunter2")), want: &conversation.Error{Kind: conversation.Gone}},
 		"SecondFails":  {why: "one of two fails: none is stored", commit: answer(), drafts: drafts(adds(secretID, "hunter2"), sets("x", "hunter2")), want: &conversation.Error{Kind: conversation.Gone}},
-		"BagFails":     {why: "the bag is refused: no secret is stored", commit: answer(saying("one", true, "a", string(make([]byte, 64<<10+1)))), drafts: drafts(adds(secretID, "hunter2")), want: relation.ErrInvalid},
+		"BagFails":     {why: "the bag is refused: no secret is stored", commit: answer(saying("one", true, "a", string(make([]byte, 64<<10+1)))), drafts: drafts(adds(secretID, "hunter2")), want: transaction.ErrInvalid},
 		"BadKey":       {why: "no key at all", commit: answer(), drafts: drafts(secret.Draft{Write: secret.Write{Kind: secret.Add, ID: secretID}, Content: map[string][]byte{"hunter2!": []byte("hunter2")}}), want: &conversation.Error{Kind: conversation.Invalid}},
 		"LabelTwice":   {why: "a label names one secret", commit: answer(), drafts: drafts(twin), want: &conversation.Error{Kind: conversation.Invalid}},
 	}
@@ -273,7 +274,7 @@ func TestDeposedLeadersSecretIsDropped(t *testing.T) {
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
 	app.SetLeader(leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
 	require.NoError(t, server.Update(t.Context(), &app))
-	_, err = commits.Commit(t.Context(), relation.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 4}, drafts(sets(secretID, "hunter4")))
+	_, err = commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 4}, drafts(sets(secretID, "hunter4")))
 	require.NoError(t, err)
 	w := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
@@ -330,7 +331,7 @@ func TestVaultIsSwept(t *testing.T) {
 	require.NoError(t, err)
 	own := adds(otherID, "hunter3")
 	own.Own = true
-	_, err = commits.Commit(t.Context(), relation.Commit{Namespace: "shop", Application: "db", Unit: 5, PodUID: "pod-5"}, drafts(own))
+	_, err = commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 5, PodUID: "pod-5"}, drafts(own))
 	require.NoError(t, err)
 	_, err = commits.storeContent(t.Context(), "shop", secretID, map[string][]byte{"password": []byte("hunter4")})
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // ErrGone says that the unit, or the relation, of which something is said is not
@@ -91,7 +92,7 @@ func (c *Commits) SetStatus(ctx context.Context, by Speaker, ofApplication bool,
 	}
 	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
 		if !a.LeaderToDomain().MayWrite(by.PodUID, by.Term, c.Now()) {
-			return false, ErrDeposed
+			return false, transaction.ErrDeposed
 		}
 		return say(&a.Status.Workload), nil
 	})
@@ -100,12 +101,12 @@ func (c *Commits) SetStatus(ctx context.Context, by Speaker, ofApplication bool,
 // SetSide stores what a leader says of how its application is in a relation. The
 // relation keeps the term, and refuses a lower one (SAFETY.md P1).
 func (c *Commits) SetSide(ctx context.Context, by Speaker, side Side, info status.Info) error {
-	leads, err := c.leads(ctx, relation.Commit{Namespace: by.Namespace, Application: by.Application, PodUID: by.PodUID, Term: by.Term})
+	leads, err := c.leads(ctx, by.Namespace, by.Application, by.PodUID, by.Term)
 	if err != nil {
 		return err
 	}
 	if !leads {
-		return ErrDeposed
+		return transaction.ErrDeposed
 	}
 	info.Since = c.Now()
 	err = c.inTurn(ctx, side.Namespace+"/"+side.Name, func() error {
@@ -120,7 +121,7 @@ func (c *Commits) SetSide(ctx context.Context, by Speaker, side Side, info statu
 		at := r.Side(side.Role)
 		switch {
 		case *at != nil && (*at).Term > int64(by.Term):
-			return ErrDeposed
+			return transaction.ErrDeposed
 		case *at != nil && (*at).Term == int64(by.Term) && (*at).ToDomain().Same(info):
 			return nil
 		}
@@ -141,7 +142,7 @@ func (c *Commits) Status(ctx context.Context, by Speaker, ofApplication bool) (r
 		return relation.ApplicationState{}, fmt.Errorf("cannot read application %s: %w", by.Application, err)
 	}
 	if ofApplication && app.LeaderToDomain().Left(by.PodUID, c.Now()) <= 0 {
-		return relation.ApplicationState{}, ErrDeposed
+		return relation.ApplicationState{}, transaction.ErrDeposed
 	}
 	record, err := app.ToDomain()
 	return record.State, err

@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // inhabited is the shop with the pods of db's units 1 and 2, and one that has gone.
@@ -111,10 +112,10 @@ func TestSetStatus(t *testing.T) {
 	require.NoError(t, commits.SetStatus(t.Context(), pod("pod-1", 3), true, serving))
 	assert.Equal(t, writes, server.writes, "what was said already is not stored again")
 	for why, by := range map[string]Speaker{"another pod": pod("pod-2", 3), "an old term": pod("pod-1", 2), "no term": pod("pod-1", 0)} {
-		require.ErrorIs(t, commits.SetStatus(t.Context(), by, true, busy), ErrDeposed, why)
+		require.ErrorIs(t, commits.SetStatus(t.Context(), by, true, busy), transaction.ErrDeposed, why)
 	}
 	commits.Now = func() time.Time { return epoch().Add(51 * time.Second) }
-	require.ErrorIs(t, commits.SetStatus(t.Context(), pod("pod-1", 3), true, busy), ErrDeposed, "9 s are not enough")
+	require.ErrorIs(t, commits.SetStatus(t.Context(), pod("pod-1", 3), true, busy), transaction.ErrDeposed, "9 s are not enough")
 	require.ErrorIs(t, commits.SetStatus(t.Context(), pod("pod-0", 0), false, busy), ErrGone)
 	assert.Equal(t, writes, server.writes)
 }
@@ -136,12 +137,12 @@ func TestSetSide(t *testing.T) {
 
 	writes := server.writes
 	require.NoError(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
-	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-2", 3), side, blocked), ErrDeposed)
+	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-2", 3), side, blocked), transaction.ErrDeposed)
 	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), Side{Namespace: "shop", Name: "web-db", UID: "another", Role: application.Provider}, blocked), ErrGone)
 	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), Side{Namespace: "shop", Name: "none", UID: "uid-r"}, blocked), ErrGone)
 	r.Status.ProviderStatus.Term = 4
 	server.keep(r)
-	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, status.Info{State: status.Active}), ErrDeposed, "another has led since")
+	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, status.Info{State: status.Active}), transaction.ErrDeposed, "another has led since")
 	assert.Equal(t, writes, server.writes)
 	side.Role = application.Peer
 	require.NoError(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
@@ -156,7 +157,7 @@ func TestStatus(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, state.Units, 3)
 	_, err = commits.Status(t.Context(), pod("pod-2", 0), true)
-	require.ErrorIs(t, err, ErrDeposed)
+	require.ErrorIs(t, err, transaction.ErrDeposed)
 	_, err = commits.Status(t.Context(), pod("pod-1", 0), true)
 	require.NoError(t, err)
 }

@@ -176,7 +176,7 @@ func (v *Vault) forget(ctx context.Context, namespace, id string, change func(se
 		}
 		before := stored.ToDomain()
 		after := change(before)
-		unreachable = without(before, nil, after)
+		unreachable = secret.Unreachable(before, nil, after)
 		if after.Ended() {
 			return v.endSecret(ctx, &stored)
 		}

@@ -17,6 +17,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 func names() *rapid.Generator[string] { return rapid.StringMatching(`[a-z][a-z0-9-]{0,6}[a-z0-9]`) }
@@ -62,7 +64,7 @@ func conditions() *rapid.Generator[[]condition.Condition] {
 }
 
 // stored is an object as it comes back from the API server.
-func stored[T any](t *rapid.T, o *T) *T {
+func stored[T any](t rapid.TB, o *T) *T {
 	text, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
@@ -226,4 +228,26 @@ func TestConditionTimes(t *testing.T) {
 	all = setConditions(all, condition.Settled("Complete", "all"), 2, late)
 	i := slices.IndexFunc(all, func(c metav1.Condition) bool { return c.Type == "Ready" })
 	assert.Equal(t, metav1.NewTime(late), all[i].LastTransitionTime)
+}
+
+// A transaction in an outbox is the one that was committed, as far as its delivery needs it.
+func TestCommitRoundTrip(t *testing.T) {
+	c := transaction.Commit{
+		Namespace: "shop", Application: "db", Unit: 2, Term: 3, Cause: "relation-set", ID: "t",
+		Changes: []transaction.Change{
+			{Relation: "r", UID: "one", Endpoint: "main", Own: true, Set: map[string]string{"a": "1"}, Secret: []string{"password"}},
+			{Relation: "r", UID: "two", Namespace: "office", Endpoint: "main", Set: map[string]string{"a": ""}},
+		},
+		Secrets: []secret.Write{
+			{Kind: secret.Add, ID: "s", Own: true, Place: secret.Place{Shard: 3, Key: "k"}, Label: "l"},
+			{Kind: secret.Grant, ID: "s", Access: secret.Access{Relation: "one", Name: "r", Application: "web", Unit: "0"}},
+		},
+	}
+	var outbox Databag
+	assert.False(t, outbox.Holds())
+	outbox.Namespace, outbox.Spec = "shop", DatabagSpec{Application: "db", Unit: "2"}
+	outbox.SetCommit(c)
+	outbox = *stored(t, &outbox)
+	assert.True(t, outbox.Holds())
+	assert.Equal(t, c, outbox.CommitToDomain())
 }

@@ -93,6 +93,3 @@ func (w SecretWrite) ToDomain() secret.Write {
 	}
 	return d
 }
-
-// Holds reports whether a transaction is in the outbox.
-func (b *Databag) Holds() bool { return len(b.Status.Pending)+len(b.Status.PendingSecrets) > 0 }

@@ -1,0 +1,26 @@
+package transaction
+
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+
+// bag returns the next request that brings a change to its bag, which is known; nil where the bag has it. A leader of a later term is not overwritten (SAFETY.md P1).
+func (d delivery) bag(change Change) (Request, error) {
+	to := d.Bag(change)
+	b := d.stored.bags[to.Name()]
+	switch {
+	case !b.There:
+		return CreateBag{to, change.Relation}, nil
+	case b.Term > d.termOf(change):
+		return nil, ErrDeposed
+	}
+	after, differs, err := Write(b.Data, change.Set)
+	if err != nil || !differs {
+		return nil, err
+	}
+	w := WriteBag{Bag: to, Data: after, Secret: change.Secret, Term: d.termOf(change), Entry: conversation.Entry{
+		Who: d.Application + "/" + d.number(), Cause: d.Cause, Transaction: d.ID, Term: d.termOf(change),
+	}}
+	if !change.Own {
+		w.Writer = d.number()
+	}
+	return w, nil
+}

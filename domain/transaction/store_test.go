@@ -1,0 +1,215 @@
+package transaction
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+)
+
+// now is when everything happens.
+func now() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// errConflict is the answer to a write on a condition that does not hold.
+var errConflict = errors.New("the object has been modified")
+
+// object is what the store keeps of an object of any kind, with its revision.
+type object[T any] struct {
+	revision int
+	content  T
+}
+
+// store is an API: it writes on the condition that the revision is the one that the writer has seen.
+type store struct {
+	revision int
+	outboxes map[string]object[Commit]
+	bags     map[string]object[StoredBag]
+	secrets  map[string]object[StoredSecret]
+	// points are the transactions in order of their commit points.
+	points []Commit
+}
+
+func newStore() *store {
+	return &store{outboxes: map[string]object[Commit]{}, bags: map[string]object[StoredBag]{}, secrets: map[string]object[StoredSecret]{}}
+}
+
+// put writes an object on the condition that it has a revision; 0 for one that does not exist.
+func put[T any](s *store, all map[string]object[T], name string, seen int, content T) (revision int, err error) {
+	if all[name].revision != seen {
+		return 0, errConflict
+	}
+	s.revision++
+	all[name] = object[T]{s.revision, content}
+	return s.revision, nil
+}
+
+// process is a process that stores one transaction, or delivers the outbox of a unit of application db.
+type process struct {
+	store  *store
+	commit Commit
+	stored Stored
+	seen   map[string]int
+	next   func(Stored) (Request, error)
+	// did are the requests, done is set when there is none left, and err is why it gave up.
+	did  []string
+	done bool
+	err  error
+}
+
+// committer returns a process that stores a transaction of a unit that leads or not.
+func (s *store) committer(c Commit, leads bool) *process {
+	p := &process{store: s, commit: c, seen: map[string]int{}}
+	for _, change := range c.Changes {
+		p.err = errors.Join(p.err, p.carryOut(ReadBag{c.Bag(change)}))
+	}
+	prepared, err := c.Prepare(p.stored, leads, schema.Catalog{}, schema.Off)
+	if err != nil {
+		p.err, p.done = err, true
+	}
+	p.commit = prepared
+	p.next = func(stored Stored) (Request, error) { return Next(prepared, stored, now()) }
+	return p
+}
+
+// deliverer returns a process that delivers the outbox of a unit of application db.
+func (s *store) deliverer(unit int) *process {
+	return &process{
+		store: s, commit: Commit{Application: "db", Unit: unit}, seen: map[string]int{},
+		next: func(stored Stored) (Request, error) { return Deliver(stored, now()) },
+	}
+}
+
+// step carries out the next request.
+func (p *process) step() {
+	request, err := p.next(p.stored)
+	if err != nil || request == nil {
+		p.err, p.done = err, true
+		return
+	}
+	if err := p.carryOut(request); err != nil {
+		p.stored.Forget(request)
+	}
+}
+
+// finish carries out all requests.
+func (p *process) finish() error {
+	for range 200 {
+		if p.done {
+			return p.err
+		}
+		p.step()
+	}
+	return errors.New("there is no end of requests")
+}
+
+func (p *process) carryOut(request Request) error {
+	s, outbox := p.store, p.commit.Outbox()
+	p.did = append(p.did, fmt.Sprintf("%T", request)[len("transaction."):])
+	switch r := request.(type) {
+	case ReadOutbox:
+		p.seen[outbox] = s.outboxes[outbox].revision
+		p.stored.SetOutbox(StoredOutbox{There: p.seen[outbox] > 0, Commit: s.outboxes[outbox].content})
+	case CreateOutbox:
+		return p.created(r, s.putOutbox(p, outbox, Commit{}))
+	case Post:
+		err := s.putOutbox(p, outbox, r.Commit)
+		if err == nil {
+			s.points = append(s.points, r.Commit)
+			p.stored.Posted(r.Commit)
+		}
+		return err
+	case Empty:
+		err := s.putOutbox(p, outbox, Commit{})
+		if err == nil {
+			p.stored.SetOutbox(StoredOutbox{There: true})
+		}
+		return err
+	default:
+		return p.carryOutPart(request)
+	}
+	return nil
+}
+
+func (s *store) putOutbox(p *process, name string, c Commit) error {
+	revision, err := put(s, s.outboxes, name, p.seen[name], c)
+	if err == nil {
+		p.seen[name] = revision
+	}
+	return err
+}
+
+func (p *process) created(r Request, err error) error {
+	if err == nil {
+		p.stored.Created(r)
+	}
+	return err
+}
+
+// carryOutPart carries out requests about bags and secrets.
+func (p *process) carryOutPart(request Request) error {
+	switch r := request.(type) {
+	case ReadBag:
+		name := r.Bag.Name()
+		p.seen[name] = p.store.bags[name].revision
+		b := p.store.bags[name].content
+		b.There = p.seen[name] > 0
+		p.stored.SetBag(name, b)
+	case CreateBag:
+		return p.created(r, p.putBag(r.Bag, StoredBag{}))
+	case WriteBag:
+		b := StoredBag{There: true, Data: maps.Clone(r.Data), Term: r.Term, Commits: p.store.bags[r.Bag.Name()].content.Commits + 1}
+		err := p.putBag(r.Bag, b)
+		if err == nil {
+			p.stored.Wrote(r.Bag.Name(), b)
+			p.point(r.Entry.Transaction == "")
+		}
+		return err
+	case ReadSecret:
+		p.seen[r.ID] = p.store.secrets[r.ID].revision
+		k := p.store.secrets[r.ID].content
+		k.There = p.seen[r.ID] > 0
+		p.stored.SetSecret(r.ID, k)
+	case CreateSecret:
+		return p.created(r, p.putSecret(r.ID, StoredSecret{Secret: secret.Secret{ID: r.ID, Owner: r.Owner}}))
+	case WriteSecret:
+		k := StoredSecret{There: true, Secret: r.Secret, Term: r.Term, Transaction: r.Transaction}
+		err := p.putSecret(r.ID, k)
+		if err == nil && r.Secret.Ended() {
+			delete(p.store.secrets, r.ID)
+			p.seen[r.ID], k.There = 0, false
+		}
+		if err == nil {
+			p.stored.WroteSecret(r.ID, k)
+			p.point(!p.stored.posted && r.Transaction == p.commit.ID)
+		}
+		return err
+	}
+	return nil
+}
+
+// point notes the commit point of a transaction that needs no outbox.
+func (p *process) point(alone bool) {
+	if alone {
+		p.store.points = append(p.store.points, p.commit)
+	}
+}
+
+func (p *process) putBag(b relation.Databag, content StoredBag) error {
+	revision, err := put(p.store, p.store.bags, b.Name(), p.seen[b.Name()], content)
+	if err == nil {
+		p.seen[b.Name()] = revision
+	}
+	return err
+}
+
+func (p *process) putSecret(id string, content StoredSecret) error {
+	revision, err := put(p.store, p.store.secrets, id, p.seen[id], content)
+	if err == nil {
+		p.seen[id] = revision
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package transaction
+
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+
+// Stored is what an executor knows of the objects of one commit: each as it last read or wrote it.
+// The zero Stored knows none.
+type Stored struct {
+	// looks counts what was noted, so that the order is known.
+	looks   int
+	outbox  StoredOutbox
+	bags    map[string]StoredBag
+	secrets map[string]StoredSecret
+	// posted is set once the executor has written its own commit to the outbox, overtaken where the outbox
+	// was written meanwhile.
+	posted, overtaken bool
+}
+
+// StoredOutbox is the object of a unit's transactions. It holds at most one.
+type StoredOutbox struct {
+	// There is set where the object exists.
+	There bool
+	Commit
+
+	// at is when it was noted; 0 for an object that is not known.
+	at int
+}
+
+// StoredBag is a databag's object.
+type StoredBag struct {
+	// There is set where the object exists.
+	There bool
+	Data  map[string]string
+	// Term is that of the leader that wrote an application's bag last.
+	Term int
+	// Commits counts the changes of Data.
+	Commits int
+
+	at int
+	// first is Commits when the bag was first noted.
+	first int
+}
+
+// StoredSecret is a secret's object; one that was just created has no revisions.
+type StoredSecret struct {
+	// There is set where the object exists.
+	There bool
+	secret.Secret
+
+	// Term is that of the leader that wrote an application's secret last.
+	Term int
+	// Transaction identifies the one that wrote it last.
+	Transaction string
+
+	at int
+	// first is Transaction when the secret was first noted.
+	first string
+}
+
+// SetOutbox notes the outbox.
+func (s *Stored) SetOutbox(o StoredOutbox) {
+	s.looks++
+	o.at = s.looks
+	s.outbox = o
+}
+
+// SetBag notes a bag; name is that of its object.
+func (s *Stored) SetBag(name string, b StoredBag) {
+	if s.bags == nil {
+		s.bags = map[string]StoredBag{}
+	}
+	s.looks++
+	b.at, b.first = s.looks, b.Commits
+	if before, again := s.bags[name]; again {
+		b.first = before.first
+	}
+	s.bags[name] = b
+}
+
+// Wrote notes a bag as the executor has written it.
+func (s *Stored) Wrote(name string, b StoredBag) {
+	delete(s.bags, name)
+	s.SetBag(name, b)
+}
+
+// WroteSecret notes the secret of an ID as the executor has written it.
+func (s *Stored) WroteSecret(id string, k StoredSecret) {
+	delete(s.secrets, id)
+	s.SetSecret(id, k)
+}
+
+// SetSecret notes the secret of an ID.
+func (s *Stored) SetSecret(id string, k StoredSecret) {
+	if s.secrets == nil {
+		s.secrets = map[string]StoredSecret{}
+	}
+	s.looks++
+	k.at, k.first = s.looks, k.Transaction
+	if before, again := s.secrets[id]; again {
+		k.first = before.first
+	}
+	s.secrets[id] = k
+}
+
+// Created notes the object that a request created. It counts as noted when it was found absent: nothing
+// came in between.
+func (s *Stored) Created(r Request) {
+	switch r := r.(type) {
+	case CreateOutbox:
+		s.outbox.There = true
+	case CreateBag:
+		b := s.bags[r.Bag.Name()]
+		b.There = true
+		s.bags[r.Bag.Name()] = b
+	case CreateSecret:
+		k := s.secrets[r.ID]
+		k.There, k.Secret = true, secret.Secret{ID: r.ID, Owner: r.Owner}
+		s.secrets[r.ID] = k
+	}
+}
+
+// Posted notes that the executor has written its commit to the outbox.
+func (s *Stored) Posted(c Commit) {
+	s.SetOutbox(StoredOutbox{There: true, Commit: c})
+	s.posted = true
+}
+
+// Forget makes the object of a request unknown: it is not as it was noted.
+func (s *Stored) Forget(r Request) {
+	switch r := r.(type) {
+	case Post:
+		s.overtaken = true
+	case CreateOutbox, Empty:
+		s.outbox.at = 0
+	case CreateBag:
+		s.forgetBag(r.Bag.Name())
+	case WriteBag:
+		s.forgetBag(r.Bag.Name())
+	case CreateSecret:
+		s.forgetSecret(r.ID)
+	case WriteSecret:
+		s.forgetSecret(r.ID)
+	case ReadOutbox, ReadBag, ReadSecret: // a read is on no condition
+	}
+}
+
+func (s *Stored) forgetBag(name string) {
+	b := s.bags[name]
+	b.at = 0
+	s.bags[name] = b
+}
+
+func (s *Stored) forgetSecret(id string) {
+	k := s.secrets[id]
+	k.at = 0
+	s.secrets[id] = k
+}
