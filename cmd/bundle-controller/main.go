@@ -14,7 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 )
 
 const help = `bundle-controller keeps BundleDeployments: it fetches and renders what they want, carries
@@ -59,7 +59,7 @@ func parse(flags *flag.FlagSet, args []string) (settings, error) {
 		fmt.Fprint(flags.Output(), help)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&s.namespace, "namespace", kube.OwnNamespace(), "Orcon's own namespace, where replicas agree on a leader")
+	flags.StringVar(&s.namespace, "namespace", installation.OwnNamespace(), "Orcon's own namespace, where replicas agree on a leader")
 	flags.StringVar(&s.cache, "cache", "", "folder that keeps pinned content (default: none)")
 	flags.Var(s.mirrors, "mirror", "registry=mirror: a host to ask before a registry; may be given several times")
 	flags.DurationVar(&s.resync, "resync", 2*time.Minute, "how often what is settled is looked at, and what is tracked is fetched")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 )
 
 // exitSkipped is the further exit code of check: nothing failed, and a check was skipped.
@@ -53,7 +53,7 @@ func (o *checkOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	findings, err := kube.Check(c.Context(), config, o.namespace)
+	findings, err := installation.Check(c.Context(), config, o.namespace)
 	if err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func (o *checkOptions) run(c *cobra.Command) error {
 }
 
 // printFindings prints each finding whole, since it holds the cure: on a terminal in several lines.
-func printFindings(s screen, findings []kube.Finding) error {
-	styles := map[kube.Result]style{kube.OK: good, kube.Failed: bad, kube.Skipped: warns}
+func printFindings(s screen, findings []installation.Finding) error {
+	styles := map[installation.Result]style{installation.OK: good, installation.Failed: bad, installation.Skipped: warns}
 	for _, f := range findings {
 		text := f.Check
 		if f.Message != "" {
@@ -84,16 +84,16 @@ func printFindings(s screen, findings []kube.Finding) error {
 const checkIndent = "      "
 
 // verdict returns the error of findings that are not all ok.
-func verdict(findings []kube.Finding) error {
-	counts := map[kube.Result]int{}
+func verdict(findings []installation.Finding) error {
+	counts := map[installation.Result]int{}
 	for _, f := range findings {
 		counts[f.Result]++
 	}
 	switch {
-	case counts[kube.Failed] > 0:
-		return failedError{fmt.Errorf("%d of %d checks failed", counts[kube.Failed], len(findings))}
-	case counts[kube.Skipped] > 0:
-		return codeError{errors.New(skipped(counts[kube.Skipped])), exitSkipped}
+	case counts[installation.Failed] > 0:
+		return failedError{fmt.Errorf("%d of %d checks failed", counts[installation.Failed], len(findings))}
+	case counts[installation.Skipped] > 0:
+		return codeError{errors.New(skipped(counts[installation.Skipped])), exitSkipped}
 	}
 	return nil
 }

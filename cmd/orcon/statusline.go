@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -136,7 +136,7 @@ func lineOf(kind, namespace, name string, conditions []metav1.Condition) statusL
 	if ready := meta.FindStatusCondition(conditions, string(condition.Ready)); ready != nil {
 		st.Reason, st.Message = ready.Reason, ready.Message
 	}
-	ready, messages := kube.Standing(conditions)
+	ready, messages := installation.Standing(conditions)
 	switch {
 	case ready:
 		st.State = stateReady

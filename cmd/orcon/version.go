@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 )
 
 // versions are those of the program and of a cluster.
@@ -15,7 +15,7 @@ type versions struct {
 	// Kubernetes is the version of the API server; empty if it was not asked or does not answer.
 	Kubernetes string `json:"kubernetes,omitempty"`
 	// Installed are the images of Orcon in the cluster.
-	Installed []kube.Image `json:"installed,omitempty"`
+	Installed []installation.Image `json:"installed,omitempty"`
 }
 
 // versionOptions are the flags of version.
@@ -89,6 +89,6 @@ func (o *versionOptions) server(ctx context.Context, v *versions) error {
 	if err != nil {
 		return err
 	}
-	v.Kubernetes, v.Installed, err = kube.Versions(ctx, config)
+	v.Kubernetes, v.Installed, err = installation.Versions(ctx, config)
 	return err
 }

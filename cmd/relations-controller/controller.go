@@ -20,6 +20,9 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
@@ -37,7 +40,7 @@ type controller struct {
 	clientset kubernetes.Interface
 	source    certificate.Source
 	// interfaces are those that ship with Orcon and those that the cluster has.
-	interfaces *kube.Interfaces
+	interfaces *interfaces.Catalogue
 	// commits store what units say, and sweep what they have said.
 	commits kube.Commits
 }
@@ -52,12 +55,12 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
 	// A cluster that is too old is refused before it can be half served.
-	if err := kube.CheckVersion(clientset.Discovery()); err != nil {
+	if err := installation.CheckVersion(clientset.Discovery()); err != nil {
 		return nil, err
 	}
 	m, err := ctrl.NewManager(cfg, manager.Options{
 		Scheme:                        scheme,
-		Cache:                         kube.CacheOptions(),
+		Cache:                         object.CacheOptions(),
 		Metrics:                       server.Options{BindAddress: "0"}, // served with health
 		LeaderElection:                s.leaderElect,
 		LeaderElectionID:              service,
@@ -67,7 +70,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	interfaces, err := kube.NewInterfaces(m.GetCache())
+	interfaces, err := interfaces.New(m.GetCache())
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +94,7 @@ func (c *controller) addRelations(ctx context.Context) error {
 		Events: c.manager.GetEventRecorder(service), Now: time.Now, Interfaces: c.interfaces,
 		Account: c.namespace + ":" + service,
 	}
-	if err := kube.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
+	if err := object.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
 		return err
 	}
 	if err := world.Follow(ctx, c.manager.GetCache()); err != nil {

@@ -13,7 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 )
 
 const help = `relations-controller makes relations between the services of opted-in namespaces,
@@ -58,7 +58,7 @@ func parse(flags *flag.FlagSet, args []string) (settings, error) {
 		fmt.Fprint(flags.Output(), help)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&s.namespace, "namespace", kube.OwnNamespace(), "Orcon's own namespace")
+	flags.StringVar(&s.namespace, "namespace", installation.OwnNamespace(), "Orcon's own namespace")
 	flags.StringVar(&s.certFile, "tlsCertFile", "", "certificate of the relations API; reloaded on change (default: signed by Orcon's own authority)")
 	flags.StringVar(&s.keyFile, "tlsKeyFile", "", "key of that certificate")
 	flags.StringVar(&s.trustFile, "trustFile", "", "authorities that agents must trust, with -tlsCertFile")
@@ -107,7 +107,7 @@ func start(ctx context.Context, s settings) error {
 		return err
 	}
 	glog.Infof("relations-controller: namespace %s, relations API on :%d, health and metrics on :%d", s.namespace, s.port, s.healthPort)
-	if advice := kube.Advice(s.namespace); advice != "" {
+	if advice := installation.Advice(s.namespace); advice != "" {
 		glog.Warning(advice)
 	}
 	return c.manager.Start(ctx)

@@ -13,7 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 )
 
 const help = `relations-mutating-webhook injects the relation agent into pods that declare what
@@ -61,7 +61,7 @@ func parse(flags *flag.FlagSet, args []string) (options, error) {
 		fmt.Fprint(flags.Output(), help)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&o.namespace, "namespace", kube.OwnNamespace(), "Orcon's own namespace")
+	flags.StringVar(&o.namespace, "namespace", installation.OwnNamespace(), "Orcon's own namespace")
 	flags.StringVar(&o.configFile, "tenguCfgFile", "", "tenguconfig.yaml; reloaded on change (default: the built-in settings)")
 	flags.StringVar(&o.certFile, "tlsCertFile", "", "serving certificate; reloaded on change (default: signed by Orcon's own authority)")
 	flags.StringVar(&o.keyFile, "tlsKeyFile", "", "key of that certificate")
@@ -102,7 +102,7 @@ func start(ctx context.Context, o options) error {
 		return err
 	}
 	glog.Infof("relations-mutating-webhook: namespace %s, webhook on :%d, health and metrics on :%d", o.namespace, o.port, o.healthPort)
-	if advice := kube.Advice(o.namespace); advice != "" {
+	if advice := installation.Advice(o.namespace); advice != "" {
 		glog.Warning(advice)
 	}
 	return w.manager.Start(w.drain.until(ctx))

@@ -30,7 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/bundle"
@@ -54,7 +55,7 @@ type process struct {
 	synced    func() bool
 	drain     drain
 	// interfaces are those that ship with Orcon and those that the cluster has.
-	interfaces *kube.Interfaces
+	interfaces *interfaces.Catalogue
 }
 
 func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, error) {
@@ -66,7 +67,7 @@ func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, err
 	if err != nil {
 		return nil, err
 	}
-	interfaces, err := kube.NewInterfaces(nil)
+	interfaces, err := interfaces.New(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +99,8 @@ func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, err
 // learnVersion finds out whether this cluster can be served at all. One that
 // cannot is told so at every admission, and nothing is injected.
 func (p *process) learnVersion(d discovery.ServerVersionInterface) error {
-	err := kube.CheckVersion(d)
-	if !errors.Is(err, kube.ErrTooOld) {
+	err := installation.CheckVersion(d)
+	if !errors.Is(err, installation.ErrTooOld) {
 		return err
 	}
 	glog.Errorf("nothing will be injected: %v", err)

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
@@ -53,7 +53,7 @@ func (r *Reconciler) Setup(m manager.Manager) error {
 	for _, kind := range []client.Object{
 		&corev1.Namespace{}, &corev1.Service{}, &corev1.Pod{},
 		&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &batchv1.Job{}, &batchv1.CronJob{},
-		kube.ReplicaSet(),
+		object.ReplicaSet(),
 		&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{},
 	} {
 		if err := c.Watch(source.Kind(m.GetCache(), kind, settleLater(m.GetCache()))); err != nil {

@@ -28,6 +28,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
@@ -157,15 +159,15 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	cfg := w.asController()
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.watched(next, r, writes, cancel) })
 	m, err := ctrl.NewManager(cfg, manager.Options{
-		Scheme: w.scheme, Cache: kube.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
+		Scheme: w.scheme, Cache: object.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w.t, err)
-	interfaces, err := kube.NewInterfaces(m.GetCache())
+	interfaces, err := interfaces.New(m.GetCache())
 	require.NoError(w.t, err)
 	interfaces.Writer = m.GetClient()
 	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
-	require.NoError(w.t, kube.Index(ctx, m.GetFieldIndexer()))
+	require.NoError(w.t, object.Index(ctx, m.GetFieldIndexer()))
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))

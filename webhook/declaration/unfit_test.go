@@ -181,3 +181,25 @@ func TestBarePods(t *testing.T) {
 	}, answer.Warnings)
 	assert.Empty(t, ask(t, handler(), pod("injector.tengu.io/mode: init, tengu.io/provides: web"), "").Warnings, "keys that are known")
 }
+
+// An answer has all that is wrong, whatever it refuses (SAFETY.md I27).
+func TestAllFindings(t *testing.T) {
+	wrong := service("", "tengu.io/provides: 'web:http@7,store:redis', data.tengu.io/store: '{prt: 1, port: none}'")
+	answer := ask(t, judging(t, schema.Warn), wrong, "")
+	require.True(t, answer.Allowed, "%v", answer.Result)
+	for i, warning := range []string{
+		`metadata.annotations[tengu.io/provides]: "web": the Service has no port`,
+		`metadata.annotations[data.tengu.io/store]: "port"`,
+		`metadata.annotations[tengu.io/provides]: "http@7": no such version is known, so its data is not checked; write http@1`,
+		`metadata.annotations[data.tengu.io/store]: "prt": interface redis has no such field; did you mean port?`,
+	} {
+		require.Greater(t, len(answer.Warnings), i)
+		assert.Contains(t, answer.Warnings[i], warning)
+	}
+
+	answer = ask(t, judging(t, schema.Enforce), wrong, "")
+	require.False(t, answer.Allowed)
+	assert.Contains(t, answer.Result.Message, `metadata.annotations[data.tengu.io/store]: "port"`)
+	assert.Len(t, answer.Warnings, 3, "warnings are written beside the refusal")
+	assert.True(t, ask(t, judging(t, schema.Enforce), wrong, wrong).Allowed, "I30: an update that changes none of it is admitted")
+}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -86,7 +86,7 @@ func trouble(p *corev1.Pod) string {
 		}
 	}
 	for _, c := range containers(p) {
-		if why := kube.ContainerTrouble(c); why != "" {
+		if why := object.ContainerTrouble(c); why != "" {
 			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -33,7 +34,8 @@ func (w *World) observeOffers(ctx context.Context, s *relation.Snapshot) error {
 // observeConsumers reads the relations of other namespaces to this one.
 func (w *World) observeConsumers(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.RelationList
-	if err := w.Reader.List(ctx, &list, client.MatchingFields{byProviderNamespace: s.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
+	to := client.MatchingFields{object.ByProviderNamespace: s.Namespace}
+	if err := w.Reader.List(ctx, &list, to, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list the relations of other namespaces: %w", err)
 	}
 	for i := range list.Items {
@@ -49,7 +51,7 @@ func (w *World) observeConsumers(ctx context.Context, s *relation.Snapshot) erro
 // nothing else can make a difference (SAFETY.md M7).
 func (w *World) observeAbroad(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.OfferList
-	if err := w.Reader.List(ctx, &list, client.MatchingFields{byConsumer: s.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := w.Reader.List(ctx, &list, client.MatchingFields{object.ByConsumer: s.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list the offers of other namespaces: %w", err)
 	}
 	journey := abroad{ctx: ctx, reader: w.Reader, by: map[string]*relation.Abroad{}, seen: map[string]bool{}}
@@ -77,19 +79,6 @@ func (w *World) observeAbroad(ctx context.Context, s *relation.Snapshot) error {
 		s.Abroad = append(s.Abroad, *journey.by[name])
 	}
 	return journey.err
-}
-
-// offersOf returns what a namespace offers, and the highest revision of it.
-func offersOf(ctx context.Context, reader client.Reader, namespace string) (offers []relation.Offer, newest uint64, err error) {
-	var list v1alpha1.OfferList
-	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, 0, fmt.Errorf("cannot list the offers of namespace %s: %w", namespace, err)
-	}
-	for i := range list.Items {
-		offers = append(offers, list.Items[i].ToDomain())
-		newest = max(newest, revision(&list.Items[i]))
-	}
-	return offers, newest, nil
 }
 
 // abroad reads from other namespaces until the first error, each thing once.

@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -19,14 +21,14 @@ import (
 
 // optedIn is a namespace that takes part.
 func optedIn(name string) *corev1.Namespace {
-	ns := named(&corev1.Namespace{}, "", name)
+	ns := object.Named(&corev1.Namespace{}, "", name)
 	ns.Labels = map[string]string{application.LabelOptIn: application.OptedIn}
 	return ns
 }
 
 // offerOf is an Offer of endpoint db of db in the shop to namespaces.
 func offerOf(consumers ...string) *v1alpha1.Offer {
-	o := named(&v1alpha1.Offer{}, "shop", "an-offer")
+	o := object.Named(&v1alpha1.Offer{}, "shop", "an-offer")
 	o.UID, o.ResourceVersion = "uid-an-offer", "5"
 	o.Spec = v1alpha1.OfferSpec{Application: "db", Endpoint: "db", Consumers: consumers}
 	return o
@@ -36,7 +38,7 @@ func offerOf(consumers ...string) *v1alpha1.Offer {
 func borrowed() *v1alpha1.Relation {
 	r := relationBetween("office", "blog", "shop", "db")
 	r.UID = "abroad"
-	r.SetState(relation.State{ID: 7, Offer: "an-offer", Conditions: condition.Settled("Complete", "all is there")}, epoch())
+	r.SetState(relation.State{ID: 7, Offer: "an-offer", Conditions: condition.Settled("Complete", "all is there")}, kubetest.Epoch())
 	return r
 }
 
@@ -44,15 +46,15 @@ func borrowed() *v1alpha1.Relation {
 // relations were ever opened to; nothing else (SAFETY.md M7).
 func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 	app := func(name string) *v1alpha1.RelatedApplication {
-		return named(&v1alpha1.RelatedApplication{}, "shop", name)
+		return object.Named(&v1alpha1.RelatedApplication{}, "shop", name)
 	}
 	said := endpointBag("shop", "db", map[string]string{"host": "here"})
 	hidden := relationBetween("office", "blog", "shop", "hidden")
 	everything := []client.Object{optedIn("office"), optedIn("shop"), app("db"), app("hidden"), said, endpointBag("shop", "hidden", map[string]string{"host": "there"}), hidden}
 	observe := func(more ...client.Object) relation.Snapshot {
-		m := memory{}
-		m.put(append(everything, more...)...)
-		s, err := (&World{Reader: m, Now: epoch}).Observe(t.Context(), "office")
+		m := kubetest.Memory{}
+		m.Put(append(everything, more...)...)
+		s, err := (&World{Reader: m, Now: kubetest.Epoch}).Observe(t.Context(), "office")
 		require.NoError(t, err)
 		return s
 	}
@@ -75,9 +77,9 @@ func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 
 // A provider's pass sees its Offers and the relations of other namespaces to it.
 func TestObserveConsumers(t *testing.T) {
-	m := memory{}
-	m.put(optedIn("shop"), offerOf("office"), borrowed(), relationBetween("shop", "blog", "shop", "db"))
-	s, err := (&World{Reader: m, Now: epoch}).Observe(t.Context(), "shop")
+	m := kubetest.Memory{}
+	m.Put(optedIn("shop"), offerOf("office"), borrowed(), relationBetween("shop", "blog", "shop", "db"))
+	s, err := (&World{Reader: m, Now: kubetest.Epoch}).Observe(t.Context(), "shop")
 	require.NoError(t, err)
 	require.Len(t, s.Consumers, 1)
 	assert.Equal(t, "office", s.Consumers[0].Requirer.Namespace)
@@ -91,7 +93,7 @@ func TestObserveConsumers(t *testing.T) {
 func TestBagsOfRelationsElsewhere(t *testing.T) {
 	server, commits := shop()
 	r := borrowed()
-	server.kept.put(r)
+	server.Kept.Put(r)
 	change := saying("abroad", false, "user", "a")
 	change.Relation, change.Namespace = r.Name, "office"
 	_, err := commits.Commit(t.Context(), answer(change, saying("abroad", true, "x", "y")), nil)
@@ -105,11 +107,11 @@ func TestBagsOfRelationsElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, bag.Home, known.Home)
 
-	w := &World{Reader: server, Live: server, Writer: server, Now: epoch}
+	w := &World{Reader: server, Live: server, Writer: server, Now: kubetest.Epoch}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Withdraw{Databag: known}))
 	require.NoError(t, server.Get(t.Context(), key, &stored), "the relation is only not seen here yet")
 	r.UID = "another"
-	server.kept.put(r)
+	server.Kept.Put(r)
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Withdraw{Databag: known}))
 	require.Error(t, server.Get(t.Context(), key, &stored))
 }
@@ -119,7 +121,7 @@ func TestBagsOfRelationsElsewhere(t *testing.T) {
 func TestSecretsAcrossNamespaces(t *testing.T) {
 	server, commits := vault()
 	r := borrowed()
-	server.kept.put(r, offerOf("office"))
+	server.Kept.Put(r, offerOf("office"))
 	grant := secret.Draft{Write: secret.Write{Kind: secret.Grant, ID: secretID, Access: secret.Access{
 		Relation: "abroad", Name: r.Name, Namespace: "office", Application: "blog.office",
 	}}}
@@ -137,17 +139,17 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 	}
 	assert.Empty(t, reads())
 	assert.Empty(t, reads(), "found by its label")
-	server.kept.put(offerOf("lab"))
+	server.Kept.Put(offerOf("lab"))
 	assert.Equal(t, conversation.NotYet, reads(), "withdrawn, whatever the Relation still says")
-	server.kept.put(offerOf("office"))
+	server.Kept.Put(offerOf("office"))
 	assert.Empty(t, reads(), "given back, with what was granted")
 	_, err = commits.Secret(t.Context(), asks("0", "db"), secretID, secret.Query{})
 	assert.Equal(t, conversation.NotYet, conversation.RefusalOf(err), "the shop's own blog is another, and was granted nothing")
 
 	v := &Vault{Commits: *commits, Cached: server}
-	app := named(&v1alpha1.RelatedApplication{}, "office", "blog")
+	app := object.Named(&v1alpha1.RelatedApplication{}, "office", "blog")
 	app.Status.NextUnit, app.Status.Units = 1, []v1alpha1.Unit{{Number: 0, PodUID: "b0"}}
-	server.kept.put(app)
+	server.Kept.Put(app)
 	sweep := func() []secret.Decision {
 		snapshot, err := v.Observe(t.Context(), "shop")
 		require.NoError(t, err)
@@ -155,9 +157,9 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 	}
 	assert.Empty(t, sweep(), "neither the grant nor its reader has gone")
 	app.Status.Units[0].Gone = "replaced"
-	server.kept.put(app)
+	server.Kept.Put(app)
 	r.UID = "another"
-	server.kept.put(r)
+	server.Kept.Put(r)
 	assert.Equal(t, []secret.Decision{secret.LetGo{ID: secretID, Relations: []string{"abroad"}, Readers: []secret.Reader{
 		{Application: "blog.office", Unit: "0", Revision: 1, Label: "admin"},
 	}}}, sweep())
@@ -167,9 +169,9 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 // What is said of an Offer is written once, and told (SAFETY.md C1).
 func TestAnswerOffers(t *testing.T) {
 	server, _ := shop()
-	server.kept.put(offerOf("office"))
+	server.Kept.Put(offerOf("office"))
 	told := events.NewFakeRecorder(10)
-	w := &World{Reader: server, Live: server, Writer: server, Events: told, Now: epoch}
+	w := &World{Reader: server, Live: server, Writer: server, Events: told, Now: kubetest.Epoch}
 	answer := relation.Answer{Offer: relation.Offer{Name: "an-offer", UID: "uid-an-offer"}}
 	answer.State = relation.OfferState{Relations: 2, Conditions: condition.Settled(relation.ReasonOffered, "2 relation(s) use it")}
 	require.NoError(t, w.Apply(t.Context(), "shop", answer))
@@ -179,8 +181,8 @@ func TestAnswerOffers(t *testing.T) {
 	assert.True(t, o.ToDomain().Seen)
 	assert.Equal(t, answer.State, o.ToDomain().State)
 	assert.Contains(t, <-told.Events, "2 relation(s) use it")
-	writes := server.writes
+	writes := server.Writes
 	answer.UID = "another"
 	require.NoError(t, w.Apply(t.Context(), "shop", answer))
-	assert.Equal(t, writes, server.writes, "an Offer made anew is another")
+	assert.Equal(t, writes, server.Writes, "an Offer made anew is another")
 }

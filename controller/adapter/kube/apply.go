@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -33,7 +34,7 @@ func (w *World) Apply(ctx context.Context, namespace string, decision relation.D
 	case relation.Update:
 		return w.update(ctx, namespace, d)
 	case relation.Finish:
-		return w.remove(ctx, named(&v1alpha1.Relation{}, namespace, d.Name), d.UID)
+		return w.remove(ctx, object.Named(&v1alpha1.Relation{}, namespace, d.Name), d.UID)
 	case relation.Release:
 		return w.release(ctx, namespace, d)
 	case relation.Deliver:
@@ -43,16 +44,10 @@ func (w *World) Apply(ctx context.Context, namespace string, decision relation.D
 	case relation.Withdraw:
 		return w.withdraw(ctx, namespace, d)
 	case relation.Forget:
-		return w.remove(ctx, named(&v1alpha1.RelatedApplication{}, namespace, d.Name), d.UID)
+		return w.remove(ctx, object.Named(&v1alpha1.RelatedApplication{}, namespace, d.Name), d.UID)
 	default:
 		return fmt.Errorf("cannot apply %T: it is not known here", decision)
 	}
-}
-
-func named[T client.Object](o T, namespace, name string) T {
-	o.SetNamespace(namespace)
-	o.SetName(name)
-	return o
 }
 
 // get returns the object as last seen or written; ok is false if there is none.
@@ -62,7 +57,7 @@ func get[T client.Object](ctx context.Context, w *World, o T) (found T, ok bool,
 	if err != nil && !apierrors.IsNotFound(err) {
 		return o, false, fmt.Errorf("cannot read %T: %w", o, err)
 	}
-	if written, ok := unseen[o.GetName()].(T); ok && revision(written) > revision(o) {
+	if written, ok := unseen[o.GetName()].(T); ok && object.Revision(written) > object.Revision(o) {
 		o, _ = written.DeepCopyObject().(T)
 	}
 	return o, o.GetResourceVersion() != "", nil
@@ -94,7 +89,7 @@ func store[T client.Object](ctx context.Context, w *World, o T, fill func(T) err
 }
 
 func (w *World) publish(ctx context.Context, namespace string, d relation.Publish) error {
-	bag := named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
+	bag := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
 	bag.Spec = v1alpha1.DatabagSpec{Application: d.Application, Endpoint: d.Endpoint}
 	_, err := store(ctx, w, bag, func(b *v1alpha1.Databag) error {
 		if err := w.recall(ctx, b); err != nil {
@@ -127,7 +122,7 @@ func (w *World) remember(ctx context.Context, namespace string, d relation.Remem
 		}
 	}
 	var before v1alpha1.RelatedApplicationStatus
-	app := named(&v1alpha1.RelatedApplication{}, namespace, d.Name)
+	app := object.Named(&v1alpha1.RelatedApplication{}, namespace, d.Name)
 	app, err := store(ctx, w, app, func(a *v1alpha1.RelatedApplication) error {
 		before = a.Status
 		a.SetState(d.State, w.Now())
@@ -149,7 +144,7 @@ func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollou
 		return fmt.Errorf("cannot write the rollout patch: %w", err)
 	}
 	for _, workload := range r.Workloads {
-		o := named(objectOf(string(workload.Kind)), namespace, workload.Name)
+		o := object.Named(objectOf(string(workload.Kind)), namespace, workload.Name)
 		err := w.Writer.Patch(ctx, o, client.RawPatch(types.StrategicMergePatchType, patch), client.FieldOwner("relations-controller-restart"))
 		if apierrors.IsNotFound(err) {
 			continue // deleted meanwhile: nothing is left to restart
@@ -175,7 +170,7 @@ func (w *World) relate(ctx context.Context, namespace string, d relation.Relate)
 }
 
 func (w *World) update(ctx context.Context, namespace string, d relation.Update) error {
-	r, there, err := get(ctx, w, named(&v1alpha1.Relation{}, namespace, d.Name))
+	r, there, err := get(ctx, w, object.Named(&v1alpha1.Relation{}, namespace, d.Name))
 	if err != nil || !there || string(r.UID) != d.UID {
 		return err
 	}
@@ -196,7 +191,7 @@ func (w *World) update(ctx context.Context, namespace string, d relation.Update)
 }
 
 func (w *World) release(ctx context.Context, namespace string, d relation.Release) error {
-	r, there, err := get(ctx, w, named(&v1alpha1.Relation{}, namespace, d.Name))
+	r, there, err := get(ctx, w, object.Named(&v1alpha1.Relation{}, namespace, d.Name))
 	if err != nil || !there || string(r.UID) != d.UID || !slices.Contains(r.Finalizers, v1alpha1.Finalizer) {
 		return err
 	}
@@ -208,7 +203,7 @@ func (w *World) release(ctx context.Context, namespace string, d relation.Releas
 }
 
 func (w *World) answer(ctx context.Context, namespace string, d relation.Answer) error {
-	o, there, err := get(ctx, w, named(&v1alpha1.Offer{}, namespace, d.Name))
+	o, there, err := get(ctx, w, object.Named(&v1alpha1.Offer{}, namespace, d.Name))
 	if err != nil || !there || string(o.UID) != d.UID {
 		return err
 	}
@@ -236,7 +231,7 @@ func (w *World) withdraw(ctx context.Context, namespace string, d relation.Withd
 			return nil
 		}
 	}
-	bag, there, err := get(ctx, w, named(&v1alpha1.Databag{}, namespace, d.Name()))
+	bag, there, err := get(ctx, w, object.Named(&v1alpha1.Databag{}, namespace, d.Name()))
 	if err != nil || !there {
 		return err
 	}

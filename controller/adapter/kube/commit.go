@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
@@ -28,7 +29,7 @@ type Commits struct {
 	Writer client.Client
 	Now    func() time.Time
 	// Interfaces judge what is written; nil for none.
-	Interfaces *Interfaces
+	Interfaces *interfaces.Catalogue
 	// Turns are shared by all that write here; may be nil.
 	Turns *Turns
 	// Events tells people what handlers fail at; only who reports needs it.

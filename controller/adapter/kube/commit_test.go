@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
@@ -21,13 +23,13 @@ import (
 )
 
 // shop is an API server with application db, led by its unit 1 in term 3.
-func shop() (*strict, *Commits) {
-	server := &strict{kept: memory{}}
-	app := named(&v1alpha1.RelatedApplication{}, "shop", "db")
+func shop() (*kubetest.Strict, *Commits) {
+	server := &kubetest.Strict{Kept: kubetest.Memory{}}
+	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	app.ResourceVersion, app.UID = "5", "uid-db"
-	app.SetLeader(leadership.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: epoch().Add(time.Minute)})
-	server.kept.put(app)
-	return server, &Commits{Reader: server, Writer: server, Now: epoch}
+	app.SetLeader(leadership.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: kubetest.Epoch().Add(time.Minute)})
+	server.Kept.Put(app)
+	return server, &Commits{Reader: server, Writer: server, Now: kubetest.Epoch}
 }
 
 // answer is what a database says to two requirers at once.
@@ -43,11 +45,11 @@ func saying(relationUID string, own bool, set ...string) transaction.Change {
 	return change
 }
 
-// bags returns what is stored: the relation and the unit, to the content.
-func (s *strict) bags(t *testing.T) map[string]map[string]string {
+// bagsOf returns what is stored: the relation and the unit, to the content.
+func bagsOf(t *testing.T, s *kubetest.Strict) map[string]map[string]string {
 	t.Helper()
 	var list v1alpha1.DatabagList
-	require.NoError(t, s.kept.List(t.Context(), &list))
+	require.NoError(t, s.Kept.List(t.Context(), &list))
 	all := map[string]map[string]string{}
 	for _, b := range list.Items {
 		if b.Spec.Endpoint != "" {
@@ -64,19 +66,19 @@ func TestCommit(t *testing.T) {
 	at, err := commits.Commit(t.Context(), answer(saying("one", false, "user", "a")), nil)
 	require.NoError(t, err)
 	assert.NotZero(t, at, "from when on it is to be seen")
-	assert.Equal(t, 2, server.writes, "SAFETY.md E11: one bag is that bag's write, and its making")
+	assert.Equal(t, 2, server.Writes, "SAFETY.md E11: one bag is that bag's write, and its making")
 	at, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "b", "port", ""), saying("one", true, "ready", "yes"), saying("two", false, "user", "c")), nil)
 	require.NoError(t, err)
 	assert.NotZero(t, at)
-	assert.Equal(t, map[string]map[string]string{"one/": {"user": "b"}, "one/1": {"ready": "yes"}, "two/": {"user": "c"}}, server.bags(t))
+	assert.Equal(t, map[string]map[string]string{"one/": {"user": "b"}, "one/1": {"ready": "yes"}, "two/": {"user": "c"}}, bagsOf(t, server))
 
-	before := server.writes
+	before := server.Writes
 	at, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "b"), saying("two", false, "port", "")), nil)
 	require.NoError(t, err)
 	assert.Zero(t, at, "RELATIONS.md P3: nothing is said anew")
-	assert.Equal(t, before, server.writes)
+	assert.Equal(t, before, server.Writes)
 
-	stored := named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}.Name())
+	stored := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}.Name())
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))
 	assert.EqualValues(t, "one", stored.OwnerReferences[0].UID, "it goes with its relation")
 	assert.EqualValues(t, 3, stored.Status.Term)
@@ -100,14 +102,14 @@ func TestCommitRefuses(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			server, commits := shop()
-			commits.Now = func() time.Time { return epoch().Add(test.now) }
+			commits.Now = func() time.Time { return kubetest.Epoch().Add(test.now) }
 			_, err := commits.Commit(t.Context(), test.commit, nil)
 			require.ErrorIs(t, err, test.err, test.why)
-			assert.Zero(t, server.writes, test.why)
+			assert.Zero(t, server.Writes, test.why)
 		})
 	}
 	_, commits := shop()
-	commits.Now = func() time.Time { return epoch().Add(time.Hour) }
+	commits.Now = func() time.Time { return kubetest.Epoch().Add(time.Hour) }
 	_, err := commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 7, PodUID: "pod-7", Changes: []transaction.Change{saying("one", true, "a", "b")}}, nil)
 	require.NoError(t, err, "its own bag every unit may write")
 }
@@ -119,21 +121,21 @@ func TestCommitIsWhole(t *testing.T) {
 	whole, commits := shop()
 	_, err := commits.Commit(t.Context(), transaction, nil)
 	require.NoError(t, err)
-	for most := 1; most < whole.writes; most++ {
+	for most := 1; most < whole.Writes; most++ {
 		server, commits := shop()
-		server.most = most
+		server.Most = most
 		_, err := commits.Commit(t.Context(), transaction, nil)
-		require.ErrorIs(t, err, errGone)
-		server.most = 0
-		next := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+		require.ErrorIs(t, err, kubetest.ErrGone)
+		server.Most = 0
+		next := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 		snapshot, err := next.Observe(t.Context(), "shop")
 		require.NoError(t, err)
 		for _, outbox := range snapshot.Outboxes {
 			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}))
 			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}), "twice is once")
 		}
-		if bags := server.bags(t); len(bags) > 0 {
-			assert.Equal(t, whole.bags(t), bags, "after %d writes", most)
+		if bags := bagsOf(t, server); len(bags) > 0 {
+			assert.Equal(t, bagsOf(t, whole), bags, "after %d writes", most)
 		} else {
 			assert.Less(t, most, 3, "before its commit point nothing is there")
 		}
@@ -143,38 +145,38 @@ func TestCommitIsWhole(t *testing.T) {
 // What a leader wrote does not undo what the next one has written (SAFETY.md P1).
 func TestDeliveryDoesNotOvertake(t *testing.T) {
 	server, commits := shop()
-	server.most = 2 // the outbox is made and filled
+	server.Most = 2 // the outbox is made and filled
 	_, err := commits.Commit(t.Context(), answer(saying("one", false, "user", "old"), saying("one", true, "seen", "yes")), nil)
-	require.ErrorIs(t, err, errGone)
-	server.most = 0
+	require.ErrorIs(t, err, kubetest.ErrGone)
+	server.Most = 0
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
-	app.SetLeader(leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
+	app.SetLeader(leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)})
 	require.NoError(t, server.Update(t.Context(), &app))
 	next := answer(saying("one", false, "user", "new"))
 	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
 	_, err = commits.Commit(t.Context(), next, nil)
 	require.NoError(t, err)
-	w := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+	w := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
-	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, server.bags(t))
+	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, bagsOf(t, server))
 }
 
 // What a bag has no room for when it is delivered is dropped, and the unit can say
 // something else: it does not wait for ever (RELATIONS.md P6).
 func TestDeliveryIsNotStuck(t *testing.T) {
 	server, commits := shop()
-	outbox := named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
+	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
 	outbox.Spec, outbox.ResourceVersion = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}, "6"
 	large := strings.Repeat("x", databag.MaxValue+1)
 	outbox.Status.Pending = []v1alpha1.Change{
 		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Set: map[string]string{"all": large}},
 		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Set: map[string]string{"fits": "yes"}},
 	}
-	server.kept.put(outbox)
+	server.Kept.Put(outbox)
 	_, err := commits.Commit(t.Context(), answer(saying("one", true, "a", "b"), saying("two", true, "a", "b")), nil)
 	require.NoError(t, err)
-	assert.Equal(t, map[string]map[string]string{"one/": nil, "two/": {"fits": "yes"}, "one/1": {"a": "b"}, "two/1": {"a": "b"}}, server.bags(t))
+	assert.Equal(t, map[string]map[string]string{"one/": nil, "two/": {"fits": "yes"}, "one/1": {"a": "b"}, "two/1": {"a": "b"}}, bagsOf(t, server))
 }
 
 func TestLead(t *testing.T) {
@@ -182,12 +184,12 @@ func TestLead(t *testing.T) {
 	leader, err := commits.Lead(t.Context(), "shop", "db", 2, "pod-2", false)
 	require.NoError(t, err)
 	assert.Equal(t, "pod-1", leader.PodUID, "one leads")
-	assert.Zero(t, server.writes)
+	assert.Zero(t, server.Writes)
 	_, err = commits.Lead(t.Context(), "shop", "db", 1, "pod-1", true)
 	require.NoError(t, err)
 	leader, err = commits.Lead(t.Context(), "shop", "db", 2, "pod-2", false)
 	require.NoError(t, err)
-	assert.Equal(t, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
+	assert.Equal(t, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
 }
 
 // What a unit has handled is noted once, of an end and of a suspension apart; a word about
@@ -196,7 +198,7 @@ func TestLeave(t *testing.T) {
 	server, commits := shop()
 	r := relationBetween("shop", "blog", "shop", "db")
 	r.UID, r.ResourceVersion = "one", "5"
-	server.kept.put(r)
+	server.Kept.Put(r)
 	unit := conversation.Unit{Application: "blog", Number: 0}
 	says := func(suspension bool) v1alpha1.RelationStatus {
 		require.NoError(t, commits.Leave(t.Context(), "shop", r.Name, "one", conversation.Leave{Unit: unit, Suspension: suspension}))
@@ -204,21 +206,21 @@ func TestLeave(t *testing.T) {
 		return r.Status
 	}
 	assert.Empty(t, says(true).Closed, "it is not suspended")
-	r.Status.SuspendedSince = new(metav1.NewTime(epoch()))
-	server.keep(r)
+	r.Status.SuspendedSince = new(metav1.NewTime(kubetest.Epoch()))
+	server.Keep(r)
 	is := says(true)
 	assert.Equal(t, []string{"blog/0"}, is.Closed)
 	assert.Empty(t, is.Left, "SAFETY.md E14: that is no end")
 	assert.Equal(t, []string{"blog/0"}, says(false).Left)
-	writes := server.writes
+	writes := server.Writes
 	says(true)
 	says(false)
-	assert.Equal(t, writes, server.writes, "once")
+	assert.Equal(t, writes, server.Writes, "once")
 }
 
 // slow calls before once, when it is asked to read an object of that name, or to write its status.
 type slow struct {
-	*strict
+	*kubetest.Strict
 
 	name   string
 	read   bool
@@ -234,10 +236,10 @@ func (s *slow) interrupt(read bool, name string) {
 
 func (s *slow) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
 	s.interrupt(true, key.Name)
-	return s.strict.Get(ctx, key, into, opts...)
+	return s.Strict.Get(ctx, key, into, opts...)
 }
 
-func (s *slow) Status() client.SubResourceWriter { return slowStatus{s.strict.Status(), s} }
+func (s *slow) Status() client.SubResourceWriter { return slowStatus{s.Strict.Status(), s} }
 
 type slowStatus struct {
 	client.SubResourceWriter
@@ -255,7 +257,7 @@ func (s slowStatus) Update(ctx context.Context, o client.Object, opts ...client.
 func TestALateProcessDoesNotOvertake(t *testing.T) {
 	deliver := func(t *testing.T, live client.Client) {
 		t.Helper()
-		w := World{Reader: live, Live: live, Writer: live, Events: events.NewFakeRecorder(10), Now: epoch}
+		w := World{Reader: live, Live: live, Writer: live, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 		require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
 	}
 	step := func(uid, n string) transaction.Change { return saying(uid, true, "step", n) }
@@ -264,36 +266,36 @@ func TestALateProcessDoesNotOvertake(t *testing.T) {
 
 	t.Run("Delivery", func(t *testing.T) {
 		server, commits := shop()
-		server.most = 2 // the outbox is created and written
+		server.Most = 2 // the outbox is created and written
 		_, err := commits.Commit(t.Context(), answer(step("one", "1"), step("two", "1")), nil)
-		require.ErrorIs(t, err, errGone)
-		server.most = 0
-		deliver(t, &slow{strict: server, name: bag, read: true, before: func() {
+		require.ErrorIs(t, err, kubetest.ErrGone)
+		server.Most = 0
+		deliver(t, &slow{Strict: server, name: bag, read: true, before: func() {
 			deliver(t, server)
 			_, err := commits.Commit(t.Context(), answer(step("two", "2")), nil)
 			require.NoError(t, err)
 		}})
-		assert.Equal(t, want, server.bags(t))
+		assert.Equal(t, want, bagsOf(t, server))
 	})
 	t.Run("Commit", func(t *testing.T) {
 		server, commits := shop()
-		late := &slow{strict: server, name: bag, before: func() {
+		late := &slow{Strict: server, name: bag, before: func() {
 			deliver(t, server)
 			_, err := commits.Commit(t.Context(), answer(step("two", "2")), nil)
 			require.NoError(t, err)
 		}}
-		_, err := (&Commits{Reader: late, Writer: late, Now: epoch}).Commit(t.Context(), answer(step("one", "1"), step("two", "1")), nil)
+		_, err := (&Commits{Reader: late, Writer: late, Now: kubetest.Epoch}).Commit(t.Context(), answer(step("one", "1"), step("two", "1")), nil)
 		require.NoError(t, err)
-		assert.Equal(t, want, server.bags(t))
+		assert.Equal(t, want, bagsOf(t, server))
 	})
 	t.Run("Alone", func(t *testing.T) {
 		server, commits := shop()
-		late := &slow{strict: server, name: bag, before: func() {
+		late := &slow{Strict: server, name: bag, before: func() {
 			_, err := commits.Commit(t.Context(), answer(step("one", "1"), step("two", "2")), nil)
 			require.NoError(t, err)
 		}}
-		_, err := (&Commits{Reader: late, Writer: late, Now: epoch}).Commit(t.Context(), answer(step("two", "1")), nil)
+		_, err := (&Commits{Reader: late, Writer: late, Now: kubetest.Epoch}).Commit(t.Context(), answer(step("two", "1")), nil)
 		require.ErrorIs(t, err, transaction.ErrBusy, "which is newer is not known: the unit tries again")
-		assert.Equal(t, want, server.bags(t))
+		assert.Equal(t, want, bagsOf(t, server))
 	})
 }

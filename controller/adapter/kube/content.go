@@ -16,6 +16,7 @@ import (
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -98,7 +99,7 @@ func size(content map[string][]byte) int {
 // openShard reads a Secret of content, and makes it if it is not there: by an
 // apply, since only that carries the name when it makes something.
 func (c *Commits) openShard(ctx context.Context, namespace string, shard int) (*corev1.Secret, error) {
-	s := named(&corev1.Secret{}, namespace, ContentSecret(shard))
+	s := object.Named(&corev1.Secret{}, namespace, ContentSecret(shard))
 	err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
 	if !apierrors.IsNotFound(err) {
 		return s, err
@@ -113,7 +114,7 @@ func (c *Commits) openShard(ctx context.Context, namespace string, shard int) (*
 
 // readContent returns what lies in a place.
 func (c *Commits) readContent(ctx context.Context, namespace string, place secret.Place) (map[string][]byte, error) {
-	shard := named(&corev1.Secret{}, namespace, ContentSecret(place.Shard))
+	shard := object.Named(&corev1.Secret{}, namespace, ContentSecret(place.Shard))
 	if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(shard), shard); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("cannot read Secret %s: %w", shard.Name, err)
 	}
@@ -148,7 +149,7 @@ func (c *Commits) dropContent(ctx context.Context, namespace string, places []se
 // kept.
 func (c *Commits) keepContent(ctx context.Context, namespace string, shard int, keep func(key string) bool) error {
 	err := c.inTurn(ctx, namespace+"/"+ContentSecret(shard), func() error {
-		s := named(&corev1.Secret{}, namespace, ContentSecret(shard))
+		s := object.Named(&corev1.Secret{}, namespace, ContentSecret(shard))
 		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil {
 			return client.IgnoreNotFound(err)
 		}

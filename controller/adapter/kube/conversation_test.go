@@ -6,15 +6,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
 func TestFindRelation(t *testing.T) {
-	m := memory{}
+	m := kubetest.Memory{}
 	r := relationBetween("shop", "blog", "shop", "db")
-	m.put(r)
+	m.Put(r)
 	for _, name := range []string{r.Name, "7"} {
 		found, err := FindRelation(t.Context(), m, "shop", name)
 		require.NoError(t, err)
@@ -29,17 +31,17 @@ func TestFindRelation(t *testing.T) {
 // Each end has its own bags of this relation and what it says to everybody; those of
 // another namespace are called so (SAFETY.md M7).
 func TestConversation(t *testing.T) {
-	m := memory{}
+	m := kubetest.Memory{}
 	r := relationBetween("shop", "blog", "data", "db")
 	r.UID = "r-1"
 	said := func(namespace, app, uid, unit, value string) *v1alpha1.Databag {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: uid, Unit: unit}
-		b := named(&v1alpha1.Databag{}, namespace, bag.Name())
+		b := object.Named(&v1alpha1.Databag{}, namespace, bag.Name())
 		b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db", Relation: uid, Unit: unit}
-		b.Commit(conversation.Entry{Who: "w"}, map[string]string{"a": value}, nil, epoch())
+		b.Commit(conversation.Entry{Who: "w"}, map[string]string{"a": value}, nil, kubetest.Epoch())
 		return b
 	}
-	m.put(r, said("shop", "blog", "r-1", "", "1"), said("shop", "blog", "r-1", "2", "2"), said("shop", "blog", "r-2", "2", "other"),
+	m.Put(r, said("shop", "blog", "r-1", "", "1"), said("shop", "blog", "r-1", "2", "2"), said("shop", "blog", "r-2", "2", "other"),
 		said("data", "db", "", "", "3"), said("data", "db", "r-1", "0", "4"), said("shop", "db", "r-1", "", "another's"))
 	d, err := r.ToDomain()
 	require.NoError(t, err)

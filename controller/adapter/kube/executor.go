@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
@@ -106,7 +107,7 @@ func (e *executor) carryOut(ctx context.Context, request transaction.Request) er
 		err = e.readSecret(ctx, r.ID)
 	case transaction.CreateSecret:
 		spec := v1alpha1.RelatedSecretSpec{Application: r.Owner.Application, Unit: r.Owner.Unit}
-		e.secrets[r.ID] = named(&v1alpha1.RelatedSecret{Spec: spec}, e.namespace, r.ID)
+		e.secrets[r.ID] = object.Named(&v1alpha1.RelatedSecret{Spec: spec}, e.namespace, r.ID)
 		err = e.create(ctx, r, e.secrets[r.ID])
 	case transaction.WriteSecret:
 		err = e.writeSecret(ctx, r)
@@ -121,7 +122,7 @@ func (e *executor) bag(b *v1alpha1.Databag, name string) *v1alpha1.Databag {
 	if e.bags == nil {
 		e.bags = map[string]*v1alpha1.Databag{}
 	}
-	e.bags[name] = named(b, e.namespace, name)
+	e.bags[name] = object.Named(b, e.namespace, name)
 	return e.bags[name]
 }
 
@@ -154,7 +155,7 @@ func (e *executor) readOutbox(ctx context.Context) error {
 	}
 	e.stored.SetOutbox(o)
 	if e.at > 0 {
-		e.at = revision(b)
+		e.at = object.Revision(b)
 	}
 	return nil
 }
@@ -165,7 +166,7 @@ func (e *executor) post(ctx context.Context, commit transaction.Commit) error {
 	if err := e.Writer.Status().Update(ctx, b); err != nil {
 		return fmt.Errorf("cannot commit: %w", err)
 	}
-	e.at = revision(b)
+	e.at = object.Revision(b)
 	e.stored.Posted(commit)
 	return nil
 }
@@ -176,7 +177,7 @@ func (e *executor) empty(ctx context.Context) error {
 	if err := e.Writer.Status().Update(ctx, b); err != nil {
 		return fmt.Errorf("cannot empty databag %s: %w", e.outbox, err)
 	}
-	e.at = revision(b)
+	e.at = object.Revision(b)
 	e.stored.SetOutbox(transaction.StoredOutbox{There: true})
 	return nil
 }
@@ -186,7 +187,7 @@ func (e *executor) readBag(ctx context.Context, bag relation.Databag) error {
 	if err != nil {
 		return err
 	}
-	e.at = revision(b)
+	e.at = object.Revision(b)
 	e.stored.SetBag(b.Name, transaction.StoredBag{There: there, Data: b.Status.Data, Term: int(b.Status.Term), Commits: int(b.Status.Commits)})
 	return nil
 }
@@ -218,7 +219,7 @@ func (e *executor) writeBag(ctx context.Context, w transaction.WriteBag) error {
 	if err := e.Writer.Status().Update(ctx, b); err != nil {
 		return fmt.Errorf("cannot write the databag of %s:%s: %w", w.Bag.Application, w.Bag.Endpoint, err)
 	}
-	e.at = revision(b)
+	e.at = object.Revision(b)
 	e.stored.Wrote(b.Name, transaction.StoredBag{There: true, Data: b.Status.Data, Term: w.Term, Commits: int(b.Status.Commits)})
 	return nil
 }
@@ -227,7 +228,7 @@ func (e *executor) readSecret(ctx context.Context, id string) error {
 	if e.secrets == nil {
 		e.secrets = map[string]*v1alpha1.RelatedSecret{}
 	}
-	s := named(&v1alpha1.RelatedSecret{}, e.namespace, id)
+	s := object.Named(&v1alpha1.RelatedSecret{}, e.namespace, id)
 	err := e.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot read secret %s: %w", id, err)

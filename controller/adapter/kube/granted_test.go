@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -21,7 +23,7 @@ import (
 
 // door counts who looks at Secrets, and may be shut.
 type door struct {
-	memory
+	kubetest.Memory
 
 	looks int
 	err   error
@@ -34,12 +36,12 @@ func (d *door) Get(ctx context.Context, key client.ObjectKey, into client.Object
 			return d.err
 		}
 	}
-	return d.memory.Get(ctx, key, into, opts...)
+	return d.Memory.Get(ctx, key, into, opts...)
 }
 
 // admin is a Secret of somebody's that consents.
 func admin(version string) *corev1.Secret {
-	s := named(&corev1.Secret{}, "shop", "admin")
+	s := object.Named(&corev1.Secret{}, "shop", "admin")
 	s.ResourceVersion, s.Type, s.Annotations = version, corev1.SecretTypeOpaque, map[string]string{secret.KeyGrantTo: "db"}
 	s.Data = map[string][]byte{"password": []byte("hunter2")}
 	return s
@@ -48,8 +50,8 @@ func admin(version string) *corev1.Secret {
 // A Secret that is granted is looked at by its name, now and then, and when it is first
 // named; of a moment without an answer nothing is concluded (SAFETY.md S1, S2, E13).
 func TestSecretsAreLookedAtNowAndThen(t *testing.T) {
-	live, now := &door{memory: memory{}}, epoch()
-	live.put(admin("7"))
+	live, now := &door{Memory: kubetest.Memory{}}, kubetest.Epoch()
+	live.Put(admin("7"))
 	w := &World{Live: live, Now: func() time.Time { return now }}
 	look := func(after time.Duration) (relation.Snapshot, error) {
 		now = now.Add(after)
@@ -75,14 +77,14 @@ func TestSecretsAreLookedAtNowAndThen(t *testing.T) {
 	_, err = look(time.Second)
 	require.NoError(t, err)
 	assert.Equal(t, looks, live.looks, "however much else happens")
-	live.put(admin("8"))
-	gone := named(&corev1.Secret{}, "shop", "gone")
-	live.put(gone)
+	live.Put(admin("8"))
+	gone := object.Named(&corev1.Secret{}, "shop", "gone")
+	live.Put(gone)
 	silent, err := look(20 * time.Second)
 	require.NoError(t, err)
 	assert.WithinRange(t, silent.LookAgain, now.Add(3*time.Second), now.Add(5*time.Second), "it may consent any moment")
 	gone.Annotations = map[string]string{secret.KeyGrantTo: "db"}
-	live.put(gone)
+	live.Put(gone)
 	later, err := look(20 * time.Second)
 	require.NoError(t, err)
 	assert.WithinRange(t, later.LookAgain, now.Add(20*time.Second), now.Add(30*time.Second))
@@ -101,11 +103,11 @@ func TestSecretsAreLookedAtNowAndThen(t *testing.T) {
 // by which something may be granted is no unit's secret (SAFETY.md S1, M7).
 func TestReadingWhatIsGranted(t *testing.T) {
 	server, commits := vault()
-	live := &door{memory: server.kept}
+	live := &door{Memory: server.Kept}
 	commits.Reader = live
-	app := named(&v1alpha1.RelatedApplication{}, "shop", "db")
+	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	app.Status.Grants = []v1alpha1.Grant{{Endpoint: "db", Secret: "admin", Key: "secret", Consent: v1alpha1.ConsentGiven, Revision: 3}}
-	server.kept.put(app, admin("7"))
+	server.Kept.Put(app, admin("7"))
 	id := secret.GrantedID("shop", "db", "db")
 	r := relationBetween("shop", "blog", "shop", "db")
 	by := asks("0", "db")
@@ -121,8 +123,8 @@ func TestReadingWhatIsGranted(t *testing.T) {
 	_, err = read(asks("0", "db"), secret.Query{})
 	assert.Equal(t, conversation.Gone, conversation.RefusalOf(err), "without a relation to that endpoint")
 
-	impostor := named(&v1alpha1.RelatedSecret{}, "shop", id)
-	server.kept.put(impostor)
+	impostor := object.Named(&v1alpha1.RelatedSecret{}, "shop", id)
+	server.Kept.Put(impostor)
 	for why, change := range map[string]func(*corev1.Secret){
 		"consent is taken back":       func(s *corev1.Secret) { s.Annotations = nil },
 		"it became a token":           func(s *corev1.Secret) { s.Type = corev1.SecretTypeServiceAccountToken },
@@ -130,7 +132,7 @@ func TestReadingWhatIsGranted(t *testing.T) {
 	} {
 		s := admin("8")
 		change(s)
-		server.kept.put(s)
+		server.Kept.Put(s)
 		_, err = read(by, secret.Query{})
 		require.EqualError(t, err, secret.NotGranted(id, "db").Error(), why)
 	}

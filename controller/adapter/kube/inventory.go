@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 // inventory reads what a namespace holds.
@@ -26,7 +26,7 @@ func inventory(ctx context.Context, reader client.Reader, namespace string) (app
 		in.Services = append(in.Services, toService(&services.Items[i]))
 	}
 	in.Workloads = l.workloads()
-	owners := Owners{Reader: reader}
+	owners := object.Owners{Reader: reader}
 	var pods corev1.PodList
 	l.list(&pods)
 	for i := range pods.Items {
@@ -149,11 +149,11 @@ func toService(s *corev1.Service) application.Service {
 	return service
 }
 
-func toPod(p *corev1.Pod, owner Owner) application.Pod {
+func toPod(p *corev1.Pod, owner object.Owner) application.Pod {
 	pod := application.Pod{
 		Object: toObject(p), OwnerKind: owner.Kind, OwnerName: owner.Name, Ordinal: -1,
-		Address: p.Status.PodIP, Injected: Injected(p), Ending: p.DeletionTimestamp != nil,
-		Finished: finished(p), AgentTrouble: agentTrouble(p),
+		Address: p.Status.PodIP, Injected: object.Injected(p), Ending: p.DeletionTimestamp != nil,
+		Finished: object.Finished(p), AgentTrouble: object.AgentTrouble(p),
 	}
 	if owner.Kind == application.StatefulSet {
 		if n, err := strconv.Atoi(p.Name[strings.LastIndexByte(p.Name, '-')+1:]); err == nil {
@@ -161,18 +161,4 @@ func toPod(p *corev1.Pod, owner Owner) application.Pod {
 		}
 	}
 	return pod
-}
-
-func finished(p *corev1.Pod) bool {
-	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-}
-
-// Injected reports whether the pod has an agent.
-func Injected(p *corev1.Pod) bool {
-	for i := range p.Spec.InitContainers {
-		if p.Spec.InitContainers[i].Name == injection.AgentContainer {
-			return true
-		}
-	}
-	return false
 }

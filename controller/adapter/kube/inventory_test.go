@@ -1,9 +1,7 @@
 package kube
 
 import (
-	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,13 +9,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
-
-func epoch() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
 
 func TestToService(t *testing.T) {
 	protocol := "postgresql"
@@ -44,7 +41,7 @@ func TestToService(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := named(&corev1.Service{Spec: test.spec}, "shop", "db")
+			s := object.Named(&corev1.Service{Spec: test.spec}, "shop", "db")
 			test.want.Name, test.want.Created = "db", toObject(s).Created
 			assert.Equal(t, test.want, toService(s), test.why)
 		})
@@ -52,35 +49,35 @@ func TestToService(t *testing.T) {
 }
 
 func TestToPod(t *testing.T) {
-	p := podOf("StatefulSet", "db")
+	p := kubetest.PodOf("StatefulSet", "db")
 	p.Name = "db-12"
 	p.Spec.InitContainers = []corev1.Container{{Name: "mesh"}, {Name: injection.AgentContainer}}
-	pod := toPod(p, Owner{Kind: application.StatefulSet, Name: "db"})
+	pod := toPod(p, object.Owner{Kind: application.StatefulSet, Name: "db"})
 	assert.Equal(t, 12, pod.Ordinal, "SAFETY.md A2")
 	assert.True(t, pod.Injected, "SAFETY.md I22: decided by the container")
 	assert.False(t, pod.Finished)
-	assert.Equal(t, -1, toPod(p, Owner{Kind: application.Deployment}).Ordinal, "a Deployment's pod has none, whatever its name")
+	assert.Equal(t, -1, toPod(p, object.Owner{Kind: application.Deployment}).Ordinal, "a Deployment's pod has none, whatever its name")
 
 	p.Status.Phase = corev1.PodFailed
 	now := metav1.Now()
 	p.DeletionTimestamp, p.Spec.InitContainers = &now, nil
 	p.Annotations = map[string]string{application.KeyStatus: "injected"}
-	pod = toPod(p, Owner{Kind: application.StatefulSet, Name: "db"})
+	pod = toPod(p, object.Owner{Kind: application.StatefulSet, Name: "db"})
 	assert.True(t, pod.Finished, "SAFETY.md A2")
 	assert.True(t, pod.Ending)
 	assert.False(t, pod.Injected, "an annotation anybody can write proves nothing")
 }
 
 func TestInventory(t *testing.T) {
-	m := memory{}
+	m := kubetest.Memory{}
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}, Annotations: map[string]string{application.KeyConsumes: "db"}}}
-	deployment := named(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: template}}, "shop", "web")
-	owned := named(&batchv1.Job{}, "shop", "nightly-1")
-	controlled(owned, "CronJob", "nightly")
-	elsewhere := named(&appsv1.Deployment{}, "bank", "vault")
-	m.put(deployment, elsewhere, owned, named(&batchv1.Job{}, "shop", "once"), named(&batchv1.CronJob{}, "shop", "nightly"),
-		named(&appsv1.StatefulSet{}, "shop", "db"), named(&appsv1.DaemonSet{}, "shop", "logs"),
-		named(&corev1.Service{}, "shop", "web"), podOf("ReplicaSet", "unseen"))
+	deployment := object.Named(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: template}}, "shop", "web")
+	owned := object.Named(&batchv1.Job{}, "shop", "nightly-1")
+	kubetest.Controlled(owned, "CronJob", "nightly")
+	elsewhere := object.Named(&appsv1.Deployment{}, "bank", "vault")
+	m.Put(deployment, elsewhere, owned, object.Named(&batchv1.Job{}, "shop", "once"), object.Named(&batchv1.CronJob{}, "shop", "nightly"),
+		object.Named(&appsv1.StatefulSet{}, "shop", "db"), object.Named(&appsv1.DaemonSet{}, "shop", "logs"),
+		object.Named(&corev1.Service{}, "shop", "web"), kubetest.PodOf("ReplicaSet", "unseen"))
 	in, err := inventory(t.Context(), m, "shop")
 	require.NoError(t, err)
 	var names []string
@@ -115,62 +112,4 @@ func TestDeploymentRolls(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, deploymentRolls(with(test.status))) })
 	}
-}
-
-// What the caches keep is what is read: no environment, no field owners, no
-// copy of the manifest.
-func TestCacheTransforms(t *testing.T) {
-	spec := corev1.PodSpec{ServiceAccountName: "web", NodeName: "n1", Containers: []corev1.Container{{Name: "app", Env: []corev1.EnvVar{{Name: "PASSWORD", Value: "x"}}}}, InitContainers: []corev1.Container{{Name: injection.AgentContainer, Image: "large"}}}
-	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}, Spec: spec}
-	objects := map[string]client.Object{
-		"Deployment":  &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: template}},
-		"StatefulSet": &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Template: template, VolumeClaimTemplates: make([]corev1.PersistentVolumeClaim, 2)}},
-		"DaemonSet":   &appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{Template: template}},
-		"Job":         &batchv1.Job{Spec: batchv1.JobSpec{Template: template}},
-		"CronJob":     &batchv1.CronJob{Spec: batchv1.CronJobSpec{JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template}}}},
-		"Pod":         &corev1.Pod{Spec: spec, Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"}},
-		"Service":     &corev1.Service{Spec: corev1.ServiceSpec{ExternalName: "db.tengu.io"}},
-	}
-	options := CacheOptions()
-	for name, o := range objects {
-		t.Run(name, func(t *testing.T) {
-			before := map[string]string{"tengu.io/consumes": "db", corev1.LastAppliedConfigAnnotation: "{}"}
-			o.SetAnnotations(before)
-			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
-			transform := options.DefaultTransform
-			if _, ok := o.(*corev1.Pod); ok {
-				for _, by := range options.ByObject {
-					transform = by.Transform
-				}
-			}
-			kept, err := transform(o)
-			require.NoError(t, err)
-			again, err := transform(kept)
-			require.NoError(t, err)
-			assert.Equal(t, kept, again, "twice is once")
-			stripped, ok := kept.(client.Object)
-			require.True(t, ok)
-			assert.Empty(t, stripped.GetManagedFields())
-			assert.Equal(t, map[string]string{"tengu.io/consumes": "db"}, stripped.GetAnnotations())
-			assert.Len(t, before, 2, "the map that others may hold is left alone")
-			assert.NotContains(t, mustJSON(t, kept), "PASSWORD")
-			if p, ok := kept.(*corev1.Pod); ok {
-				assert.True(t, Injected(p))
-				assert.Equal(t, "web", p.Spec.ServiceAccountName)
-				assert.Equal(t, corev1.PodRunning, p.Status.Phase)
-				assert.Equal(t, "10.0.0.1", p.Status.PodIP)
-				assert.Empty(t, p.Spec.NodeName)
-			}
-		})
-	}
-	same, err := strip("not an object")
-	require.NoError(t, err)
-	assert.Equal(t, "not an object", same)
-}
-
-func mustJSON(t *testing.T, o any) string {
-	t.Helper()
-	text, err := json.Marshal(o)
-	require.NoError(t, err)
-	return string(text)
 }

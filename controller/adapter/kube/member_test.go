@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
@@ -17,13 +19,13 @@ func ignoring(a *v1alpha1.RelatedApplication, object string) *v1alpha1.RelatedAp
 
 func TestPod(t *testing.T) {
 	app := func(sources ...string) *v1alpha1.RelatedApplication {
-		a := named(&v1alpha1.RelatedApplication{}, "shop", "web")
+		a := object.Named(&v1alpha1.RelatedApplication{}, "shop", "web")
 		a.Status.Sources = sources
 		return a
 	}
-	rs := named(ReplicaSet(), "shop", "web-5d9")
-	controlled(rs, "Deployment", "web")
-	finished := podOf("ReplicaSet", "web-5d9")
+	rs := object.Named(object.ReplicaSet(), "shop", "web-5d9")
+	kubetest.Controlled(rs, "Deployment", "web")
+	finished := kubetest.PodOf("ReplicaSet", "web-5d9")
 	finished.Status.Phase = corev1.PodSucceeded
 	tests := map[string]struct {
 		why         string
@@ -34,36 +36,36 @@ func TestPod(t *testing.T) {
 		ignored     string
 		lives       bool
 	}{
-		"Unit":      {pod: podOf("ReplicaSet", "web-5d9"), application: "web", lives: true, why: "nothing is recorded yet"},
-		"Recorded":  {pod: podOf("ReplicaSet", "web-5d9"), app: app("Deployment/web", "Service/web"), application: "web", lives: true, why: "one of its sources"},
-		"NameTaken": {pod: podOf("StatefulSet", "web"), app: app("Deployment/web"), lives: true, why: "A1: another has the name, and why is not recorded yet"},
+		"Unit":      {pod: kubetest.PodOf("ReplicaSet", "web-5d9"), application: "web", lives: true, why: "nothing is recorded yet"},
+		"Recorded":  {pod: kubetest.PodOf("ReplicaSet", "web-5d9"), app: app("Deployment/web", "Service/web"), application: "web", lives: true, why: "one of its sources"},
+		"NameTaken": {pod: kubetest.PodOf("StatefulSet", "web"), app: app("Deployment/web"), lives: true, why: "A1: another has the name, and why is not recorded yet"},
 		"Ignored": {
-			pod: podOf("StatefulSet", "web"), app: ignoring(app("Deployment/web"), "StatefulSet/web"),
+			pod: kubetest.PodOf("StatefulSet", "web"), app: ignoring(app("Deployment/web"), "StatefulSet/web"),
 			application: "web", ignored: "the name is taken", lives: true, why: "A1: the later claim is ignored, with the reason",
 		},
 		"IgnoredAlone": {
-			pod: podOf("StatefulSet", "web"), app: ignoring(app(), "StatefulSet/web"),
+			pod: kubetest.PodOf("StatefulSet", "web"), app: ignoring(app(), "StatefulSet/web"),
 			application: "web", ignored: "the name is taken", lives: true, why: "A1: a name with a dot is no application's",
 		},
 		"NotIgnored": {
-			pod: podOf("ReplicaSet", "web-5d9"), app: ignoring(app("Deployment/web"), "StatefulSet/web"),
+			pod: kubetest.PodOf("ReplicaSet", "web-5d9"), app: ignoring(app("Deployment/web"), "StatefulSet/web"),
 			application: "web", lives: true, why: "A1: the earlier claim is not the worse for it",
 		},
-		"OtherUID":     {pod: podOf("ReplicaSet", "web-5d9"), uid: "uid-0", why: "S4: by UID"},
-		"OtherAccount": {pod: podOf("ReplicaSet", "web-5d9"), as: "admin", why: "S4: with that account"},
+		"OtherUID":     {pod: kubetest.PodOf("ReplicaSet", "web-5d9"), uid: "uid-0", why: "S4: by UID"},
+		"OtherAccount": {pod: kubetest.PodOf("ReplicaSet", "web-5d9"), as: "admin", why: "S4: with that account"},
 		"Finished":     {pod: finished, why: "A2: gone"},
-		"NoOwnerYet":   {pod: podOf("ReplicaSet", "unseen"), lives: true, why: "it lives all the same"},
+		"NoOwnerYet":   {pod: kubetest.PodOf("ReplicaSet", "unseen"), lives: true, why: "it lives all the same"},
 		"NoPod":        {why: "S4: it lives in the cache"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := memory{}
-			m.put(rs)
+			m := kubetest.Memory{}
+			m.Put(rs)
 			if test.pod != nil {
-				m.put(test.pod)
+				m.Put(test.pod)
 			}
 			if test.app != nil {
-				m.put(test.app)
+				m.Put(test.app)
 			}
 			uid, account := "uid-1", "default"
 			if test.uid != "" {

@@ -1,17 +1,14 @@
 package kube
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"sync"
 
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 )
 
 // overlay holds what this process wrote until the caches show it. Whether they
@@ -55,7 +52,7 @@ func (v *overlay) wrote(o client.Object) {
 func (v *overlay) unseen(p place, caughtUp uint64) map[string]client.Object {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	maps.DeleteFunc(v.written[p], func(_ string, o client.Object) bool { return revision(o) <= caughtUp })
+	maps.DeleteFunc(v.written[p], func(_ string, o client.Object) bool { return object.Revision(o) <= caughtUp })
 	if len(v.written[p]) == 0 {
 		delete(v.written, p)
 	}
@@ -65,7 +62,7 @@ func (v *overlay) unseen(p place, caughtUp uint64) map[string]client.Object {
 // merge lays what was written over what is cached.
 func merge[T client.Object](cached []T, unseen map[string]client.Object) []T {
 	for i, o := range cached {
-		if w, ok := unseen[o.GetName()].(T); ok && revision(w) > revision(o) {
+		if w, ok := unseen[o.GetName()].(T); ok && object.Revision(w) > object.Revision(o) {
 			cached[i] = w
 		}
 		delete(unseen, o.GetName())
@@ -76,26 +73,4 @@ func merge[T client.Object](cached []T, unseen map[string]client.Object) []T {
 		}
 	}
 	return cached
-}
-
-// revision is an object's resourceVersion as the number that it is
-// (since Kubernetes 1.35 it may be compared).
-func revision(o client.Object) uint64 { return parseRevision(o.GetResourceVersion()) }
-
-func parseRevision(text string) uint64 {
-	n, _ := strconv.ParseUint(text, 10, 64)
-	return n
-}
-
-// storeOf returns the store of the informer of o's kind.
-func storeOf(ctx context.Context, informers cache.Cache, o client.Object) (toolscache.Store, error) {
-	informer, err := informers.GetInformer(ctx, o)
-	if err != nil {
-		return nil, fmt.Errorf("cannot watch %T: %w", o, err)
-	}
-	shared, ok := informer.(toolscache.SharedInformer)
-	if !ok {
-		return nil, fmt.Errorf("cannot follow %T: its informer %T has no store", o, informer)
-	}
-	return shared.GetStore(), nil
 }

@@ -12,11 +12,12 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"pgregory.net/rapid"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
 func bagAt(name string, rv uint64) *v1alpha1.Databag {
-	b := named(&v1alpha1.Databag{}, "shop", name)
+	b := object.Named(&v1alpha1.Databag{}, "shop", name)
 	b.ResourceVersion = strconv.FormatUint(rv, 10)
 	return b
 }
@@ -72,7 +73,7 @@ func TestOverlay(t *testing.T) {
 			}
 			seen := map[string]uint64{}
 			for _, b := range merge(cached, unseen) {
-				seen[b.Name] = revision(b)
+				seen[b.Name] = object.Revision(b)
 			}
 			return seen
 		}

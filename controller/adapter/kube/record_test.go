@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -18,12 +20,12 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// recorded returns what the records of all bags say, one line an entry, and proves
+// recordedIn returns what the records of all bags say, one line an entry, and proves
 // that each leads to its bag.
-func (s *strict) recorded(t *testing.T) []string {
+func recordedIn(t *testing.T, s *kubetest.Strict) []string {
 	t.Helper()
 	var list v1alpha1.DatabagList
-	require.NoError(t, s.kept.List(t.Context(), &list))
+	require.NoError(t, s.Kept.List(t.Context(), &list))
 	var records []conversation.Record
 	for _, b := range list.Items {
 		r, err := b.RecordToDomain()
@@ -44,7 +46,7 @@ func (s *strict) recorded(t *testing.T) []string {
 // of several, also where another process delivers it (SAFETY.md E11, P2).
 func TestCommitIsRecorded(t *testing.T) {
 	server, commits := shop()
-	now := epoch()
+	now := kubetest.Epoch()
 	commits.Now = func() time.Time { now = now.Add(time.Second); return now }
 	because := func(cause string, changes ...transaction.Change) transaction.Commit {
 		commit := answer(changes...)
@@ -53,12 +55,12 @@ func TestCommitIsRecorded(t *testing.T) {
 	}
 	_, err := commits.Commit(t.Context(), because("relation-set", saying("one", false, "user", "a", "port", "1")), nil)
 	require.NoError(t, err)
-	assert.Equal(t, 2, server.writes, "the bag is made and written: the record is no write of its own")
-	server.most = 4
+	assert.Equal(t, 2, server.Writes, "the bag is made and written: the record is no write of its own")
+	server.Most = 4
 	_, err = commits.Commit(t.Context(), because("main-relation-changed (web/0)", saying("one", false, "user", "b", "port", ""), saying("one", true, "ready", "yes")), nil)
-	require.ErrorIs(t, err, errGone)
-	server.most = 0
-	next := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: commits.Now}
+	require.ErrorIs(t, err, kubetest.ErrGone)
+	server.Most = 0
+	next := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: commits.Now}
 	for range 2 {
 		require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}), "twice is once")
 	}
@@ -66,9 +68,9 @@ func TestCommitIsRecorded(t *testing.T) {
 		"1 db/1 relation-set: one db term:3 +map[port:1 user:a] ~map[] -[]",
 		"2 db/1 main-relation-changed (web/0): one db term:3 +map[] ~map[user:b] -[port]",
 		"1 db/1 main-relation-changed (web/0): one db/1 term:0 +map[ready:yes] ~map[] -[]",
-	}, server.recorded(t))
+	}, recordedIn(t, server))
 	var list v1alpha1.DatabagList
-	require.NoError(t, server.kept.List(t.Context(), &list))
+	require.NoError(t, server.Kept.List(t.Context(), &list))
 	transactions := map[string]int{}
 	for _, b := range list.Items {
 		r, err := b.RecordToDomain()
@@ -85,7 +87,7 @@ func TestCommitIsRecorded(t *testing.T) {
 // go from what was recorded before (RELATIONS.md P5).
 func TestSecretFieldsAreNotRecorded(t *testing.T) {
 	server, commits := shop()
-	commits.Interfaces = interfaces(t, server)
+	commits.Interfaces = knownTo(t, server)
 	change := saying("one", false, "host", "db", "password", "secret:c6b9fk2t7m0q3v8x1z5d")
 	change.Interface, change.Role = "redis", application.Provider
 	_, err := commits.Commit(t.Context(), answer(change), nil)
@@ -95,7 +97,7 @@ func TestSecretFieldsAreNotRecorded(t *testing.T) {
 	change.Set = map[string]string{"password": "secret:aaaaaaaaaaaaaaaaaaaa"}
 	_, err = commits.Commit(t.Context(), answer(change, own), nil)
 	require.NoError(t, err)
-	lines := strings.Join(server.recorded(t), "\n")
+	lines := strings.Join(recordedIn(t, server), "\n")
 	assert.Contains(t, lines, "+map[host:db password:]")
 	assert.Contains(t, lines, "~map[password:]")
 	assert.NotContains(t, lines, "secret:")
@@ -104,21 +106,21 @@ func TestSecretFieldsAreNotRecorded(t *testing.T) {
 // What is declared is recorded too, although the record is in no cache; who wrote it
 // after it was seen is not overtaken (SAFETY.md D11).
 func TestDeclaredDataIsRecorded(t *testing.T) {
-	server := &strict{kept: memory{}}
+	server := &kubetest.Strict{Kept: kubetest.Memory{}}
 	bag := relation.Databag{Application: "db", Endpoint: "main"}
 	key := client.ObjectKey{Namespace: "shop", Name: bag.Name()}
-	seen := memory{}
+	seen := kubetest.Memory{}
 	see := func() {
-		cached := named(&v1alpha1.Databag{}, key.Namespace, key.Name)
-		if err := server.kept.Get(t.Context(), key, cached); err == nil {
-			_, err = strip(cached)
+		cached := object.Named(&v1alpha1.Databag{}, key.Namespace, key.Name)
+		if err := server.Kept.Get(t.Context(), key, cached); err == nil {
+			_, err = object.CacheOptions().DefaultTransform(cached)
 			require.NoError(t, err)
 			assert.Empty(t, cached.Status.Record)
-			seen.put(cached)
+			seen.Put(cached)
 		}
 	}
 	publish := func(data map[string]string) error {
-		w := World{Reader: seen, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+		w := World{Reader: seen, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 		bag.Data = data
 		return w.Apply(t.Context(), "shop", relation.Publish{Databag: bag, Secret: []string{"token"}})
 	}
@@ -130,11 +132,11 @@ func TestDeclaredDataIsRecorded(t *testing.T) {
 		"1 controller declared:  db term:0 +map[host:a token:] ~map[] -[]",
 		"2 controller declared:  db term:0 +map[] ~map[host:b token:] -[]",
 	}
-	assert.Equal(t, want, server.recorded(t))
-	stale := named(&v1alpha1.Databag{}, key.Namespace, key.Name)
+	assert.Equal(t, want, recordedIn(t, server))
+	stale := object.Named(&v1alpha1.Databag{}, key.Namespace, key.Name)
 	require.NoError(t, server.Get(t.Context(), key, stale))
 	stale.ResourceVersion = "1"
-	seen.put(stale)
+	seen.Put(stale)
 	require.Error(t, publish(map[string]string{"host": "c"}))
-	assert.Equal(t, want, server.recorded(t))
+	assert.Equal(t, want, recordedIn(t, server))
 }

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -255,7 +256,7 @@ func (c *Commits) granted(ctx context.Context, namespace string, a secret.Access
 	if err != nil || !r.Abroad() {
 		return r, err
 	}
-	offers, _, err := offersOf(ctx, c.Reader, r.Provider.Namespace)
+	offers, _, err := object.OffersOf(ctx, c.Reader, r.Provider.Namespace)
 	return r.Under(offers), err
 }
 

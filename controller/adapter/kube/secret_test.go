@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
@@ -27,11 +29,11 @@ const (
 )
 
 // vault is a shop whose blog is related to db by a relation called one.
-func vault() (*strict, *Commits) {
+func vault() (*kubetest.Strict, *Commits) {
 	server, commits := shop()
 	r := relationBetween("shop", "blog", "shop", "db")
 	r.UID, r.ResourceVersion = "one", "5"
-	server.kept.put(r)
+	server.Kept.Put(r)
 	return server, commits
 }
 
@@ -63,11 +65,11 @@ func reads(t *testing.T, c *Commits, q secret.Query) (string, error) {
 	return string(reading.Content["password"]), err
 }
 
-// content is all that lies in Secrets.
-func (s *strict) content(t *testing.T) []string {
+// contentOf is all that lies in Secrets.
+func contentOf(t *testing.T, s *kubetest.Strict) []string {
 	t.Helper()
 	var list corev1.SecretList
-	require.NoError(t, s.kept.List(t.Context(), &list))
+	require.NoError(t, s.Kept.List(t.Context(), &list))
 	var all []string
 	for _, s := range list.Items {
 		assert.Contains(t, ContentSecrets(), s.Name, "no other Secret is written")
@@ -78,11 +80,11 @@ func (s *strict) content(t *testing.T) []string {
 	return all
 }
 
-// outside is everything that is stored but in Secrets, as text.
-func (s *strict) outside(t *testing.T) string {
+// outsideOf is everything that is stored but in Secrets, as text.
+func outsideOf(t *testing.T, s *kubetest.Strict) string {
 	t.Helper()
 	var all strings.Builder
-	for _, objects := range s.kept {
+	for _, objects := range s.Kept {
 		for _, o := range objects {
 			if _, isSecret := o.(*corev1.Secret); !isSecret {
 				require.NoError(t, json.NewEncoder(&all).Encode(o))
@@ -93,16 +95,16 @@ func (s *strict) outside(t *testing.T) string {
 }
 
 // What a handler makes, grants and refers to is there for the other side, and its
-// content lies in Secrets alone (RELATIONS.md P5, SAFETY.md S2).
+// contentOf lies in Secrets alone (RELATIONS.md P5, SAFETY.md S2).
 func TestSecretFromAddToGet(t *testing.T) {
 	server, commits := vault()
 	_, err := commits.Commit(t.Context(), answer(saying("one", false, "password", "secret:"+secretID)), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
 	require.NoError(t, err)
-	assert.Equal(t, map[string]map[string]string{"one/": {"password": "secret:" + secretID}}, server.bags(t))
+	assert.Equal(t, map[string]map[string]string{"one/": {"password": "secret:" + secretID}}, bagsOf(t, server))
 	password, err := reads(t, commits, secret.Query{})
 	require.NoError(t, err)
 	assert.Equal(t, "hunter2", password)
-	assert.NotContains(t, server.outside(t), "hunter2")
+	assert.NotContains(t, outsideOf(t, server), "hunter2")
 
 	t.Log("a new revision is read when the reader asks for it, and the old one is then removed")
 	_, err = commits.Commit(t.Context(), answer(), drafts(sets(secretID, "hunter3")))
@@ -115,11 +117,11 @@ func TestSecretFromAddToGet(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, step.want, password)
 	}
-	assert.Equal(t, []string{"hunter3"}, server.content(t), "nobody can read the first any more")
-	before := server.writes
+	assert.Equal(t, []string{"hunter3"}, contentOf(t, server), "nobody can read the first any more")
+	before := server.Writes
 	_, err = reads(t, commits, secret.Query{})
 	require.NoError(t, err)
-	assert.Equal(t, before, server.writes, "reading again writes nothing")
+	assert.Equal(t, before, server.Writes, "reading again writes nothing")
 
 	t.Log("what its owner may know")
 	all, err := commits.Secrets(t.Context(), "shop", "db", 1, "pod-1")
@@ -139,7 +141,7 @@ func TestSecretFromAddToGet(t *testing.T) {
 	require.NoError(t, err)
 	_, err = reads(t, commits, secret.Query{})
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone})
-	assert.Empty(t, server.content(t))
+	assert.Empty(t, contentOf(t, server))
 }
 
 // A handler that began while the relation lived reads to its end, also what it reads
@@ -151,7 +153,7 @@ func TestGrantOutlivesItsRelationForHandlers(t *testing.T) {
 	r := relationBetween("shop", "blog", "shop", "db")
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
 	r.Status.EndReason, r.Status.Left = "Deleted", []string{"blog/1", "db/0"}
-	server.keep(r)
+	server.Keep(r)
 	password, err := reads(t, commits, secret.Query{})
 	require.NoError(t, err)
 	assert.Equal(t, "hunter2", password)
@@ -177,7 +179,7 @@ func TestGrantEndsWithItsRelation(t *testing.T) {
 			r := relationBetween("shop", "blog", "shop", "db")
 			require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
 			end(r)
-			server.keep(r)
+			server.Keep(r)
 			_, err = reads(t, commits, secret.Query{})
 			require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone})
 		})
@@ -210,12 +212,12 @@ func TestSecretRefuses(t *testing.T) {
 			server, commits := vault()
 			_, err := commits.Commit(t.Context(), answer(), drafts(labelled))
 			require.NoError(t, err)
-			before := server.writes
+			before := server.Writes
 			_, err = commits.Commit(t.Context(), test.commit, test.drafts)
 			require.ErrorIs(t, err, test.want, test.why)
 			assert.NotContains(t, err.Error(), "hunter")
-			assert.Equal(t, before, server.writes, test.why)
-			assert.NotContains(t, server.outside(t), "hunter")
+			assert.Equal(t, before, server.Writes, test.why)
+			assert.NotContains(t, outsideOf(t, server), "hunter")
 		})
 	}
 }
@@ -231,18 +233,18 @@ func TestSecretAndReferenceAreOne(t *testing.T) {
 	}
 	whole, commits := vault()
 	require.NoError(t, transaction(commits))
-	want := whole.bags(t)
-	for most := 1; most < whole.writes; most++ {
+	want := bagsOf(t, whole)
+	for most := 1; most < whole.Writes; most++ {
 		server, commits := vault()
-		server.most = most
-		require.ErrorIs(t, transaction(commits), errGone)
-		server.most = 0
-		bag := named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}.Name())
+		server.Most = most
+		require.ErrorIs(t, transaction(commits), kubetest.ErrGone)
+		server.Most = 0
+		bag := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}.Name())
 		if server.Get(t.Context(), client.ObjectKeyFromObject(bag), bag) == nil && bag.Status.Data["password"] != "" {
 			_, err := reads(t, commits, secret.Query{Peek: true})
 			require.NoError(t, err, "after %d writes the reference is there", most)
 		}
-		next := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+		next := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 		snapshot, err := next.Observe(t.Context(), "shop")
 		require.NoError(t, err)
 		for _, outbox := range snapshot.Outboxes {
@@ -250,7 +252,7 @@ func TestSecretAndReferenceAreOne(t *testing.T) {
 			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}), "twice is once")
 		}
 		password, err := reads(t, commits, secret.Query{})
-		if bags := server.bags(t); len(bags) > 0 {
+		if bags := bagsOf(t, server); len(bags) > 0 {
 			require.NoError(t, err)
 			assert.Equal(t, "hunter2", password)
 			assert.Equal(t, want, bags, "after %d writes", most)
@@ -266,31 +268,31 @@ func TestDeposedLeadersSecretIsDropped(t *testing.T) {
 	server, commits := vault()
 	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2")))
 	require.NoError(t, err)
-	server.most = server.writes + 2 // the outbox is made and filled
+	server.Most = server.Writes + 2 // the outbox is made and filled
 	_, err = commits.Commit(t.Context(), answer(saying("one", false, "password", "secret:"+secretID)), drafts(does(secret.Grant, secretID)))
-	require.ErrorIs(t, err, errGone)
-	server.most = 0
+	require.ErrorIs(t, err, kubetest.ErrGone)
+	server.Most = 0
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
-	app.SetLeader(leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: epoch().Add(time.Minute)})
+	app.SetLeader(leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)})
 	require.NoError(t, server.Update(t.Context(), &app))
 	_, err = commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 4}, drafts(sets(secretID, "hunter4")))
 	require.NoError(t, err)
-	w := World{Reader: server.kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: epoch}
+	w := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
 	_, err = reads(t, commits, secret.Query{})
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.NotYet})
-	assert.Empty(t, server.bags(t), "nothing refers to what is not granted")
+	assert.Empty(t, bagsOf(t, server), "nothing refers to what is not granted")
 }
 
 // A full Secret is not the end: content goes where there is room.
 func TestContentFindsRoom(t *testing.T) {
 	server, commits := vault()
 	for i := range shards - 1 {
-		full := named(&corev1.Secret{}, "shop", ContentSecret(i))
+		full := object.Named(&corev1.Secret{}, "shop", ContentSecret(i))
 		full.ResourceVersion, full.UID = "7", types.UID(full.Name)
 		full.Data = map[string][]byte{"x.y": make([]byte, maxShard)}
-		server.kept.put(full)
+		server.Kept.Put(full)
 	}
 	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
 	require.NoError(t, err)
@@ -335,7 +337,7 @@ func TestVaultIsSwept(t *testing.T) {
 	require.NoError(t, err)
 	_, err = commits.storeContent(t.Context(), "shop", secretID, map[string][]byte{"password": []byte("hunter4")})
 	require.NoError(t, err)
-	assert.Len(t, server.content(t), 3)
+	assert.Len(t, contentOf(t, server), 3)
 
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
@@ -344,10 +346,10 @@ func TestVaultIsSwept(t *testing.T) {
 	r := relationBetween("shop", "blog", "shop", "db")
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
 	r.UID = "two"
-	server.keep(r)
+	server.Keep(r)
 
 	later := *commits
-	later.Now = func() time.Time { return epoch().Add(2 * time.Hour) }
+	later.Now = func() time.Time { return kubetest.Epoch().Add(2 * time.Hour) }
 	v := &Vault{Commits: later, Cached: server}
 	for range 2 {
 		snapshot, err := v.Observe(t.Context(), "shop")
@@ -356,7 +358,7 @@ func TestVaultIsSwept(t *testing.T) {
 			require.NoError(t, v.Apply(t.Context(), "shop", d))
 		}
 	}
-	assert.Equal(t, []string{"hunter2"}, server.content(t))
+	assert.Equal(t, []string{"hunter2"}, contentOf(t, server))
 	all, err := commits.all(t.Context(), "shop")
 	require.NoError(t, err)
 	require.Len(t, all, 1)

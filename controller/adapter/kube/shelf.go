@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
@@ -20,7 +21,7 @@ func (v *Views) shelf(ctx context.Context, bags bagsRead) relation.Shelf {
 		if _, again := bags[key]; !again {
 			bags[key] = b.ResourceVersion
 		}
-		v.raise("databags", revision(&b))
+		v.raise("databags", object.Revision(&b))
 		return b.Status
 	}
 	everybody := func(e relation.End) map[string]string {
@@ -53,7 +54,7 @@ func (v *Views) application(ctx context.Context, e relation.End) (app v1alpha1.R
 	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app, client.UnsafeDisableDeepCopy); err != nil {
 		return v1alpha1.RelatedApplication{}
 	}
-	v.raise("relatedapplications", revision(&app))
+	v.raise("relatedapplications", object.Revision(&app))
 	return app
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -69,7 +70,7 @@ func (c *Commits) ReportWaiting(ctx context.Context, by Speaker, text string) er
 
 // speakerPod returns the pod of a unit as Events name it.
 func speakerPod(by Speaker, u *v1alpha1.Unit) *corev1.Pod {
-	pod := named(&corev1.Pod{}, by.Namespace, u.Pod)
+	pod := object.Named(&corev1.Pod{}, by.Namespace, u.Pod)
 	pod.UID = types.UID(by.PodUID)
 	return pod
 }
@@ -110,7 +111,7 @@ func (c *Commits) SetSide(ctx context.Context, by Speaker, side Side, info statu
 	}
 	info.Since = c.Now()
 	err = c.inTurn(ctx, side.Namespace+"/"+side.Name, func() error {
-		r := named(&v1alpha1.Relation{}, side.Namespace, side.Name)
+		r := object.Named(&v1alpha1.Relation{}, side.Namespace, side.Name)
 		err := c.Reader.Get(ctx, client.ObjectKeyFromObject(r), r)
 		if apierrors.IsNotFound(err) || err == nil && string(r.UID) != side.UID {
 			return ErrGone

@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
@@ -16,20 +18,20 @@ import (
 )
 
 // inhabited is the shop with the pods of db's units 1 and 2, and one that has gone.
-func inhabited(t *testing.T) (*strict, *Commits, *events.FakeRecorder) {
+func inhabited(t *testing.T) (*kubetest.Strict, *Commits, *events.FakeRecorder) {
 	t.Helper()
 	server, commits := shop()
 	recorder := events.NewFakeRecorder(8)
 	commits.Events = recorder
 	app := stored(t, server)
 	app.Status.Units = []v1alpha1.Unit{{Number: 0, Pod: "db-a", PodUID: "pod-0", Gone: "replaced"}, {Number: 1, Pod: "db-b", PodUID: "pod-1"}, {Number: 2, Pod: "db-c", PodUID: "pod-2"}}
-	server.keep(app)
+	server.Keep(app)
 	return server, commits, recorder
 }
 
-func stored(t *testing.T, server *strict) *v1alpha1.RelatedApplication {
+func stored(t *testing.T, server *kubetest.Strict) *v1alpha1.RelatedApplication {
 	t.Helper()
-	app := named(&v1alpha1.RelatedApplication{}, "shop", "db")
+	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(app), app))
 	return app
 }
@@ -53,29 +55,29 @@ func TestReport(t *testing.T) {
 	failure := status.Failure{Event: "main-relation-changed (web)", Relation: "r-1", Attempts: 1, Said: "exit code 4:\nno room"}
 	require.NoError(t, commits.Report(t.Context(), pod("pod-2", 0), failure))
 	want := failure
-	want.Said, want.Since = "exit code 4: no room", epoch()
+	want.Said, want.Since = "exit code 4: no room", kubetest.Epoch()
 	assert.Equal(t, want, stored(t, server).Status.Units[2].Failing.ToDomain())
 	assert.Nil(t, stored(t, server).Status.Units[1].Failing)
 	assert.Equal(t, []string{"Warning HandlerFailed " + want.Text("shop", "db/2", "db-c")}, told(recorder))
 
 	t.Log("again")
-	commits.Now = func() time.Time { return epoch().Add(time.Hour) }
+	commits.Now = func() time.Time { return kubetest.Epoch().Add(time.Hour) }
 	failure.Attempts = 2
 	require.NoError(t, commits.Report(t.Context(), pod("pod-2", 0), failure))
 	assert.EqualValues(t, 2, stored(t, server).Status.Units[2].Failing.Attempts)
-	assert.Equal(t, epoch(), stored(t, server).Status.Units[2].Failing.Since.UTC())
+	assert.Equal(t, kubetest.Epoch(), stored(t, server).Status.Units[2].Failing.Since.UTC())
 	assert.Empty(t, told(recorder), "that it failed again is no news")
-	writes := server.writes
+	writes := server.Writes
 	require.NoError(t, commits.Report(t.Context(), pod("pod-2", 0), failure))
-	assert.Equal(t, writes, server.writes, "RELATIONS.md P3")
+	assert.Equal(t, writes, server.Writes, "RELATIONS.md P3")
 
 	t.Log("it succeeds")
 	require.NoError(t, commits.Report(t.Context(), pod("pod-2", 0), status.Failure{}))
 	assert.Nil(t, stored(t, server).Status.Units[2].Failing)
 	assert.Empty(t, told(recorder))
-	writes = server.writes
+	writes = server.Writes
 	require.NoError(t, commits.Report(t.Context(), pod("pod-2", 0), status.Failure{}))
-	assert.Equal(t, writes, server.writes)
+	assert.Equal(t, writes, server.Writes)
 
 	for _, uid := range []string{"pod-0", "pod-9"} {
 		require.ErrorIs(t, commits.Report(t.Context(), pod(uid, 0), failure), ErrGone)
@@ -86,10 +88,10 @@ func TestReport(t *testing.T) {
 // is no failure.
 func TestReportWaiting(t *testing.T) {
 	server, commits, recorder := inhabited(t)
-	writes := server.writes
+	writes := server.Writes
 	require.NoError(t, commits.ReportWaiting(t.Context(), pod("pod-2", 0), "waiting for port 8080\x1b"))
 	assert.Equal(t, []string{"Normal HandlerWaiting waiting for port 8080"}, told(recorder))
-	assert.Equal(t, writes, server.writes)
+	assert.Equal(t, writes, server.Writes)
 	require.ErrorIs(t, commits.ReportWaiting(t.Context(), pod("pod-9", 0), "waiting"), ErrGone)
 	assert.Empty(t, told(recorder))
 }
@@ -103,30 +105,30 @@ func TestSetStatus(t *testing.T) {
 	require.NoError(t, commits.SetStatus(t.Context(), pod("pod-1", 3), true, serving))
 	app := stored(t, server)
 	assert.True(t, app.Status.Units[2].Workload.ToDomain().Same(busy))
-	assert.Equal(t, epoch(), app.Status.Units[2].Workload.Since.UTC())
+	assert.Equal(t, kubetest.Epoch(), app.Status.Units[2].Workload.Since.UTC())
 	assert.True(t, app.Status.Workload.ToDomain().Same(serving))
 
-	writes := server.writes
-	commits.Now = func() time.Time { return epoch().Add(time.Second) }
+	writes := server.Writes
+	commits.Now = func() time.Time { return kubetest.Epoch().Add(time.Second) }
 	require.NoError(t, commits.SetStatus(t.Context(), pod("pod-2", 0), false, busy))
 	require.NoError(t, commits.SetStatus(t.Context(), pod("pod-1", 3), true, serving))
-	assert.Equal(t, writes, server.writes, "what was said already is not stored again")
+	assert.Equal(t, writes, server.Writes, "what was said already is not stored again")
 	for why, by := range map[string]Speaker{"another pod": pod("pod-2", 3), "an old term": pod("pod-1", 2), "no term": pod("pod-1", 0)} {
 		require.ErrorIs(t, commits.SetStatus(t.Context(), by, true, busy), transaction.ErrDeposed, why)
 	}
-	commits.Now = func() time.Time { return epoch().Add(51 * time.Second) }
+	commits.Now = func() time.Time { return kubetest.Epoch().Add(51 * time.Second) }
 	require.ErrorIs(t, commits.SetStatus(t.Context(), pod("pod-1", 3), true, busy), transaction.ErrDeposed, "9 s are not enough")
 	require.ErrorIs(t, commits.SetStatus(t.Context(), pod("pod-0", 0), false, busy), ErrGone)
-	assert.Equal(t, writes, server.writes)
+	assert.Equal(t, writes, server.Writes)
 }
 
 // A leader says how its side of a relation is; a later leader's word is not
 // overwritten by an earlier one's (RELATIONS.md L3, SAFETY.md P1).
 func TestSetSide(t *testing.T) {
 	server, commits, _ := inhabited(t)
-	r := named(&v1alpha1.Relation{}, "shop", "web-db")
+	r := object.Named(&v1alpha1.Relation{}, "shop", "web-db")
 	r.UID, r.ResourceVersion = "uid-r", "7"
-	server.keep(r)
+	server.Keep(r)
 	side := Side{Namespace: "shop", Name: "web-db", UID: "uid-r", Role: application.Provider}
 	blocked := status.Info{State: status.Blocked, Message: "no database", Code: "NoDatabase", Resolution: "ask for a"}
 	require.NoError(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
@@ -135,15 +137,15 @@ func TestSetSide(t *testing.T) {
 	assert.Nil(t, r.Status.RequirerStatus)
 	assert.EqualValues(t, 3, r.Status.ProviderStatus.Term)
 
-	writes := server.writes
+	writes := server.Writes
 	require.NoError(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
 	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-2", 3), side, blocked), transaction.ErrDeposed)
 	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), Side{Namespace: "shop", Name: "web-db", UID: "another", Role: application.Provider}, blocked), ErrGone)
 	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), Side{Namespace: "shop", Name: "none", UID: "uid-r"}, blocked), ErrGone)
 	r.Status.ProviderStatus.Term = 4
-	server.keep(r)
+	server.Keep(r)
 	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, status.Info{State: status.Active}), transaction.ErrDeposed, "another has led since")
-	assert.Equal(t, writes, server.writes)
+	assert.Equal(t, writes, server.Writes)
 	side.Role = application.Peer
 	require.NoError(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))

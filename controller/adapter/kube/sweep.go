@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -119,7 +120,7 @@ func (v *Vault) observeReader(ctx context.Context, s *secret.Snapshot, reader se
 func (v *Vault) kept(ctx context.Context, namespace string) ([]secret.Place, error) {
 	var places []secret.Place
 	for i := range shards {
-		shard := named(&corev1.Secret{}, namespace, ContentSecret(i))
+		shard := object.Named(&corev1.Secret{}, namespace, ContentSecret(i))
 		if err := v.Reader.Get(ctx, client.ObjectKeyFromObject(shard), shard); client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("cannot read Secret %s: %w", shard.Name, err)
 		}

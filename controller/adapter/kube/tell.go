@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
@@ -156,7 +157,7 @@ func (t teller) newPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedA
 	}
 	for _, u := range a.Status.Units {
 		if !known[types.UID(u.PodUID)] && u.Gone == "" {
-			pod := named(&corev1.Pod{}, a.Namespace, u.Pod)
+			pod := object.Named(&corev1.Pod{}, a.Namespace, u.Pod)
 			pod.UID = types.UID(u.PodUID)
 			t.warn(pod, ready.Reason, ready.Message)
 		}

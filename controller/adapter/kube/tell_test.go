@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
@@ -16,14 +17,14 @@ import (
 // again while nothing else changes is told, too.
 func TestABarePodHasEachEventOnce(t *testing.T) {
 	server, _ := shop()
-	pod := named(&corev1.Pod{}, "shop", "worker")
+	pod := object.Named(&corev1.Pod{}, "shop", "worker")
 	pod.UID = "pod-1"
-	server.keep(pod)
+	server.Keep(pod)
 	recorder := events.NewFakeRecorder(8)
 	world := &World{Reader: server, Events: recorder}
 	waiting := metav1.Condition{Type: "Ready", Status: "False", Reason: "WaitingForRelations", Message: "waits for db"}
 	failing := metav1.Condition{Type: "HandlerFailed", Status: "True", Reason: "HandlerFailed", Message: "worker/0 fails"}
-	app := named(&v1alpha1.RelatedApplication{}, "shop", "worker")
+	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "worker")
 	app.Status = v1alpha1.RelatedApplicationStatus{
 		Sources: []string{"Pod/worker"}, Conditions: []metav1.Condition{waiting},
 		Units: []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-1"}},
@@ -48,7 +49,7 @@ func TestANewPodHasNoEventOfAnother(t *testing.T) {
 	server, _ := shop()
 	recorder := events.NewFakeRecorder(8)
 	world := &World{Reader: server, Events: recorder}
-	app := named(&v1alpha1.RelatedApplication{}, "shop", "worker")
+	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "worker")
 	app.Status.Conditions = []metav1.Condition{
 		{Type: "Ready", Status: "False", Reason: "NotInjected", Message: "every required relation is complete, but see condition NotInjected"},
 		{Type: "NotInjected", Status: "True", Reason: "NoAgent", Message: "pod old has no agent"},

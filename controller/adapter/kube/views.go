@@ -15,22 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
-)
-
-// The indexes by which views find relations.
-const (
-	byRequirer = "requirer"
-	byProvider = "provider"
-	// byProviderNamespace finds the relations of other namespaces to one.
-	byProviderNamespace = "providerNamespace"
-	// byConsumer finds the Offers to a namespace.
-	byConsumer = "consumer"
-	// byPending finds the outboxes in which something waits.
-	byPending = "pending"
-	// byConcerned finds the secrets that an application owns or reads.
-	byConcerned = "concerned"
 )
 
 // Views answers the relations API from the informers of one replica.
@@ -44,67 +31,6 @@ type Views struct {
 	mu     sync.Mutex
 	heard  map[string]uint64
 	stores map[string]toolscache.Store
-}
-
-// Index declares the indexes; it must come before the informers start.
-func Index(ctx context.Context, indexer client.FieldIndexer) error {
-	index := func(field string, end func(*v1alpha1.Relation) v1alpha1.RelationEnd) error {
-		err := indexer.IndexField(ctx, &v1alpha1.Relation{}, field, func(o client.Object) []string {
-			r, ok := o.(*v1alpha1.Relation)
-			if !ok || field == byProvider && !consented(r) {
-				return nil
-			}
-			e := end(r)
-			return []string{endKey(e.Namespace, r.Namespace, e.Application)}
-		})
-		if err != nil {
-			return fmt.Errorf("cannot index relations by %s: %w", field, err)
-		}
-		return nil
-	}
-	if err := index(byRequirer, func(r *v1alpha1.Relation) v1alpha1.RelationEnd { return r.Spec.Requirer }); err != nil {
-		return err
-	}
-	if err := index(byProvider, func(r *v1alpha1.Relation) v1alpha1.RelationEnd { return r.Spec.Provider }); err != nil {
-		return err
-	}
-	return errors.Join(
-		indexer.IndexField(ctx, &v1alpha1.Relation{}, byProviderNamespace, providerNamespace),
-		indexer.IndexField(ctx, &v1alpha1.Offer{}, byConsumer, consumers),
-		indexer.IndexField(ctx, &v1alpha1.Databag{}, byPending, pending),
-		indexSecrets(ctx, indexer),
-	)
-}
-
-// providerNamespace is of a relation to another namespace the name of that.
-func providerNamespace(o client.Object) []string {
-	if r, ok := o.(*v1alpha1.Relation); ok && r.Spec.Provider.Namespace != "" && r.Spec.Provider.Namespace != r.Namespace {
-		return []string{r.Spec.Provider.Namespace}
-	}
-	return nil
-}
-
-// consumers are the namespaces to which something is offered.
-func consumers(o client.Object) []string {
-	if offer, ok := o.(*v1alpha1.Offer); ok {
-		return offer.Spec.Consumers
-	}
-	return nil
-}
-
-// pending is of an outbox in which something waits whose it is.
-func pending(o client.Object) []string {
-	if b, ok := o.(*v1alpha1.Databag); ok && b.Holds() {
-		return []string{endKey(b.Namespace, "", b.Spec.Application)}
-	}
-	return nil
-}
-
-func endKey(namespace, own, application string) string {
-	if namespace == "" {
-		namespace = own
-	}
-	return namespace + "/" + application
 }
 
 // Follow starts to tell of changes and to count revisions. It returns when the
@@ -121,7 +47,7 @@ func (v *Views) Follow(ctx context.Context, informers cache.Cache) error {
 	if err := v.followSecrets(ctx, informers); err != nil {
 		return err
 	}
-	for _, o := range []client.Object{ReplicaSet(), &batchv1.Job{}} { // owners of pods
+	for _, o := range []client.Object{object.ReplicaSet(), &batchv1.Job{}} { // owners of pods
 		if _, err := informers.GetInformer(ctx, o); err != nil {
 			return fmt.Errorf("cannot follow %T: %w", o, err)
 		}
@@ -149,7 +75,7 @@ func (v *Views) follow(ctx context.Context, informers cache.Cache, kind string, 
 	if kind == "pods" {
 		return nil // whether a pod lives is no part of a view
 	}
-	store, err := storeOf(ctx, informers, o)
+	store, err := object.StoreOf(ctx, informers, o)
 	if err != nil {
 		return err
 	}
@@ -173,7 +99,7 @@ func (v *Views) seen(ctx context.Context, kind string, event any) {
 		return
 	}
 	if kind != "pods" {
-		v.raise(kind, revision(o))
+		v.raise(kind, object.Revision(o))
 	}
 	switch typed := o.(type) {
 	case *v1alpha1.Relation:
@@ -194,15 +120,9 @@ func (v *Views) seen(ctx context.Context, kind string, event any) {
 // consented.
 func (v *Views) relationChanged(r *v1alpha1.Relation) {
 	v.Changed(r.Namespace, r.Spec.Requirer.Application)
-	if r.Spec.Provider != r.Spec.Requirer && consented(r) {
+	if r.Spec.Provider != r.Spec.Requirer && object.Consented(r) {
 		v.Changed(cmp.Or(r.Spec.Provider.Namespace, r.Namespace), r.Spec.Provider.Application)
 	}
-}
-
-// consented reports whether a relation is any of its provider's business: made by hand
-// it can name whom it likes, as often as it likes (SAFETY.md M7).
-func consented(r *v1alpha1.Relation) bool {
-	return r.Spec.Provider.Namespace == "" || r.Spec.Provider.Namespace == r.Namespace || r.Status.Offer != ""
 }
 
 // bagChanged tells whoever reads the bag: who wrote it, and the other ends. An
@@ -229,7 +149,7 @@ func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 		return
 	}
 	if is.OnlyRenews(was) {
-		v.raise(kind, revision(is))
+		v.raise(kind, object.Revision(is))
 		return
 	}
 	v.seen(ctx, kind, after)
@@ -241,15 +161,15 @@ func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 // tellOthers tells the applications at the other ends of those relations of an
 // application whose own end is concerned.
 func (v *Views) tellOthers(ctx context.Context, namespace, application string, concerned func(v1alpha1.RelationEnd) bool) {
-	for _, index := range []string{byProvider, byRequirer} {
+	for _, index := range []string{object.ByProvider, object.ByRequirer} {
 		var list v1alpha1.RelationList
-		if err := v.Reader.List(ctx, &list, client.MatchingFields{index: endKey("", namespace, application)}, client.UnsafeDisableDeepCopy); err != nil {
+		if err := v.Reader.List(ctx, &list, object.At(index, namespace, application), client.UnsafeDisableDeepCopy); err != nil {
 			return
 		}
 		for i := range list.Items {
 			r := &list.Items[i]
 			here, there := r.Spec.Provider, r.Spec.Requirer
-			if index == byRequirer {
+			if index == object.ByRequirer {
 				here, there = there, here
 			}
 			if concerned(here) {
@@ -287,7 +207,7 @@ func (v *Views) CaughtUp() map[string]uint64 {
 	defer v.mu.Unlock()
 	all := make(map[string]uint64, len(v.stores))
 	for kind, store := range v.stores {
-		all[kind] = max(v.heard[kind], parseRevision(store.LastStoreSyncResourceVersion()))
+		all[kind] = max(v.heard[kind], object.ParseRevision(store.LastStoreSyncResourceVersion()))
 	}
 	return all
 }
@@ -311,20 +231,20 @@ func (v *Views) Pod(ctx context.Context, namespace, name, uid, account string) K
 	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &p, client.UnsafeDisableDeepCopy); err != nil {
 		return KnownPod{}
 	}
-	if string(p.UID) != uid || p.Spec.ServiceAccountName != account || finished(&p) {
+	if string(p.UID) != uid || p.Spec.ServiceAccountName != account || object.Finished(&p) {
 		return KnownPod{}
 	}
-	owner, known := Owners{v.Reader}.Of(ctx, &p)
+	owner, known := object.Owners{Reader: v.Reader}.Of(ctx, &p)
 	if !known {
 		return KnownPod{Lives: true}
 	}
 	m := KnownPod{Lives: true, Application: owner.Application}
 	var app v1alpha1.RelatedApplication
 	err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: owner.Application}, &app, client.UnsafeDisableDeepCopy)
-	if err != nil || slices.Contains(app.Status.Sources, owner.source()) {
+	if err != nil || slices.Contains(app.Status.Sources, owner.Source()) {
 		return m
 	}
-	i := slices.IndexFunc(app.Status.LeftOut, func(o v1alpha1.LeftOut) bool { return o.Object == owner.source() })
+	i := slices.IndexFunc(app.Status.LeftOut, func(o v1alpha1.LeftOut) bool { return o.Object == owner.Source() })
 	switch {
 	case i >= 0:
 		m.Ignored = app.Status.LeftOut[i].Message
@@ -362,15 +282,16 @@ func (v *Views) View(ctx context.Context, namespace, application string) (relati
 // its way. Of who is not open to it nothing is waited for: that would tell of it
 // (SAFETY.md M7).
 func (v *Views) settled(ctx context.Context, namespace string, view relation.View) bool {
-	speakers := map[string]bool{endKey(namespace, "", view.Application): true}
+	speakers := map[string]bool{object.AtEnd(namespace, view.Application): true}
 	for _, r := range view.Relations {
 		if r.Open() {
-			speakers[endKey(r.There.Namespace, "", r.There.Application)] = true
+			speakers[object.AtEnd(r.There.Namespace, r.There.Application)] = true
 		}
 	}
 	for speaker := range speakers {
 		var list v1alpha1.DatabagList
-		if err := v.Reader.List(ctx, &list, client.MatchingFields{byPending: speaker}, client.UnsafeDisableDeepCopy); err != nil || len(list.Items) > 0 {
+		err := v.Reader.List(ctx, &list, client.MatchingFields{object.ByPending: speaker}, client.UnsafeDisableDeepCopy)
+		if err != nil || len(list.Items) > 0 {
 			return false
 		}
 	}
@@ -385,7 +306,7 @@ func (v *Views) look(ctx context.Context, namespace, application string, bags ba
 		return relation.View{}, fmt.Errorf("cannot read application %s: %w", application, err)
 	}
 	if err == nil {
-		v.raise("relatedapplications", revision(&app))
+		v.raise("relatedapplications", object.Revision(&app))
 		if record, err = app.ToDomain(); err != nil {
 			return relation.View{}, err
 		}
@@ -403,15 +324,15 @@ func (v *Views) look(ctx context.Context, namespace, application string, bags ba
 // relations returns the relations of which the application is an end.
 func (v *Views) relations(ctx context.Context, namespace, application string) ([]relation.Relation, error) {
 	var relations []relation.Relation
-	for _, index := range []string{byRequirer, byProvider} {
+	for _, index := range []string{object.ByRequirer, object.ByProvider} {
 		var list v1alpha1.RelationList
-		if err := v.Reader.List(ctx, &list, client.MatchingFields{index: endKey("", namespace, application)}, client.UnsafeDisableDeepCopy); err != nil {
+		if err := v.Reader.List(ctx, &list, object.At(index, namespace, application), client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("cannot list the relations of %s: %w", application, err)
 		}
 		for i := range list.Items {
-			v.raise("relations", revision(&list.Items[i]))
+			v.raise("relations", object.Revision(&list.Items[i]))
 			r, err := list.Items[i].ToDomain()
-			if err == nil && (index == byRequirer || !r.Peer()) { // a peer relation is in both
+			if err == nil && (index == object.ByRequirer || !r.Peer()) { // a peer relation is in both
 				relations = append(relations, v.underOffers(ctx, r))
 			}
 		}
@@ -424,7 +345,7 @@ func (v *Views) underOffers(ctx context.Context, r relation.Relation) relation.R
 	if !r.Abroad() {
 		return r
 	}
-	offers, newest, err := offersOf(ctx, v.Reader, r.Provider.Namespace)
+	offers, newest, err := object.OffersOf(ctx, v.Reader, r.Provider.Namespace)
 	if err != nil {
 		return r.Under(nil)
 	}

@@ -9,13 +9,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -28,24 +27,24 @@ func relationBetween(namespace, requirer, providerNamespace, provider string) *v
 		Requirer: relation.End{Namespace: namespace, Application: requirer, Endpoint: "db"},
 		Provider: relation.End{Namespace: providerNamespace, Application: provider, Endpoint: "db"},
 	}, Interface: "db"})
-	r.SetState(relation.State{ID: 7, Conditions: condition.Settled("Complete", "all is there")}, epoch())
+	r.SetState(relation.State{ID: 7, Conditions: condition.Settled("Complete", "all is there")}, kubetest.Epoch())
 	r.ResourceVersion = "5"
 	return r
 }
 
 func endpointBag(namespace, app string, data map[string]string) *v1alpha1.Databag {
-	b := named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
+	b := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
 	b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db"}
-	b.Commit(conversation.Entry{}, data, nil, epoch())
+	b.Commit(conversation.Entry{}, data, nil, kubetest.Epoch())
 	b.ResourceVersion = "6"
 	return b
 }
 
 func TestView(t *testing.T) {
-	m := memory{}
-	app := named(&v1alpha1.RelatedApplication{}, "shop", "blog")
+	m := kubetest.Memory{}
+	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")
 	app.Status.Waiting = []v1alpha1.Waiting{{Endpoint: "sse", Reason: "NoApplication", Message: "nobody"}}
-	m.put(app, relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
+	m.Put(app, relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 	require.Len(t, view.Relations, 1, "its own and no other's")
@@ -57,16 +56,16 @@ func TestView(t *testing.T) {
 // Both sides see each other's units, those that have an address and no others
 // (RELATIONS.md L2), and who has left (SAFETY.md E13).
 func TestViewOfBothSides(t *testing.T) {
-	m := memory{}
+	m := kubetest.Memory{}
 	units := func(name string, all ...v1alpha1.Unit) *v1alpha1.RelatedApplication {
-		app := named(&v1alpha1.RelatedApplication{}, "shop", name)
+		app := object.Named(&v1alpha1.RelatedApplication{}, "shop", name)
 		app.Status.Units = all
 		return app
 	}
 	r := relationBetween("shop", "blog", "shop", "db")
-	left := conversation.Departure{Unit: conversation.Unit{Application: "db", Number: 0}, Reason: "replaced", Address: "10.0.0.9", Since: epoch(), Owed: []conversation.Unit{{Application: "blog", Number: 2}}}
+	left := conversation.Departure{Unit: conversation.Unit{Application: "db", Number: 0}, Reason: "replaced", Address: "10.0.0.9", Since: kubetest.Epoch(), Owed: []conversation.Unit{{Application: "blog", Number: 2}}}
 	r.SetDepartures([]conversation.Departure{left})
-	m.put(r,
+	m.Put(r,
 		units("blog", v1alpha1.Unit{Number: 2, PodUID: "b2", Address: "10.0.0.2"}, v1alpha1.Unit{Number: 3, PodUID: "b3"}),
 		units("db", v1alpha1.Unit{Number: 0, PodUID: "d0", Gone: "replaced"}, v1alpha1.Unit{Number: 1, PodUID: "d1", Address: "fd00::1"}))
 	look := func(name string) relation.Seen {
@@ -93,20 +92,20 @@ func TestViewOfBothSides(t *testing.T) {
 // What a leader and units say in one relation is seen in it, over what is said to
 // everybody; and no half of a transaction (SAFETY.md V5, E11).
 func TestViewOfWhatIsSaid(t *testing.T) {
-	m := memory{}
+	m := kubetest.Memory{}
 	r := relationBetween("shop", "blog", "shop", "db")
 	r.UID = "r-1"
 	said := func(app, unit string, data map[string]string) *v1alpha1.Databag {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
-		b := named(&v1alpha1.Databag{}, "shop", bag.Name())
+		b := object.Named(&v1alpha1.Databag{}, "shop", bag.Name())
 		b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
-		b.Commit(conversation.Entry{}, data, nil, epoch())
+		b.Commit(conversation.Entry{}, data, nil, kubetest.Epoch())
 		return b
 	}
-	blog, db := named(&v1alpha1.RelatedApplication{}, "shop", "blog"), named(&v1alpha1.RelatedApplication{}, "shop", "db")
+	blog, db := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog"), object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	blog.Status.Units = []v1alpha1.Unit{{Number: 2, PodUID: "b2", Address: "10.0.0.2"}}
 	db.Status.Units = []v1alpha1.Unit{{Number: 1, PodUID: "d1", Address: "10.0.0.1"}}
-	m.put(r, blog, db, endpointBag("shop", "db", map[string]string{"host": "here", "port": "1"}),
+	m.Put(r, blog, db, endpointBag("shop", "db", map[string]string{"host": "here", "port": "1"}),
 		said("db", "", map[string]string{"port": "2"}), said("db", "1", map[string]string{"ready": "yes"}), said("blog", "2", map[string]string{"name": "b"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
@@ -116,10 +115,10 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	assert.Equal(t, "10.0.0.1", seen.Units[0].Bag["ingress-address"])
 	assert.Equal(t, "b", seen.Own[0].Bag["name"])
 
-	outbox := named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
+	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
 	outbox.Spec = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}
 	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
-	m.put(outbox)
+	m.Put(outbox)
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.ErrorIs(t, err, ErrUnsettled)
 	outbox.Status.Pending = nil
@@ -130,34 +129,34 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 // Peers are told who wrote the application's bag last, unless something is declared in
 // it, which may be newer (RELATIONS.md E8).
 func TestViewNamesTheWriter(t *testing.T) {
-	m := memory{}
+	m := kubetest.Memory{}
 	r := relationBetween("shop", "ring", "shop", "ring")
 	r.UID = "r-1"
-	written := named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"}.Name())
+	written := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"}.Name())
 	written.Spec = v1alpha1.DatabagSpec{Application: "ring", Endpoint: "db", Relation: "r-1"}
-	written.Commit(conversation.Entry{}, map[string]string{"primary": "ring/2"}, nil, epoch())
+	written.Commit(conversation.Entry{}, map[string]string{"primary": "ring/2"}, nil, kubetest.Epoch())
 	written.Status.Writer = "2"
 	writer := func() string {
 		view, err := (&Views{Reader: m}).View(t.Context(), "shop", "ring")
 		require.NoError(t, err)
 		return view.Relations[0].OwnWriter
 	}
-	m.put(r)
+	m.Put(r)
 	assert.Empty(t, writer(), "nobody has written")
-	m.put(written)
+	m.Put(written)
 	assert.Equal(t, "2", writer())
-	m.put(endpointBag("shop", "ring", map[string]string{"color": "red"}))
+	m.Put(endpointBag("shop", "ring", map[string]string{"color": "red"}))
 	assert.Empty(t, writer())
 }
 
 // A change of an application's units, and of what it grants, is told to its others; of its conditions, to
 // itself alone; that its leader's lease was renewed, to nobody.
 func TestUnitsAreAnnounced(t *testing.T) {
-	m := memory{}
-	m.put(relationBetween("shop", "blog", "shop", "db"))
+	m := kubetest.Memory{}
+	m.Put(relationBetween("shop", "blog", "shop", "db"))
 	var told []string
 	v := &Views{Reader: m, Changed: func(_, name string) { told = append(told, name) }}
-	after := named(&v1alpha1.RelatedApplication{}, "shop", "blog")
+	after := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")
 	change := func(change func(*v1alpha1.RelatedApplication)) []string {
 		told = nil
 		before := after.DeepCopy()
@@ -182,23 +181,23 @@ func TestUnitsAreAnnounced(t *testing.T) {
 }
 
 func leading(unit, term int, longer time.Duration) leadership.Leader {
-	return leadership.Leader{Unit: unit, PodUID: fmt.Sprintf("uid-%d", unit), Term: term, Expires: epoch().Add(longer)}
+	return leadership.Leader{Unit: unit, PodUID: fmt.Sprintf("uid-%d", unit), Term: term, Expires: kubetest.Epoch().Add(longer)}
 }
 
 // busy is a store in which a databag is written after each read of one.
 type busy struct {
-	memory
+	kubetest.Memory
 	written string
 	writes  int
 }
 
 func (b *busy) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	err := b.memory.Get(ctx, key, o, opts...)
+	err := b.Memory.Get(ctx, key, o, opts...)
 	if _, isBag := o.(*v1alpha1.Databag); isBag && b.writes > 0 {
 		b.writes--
 		next := endpointBag(key.Namespace, b.written, map[string]string{"host": "new"})
 		next.ResourceVersion = "7" + strconv.Itoa(b.writes)
-		b.put(next)
+		b.Put(next)
 	}
 	return err
 }
@@ -217,8 +216,8 @@ func TestViewIsOfOneMoment(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := &busy{memory{}, test.written, test.writes}
-			m.put(relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "queue"),
+			m := &busy{kubetest.Memory{}, test.written, test.writes}
+			m.Put(relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "queue"),
 				endpointBag("shop", "db", map[string]string{"host": "here"}), endpointBag("shop", "queue", map[string]string{"host": "there"}))
 			view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 			if test.want == "" {
@@ -236,7 +235,7 @@ func TestViewIsOfOneMoment(t *testing.T) {
 // long as it is not suspended (RELATIONS.md M6, SAFETY.md M7).
 func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 	offer := func(application, endpoint, consumer string) *v1alpha1.Offer {
-		o := named(&v1alpha1.Offer{}, "bank", "an-offer")
+		o := object.Named(&v1alpha1.Offer{}, "bank", "an-offer")
 		o.Spec = v1alpha1.OfferSpec{Application: application, Endpoint: endpoint, Consumers: []string{consumer}}
 		return o
 	}
@@ -249,7 +248,7 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 		"Consented":     {why: "M6: consent, and the controller has seen it", offer: offer("vault", "db", "shop"), state: relation.State{Offer: "an-offer"}, opens: true},
 		"Replaced":      {why: "M6: another Offer covers it", offer: offer("vault", "db", "shop"), state: relation.State{Offer: "another"}, opens: true},
 		"Unseen":        {why: "the controller has not opened it yet", offer: offer("vault", "db", "shop")},
-		"Suspended":     {why: "M6: it has not resumed yet", offer: offer("vault", "db", "shop"), state: relation.State{Offer: "an-offer", SuspendedSince: epoch()}},
+		"Suspended":     {why: "M6: it has not resumed yet", offer: offer("vault", "db", "shop"), state: relation.State{Offer: "an-offer", SuspendedSince: kubetest.Epoch()}},
 		"Forged":        {why: "M7: who writes a status in a namespace of their own consents for nobody", state: relation.State{Offer: "an-offer"}},
 		"OtherConsumer": {why: "M7: consent for others", offer: offer("vault", "db", "office"), state: relation.State{Offer: "an-offer"}},
 		"OtherEndpoint": {why: "M7: consent to something else", offer: offer("vault", "main", "shop"), state: relation.State{Offer: "an-offer"}},
@@ -258,13 +257,13 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := memory{}
+			m := kubetest.Memory{}
 			r := relationBetween("shop", "blog", "bank", "vault")
 			test.state.ID, test.state.Conditions = 7, condition.Settled("Complete", "")
-			r.SetState(test.state, epoch())
-			m.put(r, endpointBag("bank", "vault", map[string]string{"account": "secret"}))
+			r.SetState(test.state, kubetest.Epoch())
+			m.Put(r, endpointBag("bank", "vault", map[string]string{"account": "secret"}))
 			if test.offer != nil {
-				m.put(test.offer)
+				m.Put(test.offer)
 			}
 			view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 			require.NoError(t, err)
@@ -278,76 +277,21 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 // A transaction of who is not open to a view is not waited for: how long that
 // takes would tell of it (SAFETY.md M7).
 func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
-	m := memory{}
-	outbox := named(&v1alpha1.Databag{}, "bank", relation.OutboxName("vault", "0"))
+	m := kubetest.Memory{}
+	outbox := object.Named(&v1alpha1.Databag{}, "bank", relation.OutboxName("vault", "0"))
 	outbox.Spec = v1alpha1.DatabagSpec{Application: "vault", Unit: "0"}
 	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
-	m.put(relationBetween("mallory", "blog", "bank", "vault"), outbox)
+	m.Put(relationBetween("mallory", "blog", "bank", "vault"), outbox)
 	_, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")
 	require.NoError(t, err)
-}
-
-func controlled(o metav1.Object, kind, name string) {
-	yes := true
-	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: kind, Name: name, UID: types.UID("uid-" + name), Controller: &yes}})
-}
-
-func podOf(kind, owner string) *corev1.Pod {
-	p := named(&corev1.Pod{}, "shop", "pod-1")
-	p.UID, p.Spec.ServiceAccountName = "uid-1", "default"
-	if kind != "" {
-		controlled(p, kind, owner)
-	}
-	return p
-}
-
-// SAFETY.md A1: the topmost known controller.
-func TestOwners(t *testing.T) {
-	m := memory{}
-	rs := named(ReplicaSet(), "shop", "web-5d9")
-	controlled(rs, "Deployment", "web")
-	lone := named(ReplicaSet(), "shop", "lone")
-	job := named(&batchv1.Job{}, "shop", "nightly-123")
-	controlled(job, "CronJob", "nightly")
-	m.put(rs, lone, job, named(&batchv1.Job{}, "shop", "once"))
-	tests := map[string]struct {
-		why   string
-		pod   *corev1.Pod
-		want  string
-		known bool
-	}{
-		"Deployment":     {pod: podOf("ReplicaSet", "web-5d9"), want: "Deployment/web", known: true, why: "through its ReplicaSet"},
-		"CronJob":        {pod: podOf("Job", "nightly-123"), want: "CronJob/nightly", known: true, why: "through its Job"},
-		"ReplicaSet":     {pod: podOf("ReplicaSet", "lone"), want: "ReplicaSet/lone", known: true, why: "which nobody owns"},
-		"Job":            {pod: podOf("Job", "once"), want: "Job/once", known: true, why: "which nobody owns"},
-		"StatefulSet":    {pod: podOf("StatefulSet", "db"), want: "StatefulSet/db", known: true, why: "the direct owner"},
-		"Foreign":        {pod: podOf("Rollout", "canary"), want: "Rollout/canary", known: true, why: "a kind that nobody here knows"},
-		"Bare":           {pod: podOf("", ""), want: "Pod/pod-1", known: true, why: "its own"},
-		"UnseenSet":      {pod: podOf("ReplicaSet", "young-1"), why: "to guess would make an application of a ReplicaSet"},
-		"UnseenCreation": {pod: podOf("Job", "young-2"), why: "the same for a CronJob's Job"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			owner, known := Owners{m}.Of(t.Context(), test.pod)
-			assert.Equal(t, test.known, known, test.why)
-			if known {
-				assert.Equal(t, test.want, owner.source(), test.why)
-				assert.Equal(t, owner.Name, owner.Application)
-			}
-		})
-	}
-	renamed := podOf("StatefulSet", "db")
-	renamed.Annotations = map[string]string{"tengu.io/application": "data"}
-	owner, _ := Owners{m}.Of(t.Context(), renamed)
-	assert.Equal(t, "data", owner.Application, "the annotation wins (A1)")
 }
 
 // RELATIONS.md V3: each change of what a view is made of is announced, to those
 // whom it concerns.
 func TestChangesAreAnnounced(t *testing.T) {
-	m := memory{}
+	m := kubetest.Memory{}
 	blog, other := relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "queue")
-	m.put(blog, other)
+	m.Put(blog, other)
 	abroad := relationBetween("shop", "blog", "bank", "vault")
 	offered := abroad.DeepCopy()
 	offered.Status.Offer = "to-shop"
@@ -365,11 +309,11 @@ func TestChangesAreAnnounced(t *testing.T) {
 		"Relation":    {event: blog, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Abroad":      {event: abroad, kind: "relations", want: []string{"application shop/blog"}},
 		"Offered":     {event: offered, kind: "relations", want: []string{"application shop/blog", "application bank/vault"}},
-		"Application": {event: named(&v1alpha1.RelatedApplication{}, "shop", "db"), kind: "relatedapplications", want: []string{"application shop/db"}},
+		"Application": {event: object.Named(&v1alpha1.RelatedApplication{}, "shop", "db"), kind: "relatedapplications", want: []string{"application shop/db"}},
 		"Databag":     {event: endpointBag("shop", "db", nil), kind: "databags", want: []string{"application shop/db", "application shop/blog"}},
 		"Nobodys":     {event: endpointBag("shop", "nobody", nil), kind: "databags", want: []string{"application shop/nobody"}},
 		"Offer":       {event: &v1alpha1.Offer{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, Spec: v1alpha1.OfferSpec{Application: "db", Endpoint: "db"}}, kind: "offers", want: []string{"application shop/db", "application shop/blog"}},
-		"Pod":         {event: podOf("", ""), kind: "pods", want: []string{"pod shop/pod-1"}},
+		"Pod":         {event: kubetest.PodOf("", ""), kind: "pods", want: []string{"pod shop/pod-1"}},
 		"Unseen":      {event: cache.DeletedFinalStateUnknown{Obj: blog}, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
 		"Garbage":     {event: "?", kind: "relations"},
 	}
@@ -386,10 +330,10 @@ func TestChangesAreAnnounced(t *testing.T) {
 // A secret's change is announced to who owns and reads it, also in another namespace,
 // and found there by the name that its own gives the reader.
 func TestSecretsAreAnnounced(t *testing.T) {
-	m, told := memory{}, []string(nil)
-	s := named(&v1alpha1.RelatedSecret{Spec: v1alpha1.RelatedSecretSpec{Application: "db"}}, "bank", "one")
+	m, told := kubetest.Memory{}, []string(nil)
+	s := object.Named(&v1alpha1.RelatedSecret{Spec: v1alpha1.RelatedSecretSpec{Application: "db"}}, "bank", "one")
 	s.Status.Readers = []v1alpha1.SecretReader{{Application: "web"}, {Application: "web.shop"}}
-	m.put(s)
+	m.Put(s)
 	v := &Views{Reader: m, Changed: func(namespace, name string) { told = append(told, namespace+"/"+name) }}
 	for _, event := range []any{s, cache.DeletedFinalStateUnknown{Obj: s}} {
 		told = nil
@@ -418,12 +362,12 @@ func TestCaughtUp(t *testing.T) {
 
 // BenchmarkView is one look at an application of many units and relations.
 func BenchmarkView(b *testing.B) {
-	m := memory{}
-	app := named(&v1alpha1.RelatedApplication{}, "shop", "blog")
+	m := kubetest.Memory{}
+	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")
 	for i := range 1000 {
 		app.Status.Units = append(app.Status.Units, v1alpha1.Unit{Number: int64(i), Pod: fmt.Sprintf("blog-%d", i), PodUID: fmt.Sprintf("uid-%d", i)})
 	}
-	m.put(app, relationBetween("shop", "blog", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
+	m.Put(app, relationBetween("shop", "blog", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
 	v := &Views{Reader: m}
 	for b.Loop() {
 		if _, err := v.View(context.Background(), "shop", "blog"); err != nil {

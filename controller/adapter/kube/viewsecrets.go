@@ -11,39 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
-
-func indexSecrets(ctx context.Context, indexer client.FieldIndexer) error {
-	err := indexer.IndexField(ctx, &v1alpha1.RelatedSecret{}, byConcerned, func(o client.Object) []string {
-		var keys []string
-		for _, application := range concerned(o) {
-			keys = append(keys, endKey(o.GetNamespace(), "", application))
-		}
-		return keys
-	})
-	if err != nil {
-		return fmt.Errorf("cannot index secrets: %w", err)
-	}
-	return nil
-}
-
-// concerned lists the applications that own or read a secret, as its namespace names
-// them.
-func concerned(o any) []string {
-	s, ok := o.(*v1alpha1.RelatedSecret)
-	if !ok {
-		return nil
-	}
-	known := s.ToDomain()
-	all := []string{known.Owner.Application}
-	for _, r := range known.Readers {
-		all = append(all, r.Application)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
 
 // followSecrets starts to tell of changes of secrets to those concerned. They are no
 // part of the revisions of a view: numbers of revisions only grow, so that who hears
@@ -73,9 +44,13 @@ func (v *Views) tellConcerned(event any) {
 	if gone, ok := event.(toolscache.DeletedFinalStateUnknown); ok {
 		event = gone.Obj
 	}
-	for _, application := range concerned(event) {
+	s, ok := event.(*v1alpha1.RelatedSecret)
+	if !ok {
+		return
+	}
+	for _, application := range object.Concerned(s) {
 		name, elsewhere, _ := strings.Cut(application, ".")
-		v.Changed(cmp.Or(elsewhere, event.(client.Object).GetNamespace()), name)
+		v.Changed(cmp.Or(elsewhere, s.Namespace), name)
 	}
 }
 
@@ -83,7 +58,7 @@ func (v *Views) tellConcerned(event any) {
 // owns or reads, from memory, in order of ID.
 func (v *Views) Secrets(ctx context.Context, namespace, application string) ([]secret.Secret, error) {
 	var list v1alpha1.RelatedSecretList
-	if err := v.Reader.List(ctx, &list, client.MatchingFields{byConcerned: endKey(namespace, "", application)}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := v.Reader.List(ctx, &list, object.At(object.ByConcerned, namespace, application), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("cannot list the secrets of %s: %w", application, err)
 	}
 	var all []secret.Secret

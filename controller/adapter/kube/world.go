@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
@@ -33,7 +35,7 @@ type World struct {
 	// Now is the clock.
 	Now func() time.Time
 	// Interfaces are those that are known; nil for none.
-	Interfaces *Interfaces
+	Interfaces *interfaces.Catalogue
 	// Account is the controller's ServiceAccount, as namespace:name.
 	Account string
 	// LookEvery is about how often Secrets that are granted are looked at; 30 s if unset.
@@ -49,7 +51,7 @@ type World struct {
 func (w *World) Follow(ctx context.Context, informers cache.Cache) error {
 	w.stores = map[reflect.Type]toolscache.Store{}
 	for _, kind := range []client.Object{&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{}} {
-		store, err := storeOf(ctx, informers, kind)
+		store, err := object.StoreOf(ctx, informers, kind)
 		if err != nil {
 			return err
 		}
@@ -63,7 +65,7 @@ func (w *World) Follow(ctx context.Context, informers cache.Cache) error {
 func (w *World) unseen(p place) map[string]client.Object {
 	caughtUp := uint64(0)
 	if store := w.stores[p.kind]; store != nil {
-		caughtUp = parseRevision(store.LastStoreSyncResourceVersion())
+		caughtUp = object.ParseRevision(store.LastStoreSyncResourceVersion())
 	}
 	return w.overlay.unseen(p, caughtUp)
 }
@@ -77,7 +79,7 @@ func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapsho
 	if err := w.Reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns); err != nil && !apierrors.IsNotFound(err) {
 		return s, fmt.Errorf("cannot read namespace %s: %w", namespace, err)
 	}
-	s.Ending, s.Schema = ns.Name == "" || ns.DeletionTimestamp != nil, modeOf(&ns)
+	s.Ending, s.Schema = ns.Name == "" || ns.DeletionTimestamp != nil, interfaces.ModeOf(&ns)
 	if w.Interfaces != nil {
 		s.Interfaces = w.Interfaces.Catalog(ctx)
 	}

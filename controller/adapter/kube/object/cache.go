@@ -1,4 +1,4 @@
-package kube
+package object
 
 import (
 	"maps"
@@ -24,18 +24,18 @@ func CacheOptions() cache.Options {
 
 // strip drops what is large and never read here: who wrote which field, the
 // containers that a workload makes, and the record of what was said.
-func strip(object any) (any, error) {
-	o, ok := object.(metav1.Object)
+func strip(o any) (any, error) {
+	meta, ok := o.(metav1.Object)
 	if !ok {
-		return object, nil
+		return o, nil
 	}
-	o.SetManagedFields(nil)
-	if _, large := o.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; large {
-		kept := maps.Clone(o.GetAnnotations())
+	meta.SetManagedFields(nil)
+	if _, large := meta.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; large {
+		kept := maps.Clone(meta.GetAnnotations())
 		delete(kept, corev1.LastAppliedConfigAnnotation)
-		o.SetAnnotations(kept)
+		meta.SetAnnotations(kept)
 	}
-	switch typed := object.(type) {
+	switch typed := o.(type) {
 	case *v1alpha1.Databag:
 		typed.Status.Record = nil
 	case *appsv1.Deployment:
@@ -49,21 +49,21 @@ func strip(object any) (any, error) {
 	case *batchv1.CronJob:
 		typed.Spec.JobTemplate.Spec.Template.Spec = corev1.PodSpec{}
 	}
-	return object, nil
+	return o, nil
 }
 
 // stripPod keeps a pod's metadata, its account, its phase, its address, whether it has an agent, and
 // what keeps the agent from running.
-func stripPod(object any) (any, error) {
-	p, ok := object.(*corev1.Pod)
+func stripPod(o any) (any, error) {
+	p, ok := o.(*corev1.Pod)
 	if !ok {
-		return object, nil
+		return o, nil
 	}
 	var agent []corev1.Container
 	if Injected(p) {
 		agent = []corev1.Container{{Name: injection.AgentContainer}}
 	}
 	p.Spec = corev1.PodSpec{ServiceAccountName: p.Spec.ServiceAccountName, InitContainers: agent}
-	p.Status = corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, InitContainerStatuses: agentStatuses(p)}
-	return strip(object)
+	p.Status = corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, InitContainerStatuses: AgentStatuses(p)}
+	return strip(o)
 }

@@ -1,4 +1,4 @@
-package kube
+package installation
 
 import (
 	"context"
@@ -167,7 +167,10 @@ func (c *checker) deployments(ctx context.Context) error {
 
 // deploymentTrouble returns what is wrong with a Deployment of Orcon; empty if nothing is.
 func deploymentTrouble(d *appsv1.Deployment) string {
-	wanted, ready := replicas(d.Spec.Replicas), min(d.Status.ReadyReplicas, d.Status.UpdatedReplicas)
+	wanted, ready := 1, min(d.Status.ReadyReplicas, d.Status.UpdatedReplicas)
+	if n := d.Spec.Replicas; n != nil {
+		wanted = int(*n)
+	}
 	switch {
 	case wanted == 0:
 		return fmt.Sprintf("0 replicas are wanted: kubectl -n %s scale deployment %s --replicas=2", d.Namespace, d.Name)
@@ -189,7 +192,8 @@ func (c *checker) webhooks(ctx context.Context) error {
 	for _, configuration := range list.Items {
 		wrong := ""
 		if slices.ContainsFunc(configuration.Webhooks, func(w registrationv1.MutatingWebhook) bool { return len(w.ClientConfig.CABundle) == 0 }) {
-			wrong = "its caBundle is empty, so that the API server cannot trust the webhook: Orcon's controller, or cert-manager, writes it: see their logs"
+			wrong = "its caBundle is empty, so that the API server cannot trust the webhook: Orcon's controller, or cert-manager, " +
+				"writes it: see their logs"
 		}
 		c.add("MutatingWebhookConfiguration "+configuration.Name, wrong)
 	}

@@ -1,4 +1,4 @@
-package kube
+package object
 
 import (
 	"cmp"
@@ -33,10 +33,10 @@ func ContainerTrouble(c corev1.ContainerStatus) string {
 	return ""
 }
 
-// agentTrouble returns what keeps a container that Orcon added to a pod from running; empty if
+// AgentTrouble returns what keeps a container that Orcon added to a pod from running; empty if
 // nothing does.
-func agentTrouble(p *corev1.Pod) string {
-	for _, c := range agentStatuses(p) {
+func AgentTrouble(p *corev1.Pod) string {
+	for _, c := range AgentStatuses(p) {
 		if why := ContainerTrouble(c); why != "" {
 			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why)
 		}
@@ -44,9 +44,9 @@ func agentTrouble(p *corev1.Pod) string {
 	return ""
 }
 
-// agentStatuses returns as much of the statuses of the containers that Orcon added as agentTrouble
+// AgentStatuses returns as much of the statuses of the containers that Orcon added as AgentTrouble
 // reads, and nothing for those that run.
-func agentStatuses(p *corev1.Pod) []corev1.ContainerStatus {
+func AgentStatuses(p *corev1.Pod) []corev1.ContainerStatus {
 	var kept []corev1.ContainerStatus
 	for _, c := range p.Status.InitContainerStatuses {
 		ours := c.Name == injection.AgentContainer || c.Name == injection.HandlerContainer

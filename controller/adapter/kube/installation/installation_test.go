@@ -1,4 +1,4 @@
-package kube_test
+package installation_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/version"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 )
 
 // serverVersion is an API server of some version.
@@ -22,25 +22,25 @@ func TestCheckVersion(t *testing.T) {
 	for have, served := range map[string]bool{
 		"v1.34.9": false, "v1.35.0": true, "v1.35.0-rc.1": true, "v1.36.3+k3s1": true, "v2.0.0": true,
 	} {
-		err := kube.CheckVersion(serverVersion(have))
+		err := installation.CheckVersion(serverVersion(have))
 		if served {
 			require.NoError(t, err, have)
 		} else {
-			require.ErrorIs(t, err, kube.ErrTooOld, have)
+			require.ErrorIs(t, err, installation.ErrTooOld, have)
 		}
 	}
-	err := kube.CheckVersion(serverVersion("new"))
+	err := installation.CheckVersion(serverVersion("new"))
 	require.Error(t, err)
-	require.NotErrorIs(t, err, kube.ErrTooOld, "what is not known is not old")
+	require.NotErrorIs(t, err, installation.ErrTooOld, "what is not known is not old")
 }
 
 // SAFETY.md S6: the prototype's namespace works, and warns.
 func TestAdvice(t *testing.T) {
-	assert.Contains(t, kube.Advice("default"), "orcon-system")
-	assert.Empty(t, kube.Advice("orcon-system"))
+	assert.Contains(t, installation.Advice("default"), "orcon-system")
+	assert.Empty(t, installation.Advice("orcon-system"))
 }
 
 func TestOwnNamespace(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "orcon-system")
-	assert.Equal(t, "orcon-system", kube.OwnNamespace())
+	assert.Equal(t, "orcon-system", installation.OwnNamespace())
 }

@@ -1,4 +1,4 @@
-package kube
+package object
 
 import (
 	"cmp"
@@ -31,8 +31,8 @@ type Owner struct {
 	Application string
 }
 
-// source is the owner as a RelatedApplication lists it.
-func (o Owner) source() string { return string(o.Kind) + "/" + o.Name }
+// Source returns the owner as a RelatedApplication lists it.
+func (o Owner) Source() string { return string(o.Kind) + "/" + o.Name }
 
 // Of returns a ReplicaSet's Deployment, a Job's CronJob, else the pod's own
 // controller; a bare pod owns itself. known is false while the informers do not

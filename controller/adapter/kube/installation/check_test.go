@@ -1,4 +1,4 @@
-package kube_test
+package installation_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 )
 
 // answers is an API server: what it answers to "METHOD path". A code stands for an error.
@@ -167,7 +167,7 @@ func TestCheck(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			server := httptest.NewServer(checked(tc.change))
 			t.Cleanup(server.Close)
-			findings, err := kube.Check(t.Context(), &rest.Config{Host: server.URL}, tc.namespace)
+			findings, err := installation.Check(t.Context(), &rest.Config{Host: server.URL}, tc.namespace)
 			require.NoError(t, err)
 			var lines strings.Builder
 			for _, f := range findings {

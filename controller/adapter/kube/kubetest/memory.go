@@ -1,9 +1,10 @@
-package kube
+package kubetest
 
 import (
 	"context"
 	"reflect"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -11,13 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
-// memory is a Reader of what the test has put there, with the indexes of Index.
-type memory map[reflect.Type]map[client.ObjectKey]client.Object
+// Epoch returns the time at which tests begin.
+func Epoch() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
 
-func (m memory) put(all ...client.Object) {
+// Memory is a reader of the objects that a test has put there, with the indexes of the caches.
+type Memory map[reflect.Type]map[client.ObjectKey]client.Object
+
+// Put stores objects.
+func (m Memory) Put(all ...client.Object) {
 	for _, o := range all {
 		kind := reflect.TypeOf(o)
 		if m[kind] == nil {
@@ -27,7 +33,8 @@ func (m memory) put(all ...client.Object) {
 	}
 }
 
-func (m memory) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+// Get implements client.Reader.
+func (m Memory) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	o, ok := m[reflect.TypeOf(into)][key]
 	if !ok {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: reflect.TypeOf(into).String()}, key.Name)
@@ -36,7 +43,8 @@ func (m memory) Get(_ context.Context, key client.ObjectKey, into client.Object,
 	return nil
 }
 
-func (m memory) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+// List implements client.Reader.
+func (m Memory) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
 	var options client.ListOptions
 	options.ApplyOptions(opts)
 	item := reflect.TypeOf(into).Elem()
@@ -65,32 +73,32 @@ func indexed(o client.Object, options client.ListOptions) bool {
 	if options.FieldSelector == nil {
 		return true
 	}
-	if b, isBag := o.(*v1alpha1.Databag); isBag {
-		if want, asked := options.FieldSelector.RequiresExactMatch(fieldRelation); asked {
-			return b.Spec.Relation == want
-		}
-	}
-	if s, isSecret := o.(*v1alpha1.RelatedSecret); isSecret {
-		want, asked := options.FieldSelector.RequiresExactMatch(byConcerned)
-		return asked && slices.ContainsFunc(concerned(s), func(application string) bool { return endKey(s.Namespace, "", application) == want })
-	}
-	for field, values := range map[string]func(client.Object) []string{byPending: pending, byConsumer: consumers, byProviderNamespace: providerNamespace} {
-		if want, asked := options.FieldSelector.RequiresExactMatch(field); asked {
-			return slices.Contains(values(o), want)
-		}
-	}
-	r, ok := o.(*v1alpha1.Relation)
-	if !ok {
-		return false
-	}
 	for _, want := range options.FieldSelector.Requirements() {
-		end := r.Spec.Requirer
-		if want.Field == byProvider {
-			end = r.Spec.Provider
-		}
-		if endKey(end.Namespace, r.Namespace, end.Application) != want.Value {
+		b, isBag := o.(*v1alpha1.Databag)
+		switch {
+		case isBag && want.Field == "spec.relation": // the API server's own
+			if b.Spec.Relation != want.Value {
+				return false
+			}
+		case !slices.Contains(object.Keys(want.Field, o), want.Value):
 			return false
 		}
 	}
 	return true
 }
+
+// Silent is a reader that fails.
+type Silent struct {
+	client.Reader
+
+	// Failed is the error of each read.
+	Failed error
+}
+
+// Get implements client.Reader.
+func (s Silent) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return s.Failed
+}
+
+// List implements client.Reader.
+func (s Silent) List(context.Context, client.ObjectList, ...client.ListOption) error { return s.Failed }

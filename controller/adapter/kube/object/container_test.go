@@ -1,4 +1,4 @@
-package kube
+package object
 
 import (
 	"testing"
@@ -53,7 +53,7 @@ func TestAgentTrouble(t *testing.T) {
 			p.Name = "web"
 			kept, err := stripPod(p)
 			require.NoError(t, err)
-			assert.Equal(t, test.want, agentTrouble(kept.(*corev1.Pod)), test.why)
+			assert.Equal(t, test.want, AgentTrouble(kept.(*corev1.Pod)), test.why)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package kube
+package interfaces
 
 import (
 	"context"
@@ -21,9 +21,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
-// Interfaces knows the interfaces of a cluster, Orcon's own and those that are
-// published there, and what its namespaces want of them. It asks memory alone.
-type Interfaces struct {
+// Catalogue knows the interfaces of a cluster, built-in and published, and the schema modes of its
+// namespaces. It reads from memory only.
+type Catalogue struct {
 	// Writer writes to the API server; nil where nothing is told.
 	Writer client.Client
 	// Now is the clock of what is told.
@@ -46,15 +46,14 @@ type judged struct {
 	inForce    bool
 }
 
-// NewInterfaces returns those that ship with Orcon and, unless reader is nil, those
-// that it reads.
-func NewInterfaces(reader client.Reader) (*Interfaces, error) {
+// New returns a catalogue of the built-in interfaces and, unless reader is nil, of those that it reads.
+func New(reader client.Reader) (*Catalogue, error) {
 	library, err := schema.Library()
 	if err != nil {
 		return nil, err
 	}
 	catalog := schema.NewCatalog(library...)
-	return &Interfaces{Now: time.Now, builtIn: catalog, known: catalog, reader: reader}, nil
+	return &Catalogue{Now: time.Now, builtIn: catalog, known: catalog, reader: reader}, nil
 }
 
 // retryFollow is how long to wait for a kind that the cluster does not have.
@@ -63,7 +62,7 @@ const retryFollow = 10 * time.Second
 // Follow has the interfaces read from informers as soon as those have synced, and
 // returns then. A cluster in which they cannot is served with what ships with
 // Orcon: a kind that is not installed yet must keep nobody's pods from starting.
-func (i *Interfaces) Follow(ctx context.Context, informers cache.Cache) error {
+func (i *Catalogue) Follow(ctx context.Context, informers cache.Cache) error {
 	for _, o := range []client.Object{&corev1.Namespace{}, &v1alpha1.Interface{}} {
 		err := wait.PollUntilContextCancel(ctx, retryFollow, true, func(ctx context.Context) (bool, error) {
 			_, err := informers.GetInformer(ctx, o)
@@ -83,19 +82,19 @@ func (i *Interfaces) Follow(ctx context.Context, informers cache.Cache) error {
 }
 
 // Find returns an interface; version 0 is an endpoint's that names none.
-func (i *Interfaces) Find(ctx context.Context, name string, version int) (schema.Interface, bool) {
+func (i *Catalogue) Find(ctx context.Context, name string, version int) (schema.Interface, bool) {
 	return i.Catalog(ctx).Find(name, version)
 }
 
 // Fields returns the keys that a consumer's endpoint may read, by the interfaces that are
 // in force now.
-func (i *Interfaces) Fields(e application.Endpoint) []string {
+func (i *Catalogue) Fields(e application.Endpoint) []string {
 	return i.Catalog(context.Background()).Fields(e)
 }
 
 // Catalog returns the interfaces that are in force now. If they cannot be read it
 // is those that were.
-func (i *Interfaces) Catalog(ctx context.Context) schema.Catalog {
+func (i *Catalogue) Catalog(ctx context.Context) schema.Catalog {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.reader == nil {
@@ -119,7 +118,7 @@ func (i *Interfaces) Catalog(ctx context.Context) schema.Catalog {
 
 // remember judges what is new and forgets what has gone; it reports whether there
 // was either.
-func (i *Interfaces) remember(all []v1alpha1.Interface) (differs bool) {
+func (i *Catalogue) remember(all []v1alpha1.Interface) (differs bool) {
 	now := make(map[types.UID]judged, len(all))
 	for k := range all {
 		o := &all[k]
@@ -135,7 +134,7 @@ func (i *Interfaces) remember(all []v1alpha1.Interface) (differs bool) {
 }
 
 // judgement returns what was found of an object.
-func (i *Interfaces) judgement(o *v1alpha1.Interface) judged {
+func (i *Catalogue) judgement(o *v1alpha1.Interface) judged {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if j, seen := i.judged[o.UID]; seen && j.generation == o.Generation {
@@ -144,7 +143,7 @@ func (i *Interfaces) judgement(o *v1alpha1.Interface) judged {
 	return i.judge(o)
 }
 
-func (i *Interfaces) judge(o *v1alpha1.Interface) judged {
+func (i *Catalogue) judge(o *v1alpha1.Interface) judged {
 	j := judged{generation: o.Generation}
 	published, err := o.ToDomain()
 	if err != nil {
@@ -156,7 +155,7 @@ func (i *Interfaces) judge(o *v1alpha1.Interface) judged {
 }
 
 // Mode returns what a namespace wants of schemas.
-func (i *Interfaces) Mode(ctx context.Context, namespace string) schema.Mode {
+func (i *Catalogue) Mode(ctx context.Context, namespace string) schema.Mode {
 	i.mu.Lock()
 	reader := i.reader
 	i.mu.Unlock()
@@ -164,16 +163,17 @@ func (i *Interfaces) Mode(ctx context.Context, namespace string) schema.Mode {
 	if reader == nil || reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy) != nil {
 		return schema.Warn
 	}
-	return modeOf(&ns)
+	return ModeOf(&ns)
 }
 
-func modeOf(ns *corev1.Namespace) schema.Mode {
+// ModeOf returns the schema mode of a namespace.
+func ModeOf(ns *corev1.Namespace) schema.Mode {
 	return schema.ParseMode(ns.Labels[application.LabelSchema])
 }
 
 // Judge says on a published interface what is to be said of it: whether it is in
 // force, and why not. One that has gone needs no word.
-func (i *Interfaces) Judge(ctx context.Context, name string) error {
+func (i *Catalogue) Judge(ctx context.Context, name string) error {
 	known := i.Catalog(ctx)
 	var o v1alpha1.Interface
 	if err := i.reader.Get(ctx, client.ObjectKey{Name: name}, &o); err != nil {
@@ -197,7 +197,7 @@ func (i *Interfaces) Judge(ctx context.Context, name string) error {
 
 // Versions returns the names of the objects in which versions of an interface are
 // published: what is said of one may depend on another.
-func (i *Interfaces) Versions(ctx context.Context, of string) []string {
+func (i *Catalogue) Versions(ctx context.Context, of string) []string {
 	var list v1alpha1.InterfaceList
 	if err := i.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil

@@ -1,0 +1,143 @@
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+)
+
+// Strict is an API server that refuses a write without the stored revision and a deletion without the
+// UID.
+type Strict struct {
+	client.Client
+
+	// Kept are the objects.
+	Kept Memory
+	// Writes counts the writes.
+	Writes int
+	// Most is the number of writes before the server is out of reach; 0 for no limit.
+	Most int
+}
+
+// ErrGone is the error of a server that is out of reach.
+var ErrGone = errors.New("the API server is out of reach")
+
+// Get implements client.Reader.
+func (s *Strict) Get(ctx context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	return s.Kept.Get(ctx, key, into)
+}
+
+// List refuses to list Secrets: the roles do not allow it (SAFETY.md S2).
+func (s *Strict) List(ctx context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	if _, secrets := into.(*corev1.SecretList); secrets {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("the roles do not allow it"))
+	}
+	return s.Kept.List(ctx, into, opts...)
+}
+
+// Create drops the status, as for any kind with a status of its own.
+func (s *Strict) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
+	if s.Most > 0 && s.Writes >= s.Most {
+		return ErrGone
+	}
+	if there, _ := o.DeepCopyObject().(client.Object); s.Kept.Get(ctx, client.ObjectKeyFromObject(o), there) == nil {
+		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "things"}, o.GetName())
+	}
+	switch typed := o.(type) {
+	case *v1alpha1.Databag:
+		typed.Status = v1alpha1.DatabagStatus{}
+	case *v1alpha1.RelatedSecret:
+		typed.Status = v1alpha1.RelatedSecretStatus{}
+	}
+	s.Writes++
+	o.SetResourceVersion(strconv.Itoa(100 + s.Writes))
+	o.SetUID(types.UID("uid-" + o.GetName()))
+	s.Keep(o)
+	return nil
+}
+
+// Keep stores a copy of an object.
+func (s *Strict) Keep(o client.Object) {
+	kept, _ := o.DeepCopyObject().(client.Object)
+	s.Kept.Put(kept)
+}
+
+// Status implements client.Client.
+func (s *Strict) Status() client.SubResourceWriter { return statusOf{server: s} }
+
+// statusOf writes the status as strictly as the rest.
+type statusOf struct {
+	client.SubResourceWriter
+	server *Strict
+}
+
+// Update implements client.SubResourceWriter.
+func (s statusOf) Update(ctx context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
+	return s.server.Update(ctx, o)
+}
+
+func conflict(o client.Object, why string) error {
+	return apierrors.NewConflict(schema.GroupResource{Resource: "things"}, o.GetName(), errors.New(why))
+}
+
+// Update implements client.Writer.
+func (s *Strict) Update(ctx context.Context, o client.Object, _ ...client.UpdateOption) error {
+	if s.Most > 0 && s.Writes >= s.Most {
+		return ErrGone
+	}
+	stored, _ := o.DeepCopyObject().(client.Object)
+	if err := s.Kept.Get(ctx, client.ObjectKeyFromObject(o), stored); err != nil {
+		return err
+	}
+	if o.GetResourceVersion() == "" || o.GetResourceVersion() != stored.GetResourceVersion() || o.GetUID() != stored.GetUID() {
+		return conflict(o, "the object has been modified")
+	}
+	o.SetResourceVersion(strconv.FormatUint(object.Revision(o)+1, 10))
+	s.Keep(o)
+	s.Writes++
+	return nil
+}
+
+// Delete implements client.Writer.
+func (s *Strict) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
+	var options client.DeleteOptions
+	options.ApplyOptions(opts)
+	stored, _ := o.DeepCopyObject().(client.Object)
+	if err := s.Kept.Get(ctx, client.ObjectKeyFromObject(o), stored); err != nil {
+		return err
+	}
+	if options.Preconditions == nil || options.Preconditions.UID == nil || *options.Preconditions.UID != stored.GetUID() {
+		return conflict(o, "the UID is another")
+	}
+	s.Writes++
+	delete(s.Kept[reflect.TypeOf(o)], client.ObjectKeyFromObject(o))
+	return nil
+}
+
+// Apply creates a Secret that the roles name, as a server-side apply does.
+func (s *Strict) Apply(ctx context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+	made, ok := o.(*applycorev1.SecretApplyConfiguration)
+	if !ok || !strings.HasPrefix(*made.Name, "orcon-secrets-") {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("the roles do not name it"))
+	}
+	err := s.Create(ctx, object.Named(&corev1.Secret{}, *made.Namespace, *made.Name))
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// conditional has one object of each generated kind, the Relation being deleted
