@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log" //nolint:depguard // not to log: Helm writes warnings by this package
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -23,6 +24,8 @@ import (
 var version = "development"
 
 func main() {
+	log.SetFlags(0)
+	log.SetPrefix("note: ")
 	// The first interrupt ends the work in order, the second one the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

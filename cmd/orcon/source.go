@@ -50,7 +50,7 @@ func (o *sourceOptions) render(c *cobra.Command, source string) (content.Rendere
 		if err != nil {
 			return content.Rendered{}, tree, fmt.Errorf("cannot read the values: %w", err)
 		}
-		o.Values = append(o.Values, text)
+		o.Values = append(o.Values, content.ValuesFile{Name: file, Text: text})
 	}
 	rendered, err := content.Render(c.Context(), tree, o.Options)
 	for _, note := range rendered.Notes {

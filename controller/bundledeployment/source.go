@@ -102,14 +102,15 @@ func (j *job) options(ctx context.Context) (content.Options, error) {
 	}
 	var faults []error
 	for i, v := range d.Spec.Render.ValuesFrom {
-		text, err := j.world.Text(ctx, v.Kind, v.Name, cmp.Or(v.Key, "values.yaml"))
+		key := cmp.Or(v.Key, "values.yaml")
+		text, err := j.world.Text(ctx, v.Kind, v.Name, key)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("spec.render.valuesFrom[%d]: %w", i, err))
 		}
-		o.Values = append(o.Values, text)
+		o.Values = append(o.Values, content.ValuesFile{Name: fmt.Sprintf("%s %s, key %s", v.Kind, v.Name, key), Text: text})
 	}
 	if d.Spec.Render.Values != nil {
-		o.Values = append(o.Values, d.Spec.Render.Values.Raw)
+		o.Values = append(o.Values, content.ValuesFile{Name: "spec.render.values", Text: d.Spec.Render.Values.Raw})
 	}
 	return o, errors.Join(faults...)
 }

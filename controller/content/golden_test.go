@@ -32,18 +32,18 @@ func newFixture(t *testing.T, archive *txtar.Archive) fixture {
 	t.Helper()
 	f := fixture{}
 	for _, file := range archive.Files {
-		name, content := file.Name, file.Data
+		name, text := file.Name, file.Data
 		switch {
 		case strings.HasPrefix(name, "in/"):
-			require.NoError(t, f.tree.Add(strings.TrimPrefix(name, "in/"), bundle.File{Content: content}))
+			require.NoError(t, f.tree.Add(strings.TrimPrefix(name, "in/"), bundle.File{Content: text}))
 		case name == "values.yaml":
-			f.options.Values = append(f.options.Values, content)
+			f.options.Values = append(f.options.Values, content.ValuesFile{Name: name, Text: text})
 		case name == "options":
 			values := f.options.Values
-			require.NoError(t, yaml.UnmarshalStrict(content, &f.options))
+			require.NoError(t, yaml.UnmarshalStrict(text, &f.options))
 			f.options.Values = values
 		case name == "want":
-			f.want = string(content)
+			f.want = string(text)
 		default:
 			require.Fail(t, "a file of no use", name)
 		}

@@ -29,11 +29,14 @@ type Options struct {
 	// ConfigChecksum has pods replaced when what they read of the bundle's own ConfigMaps and
 	// Secrets changes (bundle.Checksummed).
 	ConfigChecksum bool
-	// Values are the texts of values files, later ones over earlier ones.
-	Values [][]byte
+	// Values are the values files of a chart, later ones over earlier ones.
+	Values []ValuesFile
 	// Set are settings over all values, as a.b=c.
 	Set []string
 }
+
+// ValuesFile is a file of values for a chart.
+type ValuesFile = helm.ValuesFile
 
 // Rendered is what came of a tree.
 type Rendered struct {

@@ -76,7 +76,7 @@ func TestRenderRefuses(t *testing.T) {
 		"KubeVersion": {why: "it was made for another Kubernetes", files: map[string]string{"Chart.yaml": head + "kubeVersion: <1.30\n"}, want: `kubeVersion "<1.30" excludes v1.35.0`},
 		"Missing":     {why: "nothing is fetched", files: map[string]string{"Chart.yaml": head + "dependencies: [{name: db, version: 1.0.0, repository: 'https://charts.example.org'}]\n"}, want: "lacks db: run helm dependency update"},
 		"Metadata":    {why: "no version", files: map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\n"}, want: "cannot read the chart"},
-		"Schema":      {why: "a value of another type", files: map[string]string{"values.schema.json": `{"properties": {"size": {"type": "string"}}}`}, want: "cannot use the values for chart shop"},
+		"Schema":      {why: "a value of another type", files: map[string]string{"values.schema.json": `{"properties": {"size": {"type": "string"}}}`}, want: "cannot use the values for chart shop: they do not fit its values.schema.json:\n  size: got number, want string"},
 		"SubSchema":   {why: "the schema of a chart in the chart", files: sub, want: "cannot use the values for chart db"},
 		"Remote":      {why: "a reference out of the chart", files: map[string]string{"values.schema.json": `{"$ref": "https://example.org/schema.json"}`}, want: "a schema may not refer to anything outside the chart"},
 		"LocalFile":   {why: "a reference to the machine's files", files: map[string]string{"values.schema.json": `{"$ref": "file:///etc/passwd"}`}, want: "a schema may not refer to anything outside the chart"},
@@ -98,13 +98,15 @@ func TestRenderRefuses(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	files := [][]byte{[]byte("a: {b: 1, c: 2}\nl: [1, 2]\n"), []byte("a: {b: 3}\nl: [4]\n")}
+	files := []helm.ValuesFile{{Name: "base.yaml", Text: []byte("a: {b: 1, c: 2}\nl: [1, 2]\n")}, {Name: "over.yaml", Text: []byte("a: {b: 3}\nl: [4]\n")}}
 	got, err := helm.Values(files, []string{"a.d=x", "l[0]=5"})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{"a": map[string]any{"b": float64(3), "c": float64(2), "d": "x"}, "l": []any{int64(5)}}, got)
 
-	_, err = helm.Values([][]byte{[]byte("a: ["), nil}, nil)
-	require.ErrorContains(t, err, "values file 1")
+	_, err = helm.Values([]helm.ValuesFile{{Name: "base.yaml"}, {Name: "bad.yaml", Text: []byte("a: [")}}, nil)
+	require.ErrorContains(t, err, "cannot read the values of bad.yaml: ")
+	_, err = helm.Values([]helm.ValuesFile{{Name: "list.yaml", Text: []byte("- a\n")}}, nil)
+	require.EqualError(t, err, "cannot read the values of list.yaml: it is not a map of values: write name: value")
 	_, err = helm.Values(nil, []string{"a"})
 	require.ErrorContains(t, err, `"a"`)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
@@ -60,7 +61,25 @@ func validateOne(c *chart.Chart, values map[string]any) error {
 		return fmt.Errorf("cannot read the values: %w", err)
 	}
 	if err := compiled.Validate(instance); err != nil {
-		return fmt.Errorf("cannot use the values for chart %s: %w", c.Name(), err)
+		return fmt.Errorf("cannot use the values for chart %s: they do not fit its values.schema.json:%s", c.Name(), misfits(err))
 	}
 	return nil
+}
+
+// misfits returns a line for each value that does not fit, as a user writes its name: a.b. The library's
+// first line names the schema, and the others begin with "- at '/a/b'".
+func misfits(err error) string {
+	var text strings.Builder
+	lines := strings.Split(err.Error(), "\n")
+	for _, line := range lines[1:] {
+		at, why, located := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- at '"), "': ")
+		if !located {
+			at, why = "", strings.TrimSpace(line)
+		}
+		if at = strings.ReplaceAll(strings.TrimPrefix(at, "/"), "/", "."); at != "" {
+			why = at + ": " + why
+		}
+		text.WriteString("\n  " + why)
+	}
+	return text.String()
 }

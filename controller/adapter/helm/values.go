@@ -2,20 +2,32 @@ package helm
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/strvals"
 )
 
-// Values merges the texts of values files, later ones over earlier ones, and over them
-// settings as --set of Helm has them: a.b=c,d[0]=e.
-func Values(files [][]byte, settings []string) (map[string]any, error) {
+// ValuesFile is a file of values for a chart.
+type ValuesFile struct {
+	// Name locates it for a user: a path, or a field.
+	Name string
+	Text []byte
+}
+
+// Values merges values files, later ones over earlier ones, and over them settings as --set of Helm has
+// them: a.b=c,d[0]=e.
+func Values(files []ValuesFile, settings []string) (map[string]any, error) {
 	all := map[string]any{}
-	for i, text := range files {
-		values, err := loader.LoadValues(bytes.NewReader(text))
+	for _, f := range files {
+		values, err := loader.LoadValues(bytes.NewReader(f.Text))
+		if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
+			err = errors.New("it is not a map of values: write name: value")
+		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot read values file %d: %w", i+1, err)
+			return nil, fmt.Errorf("cannot read the values of %s: %w", f.Name, err)
 		}
 		all = loader.MergeMaps(all, values)
 	}

@@ -11,7 +11,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Deployment",type=string,JSONPath=`.spec.deployment`
 // +kubebuilder:printcolumn:name="By",type=string,JSONPath=`.spec.author`
 // +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.spec.planDigest`
-// +kubebuilder:printcolumn:name="Expires",type=date,JSONPath=`.spec.expires`
+// +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.expires`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Approval struct {
 	metav1.TypeMeta   `json:",inline"`
