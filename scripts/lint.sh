@@ -18,10 +18,10 @@ case "${1:-}" in
 esac
 
 packages shellcheck:shellcheck
-"$root/scripts/tools.sh" golangci-lint
+"$root/scripts/tools.sh" golangci-lint-kube-api-linter
 
 heading "golangci-lint"
-nice bin/golangci-lint run --allow-parallel-runners "${fix[@]}" ./...
+nice bin/golangci-lint-kube-api-linter run --allow-parallel-runners "${fix[@]}" ./...
 
 heading "gofmt, every module"
 # Deleted files are listed until their deletion is committed.

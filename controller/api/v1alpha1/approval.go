@@ -14,10 +14,13 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.expires`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Approval struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is the approved plan; it never changes.
+	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an Approval never changes: delete it and make another"
 	Spec ApprovalSpec `json:"spec"`
 }
@@ -25,14 +28,17 @@ type Approval struct {
 // ApprovalSpec is the approved plan.
 type ApprovalSpec struct {
 	// deployment is the name of the BundleDeployment.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=52
 	Deployment string `json:"deployment"`
 	// planDigest is the digest of the plan, from status.plan.digest of the BundleDeployment.
+	// +required
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	// +kubebuilder:validation:MaxLength=64
 	PlanDigest string `json:"planDigest"`
 	// author is the name of the user who creates this object; the API server checks it.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Author string `json:"author"`

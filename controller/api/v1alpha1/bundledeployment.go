@@ -21,10 +21,13 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type BundleDeployment struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is the desired state.
+	// +required
 	Spec BundleDeploymentSpec `json:"spec"`
 	// status is written by the controller.
 	// +optional
@@ -37,6 +40,8 @@ type BundleDeploymentSpec struct {
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 	// sources are merged in this order: files of later ones replace files of earlier ones.
+	// +required
+	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Sources []BundleSource `json:"sources"`
@@ -93,9 +98,10 @@ type BundleDeploymentSpec struct {
 type BundleSource struct {
 	// reference is oci://REGISTRY/REPOSITORY@sha256:…, git+https://HOST/REPOSITORY@COMMIT,
 	// https://HOST/ARCHIVE#sha256=…, or configmaps:NAME,NAME of this namespace.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
-	Reference string `json:"reference"`
+	Reference string `json:"reference"` //nolint:kubeapilinter // not to an object: a URL
 	// resolve is Pinned, the default, for a reference with a digest, commit or checksum, or Track
 	// to follow a tag, branch or address.
 	// +optional
@@ -114,12 +120,14 @@ type BundleSource struct {
 type BundleAuth struct {
 	// secretRef names a Secret of this namespace with the keys username and password, or token, or
 	// ssh-privatekey and known_hosts, and optionally ca.crt.
+	// +required
 	SecretRef BundleSecretRef `json:"secretRef"`
 }
 
 // BundleSecretRef names a Secret of the namespace.
 type BundleSecretRef struct {
 	// name is the name of the Secret.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -139,6 +147,7 @@ type BundleRender struct {
 	// valuesFrom are ConfigMaps and Secrets of this namespace with values; later ones override
 	// earlier ones.
 	// +optional
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []BundleValues `json:"valuesFrom,omitempty"`
 	// installNamespace is the namespace of objects that name none; unset is that of the deployment.
@@ -164,6 +173,7 @@ type BundleHealthCheck struct {
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group,omitempty"`
 	// kind is the kind of the objects.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
@@ -180,9 +190,11 @@ type BundleHealthCheck struct {
 // BundleValues is a source of Helm values.
 type BundleValues struct {
 	// kind is ConfigMap or Secret.
+	// +required
 	// +kubebuilder:validation:Enum=ConfigMap;Secret
 	Kind string `json:"kind"`
 	// name is the name of the object.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -207,10 +219,13 @@ type BundleDrift struct {
 
 // BundleIgnore names fields that others may set.
 type BundleIgnore struct {
-	// apiVersion and kind select the objects; only the group of the version counts.
+	// apiVersion is the group and version of the objects; only the group counts.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	APIVersion string `json:"apiVersion"`
+	// kind is the kind of the objects.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
@@ -220,6 +235,7 @@ type BundleIgnore struct {
 	Name string `json:"name,omitempty"`
 	// paths are the fields, as plans print them: spec.replicas,
 	// spec.template.spec.containers[name="web"].image; [*] is every element of a list.
+	// +required
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
@@ -275,11 +291,13 @@ type BundleApproval struct {
 // BundleRule is one rule that a plan has to satisfy.
 type BundleRule struct {
 	// name is shown when the rule refuses a plan.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 	// expression is CEL over the variable "plan", in the form that orcon plan -o json prints:
 	// plan.actions.all(a, a.verb != "delete").
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Expression string `json:"expression"`
@@ -345,9 +363,11 @@ type BundlePlan struct {
 	// +kubebuilder:validation:MaxLength=63
 	Revision string `json:"revision,omitempty"`
 	// digest is the digest that an Approval names.
+	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Digest string `json:"digest"`
 	// cluster is the UID of namespace kube-system, which is part of the digest.
+	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Cluster string `json:"cluster"`
 	// held lists the objects whose deletion must be confirmed, as Kind/namespace/name.
@@ -360,12 +380,15 @@ type BundlePlan struct {
 // BundleWait is an object that is not finished, and why.
 type BundleWait struct {
 	// object is the object that is not finished.
+	// +required
 	// +kubebuilder:validation:MaxLength=600
 	Object string `json:"object"`
 	// phase is the phase of the object.
+	// +required
 	// +kubebuilder:validation:MaxLength=63
-	Phase string `json:"phase"`
+	Phase string `json:"phase"` //nolint:kubeapilinter // of the bundle, not of the object's life
 	// for is the object that it waits for, or the state that it is in.
+	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	For string `json:"for"`
 	// since is when that state began; unset if it waits for another object.

@@ -16,10 +16,13 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.summary`
 type BundleRevision struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is the plan; it never changes.
+	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a BundleRevision's spec never changes"
 	Spec BundleRevisionSpec `json:"spec"`
 	// status is written by the controller.
@@ -30,29 +33,36 @@ type BundleRevision struct {
 // BundleRevisionSpec is the plan of a revision.
 type BundleRevisionSpec struct {
 	// deployment is the name of the BundleDeployment.
+	// +required
 	// +kubebuilder:validation:MaxLength=52
 	Deployment string `json:"deployment"`
 	// revision is the number of the revision, from 1.
+	// +required
 	Revision int64 `json:"revision"`
 	// content is the oldest revision with the same objects: the revision itself, or after a
 	// rollback an older one.
+	// +required
 	Content int64 `json:"content"`
 	// base is the healthy revision that the plan changes; unset for none.
 	// +optional
 	Base int64 `json:"base,omitempty"`
 	// manifestDigest is the digest of the objects in their order.
+	// +required
 	// +kubebuilder:validation:MaxLength=64
 	ManifestDigest string `json:"manifestDigest"`
 	// planDigest is the digest that an Approval names.
+	// +required
 	// +kubebuilder:validation:MaxLength=64
 	PlanDigest string `json:"planDigest"`
 	// contents are the Secrets that hold the plan and its objects, named after the digest of
 	// their content.
+	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=253
 	Contents []string `json:"contents"`
 	// objects is the number of objects.
+	// +required
 	Objects int64 `json:"objects"`
 	// actions lists what the plan does, one line each, at most 500; orcon diff and orcon approve
 	// show all of them, field by field.

@@ -17,10 +17,13 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Databag struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec names the owner of the databag; it cannot be changed.
+	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a databag belongs to one endpoint for ever"
 	Spec DatabagSpec `json:"spec"`
 	// status holds the data, and is written by the controller; unset before the first write.
@@ -31,6 +34,7 @@ type Databag struct {
 // DatabagSpec names the owner of a databag.
 type DatabagSpec struct {
 	// application is the name of the application that writes the databag.
+	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Application string `json:"application"`
 	// endpoint is the name of the application's endpoint. Unset: a unit's transactions.
@@ -55,9 +59,11 @@ type DatabagSpec struct {
 // RelationHome locates a Relation.
 type RelationHome struct {
 	// namespace is the namespace of the Relation.
+	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
 	// name is the name of the Relation.
+	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 }
@@ -127,6 +133,7 @@ type DatabagStatus struct {
 // Change lists the changes of a transaction to one databag.
 type Change struct {
 	// relation is the name of the Relation.
+	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Relation string `json:"relation"`
 	// relationNamespace is the namespace of the Relation. Unset: the databag's own.
@@ -134,9 +141,11 @@ type Change struct {
 	// +kubebuilder:validation:MaxLength=63
 	RelationNamespace string `json:"relationNamespace,omitempty"`
 	// relationUID is the UID of the Relation.
+	// +required
 	// +kubebuilder:validation:MaxLength=64
 	RelationUID string `json:"relationUID"`
 	// endpoint is the writer's own endpoint.
+	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Endpoint string `json:"endpoint"`
 	// unit is the number of the unit that owns the changed databag. Unset: the application owns it.
@@ -144,6 +153,7 @@ type Change struct {
 	// +kubebuilder:validation:MaxLength=10
 	Unit string `json:"unit,omitempty"`
 	// set maps keys to new values; an empty value deletes the key.
+	// +required
 	Set map[string]string `json:"set"`
 	// secret lists the keys whose values are never recorded. Unset: none.
 	// +optional

@@ -24,10 +24,13 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type Interface struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is the document of the interface; it cannot be changed.
+	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a published version cannot be changed: publish another version"
 	Spec InterfaceSpec `json:"spec"`
 	// status is written by the controller; unset before its first look.
@@ -41,14 +44,17 @@ type Interface struct {
 // +kubebuilder:pruning:PreserveUnknownFields
 type InterfaceSpec struct {
 	// name is the name of the interface as endpoints declare it, at most 63 characters.
+	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9_-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 	// version is the version of the interface, from 1 to 1048576.
+	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1048576
 	Version int32 `json:"version"`
 	// description explains what the interface is for, in at most 4096 characters.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Description string `json:"description"`

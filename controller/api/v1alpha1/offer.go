@@ -18,10 +18,13 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type Offer struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec names what is offered, and the namespaces it is offered to.
+	// +required
 	Spec OfferSpec `json:"spec"`
 	// status is written by the controller; unset before its first look.
 	// +optional
@@ -32,15 +35,18 @@ type Offer struct {
 type OfferSpec struct {
 	// application is the name of an application of this namespace, at most 63 characters. A Service
 	// that belongs to a workload's application is not an application of its own.
+	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	Application string `json:"application"`
 	// endpoint is the name of an endpoint that the application provides, at most 63 characters.
+	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9_-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	Endpoint string `json:"endpoint"`
 	// consumers lists the names of the namespaces whose applications may relate to the endpoint, at
 	// most 1024.
+	// +required
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1024
 	// +kubebuilder:validation:items:MaxLength=63

@@ -16,7 +16,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Says",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="ApplicationStatus")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type RelatedApplication struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// status is written by the controller; unset before its first look.
@@ -113,10 +115,13 @@ const (
 // Endpoint is one endpoint of an application.
 type Endpoint struct {
 	// name is the name of the endpoint, unique in the application.
+	// +required
 	Name string `json:"name"`
 	// role is provides, requires or peers.
+	// +required
 	Role Role `json:"role"`
 	// interface is the name of the interface, which must equal that of the other end.
+	// +required
 	Interface string `json:"interface"`
 	// version is the version of the interface, from 1. Unset: any.
 	// +optional
@@ -132,10 +137,13 @@ type Endpoint struct {
 // LeftOut is an object that declares something and is ignored.
 type LeftOut struct {
 	// object is the object as kind/name.
+	// +required
 	Object string `json:"object"`
 	// reason is the reason in one word, such as NameTaken.
+	// +required
 	Reason string `json:"reason"`
 	// message explains the reason and what helps, in one sentence.
+	// +required
 	Message string `json:"message"`
 	// pods lists the pods of an ignored workload, whose agents wait; at most 64. Unset: none.
 	// +optional
@@ -147,13 +155,16 @@ type LeftOut struct {
 // Waiting is an endpoint without a complete relation.
 type Waiting struct {
 	// endpoint is the name of the endpoint.
+	// +required
 	Endpoint string `json:"endpoint"`
 	// necessity is Required (default) if the start gate waits for the endpoint, or Optional.
 	// +optional
 	Necessity Necessity `json:"necessity,omitempty"`
 	// reason is the reason in one word, such as NoApplication.
+	// +required
 	Reason string `json:"reason"`
 	// message explains the reason and what helps, in one sentence.
+	// +required
 	Message string `json:"message"`
 }
 
@@ -167,10 +178,13 @@ const HandlersPresent Handlers = "Present"
 // Unit is one pod of an application.
 type Unit struct {
 	// number identifies the unit in its application, from 0; it is never reused.
+	// +required
 	Number int64 `json:"number"`
 	// pod is the name of the unit's pod.
+	// +required
 	Pod string `json:"pod"`
 	// podUID is the UID of the unit's pod.
+	// +required
 	PodUID string `json:"podUID"`
 	// address is the IP address of the unit's pod. Unset: it has none yet, and other units do not
 	// see the unit.
@@ -181,6 +195,7 @@ type Unit struct {
 	// +optional
 	Handlers Handlers `json:"handlers,omitempty"`
 	// since is the creation time of the unit's pod.
+	// +required
 	Since metav1.Time `json:"since"`
 	// leaving is the reason why the unit departs, while its pod terminates. Unset: the pod does not
 	// terminate, or the unit comes back.
@@ -216,14 +231,18 @@ const (
 // Grant is a Secret that an endpoint grants by reference.
 type Grant struct {
 	// endpoint is the application's own endpoint.
+	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Endpoint string `json:"endpoint"`
 	// secret is the name of a Secret in this namespace.
+	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Secret string `json:"secret"`
 	// consent is Given, or Missing, which condition GrantRefused explains.
+	// +required
 	Consent Consent `json:"consent"`
 	// key is the key of the databag that holds the reference.
+	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key"`
 	// version is the resourceVersion of the Secret at the last look. Unset: the Secret was never
@@ -239,13 +258,17 @@ type Grant struct {
 // Leader is the unit that may write the application's databags.
 type Leader struct {
 	// unit is the number of the unit.
+	// +required
 	Unit int64 `json:"unit"`
 	// podUID is the UID of the unit's pod.
+	// +required
 	// +kubebuilder:validation:MaxLength=64
 	PodUID string `json:"podUID"`
 	// term is the number of the leadership; each new leader has a higher one.
+	// +required
 	Term int64 `json:"term"`
 	// expires is the end of the leader's lease unless it is renewed.
+	// +required
 	Expires metav1.MicroTime `json:"expires"`
 }
 

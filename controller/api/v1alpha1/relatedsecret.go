@@ -15,10 +15,13 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.latest`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type RelatedSecret struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec names the owner of the secret; it cannot be changed.
+	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a secret belongs to one owner for ever"
 	Spec RelatedSecretSpec `json:"spec"`
 	// status is written by the controller; unset before its first look.
@@ -30,6 +33,7 @@ type RelatedSecret struct {
 type RelatedSecretSpec struct {
 	// application is the name of the application that owns the secret, itself or through one of its
 	// units.
+	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Application string `json:"application"`
 	// unit is the number of the unit that owns the secret. Unset: the application owns it.
@@ -71,7 +75,7 @@ type RelatedSecretStatus struct {
 	// access lists the grants of the secret. Unset: none.
 	// +optional
 	// +listType=atomic
-	Access []SecretAccess `json:"access,omitempty"`
+	Access []SecretAccess `json:"access,omitempty"` //nolint:kubeapilinter // a write revokes all that it does not narrow down
 	// readers lists the units that read the secret, with the revision that each keeps. Unset: none.
 	// +optional
 	// +listType=atomic
@@ -100,13 +104,17 @@ type Rotation string
 // SecretRevision is one revision of a secret.
 type SecretRevision struct {
 	// number is the number of the revision, from 1; it is never reused.
+	// +required
 	Number int64 `json:"number"`
 	// shard is the N of the Secret orcon-secrets-N that holds the content.
+	// +required
 	Shard int32 `json:"shard"`
 	// key is the prefix of the content's keys in that Secret.
+	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Key string `json:"key"`
 	// created is the time at which the revision was written.
+	// +required
 	Created metav1.Time `json:"created"`
 	// expires is the time at which the owner is notified that the revision has expired. Unset:
 	// never.
@@ -153,9 +161,11 @@ const TakenBack Taken = "Back"
 // SecretReader is a unit that reads a secret.
 type SecretReader struct {
 	// application is the unit's application, or application.namespace in another namespace.
+	// +required
 	// +kubebuilder:validation:MaxLength=127
 	Application string `json:"application"`
 	// unit is the number of the unit.
+	// +required
 	// +kubebuilder:validation:MaxLength=10
 	Unit string `json:"unit"`
 	// revision is the revision that the unit reads until it requests a later one. Unset: the
@@ -171,9 +181,11 @@ type SecretReader struct {
 // SecretWrite is a transaction's change of a secret, without its content.
 type SecretWrite struct {
 	// kind is add, set, remove, grant or revoke.
+	// +required
 	// +kubebuilder:validation:Enum=add;set;remove;grant;revoke
 	Kind string `json:"kind"`
 	// id is the ID of the secret.
+	// +required
 	// +kubebuilder:validation:MaxLength=64
 	ID string `json:"id"`
 	// owner is Application or Unit, for a secret that is added. Unset: the secret exists already.

@@ -39,10 +39,13 @@ const (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type Relation struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec names the two ends; it cannot be changed.
+	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a relation cannot be changed: delete it and make another"
 	// +kubebuilder:validation:XValidation:rule="self.origin == 'Declared' || has(self.provider.__namespace__) || self.requirer.application != self.provider.application",message="an application cannot relate to itself; peer relations are created from tengu.io/peers alone"
 	Spec RelationSpec `json:"spec"`
@@ -54,11 +57,14 @@ type Relation struct {
 // RelationSpec names the two ends of a Relation.
 type RelationSpec struct {
 	// requirer is the end that consumes. Its namespace is the Relation's own, and must be unset.
+	// +required
 	// +kubebuilder:validation:XValidation:rule="!has(self.__namespace__)",message="a relation lives in its requirer's namespace: leave the namespace out"
 	Requirer RelationEnd `json:"requirer"`
 	// provider is the end that provides.
+	// +required
 	Provider RelationEnd `json:"provider"`
 	// interface is the name of the interface of both endpoints.
+	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9_-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self != 'juju' && !self.startsWith('juju-')",message="juju and names that begin with juju- are reserved"
@@ -72,17 +78,19 @@ type RelationSpec struct {
 	// origin is Declared if annotations made the Relation, or Manual (default) if a person or a
 	// tool did.
 	// +optional
-	// +kubebuilder:default=Manual
+	// +default="Manual"
 	Origin Origin `json:"origin,omitempty"`
 }
 
 // RelationEnd is one end of a Relation.
 type RelationEnd struct {
 	// application is the name of the application, at most 63 characters.
+	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	Application string `json:"application"`
 	// endpoint is the name of the application's endpoint, at most 63 characters.
+	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9_-]*[a-z0-9])?$`
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self != 'juju' && !self.startsWith('juju-')",message="juju and names that begin with juju- are reserved"
@@ -188,9 +196,11 @@ type RelationStatus struct {
 // Departure is the departure of one unit.
 type Departure struct {
 	// unit is the unit that departed, as application/number.
+	// +required
 	// +kubebuilder:validation:MaxLength=300
 	Unit string `json:"unit"`
 	// reason is scaled-down, replaced or application-removed.
+	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
 	// address is the IP address that the unit's pod had. Unset: it had none.
@@ -198,6 +208,7 @@ type Departure struct {
 	// +kubebuilder:validation:MaxLength=64
 	Address string `json:"address,omitempty"`
 	// since is the time at which the unit was found gone.
+	// +required
 	Since metav1.Time `json:"since"`
 	// owed lists the units whose handlers still have to handle the departure, as
 	// application/number; at most 128. Unset: none.

@@ -14,12 +14,14 @@ type WorkloadState string
 // WorkloadStatus is a status that a workload reports.
 type WorkloadStatus struct {
 	// state is maintenance, blocked, waiting or active.
+	// +required
 	State WorkloadState `json:"state"`
 	// message explains the state, in at most 1024 characters. Unset: no message.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 	// since is the time at which this status was first reported.
+	// +required
 	Since metav1.Time `json:"since"`
 }
 
@@ -35,12 +37,14 @@ type SideStatus struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Resolution string `json:"resolution,omitempty"`
 	// term is the term of the leader that reported the status; a leader of a lower term is refused.
+	// +required
 	Term int64 `json:"term"`
 }
 
 // Failing is an event at which a unit's handler fails.
 type Failing struct {
 	// event is the name of the hook and its subject.
+	// +required
 	// +kubebuilder:validation:MaxLength=256
 	Event string `json:"event"`
 	// relation is the UID of the Relation that the event is about. Unset: none.
@@ -48,8 +52,10 @@ type Failing struct {
 	// +kubebuilder:validation:MaxLength=64
 	Relation string `json:"relation,omitempty"`
 	// attempts is the number of failures when last reported: 1, 2, 4, 8 and so on.
+	// +required
 	Attempts int64 `json:"attempts"`
 	// since is the time of the first reported failure.
+	// +required
 	Since metav1.Time `json:"since"`
 	// said is the handler's exit and the end of its standard error, at most 512 characters. Unset:
 	// none.
