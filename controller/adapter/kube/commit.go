@@ -253,6 +253,9 @@ func (c *Commits) write(ctx context.Context, by author, change v1alpha1.Change) 
 		if err := c.open(ctx, stored); err != nil {
 			return err
 		}
+		if _, err := stored.ToDomain(); err != nil {
+			return err
+		}
 		if stored.Status.Term > change.Term {
 			return ErrDeposed
 		}
