@@ -83,6 +83,8 @@ func describe(decision relation.Decision) string {
 		return fmt.Sprintf("answer offer %s, which %d relation(s) use", d.Name, d.State.Relations)
 	case relation.Forget:
 		return "forget application " + d.Name
+	case relation.Mark:
+		return fmt.Sprintf("mark %s %s as unreadable: %s", d.Kind, d.Name, d.Problem)
 	default:
 		return fmt.Sprintf("%T", decision)
 	}

@@ -78,7 +78,7 @@ func ask(q queue, namespace string) {
 func settleAll(reader client.Reader) handler.EventHandler {
 	all := func(ctx context.Context, q queue) {
 		var list corev1.NamespaceList
-		if err := reader.List(ctx, &list, client.MatchingLabels{application.LabelOptIn: application.OptedIn}, client.UnsafeDisableDeepCopy); err != nil {
+		if err := object.List(ctx, reader, &list, client.MatchingLabels{application.LabelOptIn: application.OptedIn}); err != nil {
 			return
 		}
 		for i := range list.Items {
@@ -150,7 +150,7 @@ func concerned(ctx context.Context, reader client.Reader, o client.Object) []str
 func consumers(ctx context.Context, reader client.Reader, namespace string, offered func(application string) bool) []string {
 	all := []string{namespace}
 	var offers v1alpha1.OfferList
-	if err := reader.List(ctx, &offers, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := object.List(ctx, reader, &offers, client.InNamespace(namespace)); err != nil {
 		return all
 	}
 	for i := range offers.Items {

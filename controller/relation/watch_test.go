@@ -2,7 +2,9 @@ package relation
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -113,4 +115,28 @@ func TestWhomAChangeConcerns(t *testing.T) {
 			assert.Equal(t, test.want, q.namespaces, test.why)
 		})
 	}
+}
+
+// hiccup is a reader whose first list fails.
+type hiccup struct {
+	client.Reader
+
+	failed *bool
+}
+
+func (h hiccup) List(ctx context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	if !*h.failed {
+		*h.failed = true
+		return errors.New("the cache is not there")
+	}
+	return h.Reader.List(ctx, into, opts...)
+}
+
+// A change whose namespaces cannot be listed is not lost: nothing repeats its event.
+func TestAFailedListIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := bank{offers: []v1alpha1.Offer{{Spec: v1alpha1.OfferSpec{Application: "vault", Consumers: []string{"shop"}}}}}
+		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "vault"}}
+		assert.Equal(t, []string{"bank", "shop"}, concerned(t.Context(), hiccup{reader, new(bool)}, app))
+	})
 }

@@ -221,6 +221,9 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 	if err != nil {
 		return err
 	}
+	if t.stale {
+		return c.keep()
+	}
 	u := t.unit(c.identity.UID)
 	if c.said == t.content && c.private == t.privateTo(u) && c.unit == u {
 		return nil
@@ -232,6 +235,19 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 	c.said, c.private, c.unit = t.content, t.privateTo(u), u
 	snapshots.Inc()
 	glog.V(2).Infof("sent %d relation(s) to pod %s/%s", len(snapshot.GetRelations()), c.identity.Namespace, c.identity.Pod)
+	return nil
+}
+
+// errStale reports that there is no view to send.
+var errStale = errors.New("what the view needs cannot be read: see the conditions of the objects in the namespace")
+
+// keep lets the agent keep what it has, and has that tried again. An agent that has nothing
+// connects again.
+func (c *conversation) keep() error {
+	if c.said == nil {
+		return connect.NewError(connect.CodeUnavailable, errStale)
+	}
+	c.bell.ringIn(retryView)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package serve
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // hub wakes the streams that a change concerns.
@@ -27,7 +28,11 @@ type audience struct {
 }
 
 // bell rings at least once after each change; several changes may be one ring.
-type bell struct{ rung chan struct{} }
+type bell struct {
+	rung chan struct{}
+	// next rings it later; nil if it never did.
+	next *time.Timer
+}
 
 func newBell() *bell { return &bell{rung: make(chan struct{}, 1)} }
 
@@ -36,6 +41,14 @@ func (b *bell) ring() {
 	case b.rung <- struct{}{}:
 	default: // it rings already
 	}
+}
+
+// ringIn rings the bell after a while, once however often it is called before.
+func (b *bell) ringIn(d time.Duration) {
+	if b.next == nil {
+		b.next = time.AfterFunc(d, b.ring)
+	}
+	b.next.Reset(d)
 }
 
 // join has the bell ring for a topic until the returned function is called.

@@ -113,6 +113,9 @@ func (s *Server) Get(ctx context.Context, req *connect.Request[v1alpha1.GetReque
 	if err != nil {
 		return nil, err
 	}
+	if t.stale {
+		return nil, connect.NewError(connect.CodeUnavailable, errStale)
+	}
 	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: c.snapshot(t)}), nil
 }
 

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/golang/glog"
 	"google.golang.org/protobuf/proto"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
@@ -35,6 +37,9 @@ type telling struct {
 	units map[string]unit
 	// places maps the UID of a relation to where the application writes in it.
 	places map[string]place
+	// stale is set while a newer one cannot be made: streams that have it keep it, and no other
+	// agent receives it, since consent may be withdrawn by now (SAFETY.md M7).
+	stale bool
 }
 
 // place is where an application writes in a relation.
@@ -74,6 +79,22 @@ type private struct {
 type lastTelling struct {
 	mu      sync.Mutex
 	telling *telling
+	failed  failure
+}
+
+// retryView is how long after a view failed it is tried again, unless something changes.
+const retryView = 5 * time.Second
+
+// failure is why no telling could be made after a change.
+type failure struct {
+	err    error
+	change uint64
+	until  time.Time
+}
+
+// lasts reports whether trying again is of no use yet.
+func (f failure) lasts(change uint64) bool {
+	return f.err != nil && f.change == change && time.Now().Before(f.until)
 }
 
 // get returns the present telling of an application. Streams that ask at the
@@ -86,24 +107,54 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 	if last != nil && last.change == a.changes.Load() && behindIn(last.caughtUp, newerThan) == "" {
 		return last, nil
 	}
-	next := &telling{change: a.changes.Load(), caughtUp: world.CaughtUp()}
-	view, err := world.View(ctx, namespace, application)
-	if errors.Is(err, kube.ErrUnsettled) && last != nil && behindIn(last.caughtUp, newerThan) == "" {
-		return last, nil // the end of the delivery is a change, which wakes all
+	change := a.changes.Load()
+	if a.last.failed.lasts(change) {
+		return a.last.kept(newerThan)
 	}
+	next, err := newTelling(ctx, world, namespace, application, change)
+	switch {
+	case errors.Is(err, kube.ErrUnsettled) && last != nil && behindIn(last.caughtUp, newerThan) == "":
+		return last, nil // the end of the delivery is a change, which wakes all
+	case errors.Is(err, kube.ErrUnreadable):
+		a.last.fail(namespace, application, failure{err, change, time.Now().Add(retryView)})
+		return a.last.kept(newerThan)
+	case err != nil:
+		return nil, err
+	case last != nil:
+		next.keep(last)
+	}
+	a.last.telling, a.last.failed = next, failure{}
+	return next, nil
+}
+
+// newTelling returns what all units of an application may know after a change.
+func newTelling(ctx context.Context, world World, namespace, application string, change uint64) (*telling, error) {
+	t := &telling{change: change, caughtUp: world.CaughtUp()}
+	view, err := world.View(ctx, namespace, application)
 	if err != nil {
 		return nil, err
 	}
-	next.revisions = world.Revisions()
-	next.take(view)
-	if err := next.takeSecrets(ctx, world, namespace, view); err != nil {
-		return nil, err
+	t.revisions = world.Revisions()
+	t.take(view)
+	return t, t.takeSecrets(ctx, world, namespace, view)
+}
+
+// fail notes that no telling could be made, and logs each cause once.
+func (l *lastTelling) fail(namespace, application string, f failure) {
+	if l.failed.err == nil || l.failed.err.Error() != f.err.Error() {
+		glog.Warningf("the agents of application %s in namespace %s keep what they have: %v", application, namespace, f.err)
 	}
-	if last != nil {
-		next.keep(last)
+	l.failed = f
+}
+
+// kept returns the last telling as a stale one, or why there is none.
+func (l *lastTelling) kept(newerThan map[string]uint64) (*telling, error) {
+	if l.telling == nil || behindIn(l.telling.caughtUp, newerThan) != "" {
+		return nil, l.failed.err
 	}
-	a.last.telling = next
-	return next, nil
+	kept := *l.telling
+	kept.stale = true
+	return &kept, nil
 }
 
 // keep keeps of the last telling what says the same.

@@ -32,7 +32,9 @@ type replica struct {
 	broken error
 	// unsettled is set while a transaction is being delivered.
 	unsettled bool
-	looks     int
+	// unreadable is why a view cannot be read; nil if it can.
+	unreadable error
+	looks      int
 }
 
 type pod struct{ uid, account, application, ignored string }
@@ -118,7 +120,7 @@ func (r *replica) View(_ context.Context, _, name string) (relation.View, error)
 	if r.unsettled {
 		return relation.View{}, kube.ErrUnsettled
 	}
-	return r.views[name], nil
+	return r.views[name], r.unreadable
 }
 
 func (r *replica) Secrets(_ context.Context, namespace, application string) ([]secret.Secret, error) {

@@ -12,7 +12,7 @@ import (
 
 // The reasons of Events that no condition has.
 const (
-	// Invalid is the reason on a Relation that cannot be read.
+	// Invalid is the reason on an object of Orcon's that cannot be read.
 	Invalid = "Invalid"
 	// Ready is the reason on a Relation that has become ready.
 	Ready = "Ready"
@@ -33,6 +33,8 @@ const (
 	Pod      = "Pod"
 	Relation = "Relation"
 	Offer    = "Offer"
+	Record   = "RelatedApplication"
+	Databag  = "Databag"
 )
 
 // Event describes the Events of one reason.
@@ -81,7 +83,8 @@ func wrongRelations() []Event {
 			"Mend the handler, or wait for the deadline."},
 		{"HandlerFailed", false, []string{Workload, Pod, Relation}, "A handler fails; its event is sent again by itself.",
 			"Read the handler's log: kubectl logs POD --all-containers."},
-		{Invalid, false, []string{Relation}, "The Relation cannot be read.", "Correct the field that the message names, or delete the object."},
+		{Invalid, false, []string{Relation, Record, Databag}, "The object cannot be read, so that nothing is done to it; all else goes on.",
+			"Correct the field that the message names, or delete the object."},
 		{"NoData", false, []string{Workload, Pod, Relation}, "The other side has given no data yet.", "Wait, or check the other application."},
 		{"NoMatchingEndpoint", false, []string{Workload, Pod, Relation, Offer}, "The two applications have no endpoints that fit.",
 			"Compare interface names, versions and roles in the message."},
@@ -141,6 +144,8 @@ func wrongApplications() []Event {
 			"Narrow its selector, or set tengu.io/application."},
 		{"TooManyRestarts", false, []string{Workload}, "Data changes too often to restart the workload for each change.",
 			"Use tengu.io/on-change: files, or wait."},
+		{"Unreadable", false, []string{Workload, Pod, Relation}, "Something that is needed for this object cannot be read.",
+			"Correct or delete the object that the message names."},
 		{"WaitingForRelations", false, []string{Workload, Pod},
 			"Required relations are not complete; the application's pods wait with their start gate closed.",
 			"Read the message: it names each endpoint and what is missing."},

@@ -36,6 +36,9 @@ func record(s standings) recorded {
 	names := s.named()
 	is := recorded{entries: make([]entry, 0, len(names))}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if s.unreadable.record(s.here(name, "")) {
+			continue
+		}
 		a := s.apps[name]
 		a.Name = name
 		units, fades := remembered(s.units, mourned, name)
@@ -100,7 +103,7 @@ func (s standings) conditions(a application.Application, waiting []relation.Wait
 	var stuck, open []string
 	why := ""
 	others := slices.Concat(leftOutOf(s.ignored[a.Name]), notInjected(a), agentFailed(s.Namespace, a),
-		projected(s.contents, s.relations, a), offers{s.facts}.suspended(a), s.contents.grantRefused(a.Name), s.heldOf(a),
+		s.projected(a), offers{s.facts}.suspended(a), s.contents.grantRefused(a.Name), s.heldOf(a),
 		handlerFailed(s.Namespace, stumbles(a.Name, s.units.numbered[a.Name])))
 	for _, f := range a.Faults {
 		why, stuck = cmp.Or(why, f.Reason), append(stuck, f.Message)
@@ -135,6 +138,19 @@ func (s standings) conditions(a application.Application, waiting []relation.Wait
 		}
 	}
 	return condition.With(cs, others...)
+}
+
+// projected returns which data an application's pods cannot have; what was stored where some of
+// the data is unreadable.
+func (s standings) projected(a application.Application) []condition.Condition {
+	for r := range s.relations.of(a.Name) {
+		if s.unreadable.freezes(r) {
+			return slices.DeleteFunc(slices.Clone(s.record(s.here(a.Name, "")).State.Conditions), func(c condition.Condition) bool {
+				return c.Type != condition.EnvRefused && c.Type != condition.FilesRefused
+			})
+		}
+	}
+	return projected(s.contents, s.relations, a)
 }
 
 // waitsForPerson reports whether a required endpoint of an application waits for a relation

@@ -23,8 +23,8 @@ type settlement struct {
 // decisions.
 func difference(f *facts, s settlement) []relation.Decision {
 	remembered, forgotten := s.records(f.Records)
-	return slices.Concat(s.releases(), deliveries(f.Outboxes), publications(f), remembered, s.relates(), s.updates(), s.answers(f.Offers),
-		s.withdrawals(), forgotten)
+	return slices.Concat(s.releases(), deliveries(f.Outboxes), publications(f), remembered, s.relates(), s.updates(f.unreadable), s.answers(f.Offers),
+		s.withdrawals(), forgotten, f.unreadable.marks())
 }
 
 // releases lets go of the relations that are dead, and of the refused that are deleted: no
@@ -58,9 +58,9 @@ func publications(f *facts) []relation.Decision {
 		for _, e := range a.Endpoints {
 			bag, ok := a.Bags[e.Name]
 			before, there := f.stored[f.here(a.Name, e.Name)]
-			if ok && (!there || !maps.Equal(before.Data, bag)) {
+			said := relation.Databag{Application: a.Name, Endpoint: e.Name, Data: bag}
+			if _, unknown := f.unreadable.databag(f.Namespace, said); !unknown && ok && (!there || !maps.Equal(before.Data, bag)) {
 				i, _ := f.Interfaces.Find(e.Interface, e.Version)
-				said := relation.Databag{Application: a.Name, Endpoint: e.Name, Data: bag}
 				decisions = append(decisions, relation.Publish{Databag: said, Secret: i.Bag(e.Role, true).Secrets()})
 			}
 		}
@@ -99,18 +99,19 @@ func (s settlement) relates() []relation.Decision {
 	return decisions
 }
 
-// updates stores what is new of relations, and deletes those that have an end.
-func (s settlement) updates() []relation.Decision {
+// updates stores what is new of relations, and deletes those that have an end, unless they are
+// unreadable or depend on what is.
+func (s settlement) updates(u unreadable) []relation.Decision {
 	var decisions []relation.Decision
 	for i := range s.matching.relations.all {
 		before, r := &s.matching.relations.all[i], &s.judged.relations.all[i]
-		if _, released := s.lives.released[i]; released {
+		if _, released := s.lives.released[i]; released || u.relation(*before) {
 			continue
 		}
 		if !reflect.DeepEqual(&r.State, &before.State) {
 			decisions = append(decisions, relation.Update{Relation: *r})
 		}
-		if r.Deleted.IsZero() && r.State.EndReason != "" {
+		if r.Deleted.IsZero() && r.State.EndReason != "" && !u.freezes(*before) {
 			decisions = append(decisions, relation.Finish{Relation: *r})
 		}
 	}

@@ -23,6 +23,8 @@ type directory struct {
 	// offered has the applications of other namespaces with the endpoints that they
 	// offer to this one, by namespace and name.
 	offered map[relation.End]application.Application
+	// unknown has those whose endpoints cannot be read.
+	unknown map[relation.End]bool
 	// orphans lists the ignored objects of the namespace.
 	orphans []application.Fault
 }
@@ -31,6 +33,7 @@ func newDirectory(namespace string, orphans []application.Fault) directory {
 	return directory{
 		namespace: namespace, orphans: orphans, apps: map[string]application.Application{}, services: map[string]string{},
 		providers: map[string][]application.Application{}, offered: map[relation.End]application.Application{},
+		unknown: map[relation.End]bool{},
 	}
 }
 
@@ -119,7 +122,11 @@ func (d *directory) nobody(name string) string {
 // another namespace only what it offers exists (SAFETY.md M7).
 func (d *directory) absent(e relation.End) *relation.Obstacle {
 	if e.Namespace != d.namespace {
-		if _, offered := d.offered[relation.End{Namespace: e.Namespace, Application: e.Application}]; offered {
+		application := relation.End{Namespace: e.Namespace, Application: e.Application}
+		if d.unknown[application] {
+			return &relation.Obstacle{Reason: relation.ReasonUnreadable, Message: unreadableAbroad(e.Namespace, e.Application), Stuck: true}
+		}
+		if _, offered := d.offered[application]; offered {
 			return nil
 		}
 		return &relation.Obstacle{Reason: relation.ReasonNoOffer, Message: noOffer(e.Namespace, e.Application), Stuck: true}

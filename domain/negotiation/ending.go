@@ -38,10 +38,12 @@ func (e endings) teardown(r relation.Relation) (after relation.Relation, release
 	return r, true, time.Time{}
 }
 
-// overAt is when a deleted relation is dead at the latest: at once without units,
-// later for agents to hear of the end, and much later for handlers to handle it.
+// overAt is when a deleted relation is dead at the latest: at once without units, later for
+// agents to receive the end, and much later for handlers to handle it, or where the units
+// are unknown.
 func (e endings) overAt(r relation.Relation) time.Time {
-	if len(e.blocking(r, r.State.Left)) > 0 {
+	unknown := func(end relation.End) bool { return e.unreadable.record(end) }
+	if len(e.blocking(r, r.State.Left)) > 0 || slices.ContainsFunc(e.listening(r), unknown) {
 		return r.Deleted.Add(handling)
 	}
 	if slices.ContainsFunc(e.listening(r), e.hearsAlone) {

@@ -16,6 +16,7 @@ import (
 type facts struct {
 	relation.Snapshot
 	directory
+	unreadable unreadable
 	// records lists what is remembered of applications, by namespace and name.
 	records map[relation.End]relation.Record
 	// stored has the bags that all relations of an end share, said the application bags of single
@@ -38,9 +39,10 @@ type speaker struct{ relation, namespace, application string }
 
 // index returns the facts of a snapshot, which stays as it is.
 func index(s relation.Snapshot) *facts {
-	s = inOrder(s)
+	unreadable := newUnreadable(s)
+	s = inOrder(unreadable.listed(s))
 	f := &facts{
-		Snapshot: s, directory: newDirectory(s.Namespace, s.Orphans), records: map[relation.End]relation.Record{},
+		Snapshot: s, unreadable: unreadable, directory: newDirectory(s.Namespace, s.Orphans), records: map[relation.End]relation.Record{},
 		stored: map[relation.End]relation.Databag{}, said: map[speaker]map[string]string{}, saidByUnits: map[speaker][]relation.Databag{},
 		consents: map[relation.End][]string{}, lent: map[relation.End][]string{}, grantedAbroad: map[relation.End]relation.Grant{},
 	}
@@ -89,6 +91,7 @@ func (f *facts) arrive(from relation.Abroad) {
 		if e := o.End(); from.OptedIn && e.Namespace == from.Namespace && o.Covers(f.Namespace, e) {
 			f.consents[e], f.lent[e] = append(f.consents[e], o.Name), append(f.lent[e], o.Secrets...)
 			f.accept(e, f.record(e).State.Endpoints)
+			f.unknown[relation.End{Namespace: e.Namespace, Application: e.Application}] = f.unreadable.record(e)
 		}
 	}
 }

@@ -29,7 +29,9 @@ func grant(f *facts, known relations) grants {
 		byEnd: maps.Clone(f.grantedAbroad), of: map[string][]relation.Grant{}, refusals: map[string][]application.Fault{},
 	}}
 	for name := range f.apps {
-		g.grantBy(name, known)
+		if !f.unreadable.record(f.here(name, "")) {
+			g.grantBy(name, known)
+		}
 	}
 	for _, r := range f.Records {
 		if _, there := f.apps[r.Name]; !there {
@@ -81,6 +83,9 @@ func (g *granting) judge(e relation.End, name string) {
 		source = secret.Source{Namespace: g.Namespace, Name: name, Sight: secret.Missing}
 	}
 	reason, message := source.Refusal(e.Application, e.Endpoint, g.Account)
+	if asBefore(is, name, source) {
+		reason, source.Version = "", is.Version
+	}
 	if is.Refused = reason != ""; is.Refused {
 		why := application.Fault{Reason: reason, Message: e.Endpoint + ": " + message}
 		g.refusals[e.Application] = append(g.refusals[e.Application], why)
@@ -94,6 +99,11 @@ func (g *granting) judge(e relation.End, name string) {
 	}
 	g.byEnd[e] = is
 	g.of[e.Application] = append(g.of[e.Application], is)
+}
+
+// asBefore reports whether a Secret was granted and is unreadable now.
+func asBefore(is relation.Grant, name string, source secret.Source) bool {
+	return source.Sight == secret.Unreadable && is.Secret == name && is.Revision > 0 && !is.Refused
 }
 
 // referenceKey returns the key under which a reference stands: the only field that the

@@ -59,6 +59,10 @@ type living struct {
 
 // settle gives the relation at a place its state.
 func (l *living) settle(i int, r relation.Relation) {
+	if l.unreadable.freezes(r) {
+		l.freeze(i, r)
+		return
+	}
 	if r.State.ID == 0 && r.Declared {
 		// A crash came between the object and its first state: it must not
 		// end because its retention is not set yet.
@@ -71,12 +75,32 @@ func (l *living) settle(i int, r relation.Relation) {
 	r, over := l.hold(i, r)
 	departures, faded := l.departures(r)
 	r.State.Departures = departures
-	if r.State.ID == 0 && !released {
-		l.lastID++
-		r.State.ID = l.lastID
+	if !released {
+		r = l.identified(r)
 	}
 	l.relations.all[i] = r
 	l.wake = soonest(l.wake, dead, over, faded)
+}
+
+// freeze leaves a relation as it is, but for its end if a person deletes it, and for its first id.
+func (l *living) freeze(i int, r relation.Relation) {
+	ended, released, dead := endings{l.facts}.teardown(r)
+	if released {
+		l.released[i] = ended
+	} else if !l.unreadable.relation(r) {
+		r = l.identified(r)
+	}
+	l.relations.all[i] = r
+	l.wake = soonest(l.wake, dead)
+}
+
+// identified returns a relation with an id, unless an unreadable object may hold a higher one.
+func (l *living) identified(r relation.Relation) relation.Relation {
+	if _, held := l.unreadable.numbering(); r.State.ID == 0 && !held {
+		l.lastID++
+		r.State.ID = l.lastID
+	}
+	return r
 }
 
 // hold returns a relation held if its declaration has vanished, going on if the

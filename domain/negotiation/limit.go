@@ -88,6 +88,12 @@ func limit(f *facts, m matching, l lives) limited {
 			made.obstacles[name] = append(made.obstacles[name], overLimit(p.Key, why))
 			continue
 		}
+		if one, held := f.unreadable.numbering(); held {
+			o := overLimit(p.Key, f.unreadable.unnumbered(one))
+			o.Reason = relation.ReasonUnreadable
+			made.obstacles[p.Requirer.Application] = append(made.obstacles[p.Requirer.Application], o)
+			continue
+		}
 		lastID++
 		r := relation.Relation{Key: p.Key, Interface: p.Interface, Version: p.Version, Declared: true, Name: p.Name()}
 		r.State = relation.State{ID: lastID, Retain: f.retention(p.Key)}

@@ -21,7 +21,7 @@ type refusal struct {
 // gets no id, so that no unit sees it and it opens no gate; its status has the reason. It
 // is checked again at each look.
 func admit(f *facts) (relations, []refusal) {
-	isNew := func(r relation.Relation) bool { return r.State.ID == 0 && r.Manual() }
+	isNew := func(r relation.Relation) bool { return r.State.ID == 0 && r.Manual() && !f.unreadable.relation(r) }
 	admitted := newRelations(f.Namespace, len(f.Relations), f.Consumers)
 	for _, r := range f.Relations {
 		if !isNew(r) {

@@ -49,6 +49,10 @@ func (d *directory) inferAbroad(a application.Application, ref application.Refer
 		message := noOffer(ref.Namespace, ref.Application)
 		return relation.Pair{}, &relation.Obstacle{Reference: ref, Reason: relation.ReasonNoOffer, Message: message}
 	}
+	if d.unknown[relation.End{Namespace: ref.Namespace, Application: ref.Application}] {
+		message := unreadableAbroad(ref.Namespace, ref.Application)
+		return relation.Pair{}, &relation.Obstacle{Reference: ref, Reason: relation.ReasonUnreadable, Message: message}
+	}
 	if len(b.Endpoints) == 0 {
 		return relation.Pair{}, &relation.Obstacle{Reference: ref, Reason: relation.ReasonNoMatch, Message: fmt.Sprintf(
 			"an Offer of namespace %s names %s, but %[2]s provides nothing that is offered yet: see kubectl -n %[1]s get offers",
@@ -61,6 +65,11 @@ func (d *directory) inferAbroad(a application.Application, ref application.Refer
 func noOffer(namespace, name string) string {
 	return fmt.Sprintf("namespace %s offers no application %s to this namespace: ask there for an Offer that names it and this namespace",
 		namespace, name)
+}
+
+// unreadableAbroad returns that it is unknown what is offered.
+func unreadableAbroad(namespace, name string) string {
+	return fmt.Sprintf("%s %s of namespace %s cannot be read: it must be corrected there", relation.KindRecord, name, namespace)
 }
 
 // closed returns why the sides of a relation may not see each other.

@@ -52,6 +52,8 @@ func ofOracle(decision relation.Decision) oracle.Decision {
 		return as[oracle.Withdraw](d)
 	case relation.Forget:
 		return as[oracle.Forget](d)
+	case relation.Mark: // it has no such decision
+		panic("the oracle knows nothing unreadable")
 	default:
 		panic(fmt.Sprintf("the oracle does not know %T", decision))
 	}

@@ -87,7 +87,7 @@ func versionsOf(c contents, known relations, a application.Application, was map[
 		}
 		before, known := was[r.UID]
 		now := before
-		if r.Complete() {
+		if r.Complete() && !c.unreadable.freezes(r) {
 			now = c.versionIn(r)
 		}
 		if now == "" {

@@ -36,7 +36,7 @@ func mourned(known relations) map[departedFrom]bool {
 // ago and whose departure no relation remembers any more (SAFETY.md P2). wake is when the
 // first may go.
 func remembered(u units, mourned map[departedFrom]bool, name string) (all []application.Unit, wake time.Time) {
-	if u.OptedOut {
+	if u.OptedOut || u.unreadable.remembers(name) {
 		return u.numbered[name], wake
 	}
 	all = slices.DeleteFunc(slices.Clone(u.numbered[name]), func(unit application.Unit) bool {
@@ -84,6 +84,9 @@ type retention struct {
 // needed reports whether something declares the bag or a relation is about it. wake is
 // when that may end.
 func (b retention) needed(bag relation.Databag) (needed bool, wake time.Time) {
+	if b.units.unreadable.keeps(bag) {
+		return true, wake
+	}
 	if bag.Relation != "" {
 		return b.spoken(bag)
 	}

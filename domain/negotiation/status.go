@@ -24,6 +24,10 @@ func judge(f *facts, u units, c contents, l lives, made limited) judged {
 	violated := violations(c, all)
 	is := judged{}
 	for i, r := range all {
+		if kept, unjudged := j.unjudged(r); unjudged {
+			all[i].State = kept
+			continue
+		}
 		var wake time.Time
 		all[i].State, wake = j.state(i, r, violated[i])
 		is.wake = soonest(is.wake, wake)
@@ -39,6 +43,24 @@ type judging struct {
 	contents contents
 	lives    lives
 	limits   limits
+}
+
+// unjudged returns the state of a relation that depends on something unreadable, and whether it
+// does. It is as it was; a relation that has no conditions yet names the object.
+func (j judging) unjudged(r relation.Relation) (relation.State, bool) {
+	one, frozen := j.unreadable.under(r)
+	holder, held := j.unreadable.numbering()
+	switch {
+	case j.unreadable.relation(r):
+	case held && r.State.ID == 0:
+		r.State.Conditions = condition.Stuck(relation.ReasonUnreadable, j.unreadable.unnumbered(holder))
+		r.State.Status, r.State.Data = relation.Failed, relation.DataMissing
+		return r.State, true
+	case frozen && len(r.State.Conditions) == 0:
+		r.State.Conditions = j.unreadable.conditions(one)
+		r.State.Status, r.State.Data = relation.Failed, relation.DataMissing
+	}
+	return r.State, frozen
 }
 
 // state returns the state of the relation at a place with its conditions, whether its data

@@ -160,6 +160,8 @@ func (w *world) writes(decision relation.Decision) []func() {
 				delete(w.records, d.Name)
 			}
 		}}
+	case relation.Mark: // nothing is unreadable here
+		return nil
 	default:
 		panic(fmt.Sprintf("the world does not know %T", decision))
 	}
@@ -306,7 +308,7 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 			assert.False(t, there && old.written && maps.Equal(old.Data, d.Data), "what is stored is not written again (SAFETY.md D12, RELATIONS.md P3)")
 		case relation.Remember:
 			w.checkForgotten(t, d, decisions)
-		case relation.Relate, relation.Deliver, relation.Answer, relation.Withdraw, relation.Forget:
+		case relation.Relate, relation.Deliver, relation.Answer, relation.Withdraw, relation.Forget, relation.Mark:
 		}
 	}
 	return decisions, wake

@@ -51,6 +51,9 @@ type Answer struct{ Offer }
 // Forget deletes the record of an application that takes no part any more.
 type Forget struct{ Record }
 
+// Mark stores on an unreadable object the conditions that say so, and changes nothing else.
+type Mark struct{ Unreadable }
+
 func (Publish) decision()  {}
 func (Remember) decision() {}
 func (Relate) decision()   {}
@@ -61,6 +64,7 @@ func (Deliver) decision()  {}
 func (Withdraw) decision() {}
 func (Answer) decision()   {}
 func (Forget) decision()   {}
+func (Mark) decision()     {}
 
 // Rollout asks for one rollout of each workload. Asking twice for the same
 // version is one rollout.

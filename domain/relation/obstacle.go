@@ -56,6 +56,8 @@ const (
 	ReasonTooManyRestarts = "TooManyRestarts"
 	// ReasonEnding: the relation is being taken down.
 	ReasonEnding = "Ending"
+	// ReasonUnreadable: an object, or one that it needs, exists and cannot be read.
+	ReasonUnreadable = "Unreadable"
 	// ReasonWaiting: an application waits for one of its relations.
 	ReasonWaiting = "WaitingForRelations"
 )

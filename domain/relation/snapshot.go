@@ -32,6 +32,9 @@ type Snapshot struct {
 	// Outboxes are the names of transactions that are committed and not yet in
 	// all their bags (SAFETY.md E11).
 	Outboxes []string
+	// Unreadable are the objects that exist and could not be read: the namespace's own, the
+	// Relations of others whose provider is in it, and what its relations depend on elsewhere.
+	Unreadable []Unreadable
 	// Interfaces are those that are known, and Schema is what the namespace wants of
 	// them; unset is schema.Warn.
 	Interfaces schema.Catalog

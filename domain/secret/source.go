@@ -25,6 +25,8 @@ const (
 	Closed Sight = "closed"
 	// Missing is one that is not there.
 	Missing Sight = "missing"
+	// Unreadable is one that the API server could not read: it is as it was.
+	Unreadable Sight = "unreadable"
 )
 
 // Source is a Secret of somebody's that an application would grant, as far as that
@@ -44,6 +46,7 @@ const (
 	ReasonNoSecret     = "NoSecret"
 	ReasonNever        = "NeverGranted"
 	ReasonNoConsent    = "NoConsent"
+	ReasonUnreadable   = "Unreadable"
 )
 
 // Refusal says why an endpoint of an application does not grant the Secret, and the
@@ -54,6 +57,9 @@ func (s Source) Refusal(application, endpoint, account string) (reason, message 
 	case s.Sight == Closed:
 		return ReasonNoPermission, fmt.Sprintf("Orcon may not read Secrets of this namespace: kubectl create rolebinding "+
 			"orcon-granted-secrets --clusterrole=orcon-granted-secrets --serviceaccount=%s -n %s", account, s.Namespace)
+	case s.Sight == Unreadable:
+		return ReasonUnreadable, fmt.Sprintf("the API server cannot read Secret %s (it is read again within half a minute): "+
+			"kubectl -n %s get secret %s shows why", s.Name, s.Namespace, s.Name)
 	case s.Sight == Missing:
 		return ReasonNoSecret, fmt.Sprintf("Secret %s does not exist in this namespace: create it", s.Name)
 	case own(s.Name):

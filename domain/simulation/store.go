@@ -137,7 +137,7 @@ func (s *store) writes(decision relation.Decision) []func() {
 		return []func(){func() { delete(s.databags, d.Name()) }}
 	case relation.Forget:
 		return []func(){func() { s.forget(d.Record) }}
-	case relation.Answer: // a scenario offers nothing to others
+	case relation.Answer, relation.Mark: // a scenario offers nothing to others, and can be read
 	}
 	return nil
 }

@@ -152,6 +152,8 @@ func describe(decision relation.Decision) string {
 		return "forget " + d.Name
 	case relation.Answer:
 		return "answer offer " + d.Name
+	case relation.Mark:
+		return "mark " + d.Name
 	}
 	return "?"
 }

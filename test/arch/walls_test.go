@@ -78,7 +78,7 @@ var mayImport = map[string]string{
 	// What the parts of the cluster adapter share is in object; the parts do not know each other.
 	"controller/adapter/kube/installation": "domain controller/api " + kubeClient,
 	"controller/adapter/kube/interfaces":   "domain controller/api " + kubeClient + " " + watched,
-	"controller/adapter/kube/object":       "domain controller/api " + kubeClient,
+	"controller/adapter/kube/object":       "domain controller/api " + kubeClient + " " + watched,
 	"controller/adapter/kustomize":         "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
 	"controller/adapter/oci":               "domain/bundle github.com/google/go-containerregistry",
 	"controller/adapter/plain":             "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",

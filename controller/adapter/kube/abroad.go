@@ -39,7 +39,9 @@ func (w *World) observeConsumers(ctx context.Context, s *relation.Snapshot) erro
 		return fmt.Errorf("cannot list the relations of other namespaces: %w", err)
 	}
 	for i := range list.Items {
-		if r, err := list.Items[i].ToDomain(); err == nil {
+		if r, err := list.Items[i].ToDomain(); err != nil {
+			s.Unreadable = append(s.Unreadable, list.Items[i].Unreadable(r, err))
+		} else {
 			s.Consumers = append(s.Consumers, r)
 		}
 	}
@@ -78,6 +80,7 @@ func (w *World) observeAbroad(ctx context.Context, s *relation.Snapshot) error {
 	for _, name := range slices.Sorted(maps.Keys(journey.by)) {
 		s.Abroad = append(s.Abroad, *journey.by[name])
 	}
+	s.Unreadable = append(s.Unreadable, journey.unreadable...)
 	return journey.err
 }
 
@@ -87,8 +90,9 @@ type abroad struct {
 	reader client.Reader
 	by     map[string]*relation.Abroad
 	// seen are what was read, as kind and key.
-	seen map[string]bool
-	err  error
+	seen       map[string]bool
+	unreadable []relation.Unreadable
+	err        error
 }
 
 // get reads an object for the first time, and reports whether it is there.
@@ -122,12 +126,11 @@ func (a *abroad) application(at *relation.Abroad, name string) {
 	if !a.get(client.ObjectKey{Namespace: at.Namespace, Name: name}, &app) {
 		return
 	}
-	record, err := app.ToDomain()
-	if err != nil {
-		a.err = err
-		return
+	if record, err := app.ToDomain(); err != nil {
+		a.unreadable = append(a.unreadable, app.Unreadable(err))
+	} else {
+		at.Records = append(at.Records, record)
 	}
-	at.Records = append(at.Records, record)
 }
 
 func (a *abroad) bag(at *relation.Abroad, of relation.Databag) {
@@ -135,7 +138,9 @@ func (a *abroad) bag(at *relation.Abroad, of relation.Databag) {
 	if !a.get(client.ObjectKey{Namespace: at.Namespace, Name: of.Name()}, &stored) {
 		return
 	}
-	if bag, err := stored.ToDomain(); err == nil && stored.Status.Version != "" {
+	if bag, err := stored.ToDomain(); err != nil {
+		a.unreadable = append(a.unreadable, stored.Unreadable(bag, err))
+	} else if stored.Status.Version != "" {
 		at.Databags = append(at.Databags, bag)
 	}
 }

@@ -43,6 +43,8 @@ func (w *World) Apply(ctx context.Context, namespace string, decision relation.D
 		return w.answer(ctx, namespace, d)
 	case relation.Withdraw:
 		return w.withdraw(ctx, namespace, d)
+	case relation.Mark:
+		return w.mark(ctx, namespace, d)
 	case relation.Forget:
 		return w.remove(ctx, object.Named(&v1alpha1.RelatedApplication{}, namespace, d.Name), d.UID)
 	default:
@@ -64,7 +66,8 @@ func get[T client.Object](ctx context.Context, w *World, o T) (found T, ok bool,
 }
 
 // store creates the object if it is not there, and then writes its status.
-// fill must fill in the status from the object as it is.
+// fill must fill in the status from the object as it is, and fail if that cannot be read: it has
+// changed since the decision.
 func store[T client.Object](ctx context.Context, w *World, o T, fill func(T) error) (T, error) {
 	empty, _ := o.DeepCopyObject().(T)
 	found, there, err := get(ctx, w, empty)
@@ -92,6 +95,9 @@ func (w *World) publish(ctx context.Context, namespace string, d relation.Publis
 	bag := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
 	bag.Spec = v1alpha1.DatabagSpec{Application: d.Application, Endpoint: d.Endpoint}
 	_, err := store(ctx, w, bag, func(b *v1alpha1.Databag) error {
+		if _, err := b.ToDomain(); err != nil {
+			return err
+		}
 		if err := w.recall(ctx, b); err != nil {
 			return err
 		}
@@ -125,6 +131,9 @@ func (w *World) remember(ctx context.Context, namespace string, d relation.Remem
 	app := object.Named(&v1alpha1.RelatedApplication{}, namespace, d.Name)
 	app, err := store(ctx, w, app, func(a *v1alpha1.RelatedApplication) error {
 		before = a.Status
+		if _, err := a.ToDomain(); err != nil {
+			return err
+		}
 		a.SetState(d.State, w.Now())
 		return nil
 	})
@@ -159,6 +168,9 @@ func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollou
 
 func (w *World) relate(ctx context.Context, namespace string, d relation.Relate) error {
 	r, err := store(ctx, w, v1alpha1.ForPair(namespace, d.Pair), func(r *v1alpha1.Relation) error {
+		if _, err := r.ToDomain(); err != nil {
+			return err
+		}
 		r.SetState(d.State, w.Now())
 		return nil
 	})
@@ -173,6 +185,9 @@ func (w *World) update(ctx context.Context, namespace string, d relation.Update)
 	r, there, err := get(ctx, w, object.Named(&v1alpha1.Relation{}, namespace, d.Name))
 	if err != nil || !there || string(r.UID) != d.UID {
 		return err
+	}
+	if _, err := r.ToDomain(); err != nil {
+		return err // it has changed since the decision
 	}
 	if r.DeletionTimestamp == nil && controllerutil.AddFinalizer(r, v1alpha1.Finalizer) {
 		if err := w.Writer.Update(ctx, r); err != nil {

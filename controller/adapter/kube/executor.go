@@ -184,6 +184,9 @@ func (e *executor) empty(ctx context.Context) error {
 
 func (e *executor) readBag(ctx context.Context, bag relation.Databag) error {
 	b, there, err := e.read(ctx, bag.Name())
+	if err == nil && there {
+		_, err = b.ToDomain()
+	}
 	if err != nil {
 		return err
 	}

@@ -66,12 +66,14 @@ func (w *World) observeSecrets(ctx context.Context, s *relation.Snapshot) error 
 	for _, name := range grantedIn(s) {
 		is, known := before[name]
 		if !known || w.Now().Sub(is.at) > every/10 {
-			source, _, err := readSource(ctx, w.Live, s.Namespace, name)
-			if err != nil && !known {
+			now, err := w.look(ctx, s.Namespace, name)
+			switch {
+			case err != nil && !known:
 				return err
-			}
-			if err == nil {
-				is = sight{source, w.Now()}
+			case err == nil && known && now.Sight == secret.Unreadable:
+				is.at = now.at
+			case err == nil:
+				is = now
 			}
 		}
 		if is.Sight != secret.Open || is.GrantTo == "" {
@@ -83,6 +85,17 @@ func (w *World) observeSecrets(ctx context.Context, s *relation.Snapshot) error 
 	w.sights.are(s.Namespace, seen)
 	s.LookAgain = s.Now.Add(pause - rand.N(pause/3)) //nolint:gosec // spreads load, hides nothing
 	return nil
+}
+
+// look looks at one Secret. An error of the API server's that is about this Secret makes that
+// unreadable; others can be read.
+func (w *World) look(ctx context.Context, namespace, name string) (sight, error) {
+	source, _, err := readSource(ctx, w.Live, namespace, name)
+	if apierrors.IsInternalError(err) {
+		glog.Warningf("%v", err)
+		source.Sight, err = secret.Unreadable, nil
+	}
+	return sight{source, w.Now()}, err
 }
 
 // grantedIn lists the names of the Secrets that are granted or were, in order.

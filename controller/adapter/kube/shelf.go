@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,75 +14,99 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// shelf is what is said, as this replica knows it.
-func (v *Views) shelf(ctx context.Context, bags bagsRead) relation.Shelf {
-	bag := func(namespace string, bag relation.Databag) v1alpha1.DatabagStatus {
-		key := client.ObjectKey{Namespace: namespace, Name: bag.Name()}
-		b := v.stored(ctx, key)
-		if _, again := bags[key]; !again {
-			bags[key] = b.ResourceVersion
-		}
-		v.raise("databags", object.Revision(&b))
-		return b.Status
-	}
-	everybody := func(e relation.End) map[string]string {
-		return bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint}).Data
-	}
-	here := func(r relation.Relation, e relation.End) v1alpha1.DatabagStatus {
-		return bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID})
-	}
+// looking is one look at what is written, as this replica knows it.
+type looking struct {
+	*Views
+
+	ctx  context.Context //nolint:containedctx // lives for one call
+	bags bagsRead
+	// unreadable is why something could not be read: it is unknown, not absent.
+	unreadable error
+}
+
+// shelf returns where a view finds what is written.
+func (l *looking) shelf() relation.Shelf {
 	return relation.Shelf{
 		Bag: func(r relation.Relation, e relation.End) map[string]string {
-			return databag.Overlay(everybody(e), here(r, e).Data)
+			return databag.Overlay(l.shared(e), l.own(r, e).Data)
 		},
 		Writer: func(r relation.Relation, e relation.End) string {
-			if len(everybody(e)) > 0 {
+			if len(l.shared(e)) > 0 {
 				return "" // what is declared may be newer
 			}
-			return here(r, e).Writer
+			return l.own(r, e).Writer
 		},
 		Said: func(r relation.Relation, e relation.End, unit int) map[string]string {
-			return bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)}).Data
+			b := relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID, Unit: strconv.Itoa(unit)}
+			return l.bag(e.Namespace, b).Data
 		},
-		Units:  func(e relation.End) []application.Unit { return v.units(ctx, e) },
-		Grants: func(e relation.End) []relation.Grant { return v.grants(ctx, e) },
+		Units: l.units, Grants: l.grants,
 	}
 }
 
-// application returns what is remembered of the application of an end; nothing if it is
-// not there.
-func (v *Views) application(ctx context.Context, e relation.End) (app v1alpha1.RelatedApplication) {
-	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app, client.UnsafeDisableDeepCopy); err != nil {
-		return v1alpha1.RelatedApplication{}
-	}
-	v.raise("relatedapplications", object.Revision(&app))
-	return app
+// shared returns the bag that all relations of an end share.
+func (l *looking) shared(e relation.End) map[string]string {
+	return l.bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint}).Data
 }
 
-func (v *Views) units(ctx context.Context, e relation.End) []application.Unit {
-	app := v.application(ctx, e)
+// own returns the application's bag in one relation.
+func (l *looking) own(r relation.Relation, e relation.End) v1alpha1.DatabagStatus {
+	return l.bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID})
+}
+
+func (l *looking) bag(namespace string, of relation.Databag) v1alpha1.DatabagStatus {
+	key := client.ObjectKey{Namespace: namespace, Name: of.Name()}
+	b, err := l.stored(l.ctx, key)
+	if err == nil && b.Name != "" {
+		_, err = b.ToDomain()
+	}
+	l.note(err)
+	if _, again := l.bags[key]; !again {
+		l.bags[key] = b.ResourceVersion
+	}
+	l.raise("databags", object.Revision(&b))
+	return b.Status
+}
+
+func (l *looking) units(e relation.End) []application.Unit {
+	app, err := l.application(l.ctx, e)
+	l.note(err)
 	record, err := app.ToDomain()
-	if err != nil {
-		return nil
-	}
+	l.note(err)
 	return record.State.Units
 }
 
-func (v *Views) grants(ctx context.Context, e relation.End) []relation.Grant {
-	app := v.application(ctx, e)
+func (l *looking) grants(e relation.End) []relation.Grant {
+	app, err := l.application(l.ctx, e)
+	l.note(err)
 	grants, err := app.GrantsToDomain()
-	if err != nil {
-		return nil
-	}
+	l.note(err)
 	return grants
 }
 
-// stored returns a databag as it is in memory; an empty one if it is not there.
-func (v *Views) stored(ctx context.Context, key client.ObjectKey) (b v1alpha1.Databag) {
-	if err := v.Reader.Get(ctx, key, &b, client.UnsafeDisableDeepCopy); err != nil {
-		return v1alpha1.Databag{}
+// note notes why something could not be read.
+func (l *looking) note(err error) {
+	if err != nil {
+		l.unreadable = fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	return b
+}
+
+// application returns what is remembered of the application of an end; nothing if it does not
+// exist.
+func (v *Views) application(ctx context.Context, e relation.End) (app v1alpha1.RelatedApplication, err error) {
+	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app, client.UnsafeDisableDeepCopy); err != nil {
+		return v1alpha1.RelatedApplication{}, client.IgnoreNotFound(err)
+	}
+	v.raise("relatedapplications", object.Revision(&app))
+	return app, nil
+}
+
+// stored returns a databag as it is in memory; an empty one if it does not exist.
+func (v *Views) stored(ctx context.Context, key client.ObjectKey) (b v1alpha1.Databag, err error) {
+	if err := v.Reader.Get(ctx, key, &b, client.UnsafeDisableDeepCopy); err != nil {
+		return v1alpha1.Databag{}, client.IgnoreNotFound(err)
+	}
+	return b, nil
 }
 
 // bagsRead are the resource versions of the databags that a view was made of, each
@@ -92,7 +117,7 @@ type bagsRead map[client.ObjectKey]string
 // then a moment, after all were read, at which they stood together.
 func (v *Views) unchanged(ctx context.Context, bags bagsRead) bool {
 	for key, at := range bags {
-		if b := v.stored(ctx, key); b.ResourceVersion != at {
+		if b, _ := v.stored(ctx, key); b.ResourceVersion != at {
 			return false
 		}
 	}

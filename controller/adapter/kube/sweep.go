@@ -66,7 +66,9 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 	}
 	s.Units = make(map[string]secret.Roll, len(apps.Items))
 	for i := range apps.Items {
-		s.Units[apps.Items[i].Name] = rollOf(apps.Items[i].Status)
+		if _, err := apps.Items[i].ToDomain(); err == nil { // else its units are unknown
+			s.Units[apps.Items[i].Name] = rollOf(apps.Items[i].Status)
+		}
 	}
 	return s, v.observeVisitors(ctx, &s)
 }
@@ -112,7 +114,9 @@ func (v *Vault) observeReader(ctx context.Context, s *secret.Snapshot, reader se
 	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &app); err != nil {
 		return client.IgnoreNotFound(err) // what is not there is not known
 	}
-	s.Units[reader.Application] = rollOf(app.Status)
+	if _, err := app.ToDomain(); err == nil {
+		s.Units[reader.Application] = rollOf(app.Status)
+	}
 	return nil
 }
 

@@ -163,7 +163,7 @@ func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 func (v *Views) tellOthers(ctx context.Context, namespace, application string, concerned func(v1alpha1.RelationEnd) bool) {
 	for _, index := range []string{object.ByProvider, object.ByRequirer} {
 		var list v1alpha1.RelationList
-		if err := v.Reader.List(ctx, &list, object.At(index, namespace, application), client.UnsafeDisableDeepCopy); err != nil {
+		if err := object.List(ctx, v.Reader, &list, object.At(index, namespace, application)); err != nil {
 			return
 		}
 		for i := range list.Items {
@@ -263,15 +263,21 @@ const looks = 5
 
 // View returns what an application may see, with each transaction whole. It fails
 // with ErrUnsettled as long as it cannot (SAFETY.md E11); of what is in the way,
-// Changed tells later. What others say to each other is never in the way.
+// Changed tells later. What others say to each other is never in the way. It fails with
+// ErrUnreadable while something that it needs cannot be read: a view never lacks units, data or
+// relations for that.
 func (v *Views) View(ctx context.Context, namespace, application string) (relation.View, error) {
 	for range looks {
 		bags := bagsRead{}
 		view, err := v.look(ctx, namespace, application, bags)
 		if err != nil {
-			return view, err
+			return relation.View{}, err
 		}
-		if v.settled(ctx, namespace, view) && v.unchanged(ctx, bags) {
+		settled, err := v.settled(ctx, namespace, view)
+		if err != nil {
+			return relation.View{}, err
+		}
+		if settled && v.unchanged(ctx, bags) {
 			return view, nil
 		}
 	}
@@ -281,7 +287,7 @@ func (v *Views) View(ctx context.Context, namespace, application string) (relati
 // settled reports whether nobody whose bags are in a view has a transaction on
 // its way. Of who is not open to it nothing is waited for: that would tell of it
 // (SAFETY.md M7).
-func (v *Views) settled(ctx context.Context, namespace string, view relation.View) bool {
+func (v *Views) settled(ctx context.Context, namespace string, view relation.View) (bool, error) {
 	speakers := map[string]bool{object.AtEnd(namespace, view.Application): true}
 	for _, r := range view.Relations {
 		if r.Open() {
@@ -290,12 +296,14 @@ func (v *Views) settled(ctx context.Context, namespace string, view relation.Vie
 	}
 	for speaker := range speakers {
 		var list v1alpha1.DatabagList
-		err := v.Reader.List(ctx, &list, client.MatchingFields{object.ByPending: speaker}, client.UnsafeDisableDeepCopy)
-		if err != nil || len(list.Items) > 0 {
-			return false
+		if err := v.Reader.List(ctx, &list, client.MatchingFields{object.ByPending: speaker}, client.UnsafeDisableDeepCopy); err != nil {
+			return false, fmt.Errorf("%w: cannot list transactions: %w", ErrUnreadable, err)
+		}
+		if len(list.Items) > 0 {
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 func (v *Views) look(ctx context.Context, namespace, application string, bags bagsRead) (relation.View, error) {
@@ -303,12 +311,12 @@ func (v *Views) look(ctx context.Context, namespace, application string, bags ba
 	var app v1alpha1.RelatedApplication
 	err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
-		return relation.View{}, fmt.Errorf("cannot read application %s: %w", application, err)
+		return relation.View{}, fmt.Errorf("%w: cannot read application %s: %w", ErrUnreadable, application, err)
 	}
 	if err == nil {
 		v.raise("relatedapplications", object.Revision(&app))
 		if record, err = app.ToDomain(); err != nil {
-			return relation.View{}, err
+			return relation.View{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
 	}
 	leader := app.LeaderToDomain()
@@ -316,9 +324,10 @@ func (v *Views) look(ctx context.Context, namespace, application string, bags ba
 	if err != nil {
 		return relation.View{}, err
 	}
-	view := relation.Look(namespace, record, relations, v.shelf(ctx, bags))
+	l := looking{Views: v, ctx: ctx, bags: bags}
+	view := relation.Look(namespace, record, relations, l.shelf())
 	view.Leader = leader
-	return view, nil
+	return view, l.unreadable
 }
 
 // relations returns the relations of which the application is an end.
@@ -327,13 +336,19 @@ func (v *Views) relations(ctx context.Context, namespace, application string) ([
 	for _, index := range []string{object.ByRequirer, object.ByProvider} {
 		var list v1alpha1.RelationList
 		if err := v.Reader.List(ctx, &list, object.At(index, namespace, application), client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("cannot list the relations of %s: %w", application, err)
+			return nil, fmt.Errorf("%w: cannot list the relations of %s: %w", ErrUnreadable, application, err)
 		}
 		for i := range list.Items {
 			v.raise("relations", object.Revision(&list.Items[i]))
 			r, err := list.Items[i].ToDomain()
-			if err == nil && (index == object.ByRequirer || !r.Peer()) { // a peer relation is in both
-				relations = append(relations, v.underOffers(ctx, r))
+			if err == nil {
+				r, err = v.underOffers(ctx, r)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+			}
+			if index == object.ByRequirer || !r.Peer() { // a peer relation is in both
+				relations = append(relations, r)
 			}
 		}
 	}
@@ -341,14 +356,14 @@ func (v *Views) relations(ctx context.Context, namespace, application string) ([
 }
 
 // underOffers returns a relation as this replica's Offers leave it.
-func (v *Views) underOffers(ctx context.Context, r relation.Relation) relation.Relation {
+func (v *Views) underOffers(ctx context.Context, r relation.Relation) (relation.Relation, error) {
 	if !r.Abroad() {
-		return r
+		return r, nil
 	}
 	offers, newest, err := object.OffersOf(ctx, v.Reader, r.Provider.Namespace)
 	if err != nil {
-		return r.Under(nil)
+		return r, err
 	}
 	v.raise("offers", newest)
-	return r.Under(offers)
+	return r.Under(offers), nil
 }

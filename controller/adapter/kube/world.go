@@ -18,7 +18,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -104,12 +103,11 @@ func (w *World) observeRelations(ctx context.Context, s *relation.Snapshot) erro
 		return fmt.Errorf("cannot list relations: %w", err)
 	}
 	for _, r := range merge(pointers(list.Items), unseen) {
-		d, err := r.ToDomain()
-		if err != nil {
-			w.tell().warn(r, event.Invalid, err.Error())
-			continue
+		if d, err := r.ToDomain(); err != nil {
+			s.Unreadable = append(s.Unreadable, r.Unreadable(d, err))
+		} else {
+			s.Relations = append(s.Relations, d)
 		}
-		s.Relations = append(s.Relations, d)
 	}
 	return nil
 }
@@ -121,11 +119,11 @@ func (w *World) observeRecords(ctx context.Context, s *relation.Snapshot) error 
 		return fmt.Errorf("cannot list applications: %w", err)
 	}
 	for _, a := range merge(pointers(list.Items), unseen) {
-		record, err := a.ToDomain()
-		if err != nil {
-			return err
+		if record, err := a.ToDomain(); err != nil {
+			s.Unreadable = append(s.Unreadable, a.Unreadable(err))
+		} else {
+			s.Records = append(s.Records, record)
 		}
-		s.Records = append(s.Records, record)
 	}
 	return nil
 }
@@ -145,7 +143,9 @@ func (w *World) observeDatabags(ctx context.Context, s *relation.Snapshot) error
 		}
 		// Without a version the content was never stored: a crash came between
 		// the two writes, and the bag is to be published again.
-		if bag, err := b.ToDomain(); err == nil && b.Status.Version != "" {
+		if bag, err := b.ToDomain(); err != nil {
+			s.Unreadable = append(s.Unreadable, b.Unreadable(bag, err))
+		} else if b.Status.Version != "" {
 			s.Databags = append(s.Databags, bag)
 		}
 	}

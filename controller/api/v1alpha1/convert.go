@@ -19,7 +19,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
-// ToDomain returns the relation as the domain knows it.
+// ToDomain returns the relation as the domain knows it; beside an error as far as it can be read.
 func (r *Relation) ToDomain() (relation.Relation, error) {
 	d := relation.Relation{
 		Key: relation.Key{
@@ -41,15 +41,14 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 	if r.Status.Retain != nil {
 		d.State.Retain = r.Status.Retain.Duration
 	}
-	var err error
-	if d.State.Departures, err = r.Departures(); err != nil {
-		return d, err
-	}
 	id, err := toInt(r.Status.ID)
+	d.State.ID = id
 	if err != nil {
 		return d, fmt.Errorf("cannot read relation %q: id: %w", r.Name, err)
 	}
-	d.State.ID = id
+	if d.State.Departures, err = r.Departures(); err != nil {
+		return d, err
+	}
 	if d.Requirer.Namespace != r.Namespace {
 		return d, fmt.Errorf("cannot read relation %q: a relation lives in its requirer's namespace, not in %s", r.Name, r.Namespace)
 	}
@@ -236,7 +235,7 @@ func consent(refused bool) Consent {
 	return ConsentGiven
 }
 
-// ToDomain returns the bag as the domain knows it.
+// ToDomain returns the bag as the domain knows it; beside an error the one that its spec names.
 func (b *Databag) ToDomain() (relation.Databag, error) {
 	bag := relation.Databag{
 		Application: b.Spec.Application, Endpoint: b.Spec.Endpoint,
@@ -246,7 +245,7 @@ func (b *Databag) ToDomain() (relation.Databag, error) {
 		bag.Home = relation.Home{Namespace: h.Namespace, Name: h.Name}
 	}
 	if b.Name != bag.Name() {
-		return relation.Databag{}, fmt.Errorf("cannot read databag %q: it is not the name of the bag of %s:%s", b.Name, b.Spec.Application, b.Spec.Endpoint)
+		return bag, fmt.Errorf("cannot read databag %q: it is not the name of the bag of %s:%s", b.Name, b.Spec.Application, b.Spec.Endpoint)
 	}
 	return bag, nil
 }

@@ -1,0 +1,487 @@
+package negotiation_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/negotiation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+)
+
+// hide makes an object of a snapshot unreadable; of a Relation only its spec and metadata are left.
+func hide(s relation.Snapshot, kind, in, name string) relation.Snapshot {
+	one := relation.Unreadable{Kind: kind, Namespace: in, Name: name, Problem: "cannot read " + name}
+	hideRelation := func(all []relation.Relation) []relation.Relation {
+		return slices.DeleteFunc(slices.Clone(all), func(r relation.Relation) bool {
+			hidden := kind == relation.KindRelation && r.Name == name && r.Requirer.Namespace == in
+			if hidden {
+				one.UID, one.Conditions, one.Relation = r.UID, r.State.Conditions, r
+				one.Relation.State.ID, one.Relation.State.Departures = 0, nil
+			}
+			return hidden
+		})
+	}
+	hideRecord := func(namespace string, all []relation.Record) []relation.Record {
+		return slices.DeleteFunc(slices.Clone(all), func(r relation.Record) bool {
+			hidden := kind == relation.KindRecord && namespace == in && r.Name == name
+			if hidden {
+				one.UID, one.Conditions = r.UID, r.State.Conditions
+			}
+			return hidden
+		})
+	}
+	hideBag := func(namespace string, all []relation.Databag) []relation.Databag {
+		return slices.DeleteFunc(slices.Clone(all), func(b relation.Databag) bool {
+			hidden := kind == relation.KindDatabag && namespace == in && b.Name() == name
+			if hidden {
+				one.Databag = relation.Databag{Application: "another", Endpoint: b.Endpoint}
+			}
+			return hidden
+		})
+	}
+	s.Relations, s.Consumers = hideRelation(s.Relations), hideRelation(s.Consumers)
+	s.Records, s.Databags = hideRecord(s.Namespace, s.Records), hideBag(s.Namespace, s.Databags)
+	s.Abroad = slices.Clone(s.Abroad)
+	for i, from := range s.Abroad {
+		s.Abroad[i].Records, s.Abroad[i].Databags = hideRecord(from.Namespace, from.Records), hideBag(from.Namespace, from.Databags)
+	}
+	s.Unreadable = append(slices.Clip(s.Unreadable), one)
+	return s
+}
+
+// about names what a decision is about, as type, object and, for a relation, its pair.
+func about(decision relation.Decision) (name string, applications []string) {
+	ends := func(k relation.Key) []string { return []string{k.Requirer.Application, k.Provider.Application} }
+	switch d := decision.(type) {
+	case relation.Publish:
+		return "Publish " + d.Name(), []string{d.Application}
+	case relation.Remember:
+		return "Remember " + d.Name, []string{d.Name}
+	case relation.Relate:
+		return "Relate " + d.Name(), ends(d.Key)
+	case relation.Update:
+		return "Update " + d.Name, ends(d.Key)
+	case relation.Finish:
+		return "Finish " + d.Name, ends(d.Key)
+	case relation.Release:
+		return "Release " + d.Name, ends(d.Key)
+	case relation.Withdraw:
+		return "Withdraw " + d.Name(), []string{d.Application}
+	case relation.Answer:
+		return "Answer " + d.Name, []string{d.Application}
+	case relation.Forget:
+		return "Forget " + d.Name, []string{d.Name}
+	case relation.Mark:
+		return "Mark " + d.Name, []string{d.Name}
+	default:
+		return fmt.Sprintf("%T", decision), nil
+	}
+}
+
+func abouts(decisions []relation.Decision) []string {
+	var all []string
+	for _, d := range decisions {
+		name, _ := about(d)
+		all = append(all, name)
+	}
+	return all
+}
+
+// What is decided beside an unreadable object.
+func TestUnreadable(t *testing.T) {
+	bag := relation.DatabagName("db", "main")
+	const hour = time.Hour
+	tests := map[string]struct {
+		why string
+		// kind and name are the object's; name is empty for that of the only relation.
+		kind, name string
+		happens    func(*world, relation.Relation)
+		want       func(r relation.Relation) []string
+	}{
+		"Record": {why: "a condition says so, and no more", kind: relation.KindRecord, name: "web"},
+		"Relation": {
+			why: "E14: it is there, and its declaration leads to no second one", kind: relation.KindRelation,
+		},
+		"Databag": {
+			why: "what is declared is not written over what cannot be read", kind: relation.KindDatabag, name: bag,
+			happens: func(w *world, _ relation.Relation) { w.port("db", 5433) },
+		},
+		"NoDeclaration": {
+			why: "L5: an unreadable relation is not held, and its time does not run", kind: relation.KindRelation,
+			happens: func(w *world, _ relation.Relation) { w.consumes("web", "store:pg", "") },
+		},
+		"HeldTooLong": {
+			why: "L5: nor ended", kind: relation.KindRelation,
+			happens: func(w *world, r relation.Relation) {
+				held := w.relations[r.Name]
+				held.State.HeldSince, held.State.HeldReason = epoch().Add(-hour), relation.ReasonDeclarationGone
+				w.relations[r.Name] = held
+				w.clear()
+			},
+			want: func(relation.Relation) []string { return []string{"Remember db", "Remember web"} },
+		},
+		"HeldBesideARecord": {
+			why: "L5: a relation does not end while nobody knows the units that are to handle it", kind: relation.KindRecord, name: "web",
+			happens: func(w *world, r relation.Relation) {
+				held := w.relations[r.Name]
+				held.State.HeldSince, held.State.HeldReason = epoch().Add(-hour), relation.ReasonDeclarationGone
+				w.relations[r.Name] = held
+				delete(w.workloads, "Deployment/web")
+			},
+		},
+		"NothingLeft": {
+			why: "E13: a record that nothing needs is not forgotten, nor its bags withdrawn", kind: relation.KindRecord, name: "db",
+			happens: func(w *world, r relation.Relation) {
+				delete(w.relations, r.Name)
+				w.clear()
+			},
+			want: func(relation.Relation) []string { return []string{"Remember web"} },
+		},
+		"Deleted": {
+			why: "L4: a person has deleted it, and its units have had their time", kind: relation.KindRelation,
+			happens: func(w *world, r relation.Relation) { w.remove(r.Name, r.UID); w.now = w.now.Add(hour) },
+			want:    func(r relation.Relation) []string { return []string{"Release " + r.Name} },
+		},
+		"DeletedBesideARecord": {
+			why: "L4: units that nobody knows have the longest time", kind: relation.KindRecord, name: "web",
+			happens: func(w *world, r relation.Relation) { w.remove(r.Name, r.UID); w.now = w.now.Add(time.Minute) },
+		},
+		"NewPair": {
+			why: "the record may hold the highest id", kind: relation.KindRecord, name: "db",
+			happens: func(w *world, _ relation.Relation) { w.consumes("api", "store:pg", "db") },
+			want:    func(relation.Relation) []string { return []string{"Remember api"} },
+		},
+		"NewPairBesideARelation": {
+			why: "so may a relation whose id is unknown", kind: relation.KindRelation,
+			happens: func(w *world, _ relation.Relation) { w.consumes("api", "store:pg", "db") },
+			want:    func(relation.Relation) []string { return []string{"Remember api"} },
+		},
+		"NewPairBesideADatabag": {
+			why: "all else goes on", kind: relation.KindDatabag, name: bag,
+			happens: func(w *world, _ relation.Relation) { w.consumes("api", "store:pg", "db") },
+			want: func(relation.Relation) []string {
+				k := relation.Key{Requirer: here("api", "store"), Provider: here("db", "main")}
+				return []string{"Remember api", "Remember db", "Relate " + k.Name()}
+			},
+		},
+		"NewPod": {
+			why: "a unit's number is given once: nobody knows which are", kind: relation.KindRecord, name: "web",
+			happens: func(w *world, _ relation.Relation) { w.pod(application.Deployment, "web", "web-2") },
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w, r := shopWorld(t)
+			if test.happens != nil {
+				test.happens(w, r)
+			}
+			if test.name == "" {
+				test.name = r.Name
+			}
+			var want []string
+			if test.want != nil {
+				want = test.want(r)
+			}
+			decisions, _ := negotiation.Negotiate(hide(w.observe(), test.kind, namespace, test.name))
+			assert.Equal(t, append(want, "Mark "+test.name), abouts(decisions), test.why)
+		})
+	}
+}
+
+// A mark names the object, the error and the cure, stands beside the other conditions, and is
+// written once.
+func TestMark(t *testing.T) {
+	w, r := shopWorld(t)
+	s := hide(w.observe(), relation.KindRelation, namespace, r.Name)
+	other := condition.New(condition.Held, true, relation.ReasonDeclarationGone, "until then")
+	s.Unreadable[0].Conditions = append(s.Unreadable[0].Conditions, other)
+	decisions, _ := negotiation.Negotiate(s)
+	require.Len(t, decisions, 1)
+	mark := decisions[0].(relation.Mark)
+	why := condition.Why(mark.Conditions)
+	assert.False(t, why.True)
+	assert.Equal(t, relation.ReasonUnreadable, why.Reason)
+	assert.Contains(t, why.Message, "cannot read "+r.Name)
+	assert.Contains(t, why.Message, "kubectl -n shop get relation "+r.Name+" -o yaml")
+	assert.Contains(t, mark.Conditions, other)
+	s.Unreadable[0].Conditions = mark.Conditions
+	decisions, _ = negotiation.Negotiate(s)
+	assert.Empty(t, decisions)
+}
+
+// An application that needs something new of what is unreadable names it; what it has goes on.
+func TestUnreadableIsNamed(t *testing.T) {
+	w, _ := shopWorld(t)
+	w.consumes("api", "store:pg", "db")
+	decisions, _ := negotiation.Negotiate(hide(w.observe(), relation.KindRecord, namespace, "db"))
+	w.run(decisions[:1], all)
+	assert.Equal(t, relation.ReasonUnreadable, w.says("api", condition.Ready).Reason)
+	assert.Contains(t, w.says("api", condition.Ready).Message, "kubectl -n shop get relatedapplication db -o yaml")
+	assert.True(t, w.says("web", condition.Ready).True)
+	w.settle(t)
+	assert.Len(t, w.relations, 2, "it is made when the record can be read")
+}
+
+// What another namespace cannot show is named without what is in it (SAFETY.md M7).
+func TestUnreadableAbroad(t *testing.T) {
+	n := newNeighbours()
+	n.bank.external("db", "main:pg,spare:pg")
+	n.bank.offers["one"] = relation.Offer{Namespace: "bank", Name: "one", Application: "db", Endpoint: "main", Consumers: []string{namespace}}
+	n.shop.consumes("web", "store:pg", "store=db.bank")
+	n.settle(t)
+	require.Len(t, n.shop.relations, 1)
+	n.look()
+	hidden := hide(n.shop.observe(), relation.KindRecord, "bank", "db")
+	decisions, _ := negotiation.Negotiate(hidden)
+	assert.Empty(t, decisions, "the relation keeps what it has, and the mark is for the bank to write")
+
+	n.shop.consumes("api", "store:pg", "store=db.bank")
+	decisions, _ = negotiation.Negotiate(hide(n.shop.observe(), relation.KindRecord, "bank", "db"))
+	require.Equal(t, []string{"Remember api"}, abouts(decisions))
+	why := condition.Why(decisions[0].(relation.Remember).State.Conditions)
+	assert.Contains(t, why.Message, "RelatedApplication db of namespace bank cannot be read")
+	assert.NotContains(t, why.Message, "cannot read db")
+
+	n.bank.clear()
+	n.bank.offers = map[string]relation.Offer{}
+	n.look()
+	for name := range n.shop.relations {
+		decisions, _ = negotiation.Negotiate(hide(n.bank.observe(), relation.KindRelation, namespace, name))
+		for _, d := range decisions {
+			assert.NotEqual(t, "Forget db", abouts([]relation.Decision{d})[0], "somebody's relation may need it")
+		}
+	}
+}
+
+// Units whose departure an unreadable relation may remember are not forgotten (SAFETY.md P2).
+func TestUnreadableRelationKeepsTheDeparted(t *testing.T) {
+	w, r := shopWorld(t)
+	delete(w.pods, "web-1")
+	w.pod(application.Deployment, "web", "web-2")
+	w.settle(t)
+	w.now = w.now.Add(2 * application.Mourning)
+	decisions, _ := negotiation.Negotiate(hide(w.observe(), relation.KindRelation, namespace, r.Name))
+	assert.Equal(t, []string{"Mark " + r.Name}, abouts(decisions))
+	decisions, _ = negotiation.Negotiate(w.observe())
+	assert.Contains(t, abouts(decisions), "Remember web", "else they would be")
+}
+
+// A Secret that cannot be read is granted as it was, and not for the first time.
+func TestUnreadableSecret(t *testing.T) {
+	w := newWorld()
+	w.external("db", "main:pg")
+	s := w.services["db"]
+	s.Annotations[application.PrefixSecret+"main"] = "credentials"
+	w.secrets["credentials"] = secret.Source{Namespace: namespace, Name: "credentials", Sight: secret.Unreadable}
+	w.settle(t)
+	assert.True(t, w.records["db"].State.Grants[0].Refused)
+	assert.Equal(t, secret.ReasonUnreadable, w.says("db", condition.GrantRefused).Reason)
+	w.secrets["credentials"] = secret.Source{Namespace: namespace, Name: "credentials", Sight: secret.Open, GrantTo: "main", Version: "1"}
+	w.settle(t)
+	assert.False(t, w.records["db"].State.Grants[0].Refused)
+	w.secrets["credentials"] = secret.Source{Namespace: namespace, Name: "credentials", Sight: secret.Unreadable}
+	decisions, _ := negotiation.Negotiate(w.observe())
+	assert.Empty(t, decisions)
+}
+
+// object is one object of a snapshot.
+type object struct{ kind, namespace, name string }
+
+func objects(s relation.Snapshot) []object {
+	var all []object
+	for _, r := range slices.Concat(s.Relations, s.Consumers) {
+		all = append(all, object{relation.KindRelation, r.Requirer.Namespace, r.Name})
+	}
+	add := func(in string, records []relation.Record, bags []relation.Databag) {
+		for _, r := range records {
+			all = append(all, object{relation.KindRecord, in, r.Name})
+		}
+		for _, b := range bags {
+			all = append(all, object{relation.KindDatabag, in, b.Name()})
+		}
+	}
+	add(s.Namespace, s.Records, s.Databags)
+	for _, from := range s.Abroad {
+		add(from.Namespace, from.Records, from.Databags)
+	}
+	return all
+}
+
+// Whatever object of whatever namespace is unreadable: it is not ended, withdrawn, forgotten,
+// numbered anew, deleted or made a second time, no id is given twice, and what has nothing to do
+// with it is decided as if it could be read.
+func TestOneUnreadableObject(t *testing.T) {
+	known := library(t)
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		w.judgedBy(t, known)
+		history(t, w, 12)
+		if rapid.Bool().Draw(t, "settled before") {
+			w.settle(t)
+		}
+		happen(t, w)
+		s := w.observe()
+		candidates := objects(s)
+		if len(candidates) == 0 {
+			return
+		}
+		hidden := rapid.SampledFrom(candidates).Draw(t, "unreadable")
+		spoilt := hide(s, hidden.kind, hidden.namespace, hidden.name)
+		if rapid.Bool().Draw(t, "id is readable") {
+			for _, r := range slices.Concat(s.Relations, s.Consumers) {
+				if r.UID == spoilt.Unreadable[0].UID {
+					spoilt.Unreadable[0].Relation.State.ID = r.State.ID
+				}
+			}
+		}
+		decisions, _ := negotiation.Negotiate(spoilt)
+		again, _ := negotiation.Negotiate(spoilt)
+		require.Equal(t, decisions, again)
+		untouched(t, s, spoilt.Unreadable[0], decisions)
+		want, _ := negotiation.Negotiate(s)
+		related := relatedTo(s, spoilt.Unreadable[0], want)
+		assert.Equal(t, unrelated(want, related), unrelated(decisions, related))
+	})
+}
+
+// untouched proves that no decision harms an unreadable object, what is about it, or an id.
+func untouched(t *rapid.T, s relation.Snapshot, one relation.Unreadable, decisions []relation.Decision) {
+	highest := 0
+	for _, r := range s.Relations {
+		highest = max(highest, r.State.ID)
+	}
+	for _, r := range s.Records {
+		highest = max(highest, r.State.LastRelation)
+	}
+	given := map[int]bool{}
+	for _, r := range s.Relations {
+		given[r.State.ID] = true
+	}
+	harm := map[string][]string{
+		relation.KindRelation: {"Relate ", "Update ", "Finish "}, relation.KindRecord: {"Remember ", "Forget "},
+		relation.KindDatabag: {"Publish ", "Withdraw "},
+	}
+	for _, decision := range decisions {
+		name, applications := about(decision)
+		if one.Namespace == s.Namespace {
+			for _, verb := range harm[one.Kind] {
+				assert.NotEqual(t, verb+one.Name, name)
+			}
+			if strings.HasPrefix(name, "Finish ") || strings.HasPrefix(name, "Withdraw ") {
+				assert.False(t, one.Kind == relation.KindRecord && slices.Contains(applications, one.Name), name)
+			}
+		}
+		switch d := decision.(type) {
+		case relation.Relate:
+			assert.NotEqual(t, one.Relation.Key, d.Key, name)
+			assert.Greater(t, d.State.ID, highest, "no id is given twice: %s", name)
+		case relation.Update:
+			assert.True(t, given[d.State.ID] || d.State.ID > highest, "no id is given twice: %s", name)
+		case relation.Release:
+			assert.False(t, d.Deleted.IsZero(), name)
+		case relation.Withdraw:
+			assert.False(t, one.Kind == relation.KindRelation && d.Relation == one.UID, name)
+		default:
+		}
+	}
+}
+
+// relatedTo returns the applications that have to do with an object, by relations, references or
+// names; where it may hold the highest id, also those that would be given one.
+func relatedTo(s relation.Snapshot, one relation.Unreadable, want []relation.Decision) map[string]bool {
+	related := map[string]bool{}
+	add := func(k relation.Key) { related[k.Requirer.Application], related[k.Provider.Application] = true, true }
+	switch one.Kind {
+	case relation.KindRelation:
+		add(one.Relation.Key)
+	case relation.KindRecord:
+		related[one.Name] = true
+	case relation.KindDatabag:
+		for _, b := range s.Databags {
+			related[b.Application] = related[b.Application] || b.Name() == one.Name
+		}
+	}
+	if one.Namespace != s.Namespace {
+		for _, from := range s.Abroad {
+			for _, r := range from.Records {
+				related[r.Name] = true
+			}
+		}
+	}
+	for _, d := range want {
+		_, applications := about(d)
+		switch d := d.(type) {
+		case relation.Relate:
+			add(d.Key)
+		case relation.Forget: // it may be kept for the id that it holds
+			related[applications[0]] = true
+		default:
+		}
+	}
+	for _, r := range s.Relations {
+		if r.State.ID == 0 {
+			add(r.Key)
+		}
+	}
+	services := map[string]string{}
+	for _, a := range s.Applications {
+		services[a.Name] = a.Name
+		for _, service := range a.Services {
+			services[service] = a.Name
+		}
+	}
+	for range 8 { // there are fewer names
+		for _, r := range s.Relations {
+			if related[r.Requirer.Application] || related[r.Provider.Application] {
+				add(r.Key)
+			}
+		}
+		for _, a := range s.Applications {
+			for _, ref := range a.Relations {
+				named := cmp.Or(services[ref.Application], ref.Application)
+				if ref.Namespace != "" && ref.Namespace != s.Namespace {
+					named = ref.Application
+				}
+				if related[a.Name] || related[named] {
+					related[a.Name], related[named] = true, true
+				}
+			}
+		}
+	}
+	return related
+}
+
+// unrelated returns the decisions about other applications, without ids.
+func unrelated(decisions []relation.Decision, related map[string]bool) []relation.Decision {
+	var all []relation.Decision
+	for _, d := range decisions {
+		_, applications := about(d)
+		if _, mark := d.(relation.Mark); mark || slices.ContainsFunc(applications, func(name string) bool { return related[name] }) {
+			continue
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// A namespace that ends lets go of what is unreadable too: it would never be gone.
+func TestEndingNamespaceReleasesTheUnreadable(t *testing.T) {
+	w, r := shopWorld(t)
+	w.ending = true
+	w.remove(r.Name, r.UID)
+	for _, one := range []object{{relation.KindRelation, namespace, r.Name}, {relation.KindRecord, namespace, "web"}} {
+		decisions, _ := negotiation.Negotiate(hide(w.observe(), one.kind, one.namespace, one.name))
+		assert.Equal(t, []string{"Release " + r.Name}, abouts(decisions), one.kind)
+	}
+}
