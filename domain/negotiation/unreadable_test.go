@@ -131,6 +131,15 @@ func TestUnreadable(t *testing.T) {
 			},
 			want: func(relation.Relation) []string { return []string{"Remember db", "Remember web"} },
 		},
+		"Ended": {
+			why: "E14: nor deleted, whatever was decided before", kind: relation.KindRelation,
+			happens: func(w *world, r relation.Relation) {
+				ended := w.relations[r.Name]
+				ended.State.EndReason = relation.ReasonDeclarationGone
+				w.relations[r.Name] = ended
+				w.consumes("web", "store:pg", "")
+			},
+		},
 		"HeldBesideARecord": {
 			why: "L5: a relation does not end while nobody knows the units that are to handle it", kind: relation.KindRecord, name: "web",
 			happens: func(w *world, r relation.Relation) {
@@ -233,6 +242,73 @@ func TestUnreadableIsNamed(t *testing.T) {
 	assert.Len(t, w.relations, 2, "it is made when the record can be read")
 }
 
+// A Relation that a person makes while no id can be given shows why, and takes part afterwards.
+func TestManualRelationWaitsForAnID(t *testing.T) {
+	w, _ := shopWorld(t)
+	w.external("cache", "main:pg")
+	w.consumes("api", "store:pg", "")
+	w.settle(t)
+	w.relate(relation.Pair{Key: relation.Key{Requirer: here("api", "store"), Provider: here("cache", "main")}, Interface: "pg"}, false)
+	decisions, _ := negotiation.Negotiate(hide(w.observe(), relation.KindRecord, namespace, "web"))
+	i := slices.IndexFunc(decisions, func(d relation.Decision) bool { _, update := d.(relation.Update); return update })
+	require.GreaterOrEqual(t, i, 0)
+	updated := decisions[i].(relation.Update)
+	assert.Zero(t, updated.State.ID)
+	assert.Equal(t, relation.ReasonUnreadable, ready(updated.Relation).Reason)
+	assert.Contains(t, ready(updated.Relation).Message, "kubectl -n shop get relatedapplication web -o yaml")
+	w.run(decisions[i:i+1], all)
+	w.settle(t)
+	assert.True(t, ready(w.between(t, "api:store-cache:main")).True)
+}
+
+// A bag under another name stands for the one that its spec names, unless that one can be read.
+func TestUnreadableClaim(t *testing.T) {
+	w, _ := shopWorld(t)
+	w.port("db", 5433)
+	s := w.observe()
+	s.Unreadable = []relation.Unreadable{{
+		Kind: relation.KindDatabag, Namespace: namespace, Name: "copy", Problem: "cannot read copy",
+		Databag: relation.Databag{Application: "db", Endpoint: "main"},
+	}}
+	publish := "Publish " + relation.DatabagName("db", "main")
+	decisions, _ := negotiation.Negotiate(s)
+	assert.Contains(t, abouts(decisions), publish)
+	s.Databags = nil
+	decisions, _ = negotiation.Negotiate(s)
+	assert.NotContains(t, abouts(decisions), publish, "it may be the only copy")
+}
+
+// Data of another namespace that cannot be read is no change of it: nothing restarts or is taken back
+// for that, and a new relation shows why it waits (SAFETY.md L8, M7).
+func TestUnreadableDataAbroad(t *testing.T) {
+	n := newNeighbours()
+	n.bank.external("db", "main:pg")
+	n.bank.offers["one"] = relation.Offer{Namespace: "bank", Name: "one", Application: "db", Endpoint: "main", Consumers: []string{namespace}}
+	n.shop.consumes("web", "store:pg", "store=db.bank", application.KeyOnChange, string(application.Restart))
+	n.settle(t)
+	r := n.shop.only(t)
+	own := relation.Databag{Application: "db", Endpoint: "main", Relation: r.UID, Data: map[string]string{"user": "web", "no file": "x"}}
+	n.bank.databags[own.Name()] = bag{own, true}
+	n.settle(t)
+	n.shop.finishRollouts()
+	n.shop.now = n.shop.now.Add(time.Hour)
+	n.settle(t)
+	n.look()
+	require.Len(t, n.shop.records["web"].State.Restarts.Versions, 1)
+	require.True(t, n.shop.says("web", condition.FilesRefused).True)
+	hidden := hide(n.shop.observe(), relation.KindDatabag, "bank", own.Name())
+	decisions, _ := negotiation.Negotiate(hidden)
+	assert.Empty(t, decisions)
+
+	n.shop.consumes("api", "store:pg", "store=db.bank")
+	decisions, _ = negotiation.Negotiate(hide(n.shop.observe(), relation.KindDatabag, "bank", relation.DatabagName("db", "main")))
+	i := slices.IndexFunc(decisions, func(d relation.Decision) bool { _, relates := d.(relation.Relate); return relates })
+	require.GreaterOrEqual(t, i, 0)
+	why := condition.Why(decisions[i].(relation.Relate).State.Conditions)
+	assert.Equal(t, relation.ReasonUnreadable, why.Reason)
+	assert.NotContains(t, why.Message, "cannot read "+relation.DatabagName("db", "main"), "what is wrong there is the bank's")
+}
+
 // What another namespace cannot show is named without what is in it (SAFETY.md M7).
 func TestUnreadableAbroad(t *testing.T) {
 	n := newNeighbours()
@@ -252,6 +328,14 @@ func TestUnreadableAbroad(t *testing.T) {
 	why := condition.Why(decisions[0].(relation.Remember).State.Conditions)
 	assert.Contains(t, why.Message, "RelatedApplication db of namespace bank cannot be read")
 	assert.NotContains(t, why.Message, "cannot read db")
+
+	manual := relation.Key{Requirer: here("api", "store"), Provider: relation.End{Namespace: "bank", Application: "db", Endpoint: "main"}}
+	n.shop.consumes("api", "store:pg", "")
+	n.shop.relate(relation.Pair{Key: manual, Interface: "pg"}, false)
+	decisions, _ = negotiation.Negotiate(hide(n.shop.observe(), relation.KindRecord, "bank", "db"))
+	i := slices.IndexFunc(decisions, func(d relation.Decision) bool { _, update := d.(relation.Update); return update })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Equal(t, relation.ReasonUnreadable, ready(decisions[i].(relation.Update).Relation).Reason)
 
 	n.bank.clear()
 	n.bank.offers = map[string]relation.Offer{}
