@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -166,7 +167,7 @@ func (j *job) keepMeanwhile(ctx context.Context) {
 		err = j.publish(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		glog.Errorf("BundleDeployment %s: %v", j.deployment.Owner(), err)
+		glog.Errorf("BundleDeployment %s: %v", convert.Owner(j.deployment), err)
 	}
 }
 

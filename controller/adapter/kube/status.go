@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -45,11 +46,11 @@ func (c *Commits) Report(ctx context.Context, by Speaker, failure status.Failure
 	var before, after status.Failure
 	var unit v1alpha1.Unit
 	err := c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
-		before, after = u.Failing.ToDomain(), status.Failure{}
+		before, after = convert.ToFailure(u.Failing), status.Failure{}
 		if failure.Fails() {
 			after = failure.Bounded().Follows(before, c.Now())
 		}
-		u.Failing, unit = v1alpha1.ForFailure(after), *u
+		u.Failing, unit = convert.ForFailure(after), *u
 		return after != before
 	})
 	if err == nil && after.IsNews(before) {
@@ -82,9 +83,9 @@ func speakerPod(by Speaker, u *v1alpha1.Unit) *corev1.Pod {
 func (c *Commits) SetStatus(ctx context.Context, by Speaker, ofApplication bool, info status.Info) error {
 	info.Since = c.Now()
 	say := func(at **v1alpha1.WorkloadStatus) (differs bool) {
-		differs = !(*at).ToDomain().Same(info)
+		differs = !convert.ToStatus(*at).Same(info)
 		if differs {
-			*at = v1alpha1.ForWorkload(info)
+			*at = convert.ForWorkload(info)
 		}
 		return differs
 	}
@@ -92,7 +93,7 @@ func (c *Commits) SetStatus(ctx context.Context, by Speaker, ofApplication bool,
 		return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool { return say(&u.Workload) })
 	}
 	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
-		if !a.LeaderToDomain().MayWrite(by.PodUID, by.Term, c.Now()) {
+		if !convert.ToLeader(a).MayWrite(by.PodUID, by.Term, c.Now()) {
 			return false, transaction.ErrDeposed
 		}
 		return say(&a.Status.Workload), nil
@@ -119,14 +120,14 @@ func (c *Commits) SetSide(ctx context.Context, by Speaker, side Side, info statu
 		if err != nil {
 			return err
 		}
-		at := r.Side(side.Role)
+		at := convert.Side(r, side.Role)
 		switch {
 		case *at != nil && (*at).Term > int64(by.Term):
 			return transaction.ErrDeposed
-		case *at != nil && (*at).Term == int64(by.Term) && (*at).ToDomain().Same(info):
+		case *at != nil && (*at).Term == int64(by.Term) && convert.ToSideStatus(*at).Same(info):
 			return nil
 		}
-		*at = v1alpha1.ForSide(info, by.Term)
+		*at = convert.ForSide(info, by.Term)
 		return c.Writer.Status().Update(ctx, r)
 	})
 	if err != nil {
@@ -142,17 +143,17 @@ func (c *Commits) Status(ctx context.Context, by Speaker, ofApplication bool) (r
 	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: by.Application}, &app); err != nil {
 		return relation.ApplicationState{}, fmt.Errorf("cannot read application %s: %w", by.Application, err)
 	}
-	if ofApplication && app.LeaderToDomain().Left(by.PodUID, c.Now()) <= 0 {
+	if ofApplication && convert.ToLeader(&app).Left(by.PodUID, c.Now()) <= 0 {
 		return relation.ApplicationState{}, transaction.ErrDeposed
 	}
-	record, err := app.ToDomain()
+	record, err := convert.ToRecord(&app)
 	return record.State, err
 }
 
 // changeUnit changes the unit of a pod, where change says that it differs.
 func (c *Commits) changeUnit(ctx context.Context, by Speaker, change func(*v1alpha1.Unit) (differs bool)) error {
 	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
-		unit, lives := a.OfPod(by.PodUID)
+		unit, lives := object.UnitOfPod(a, by.PodUID)
 		if !lives {
 			return false, ErrGone
 		}

@@ -11,6 +11,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
@@ -56,7 +57,7 @@ func TestReport(t *testing.T) {
 	require.NoError(t, commits.Report(t.Context(), pod("pod-2", 0), failure))
 	want := failure
 	want.Said, want.Since = "exit code 4: no room", kubetest.Epoch()
-	assert.Equal(t, want, stored(t, server).Status.Units[2].Failing.ToDomain())
+	assert.Equal(t, want, convert.ToFailure(stored(t, server).Status.Units[2].Failing))
 	assert.Nil(t, stored(t, server).Status.Units[1].Failing)
 	assert.Equal(t, []string{"Warning HandlerFailed " + want.Text("shop", "db/2", "db-c")}, told(recorder))
 
@@ -104,9 +105,9 @@ func TestSetStatus(t *testing.T) {
 	require.NoError(t, commits.SetStatus(t.Context(), pod("pod-2", 0), false, busy))
 	require.NoError(t, commits.SetStatus(t.Context(), pod("pod-1", 3), true, serving))
 	app := stored(t, server)
-	assert.True(t, app.Status.Units[2].Workload.ToDomain().Same(busy))
+	assert.True(t, convert.ToStatus(app.Status.Units[2].Workload).Same(busy))
 	assert.Equal(t, kubetest.Epoch(), app.Status.Units[2].Workload.Since.UTC())
-	assert.True(t, app.Status.Workload.ToDomain().Same(serving))
+	assert.True(t, convert.ToStatus(app.Status.Workload).Same(serving))
 
 	writes := server.Writes
 	commits.Now = func() time.Time { return kubetest.Epoch().Add(time.Second) }
@@ -133,7 +134,7 @@ func TestSetSide(t *testing.T) {
 	blocked := status.Info{State: status.Blocked, Message: "no database", Code: "NoDatabase", Resolution: "ask for a"}
 	require.NoError(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
-	assert.True(t, r.Status.ProviderStatus.ToDomain().Same(blocked))
+	assert.True(t, convert.ToSideStatus(r.Status.ProviderStatus).Same(blocked))
 	assert.Nil(t, r.Status.RequirerStatus)
 	assert.EqualValues(t, 3, r.Status.ProviderStatus.Term)
 
@@ -149,7 +150,7 @@ func TestSetSide(t *testing.T) {
 	side.Role = application.Peer
 	require.NoError(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
-	assert.True(t, r.Status.RequirerStatus.ToDomain().Same(blocked), "the one side of a peer relation")
+	assert.True(t, convert.ToSideStatus(r.Status.RequirerStatus).Same(blocked), "the one side of a peer relation")
 }
 
 // A unit reads how it is; all of its application, the leader alone.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -148,12 +149,12 @@ func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 		v.seen(ctx, kind, after)
 		return
 	}
-	if is.OnlyRenews(was) {
+	if object.OnlyRenews(is, was) {
 		v.raise(kind, object.Revision(is))
 		return
 	}
 	v.seen(ctx, kind, after)
-	if !slices.EqualFunc(was.Status.Units, is.Status.Units, v1alpha1.Unit.SameToOthers) || !slices.Equal(was.Status.Grants, is.Status.Grants) {
+	if !slices.EqualFunc(was.Status.Units, is.Status.Units, object.SameToOthers) || !slices.Equal(was.Status.Grants, is.Status.Grants) {
 		v.tellOthers(ctx, is.Namespace, is.Name, func(v1alpha1.RelationEnd) bool { return true })
 	}
 }
@@ -315,11 +316,11 @@ func (v *Views) look(ctx context.Context, namespace, application string, bags ba
 	}
 	if err == nil {
 		v.raise("relatedapplications", object.Revision(&app))
-		if record, err = app.ToDomain(); err != nil {
+		if record, err = convert.ToRecord(&app); err != nil {
 			return relation.View{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
 	}
-	leader := app.LeaderToDomain()
+	leader := convert.ToLeader(&app)
 	relations, err := v.relations(ctx, namespace, application)
 	if err != nil {
 		return relation.View{}, err
@@ -340,7 +341,7 @@ func (v *Views) relations(ctx context.Context, namespace, application string) ([
 		}
 		for i := range list.Items {
 			v.raise("relations", object.Revision(&list.Items[i]))
-			r, err := list.Items[i].ToDomain()
+			r, err := convert.ToRelation(&list.Items[i])
 			if err == nil {
 				r, err = v.underOffers(ctx, r)
 			}

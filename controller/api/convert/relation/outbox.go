@@ -1,16 +1,17 @@
-package v1alpha1
+package relation
 
 import (
 	"strconv"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// Holds reports whether a transaction is in the outbox.
-func (b *Databag) Holds() bool { return len(b.Status.Pending)+len(b.Status.PendingSecrets) > 0 }
+// Holds reports whether an outbox has a transaction.
+func Holds(b *v1alpha1.Databag) bool { return len(b.Status.Pending)+len(b.Status.PendingSecrets) > 0 }
 
-// CommitToDomain returns the transaction in an outbox; an empty one if there is none.
-func (b *Databag) CommitToDomain() transaction.Commit {
+// ToCommit returns the transaction in an outbox; an empty one if there is none.
+func ToCommit(b *v1alpha1.Databag) transaction.Commit {
 	unit, _ := strconv.Atoi(b.Spec.Unit) // the schema admits numbers only
 	c := transaction.Commit{
 		Namespace: b.Namespace, Application: b.Spec.Application, Unit: unit,
@@ -24,17 +25,17 @@ func (b *Databag) CommitToDomain() transaction.Commit {
 		c.Term = max(c.Term, int(change.Term))
 	}
 	for _, w := range b.Status.PendingSecrets {
-		c.Secrets = append(c.Secrets, w.ToDomain())
+		c.Secrets = append(c.Secrets, ToWrite(w))
 	}
 	return c
 }
 
 // SetCommit writes a transaction into an outbox.
-func (b *Databag) SetCommit(c transaction.Commit) {
-	b.Status = DatabagStatus{Transaction: c.ID, PendingTerm: int64(c.Term), PendingCause: c.Cause}
+func SetCommit(b *v1alpha1.Databag, c transaction.Commit) {
+	b.Status = v1alpha1.DatabagStatus{Transaction: c.ID, PendingTerm: int64(c.Term), PendingCause: c.Cause}
 	for _, change := range c.Changes {
 		bag := c.Bag(change)
-		pending := Change{
+		pending := v1alpha1.Change{
 			Relation: change.Relation, RelationNamespace: bag.Home.Namespace, RelationUID: change.UID,
 			Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Secret: change.Secret,
 		}
