@@ -37,6 +37,7 @@ var mayImport = map[string]string{
 	"domain/event":        "",
 	"domain/conversation": "domain/application domain/databag",
 	"domain/databag":      "",
+	"domain/identity":     "",
 	"domain/leadership":   "",
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application domain/jsonpatch domain/spelling",
 	"domain/jsonpatch":    "",

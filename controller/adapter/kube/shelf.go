@@ -88,7 +88,7 @@ func (l *looking) grants(e relation.End) []relation.Grant {
 // note notes why something could not be read.
 func (l *looking) note(err error) {
 	if err != nil {
-		l.unreadable = fmt.Errorf("%w: %w", ErrUnreadable, err)
+		l.unreadable = fmt.Errorf("%w: %w", relation.ErrUnreadable, err)
 	}
 }
 

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,10 +13,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
-
-// ErrUnreadable reports that a view needs an object that cannot be read, which is unknown and
-// not absent: an agent keeps what it has.
-var ErrUnreadable = errors.New("an object that it needs cannot be read")
 
 // markable is an object that shows by its conditions that it cannot be read.
 type markable struct {

@@ -121,7 +121,7 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
 	m.Put(outbox)
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
-	require.ErrorIs(t, err, ErrUnsettled)
+	require.ErrorIs(t, err, relation.ErrUnsettled)
 	outbox.Status.Pending = nil
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestViewIsOfOneMoment(t *testing.T) {
 				endpointBag("shop", "db", map[string]string{"host": "here"}), endpointBag("shop", "queue", map[string]string{"host": "there"}))
 			view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 			if test.want == "" {
-				require.ErrorIs(t, err, ErrUnsettled)
+				require.ErrorIs(t, err, relation.ErrUnsettled)
 				return
 			}
 			require.NoError(t, err)
