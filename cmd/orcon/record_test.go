@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
 // saying is a bag whose unit has said things, and what is stored of it.
@@ -21,7 +22,7 @@ func saying(unit string, stored map[string]string, contents ...map[string]string
 	said := kube.Said{At: conversation.Address{Relation: "uid", Owner: unit}, Stored: stored}
 	var was map[string]string
 	for i, is := range contents {
-		e := conversation.Entry{Time: time.Unix(int64(i), 0), Who: unit, Cause: "relation-set", Address: said.At}
+		e := history.Entry{Time: time.Unix(int64(i), 0), Who: unit, Cause: "relation-set", Address: said.At}
 		said.Record = said.Record.Append(e, was, is, nil)
 		was = is
 	}
@@ -35,7 +36,7 @@ func TestRecordPrintsByTime(t *testing.T) {
 		saying("web/0", nil, map[string]string{"a": "1"}, map[string]string{"a": "<2>"}), saying("db/0", nil, map[string]string{"b": "1"}),
 	})
 	require.NoError(t, o.printEntries(screen{out: &out}, all, true))
-	entries, err := conversation.ParseEntries(out.Bytes())
+	entries, err := history.Parse(out.Bytes())
 	require.NoError(t, err)
 	require.Len(t, entries, 3)
 	assert.Equal(t, []string{"web/0", "db/0", "web/0"}, []string{entries[0].Owner, entries[1].Owner, entries[2].Owner})
@@ -70,14 +71,14 @@ func TestRecordFollows(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	contents := []map[string]string{{"a": "1"}, {"a": "2"}, {"a": "3"}}
 	looks := 1
-	err := (&recordOptions{}).followEntries(ctx, screen{out: &out}, entriesOf([]kube.Said{saying("web/0", nil, contents[:1]...)}), func() ([]conversation.Entry, error) {
+	err := (&recordOptions{}).followEntries(ctx, screen{out: &out}, entriesOf([]kube.Said{saying("web/0", nil, contents[:1]...)}), func() ([]history.Entry, error) {
 		if looks++; looks == len(contents) {
 			cancel()
 		}
 		return entriesOf([]kube.Said{saying("web/0", nil, contents[:looks]...)}), nil
 	})
 	assert.Equal(t, silentError(exitInterrupted), err)
-	entries, err := conversation.ParseEntries(out.Bytes())
+	entries, err := history.Parse(out.Bytes())
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	assert.Equal(t, []string{"2", "3"}, []string{entries[0].Changed["a"], entries[1].Changed["a"]})
@@ -85,9 +86,9 @@ func TestRecordFollows(t *testing.T) {
 
 // A bag that is made again counts from 1: what is said in it then is no less new.
 func TestRecordFollowsABagThatIsMadeAgain(t *testing.T) {
-	seen := map[string]conversation.Entry{}
-	before := conversation.Entry{Address: conversation.Address{Relation: "uid", Owner: "db/1"}, Sequence: 7, Time: time.Unix(7, 0)}
-	noteSeen(seen, []conversation.Entry{before})
+	seen := map[string]history.Entry{}
+	before := history.Entry{Address: conversation.Address{Relation: "uid", Owner: "db/1"}, Sequence: 7, Time: time.Unix(7, 0)}
+	noteSeen(seen, []history.Entry{before})
 	again := before
 	again.Sequence, again.Time = 1, time.Unix(60, 0)
 	assert.False(t, newer(before, seen[bagOf(before)]), "it was shown")

@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
 // replayed is one printed line of --replay.
 type replayed struct {
-	conversation.Replayed
+	history.Replayed
 
 	Differs []string `json:"differs,omitempty"`
 }

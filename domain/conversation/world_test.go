@@ -8,6 +8,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
 // world is what the controllers have stored: units of three applications, what
@@ -43,7 +44,7 @@ type link struct {
 	departed map[conversation.Unit]conversation.Departure
 	// ends is when something ended here last.
 	ends    int
-	records map[conversation.Address]conversation.Record
+	records map[conversation.Address]history.Log
 }
 
 func unit(text string) conversation.Unit {
@@ -84,7 +85,7 @@ func (w *world) relate(provider string) {
 	id := w.related
 	w.relations = append(w.relations, &link{
 		uid: "uid-" + string(rune('a'+id)), id: id, requirer: "web", provider: provider, life: conversation.Alive,
-		bags: map[conversation.Address]conversation.Bag{}, records: map[conversation.Address]conversation.Record{}, writers: map[string]conversation.Unit{},
+		bags: map[conversation.Address]conversation.Bag{}, records: map[conversation.Address]history.Log{}, writers: map[string]conversation.Unit{},
 		departed: map[conversation.Unit]conversation.Departure{},
 	})
 	w.revision++
@@ -194,7 +195,7 @@ func (w *world) store(u conversation.Unit, changes []conversation.Change, cause 
 		}
 		was := l.bags[c.Address]
 		is := c.Apply(was)
-		e := conversation.Entry{Time: w.now(), Who: u.String(), Cause: cause, Address: c.Address}
+		e := history.Entry{Time: w.now(), Who: u.String(), Cause: cause, Address: c.Address}
 		l.records[c.Address] = l.records[c.Address].Append(e, was, is, []string{secret})
 		l.bags[c.Address] = is
 		if !isUnit {

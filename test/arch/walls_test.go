@@ -37,6 +37,7 @@ var mayImport = map[string]string{
 	"domain/event":        "",
 	"domain/conversation": "domain/application domain/databag",
 	"domain/databag":      "",
+	"domain/history":      "domain/conversation domain/databag",
 	"domain/identity":     "",
 	"domain/leadership":   "",
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application domain/jsonpatch domain/spelling",
@@ -45,10 +46,10 @@ var mayImport = map[string]string{
 	"domain/relation":     "domain/application domain/condition domain/conversation domain/databag domain/leadership domain/schema domain/secret domain/status",
 	"domain/schema":       "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/application domain/condition domain/databag domain/spelling",
 	"domain/secret":       "domain/conversation",
-	"domain/simulation":   "gopkg.in/yaml.v3 golang.org/x/tools/txtar domain/application domain/condition domain/conversation domain/databag domain/injection domain/leadership domain/negotiation domain/relation domain/schema domain/secret domain/spelling domain/status domain/tool domain/transaction",
+	"domain/simulation":   "gopkg.in/yaml.v3 golang.org/x/tools/txtar domain/application domain/condition domain/conversation domain/databag domain/history domain/injection domain/leadership domain/negotiation domain/relation domain/schema domain/secret domain/spelling domain/status domain/tool domain/transaction",
 	"domain/spelling":     "",
 	"domain/status":       "",
-	"domain/transaction":  "domain/application domain/conversation domain/databag domain/relation domain/schema domain/secret",
+	"domain/transaction":  "domain/application domain/conversation domain/databag domain/history domain/relation domain/schema domain/secret",
 	"domain/tool":         "gopkg.in/yaml.v3 github.com/spf13/pflag domain/application domain/conversation domain/spelling domain/status",
 
 	// What the rooms share of reading a review and answering it.

@@ -18,7 +18,7 @@ import (
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
@@ -45,7 +45,7 @@ func BenchmarkCommit(b *testing.B) {
 		require.NoError(b, err)
 		return time.Since(began)
 	}
-	for range conversation.MaxEntries {
+	for range history.MaxEntries {
 		turn("record", "3")
 	}
 	for b.Loop() {

@@ -16,8 +16,8 @@ import (
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -102,7 +102,7 @@ func (w *World) publish(ctx context.Context, namespace string, d relation.Publis
 		if err := w.recall(ctx, b); err != nil {
 			return err
 		}
-		convert.SetData(b, conversation.Entry{Who: conversation.Controller, Cause: conversation.Declared}, d.Data, d.Secret, w.Now())
+		convert.SetData(b, history.Entry{Who: history.Controller, Cause: history.Declared}, d.Data, d.Secret, w.Now())
 		return nil
 	})
 	return err

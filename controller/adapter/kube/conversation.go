@@ -13,6 +13,7 @@ import (
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -23,7 +24,7 @@ const fieldRelation = "spec.relation"
 type Said struct {
 	At     conversation.Address
 	Stored map[string]string
-	Record conversation.Record
+	Record history.Log
 }
 
 // FindRelation returns the relation of a namespace that has a name, or else the

@@ -11,6 +11,7 @@ import (
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -39,7 +40,7 @@ func TestConversation(t *testing.T) {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: uid, Unit: unit}
 		b := object.Named(&v1alpha1.Databag{}, namespace, bag.Name())
 		b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db", Relation: uid, Unit: unit}
-		convert.SetData(b, conversation.Entry{Who: "w"}, map[string]string{"a": value}, nil, kubetest.Epoch())
+		convert.SetData(b, history.Entry{Who: "w"}, map[string]string{"a": value}, nil, kubetest.Epoch())
 		return b
 	}
 	m.Put(r, said("shop", "blog", "r-1", "", "1"), said("shop", "blog", "r-1", "2", "2"), said("shop", "blog", "r-2", "2", "other"),

@@ -16,7 +16,7 @@ import (
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
@@ -27,7 +27,7 @@ func recordedIn(t *testing.T, s *kubetest.Strict) []string {
 	t.Helper()
 	var list v1alpha1.DatabagList
 	require.NoError(t, s.Kept.List(t.Context(), &list))
-	var records []conversation.Record
+	var records []history.Log
 	for _, b := range list.Items {
 		r, err := convert.ToHistory(&b)
 		require.NoError(t, err)
@@ -37,7 +37,7 @@ func recordedIn(t *testing.T, s *kubetest.Strict) []string {
 		records = append(records, r)
 	}
 	var lines []string
-	for _, e := range conversation.Merge(records...) {
+	for _, e := range history.Merge(records...) {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d %s %s: %s %s term:%d +%v ~%v -%v", e.Sequence, e.Who, e.Cause, e.Relation, e.Owner, e.Term, e.Added, e.Changed, e.Removed)))
 	}
 	return lines

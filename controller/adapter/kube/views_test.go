@@ -19,6 +19,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -36,7 +37,7 @@ func relationBetween(namespace, requirer, providerNamespace, provider string) *v
 func endpointBag(namespace, app string, data map[string]string) *v1alpha1.Databag {
 	b := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
 	b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db"}
-	convert.SetData(b, conversation.Entry{}, data, nil, kubetest.Epoch())
+	convert.SetData(b, history.Entry{}, data, nil, kubetest.Epoch())
 	b.ResourceVersion = "6"
 	return b
 }
@@ -100,7 +101,7 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
 		b := object.Named(&v1alpha1.Databag{}, "shop", bag.Name())
 		b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
-		convert.SetData(b, conversation.Entry{}, data, nil, kubetest.Epoch())
+		convert.SetData(b, history.Entry{}, data, nil, kubetest.Epoch())
 		return b
 	}
 	blog, db := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog"), object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
@@ -135,7 +136,7 @@ func TestViewNamesTheWriter(t *testing.T) {
 	r.UID = "r-1"
 	written := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"}.Name())
 	written.Spec = v1alpha1.DatabagSpec{Application: "ring", Endpoint: "db", Relation: "r-1"}
-	convert.SetData(written, conversation.Entry{}, map[string]string{"primary": "ring/2"}, nil, kubetest.Epoch())
+	convert.SetData(written, history.Entry{}, map[string]string{"primary": "ring/2"}, nil, kubetest.Epoch())
 	written.Status.Writer = "2"
 	writer := func() string {
 		view, err := (&Views{Reader: m}).View(t.Context(), "shop", "ring")

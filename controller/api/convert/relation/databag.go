@@ -10,6 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -30,7 +31,7 @@ func ToDatabag(b *v1alpha1.Databag) (relation.Databag, error) {
 
 // SetData writes data into the status, and an entry without the values of secret fields into the
 // history: one write, so that the two cannot differ. An unreadable history begins anew.
-func SetData(b *v1alpha1.Databag, said conversation.Entry, data map[string]string, secret []string, now time.Time) {
+func SetData(b *v1alpha1.Databag, said history.Entry, data map[string]string, secret []string, now time.Time) {
 	said.Address, said.Time = ToAddress(b), now
 	record, err := ToHistory(b)
 	if err != nil {

@@ -9,17 +9,18 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
 // ToHistory returns the commits of a databag; with an error, for a record that Orcon did not write,
 // their number.
-func ToHistory(b *v1alpha1.Databag) (conversation.Record, error) {
-	r := conversation.Record{Commits: b.Status.Commits}
+func ToHistory(b *v1alpha1.Databag) (history.Log, error) {
+	r := history.Log{Commits: b.Status.Commits}
 	lines, err := unzipped(b.Status.Record)
 	if err != nil {
 		return r, fmt.Errorf("cannot read the record of databag %s: %w", b.Name, err)
 	}
-	entries, err := conversation.ParseEntries(lines)
+	entries, err := history.Parse(lines)
 	if err != nil {
 		return r, fmt.Errorf("databag %s: %w", b.Name, err)
 	}
@@ -32,12 +33,12 @@ func ToHistory(b *v1alpha1.Databag) (conversation.Record, error) {
 
 // setHistory writes the commits into the status, without the address that the spec has. It writes none
 // if JSON cannot hold them (a time after the year 9999).
-func setHistory(b *v1alpha1.Databag, r conversation.Record) {
+func setHistory(b *v1alpha1.Databag, r history.Log) {
 	entries := slices.Clone(r.Entries)
 	for i := range entries {
 		entries[i].Address = conversation.Address{}
 	}
-	lines, err := conversation.EncodeEntries(entries)
+	lines, err := history.Encode(entries)
 	if err != nil {
 		lines = nil
 	}

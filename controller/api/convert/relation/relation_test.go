@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
@@ -151,7 +152,7 @@ func TestDatabagRoundTrip(t *testing.T) {
 		data := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "data")
 		b := v1alpha1.Databag{Spec: v1alpha1.DatabagSpec{Application: "db", Endpoint: "db"}}
 		b.Name = relation.DatabagName("db", "db")
-		SetData(&b, conversation.Entry{}, data, nil, time.Now())
+		SetData(&b, history.Entry{}, data, nil, time.Now())
 		got, err := ToDatabag(stored(t, &b))
 		require.NoError(t, err)
 		assert.True(t, maps.Equal(data, got.Data))
@@ -166,7 +167,7 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 		b := &v1alpha1.Databag{Status: v1alpha1.DatabagStatus{Commits: 7, Record: record}}
 		_, err := ToHistory(b)
 		require.Error(t, err)
-		SetData(b, conversation.Entry{Who: "db/3"}, map[string]string{"a": "1"}, nil, time.Now())
+		SetData(b, history.Entry{Who: "db/3"}, map[string]string{"a": "1"}, nil, time.Now())
 		r, err := ToHistory(b)
 		require.NoError(t, err)
 		require.Len(t, r.Entries, 1)
@@ -179,9 +180,9 @@ func TestRecordRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := &v1alpha1.Databag{Spec: v1alpha1.DatabagSpec{Application: "db", Endpoint: "db", Relation: "uid", Unit: "3"}}
 		now := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
-		var want conversation.Record
+		var want history.Log
 		for i, data := range rapid.SliceOfN(rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "secret"}), names()), 1, 300).Draw(t, "contents") {
-			e := conversation.Entry{Who: "db/3", Cause: "relation-set", Transaction: "T", Term: i}
+			e := history.Entry{Who: "db/3", Cause: "relation-set", Transaction: "T", Term: i}
 			at := e
 			at.Address, at.Time = conversation.Address{Relation: "uid", Owner: "db/3"}, now
 			want = want.Append(at, b.Status.Data, data, []string{"secret"})

@@ -1,16 +1,17 @@
-package conversation
+package history
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// Replayed is a bag as its record leaves it.
+// Replayed is a bag as its log leaves it.
 type Replayed struct {
-	Address
+	conversation.Address
 
 	// Commits is how many there were; Since is the first that is replayed, 0 for none.
 	Commits int64 `json:"commits"`
@@ -19,17 +20,17 @@ type Replayed struct {
 	// those of Bag. Else keys that no entry names are not known.
 	Whole bool `json:"whole"`
 	// Bag are the keys that entries name and that are there at the end. A value that
-	// the record does not keep is empty.
-	Bag Bag `json:"data"`
+	// the log does not keep is empty.
+	Bag conversation.Bag `json:"data"`
 	// Version is that of the bag with all its keys and values; empty where nothing is
 	// replayed of what was said.
 	Version string `json:"version"`
 }
 
-// Replay returns the bag that the record leads to. It fails on a gap: an entry that
+// Replay returns the bag that the log leads to. It fails on a gap: an entry that
 // does not follow the one before it.
-func (r Record) Replay(at Address) (Replayed, error) {
-	to := Replayed{Address: at, Commits: r.Commits, Bag: Bag{}}
+func (r Log) Replay(at conversation.Address) (Replayed, error) {
+	to := Replayed{Address: at, Commits: r.Commits, Bag: conversation.Bag{}}
 	if to.Whole = r.Commits == 0; to.Whole {
 		to.Version = databag.Version(nil)
 	}
@@ -50,10 +51,9 @@ func (r Record) Replay(at Address) (Replayed, error) {
 	return to, nil
 }
 
-// Differs says in what a stored bag is not the one that the record leads to, by key
-// and never by value; nil where it is. Of a value that the record does not keep only
-// the version of the bag can tell.
-func (r Replayed) Differs(stored Bag) []string {
+// Differs returns how a stored bag differs from the one that the log leads to, by key and never by
+// value. A value that the log does not keep shows in the version of the bag only.
+func (r Replayed) Differs(stored conversation.Bag) []string {
 	var told []string
 	for _, k := range slices.Sorted(maps.Keys(r.Bag)) {
 		switch is, there := stored[k]; {

@@ -1,4 +1,4 @@
-package conversation
+package history
 
 import (
 	"bytes"
@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// EncodeEntries writes entries as JSON, one a line.
-func EncodeEntries(entries []Entry) ([]byte, error) {
+// Encode returns entries as JSON, one a line.
+func Encode(entries []Entry) ([]byte, error) {
 	var lines bytes.Buffer
 	encoder := json.NewEncoder(&lines)
 	encoder.SetEscapeHTML(false)
@@ -19,8 +19,8 @@ func EncodeEntries(entries []Entry) ([]byte, error) {
 	return lines.Bytes(), nil
 }
 
-// ParseEntries reads what EncodeEntries wrote. Empty lines are left out.
-func ParseEntries(lines []byte) ([]Entry, error) {
+// Parse reads what Encode wrote, without empty lines.
+func Parse(lines []byte) ([]Entry, error) {
 	var entries []Entry
 	number := 0
 	for line := range bytes.Lines(lines) {

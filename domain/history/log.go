@@ -1,26 +1,28 @@
-package conversation
+package history
 
 import (
 	"maps"
 	"slices"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// The limits of a record (SAFETY.md P2).
+// The limits of a log (SAFETY.md P2).
 const (
-	// MaxEntries is how many commits a record keeps, of one bag and of a relation.
+	// MaxEntries is how many commits a log keeps, of one bag and of a relation.
 	MaxEntries = 256
-	// maxRecord is how large the record of one bag is at most, in bytes of JSON.
-	maxRecord = 128 << 10
-	// maxStored is how large a bag and its record are together: less than the 1 MiB
-	// that an object may have, for Kubernetes notes the name of each key once more. A
-	// bag that takes all of it has no record; it is never refused for the sake of one.
+	// maxLog is how many bytes of JSON the log of one bag has at most.
+	maxLog = 128 << 10
+	// maxStored is how large a bag and its log are together: less than the 1 MiB that an object may
+	// have, since Kubernetes notes the name of each key once more. A bag that takes all of it has an
+	// empty log.
 	maxStored = 1<<20 - 128<<10
-	// maxRecorded is the longest value that a record keeps, in bytes.
-	maxRecorded = 4 << 10
+	// maxValue is the longest value that a log keeps, in bytes.
+	maxValue = 4 << 10
 )
 
-// Entry is one line of a record: what one commit did to one bag.
+// Entry is what one commit did to one bag.
 type Entry struct {
 	// Sequence counts the commits to this bag from 1.
 	Sequence int64 `json:"sequence"`
@@ -36,13 +38,13 @@ type Entry struct {
 	// Term is that of the leader who wrote an application's bag; else 0.
 	Term int `json:"term,omitempty"`
 
-	Address
+	conversation.Address
 
 	// Added and Changed are keys with the value that they got. An empty value, which no
-	// key of a bag has (RELATIONS.md P3), is one that the record does not keep: of a
+	// key of a bag has (RELATIONS.md P3), is one that the log does not keep: of a
 	// secret field, or of a key in TooLong.
-	Added   Bag `json:"added,omitempty"`
-	Changed Bag `json:"changed,omitempty"`
+	Added   conversation.Bag `json:"added,omitempty"`
+	Changed conversation.Bag `json:"changed,omitempty"`
 	// Removed are keys, in order.
 	Removed []string `json:"removed,omitempty"`
 	// TooLong are the keys whose values are too long to be kept, in order.
@@ -58,23 +60,22 @@ const (
 	Declared   = "declared"
 )
 
-// Record is what was said in one bag, its last commits. It is a value: appending
-// changes neither it nor what else goes on from it.
-type Record struct {
+// Log has the last commits of one bag. It is a value: Append changes no other.
+type Log struct {
 	// Commits is how many there were, those that are not kept any more included.
 	Commits int64
 	// Entries are the last of them, in order.
 	Entries []Entry
 }
 
-// Append returns the record with one more entry, which says who, why and when, and
+// Append returns the log with one more entry, which says who, why and when, and
 // gets the next sequence, what makes one content of the bag of another, and a time
 // that is not before the last. The values of secret fields are kept in no entry,
 // also of what came before they were known to be secret. The oldest entries are
 // dropped where there are too many, or too large ones. What changes nothing adds
 // nothing.
-func (r Record) Append(e Entry, before, after Bag, secret []string) Record {
-	change := Compare(e.Address, before, after)
+func (r Log) Append(e Entry, before, after conversation.Bag, secret []string) Log {
+	change := conversation.Compare(e.Address, before, after)
 	if change.Before == change.After {
 		return r
 	}
@@ -86,24 +87,27 @@ func (r Record) Append(e Entry, before, after Bag, secret []string) Record {
 	}
 	e.Added, e.Removed = change.Added, slices.Sorted(maps.Keys(change.Removed))
 	for k, pair := range change.Changed {
-		put(&e.Changed, k, pair.To)
+		if e.Changed == nil {
+			e.Changed = conversation.Bag{}
+		}
+		e.Changed[k] = pair.To
 	}
 	r.Entries = append(slices.Clip(r.Entries), e.shortened())
 	for i := range r.Entries {
 		r.Entries[i] = r.Entries[i].withholding(secret)
 	}
-	return r.within(min(maxRecord, maxStored-sizeOf(after)))
+	return r.within(min(maxLog, maxStored-sizeOf(after)))
 }
 
 // shortened returns the entry without the values that are too long, and without any
 // where they are too long together.
 func (e Entry) shortened() Entry {
-	longest := maxRecorded
-	if e.size() > maxRecord/2 {
+	longest := maxValue
+	if e.size() > maxLog/2 {
 		longest = 0
 	}
 	e.Added, e.Changed = maps.Clone(e.Added), maps.Clone(e.Changed)
-	for _, values := range []Bag{e.Added, e.Changed} {
+	for _, values := range []conversation.Bag{e.Added, e.Changed} {
 		for k, v := range values {
 			if len(v) > longest {
 				values[k] = ""
@@ -122,7 +126,7 @@ func (e Entry) withholding(secret []string) Entry {
 }
 
 // withhold empties the values of secret fields. What has none is returned as it is.
-func withhold(values Bag, secret []string) Bag {
+func withhold(values conversation.Bag, secret []string) conversation.Bag {
 	for _, k := range secret {
 		if values[k] != "" {
 			values = maps.Clone(values)
@@ -133,7 +137,7 @@ func withhold(values Bag, secret []string) Bag {
 }
 
 // within drops the oldest entries until the rest has room.
-func (r Record) within(room int) Record {
+func (r Log) within(room int) Log {
 	kept, size := len(r.Entries), 0
 	for kept > 0 && len(r.Entries)-kept < MaxEntries {
 		if size += r.Entries[kept-1].size(); size > room {
@@ -147,7 +151,7 @@ func (r Record) within(room int) Record {
 
 // Merge returns the entries of all bags of a relation in order of time, and those of
 // one bag in their own order.
-func Merge(records ...Record) []Entry {
+func Merge(records ...Log) []Entry {
 	var all []Entry
 	for _, r := range records {
 		all = append(all, r.Entries...)
@@ -174,7 +178,7 @@ func (e Entry) size() int {
 }
 
 // sizeOf is how many bytes a bag has as JSON.
-func sizeOf(bag Bag) int {
+func sizeOf(bag conversation.Bag) int {
 	size := 0
 	for k, v := range bag {
 		size += written(k) + written(v)

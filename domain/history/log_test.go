@@ -1,4 +1,4 @@
-package conversation_test
+package history_test
 
 import (
 	"encoding/json"
@@ -13,19 +13,29 @@ import (
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
+type bag = conversation.Bag
+
+// secret is the key of a secret field.
+const secret = "password"
+
+func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+
 // ofWeb is the bag that web/0 writes.
-func ofWeb() conversation.Address { return conversation.ForUnit("uid-1", unit("web/0")) }
+func ofWeb() conversation.Address {
+	return conversation.ForUnit("uid-1", conversation.Unit{Application: "web"})
+}
 
 // byWeb is who writes it, and why.
-func byWeb() conversation.Entry {
-	return conversation.Entry{Time: epoch(), Who: "web/0", Cause: "db-relation-changed (db/0)", Address: ofWeb()}
+func byWeb() history.Entry {
+	return history.Entry{Time: epoch(), Who: "web/0", Cause: "db-relation-changed (db/0)", Address: ofWeb()}
 }
 
 // noting is a record of contents that one bag has one after the other.
-func noting(contents ...bag) conversation.Record {
-	var r conversation.Record
+func noting(contents ...bag) history.Log {
+	var r history.Log
 	was := bag{}
 	for _, is := range contents {
 		r = r.Append(byWeb(), was, is, []string{secret})
@@ -35,8 +45,8 @@ func noting(contents ...bag) conversation.Record {
 }
 
 // linesOf is a record as people and programs read it.
-func linesOf(t require.TestingT, r conversation.Record) string {
-	lines, err := conversation.EncodeEntries(r.Entries)
+func linesOf(t require.TestingT, r history.Log) string {
+	lines, err := history.Encode(r.Entries)
 	require.NoError(t, err)
 	return string(lines)
 }
@@ -59,7 +69,7 @@ func TestRecordLine(t *testing.T) {
 
 // Fields that become secret later lose the values that were recorded before.
 func TestRecordForgetsSecrets(t *testing.T) {
-	open := conversation.Record{}.Append(byWeb(), nil, bag{"token": "s3cr3t", "host": "a"}, nil)
+	open := history.Log{}.Append(byWeb(), nil, bag{"token": "s3cr3t", "host": "a"}, nil)
 	assert.Contains(t, linesOf(t, open), "s3cr3t", "nobody knew")
 	closed := open.Append(byWeb(), bag{"token": "s3cr3t", "host": "a"}, bag{"token": "s3cr3t", "host": "b"}, []string{"token"})
 	assert.NotContains(t, linesOf(t, closed), "s3cr3t")
@@ -70,24 +80,24 @@ func TestRecordForgetsSecrets(t *testing.T) {
 // it leads to what is stored, and says that it does not know the rest
 // (SAFETY.md P2).
 func TestRecordIsBounded(t *testing.T) {
-	var r, half conversation.Record
+	var r, half history.Log
 	was := bag{}
-	for i := range 2*conversation.MaxEntries + 3 {
+	for i := range 2*history.MaxEntries + 3 {
 		is := bag{"count": strconv.Itoa(i), "ever": "here"}
 		r = r.Append(byWeb(), was, is, nil)
 		was = is
-		if i == conversation.MaxEntries-1 {
+		if i == history.MaxEntries-1 {
 			half = r
 		}
-		require.LessOrEqual(t, len(r.Entries), conversation.MaxEntries)
+		require.LessOrEqual(t, len(r.Entries), history.MaxEntries)
 	}
-	assert.Len(t, r.Entries, conversation.MaxEntries)
+	assert.Len(t, r.Entries, history.MaxEntries)
 	assert.EqualValues(t, 260, r.Entries[0].Sequence)
 	assert.EqualValues(t, 515, r.Entries[255].Sequence)
 	assert.EqualValues(t, 515, r.Commits)
 	to, err := r.Replay(ofWeb())
 	require.NoError(t, err)
-	assert.Equal(t, conversation.Replayed{Address: ofWeb(), Commits: 515, Since: 260, Bag: bag{"count": "514"}, Version: r.Entries[255].After}, to)
+	assert.Equal(t, history.Replayed{Address: ofWeb(), Commits: 515, Since: 260, Bag: bag{"count": "514"}, Version: r.Entries[255].After}, to)
 	assert.Empty(t, to.Differs(was), "of the key that no entry names nothing is claimed")
 	assert.NotEmpty(t, to.Differs(bag{"count": "514", "ever": "there"}), "but the version tells")
 
@@ -177,7 +187,7 @@ func TestReplay(t *testing.T) {
 	_, err = r.Replay(ofWeb())
 	require.Error(t, err, "the second does not follow the first")
 
-	unsaid, err := conversation.Record{}.Replay(ofWeb())
+	unsaid, err := history.Log{}.Replay(ofWeb())
 	require.NoError(t, err)
 	assert.Empty(t, unsaid.Differs(nil))
 	assert.NotEmpty(t, unsaid.Differs(bag{"a": "1"}), "nobody said so")
@@ -188,18 +198,18 @@ func TestReplay(t *testing.T) {
 func TestMerge(t *testing.T) {
 	e := byWeb()
 	e.Time = epoch().Add(time.Minute)
-	web := conversation.Record{}.Append(e, nil, bag{"n": "1"}, nil)
+	web := history.Log{}.Append(e, nil, bag{"n": "1"}, nil)
 	e.Time = epoch()
 	web = web.Append(e, bag{"n": "1"}, bag{"n": "2"}, nil)
 	e.Address, e.Time = conversation.ForApplication("uid-1", "db"), epoch().Add(time.Second)
-	db := conversation.Record{}.Append(e, nil, bag{"n": "3"}, nil)
+	db := history.Log{}.Append(e, nil, bag{"n": "3"}, nil)
 	var got []string
-	for _, e := range conversation.Merge(web, db) {
+	for _, e := range history.Merge(web, db) {
 		got = append(got, fmt.Sprintf("%s %d %s", e.Owner, e.Sequence, e.Time.Sub(epoch())))
 	}
 	assert.Equal(t, []string{"db 1 1s", "web/0 1 1m0s", "web/0 2 1m0s"}, got)
-	assert.Len(t, conversation.Last(make([]conversation.Entry, 300)), conversation.MaxEntries)
-	assert.Len(t, conversation.Last(make([]conversation.Entry, 3)), 3)
+	assert.Len(t, history.Last(make([]history.Entry, 300)), history.MaxEntries)
+	assert.Len(t, history.Last(make([]history.Entry, 3)), 3)
 }
 
 // Whatever commits one bag has, its record replays to it, over the wire as well.
@@ -208,10 +218,10 @@ func TestRecordOfOneBag(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		contents := rapid.SliceOfN(content, 1, 8).Draw(t, "contents")
 		r := noting(contents...)
-		lines, err := conversation.EncodeEntries(r.Entries)
+		lines, err := history.Encode(r.Entries)
 		require.NoError(t, err)
 		require.Equal(t, len(r.Entries), strings.Count(string(lines), "\n"), "one a line")
-		entries, err := conversation.ParseEntries([]byte(strings.ReplaceAll(string(lines), "\n", "\n\n")))
+		entries, err := history.Parse([]byte(strings.ReplaceAll(string(lines), "\n", "\n\n")))
 		require.NoError(t, err)
 		require.Equal(t, r.Entries, entries)
 		to, err := r.Replay(ofWeb())
@@ -221,9 +231,9 @@ func TestRecordOfOneBag(t *testing.T) {
 }
 
 func TestEntriesThatAreNone(t *testing.T) {
-	_, err := conversation.ParseEntries([]byte("{\"sequence\":1}\n\n{\n"))
+	_, err := history.Parse([]byte("{\"sequence\":1}\n\n{\n"))
 	require.ErrorContains(t, err, "line 3")
-	_, err = conversation.EncodeEntries([]conversation.Entry{{Time: epoch().AddDate(10000, 0, 0)}})
+	_, err = history.Encode([]history.Entry{{Time: epoch().AddDate(10000, 0, 0)}})
 	assert.Error(t, err, "a year that JSON cannot say")
 }
 
@@ -232,18 +242,18 @@ func FuzzParseEntries(f *testing.F) {
 	f.Add([]byte(linesOf(f, noting(bag{"a": "1"}, bag{"b": "2"}))))
 	f.Add([]byte("\n{}\n"))
 	f.Fuzz(func(t *testing.T, lines []byte) {
-		entries, err := conversation.ParseEntries(lines)
+		entries, err := history.Parse(lines)
 		if err != nil {
 			return
 		}
-		if to, err := (conversation.Record{Entries: entries}).Replay(ofWeb()); err == nil {
+		if to, err := (history.Log{Entries: entries}).Replay(ofWeb()); err == nil {
 			_ = to.Differs(bag{"a": "1"})
 		}
-		written, err := conversation.EncodeEntries(entries)
+		written, err := history.Encode(entries)
 		require.NoError(t, err)
-		again, err := conversation.ParseEntries(written)
+		again, err := history.Parse(written)
 		require.NoError(t, err)
-		rewritten, err := conversation.EncodeEntries(again)
+		rewritten, err := history.Encode(again)
 		require.NoError(t, err)
 		require.Equal(t, string(written), string(rewritten))
 		require.Equal(t, len(entries), strings.Count(string(written), "\n"))
