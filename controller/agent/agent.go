@@ -10,7 +10,9 @@ import (
 
 	"github.com/golang/glog"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
@@ -66,7 +68,7 @@ type Agent struct {
 	signals  *signals  // nil where the pod wants none
 
 	mu      sync.Mutex
-	view    View
+	view    Projection
 	ready   bool                         // the gate may open: heard, or waited long enough
 	written map[string]map[string]string // directories as last written; nil content: removed
 	env     *string                      // the env file as last written
@@ -125,12 +127,13 @@ func (a *Agent) openUnheard() {
 	a.apply()
 }
 
-func (a *Agent) recall() (View, error) {
+func (a *Agent) recall() (Projection, error) {
 	memory, err := a.disk.Memory.Read()
 	if err != nil {
-		return View{}, err
+		return Projection{}, err
 	}
-	return decode(memory)
+	known, err := convert.ParseMemory(memory)
+	return Projection{Update: known}, err
 }
 
 // Speech is what the unit says.
@@ -142,7 +145,7 @@ func (a *Agent) Opened() <-chan struct{} { return a.gate }
 // Heard acts on a snapshot, unless it is older than what was used (SAFETY.md V4). What
 // is granted anew is read first, so that all of a change is in the files at once.
 func (a *Agent) Heard(snapshot *wire.Snapshot) {
-	heard := fromWire(snapshot)
+	heard := convert.ToUpdate(snapshot)
 	given, failed := a.readGranted(a.anew(heard))
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -155,11 +158,11 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) {
 	a.report.applied++
 	a.ready = true
 	a.apply()
-	a.speech.hear(snapshot) // whoever is told of a change finds it in the files
+	a.speech.hear(heard) // whoever is told of a change finds it in the files
 }
 
 // anew lists what a snapshot would have the agent read.
-func (a *Agent) anew(heard View) []Granted {
+func (a *Agent) anew(heard conversation.Update) []conversation.Granted {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.view.Behind(heard) != "" {
@@ -188,7 +191,7 @@ func (a *Agent) remember() error {
 	if !a.view.Heard {
 		return nil
 	}
-	memory, err := encode(a.view)
+	memory, err := convert.EncodeMemory(a.view.Update)
 	if err != nil {
 		return err
 	}

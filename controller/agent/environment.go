@@ -3,6 +3,7 @@ package agent
 import (
 	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
@@ -13,7 +14,7 @@ import (
 // ParseEnv): NAME='value', taken literally and over several lines if need be. One
 // line it cannot read would keep every container from starting, therefore what
 // injection.EnvValue refuses is left out.
-func (v View) Environment(variables []injection.Variable) (text string, left int) {
+func (v Projection) Environment(variables []injection.Variable) (text string, left int) {
 	var b strings.Builder
 	total := 0
 	for _, variable := range variables {
@@ -35,11 +36,11 @@ func (v View) Environment(variables []injection.Variable) (text string, left int
 
 // value is what a variable holds. What is granted is in one that asks for it by
 // tengu.io/env, and else in files only (SAFETY.md P7).
-func (v View) value(r Relation, variable injection.Variable) string {
+func (v Projection) value(r conversation.Relation, variable injection.Variable) string {
 	if content, there := v.Contents[r.Granted.ID].Files[variable.Key]; there && variable.Asked {
 		return content
 	}
-	if value := r.Bag[variable.Key]; !r.refers(value) {
+	if value := r.RemoteBag[variable.Key]; !refers(r, value) {
 		return value
 	}
 	return ""

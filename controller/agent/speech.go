@@ -10,9 +10,11 @@ import (
 
 	"github.com/golang/glog"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // Speaker carries what the unit says to the controller.
@@ -69,7 +71,7 @@ type Speech struct {
 	speaker Speaker
 
 	mu    sync.Mutex
-	heard *wire.Snapshot
+	heard *conversation.Update // nil before the controller has answered
 	// unseen are own transactions that no snapshot shows yet: a unit reads its own
 	// writes (SAFETY.md V4).
 	unseen []unseen
@@ -106,14 +108,14 @@ func (s *Speech) notify(f func()) {
 }
 
 // hear takes note of a snapshot.
-func (s *Speech) hear(snapshot *wire.Snapshot) {
+func (s *Speech) hear(update conversation.Update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard = snapshot
+	s.heard = &update
 	kept := s.unseen[:0]
 	for _, u := range s.unseen {
 		for kind, revision := range u.revisions {
-			if snapshot.GetRevisions()[kind] < revision {
+			if update.Revisions[kind] < revision {
 				kept = append(kept, u)
 				break
 			}
@@ -128,15 +130,15 @@ func (s *Speech) hear(snapshot *wire.Snapshot) {
 func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ignored := s.heard.GetUnit().GetIgnored(); ignored != "" {
-		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.Gone, Message: "cannot use relations: " + ignored,
-			Cure: "correct that, then try again"}
-	}
-	if s.heard == nil || !s.heard.GetUnit().GetKnown() {
+	switch {
+	case s.heard != nil && s.heard.Own.Ignored != "":
+		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.Gone,
+			Message: "cannot use relations: " + s.heard.Own.Ignored, Cure: "correct that, then try again"}
+	case s.heard == nil || !s.heard.Own.Known:
 		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.NotYet,
 			Message: "cannot use relations yet: the controller has not answered this pod", Cure: "try again in a moment"}
 	}
-	snapshot := toConversation(s.heard)
+	snapshot := s.heard.View.For(s.heard.Own)
 	for _, u := range s.unseen {
 		snapshot = snapshot.With(u.changes)
 	}
@@ -146,13 +148,13 @@ func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 
 // Commit stores what a transaction changed and does to secrets, with its cause for the
 // record; nothing is no call.
-func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversation.Transaction, secrets []*wire.SecretWrite) error {
+func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversation.Transaction, secrets []secret.Draft) error {
 	changes := transaction.Commit()
 	if len(changes)+len(secrets) == 0 {
 		return nil
 	}
 	s.mu.Lock()
-	request := &wire.CommitRequest{Changes: toChanges(changes), Term: cmp.Or(transaction.Term(), s.lease.term), Revisions: s.heard.GetRevisions(), Secrets: secrets, Cause: cause}
+	request := &wire.CommitRequest{Changes: convert.ForChanges(changes), Term: cmp.Or(transaction.Term(), s.lease.term), Revisions: revisionsOf(s.heard), Secrets: convert.ForDrafts(secrets), Cause: cause}
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
@@ -163,7 +165,7 @@ func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversa
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for kind, revision := range response.GetRevisions() {
-		if s.heard.GetRevisions()[kind] < revision {
+		if revisionsOf(s.heard)[kind] < revision {
 			s.unseen = append(s.unseen, unseen{changes, response.GetRevisions()})
 			break
 		}
@@ -188,11 +190,12 @@ func (s *Speech) concealed() []string {
 	return s.granted
 }
 
-// getSecret asks for the content of a secret.
-func (s *Speech) getSecret(ctx context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error) {
+// getSecret requests the content of a secret, by its ID or else by the label of the query.
+func (s *Speech) getSecret(ctx context.Context, id string, query secret.Query) (secret.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
-	return s.speaker.GetSecret(ctx, request)
+	response, err := s.speaker.GetSecret(ctx, convert.ForQuery(id, query))
+	return convert.ToReading(response), err
 }
 
 // listSecrets asks which secrets the unit may manage.
@@ -204,12 +207,9 @@ func (s *Speech) listSecrets(ctx context.Context) (*wire.ListSecretsResponse, er
 
 // leave says what the handlers have handled of a relation.
 func (s *Speech) leave(ctx context.Context, l leaving) error {
-	request := &wire.LeaveRequest{Relation: l.relation, Suspension: l.suspension}
-	for _, d := range l.departures {
-		request.Departures = append(request.Departures, &wire.Departure{Number: int64(d.Unit.Number), Since: d.Since.Unix(), Handled: d.Handled})
-	}
+	request := &wire.LeaveRequest{Relation: l.relation, Suspension: l.suspension, Departures: convert.ForAnswers(l.departures)}
 	s.mu.Lock()
-	request.Revisions = s.heard.GetRevisions()
+	request.Revisions = revisionsOf(s.heard)
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
@@ -239,7 +239,7 @@ func (s *Speech) Leader(ctx context.Context) (bool, error) {
 // goes on leading at the most.
 func (s *Speech) lead(ctx context.Context, resign bool) error {
 	s.mu.Lock()
-	leaves, leads := s.heard.GetUnit().GetLeaving() != "", time.Until(s.lease.until) > 0
+	leaves, leads := s.heard != nil && s.heard.Own.Leaving != "", time.Until(s.lease.until) > 0
 	s.mu.Unlock()
 	if leaves && !leads {
 		return nil
@@ -300,4 +300,12 @@ func (s *Speech) resign(ctx context.Context) {
 	if err := s.lead(ctx, true); err != nil {
 		glog.Warningf("cannot resign: %v", err)
 	}
+}
+
+// revisionsOf returns those of an update; nil before there is one.
+func revisionsOf(u *conversation.Update) map[string]uint64 {
+	if u == nil {
+		return nil
+	}
+	return u.Revisions
 }

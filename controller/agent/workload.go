@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
@@ -29,7 +30,8 @@ func (t *toolContext) Status(ofApplication bool) (tool.Report, error) {
 }
 
 func toReport(s *wire.Status) tool.Report {
-	return tool.Report{State: status.State(cmp.Or(s.GetState(), string(status.Unknown))), Message: s.GetMessage()}
+	info := convert.ToStatus(s)
+	return tool.Report{State: cmp.Or(info.State, status.Unknown), Message: info.Message}
 }
 
 // SetStatus says how the unit or its application is, at once: it is no part of the
@@ -47,7 +49,7 @@ func (t *toolContext) setStatus(leads bool, request *wire.SetStatusRequest, info
 	if err := t.speaks(leads); err != nil {
 		return err
 	}
-	request.Status = &wire.Status{State: string(info.State), Message: info.Message, Code: info.Code, Resolution: info.Resolution}
+	request.Status = convert.ForStatus(info)
 	request.Term = t.transaction.Term()
 	return t.speech.setStatus(t.ctx, request)
 }
@@ -83,11 +85,7 @@ func (s *Speech) setStatus(ctx context.Context, request *wire.SetStatusRequest) 
 
 // Report sends what the handlers fail at; the zero failure for nothing.
 func (s *Speech) Report(ctx context.Context, failure status.Failure) error {
-	request := &wire.ReportRequest{}
-	if failure.Fails() {
-		request.Failing = &wire.HandlerFailure{Event: failure.Event, Relation: failure.Relation, Attempts: int64(failure.Attempts), Said: failure.Said}
-	}
-	return s.report(ctx, request)
+	return s.report(ctx, &wire.ReportRequest{Failing: convert.ForFailure(failure)})
 }
 
 // ReportWaiting sends what the handlers wait for.

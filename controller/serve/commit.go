@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
@@ -157,7 +157,7 @@ func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveR
 	if len(departures) > maxChanges {
 		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("one request answers for at most %d departures, this one for %d", maxChanges, len(departures)))
 	}
-	said := domain.Leave{Unit: unit, Departures: toAnswers(p.theirs, departures), Suspension: req.Msg.GetSuspension()}
+	said := domain.Leave{Unit: unit, Departures: convert.ToAnswers(p.theirs, departures), Suspension: req.Msg.GetSuspension()}
 	if known && (len(departures) > 0 || said.Suspension && p.suspended || !said.Suspension && p.ended) {
 		err = s.Store.Leave(ctx, p.home, p.name, req.Msg.GetRelation(), said)
 	}
@@ -165,14 +165,4 @@ func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveR
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
 	return connect.NewResponse(&v1alpha1.LeaveResponse{}), nil
-}
-
-func toAnswers(departed string, departures []*v1alpha1.Departure) []domain.Answer {
-	var all []domain.Answer
-	for _, d := range departures {
-		all = append(all, domain.Answer{
-			Unit: domain.Unit{Application: departed, Number: int(d.GetNumber())}, Since: time.Unix(d.GetSince(), 0).UTC(), Handled: d.GetHandled(),
-		})
-	}
-	return all
 }

@@ -10,7 +10,9 @@ import (
 	"connectrpc.com/connect"
 	"github.com/golang/glog"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -259,7 +261,7 @@ func (c *conversation) refuse(stream sender) error {
 		return nil
 	}
 	c.refused = true
-	unit := &v1alpha1.Unit{Namespace: c.identity.Namespace, Ignored: c.ignored}
+	unit := convert.ForUnit(domain.View{Namespace: c.identity.Namespace}, domain.Own{Ignored: c.ignored})
 	return stream.Send(&v1alpha1.ConverseResponse{Snapshot: &v1alpha1.Snapshot{Revisions: atLeast(c.floor, c.server.World.Revisions()),
 		Unit: unit}})
 }
@@ -293,7 +295,8 @@ func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 	u := t.unit(c.identity.UID)
 	snapshot := &v1alpha1.Snapshot{
 		Revisions: atLeast(c.floor, t.revisions),
-		Unit:      &v1alpha1.Unit{Application: c.application, Namespace: c.identity.Namespace, Number: u.number, Known: u.known || u.leaving != "", Leaving: u.leaving},
+		Unit: convert.ForUnit(domain.View{Application: c.application, Namespace: c.identity.Namespace},
+			domain.Own{Number: int(u.number), Known: u.known || u.leaving != "", Leaving: domain.Reason(u.leaving)}),
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -51,10 +51,7 @@ func (t *telling) takeSecretsOf(ctx context.Context, world World, n name, by lea
 				continue // no unit has such a number
 			}
 			mine := t.mine(number)
-			mine.secrets = append(mine.secrets, &v1alpha1.KnownSecret{
-				Id: k.ID, Label: k.Label, Latest: int64(k.Latest), Kept: int64(k.Kept), Own: k.Own,
-				Rotates: toUnix(k.Rotates), Expires: toUnix(k.Expires),
-			})
+			mine.secrets = append(mine.secrets, convert.ForSecret(k.Secret))
 		}
 	}
 	return nil

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -48,12 +48,7 @@ func (c *conversation) drafts(t *telling, req *v1alpha1.CommitRequest) ([]secret
 	}
 	var drafts []secret.Draft
 	for _, w := range req.GetSecrets() {
-		draft := secret.Draft{Content: w.GetContent(), Write: secret.Write{
-			Kind: secret.Kind(w.GetKind()), ID: w.GetId(), Own: w.GetOwn(),
-			Label: w.GetLabel(), Description: w.GetDescription(), Rotation: secret.Rotation(w.GetRotation()),
-			Expires: fromUnix(w.GetExpires()), Revision: int(w.GetRevision()),
-			Access: secret.Access{Relation: w.GetAccess().GetRelation(), Application: w.GetAccess().GetApplication(), Unit: w.GetAccess().GetUnit()},
-		}}
+		draft := convert.ToDraft(w)
 		if draft.Kind == secret.Grant {
 			access, err := c.access(t, w.GetAccess())
 			if err != nil {
@@ -86,12 +81,11 @@ func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.Ge
 		return nil, err
 	}
 	defer c.leave()
-	query := secret.Query{Label: req.Msg.GetLabel(), Peek: req.Msg.GetPeek(), Refresh: req.Msg.GetRefresh(), Revision: int(req.Msg.GetRevision())}
-	read, err := s.Store.Secret(ctx, c.visitors(t, u), req.Msg.GetId(), query)
+	read, err := s.Store.Secret(ctx, c.visitors(t, u), req.Msg.GetId(), convert.ToQuery(req.Msg))
 	if err != nil {
 		return nil, refuse(err)
 	}
-	return connect.NewResponse(&v1alpha1.GetSecretResponse{Id: read.ID, Revision: int64(read.Revision), Content: read.Content}), nil
+	return connect.NewResponse(convert.ForReading(read)), nil
 }
 
 // visitors are the unit as it asks for secrets: in its own namespace, and then in
@@ -132,7 +126,7 @@ func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.
 	}
 	response := &v1alpha1.ListSecretsResponse{}
 	for _, one := range all {
-		response.Secrets = append(response.Secrets, toSecret(one))
+		response.Secrets = append(response.Secrets, convert.ForOwned(one))
 	}
 	return connect.NewResponse(response), nil
 }
@@ -163,32 +157,4 @@ func (s *Server) unitAt(ctx context.Context, header http.Header, revisions map[s
 		return nil, nil, u, connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s has no number yet", c.identity.Pod))
 	}
 	return c, t, u, nil
-}
-
-func toSecret(s secret.Secret) *v1alpha1.Secret {
-	latest := s.Revisions[len(s.Revisions)-1]
-	out := &v1alpha1.Secret{
-		Id: s.ID, Revision: int64(latest.Number), Label: s.Label, Own: s.Owner.Unit != "", Description: s.Description,
-		Rotation: string(s.Rotation), Expires: toUnix(latest.Expires), Rotates: toUnix(s.Rotates),
-	}
-	for _, a := range s.Access {
-		if !a.Revoked {
-			out.Access = append(out.Access, &v1alpha1.SecretAccess{Relation: a.Relation, Application: a.Application, Unit: a.Unit})
-		}
-	}
-	return out
-}
-
-func toUnix(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Unix()
-}
-
-func fromUnix(seconds int64) time.Time {
-	if seconds == 0 {
-		return time.Time{}
-	}
-	return time.Unix(seconds, 0).UTC()
 }

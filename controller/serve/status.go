@@ -5,6 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -44,10 +45,9 @@ func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.Repor
 		}
 		return connect.NewResponse(&v1alpha1.ReportResponse{}), nil
 	}
-	f := req.Msg.GetFailing()
-	failure := status.Failure{Event: f.GetEvent(), Attempts: int(f.GetAttempts()), Said: f.GetSaid()}
-	if _, known := t.places[f.GetRelation()]; known {
-		failure.Relation = f.GetRelation()
+	failure := convert.ToFailure(req.Msg.GetFailing())
+	if _, known := t.places[failure.Relation]; !known {
+		failure.Relation = ""
 	}
 	if err := s.Statuses.Report(ctx, c.speaker(0), failure); err != nil {
 		return nil, refuse(err)
@@ -63,10 +63,9 @@ func (s *Server) SetStatus(ctx context.Context, req *connect.Request[v1alpha1.Se
 		return nil, err
 	}
 	defer c.leave()
-	said := req.Msg.GetStatus()
-	info := status.Info{State: status.State(said.GetState()), Message: said.GetMessage()}
-	if req.Msg.GetRelation() != "" {
-		info.Code, info.Resolution = said.GetCode(), said.GetResolution()
+	info := convert.ToStatus(req.Msg.GetStatus())
+	if req.Msg.GetRelation() == "" {
+		info.Code, info.Resolution = "", ""
 	}
 	if info, err = info.Check(); err != nil {
 		return nil, refuse(&domain.Error{Kind: domain.Invalid, Message: err.Error(), Cure: "see status-set --help"})
@@ -104,20 +103,16 @@ func (s *Server) GetStatus(ctx context.Context, req *connect.Request[v1alpha1.Ge
 	}
 	response := &v1alpha1.GetStatusResponse{}
 	if req.Msg.GetApplication() {
-		response.Status = toStatus(state.Says())
+		response.Status = convert.ForStatus(state.Says())
 	}
 	for _, unit := range state.Units {
 		switch {
 		case unit.Gone != "":
 		case req.Msg.GetApplication():
-			response.Units = append(response.Units, &v1alpha1.UnitStatus{Number: int64(unit.Number), Status: toStatus(unit.Workload)})
+			response.Units = append(response.Units, &v1alpha1.UnitStatus{Number: int64(unit.Number), Status: convert.ForStatus(unit.Workload)})
 		case unit.PodUID == c.identity.UID:
-			response.Status = toStatus(unit.Workload)
+			response.Status = convert.ForStatus(unit.Workload)
 		}
 	}
 	return connect.NewResponse(response), nil
-}
-
-func toStatus(info status.Info) *v1alpha1.Status {
-	return &v1alpha1.Status{State: string(info.State), Message: info.Message}
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/golang/glog"
 	"google.golang.org/protobuf/proto"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -176,7 +175,7 @@ func (t *telling) mine(number int64) *private {
 	return t.private[number]
 }
 
-// take writes a view as the wire has it.
+// take maps a view to the wire.
 func (t *telling) take(view relation.View) {
 	t.content, t.private, t.units = &content{}, map[int64]*private{}, make(map[string]unit, len(view.Units))
 	t.places = make(map[string]place, len(view.Relations))
@@ -184,12 +183,20 @@ func (t *telling) take(view relation.View) {
 		t.units[u.PodUID] = unit{int64(u.Number), u.Gone == "", cmp.Or(u.Gone, u.Leaving)}
 	}
 	for _, r := range view.Relations {
-		t.content.relations = append(t.content.relations, toRelation(r))
 		t.places[r.UID] = placeOf(r)
-		t.takeOwn(r, view.Leader)
 	}
-	for _, w := range view.Waiting {
-		t.content.waiting = append(t.content.waiting, &v1alpha1.Waiting{Endpoint: w.Endpoint, Reason: w.Reason, Message: w.Message})
+	shared := view.Shared("")
+	for _, r := range shared.Relations {
+		t.content.relations = append(t.content.relations, convert.ForRelation(r))
+	}
+	for _, w := range shared.Waiting {
+		t.content.waiting = append(t.content.waiting, convert.ForWaiting(w))
+	}
+	for number, own := range view.Owns() {
+		mine := t.mine(int64(number))
+		for _, side := range own.Sides {
+			mine.own = append(mine.own, convert.ForSide(side))
+		}
 	}
 }
 
@@ -202,18 +209,6 @@ func placeOf(r relation.Seen) place {
 	}
 }
 
-// takeOwn writes what each unit may read of its own side (RELATIONS.md P).
-func (t *telling) takeOwn(r relation.Seen, leader leadership.Leader) {
-	for _, unit := range r.Own {
-		own := &v1alpha1.Own{Relation: r.UID, Bag: toBag(unit.Bag)}
-		if r.Role == application.Peer || leader.Term > 0 && leader.Unit == unit.Number {
-			own.Application, own.ApplicationWriter = toBag(r.OwnBag), r.OwnWriter
-		}
-		mine := t.mine(int64(unit.Number))
-		mine.own = append(mine.own, own)
-	}
-}
-
 func (c *content) same(d *content) bool {
 	return slices.EqualFunc(c.relations, d.relations, func(a, b *v1alpha1.Relation) bool { return proto.Equal(a, b) }) &&
 		slices.EqualFunc(c.waiting, d.waiting, func(a, b *v1alpha1.Waiting) bool { return proto.Equal(a, b) })
@@ -222,33 +217,4 @@ func (c *content) same(d *content) bool {
 func (p *private) same(q *private) bool {
 	return slices.EqualFunc(p.own, q.own, func(a, b *v1alpha1.Own) bool { return proto.Equal(a, b) }) &&
 		slices.EqualFunc(p.secrets, q.secrets, func(a, b *v1alpha1.KnownSecret) bool { return proto.Equal(a, b) })
-}
-
-func toRelation(r relation.Seen) *v1alpha1.Relation {
-	out := &v1alpha1.Relation{
-		Id: int64(r.State.ID), Uid: r.UID, Endpoint: r.Here.Endpoint, Role: string(r.Role),
-		Interface: r.Interface, InterfaceVersion: int64(r.Version),
-		RemoteApplication: r.There.Application, RemoteNamespace: r.There.Namespace, RemoteEndpoint: r.There.Endpoint,
-		Bag:      toBag(r.Bag),
-		Complete: r.Complete, Reason: r.Reason, Message: r.Message,
-		Held: r.Held(), Ended: !r.Alive(), Suspended: !r.Open(),
-	}
-	if r.Granted.ID != "" {
-		out.Granted = &v1alpha1.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}
-	}
-	for _, u := range r.Units {
-		out.Units = append(out.Units, &v1alpha1.RemoteUnit{Number: int64(u.Number), Bag: toBag(u.Bag)})
-	}
-	for _, u := range r.Departed {
-		departed := &v1alpha1.DepartedUnit{Number: int64(u.Unit.Number), Reason: string(u.Reason), Bag: toBag(u.Bag), Since: u.Since.Unix(), Inherited: u.Inherited()}
-		for _, unit := range u.Owed {
-			departed.Owed = append(departed.Owed, int64(unit.Number))
-		}
-		out.Departed = append(out.Departed, departed)
-	}
-	return out
-}
-
-func toBag(data map[string]string) *v1alpha1.Databag {
-	return &v1alpha1.Databag{Data: data, Version: databag.Version(data)}
 }

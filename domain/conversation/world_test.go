@@ -327,8 +327,12 @@ func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 		if d.Unit.Application == remote && d.Unit != u {
 			r.Departed = append(r.Departed, conversation.Tombstone{
 				Unit: d.Unit, Reason: d.Reason, Since: d.Since, Bag: l.bags[conversation.ForUnit(l.uid, d.Unit)],
-				Owed: slices.Contains(d.Owed, u), Inherited: d.Inherited(),
+				Inherited: d.Inherited(),
 			})
+			for _, owed := range d.Owed {
+				last := &r.Departed[len(r.Departed)-1]
+				last.Owed = append(last.Owed, owed.Number)
+			}
 		}
 	}
 	slices.SortFunc(r.Departed, func(a, b conversation.Tombstone) int { return a.Unit.Compare(b.Unit) })

@@ -60,14 +60,15 @@ var mayImport = map[string]string{
 	"webhook/*": "domain webhook/internal controller/api " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/webhook " + watched,
 
 	"controller/*":      "domain controller/api controller/adapter " + kubeClient + " " + wire + " " + watched,
-	"controller/agent":  "domain controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog golang.org/x/sys/unix",
+	"controller/agent":  "domain controller/api/convert/agent controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog golang.org/x/sys/unix",
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.
 	"controller/bundledeployment": "domain controller/api/convert/bundle controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/golang/glog " + kubeClient,
 	"controller/content":          "domain/bundle controller/adapter",
 	"controller/api/v1alpha1":     "k8s.io/apimachinery",
-	// Maps between kinds and the domain. An agent knows neither the kinds nor Kubernetes: it imports
-	// convert/agent, which maps the wire.
+	// Maps between API types and the domain. Agents link convert/agent: of the domain it may have what
+	// they have.
+	"controller/api/convert/agent":    "domain/application domain/conversation domain/databag domain/secret domain/status domain/tool controller/api/relations google.golang.org/protobuf",
 	"controller/api/convert/bundle":   "domain/bundle controller/api/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
 	"controller/api/convert/relation": "domain controller/api/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
 	"controller/api/convert/value":    "domain/condition k8s.io/apimachinery",

@@ -8,9 +8,9 @@ import (
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 )
 
-// fromWire reads a snapshot. Nothing in it can be missing that would stop the
+// FromWire reads a snapshot. Nothing in it can be missing that would stop the
 // agent: an absent message reads as an empty one.
-func fromWire(s *wire.Snapshot) View {
+func FromWire(s *wire.Snapshot) View {
 	v := View{
 		Revisions: s.GetRevisions(),
 		Unit: Unit{
@@ -35,9 +35,9 @@ func fromWire(s *wire.Snapshot) View {
 	return v
 }
 
-// encode writes what must outlive the process, in the order of seniority.
+// Encode writes what must outlive the process, in the order of seniority.
 // Waiting is not remembered: it is about now.
-func encode(v View) ([]byte, error) {
+func Encode(v View) ([]byte, error) {
 	s := &wire.Snapshot{
 		Revisions: v.Revisions,
 		Unit: &wire.Unit{
@@ -63,12 +63,12 @@ func encode(v View) ([]byte, error) {
 	return memory, nil
 }
 
-// decode reads what encode wrote. Nothing in it is present: no snapshot has been
+// Decode reads what Encode wrote. Nothing in it is present: no snapshot has been
 // heard yet.
-func decode(memory []byte) (View, error) {
+func Decode(memory []byte) (View, error) {
 	s := &wire.Snapshot{}
 	if err := proto.Unmarshal(memory, s); err != nil {
 		return View{}, fmt.Errorf("cannot read the agent's memory: %w", err)
 	}
-	return fromWire(s), nil
+	return FromWire(s), nil
 }

@@ -82,7 +82,7 @@ func (v View) Merge(heard View) View {
 		return cmp.Or(cmp.Compare(senior[a.key()], senior[b.key()]), cmp.Compare(a.ID, b.ID), cmp.Compare(a.key(), b.key()))
 	})
 	merged.forget()
-	merged.keepContents(v.Contents)
+	merged.KeepContents(v.Contents)
 	return merged
 }
 
