@@ -87,7 +87,7 @@ func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.Ge
 	}
 	defer c.leave()
 	query := secret.Query{Label: req.Msg.GetLabel(), Peek: req.Msg.GetPeek(), Refresh: req.Msg.GetRefresh(), Revision: int(req.Msg.GetRevision())}
-	read, err := s.Store.Secret(ctx, c.visitors(t, u), req.Msg.GetId(), query)
+	read, err := s.Secrets.Secret(ctx, c.visitors(t, u), req.Msg.GetId(), query)
 	if err != nil {
 		return nil, refuse(err)
 	}
@@ -126,7 +126,7 @@ func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.
 		return nil, err
 	}
 	defer c.leave()
-	all, err := s.Store.Secrets(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID)
+	all, err := s.Secrets.Secrets(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID)
 	if err != nil {
 		return nil, refuse(err)
 	}

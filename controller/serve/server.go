@@ -63,11 +63,6 @@ type Store interface {
 	// on it is to be seen; 0 where it changes none. The error wraps
 	// transaction.ErrDeposed, transaction.ErrInvalid, transaction.ErrBusy or a refusal.
 	Commit(ctx context.Context, commit transaction.Commit, secrets []secret.Draft) (revision uint64, err error)
-	// Secret returns what a unit reads of a secret, which is found by its ID or by
-	// the unit's label in the first of the namespaces where the unit asks.
-	Secret(ctx context.Context, asks []secret.Visitor, id string, query secret.Query) (secret.Reading, error)
-	// Secrets returns those that a unit may manage, in order of ID.
-	Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error)
 	// Lead has a pod lead its application, or resign, and returns who leads.
 	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (leadership.Leader, error)
 	// Leave notes what a unit, as relation.Key names it, has handled of a relation, which
@@ -75,11 +70,21 @@ type Store interface {
 	Leave(ctx context.Context, namespace, relation, uid string, said domain.Leave) error
 }
 
+// Secrets knows what secrets hold.
+type Secrets interface {
+	// Secret returns what a unit reads of a secret, which is found by its ID or by
+	// the unit's label in the first of the namespaces where the unit asks.
+	Secret(ctx context.Context, asks []secret.Visitor, id string, query secret.Query) (secret.Reading, error)
+	// Secrets returns those that a unit may manage, in order of ID.
+	Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error)
+}
+
 // Server serves the relations API.
 type Server struct {
 	Identities Identities
 	World      World
 	Store      Store
+	Secrets    Secrets
 	Statuses   Statuses
 	// Now is the clock of leases.
 	Now func() time.Time

@@ -62,7 +62,7 @@ var mayImport = map[string]string{
 	"controller/agent":  "domain controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog golang.org/x/sys/unix",
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.
-	"controller/bundledeployment": "domain controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/golang/glog " + kubeClient,
+	"controller/bundledeployment": "domain controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube/object controller/adapter/policy controller/bundle controller/content github.com/golang/glog " + kubeClient,
 	"controller/content":          "domain/bundle controller/adapter",
 	"controller/api/v1alpha1":     "domain " + kubeTypes,
 	"controller/api/relations":    "controller/api/relations " + wire,
@@ -75,10 +75,10 @@ var mayImport = map[string]string{
 	"controller/adapter/directory":   "domain/bundle",
 	"controller/adapter/git":         "domain/bundle github.com/go-git/go-git/v5 golang.org/x/crypto/ssh golang.org/x/net/proxy",
 	"controller/adapter/helm":        "domain/bundle helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
-	"controller/adapter/kube":        "domain controller/api controller/adapter/kube/interfaces controller/adapter/kube/object " + kubeClient + " " + watched,
+	"controller/adapter/kube":        "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	// What the parts of the cluster adapter share is in object; the parts do not know each other.
 	"controller/adapter/kube/installation": "domain controller/api " + kubeClient,
-	"controller/adapter/kube/interfaces":   "domain controller/api " + kubeClient + " " + watched,
+	"controller/adapter/kube/interfaces":   "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/object":       "domain controller/api " + kubeClient + " " + watched,
 	"controller/adapter/kustomize":         "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
 	"controller/adapter/oci":               "domain/bundle github.com/google/go-containerregistry",

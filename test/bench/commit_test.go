@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -127,7 +128,7 @@ func newStore(b *testing.B) *store {
 }
 
 func (s *store) commits(writer client.Client) *kube.Commits {
-	return &kube.Commits{Reader: s.client, Writer: writer, Now: time.Now, Turns: &kube.Turns{}}
+	return &kube.Commits{Reader: s.client, Writer: writer, Now: time.Now, Turns: &object.Turns{}}
 }
 
 // one changes a value in a unit's bag; three, that and its application's in both

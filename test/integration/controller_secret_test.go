@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -204,10 +205,10 @@ func TestControllerKeepsSecrets(t *testing.T) {
 	t.Log("all units of a consumer read it when they hear of it")
 	const crowd = 40
 	began, failed := time.Now(), make(chan error, crowd)
-	commits := kube.Commits{Reader: as, Writer: as, Now: time.Now, Turns: &kube.Turns{}}
+	secrets := kube.Secrets{Contents: kube.Contents{Reader: as, Writer: as, Now: time.Now, Turns: &object.Turns{}}}
 	for i := range crowd {
 		go func() {
-			_, err := commits.Secret(w.ctx, []secret.Visitor{{Namespace: w.namespace, Unit: secret.Unit{Application: "web", Number: strconv.Itoa(100 + i)}}}, ordersSecret, secret.Query{})
+			_, err := secrets.Secret(w.ctx, []secret.Visitor{{Namespace: w.namespace, Unit: secret.Unit{Application: "web", Number: strconv.Itoa(100 + i)}}}, ordersSecret, secret.Query{})
 			failed <- err
 		}()
 	}

@@ -166,13 +166,19 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	interfaces, err := interfaces.New(m.GetCache())
 	require.NoError(w.t, err)
 	interfaces.Writer = m.GetClient()
+	contents := kube.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}}
 	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
+	world.Outboxes = &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now, Contents: &contents}
 	require.NoError(w.t, object.Index(ctx, m.GetFieldIndexer()))
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
-	commits := &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: interfaces, Events: m.GetEventRecorder("relations-controller")}
-	api := &serve.Server{Identities: kube.Reviewer{Reader: m.GetCache(), Writer: m.GetClient()}, Now: time.Now, Store: commits, Statuses: commits}
+	api := &serve.Server{
+		Identities: kube.Reviewer{Reader: m.GetCache(), Writer: m.GetClient()}, Now: time.Now,
+		Store:    &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Interfaces: interfaces, Contents: &contents},
+		Secrets:  &kube.Secrets{Contents: contents},
+		Statuses: &kube.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Events: m.GetEventRecorder("relations-controller")},
+	}
 	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})

@@ -5,42 +5,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
-
-// optedIn is a namespace that takes part.
-func optedIn(name string) *corev1.Namespace {
-	ns := object.Named(&corev1.Namespace{}, "", name)
-	ns.Labels = map[string]string{application.LabelOptIn: application.OptedIn}
-	return ns
-}
-
-// offerOf is an Offer of endpoint db of db in the shop to namespaces.
-func offerOf(consumers ...string) *v1alpha1.Offer {
-	o := object.Named(&v1alpha1.Offer{}, "shop", "an-offer")
-	o.UID, o.ResourceVersion = "uid-an-offer", "5"
-	o.Spec = v1alpha1.OfferSpec{Application: "db", Endpoint: "db", Consumers: consumers}
-	return o
-}
-
-// borrowed is a relation of the office's blog to db in the shop, opened by its Offer.
-func borrowed() *v1alpha1.Relation {
-	r := relationBetween("office", "blog", "shop", "db")
-	r.UID = "abroad"
-	r.SetState(relation.State{ID: 7, Offer: "an-offer", Conditions: condition.Settled("Complete", "all is there")}, kubetest.Epoch())
-	return r
-}
 
 // A pass reads of other namespaces what Offers name its own for, and what its
 // relations were ever opened to; nothing else (SAFETY.md M7).
@@ -48,9 +23,9 @@ func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 	app := func(name string) *v1alpha1.RelatedApplication {
 		return object.Named(&v1alpha1.RelatedApplication{}, "shop", name)
 	}
-	said := endpointBag("shop", "db", map[string]string{"host": "here"})
-	hidden := relationBetween("office", "blog", "shop", "hidden")
-	everything := []client.Object{optedIn("office"), optedIn("shop"), app("db"), app("hidden"), said, endpointBag("shop", "hidden", map[string]string{"host": "there"}), hidden}
+	said := kubetest.DeclaredBag("shop", "db", map[string]string{"host": "here"})
+	hidden := kubetest.Related("office", "blog", "shop", "hidden")
+	everything := []client.Object{kubetest.OptedIn("office"), kubetest.OptedIn("shop"), app("db"), app("hidden"), said, kubetest.DeclaredBag("shop", "hidden", map[string]string{"host": "there"}), hidden}
 	observe := func(more ...client.Object) relation.Snapshot {
 		m := kubetest.Memory{}
 		m.Put(append(everything, more...)...)
@@ -59,9 +34,9 @@ func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 		return s
 	}
 	assert.Empty(t, observe().Abroad, "a Relation made by hand opens no door")
-	assert.Empty(t, observe(offerOf("lab")).Abroad)
+	assert.Empty(t, observe(kubetest.OfferTo("lab")).Abroad)
 
-	offered := observe(offerOf("lab", "office")).Abroad
+	offered := observe(kubetest.OfferTo("lab", "office")).Abroad
 	require.Len(t, offered, 1)
 	assert.True(t, offered[0].OptedIn)
 	require.Len(t, offered[0].Records, 1)
@@ -69,7 +44,7 @@ func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 	require.Len(t, offered[0].Databags, 1)
 	assert.Equal(t, map[string]string{"host": "here"}, offered[0].Databags[0].Data)
 
-	withdrawn := observe(borrowed()).Abroad
+	withdrawn := observe(kubetest.Borrowed()).Abroad
 	require.Len(t, withdrawn, 1, "who was open to each other hears of the end")
 	assert.Empty(t, withdrawn[0].Offers)
 	assert.Equal(t, "db", withdrawn[0].Records[0].Name)
@@ -78,7 +53,7 @@ func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 // A provider's pass sees its Offers and the relations of other namespaces to it.
 func TestObserveConsumers(t *testing.T) {
 	m := kubetest.Memory{}
-	m.Put(optedIn("shop"), offerOf("office"), borrowed(), relationBetween("shop", "blog", "shop", "db"))
+	m.Put(kubetest.OptedIn("shop"), kubetest.OfferTo("office"), kubetest.Borrowed(), kubetest.Related("shop", "blog", "shop", "db"))
 	s, err := (&World{Reader: m, Now: kubetest.Epoch}).Observe(t.Context(), "shop")
 	require.NoError(t, err)
 	require.Len(t, s.Consumers, 1)
@@ -92,11 +67,11 @@ func TestObserveConsumers(t *testing.T) {
 // that relation is, and goes when the API server says that it has gone (SAFETY.md M7).
 func TestBagsOfRelationsElsewhere(t *testing.T) {
 	server, commits := shop()
-	r := borrowed()
+	r := kubetest.Borrowed()
 	server.Kept.Put(r)
-	change := saying("abroad", false, "user", "a")
+	change := kubetest.Change("abroad", false, "user", "a")
 	change.Relation, change.Namespace = r.Name, "office"
-	_, err := commits.Commit(t.Context(), answer(change, saying("abroad", true, "x", "y")), nil)
+	_, err := commits.Commit(t.Context(), kubetest.Commit(change, kubetest.Change("abroad", true, "x", "y")), nil)
 	require.NoError(t, err)
 	bag := relation.Databag{Application: "db", Endpoint: "main", Relation: "abroad", Home: relation.Home{Namespace: "office", Name: r.Name}}
 	var stored v1alpha1.Databag
@@ -119,16 +94,16 @@ func TestBagsOfRelationsElsewhere(t *testing.T) {
 // A secret that is granted for a relation across namespaces is read as long as an
 // Offer covers that, and not by who only says so (RELATIONS.md P5, SAFETY.md M7).
 func TestSecretsAcrossNamespaces(t *testing.T) {
-	server, commits := vault()
-	r := borrowed()
-	server.Kept.Put(r, offerOf("office"))
+	server, commits, secrets := vault()
+	r := kubetest.Borrowed()
+	server.Kept.Put(r, kubetest.OfferTo("office"))
 	grant := secret.Draft{Write: secret.Write{Kind: secret.Grant, ID: secretID, Access: secret.Access{
 		Relation: "abroad", Name: r.Name, Namespace: "office", Application: "blog.office",
 	}}}
-	_, err := commits.Commit(t.Context(), answer(), drafts(adds(secretID, "hunter2"), grant))
+	_, err := commits.Commit(t.Context(), kubetest.Commit(), drafts(adds(secretID, "hunter2"), grant))
 	require.NoError(t, err)
 	reads := func() conversation.Refusal {
-		reading, err := commits.Secret(t.Context(), []secret.Visitor{
+		reading, err := secrets.Secret(t.Context(), []secret.Visitor{
 			{Unit: secret.Unit{Application: "blog", Number: "0"}, Namespace: "office"},
 			{Unit: secret.Unit{Application: "blog.office", Number: "0"}, Namespace: "shop", Related: []string{"db"}},
 		}, secretID, secret.Query{Label: "admin"})
@@ -139,14 +114,14 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 	}
 	assert.Empty(t, reads())
 	assert.Empty(t, reads(), "found by its label")
-	server.Kept.Put(offerOf("lab"))
+	server.Kept.Put(kubetest.OfferTo("lab"))
 	assert.Equal(t, conversation.NotYet, reads(), "withdrawn, whatever the Relation still says")
-	server.Kept.Put(offerOf("office"))
+	server.Kept.Put(kubetest.OfferTo("office"))
 	assert.Empty(t, reads(), "given back, with what was granted")
-	_, err = commits.Secret(t.Context(), asks("0", "db"), secretID, secret.Query{})
+	_, err = secrets.Secret(t.Context(), asks("0", "db"), secretID, secret.Query{})
 	assert.Equal(t, conversation.NotYet, conversation.RefusalOf(err), "the shop's own blog is another, and was granted nothing")
 
-	v := &Vault{Commits: *commits, Cached: server}
+	v := &Vault{Contents: secrets.Contents, Cached: server}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "office", "blog")
 	app.Status.NextUnit, app.Status.Units = 1, []v1alpha1.Unit{{Number: 0, PodUID: "b0"}}
 	server.Kept.Put(app)
@@ -168,8 +143,8 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 
 // What is said of an Offer is written once, and told (SAFETY.md C1).
 func TestAnswerOffers(t *testing.T) {
-	server, _ := shop()
-	server.Kept.Put(offerOf("office"))
+	server := kubetest.Shop()
+	server.Kept.Put(kubetest.OfferTo("office"))
 	told := events.NewFakeRecorder(10)
 	w := &World{Reader: server, Live: server, Writer: server, Events: told, Now: kubetest.Epoch}
 	answer := relation.Answer{Offer: relation.Offer{Name: "an-offer", UID: "uid-an-offer"}}

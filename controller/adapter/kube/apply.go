@@ -38,7 +38,7 @@ func (w *World) Apply(ctx context.Context, namespace string, decision relation.D
 	case relation.Release:
 		return w.release(ctx, namespace, d)
 	case relation.Deliver:
-		return w.deliver(ctx, namespace, d)
+		return w.Outboxes.Deliver(ctx, namespace, d.Outbox)
 	case relation.Answer:
 		return w.answer(ctx, namespace, d)
 	case relation.Withdraw:

@@ -19,12 +19,12 @@ import (
 
 // or not.
 func conditional(version, uid string, deleted bool) kubetest.Memory {
-	r := relationBetween("shop", "blog", "shop", "db")
+	r := kubetest.Related("shop", "blog", "shop", "db")
 	if deleted {
 		r.DeletionTimestamp = &metav1.Time{Time: kubetest.Epoch()}
 	}
 	m := kubetest.Memory{}
-	for _, o := range []client.Object{r, endpointBag("shop", "db", map[string]string{"host": "old"}), object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")} {
+	for _, o := range []client.Object{r, kubetest.DeclaredBag("shop", "db", map[string]string{"host": "old"}), object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")} {
 		o.SetResourceVersion(version)
 		o.SetUID(types.UID(uid))
 		m.Put(o)
@@ -36,7 +36,7 @@ func conditional(version, uid string, deleted bool) kubetest.Memory {
 // with the UID that was read: who changed it, or made it anew, in the meantime
 // loses nothing (SAFETY.md D11).
 func TestApplyIsConditional(t *testing.T) {
-	r, err := relationBetween("shop", "blog", "shop", "db").ToDomain()
+	r, err := kubetest.Related("shop", "blog", "shop", "db").ToDomain()
 	require.NoError(t, err)
 	r.UID = "first"
 	bag := relation.Databag{Application: "db", Endpoint: "db", Data: map[string]string{"host": "new"}}

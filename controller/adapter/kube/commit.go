@@ -8,11 +8,10 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
@@ -29,11 +28,27 @@ type Commits struct {
 	Writer client.Client
 	Now    func() time.Time
 	// Interfaces judge what is written; nil for none.
-	Interfaces *interfaces.Catalogue
+	Interfaces Rules
+	// Contents keeps the contents of secrets.
+	Contents ContentStore
 	// Turns are shared by all that write here; may be nil.
-	Turns *Turns
-	// Events tells people what handlers fail at; only who reports needs it.
-	Events events.EventRecorder
+	Turns *object.Turns
+}
+
+// Rules are the interfaces of the cluster and what namespaces want of them.
+type Rules interface {
+	// Catalog returns the interfaces that are in force now.
+	Catalog(ctx context.Context) schema.Catalog
+	// Mode returns the schema mode of a namespace.
+	Mode(ctx context.Context, namespace string) schema.Mode
+}
+
+// ContentStore keeps the contents of secrets, each in a place that only its RelatedSecret names.
+type ContentStore interface {
+	// Store stores the content of a secret in a new place.
+	Store(ctx context.Context, namespace, id string, content map[string][]byte) (secret.Place, error)
+	// Drop removes contents that no RelatedSecret names any more.
+	Drop(ctx context.Context, namespace string, places []secret.Place)
 }
 
 // Commit stores a transaction and returns the revision from which on it is to be
@@ -42,7 +57,7 @@ type Commits struct {
 func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts []secret.Draft) (revision uint64, err error) {
 	leads := false
 	if commit.Leads() || len(drafts) > 0 {
-		if leads, err = c.leads(ctx, commit.Namespace, commit.Application, commit.PodUID, commit.Term); err != nil {
+		if leads, err = mayWrite(ctx, c.Reader, commit.Namespace, commit.Application, commit.PodUID, commit.Term, c.Now()); err != nil {
 			return 0, err
 		}
 	}
@@ -66,13 +81,13 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 	return e.finish(ctx, func() (transaction.Request, error) { return transaction.Next(commit, e.stored, c.Now()) })
 }
 
-// leads reports whether a unit leads, for long enough (SAFETY.md P1).
-func (c *Commits) leads(ctx context.Context, namespace, application, podUID string, term int) (bool, error) {
+// mayWrite reports whether a unit leads its application in a term, for long enough (SAFETY.md P1).
+func mayWrite(ctx context.Context, reader client.Reader, namespace, application, podUID string, term int, now time.Time) (bool, error) {
 	var app v1alpha1.RelatedApplication
-	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); client.IgnoreNotFound(err) != nil {
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("cannot read application %s: %w", application, err)
 	}
-	return app.LeaderToDomain().MayWrite(podUID, term, c.Now()), nil
+	return app.LeaderToDomain().MayWrite(podUID, term, now), nil
 }
 
 // Lead has a pod lead its application, or go on leading, and returns who leads.
@@ -103,7 +118,7 @@ func (c *Commits) Lead(ctx context.Context, namespace, application string, unit 
 // Leave notes what a unit has handled of a relation (SAFETY.md E15, RELATIONS.md L3 and
 // L4). One that has gone meanwhile waits for nobody.
 func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, said conversation.Leave) error {
-	err := c.inTurn(ctx, namespace+"/"+name, func() error {
+	err := c.Turns.Write(ctx, namespace+"/"+name, func() error {
 		var r v1alpha1.Relation
 		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &r)
 		if err != nil || string(r.UID) != uid {
@@ -139,9 +154,9 @@ func left(r *v1alpha1.Relation, said conversation.Leave) (differs bool, err erro
 	return differs, nil
 }
 
-// deliver finishes a transaction that another process committed.
-func (w *World) deliver(ctx context.Context, namespace string, d relation.Deliver) error {
-	e := executor{Commits: &Commits{Reader: w.Live, Writer: w.Writer, Now: w.Now}, namespace: namespace, outbox: d.Outbox}
-	_, err := e.finish(ctx, func() (transaction.Request, error) { return transaction.Deliver(e.stored, w.Now()) })
+// Deliver finishes a transaction that another process committed. Delivering it twice does no harm.
+func (c *Commits) Deliver(ctx context.Context, namespace, outbox string) error {
+	e := executor{Commits: c, namespace: namespace, outbox: outbox}
+	_, err := e.finish(ctx, func() (transaction.Request, error) { return transaction.Deliver(e.stored, c.Now()) })
 	return err
 }

@@ -22,58 +22,25 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// shop is an API server with application db, led by its unit 1 in term 3.
+// shop is the shop and what stores transactions in it.
 func shop() (*kubetest.Strict, *Commits) {
-	server := &kubetest.Strict{Kept: kubetest.Memory{}}
-	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
-	app.ResourceVersion, app.UID = "5", "uid-db"
-	app.SetLeader(leadership.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: kubetest.Epoch().Add(time.Minute)})
-	server.Kept.Put(app)
+	server := kubetest.Shop()
 	return server, &Commits{Reader: server, Writer: server, Now: kubetest.Epoch}
-}
-
-// answer is what a database says to two requirers at once.
-func answer(changes ...transaction.Change) transaction.Commit {
-	return transaction.Commit{Namespace: "shop", Application: "db", Unit: 1, PodUID: "pod-1", Term: 3, Changes: changes}
-}
-
-func saying(relationUID string, own bool, set ...string) transaction.Change {
-	change := transaction.Change{Relation: "r-" + relationUID, UID: relationUID, Endpoint: "main", Own: own, Set: map[string]string{}}
-	for i := 0; i+1 < len(set); i += 2 {
-		change.Set[set[i]] = set[i+1]
-	}
-	return change
-}
-
-// bagsOf returns what is stored: the relation and the unit, to the content.
-func bagsOf(t *testing.T, s *kubetest.Strict) map[string]map[string]string {
-	t.Helper()
-	var list v1alpha1.DatabagList
-	require.NoError(t, s.Kept.List(t.Context(), &list))
-	all := map[string]map[string]string{}
-	for _, b := range list.Items {
-		if b.Spec.Endpoint != "" {
-			all[b.Spec.Relation+"/"+b.Spec.Unit] = b.Status.Data
-		} else {
-			assert.False(t, b.Holds(), "everything is delivered")
-		}
-	}
-	return all
 }
 
 func TestCommit(t *testing.T) {
 	server, commits := shop()
-	at, err := commits.Commit(t.Context(), answer(saying("one", false, "user", "a")), nil)
+	at, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "a")), nil)
 	require.NoError(t, err)
 	assert.NotZero(t, at, "from when on it is to be seen")
 	assert.Equal(t, 2, server.Writes, "SAFETY.md E11: one bag is that bag's write, and its making")
-	at, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "b", "port", ""), saying("one", true, "ready", "yes"), saying("two", false, "user", "c")), nil)
+	at, err = commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "b", "port", ""), kubetest.Change("one", true, "ready", "yes"), kubetest.Change("two", false, "user", "c")), nil)
 	require.NoError(t, err)
 	assert.NotZero(t, at)
-	assert.Equal(t, map[string]map[string]string{"one/": {"user": "b"}, "one/1": {"ready": "yes"}, "two/": {"user": "c"}}, bagsOf(t, server))
+	assert.Equal(t, map[string]map[string]string{"one/": {"user": "b"}, "one/1": {"ready": "yes"}, "two/": {"user": "c"}}, kubetest.BagsOf(t, server))
 
 	before := server.Writes
-	at, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "b"), saying("two", false, "port", "")), nil)
+	at, err = commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "b"), kubetest.Change("two", false, "port", "")), nil)
 	require.NoError(t, err)
 	assert.Zero(t, at, "RELATIONS.md P3: nothing is said anew")
 	assert.Equal(t, before, server.Writes)
@@ -94,10 +61,10 @@ func TestCommitRefuses(t *testing.T) {
 		now    time.Duration
 		err    error
 	}{
-		"NotTheLeader": {why: "another pod leads", commit: transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 3, Changes: []transaction.Change{saying("one", false, "a", "b")}}, err: transaction.ErrDeposed},
-		"OldTerm":      {why: "its term is over", commit: transaction.Commit{Namespace: "shop", Application: "db", Unit: 1, PodUID: "pod-1", Term: 2, Changes: []transaction.Change{saying("one", false, "a", "b")}}, err: transaction.ErrDeposed},
-		"TooLate":      {why: "9 s are not enough", commit: answer(saying("one", false, "a", "b")), now: 51 * time.Second, err: transaction.ErrDeposed},
-		"TooLarge":     {why: "one bag of two is refused: nothing is stored", commit: answer(saying("one", true, "a", "b"), saying("two", true, "a", string(make([]byte, 64<<10+1)))), err: transaction.ErrInvalid},
+		"NotTheLeader": {why: "another pod leads", commit: transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 3, Changes: []transaction.Change{kubetest.Change("one", false, "a", "b")}}, err: transaction.ErrDeposed},
+		"OldTerm":      {why: "its term is over", commit: transaction.Commit{Namespace: "shop", Application: "db", Unit: 1, PodUID: "pod-1", Term: 2, Changes: []transaction.Change{kubetest.Change("one", false, "a", "b")}}, err: transaction.ErrDeposed},
+		"TooLate":      {why: "9 s are not enough", commit: kubetest.Commit(kubetest.Change("one", false, "a", "b")), now: 51 * time.Second, err: transaction.ErrDeposed},
+		"TooLarge":     {why: "one bag of two is refused: nothing is stored", commit: kubetest.Commit(kubetest.Change("one", true, "a", "b"), kubetest.Change("two", true, "a", string(make([]byte, 64<<10+1)))), err: transaction.ErrInvalid},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -110,14 +77,14 @@ func TestCommitRefuses(t *testing.T) {
 	}
 	_, commits := shop()
 	commits.Now = func() time.Time { return kubetest.Epoch().Add(time.Hour) }
-	_, err := commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 7, PodUID: "pod-7", Changes: []transaction.Change{saying("one", true, "a", "b")}}, nil)
+	_, err := commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 7, PodUID: "pod-7", Changes: []transaction.Change{kubetest.Change("one", true, "a", "b")}}, nil)
 	require.NoError(t, err, "its own bag every unit may write")
 }
 
 // A process that dies at any write leaves a transaction whole or not at all, once
 // whoever comes next has looked (SAFETY.md E11).
 func TestCommitIsWhole(t *testing.T) {
-	transaction := answer(saying("one", false, "user", "a"), saying("two", true, "user", "b"), saying("two", false, "user", "c"))
+	transaction := kubetest.Commit(kubetest.Change("one", false, "user", "a"), kubetest.Change("two", true, "user", "b"), kubetest.Change("two", false, "user", "c"))
 	whole, commits := shop()
 	_, err := commits.Commit(t.Context(), transaction, nil)
 	require.NoError(t, err)
@@ -127,15 +94,15 @@ func TestCommitIsWhole(t *testing.T) {
 		_, err := commits.Commit(t.Context(), transaction, nil)
 		require.ErrorIs(t, err, kubetest.ErrGone)
 		server.Most = 0
-		next := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+		next := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 		snapshot, err := next.Observe(t.Context(), "shop")
 		require.NoError(t, err)
 		for _, outbox := range snapshot.Outboxes {
 			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}))
 			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}), "twice is once")
 		}
-		if bags := bagsOf(t, server); len(bags) > 0 {
-			assert.Equal(t, bagsOf(t, whole), bags, "after %d writes", most)
+		if bags := kubetest.BagsOf(t, server); len(bags) > 0 {
+			assert.Equal(t, kubetest.BagsOf(t, whole), bags, "after %d writes", most)
 		} else {
 			assert.Less(t, most, 3, "before its commit point nothing is there")
 		}
@@ -146,20 +113,20 @@ func TestCommitIsWhole(t *testing.T) {
 func TestDeliveryDoesNotOvertake(t *testing.T) {
 	server, commits := shop()
 	server.Most = 2 // the outbox is made and filled
-	_, err := commits.Commit(t.Context(), answer(saying("one", false, "user", "old"), saying("one", true, "seen", "yes")), nil)
+	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "old"), kubetest.Change("one", true, "seen", "yes")), nil)
 	require.ErrorIs(t, err, kubetest.ErrGone)
 	server.Most = 0
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
 	app.SetLeader(leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)})
 	require.NoError(t, server.Update(t.Context(), &app))
-	next := answer(saying("one", false, "user", "new"))
+	next := kubetest.Commit(kubetest.Change("one", false, "user", "new"))
 	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
 	_, err = commits.Commit(t.Context(), next, nil)
 	require.NoError(t, err)
-	w := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+	w := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
-	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, bagsOf(t, server))
+	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, kubetest.BagsOf(t, server))
 }
 
 // What a bag has no room for when it is delivered is dropped, and the unit can say
@@ -174,9 +141,9 @@ func TestDeliveryIsNotStuck(t *testing.T) {
 		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Set: map[string]string{"fits": "yes"}},
 	}
 	server.Kept.Put(outbox)
-	_, err := commits.Commit(t.Context(), answer(saying("one", true, "a", "b"), saying("two", true, "a", "b")), nil)
+	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", true, "a", "b"), kubetest.Change("two", true, "a", "b")), nil)
 	require.NoError(t, err)
-	assert.Equal(t, map[string]map[string]string{"one/": nil, "two/": {"fits": "yes"}, "one/1": {"a": "b"}, "two/1": {"a": "b"}}, bagsOf(t, server))
+	assert.Equal(t, map[string]map[string]string{"one/": nil, "two/": {"fits": "yes"}, "one/1": {"a": "b"}, "two/1": {"a": "b"}}, kubetest.BagsOf(t, server))
 }
 
 func TestLead(t *testing.T) {
@@ -196,7 +163,7 @@ func TestLead(t *testing.T) {
 // a suspension that is over comes too late (RELATIONS.md L3, L4).
 func TestLeave(t *testing.T) {
 	server, commits := shop()
-	r := relationBetween("shop", "blog", "shop", "db")
+	r := kubetest.Related("shop", "blog", "shop", "db")
 	r.UID, r.ResourceVersion = "one", "5"
 	server.Kept.Put(r)
 	unit := conversation.Unit{Application: "blog", Number: 0}
@@ -258,44 +225,45 @@ func TestALateProcessDoesNotOvertake(t *testing.T) {
 	deliver := func(t *testing.T, live client.Client) {
 		t.Helper()
 		w := World{Reader: live, Live: live, Writer: live, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+		w.Outboxes = &Commits{Reader: live, Writer: live, Now: kubetest.Epoch}
 		require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
 	}
-	step := func(uid, n string) transaction.Change { return saying(uid, true, "step", n) }
+	step := func(uid, n string) transaction.Change { return kubetest.Change(uid, true, "step", n) }
 	bag := relation.Databag{Application: "db", Endpoint: "main", Relation: "two", Unit: "1"}.Name()
 	want := map[string]map[string]string{"one/1": {"step": "1"}, "two/1": {"step": "2"}}
 
 	t.Run("Delivery", func(t *testing.T) {
 		server, commits := shop()
 		server.Most = 2 // the outbox is created and written
-		_, err := commits.Commit(t.Context(), answer(step("one", "1"), step("two", "1")), nil)
+		_, err := commits.Commit(t.Context(), kubetest.Commit(step("one", "1"), step("two", "1")), nil)
 		require.ErrorIs(t, err, kubetest.ErrGone)
 		server.Most = 0
 		deliver(t, &slow{Strict: server, name: bag, read: true, before: func() {
 			deliver(t, server)
-			_, err := commits.Commit(t.Context(), answer(step("two", "2")), nil)
+			_, err := commits.Commit(t.Context(), kubetest.Commit(step("two", "2")), nil)
 			require.NoError(t, err)
 		}})
-		assert.Equal(t, want, bagsOf(t, server))
+		assert.Equal(t, want, kubetest.BagsOf(t, server))
 	})
 	t.Run("Commit", func(t *testing.T) {
 		server, commits := shop()
 		late := &slow{Strict: server, name: bag, before: func() {
 			deliver(t, server)
-			_, err := commits.Commit(t.Context(), answer(step("two", "2")), nil)
+			_, err := commits.Commit(t.Context(), kubetest.Commit(step("two", "2")), nil)
 			require.NoError(t, err)
 		}}
-		_, err := (&Commits{Reader: late, Writer: late, Now: kubetest.Epoch}).Commit(t.Context(), answer(step("one", "1"), step("two", "1")), nil)
+		_, err := (&Commits{Reader: late, Writer: late, Now: kubetest.Epoch}).Commit(t.Context(), kubetest.Commit(step("one", "1"), step("two", "1")), nil)
 		require.NoError(t, err)
-		assert.Equal(t, want, bagsOf(t, server))
+		assert.Equal(t, want, kubetest.BagsOf(t, server))
 	})
 	t.Run("Alone", func(t *testing.T) {
 		server, commits := shop()
 		late := &slow{Strict: server, name: bag, before: func() {
-			_, err := commits.Commit(t.Context(), answer(step("one", "1"), step("two", "2")), nil)
+			_, err := commits.Commit(t.Context(), kubetest.Commit(step("one", "1"), step("two", "2")), nil)
 			require.NoError(t, err)
 		}}
-		_, err := (&Commits{Reader: late, Writer: late, Now: kubetest.Epoch}).Commit(t.Context(), answer(step("two", "1")), nil)
+		_, err := (&Commits{Reader: late, Writer: late, Now: kubetest.Epoch}).Commit(t.Context(), kubetest.Commit(step("two", "1")), nil)
 		require.ErrorIs(t, err, transaction.ErrBusy, "which is newer is not known: the unit tries again")
-		assert.Equal(t, want, bagsOf(t, server))
+		assert.Equal(t, want, kubetest.BagsOf(t, server))
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/golang/glog"
 	corev1 "k8s.io/api/core/v1"
@@ -44,16 +45,26 @@ func ContentSecrets() []string {
 	return all
 }
 
-// storeContent puts content where no other is and where nobody finds it before a
+// Contents keeps the contents of secrets in Secrets of their namespace.
+type Contents struct {
+	// Reader reads from the API server itself.
+	Reader client.Reader
+	Writer client.Client
+	Now    func() time.Time
+	// Turns are shared by all that write here; may be nil.
+	Turns *object.Turns
+}
+
+// Store puts content where no other is and where nobody finds it before a
 // RelatedSecret names the place. It begins with a shard by the secret's ID and goes
 // on where there is no room.
-func (c *Commits) storeContent(ctx context.Context, namespace, id string, content map[string][]byte) (secret.Place, error) {
+func (c *Contents) Store(ctx context.Context, namespace, id string, content map[string][]byte) (secret.Place, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
 	place := secret.Place{Key: secret.NewKey(c.Now(), strings.ToLower(rand.Text()))}
 	for i := range uint32(shards) {
 		place.Shard = int((h.Sum32() + i) % shards)
-		stored, err := c.putContent(ctx, namespace, place, content)
+		stored, err := c.put(ctx, namespace, place, content)
 		if stored || err != nil {
 			return place, err
 		}
@@ -64,9 +75,9 @@ func (c *Commits) storeContent(ctx context.Context, namespace, id string, conten
 	}
 }
 
-// putContent stores content in a place, unless there is no room.
-func (c *Commits) putContent(ctx context.Context, namespace string, place secret.Place, content map[string][]byte) (stored bool, err error) {
-	err = c.inTurn(ctx, namespace+"/"+ContentSecret(place.Shard), func() error {
+// put stores content in a place, unless there is no room.
+func (c *Contents) put(ctx context.Context, namespace string, place secret.Place, content map[string][]byte) (stored bool, err error) {
+	err = c.Turns.Write(ctx, namespace+"/"+ContentSecret(place.Shard), func() error {
 		shard, err := c.openShard(ctx, namespace, place.Shard)
 		if err != nil {
 			return err
@@ -98,7 +109,7 @@ func size(content map[string][]byte) int {
 
 // openShard reads a Secret of content, and makes it if it is not there: by an
 // apply, since only that carries the name when it makes something.
-func (c *Commits) openShard(ctx context.Context, namespace string, shard int) (*corev1.Secret, error) {
+func (c *Contents) openShard(ctx context.Context, namespace string, shard int) (*corev1.Secret, error) {
 	s := object.Named(&corev1.Secret{}, namespace, ContentSecret(shard))
 	err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
 	if !apierrors.IsNotFound(err) {
@@ -112,8 +123,8 @@ func (c *Commits) openShard(ctx context.Context, namespace string, shard int) (*
 	return s, c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
 }
 
-// readContent returns what lies in a place.
-func (c *Commits) readContent(ctx context.Context, namespace string, place secret.Place) (map[string][]byte, error) {
+// read returns what lies in a place.
+func (c *Contents) read(ctx context.Context, namespace string, place secret.Place) (map[string][]byte, error) {
 	shard := object.Named(&corev1.Secret{}, namespace, ContentSecret(place.Shard))
 	if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(shard), shard); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("cannot read Secret %s: %w", shard.Name, err)
@@ -130,25 +141,25 @@ func (c *Commits) readContent(ctx context.Context, namespace string, place secre
 	return content, nil
 }
 
-// dropContent removes what no RelatedSecret names any more. Nobody can read it:
+// Drop removes what no RelatedSecret names any more. Nobody can read it:
 // what fails here the next sweep does.
-func (c *Commits) dropContent(ctx context.Context, namespace string, places []secret.Place) {
+func (c *Contents) Drop(ctx context.Context, namespace string, places []secret.Place) {
 	shards := map[int][]string{}
 	for _, p := range places {
 		shards[p.Shard] = append(shards[p.Shard], p.Key)
 	}
 	for shard, keys := range shards {
-		err := c.keepContent(ctx, namespace, shard, func(key string) bool { return !slices.Contains(keys, key) })
+		err := c.keep(ctx, namespace, shard, func(key string) bool { return !slices.Contains(keys, key) })
 		if err != nil {
 			glog.Warningf("namespace %s: %v; the next sweep does it", namespace, err)
 		}
 	}
 }
 
-// keepContent removes from a Secret all that lies under keys that are not to be
+// keep removes from a Secret all that lies under keys that are not to be
 // kept.
-func (c *Commits) keepContent(ctx context.Context, namespace string, shard int, keep func(key string) bool) error {
-	err := c.inTurn(ctx, namespace+"/"+ContentSecret(shard), func() error {
+func (c *Contents) keep(ctx context.Context, namespace string, shard int, keep func(key string) bool) error {
+	err := c.Turns.Write(ctx, namespace+"/"+ContentSecret(shard), func() error {
 		s := object.Named(&corev1.Secret{}, namespace, ContentSecret(shard))
 		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil {
 			return client.IgnoreNotFound(err)

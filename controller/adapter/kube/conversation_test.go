@@ -15,7 +15,7 @@ import (
 
 func TestFindRelation(t *testing.T) {
 	m := kubetest.Memory{}
-	r := relationBetween("shop", "blog", "shop", "db")
+	r := kubetest.Related("shop", "blog", "shop", "db")
 	m.Put(r)
 	for _, name := range []string{r.Name, "7"} {
 		found, err := FindRelation(t.Context(), m, "shop", name)
@@ -32,7 +32,7 @@ func TestFindRelation(t *testing.T) {
 // another namespace are called so (SAFETY.md M7).
 func TestConversation(t *testing.T) {
 	m := kubetest.Memory{}
-	r := relationBetween("shop", "blog", "data", "db")
+	r := kubetest.Related("shop", "blog", "data", "db")
 	r.UID = "r-1"
 	said := func(namespace, app, uid, unit, value string) *v1alpha1.Databag {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: uid, Unit: unit}

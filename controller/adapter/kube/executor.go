@@ -43,7 +43,7 @@ func (e *executor) finish(ctx context.Context, next func() (transaction.Request,
 		}
 	}()
 	e.at = 0
-	backoff := crowded()
+	backoff := object.ConflictBackoff()
 	for {
 		request, err := next()
 		if err != nil {
@@ -70,7 +70,7 @@ func (e *executor) waitAfter(ctx context.Context, request transaction.Request, b
 		return conflict
 	}
 	if w, is := request.(transaction.WriteSecret); is && e.Turns != nil && len(e.ends) == 0 {
-		end, err := e.Turns.take(ctx, e.namespace+"/"+w.ID)
+		end, err := e.Turns.Take(ctx, e.namespace+"/"+w.ID)
 		if err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func (e *executor) writeSecret(ctx context.Context, w transaction.WriteSecret) e
 	s := e.secrets[w.ID]
 	var err error
 	if w.Secret.Ended() {
-		err = e.endSecret(ctx, s)
+		err = client.IgnoreNotFound(e.Writer.Delete(ctx, s, object.Unchanged(s)))
 	} else {
 		s.SetSecret(w.Secret, e.Now())
 		s.Status.Transaction, s.Status.Term = w.Transaction, int64(w.Term)
@@ -261,12 +261,6 @@ func (e *executor) writeSecret(ctx context.Context, w transaction.WriteSecret) e
 		return fmt.Errorf("cannot write secret %s: %w", w.ID, err)
 	}
 	e.stored.WroteSecret(w.ID, transaction.StoredSecret{There: !w.Secret.Ended(), Secret: w.Secret, Term: w.Term, Transaction: w.Transaction})
-	e.dropContent(ctx, e.namespace, w.Unreachable)
+	e.Contents.Drop(ctx, e.namespace, w.Unreachable)
 	return nil
-}
-
-// endSecret deletes the object of a secret that has ended.
-func (c *Commits) endSecret(ctx context.Context, s *v1alpha1.RelatedSecret) error {
-	condition := client.Preconditions{UID: (*types.UID)(new(string(s.UID))), ResourceVersion: new(s.ResourceVersion)}
-	return client.IgnoreNotFound(c.Writer.Delete(ctx, s, condition))
 }

@@ -3,7 +3,6 @@ package kube
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -11,11 +10,9 @@ import (
 	"time"
 
 	"github.com/golang/glog"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -90,7 +87,7 @@ func (w *World) observeSecrets(ctx context.Context, s *relation.Snapshot) error 
 // look looks at one Secret. An error of the API server's that is about this Secret makes that
 // unreadable; others can be read.
 func (w *World) look(ctx context.Context, namespace, name string) (sight, error) {
-	source, _, err := readSource(ctx, w.Live, namespace, name)
+	source, _, err := object.SecretSource(ctx, w.Live, namespace, name)
 	if apierrors.IsInternalError(err) {
 		glog.Warningf("%v", err)
 		source.Sight, err = secret.Unreadable, nil
@@ -112,68 +109,4 @@ func grantedIn(s *relation.Snapshot) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
-}
-
-// readSource reads a Secret of somebody's by its name: what is to be judged, and beside
-// it what it holds.
-func readSource(ctx context.Context, live client.Reader, namespace, name string) (secret.Source, map[string][]byte, error) {
-	source := secret.Source{Namespace: namespace, Name: name, Sight: secret.Open}
-	var s corev1.Secret
-	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &s)
-	switch {
-	case apierrors.IsForbidden(err):
-		source.Sight = secret.Closed
-	case apierrors.IsNotFound(err):
-		source.Sight = secret.Missing
-	case err != nil:
-		return source, nil, fmt.Errorf("cannot read Secret %s in namespace %s: %w", name, namespace, err)
-	default:
-		source.Type, source.GrantTo, source.Version = string(s.Type), s.Annotations[secret.KeyGrantTo], s.ResourceVersion
-	}
-	return source, s.Data, nil
-}
-
-// readGranted returns what a relation grants: of the Secret as it is now, and only with
-// all consents as they are now (SAFETY.md S1). It is copied nowhere.
-func (c *Commits) readGranted(ctx context.Context, namespace string, ties []secret.Tie, id string, query secret.Query) (secret.Reading, error) {
-	if query.Label != "" {
-		return secret.Reading{}, secret.NoLabel(id)
-	}
-	for _, tie := range ties {
-		g, granted, err := c.grantedBy(ctx, namespace, tie)
-		if err != nil {
-			return secret.Reading{}, err
-		}
-		if !granted {
-			continue
-		}
-		source, content, err := readSource(ctx, c.Reader, namespace, g.Secret)
-		if err != nil {
-			glog.Warningf("%v", err) // its name is not for who asks (SAFETY.md M7)
-			return secret.Reading{}, fmt.Errorf("cannot read secret %s: the API server did not answer", id)
-		}
-		if reason, _ := source.Refusal(tie.Application, tie.Endpoint, ""); reason == "" {
-			return secret.Reading{ID: id, Revision: g.Revision, Content: content}, nil
-		}
-	}
-	return secret.Reading{}, secret.NotGranted(id, ties[0].Application)
-}
-
-// grantedBy returns what the other end of a relation grants in it, as relation, Offers
-// and record are now.
-func (c *Commits) grantedBy(ctx context.Context, namespace string, tie secret.Tie) (relation.Grant, bool, error) {
-	r, err := c.granted(ctx, namespace, secret.Access{Relation: tie.Relation, Name: tie.Name, Namespace: tie.Home})
-	if err != nil || r.UID == "" || !r.Alive() {
-		return relation.Grant{}, false, err
-	}
-	var app v1alpha1.RelatedApplication
-	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: tie.Application}, &app); client.IgnoreNotFound(err) != nil {
-		return relation.Grant{}, false, fmt.Errorf("cannot read application %s: %w", tie.Application, err)
-	}
-	grants, err := app.GrantsToDomain()
-	if err != nil {
-		return relation.Grant{}, false, err
-	}
-	g, granted := r.Granted(relation.End{Namespace: namespace, Application: tie.Application, Endpoint: tie.Endpoint}, grants)
-	return g, granted, nil
 }

@@ -102,18 +102,18 @@ func TestSecretsAreLookedAtNowAndThen(t *testing.T) {
 // Whoever reads is asked about each time, and hears the same whatever is missing; an ID
 // by which something may be granted is no unit's secret (SAFETY.md S1, M7).
 func TestReadingWhatIsGranted(t *testing.T) {
-	server, commits := vault()
+	server, _, secrets := vault()
 	live := &door{Memory: server.Kept}
-	commits.Reader = live
+	secrets.Reader = live
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	app.Status.Grants = []v1alpha1.Grant{{Endpoint: "db", Secret: "admin", Key: "secret", Consent: v1alpha1.ConsentGiven, Revision: 3}}
 	server.Kept.Put(app, admin("7"))
 	id := secret.GrantedID("shop", "db", "db")
-	r := relationBetween("shop", "blog", "shop", "db")
+	r := kubetest.Related("shop", "blog", "shop", "db")
 	by := asks("0", "db")
 	by[0].Ties = []secret.Tie{{Relation: "one", Name: r.Name, Home: "shop", Application: "db", Endpoint: "db"}}
 	read := func(by []secret.Visitor, q secret.Query) (secret.Reading, error) {
-		return commits.Secret(t.Context(), by, id, q)
+		return secrets.Secret(t.Context(), by, id, q)
 	}
 	reading, err := read(by, secret.Query{})
 	require.NoError(t, err)

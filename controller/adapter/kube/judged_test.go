@@ -61,9 +61,9 @@ func TestCommitFits(t *testing.T) {
 			server, commits := shop()
 			server.Kept.Put(kubetest.Published(t, kubetest.Flags), kubetest.Judging("shop", schema.Mode(tc.mode)))
 			commits.Interfaces = knownTo(t, server)
-			change := saying("one", tc.own, tc.key, tc.value, "refresh", "30")
+			change := kubetest.Change("one", tc.own, tc.key, tc.value, "refresh", "30")
 			change.Role, change.Interface = application.Provider, "flags"
-			_, err := commits.Commit(t.Context(), answer(change, saying("two", false, "fine", "yes")), nil)
+			_, err := commits.Commit(t.Context(), kubetest.Commit(change, kubetest.Change("two", false, "fine", "yes")), nil)
 			if tc.at == "" {
 				require.NoError(t, err, tc.why)
 				return
@@ -71,7 +71,7 @@ func TestCommitFits(t *testing.T) {
 			require.ErrorIs(t, err, transaction.ErrInvalid, tc.why)
 			assert.Contains(t, err.Error(), tc.at)
 			assert.NotContains(t, err.Error(), "hunter2")
-			assert.Empty(t, bagsOf(t, server), "refused whole")
+			assert.Empty(t, kubetest.BagsOf(t, server), "refused whole")
 		})
 	}
 }

@@ -49,18 +49,18 @@ func TestCommitIsRecorded(t *testing.T) {
 	now := kubetest.Epoch()
 	commits.Now = func() time.Time { now = now.Add(time.Second); return now }
 	because := func(cause string, changes ...transaction.Change) transaction.Commit {
-		commit := answer(changes...)
+		commit := kubetest.Commit(changes...)
 		commit.Cause = cause
 		return commit
 	}
-	_, err := commits.Commit(t.Context(), because("relation-set", saying("one", false, "user", "a", "port", "1")), nil)
+	_, err := commits.Commit(t.Context(), because("relation-set", kubetest.Change("one", false, "user", "a", "port", "1")), nil)
 	require.NoError(t, err)
 	assert.Equal(t, 2, server.Writes, "the bag is made and written: the record is no write of its own")
 	server.Most = 4
-	_, err = commits.Commit(t.Context(), because("main-relation-changed (web/0)", saying("one", false, "user", "b", "port", ""), saying("one", true, "ready", "yes")), nil)
+	_, err = commits.Commit(t.Context(), because("main-relation-changed (web/0)", kubetest.Change("one", false, "user", "b", "port", ""), kubetest.Change("one", true, "ready", "yes")), nil)
 	require.ErrorIs(t, err, kubetest.ErrGone)
 	server.Most = 0
-	next := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: commits.Now}
+	next := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: commits.Now, Outboxes: commits}
 	for range 2 {
 		require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}), "twice is once")
 	}
@@ -88,14 +88,14 @@ func TestCommitIsRecorded(t *testing.T) {
 func TestSecretFieldsAreNotRecorded(t *testing.T) {
 	server, commits := shop()
 	commits.Interfaces = knownTo(t, server)
-	change := saying("one", false, "host", "db", "password", "secret:c6b9fk2t7m0q3v8x1z5d")
+	change := kubetest.Change("one", false, "host", "db", "password", "secret:c6b9fk2t7m0q3v8x1z5d")
 	change.Interface, change.Role = "redis", application.Provider
-	_, err := commits.Commit(t.Context(), answer(change), nil)
+	_, err := commits.Commit(t.Context(), kubetest.Commit(change), nil)
 	require.NoError(t, err)
 	own := change
 	own.Own, own.Set = true, map[string]string{"ready": "yes"}
 	change.Set = map[string]string{"password": "secret:aaaaaaaaaaaaaaaaaaaa"}
-	_, err = commits.Commit(t.Context(), answer(change, own), nil)
+	_, err = commits.Commit(t.Context(), kubetest.Commit(change, own), nil)
 	require.NoError(t, err)
 	lines := strings.Join(recordedIn(t, server), "\n")
 	assert.Contains(t, lines, "+map[host:db password:]")

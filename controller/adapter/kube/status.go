@@ -3,11 +3,13 @@ package kube
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
@@ -19,9 +21,21 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
+// Statuses stores what units report for people.
+type Statuses struct {
+	// Reader reads from the API server itself.
+	Reader client.Reader
+	Writer client.Client
+	Now    func() time.Time
+	// Turns are shared by all that write here; may be nil.
+	Turns *object.Turns
+	// Events records the Events on the units' pods.
+	Events events.EventRecorder
+}
+
 // Report notes what the handlers of a pod's unit fail at; the zero failure for
 // nothing. An Event on the pod tells of it once, and again where it is something else.
-func (c *Commits) Report(ctx context.Context, by status.Reporter, failure status.Failure) error {
+func (c *Statuses) Report(ctx context.Context, by status.Reporter, failure status.Failure) error {
 	var before, after status.Failure
 	var unit v1alpha1.Unit
 	err := c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
@@ -33,7 +47,7 @@ func (c *Commits) Report(ctx context.Context, by status.Reporter, failure status
 		return after != before
 	})
 	if err == nil && after.IsNews(before) {
-		Tell(c.Events, speakerPod(by, &unit), corev1.EventTypeWarning, negotiate, string(condition.HandlerFailed),
+		object.WriteEvent(c.Events, speakerPod(by, &unit), corev1.EventTypeWarning, event.Negotiate, string(condition.HandlerFailed),
 			after.Text(by.Namespace, fmt.Sprintf("%s/%d", by.Application, unit.Number), unit.Pod))
 	}
 	return err
@@ -41,9 +55,9 @@ func (c *Commits) Report(ctx context.Context, by status.Reporter, failure status
 
 // ReportWaiting writes an Event of what the handlers of a pod's unit wait for. All of one pod
 // are one series, whatever they say, so that a pod cannot fill its namespace with Events.
-func (c *Commits) ReportWaiting(ctx context.Context, by status.Reporter, text string) error {
+func (c *Statuses) ReportWaiting(ctx context.Context, by status.Reporter, text string) error {
 	return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
-		c.Events.Eventf(speakerPod(by, u), nil, corev1.EventTypeNormal, event.HandlerWaiting, negotiate, "%s", status.LastWords(text))
+		c.Events.Eventf(speakerPod(by, u), nil, corev1.EventTypeNormal, event.HandlerWaiting, event.Negotiate, "%s", status.LastWords(text))
 		return false
 	})
 }
@@ -59,7 +73,7 @@ func speakerPod(by status.Reporter, u *v1alpha1.Unit) *corev1.Pod {
 // was said already is not stored again (RELATIONS.md P3). Leader and status are in
 // one object, so that no late write of a deposed leader can come between
 // (SAFETY.md P1).
-func (c *Commits) SetStatus(ctx context.Context, by status.Reporter, ofApplication bool, info status.Info) error {
+func (c *Statuses) SetStatus(ctx context.Context, by status.Reporter, ofApplication bool, info status.Info) error {
 	info.Since = c.Now()
 	say := func(at **v1alpha1.WorkloadStatus) (differs bool) {
 		differs = !(*at).ToDomain().Same(info)
@@ -81,8 +95,8 @@ func (c *Commits) SetStatus(ctx context.Context, by status.Reporter, ofApplicati
 
 // SetSide stores what a leader says of how its application is in a relation. The
 // relation keeps the term, and refuses a lower one (SAFETY.md P1).
-func (c *Commits) SetSide(ctx context.Context, by status.Reporter, side relation.Side, info status.Info) error {
-	leads, err := c.leads(ctx, by.Namespace, by.Application, by.PodUID, by.Term)
+func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relation.Side, info status.Info) error {
+	leads, err := mayWrite(ctx, c.Reader, by.Namespace, by.Application, by.PodUID, by.Term, c.Now())
 	if err != nil {
 		return err
 	}
@@ -90,7 +104,7 @@ func (c *Commits) SetSide(ctx context.Context, by status.Reporter, side relation
 		return transaction.ErrDeposed
 	}
 	info.Since = c.Now()
-	err = c.inTurn(ctx, side.Namespace+"/"+side.Name, func() error {
+	err = c.Turns.Write(ctx, side.Namespace+"/"+side.Name, func() error {
 		r := object.Named(&v1alpha1.Relation{}, side.Namespace, side.Name)
 		err := c.Reader.Get(ctx, client.ObjectKeyFromObject(r), r)
 		if apierrors.IsNotFound(err) || err == nil && string(r.UID) != side.UID {
@@ -117,7 +131,7 @@ func (c *Commits) SetSide(ctx context.Context, by status.Reporter, side relation
 
 // Status returns what is known of an application whose unit asks: for all of it, the
 // unit must lead.
-func (c *Commits) Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error) {
+func (c *Statuses) Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error) {
 	var app v1alpha1.RelatedApplication
 	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: by.Application}, &app); err != nil {
 		return relation.ApplicationState{}, fmt.Errorf("cannot read application %s: %w", by.Application, err)
@@ -130,7 +144,7 @@ func (c *Commits) Status(ctx context.Context, by status.Reporter, ofApplication 
 }
 
 // changeUnit changes the unit of a pod, where change says that it differs.
-func (c *Commits) changeUnit(ctx context.Context, by status.Reporter, change func(*v1alpha1.Unit) (differs bool)) error {
+func (c *Statuses) changeUnit(ctx context.Context, by status.Reporter, change func(*v1alpha1.Unit) (differs bool)) error {
 	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
 		unit, lives := a.OfPod(by.PodUID)
 		if !lives {
@@ -142,8 +156,8 @@ func (c *Commits) changeUnit(ctx context.Context, by status.Reporter, change fun
 
 // changeApplication changes a pod's application, where change says that it differs.
 // All units of an application may speak at once.
-func (c *Commits) changeApplication(ctx context.Context, by status.Reporter, change func(*v1alpha1.RelatedApplication) (differs bool, err error)) error {
-	err := c.inTurn(ctx, by.Namespace+"/"+by.Application, func() error {
+func (c *Statuses) changeApplication(ctx context.Context, by status.Reporter, change func(*v1alpha1.RelatedApplication) (differs bool, err error)) error {
+	err := c.Turns.Write(ctx, by.Namespace+"/"+by.Application, func() error {
 		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: by.Namespace, Name: by.Application}}
 		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {
 			return err

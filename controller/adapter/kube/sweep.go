@@ -19,7 +19,7 @@ import (
 
 // Vault is what units' secrets are and what they live with.
 type Vault struct {
-	Commits
+	Contents
 
 	// Cached reads from the informers.
 	Cached client.Reader
@@ -50,7 +50,7 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 		return s, fmt.Errorf("cannot list databags: %w", err)
 	}
 	s.Busy = slices.ContainsFunc(bags.Items, func(b v1alpha1.Databag) bool { return b.Holds() })
-	if s.Secrets, err = v.all(ctx, namespace); err != nil || len(s.Secrets) == 0 {
+	if s.Secrets, err = object.SecretsOf(ctx, v.Reader, namespace); err != nil || len(s.Secrets) == 0 {
 		return s, err
 	}
 	var relations v1alpha1.RelationList
@@ -160,7 +160,7 @@ func (v *Vault) Apply(ctx context.Context, namespace string, decision secret.Dec
 	case secret.LetGo:
 		return v.forget(ctx, namespace, d.ID, d.Of)
 	case secret.Discard:
-		v.dropContent(ctx, namespace, d.Places)
+		v.Drop(ctx, namespace, d.Places)
 		return nil
 	default:
 		return fmt.Errorf("cannot apply %T: it is not known here", decision)
@@ -170,7 +170,7 @@ func (v *Vault) Apply(ctx context.Context, namespace string, decision secret.Dec
 // forget changes a secret, or removes it, and then what nobody can read any more.
 func (v *Vault) forget(ctx context.Context, namespace, id string, change func(secret.Secret) secret.Secret) error {
 	var unreachable []secret.Place
-	err := v.inTurn(ctx, namespace+"/"+id, func() error {
+	err := v.Turns.Write(ctx, namespace+"/"+id, func() error {
 		var stored v1alpha1.RelatedSecret
 		err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: id}, &stored)
 		if apierrors.IsNotFound(err) {
@@ -183,7 +183,7 @@ func (v *Vault) forget(ctx context.Context, namespace, id string, change func(se
 		after := change(before)
 		unreachable = secret.Unreachable(before, nil, after)
 		if after.Ended() {
-			return v.endSecret(ctx, &stored)
+			return client.IgnoreNotFound(v.Writer.Delete(ctx, &stored, object.Unchanged(&stored)))
 		}
 		stored.SetSecret(after, v.Now())
 		return v.Writer.Status().Update(ctx, &stored)
@@ -191,6 +191,6 @@ func (v *Vault) forget(ctx context.Context, namespace, id string, change func(se
 	if err != nil {
 		return fmt.Errorf("cannot remove the ended revisions of secret %s: %w", id, err)
 	}
-	v.dropContent(ctx, namespace, unreachable)
+	v.Drop(ctx, namespace, unreachable)
 	return nil
 }

@@ -2,8 +2,6 @@ package kube
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -23,12 +21,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 )
 
-// maxNote is the longest note that the API server takes.
-const maxNote = 1024
-
-// negotiate is what the relations controller does.
-const negotiate = "Negotiate"
-
 // teller writes the Events of the relations controller.
 type teller struct {
 	// reader finds the objects that Events are about.
@@ -40,23 +32,11 @@ type teller struct {
 func (w *World) tell() teller { return teller{w.Reader, w.Events} }
 
 func (t teller) say(about runtime.Object, reason, note string) {
-	Tell(t.events, about, corev1.EventTypeNormal, negotiate, reason, note)
+	object.WriteEvent(t.events, about, corev1.EventTypeNormal, event.Negotiate, reason, note)
 }
 
 func (t teller) warn(about runtime.Object, reason, note string) {
-	Tell(t.events, about, corev1.EventTypeWarning, negotiate, reason, note)
-}
-
-// Tell writes an Event: kind is Normal or Warning, action what Orcon was doing. The
-// recorder takes two Events that differ in their note alone for one, and shows the older
-// note: the action is made to tell them apart. A note of over 1024 bytes is cut.
-func Tell(recorder events.EventRecorder, about runtime.Object, kind, action, reason, note string) {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
-	}
-	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(note))
-	recorder.Eventf(about, nil, kind, reason, fmt.Sprintf("%s-%08x", action, sum.Sum32()), "%s", note)
+	object.WriteEvent(t.events, about, corev1.EventTypeWarning, event.Negotiate, reason, note)
 }
 
 // relation writes on a Relation that it became ready, or why it is not.
@@ -109,8 +89,8 @@ func (t teller) ignored(ctx context.Context, a *v1alpha1.RelatedApplication, bef
 			if slices.Contains(known, written) {
 				continue
 			}
-			if object := t.object(ctx, a.Namespace, written); object != nil {
-				t.warn(object, o.Reason, o.Message)
+			if ignored := t.object(ctx, a.Namespace, written); ignored != nil {
+				t.warn(ignored, o.Reason, o.Message)
 			}
 		}
 	}

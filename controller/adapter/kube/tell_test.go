@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
@@ -16,7 +17,7 @@ import (
 // it waits for, and one of a handler that fails, which Report writes. A pod that is made
 // again while nothing else changes is told, too.
 func TestABarePodHasEachEventOnce(t *testing.T) {
-	server, _ := shop()
+	server := kubetest.Shop()
 	pod := object.Named(&corev1.Pod{}, "shop", "worker")
 	pod.UID = "pod-1"
 	server.Keep(pod)
@@ -31,22 +32,22 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 	}
 
 	world.tell().application(t.Context(), app, v1alpha1.RelatedApplicationStatus{})
-	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, told(recorder))
+	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, kubetest.Recorded(recorder))
 
 	before := *app.Status.DeepCopy()
 	app.Status.Conditions = append(app.Status.Conditions, failing)
 	world.tell().application(t.Context(), app, before)
-	assert.Empty(t, told(recorder))
+	assert.Empty(t, kubetest.Recorded(recorder))
 
 	before = *app.Status.DeepCopy()
 	app.Status.Units = []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-2"}}
 	world.tell().application(t.Context(), app, before)
-	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, told(recorder), "made again")
+	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, kubetest.Recorded(recorder), "made again")
 }
 
 // A new pod with an agent has no Event about an old one that has none.
 func TestANewPodHasNoEventOfAnother(t *testing.T) {
-	server, _ := shop()
+	server := kubetest.Shop()
 	recorder := events.NewFakeRecorder(8)
 	world := &World{Reader: server, Events: recorder}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "worker")
@@ -57,5 +58,5 @@ func TestANewPodHasNoEventOfAnother(t *testing.T) {
 	before := *app.Status.DeepCopy()
 	app.Status.Units = []v1alpha1.Unit{{Pod: "new", PodUID: "pod-1"}}
 	world.tell().application(t.Context(), app, before)
-	assert.Empty(t, told(recorder))
+	assert.Empty(t, kubetest.Recorded(recorder))
 }

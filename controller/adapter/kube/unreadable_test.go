@@ -55,7 +55,7 @@ type namespaces struct {
 func newNamespaces(t *testing.T) *namespaces {
 	t.Helper()
 	server := &kubetest.Strict{Kept: kubetest.Memory{}}
-	server.Kept.Put(optedIn("shop"), optedIn("office"), offerOf("office"), provider("shop", "db"), consumer("shop", "blog", "db"),
+	server.Kept.Put(kubetest.OptedIn("shop"), kubetest.OptedIn("office"), kubetest.OfferTo("office"), provider("shop", "db"), consumer("shop", "blog", "db"),
 		consumer("office", "blog", "db.shop"))
 	n := &namespaces{t, server, nil}
 	n.restart()
@@ -190,7 +190,7 @@ func TestUnreadableIsUnknown(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			n := newNamespaces(t)
-			said := endpointBag("shop", "db", map[string]string{"user": "office"})
+			said := kubetest.DeclaredBag("shop", "db", map[string]string{"user": "office"})
 			r := n.relationOf("office")
 			said.Name, said.Spec.Relation, said.Spec.Home = n.saidToOffice(), string(r.UID), &v1alpha1.RelationHome{Namespace: "office", Name: r.Name}
 			n.server.Kept.Put(said)
@@ -287,8 +287,8 @@ func TestViewOfAFailingCache(t *testing.T) {
 // The units of an application whose record cannot be read are unknown, so that nothing of theirs is
 // removed (SAFETY.md E13).
 func TestSweepKeepsWhatIsUnreadable(t *testing.T) {
-	server, commits := vault()
-	_, err := commits.Commit(t.Context(), answer(), drafts(secret.Draft{
+	server, commits, secrets := vault()
+	_, err := commits.Commit(t.Context(), kubetest.Commit(), drafts(secret.Draft{
 		Write:   secret.Write{Kind: secret.Add, ID: secretID, Own: true},
 		Content: map[string][]byte{"password": []byte("hunter2")},
 	}))
@@ -297,7 +297,7 @@ func TestSweepKeepsWhatIsUnreadable(t *testing.T) {
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
 	app.Status.Units, app.Status.NextUnit = []v1alpha1.Unit{{Number: -1, PodUID: "pod-1"}}, 2
 	server.Keep(&app)
-	s, err := (&Vault{Commits: *commits, Cached: server}).Observe(t.Context(), "shop")
+	s, err := (&Vault{Contents: secrets.Contents, Cached: server}).Observe(t.Context(), "shop")
 	require.NoError(t, err)
 	s.Now = s.Now.Add(24 * time.Hour)
 	assert.Empty(t, secret.Sweep(s))
@@ -337,7 +337,7 @@ func TestChangesSurviveAFailedList(t *testing.T) {
 		views := Views{Reader: hiccup{n.server, new(bool)}, Changed: func(namespace, application string) {
 			changed = append(changed, namespace+"/"+application)
 		}}
-		views.bagChanged(t.Context(), endpointBag("shop", "db", nil))
+		views.bagChanged(t.Context(), kubetest.DeclaredBag("shop", "db", nil))
 		assert.Equal(t, []string{"shop/db", "office/blog", "shop/blog"}, changed)
 	})
 }
@@ -456,7 +456,7 @@ func TestApplyWritesOverNothingUnreadable(t *testing.T) {
 	taken.Spec.Application = "nobody"
 	n.server.Keep(taken)
 	commits := &Commits{Reader: n.server, Writer: n.server, Now: kubetest.Epoch}
-	_, err = commits.Commit(t.Context(), answer(saying("one", false, "user", "a")), nil)
+	_, err = commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "a")), nil)
 	require.Error(t, err)
 	assert.Equal(t, writes, n.server.Writes)
 }

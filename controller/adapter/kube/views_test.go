@@ -22,29 +22,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-func relationBetween(namespace, requirer, providerNamespace, provider string) *v1alpha1.Relation {
-	r := v1alpha1.ForPair(namespace, relation.Pair{Key: relation.Key{
-		Requirer: relation.End{Namespace: namespace, Application: requirer, Endpoint: "db"},
-		Provider: relation.End{Namespace: providerNamespace, Application: provider, Endpoint: "db"},
-	}, Interface: "db"})
-	r.SetState(relation.State{ID: 7, Conditions: condition.Settled("Complete", "all is there")}, kubetest.Epoch())
-	r.ResourceVersion = "5"
-	return r
-}
-
-func endpointBag(namespace, app string, data map[string]string) *v1alpha1.Databag {
-	b := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
-	b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db"}
-	b.Commit(conversation.Entry{}, data, nil, kubetest.Epoch())
-	b.ResourceVersion = "6"
-	return b
-}
-
 func TestView(t *testing.T) {
 	m := kubetest.Memory{}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")
 	app.Status.Waiting = []v1alpha1.Waiting{{Endpoint: "sse", Reason: "NoApplication", Message: "nobody"}}
-	m.Put(app, relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
+	m.Put(app, kubetest.Related("shop", "blog", "shop", "db"), kubetest.Related("shop", "other", "shop", "db"), kubetest.DeclaredBag("shop", "db", map[string]string{"host": "here"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 	require.Len(t, view.Relations, 1, "its own and no other's")
@@ -62,7 +44,7 @@ func TestViewOfBothSides(t *testing.T) {
 		app.Status.Units = all
 		return app
 	}
-	r := relationBetween("shop", "blog", "shop", "db")
+	r := kubetest.Related("shop", "blog", "shop", "db")
 	left := conversation.Departure{Unit: conversation.Unit{Application: "db", Number: 0}, Reason: "replaced", Address: "10.0.0.9", Since: kubetest.Epoch(), Owed: []conversation.Unit{{Application: "blog", Number: 2}}}
 	r.SetDepartures([]conversation.Departure{left})
 	m.Put(r,
@@ -93,7 +75,7 @@ func TestViewOfBothSides(t *testing.T) {
 // everybody; and no half of a transaction (SAFETY.md V5, E11).
 func TestViewOfWhatIsSaid(t *testing.T) {
 	m := kubetest.Memory{}
-	r := relationBetween("shop", "blog", "shop", "db")
+	r := kubetest.Related("shop", "blog", "shop", "db")
 	r.UID = "r-1"
 	said := func(app, unit string, data map[string]string) *v1alpha1.Databag {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
@@ -105,7 +87,7 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	blog, db := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog"), object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	blog.Status.Units = []v1alpha1.Unit{{Number: 2, PodUID: "b2", Address: "10.0.0.2"}}
 	db.Status.Units = []v1alpha1.Unit{{Number: 1, PodUID: "d1", Address: "10.0.0.1"}}
-	m.Put(r, blog, db, endpointBag("shop", "db", map[string]string{"host": "here", "port": "1"}),
+	m.Put(r, blog, db, kubetest.DeclaredBag("shop", "db", map[string]string{"host": "here", "port": "1"}),
 		said("db", "", map[string]string{"port": "2"}), said("db", "1", map[string]string{"ready": "yes"}), said("blog", "2", map[string]string{"name": "b"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
@@ -130,7 +112,7 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 // it, which may be newer (RELATIONS.md E8).
 func TestViewNamesTheWriter(t *testing.T) {
 	m := kubetest.Memory{}
-	r := relationBetween("shop", "ring", "shop", "ring")
+	r := kubetest.Related("shop", "ring", "shop", "ring")
 	r.UID = "r-1"
 	written := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"}.Name())
 	written.Spec = v1alpha1.DatabagSpec{Application: "ring", Endpoint: "db", Relation: "r-1"}
@@ -145,7 +127,7 @@ func TestViewNamesTheWriter(t *testing.T) {
 	assert.Empty(t, writer(), "nobody has written")
 	m.Put(written)
 	assert.Equal(t, "2", writer())
-	m.Put(endpointBag("shop", "ring", map[string]string{"color": "red"}))
+	m.Put(kubetest.DeclaredBag("shop", "ring", map[string]string{"color": "red"}))
 	assert.Empty(t, writer())
 }
 
@@ -153,7 +135,7 @@ func TestViewNamesTheWriter(t *testing.T) {
 // itself alone; that its leader's lease was renewed, to nobody.
 func TestUnitsAreAnnounced(t *testing.T) {
 	m := kubetest.Memory{}
-	m.Put(relationBetween("shop", "blog", "shop", "db"))
+	m.Put(kubetest.Related("shop", "blog", "shop", "db"))
 	var told []string
 	v := &Views{Reader: m, Changed: func(_, name string) { told = append(told, name) }}
 	after := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")
@@ -195,7 +177,7 @@ func (b *busy) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 	err := b.Memory.Get(ctx, key, o, opts...)
 	if _, isBag := o.(*v1alpha1.Databag); isBag && b.writes > 0 {
 		b.writes--
-		next := endpointBag(key.Namespace, b.written, map[string]string{"host": "new"})
+		next := kubetest.DeclaredBag(key.Namespace, b.written, map[string]string{"host": "new"})
 		next.ResourceVersion = "7" + strconv.Itoa(b.writes)
 		b.Put(next)
 	}
@@ -217,8 +199,8 @@ func TestViewIsOfOneMoment(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			m := &busy{kubetest.Memory{}, test.written, test.writes}
-			m.Put(relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "queue"),
-				endpointBag("shop", "db", map[string]string{"host": "here"}), endpointBag("shop", "queue", map[string]string{"host": "there"}))
+			m.Put(kubetest.Related("shop", "blog", "shop", "db"), kubetest.Related("shop", "other", "shop", "queue"),
+				kubetest.DeclaredBag("shop", "db", map[string]string{"host": "here"}), kubetest.DeclaredBag("shop", "queue", map[string]string{"host": "there"}))
 			view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 			if test.want == "" {
 				require.ErrorIs(t, err, relation.ErrUnsettled)
@@ -258,10 +240,10 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			m := kubetest.Memory{}
-			r := relationBetween("shop", "blog", "bank", "vault")
+			r := kubetest.Related("shop", "blog", "bank", "vault")
 			test.state.ID, test.state.Conditions = 7, condition.Settled("Complete", "")
 			r.SetState(test.state, kubetest.Epoch())
-			m.Put(r, endpointBag("bank", "vault", map[string]string{"account": "secret"}))
+			m.Put(r, kubetest.DeclaredBag("bank", "vault", map[string]string{"account": "secret"}))
 			if test.offer != nil {
 				m.Put(test.offer)
 			}
@@ -281,7 +263,7 @@ func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
 	outbox := object.Named(&v1alpha1.Databag{}, "bank", relation.OutboxName("vault", "0"))
 	outbox.Spec = v1alpha1.DatabagSpec{Application: "vault", Unit: "0"}
 	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
-	m.Put(relationBetween("mallory", "blog", "bank", "vault"), outbox)
+	m.Put(kubetest.Related("mallory", "blog", "bank", "vault"), outbox)
 	_, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")
 	require.NoError(t, err)
 }
@@ -290,9 +272,9 @@ func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
 // whom it concerns.
 func TestChangesAreAnnounced(t *testing.T) {
 	m := kubetest.Memory{}
-	blog, other := relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "queue")
+	blog, other := kubetest.Related("shop", "blog", "shop", "db"), kubetest.Related("shop", "other", "shop", "queue")
 	m.Put(blog, other)
-	abroad := relationBetween("shop", "blog", "bank", "vault")
+	abroad := kubetest.Related("shop", "blog", "bank", "vault")
 	offered := abroad.DeepCopy()
 	offered.Status.Offer = "to-shop"
 	var told []string
@@ -310,8 +292,8 @@ func TestChangesAreAnnounced(t *testing.T) {
 		"Abroad":      {event: abroad, kind: "relations", want: []string{"application shop/blog"}},
 		"Offered":     {event: offered, kind: "relations", want: []string{"application shop/blog", "application bank/vault"}},
 		"Application": {event: object.Named(&v1alpha1.RelatedApplication{}, "shop", "db"), kind: "relatedapplications", want: []string{"application shop/db"}},
-		"Databag":     {event: endpointBag("shop", "db", nil), kind: "databags", want: []string{"application shop/db", "application shop/blog"}},
-		"Nobodys":     {event: endpointBag("shop", "nobody", nil), kind: "databags", want: []string{"application shop/nobody"}},
+		"Databag":     {event: kubetest.DeclaredBag("shop", "db", nil), kind: "databags", want: []string{"application shop/db", "application shop/blog"}},
+		"Nobodys":     {event: kubetest.DeclaredBag("shop", "nobody", nil), kind: "databags", want: []string{"application shop/nobody"}},
 		"Offer":       {event: &v1alpha1.Offer{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, Spec: v1alpha1.OfferSpec{Application: "db", Endpoint: "db"}}, kind: "offers", want: []string{"application shop/db", "application shop/blog"}},
 		"Pod":         {event: kubetest.PodOf("", ""), kind: "pods", want: []string{"pod shop/pod-1"}},
 		"Unseen":      {event: cache.DeletedFinalStateUnknown{Obj: blog}, kind: "relations", want: []string{"application shop/blog", "application shop/db"}},
@@ -367,7 +349,7 @@ func BenchmarkView(b *testing.B) {
 	for i := range 1000 {
 		app.Status.Units = append(app.Status.Units, v1alpha1.Unit{Number: int64(i), Pod: fmt.Sprintf("blog-%d", i), PodUID: fmt.Sprintf("uid-%d", i)})
 	}
-	m.Put(app, relationBetween("shop", "blog", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
+	m.Put(app, kubetest.Related("shop", "blog", "shop", "db"), kubetest.DeclaredBag("shop", "db", map[string]string{"host": "here"}))
 	v := &Views{Reader: m}
 	for b.Loop() {
 		if _, err := v.View(context.Background(), "shop", "blog"); err != nil {

@@ -14,12 +14,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
+
+// Interfaces knows the interfaces of the cluster.
+type Interfaces interface {
+	// Catalog returns the interfaces that are in force now.
+	Catalog(ctx context.Context) schema.Catalog
+}
+
+// Outboxes delivers transactions.
+type Outboxes interface {
+	// Deliver finishes a transaction that another process committed. Delivering it twice does no harm.
+	Deliver(ctx context.Context, namespace, outbox string) error
+}
 
 // World is the cluster of the relations controller.
 type World struct {
@@ -34,7 +46,9 @@ type World struct {
 	// Now is the clock.
 	Now func() time.Time
 	// Interfaces are those that are known; nil for none.
-	Interfaces *interfaces.Catalogue
+	Interfaces Interfaces
+	// Outboxes delivers what other processes have committed.
+	Outboxes Outboxes
 	// Account is the controller's ServiceAccount, as namespace:name.
 	Account string
 	// LookEvery is about how often Secrets that are granted are looked at; 30 s if unset.
@@ -78,7 +92,7 @@ func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapsho
 	if err := w.Reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns); err != nil && !apierrors.IsNotFound(err) {
 		return s, fmt.Errorf("cannot read namespace %s: %w", namespace, err)
 	}
-	s.Ending, s.Schema = ns.Name == "" || ns.DeletionTimestamp != nil, interfaces.ModeOf(&ns)
+	s.Ending, s.Schema = ns.Name == "" || ns.DeletionTimestamp != nil, object.SchemaMode(&ns)
 	if w.Interfaces != nil {
 		s.Interfaces = w.Interfaces.Catalog(ctx)
 	}

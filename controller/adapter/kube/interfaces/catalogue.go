@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -163,12 +164,7 @@ func (i *Catalogue) Mode(ctx context.Context, namespace string) schema.Mode {
 	if reader == nil || reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy) != nil {
 		return schema.Warn
 	}
-	return ModeOf(&ns)
-}
-
-// ModeOf returns the schema mode of a namespace.
-func ModeOf(ns *corev1.Namespace) schema.Mode {
-	return schema.ParseMode(ns.Labels[application.LabelSchema])
+	return object.SchemaMode(&ns)
 }
 
 // Judge says on a published interface what is to be said of it: whether it is in

@@ -1,4 +1,4 @@
-package kube
+package object
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Whoever met another writer waits for its turn: one at a time, whoever gives up
-// holds nobody back, and nothing is kept of a line that is empty.
+// Writers that met wait for their turn, one at a time. A writer that gives up holds no other back, and
+// an empty line is not kept.
 func TestTurns(t *testing.T) {
-	c := &Commits{Turns: &Turns{}}
-	end, err := c.Turns.take(t.Context(), "a")
+	turns := &Turns{}
+	end, err := turns.Take(t.Context(), "a")
 	require.NoError(t, err)
 	given, giveUp := context.WithCancel(t.Context())
 	giveUp()
-	_, err = c.Turns.take(given, "a")
+	_, err = turns.Take(given, "a")
 	require.ErrorIs(t, err, context.Canceled)
-	elsewhere, err := c.Turns.take(t.Context(), "b")
+	elsewhere, err := turns.Take(t.Context(), "b")
 	require.NoError(t, err, "another name is another line")
 	elsewhere()
 
@@ -35,7 +35,7 @@ func TestTurns(t *testing.T) {
 	for range 10 {
 		first := true
 		all.Go(func() {
-			assert.NoError(t, c.inTurn(t.Context(), "a", func() error {
+			assert.NoError(t, turns.Write(t.Context(), "a", func() error {
 				tries.Add(1)
 				if first {
 					first = false
@@ -51,5 +51,5 @@ func TestTurns(t *testing.T) {
 	end()
 	all.Wait()
 	assert.EqualValues(t, 20, tries.Load())
-	assert.Empty(t, c.Turns.lines)
+	assert.Empty(t, turns.lines)
 }
