@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -84,7 +84,7 @@ func (o *recordOptions) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	r, err := kube.FindRelation(c.Context(), reader, namespace, name)
+	r, err := history.FindRelation(c.Context(), reader, namespace, name)
 	if meta.IsNoMatchError(err) {
 		return errNotInstalled
 	}
@@ -113,10 +113,10 @@ func (o *recordOptions) run(c *cobra.Command, name string) error {
 }
 
 // bags returns the databags of both sides of a relation, with their records.
-func bags(ctx context.Context, s screen, reader client.Reader, namespace string, r relation.Relation) ([]kube.Said, error) {
-	var all []kube.Said
+func bags(ctx context.Context, s screen, reader client.Reader, namespace string, r relation.Relation) ([]history.Said, error) {
+	var all []history.Said
 	for _, end := range slices.Compact([]relation.End{r.Requirer, r.Provider}) {
-		said, err := kube.Conversation(ctx, reader, r, end)
+		said, err := history.Conversation(ctx, reader, r, end)
 		if apierrors.IsForbidden(err) && end.Namespace != namespace {
 			s.note(fmt.Sprintf("note: not shown: %v", err))
 			continue
@@ -130,7 +130,7 @@ func bags(ctx context.Context, s screen, reader client.Reader, namespace string,
 }
 
 // entriesOf returns the last commits to all bags, in order of time.
-func entriesOf(all []kube.Said) []conversation.Entry {
+func entriesOf(all []history.Said) []conversation.Entry {
 	records := make([]conversation.Record, len(all))
 	for i, said := range all {
 		records[i] = said.Record

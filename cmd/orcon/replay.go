@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -19,7 +19,7 @@ type replayed struct {
 }
 
 // replay prints the bag that each record leads to, and fails if another one is stored.
-func replay(c *cobra.Command, all []kube.Said) error {
+func replay(c *cobra.Command, all []history.Said) error {
 	var wrong []error
 	out := json.NewEncoder(c.OutOrStdout())
 	out.SetEscapeHTML(false)

@@ -20,6 +20,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
@@ -156,7 +157,7 @@ func (c *controller) addServers(ctx context.Context) error {
 		Events: c.manager.GetEventRecorder(service),
 	}
 	api := &serve.Server{
-		Identities: kube.Reviewer{Reader: c.manager.GetCache(), Writer: c.manager.GetClient()},
+		Identities: identity.Reviewer{Reader: c.manager.GetCache(), Writer: c.manager.GetClient()},
 		Store:      commits, Secrets: &kube.Secrets{Contents: c.contents}, Statuses: statuses, Now: time.Now,
 	}
 	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}

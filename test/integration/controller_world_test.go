@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -174,7 +175,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
 	api := &serve.Server{
-		Identities: kube.Reviewer{Reader: m.GetCache(), Writer: m.GetClient()}, Now: time.Now,
+		Identities: identity.Reviewer{Reader: m.GetCache(), Writer: m.GetClient()}, Now: time.Now,
 		Store:    &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Interfaces: interfaces, Contents: &contents},
 		Secrets:  &kube.Secrets{Contents: contents},
 		Statuses: &kube.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Events: m.GetEventRecorder("relations-controller")},

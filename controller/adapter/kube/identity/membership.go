@@ -1,4 +1,4 @@
-package kube
+package identity
 
 import (
 	"context"
@@ -9,25 +9,25 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
 // Membership returns what is known of the pod of that UID and service account (SAFETY.md S4). Its
 // application is not certain while the pod's owner, or the record of another that has the name, is all
 // that is in memory.
-func (r Reviewer) Membership(ctx context.Context, id identity.Identity) identity.Membership {
+func (r Reviewer) Membership(ctx context.Context, id domain.Identity) domain.Membership {
 	var p corev1.Pod
 	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Pod}, &p, client.UnsafeDisableDeepCopy); err != nil {
-		return identity.Membership{}
+		return domain.Membership{}
 	}
 	if string(p.UID) != id.UID || p.Spec.ServiceAccountName != id.Account || object.Finished(&p) {
-		return identity.Membership{}
+		return domain.Membership{}
 	}
 	owner, known := object.Owners{Reader: r.Reader}.Of(ctx, &p)
 	if !known {
-		return identity.Membership{Lives: true}
+		return domain.Membership{Lives: true}
 	}
-	m := identity.Membership{Lives: true, Application: owner.Application}
+	m := domain.Membership{Lives: true, Application: owner.Application}
 	var app v1alpha1.RelatedApplication
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: owner.Application}, &app, client.UnsafeDisableDeepCopy)
 	if err != nil || slices.Contains(app.Status.Sources, owner.Source()) {

@@ -1,4 +1,4 @@
-package kube
+package identity
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
 // Audience is what an agent's token must be for.
@@ -27,26 +27,26 @@ type Reviewer struct {
 	Writer client.Client
 }
 
-// Review returns the pod that the token names. The error wraps identity.ErrToken if
+// Review returns the pod that the token names. The error wraps domain.ErrToken if
 // signature, issuer, audience or expiry do not hold, or if the token is bound
 // to no pod (SAFETY.md S4).
-func (r Reviewer) Review(ctx context.Context, token string) (identity.Identity, error) {
+func (r Reviewer) Review(ctx context.Context, token string) (domain.Identity, error) {
 	if token == "" {
-		return identity.Identity{}, fmt.Errorf("%w: there is none", identity.ErrToken)
+		return domain.Identity{}, fmt.Errorf("%w: there is none", domain.ErrToken)
 	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{Audience}}}
 	if err := r.Writer.Create(ctx, review); err != nil {
-		return identity.Identity{}, fmt.Errorf("cannot review a token: %w", err)
+		return domain.Identity{}, fmt.Errorf("cannot review a token: %w", err)
 	}
 	status := review.Status
 	if !status.Authenticated || !slices.Contains(status.Audiences, Audience) {
-		return identity.Identity{}, fmt.Errorf("%w: %s", identity.ErrToken, cmp.Or(status.Error, "it is not for audience "+Audience))
+		return domain.Identity{}, fmt.Errorf("%w: %s", domain.ErrToken, cmp.Or(status.Error, "it is not for audience "+Audience))
 	}
 	account, ok := strings.CutPrefix(status.User.Username, "system:serviceaccount:")
 	namespace, name, found := strings.Cut(account, ":")
-	id := identity.Identity{Namespace: namespace, Account: name, Pod: extra(status.User, "pod-name"), UID: extra(status.User, "pod-uid")}
+	id := domain.Identity{Namespace: namespace, Account: name, Pod: extra(status.User, "pod-name"), UID: extra(status.User, "pod-uid")}
 	if !ok || !found || id.Pod == "" || id.UID == "" {
-		return identity.Identity{}, fmt.Errorf("%w: it is bound to no pod", identity.ErrToken)
+		return domain.Identity{}, fmt.Errorf("%w: it is bound to no pod", domain.ErrToken)
 	}
 	expires, err := expiry(token)
 	id.Expires = expires
@@ -64,17 +64,17 @@ func extra(user authenticationv1.UserInfo, key string) string {
 func expiry(token string) (time.Time, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return time.Time{}, fmt.Errorf("%w: it is not a JWT", identity.ErrToken)
+		return time.Time{}, fmt.Errorf("%w: it is not a JWT", domain.ErrToken)
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%w: %v", identity.ErrToken, err) //nolint:errorlint // the cause is of no use to a caller
+		return time.Time{}, fmt.Errorf("%w: %v", domain.ErrToken, err) //nolint:errorlint // the cause is of no use to a caller
 	}
 	var claims struct {
 		Expires int64 `json:"exp"`
 	}
 	if err := json.Unmarshal(payload, &claims); err != nil || claims.Expires == 0 {
-		return time.Time{}, fmt.Errorf("%w: it has no expiry", identity.ErrToken)
+		return time.Time{}, fmt.Errorf("%w: it has no expiry", domain.ErrToken)
 	}
 	return time.Unix(claims.Expires, 0), nil
 }

@@ -1,4 +1,4 @@
-package kube
+package identity
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
 // ignoring returns an application whose name another object claims as well.
@@ -75,8 +75,8 @@ func TestMembership(t *testing.T) {
 			if test.as != "" {
 				account = test.as
 			}
-			got := Reviewer{Reader: m}.Membership(t.Context(), identity.Identity{Namespace: "shop", Pod: "pod-1", UID: uid, Account: account})
-			assert.Equal(t, identity.Membership{Lives: test.lives, Application: test.application, Ignored: test.ignored}, got, test.why)
+			got := Reviewer{Reader: m}.Membership(t.Context(), domain.Identity{Namespace: "shop", Pod: "pod-1", UID: uid, Account: account})
+			assert.Equal(t, domain.Membership{Lives: test.lives, Application: test.application, Ignored: test.ignored}, got, test.why)
 		})
 	}
 }
