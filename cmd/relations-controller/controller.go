@@ -24,6 +24,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
@@ -43,7 +44,7 @@ type controller struct {
 	// interfaces are those that ship with Orcon and those that the cluster has.
 	interfaces *interfaces.Catalogue
 	// contents keeps what secrets hold.
-	contents kube.Contents
+	contents secrets.Contents
 }
 
 func newController(ctx context.Context, cfg *rest.Config, s settings) (*controller, error) {
@@ -77,7 +78,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	}
 	interfaces.Writer = m.GetClient()
 	c := &controller{settings: s, manager: m, clientset: clientset, interfaces: interfaces}
-	c.contents = kube.Contents{ // read from the API server itself
+	c.contents = secrets.Contents{ // read from the API server itself
 		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{},
 	}
 	for _, add := range []func(context.Context) error{c.addRelations, c.addSecrets, c.addCertificates, c.addServers} {
@@ -107,7 +108,7 @@ func (c *controller) addRelations(ctx context.Context) error {
 }
 
 func (c *controller) addSecrets(context.Context) error {
-	vault := &kube.Vault{Contents: c.contents, Cached: c.manager.GetCache()}
+	vault := &secrets.Vault{Contents: c.contents, Cached: c.manager.GetCache()}
 	return c.manager.Add(&secret.Sweeper{World: vault, Tick: time.NewTicker(secret.Every).C})
 }
 
@@ -158,7 +159,7 @@ func (c *controller) addServers(ctx context.Context) error {
 	}
 	api := &serve.Server{
 		Identities: identity.Reviewer{Reader: c.manager.GetCache(), Writer: c.manager.GetClient()},
-		Store:      commits, Secrets: &kube.Secrets{Contents: c.contents}, Statuses: statuses, Now: time.Now,
+		Store:      commits, Secrets: &secrets.Secrets{Contents: c.contents}, Statuses: statuses, Now: time.Now,
 	}
 	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views

@@ -82,6 +82,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/installation": "domain controller/api " + kubeClient,
 	"controller/adapter/kube/interfaces":   "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/object":       "domain controller/api " + kubeClient + " " + watched,
+	"controller/adapter/kube/secrets":      "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kustomize":         "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
 	"controller/adapter/oci":               "domain/bundle github.com/google/go-containerregistry",
 	"controller/adapter/plain":             "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",

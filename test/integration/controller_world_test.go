@@ -31,6 +31,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
@@ -167,7 +168,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	interfaces, err := interfaces.New(m.GetCache())
 	require.NoError(w.t, err)
 	interfaces.Writer = m.GetClient()
-	contents := kube.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}}
+	contents := secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}}
 	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
 	world.Outboxes = &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now, Contents: &contents}
 	require.NoError(w.t, object.Index(ctx, m.GetFieldIndexer()))
@@ -177,7 +178,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	api := &serve.Server{
 		Identities: identity.Reviewer{Reader: m.GetCache(), Writer: m.GetClient()}, Now: time.Now,
 		Store:    &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Interfaces: interfaces, Contents: &contents},
-		Secrets:  &kube.Secrets{Contents: contents},
+		Secrets:  &secrets.Secrets{Contents: contents},
 		Statuses: &kube.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Events: m.GetEventRecorder("relations-controller")},
 	}
 	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}

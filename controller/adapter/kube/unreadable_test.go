@@ -24,7 +24,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/negotiation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // provider is a Service outside the cluster that provides db.
@@ -282,25 +281,6 @@ func TestViewOfAFailingCache(t *testing.T) {
 			require.Error(t, err, "%+v", view.Relations)
 		})
 	}
-}
-
-// The units of an application whose record cannot be read are unknown, so that nothing of theirs is
-// removed (SAFETY.md E13).
-func TestSweepKeepsWhatIsUnreadable(t *testing.T) {
-	server, commits, secrets := vault()
-	_, err := commits.Commit(t.Context(), kubetest.Commit(), drafts(secret.Draft{
-		Write:   secret.Write{Kind: secret.Add, ID: secretID, Own: true},
-		Content: map[string][]byte{"password": []byte("hunter2")},
-	}))
-	require.NoError(t, err)
-	var app v1alpha1.RelatedApplication
-	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
-	app.Status.Units, app.Status.NextUnit = []v1alpha1.Unit{{Number: -1, PodUID: "pod-1"}}, 2
-	server.Keep(&app)
-	s, err := (&Vault{Contents: secrets.Contents, Cached: server}).Observe(t.Context(), "shop")
-	require.NoError(t, err)
-	s.Now = s.Now.Add(24 * time.Hour)
-	assert.Empty(t, secret.Sweep(s))
 }
 
 // A Secret that cannot be read stops nothing, and takes nothing back that was granted.

@@ -1,10 +1,12 @@
-package kube
+package secrets
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,13 +32,13 @@ const (
 
 // vault is a shop whose blog is related to db by a relation called one, with what stores transactions
 // in it and what units read.
-func vault() (*kubetest.Strict, *Commits, *Secrets) {
+func vault() (*kubetest.Strict, *kube.Commits, *Secrets) {
 	server := kubetest.Shop()
 	r := kubetest.Related("shop", "blog", "shop", "db")
 	r.UID, r.ResourceVersion = "one", "5"
 	server.Kept.Put(r)
 	contents := Contents{Reader: server, Writer: server, Now: kubetest.Epoch}
-	return server, &Commits{Reader: server, Writer: server, Now: kubetest.Epoch, Contents: &contents}, &Secrets{Contents: contents}
+	return server, &kube.Commits{Reader: server, Writer: server, Now: kubetest.Epoch, Contents: &contents}, &Secrets{Contents: contents}
 }
 
 // asks is a unit of the blog in the shop, which is related to others there.
@@ -229,7 +231,7 @@ func TestSecretRefuses(t *testing.T) {
 // whose grant is not (SAFETY.md E11, RELATIONS.md P5).
 func TestSecretAndReferenceAreOne(t *testing.T) {
 	reference := kubetest.Change("one", false, "password", "secret:"+secretID)
-	transaction := func(commits *Commits) error {
+	transaction := func(commits *kube.Commits) error {
 		_, err := commits.Commit(t.Context(), kubetest.Commit(reference, kubetest.Change("one", true, "ready", "yes")), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID), adds(otherID, "hunter3")))
 		return err
 	}
@@ -246,7 +248,7 @@ func TestSecretAndReferenceAreOne(t *testing.T) {
 			_, err := reads(t, secrets, secret.Query{Peek: true})
 			require.NoError(t, err, "after %d writes the reference is there", most)
 		}
-		next := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+		next := kube.World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 		snapshot, err := next.Observe(t.Context(), "shop")
 		require.NoError(t, err)
 		for _, outbox := range snapshot.Outboxes {
@@ -280,7 +282,7 @@ func TestDeposedLeadersSecretIsDropped(t *testing.T) {
 	require.NoError(t, server.Update(t.Context(), &app))
 	_, err = commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 4}, drafts(sets(secretID, "hunter4")))
 	require.NoError(t, err)
-	w := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+	w := kube.World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
 	_, err = reads(t, secrets, secret.Query{})
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.NotYet})
