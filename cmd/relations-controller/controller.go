@@ -20,6 +20,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
@@ -94,7 +95,7 @@ func (c *controller) addRelations(ctx context.Context) error {
 		Reader: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(),
 		Events: c.manager.GetEventRecorder(service), Now: time.Now, Interfaces: c.interfaces,
 		Account: c.namespace + ":" + service,
-		Outboxes: &kube.Commits{
+		Outboxes: &commits.Commits{
 			Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Contents: &c.contents,
 		},
 	}
@@ -149,17 +150,17 @@ func (c *controller) addCertificates(ctx context.Context) error {
 
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
-	commits := &kube.Commits{
+	store := &commits.Commits{
 		Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Turns: c.contents.Turns,
 		Interfaces: c.interfaces, Contents: &c.contents,
 	}
-	statuses := &kube.Statuses{
+	statuses := &commits.Statuses{
 		Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Turns: c.contents.Turns,
 		Events: c.manager.GetEventRecorder(service),
 	}
 	api := &serve.Server{
 		Identities: identity.Reviewer{Reader: c.manager.GetCache(), Writer: c.manager.GetClient()},
-		Store:      commits, Secrets: &secrets.Secrets{Contents: c.contents}, Statuses: statuses, Now: time.Now,
+		Store:      store, Secrets: &secrets.Secrets{Contents: c.contents}, Statuses: statuses, Now: time.Now,
 	}
 	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views

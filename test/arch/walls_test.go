@@ -77,6 +77,7 @@ var mayImport = map[string]string{
 	"controller/adapter/helm":        "domain/bundle helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
 	"controller/adapter/kube":        "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	// What the parts of the cluster adapter share is in object; the parts do not know each other.
+	"controller/adapter/kube/commits":      "domain controller/api controller/adapter/kube/object " + kubeClient,
 	"controller/adapter/kube/history":      "domain controller/api " + kubeClient,
 	"controller/adapter/kube/identity":     "domain controller/api controller/adapter/kube/object " + kubeClient,
 	"controller/adapter/kube/installation": "domain controller/api " + kubeClient,

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
@@ -170,16 +171,16 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	interfaces.Writer = m.GetClient()
 	contents := secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}}
 	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
-	world.Outboxes = &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now, Contents: &contents}
+	world.Outboxes = &commits.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now, Contents: &contents}
 	require.NoError(w.t, object.Index(ctx, m.GetFieldIndexer()))
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
 	api := &serve.Server{
 		Identities: identity.Reviewer{Reader: m.GetCache(), Writer: m.GetClient()}, Now: time.Now,
-		Store:    &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Interfaces: interfaces, Contents: &contents},
+		Store:    &commits.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Interfaces: interfaces, Contents: &contents},
 		Secrets:  &secrets.Secrets{Contents: contents},
-		Statuses: &kube.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Events: m.GetEventRecorder("relations-controller")},
+		Statuses: &commits.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Events: m.GetEventRecorder("relations-controller")},
 	}
 	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views

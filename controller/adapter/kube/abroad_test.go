@@ -3,6 +3,8 @@ package kube
 import (
 	"testing"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/events"
@@ -64,12 +66,13 @@ func TestObserveConsumers(t *testing.T) {
 // What is said for a relation of another namespace is owned by nobody, says where
 // that relation is, and goes when the API server says that it has gone (SAFETY.md M7).
 func TestBagsOfRelationsElsewhere(t *testing.T) {
-	server, commits := shop()
+	server := kubetest.Shop()
+	stores := &commits.Commits{Reader: server, Writer: server, Now: kubetest.Epoch}
 	r := kubetest.Borrowed()
 	server.Kept.Put(r)
 	change := kubetest.Change("abroad", false, "user", "a")
 	change.Relation, change.Namespace = r.Name, "office"
-	_, err := commits.Commit(t.Context(), kubetest.Commit(change, kubetest.Change("abroad", true, "x", "y")), nil)
+	_, err := stores.Commit(t.Context(), kubetest.Commit(change, kubetest.Change("abroad", true, "x", "y")), nil)
 	require.NoError(t, err)
 	bag := relation.Databag{Application: "db", Endpoint: "main", Relation: "abroad", Home: relation.Home{Namespace: "office", Name: r.Name}}
 	var stored v1alpha1.Databag

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,7 +20,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/negotiation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -426,17 +424,5 @@ func TestApplyWritesOverNothingUnreadable(t *testing.T) {
 	} {
 		require.Error(t, n.world.Apply(t.Context(), "shop", d), "%T", d)
 	}
-	n.server.Kept.Put(func() client.Object {
-		app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
-		app.SetLeader(leadership.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: kubetest.Epoch().Add(time.Minute)})
-		return app
-	}())
-	said := relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}
-	taken := object.Named(&v1alpha1.Databag{}, "shop", said.Name())
-	taken.Spec.Application = "nobody"
-	n.server.Keep(taken)
-	commits := &Commits{Reader: n.server, Writer: n.server, Now: kubetest.Epoch}
-	_, err = commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "a")), nil)
-	require.Error(t, err)
 	assert.Equal(t, writes, n.server.Writes)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
+
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 
 	"github.com/stretchr/testify/assert"
@@ -32,13 +34,13 @@ const (
 
 // vault is a shop whose blog is related to db by a relation called one, with what stores transactions
 // in it and what units read.
-func vault() (*kubetest.Strict, *kube.Commits, *Secrets) {
+func vault() (*kubetest.Strict, *commits.Commits, *Secrets) {
 	server := kubetest.Shop()
 	r := kubetest.Related("shop", "blog", "shop", "db")
 	r.UID, r.ResourceVersion = "one", "5"
 	server.Kept.Put(r)
 	contents := Contents{Reader: server, Writer: server, Now: kubetest.Epoch}
-	return server, &kube.Commits{Reader: server, Writer: server, Now: kubetest.Epoch, Contents: &contents}, &Secrets{Contents: contents}
+	return server, &commits.Commits{Reader: server, Writer: server, Now: kubetest.Epoch, Contents: &contents}, &Secrets{Contents: contents}
 }
 
 // asks is a unit of the blog in the shop, which is related to others there.
@@ -231,7 +233,7 @@ func TestSecretRefuses(t *testing.T) {
 // whose grant is not (SAFETY.md E11, RELATIONS.md P5).
 func TestSecretAndReferenceAreOne(t *testing.T) {
 	reference := kubetest.Change("one", false, "password", "secret:"+secretID)
-	transaction := func(commits *kube.Commits) error {
+	transaction := func(commits *commits.Commits) error {
 		_, err := commits.Commit(t.Context(), kubetest.Commit(reference, kubetest.Change("one", true, "ready", "yes")), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID), adds(otherID, "hunter3")))
 		return err
 	}

@@ -1,10 +1,12 @@
-package kube
+package commits
 
 import (
 	"context"
 	"strings"
 	"testing"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -94,7 +96,7 @@ func TestCommitIsWhole(t *testing.T) {
 		_, err := commits.Commit(t.Context(), transaction, nil)
 		require.ErrorIs(t, err, kubetest.ErrGone)
 		server.Most = 0
-		next := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+		next := kube.World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 		snapshot, err := next.Observe(t.Context(), "shop")
 		require.NoError(t, err)
 		for _, outbox := range snapshot.Outboxes {
@@ -124,7 +126,7 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
 	_, err = commits.Commit(t.Context(), next, nil)
 	require.NoError(t, err)
-	w := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+	w := kube.World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
 	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, kubetest.BagsOf(t, server))
 }
@@ -224,7 +226,7 @@ func (s slowStatus) Update(ctx context.Context, o client.Object, opts ...client.
 func TestALateProcessDoesNotOvertake(t *testing.T) {
 	deliver := func(t *testing.T, live client.Client) {
 		t.Helper()
-		w := World{Reader: live, Live: live, Writer: live, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+		w := kube.World{Reader: live, Live: live, Writer: live, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 		w.Outboxes = &Commits{Reader: live, Writer: live, Now: kubetest.Epoch}
 		require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
 	}
@@ -266,4 +268,17 @@ func TestALateProcessDoesNotOvertake(t *testing.T) {
 		require.ErrorIs(t, err, transaction.ErrBusy, "which is newer is not known: the unit tries again")
 		assert.Equal(t, want, kubetest.BagsOf(t, server))
 	})
+}
+
+// A bag that cannot be read is not written over.
+func TestCommitWritesOverNothingUnreadable(t *testing.T) {
+	server, commits := shop()
+	said := relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}
+	taken := object.Named(&v1alpha1.Databag{}, "shop", said.Name())
+	taken.Spec.Application = "nobody"
+	server.Keep(taken)
+	writes := server.Writes
+	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "a")), nil)
+	require.Error(t, err)
+	assert.Equal(t, writes, server.Writes)
 }
