@@ -26,6 +26,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
@@ -91,7 +92,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 }
 
 func (c *controller) addRelations(ctx context.Context) error {
-	world := &kube.World{
+	world := &settle.Settler{
 		Reader: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(),
 		Events: c.manager.GetEventRecorder(service), Now: time.Now, Interfaces: c.interfaces,
 		Account: c.namespace + ":" + service,

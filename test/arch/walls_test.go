@@ -84,6 +84,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/interfaces":   "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/object":       "domain controller/api " + kubeClient + " " + watched,
 	"controller/adapter/kube/secrets":      "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
+	"controller/adapter/kube/settle":       "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kustomize":         "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
 	"controller/adapter/oci":               "domain/bundle github.com/google/go-containerregistry",
 	"controller/adapter/plain":             "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
@@ -92,8 +93,9 @@ var mayImport = map[string]string{
 	"controller/adapter/registryv1":        "domain/bundle sigs.k8s.io/yaml",
 	"controller/adapter/web":               "domain/bundle",
 	// Servers for tests; no binary imports them.
-	"controller/adapter/kube/kubetest":     "domain controller/api controller/adapter/kube/object github.com/stretchr/testify sigs.k8s.io/yaml " + kubeClient,
-	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
+	"controller/adapter/kube/settle/settletest": "domain controller/api controller/adapter/kube/kubetest controller/adapter/kube/object controller/adapter/kube/settle github.com/stretchr/testify " + kubeClient,
+	"controller/adapter/kube/kubetest":          "domain controller/api controller/adapter/kube/object github.com/stretchr/testify sigs.k8s.io/yaml " + kubeClient,
+	"controller/adapter/stream/streamtest":      "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
 	"cmd/orcon":          "domain deployment controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -96,7 +96,7 @@ func TestCommitIsWhole(t *testing.T) {
 		_, err := commits.Commit(t.Context(), transaction, nil)
 		require.ErrorIs(t, err, kubetest.ErrGone)
 		server.Most = 0
-		next := kube.World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+		next := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 		snapshot, err := next.Observe(t.Context(), "shop")
 		require.NoError(t, err)
 		for _, outbox := range snapshot.Outboxes {
@@ -126,7 +126,7 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
 	_, err = commits.Commit(t.Context(), next, nil)
 	require.NoError(t, err)
-	w := kube.World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+	w := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
 	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, kubetest.BagsOf(t, server))
 }
@@ -226,7 +226,7 @@ func (s slowStatus) Update(ctx context.Context, o client.Object, opts ...client.
 func TestALateProcessDoesNotOvertake(t *testing.T) {
 	deliver := func(t *testing.T, live client.Client) {
 		t.Helper()
-		w := kube.World{Reader: live, Live: live, Writer: live, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+		w := settle.Settler{Reader: live, Live: live, Writer: live, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 		w.Outboxes = &Commits{Reader: live, Writer: live, Now: kubetest.Epoch}
 		require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
 	}

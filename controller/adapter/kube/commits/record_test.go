@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,7 +36,7 @@ func TestCommitIsRecorded(t *testing.T) {
 	_, err = commits.Commit(t.Context(), because("main-relation-changed (web/0)", kubetest.Change("one", false, "user", "b", "port", ""), kubetest.Change("one", true, "ready", "yes")), nil)
 	require.ErrorIs(t, err, kubetest.ErrGone)
 	server.Most = 0
-	next := kube.World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: commits.Now, Outboxes: commits}
+	next := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: commits.Now, Outboxes: commits}
 	for range 2 {
 		require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}), "twice is once")
 	}

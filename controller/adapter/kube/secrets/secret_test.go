@@ -8,7 +8,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -250,7 +250,7 @@ func TestSecretAndReferenceAreOne(t *testing.T) {
 			_, err := reads(t, secrets, secret.Query{Peek: true})
 			require.NoError(t, err, "after %d writes the reference is there", most)
 		}
-		next := kube.World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+		next := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 		snapshot, err := next.Observe(t.Context(), "shop")
 		require.NoError(t, err)
 		for _, outbox := range snapshot.Outboxes {
@@ -284,7 +284,7 @@ func TestDeposedLeadersSecretIsDropped(t *testing.T) {
 	require.NoError(t, server.Update(t.Context(), &app))
 	_, err = commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 4}, drafts(sets(secretID, "hunter4")))
 	require.NoError(t, err)
-	w := kube.World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+	w := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
 	_, err = reads(t, secrets, secret.Query{})
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.NotYet})

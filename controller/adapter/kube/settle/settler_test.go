@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestObserveInterfaces(t *testing.T) {
 	server.Kept.Put(kubetest.Published(t, kubetest.Flags), kubetest.Judging("shop", "enforce"))
 	known, err := interfaces.New(server.Kept)
 	require.NoError(t, err)
-	w := World{Reader: server.Kept, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Interfaces: known}
+	w := Settler{Reader: server.Kept, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Interfaces: known}
 	s, err := w.Observe(t.Context(), "shop")
 	require.NoError(t, err)
 	assert.Equal(t, schema.Enforce, s.Schema)

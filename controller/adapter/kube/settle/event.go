@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type teller struct {
 }
 
 // tell returns the writer of the world's Events.
-func (w *World) tell() teller { return teller{w.Reader, w.Events} }
+func (w *Settler) tell() teller { return teller{w.Reader, w.Events} }
 
 func (t teller) say(about runtime.Object, reason, note string) {
 	object.WriteEvent(t.events, about, corev1.EventTypeNormal, event.Negotiate, reason, note)

@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"cmp"
@@ -56,7 +56,7 @@ func (s *sights) are(namespace string, seen map[string]sight) {
 // observeSecrets looks at the Secrets that applications of the namespace grant or
 // granted, each by its name. One that was seen a moment ago is not looked at again,
 // however much else happens.
-func (w *World) observeSecrets(ctx context.Context, s *relation.Snapshot) error {
+func (w *Settler) observeSecrets(ctx context.Context, s *relation.Snapshot) error {
 	before, seen := w.sights.in(s.Namespace), map[string]sight{}
 	every := cmp.Or(w.LookEvery, lookEvery)
 	pause := every
@@ -86,7 +86,7 @@ func (w *World) observeSecrets(ctx context.Context, s *relation.Snapshot) error 
 
 // look looks at one Secret. An error of the API server's that is about this Secret makes that
 // unreadable; others can be read.
-func (w *World) look(ctx context.Context, namespace, name string) (sight, error) {
+func (w *Settler) look(ctx context.Context, namespace, name string) (sight, error) {
 	source, _, err := object.SecretSource(ctx, w.Live, namespace, name)
 	if apierrors.IsInternalError(err) {
 		glog.Warningf("%v", err)

@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 	pod.UID = "pod-1"
 	server.Keep(pod)
 	recorder := events.NewFakeRecorder(8)
-	world := &World{Reader: server, Events: recorder}
+	world := &Settler{Reader: server, Events: recorder}
 	waiting := metav1.Condition{Type: "Ready", Status: "False", Reason: "WaitingForRelations", Message: "waits for db"}
 	failing := metav1.Condition{Type: "HandlerFailed", Status: "True", Reason: "HandlerFailed", Message: "worker/0 fails"}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "worker")
@@ -49,7 +49,7 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 func TestANewPodHasNoEventOfAnother(t *testing.T) {
 	server := kubetest.Shop()
 	recorder := events.NewFakeRecorder(8)
-	world := &World{Reader: server, Events: recorder}
+	world := &Settler{Reader: server, Events: recorder}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "worker")
 	app.Status.Conditions = []metav1.Condition{
 		{Type: "Ready", Status: "False", Reason: "NotInjected", Message: "every required relation is complete, but see condition NotInjected"},

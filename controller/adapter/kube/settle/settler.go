@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"context"
@@ -33,8 +33,8 @@ type Outboxes interface {
 	Deliver(ctx context.Context, namespace, outbox string) error
 }
 
-// World is the cluster of the relations controller.
-type World struct {
+// Settler observes and settles namespaces.
+type Settler struct {
 	// Reader reads from the informers.
 	Reader client.Reader
 	// Live reads from the API server itself.
@@ -61,7 +61,7 @@ type World struct {
 
 // Follow has the world forget its writes as soon as the informers show them.
 // It comes before the first Observe.
-func (w *World) Follow(ctx context.Context, informers cache.Cache) error {
+func (w *Settler) Follow(ctx context.Context, informers cache.Cache) error {
 	w.stores = map[reflect.Type]toolscache.Store{}
 	for _, kind := range []client.Object{&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{}} {
 		store, err := object.StoreOf(ctx, informers, kind)
@@ -75,7 +75,7 @@ func (w *World) Follow(ctx context.Context, informers cache.Cache) error {
 
 // unseen returns by name what was written in a place and is in no cache yet. It
 // must be called before the cache is read.
-func (w *World) unseen(p place) map[string]client.Object {
+func (w *Settler) unseen(p place) map[string]client.Object {
 	caughtUp := uint64(0)
 	if store := w.stores[p.kind]; store != nil {
 		caughtUp = object.ParseRevision(store.LastStoreSyncResourceVersion())
@@ -86,7 +86,7 @@ func (w *World) unseen(p place) map[string]client.Object {
 // Observe returns the namespace as the informers and this process last saw it.
 // A namespace that has not opted in has no applications: what was related in it
 // is held.
-func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapshot, error) {
+func (w *Settler) Observe(ctx context.Context, namespace string) (relation.Snapshot, error) {
 	s := relation.Snapshot{Namespace: namespace, Now: w.Now().UTC().Truncate(time.Second), Account: w.Account}
 	var ns corev1.Namespace
 	if err := w.Reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns); err != nil && !apierrors.IsNotFound(err) {
@@ -110,7 +110,7 @@ func (w *World) Observe(ctx context.Context, namespace string) (relation.Snapsho
 	)
 }
 
-func (w *World) observeRelations(ctx context.Context, s *relation.Snapshot) error {
+func (w *Settler) observeRelations(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.RelationList
 	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.Relation](), s.Namespace})
 	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -126,7 +126,7 @@ func (w *World) observeRelations(ctx context.Context, s *relation.Snapshot) erro
 	return nil
 }
 
-func (w *World) observeRecords(ctx context.Context, s *relation.Snapshot) error {
+func (w *Settler) observeRecords(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.RelatedApplicationList
 	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.RelatedApplication](), s.Namespace})
 	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -142,7 +142,7 @@ func (w *World) observeRecords(ctx context.Context, s *relation.Snapshot) error 
 	return nil
 }
 
-func (w *World) observeDatabags(ctx context.Context, s *relation.Snapshot) error {
+func (w *Settler) observeDatabags(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.DatabagList
 	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.Databag](), s.Namespace})
 	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {

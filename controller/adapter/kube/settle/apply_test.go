@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"testing"
@@ -57,7 +57,7 @@ func TestApplyIsConditional(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			apply := func(server *kubetest.Strict) error {
-				w := World{Reader: conditional("7", "first", test.deleted), Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+				w := Settler{Reader: conditional("7", "first", test.deleted), Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 				return w.Apply(t.Context(), "shop", test.decision)
 			}
 			same := &kubetest.Strict{Kept: conditional("7", "first", test.deleted)}
@@ -74,7 +74,7 @@ func TestApplyIsConditional(t *testing.T) {
 		t.Run(name+"Changed", func(t *testing.T) {
 			test := tests[name]
 			server := &kubetest.Strict{Kept: conditional("8", "first", test.deleted)}
-			w := World{Reader: conditional("7", "first", test.deleted), Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+			w := Settler{Reader: conditional("7", "first", test.deleted), Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 			err := w.Apply(t.Context(), "shop", test.decision)
 			require.True(t, apierrors.IsConflict(err), "%v", err)
 			assert.Zero(t, server.Writes, "what somebody changed meanwhile stays")

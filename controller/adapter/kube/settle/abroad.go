@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // observeOffers reads what the namespace itself offers.
-func (w *World) observeOffers(ctx context.Context, s *relation.Snapshot) error {
+func (w *Settler) observeOffers(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.OfferList
 	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.Offer](), s.Namespace})
 	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -32,7 +32,7 @@ func (w *World) observeOffers(ctx context.Context, s *relation.Snapshot) error {
 }
 
 // observeConsumers reads the relations of other namespaces to this one.
-func (w *World) observeConsumers(ctx context.Context, s *relation.Snapshot) error {
+func (w *Settler) observeConsumers(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.RelationList
 	to := client.MatchingFields{object.ByProviderNamespace: s.Namespace}
 	if err := w.Reader.List(ctx, &list, to, client.UnsafeDisableDeepCopy); err != nil {
@@ -51,7 +51,7 @@ func (w *World) observeConsumers(ctx context.Context, s *relation.Snapshot) erro
 // observeAbroad reads of other namespaces what they offer to this one, and what its
 // own relations were ever opened to. Nothing else of them is looked at, so that
 // nothing else can make a difference (SAFETY.md M7).
-func (w *World) observeAbroad(ctx context.Context, s *relation.Snapshot) error {
+func (w *Settler) observeAbroad(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.OfferList
 	if err := w.Reader.List(ctx, &list, client.MatchingFields{object.ByConsumer: s.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list the offers of other namespaces: %w", err)

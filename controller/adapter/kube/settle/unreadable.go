@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type markable interface {
 
 // mark writes the conditions of an unreadable object. It reads the object from the API server,
 // since what a cache has left out would be lost.
-func (w *World) mark(ctx context.Context, namespace string, d relation.Mark) error {
+func (w *Settler) mark(ctx context.Context, namespace string, d relation.Mark) error {
 	kinds := map[string]markable{
 		relation.KindRelation: &v1alpha1.Relation{}, relation.KindRecord: &v1alpha1.RelatedApplication{}, relation.KindDatabag: &v1alpha1.Databag{},
 	}

@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"testing"
@@ -31,7 +31,7 @@ func TestDeclaredDataIsRecorded(t *testing.T) {
 		}
 	}
 	publish := func(data map[string]string) error {
-		w := World{Reader: seen, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+		w := Settler{Reader: seen, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 		bag.Data = data
 		return w.Apply(t.Context(), "shop", relation.Publish{Databag: bag, Secret: []string{"token"}})
 	}

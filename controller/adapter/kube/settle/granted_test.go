@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ import (
 func TestSecretsAreLookedAtNowAndThen(t *testing.T) {
 	live, now := &kubetest.Door{Memory: kubetest.Memory{}}, kubetest.Epoch()
 	live.Put(kubetest.Consenting("7"))
-	w := &World{Live: live, Now: func() time.Time { return now }}
+	w := &Settler{Live: live, Now: func() time.Time { return now }}
 	look := func(after time.Duration) (relation.Snapshot, error) {
 		now = now.Add(after)
 		s := relation.Snapshot{Namespace: "shop", Now: now}

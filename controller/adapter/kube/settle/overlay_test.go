@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func TestOverlay(t *testing.T) {
 		api, caughtUp := &apiServer{}, uint64(0)
 		store := &toolscache.FakeCustomStore{LastStoreSyncResourceVersionFunc: func() string { return strconv.FormatUint(caughtUp, 10) }}
 		here := place{reflect.TypeFor[*v1alpha1.Databag](), "shop"}
-		w := World{stores: map[reflect.Type]toolscache.Store{here.kind: store}}
+		w := Settler{stores: map[reflect.Type]toolscache.Store{here.kind: store}}
 		mine := map[string]uint64{}
 		observe := func() map[string]uint64 {
 			unseen := w.unseen(here)

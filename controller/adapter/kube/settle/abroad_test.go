@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"testing"
@@ -29,7 +29,7 @@ func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 	observe := func(more ...client.Object) relation.Snapshot {
 		m := kubetest.Memory{}
 		m.Put(append(everything, more...)...)
-		s, err := (&World{Reader: m, Now: kubetest.Epoch}).Observe(t.Context(), "office")
+		s, err := (&Settler{Reader: m, Now: kubetest.Epoch}).Observe(t.Context(), "office")
 		require.NoError(t, err)
 		return s
 	}
@@ -54,7 +54,7 @@ func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 func TestObserveConsumers(t *testing.T) {
 	m := kubetest.Memory{}
 	m.Put(kubetest.OptedIn("shop"), kubetest.OfferTo("office"), kubetest.Borrowed(), kubetest.Related("shop", "blog", "shop", "db"))
-	s, err := (&World{Reader: m, Now: kubetest.Epoch}).Observe(t.Context(), "shop")
+	s, err := (&Settler{Reader: m, Now: kubetest.Epoch}).Observe(t.Context(), "shop")
 	require.NoError(t, err)
 	require.Len(t, s.Consumers, 1)
 	assert.Equal(t, "office", s.Consumers[0].Requirer.Namespace)
@@ -83,7 +83,7 @@ func TestBagsOfRelationsElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, bag.Home, known.Home)
 
-	w := &World{Reader: server, Live: server, Writer: server, Now: kubetest.Epoch}
+	w := &Settler{Reader: server, Live: server, Writer: server, Now: kubetest.Epoch}
 	require.NoError(t, w.Apply(t.Context(), "shop", relation.Withdraw{Databag: known}))
 	require.NoError(t, server.Get(t.Context(), key, &stored), "the relation is only not seen here yet")
 	r.UID = "another"
@@ -97,7 +97,7 @@ func TestAnswerOffers(t *testing.T) {
 	server := kubetest.Shop()
 	server.Kept.Put(kubetest.OfferTo("office"))
 	told := events.NewFakeRecorder(10)
-	w := &World{Reader: server, Live: server, Writer: server, Events: told, Now: kubetest.Epoch}
+	w := &Settler{Reader: server, Live: server, Writer: server, Events: told, Now: kubetest.Epoch}
 	answer := relation.Answer{Offer: relation.Offer{Name: "an-offer", UID: "uid-an-offer"}}
 	answer.State = relation.OfferState{Relations: 2, Conditions: condition.Settled(relation.ReasonOffered, "2 relation(s) use it")}
 	require.NoError(t, w.Apply(t.Context(), "shop", answer))

@@ -1,4 +1,4 @@
-package kube
+package settle
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // Apply carries out one decision. Applying it twice does no harm: what Orcon
 // alone writes goes with the resourceVersion that was read, and is deleted with
 // its UID (SAFETY.md D11).
-func (w *World) Apply(ctx context.Context, namespace string, decision relation.Decision) error {
+func (w *Settler) Apply(ctx context.Context, namespace string, decision relation.Decision) error {
 	switch d := decision.(type) {
 	case relation.Publish:
 		return w.publish(ctx, namespace, d)
@@ -53,7 +53,7 @@ func (w *World) Apply(ctx context.Context, namespace string, decision relation.D
 }
 
 // get returns the object as last seen or written; ok is false if there is none.
-func get[T client.Object](ctx context.Context, w *World, o T) (found T, ok bool, err error) {
+func get[T client.Object](ctx context.Context, w *Settler, o T) (found T, ok bool, err error) {
 	unseen := w.unseen(placeOf(o))
 	err = w.Reader.Get(ctx, client.ObjectKeyFromObject(o), o)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -68,7 +68,7 @@ func get[T client.Object](ctx context.Context, w *World, o T) (found T, ok bool,
 // store creates the object if it is not there, and then writes its status.
 // fill must fill in the status from the object as it is, and fail if that cannot be read: it has
 // changed since the decision.
-func store[T client.Object](ctx context.Context, w *World, o T, fill func(T) error) (T, error) {
+func store[T client.Object](ctx context.Context, w *Settler, o T, fill func(T) error) (T, error) {
 	empty, _ := o.DeepCopyObject().(T)
 	found, there, err := get(ctx, w, empty)
 	if err != nil {
@@ -91,7 +91,7 @@ func store[T client.Object](ctx context.Context, w *World, o T, fill func(T) err
 	return found, nil
 }
 
-func (w *World) publish(ctx context.Context, namespace string, d relation.Publish) error {
+func (w *Settler) publish(ctx context.Context, namespace string, d relation.Publish) error {
 	bag := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
 	bag.Spec = v1alpha1.DatabagSpec{Application: d.Application, Endpoint: d.Endpoint}
 	_, err := store(ctx, w, bag, func(b *v1alpha1.Databag) error {
@@ -109,7 +109,7 @@ func (w *World) publish(ctx context.Context, namespace string, d relation.Publis
 
 // recall reads the record of a bag, which is in no memory. Who wrote the bag after it
 // was seen is not overtaken: the bag goes with the revision that was seen.
-func (w *World) recall(ctx context.Context, b *v1alpha1.Databag) error {
+func (w *Settler) recall(ctx context.Context, b *v1alpha1.Databag) error {
 	if b.Status.Version == "" {
 		return nil // nothing was said yet
 	}
@@ -121,7 +121,7 @@ func (w *World) recall(ctx context.Context, b *v1alpha1.Databag) error {
 	return nil
 }
 
-func (w *World) remember(ctx context.Context, namespace string, d relation.Remember) error {
+func (w *Settler) remember(ctx context.Context, namespace string, d relation.Remember) error {
 	if d.Rollout != nil {
 		if err := w.rollOut(ctx, namespace, *d.Rollout); err != nil {
 			return err
@@ -145,7 +145,7 @@ func (w *World) remember(ctx context.Context, namespace string, d relation.Remem
 
 // rollOut asks for one rollout of each workload. The same version again changes
 // nothing, so a crash before the record is written costs no second one.
-func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollout) error {
+func (w *Settler) rollOut(ctx context.Context, namespace string, r relation.Rollout) error {
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{
 		"metadata": map[string]any{"annotations": map[string]string{application.KeyDataVersion: r.Version}},
 	}}})
@@ -166,7 +166,7 @@ func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollou
 	return nil
 }
 
-func (w *World) relate(ctx context.Context, namespace string, d relation.Relate) error {
+func (w *Settler) relate(ctx context.Context, namespace string, d relation.Relate) error {
 	r, err := store(ctx, w, v1alpha1.ForPair(namespace, d.Pair), func(r *v1alpha1.Relation) error {
 		if _, err := r.ToDomain(); err != nil {
 			return err
@@ -181,7 +181,7 @@ func (w *World) relate(ctx context.Context, namespace string, d relation.Relate)
 	return err
 }
 
-func (w *World) update(ctx context.Context, namespace string, d relation.Update) error {
+func (w *Settler) update(ctx context.Context, namespace string, d relation.Update) error {
 	r, there, err := get(ctx, w, object.Named(&v1alpha1.Relation{}, namespace, d.Name))
 	if err != nil || !there || string(r.UID) != d.UID {
 		return err
@@ -205,7 +205,7 @@ func (w *World) update(ctx context.Context, namespace string, d relation.Update)
 	return nil
 }
 
-func (w *World) release(ctx context.Context, namespace string, d relation.Release) error {
+func (w *Settler) release(ctx context.Context, namespace string, d relation.Release) error {
 	r, there, err := get(ctx, w, object.Named(&v1alpha1.Relation{}, namespace, d.Name))
 	if err != nil || !there || string(r.UID) != d.UID || !slices.Contains(r.Finalizers, v1alpha1.Finalizer) {
 		return err
@@ -217,7 +217,7 @@ func (w *World) release(ctx context.Context, namespace string, d relation.Releas
 	return nil
 }
 
-func (w *World) answer(ctx context.Context, namespace string, d relation.Answer) error {
+func (w *Settler) answer(ctx context.Context, namespace string, d relation.Answer) error {
 	o, there, err := get(ctx, w, object.Named(&v1alpha1.Offer{}, namespace, d.Name))
 	if err != nil || !there || string(o.UID) != d.UID {
 		return err
@@ -235,7 +235,7 @@ func (w *World) answer(ctx context.Context, namespace string, d relation.Answer)
 // withdraw deletes a bag. One of a relation in another namespace is not deleted
 // before the API server itself says that the relation has gone: what is only not
 // seen here yet may be what it was just written for (SAFETY.md E13).
-func (w *World) withdraw(ctx context.Context, namespace string, d relation.Withdraw) error {
+func (w *Settler) withdraw(ctx context.Context, namespace string, d relation.Withdraw) error {
 	if d.Home.Namespace != "" {
 		var r v1alpha1.Relation
 		err := w.Live.Get(ctx, client.ObjectKey{Namespace: d.Home.Namespace, Name: d.Home.Name}, &r)
@@ -253,7 +253,7 @@ func (w *World) withdraw(ctx context.Context, namespace string, d relation.Withd
 	return w.remove(ctx, bag, string(bag.UID))
 }
 
-func (w *World) remove(ctx context.Context, o client.Object, uid string) error {
+func (w *Settler) remove(ctx context.Context, o client.Object, uid string) error {
 	condition := client.Preconditions{UID: (*types.UID)(&uid)}
 	err := w.Writer.Delete(ctx, o, condition, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
