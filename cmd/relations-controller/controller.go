@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
@@ -27,6 +26,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/views"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
@@ -163,7 +163,7 @@ func (c *controller) addServers(ctx context.Context) error {
 		Identities: identity.Reviewer{Reader: c.manager.GetCache(), Writer: c.manager.GetClient()},
 		Store:      store, Secrets: &secrets.Secrets{Contents: c.contents}, Statuses: statuses, Now: time.Now,
 	}
-	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
+	views := &views.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})
 	follow := everywhere(func(ctx context.Context) error {

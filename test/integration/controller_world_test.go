@@ -27,13 +27,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/views"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
@@ -183,7 +183,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 		Secrets:  &secrets.Secrets{Contents: contents},
 		Statuses: &commits.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Events: m.GetEventRecorder("relations-controller")},
 	}
-	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
+	views := &views.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})
 	require.NoError(w.t, m.Add(manager.RunnableFunc(func(ctx context.Context) error {
