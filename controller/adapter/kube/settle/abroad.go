@@ -16,26 +16,26 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// observeOffers reads what the namespace itself offers.
-func (w *Settler) observeOffers(ctx context.Context, s *relation.Snapshot) error {
+// offers reads what the namespace itself offers.
+func (o observer) offers(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.OfferList
-	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.Offer](), s.Namespace})
-	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	unseen := o.latest.unseen(scope{reflect.TypeFor[*v1alpha1.Offer](), s.Namespace})
+	if err := o.reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list offers: %w", err)
 	}
-	for _, o := range merge(pointers(list.Items), unseen) {
-		if o.DeletionTimestamp == nil {
-			s.Offers = append(s.Offers, o.ToDomain())
+	for _, offer := range merge(pointers(list.Items), unseen) {
+		if offer.DeletionTimestamp == nil {
+			s.Offers = append(s.Offers, offer.ToDomain())
 		}
 	}
 	return nil
 }
 
-// observeConsumers reads the relations of other namespaces to this one.
-func (w *Settler) observeConsumers(ctx context.Context, s *relation.Snapshot) error {
+// consumers reads the relations of other namespaces to this one.
+func (o observer) consumers(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.RelationList
 	to := client.MatchingFields{object.ByProviderNamespace: s.Namespace}
-	if err := w.Reader.List(ctx, &list, to, client.UnsafeDisableDeepCopy); err != nil {
+	if err := o.reader.List(ctx, &list, to, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list the relations of other namespaces: %w", err)
 	}
 	for i := range list.Items {
@@ -48,98 +48,97 @@ func (w *Settler) observeConsumers(ctx context.Context, s *relation.Snapshot) er
 	return nil
 }
 
-// observeAbroad reads of other namespaces what they offer to this one, and what its
-// own relations were ever opened to. Nothing else of them is looked at, so that
-// nothing else can make a difference (SAFETY.md M7).
-func (w *Settler) observeAbroad(ctx context.Context, s *relation.Snapshot) error {
+// abroad reads from other namespaces what they offer to this one, and what its own relations were ever
+// opened to. It reads nothing else there, so that nothing else can make a difference (SAFETY.md M7).
+func (o observer) abroad(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.OfferList
-	if err := w.Reader.List(ctx, &list, client.MatchingFields{object.ByConsumer: s.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := o.reader.List(ctx, &list, client.MatchingFields{object.ByConsumer: s.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list the offers of other namespaces: %w", err)
 	}
-	journey := abroad{ctx: ctx, reader: w.Reader, by: map[string]*relation.Abroad{}, seen: map[string]bool{}}
+	other := journey{ctx: ctx, reader: o.reader, by: map[string]*relation.Abroad{}, seen: map[string]bool{}}
 	for i := range list.Items {
-		o := &list.Items[i]
-		if o.Namespace == s.Namespace || o.DeletionTimestamp != nil {
+		found := &list.Items[i]
+		if found.Namespace == s.Namespace || found.DeletionTimestamp != nil {
 			continue
 		}
-		offer := o.ToDomain()
-		at := journey.namespace(o.Namespace)
+		offer := found.ToDomain()
+		at := other.namespace(found.Namespace)
 		at.Offers = append(at.Offers, offer)
-		journey.application(at, offer.Application)
-		journey.bag(at, relation.Databag{Application: offer.Application, Endpoint: offer.Endpoint})
+		other.application(at, offer.Application)
+		other.bag(at, relation.Databag{Application: offer.Application, Endpoint: offer.Endpoint})
 	}
 	for _, r := range s.Relations {
 		if !r.Abroad() || r.State.Offer == "" {
 			continue
 		}
-		at := journey.namespace(r.Provider.Namespace)
-		journey.application(at, r.Provider.Application)
-		journey.bag(at, relation.Databag{Application: r.Provider.Application, Endpoint: r.Provider.Endpoint})
-		journey.bag(at, relation.Databag{Application: r.Provider.Application, Endpoint: r.Provider.Endpoint, Relation: r.UID})
+		at := other.namespace(r.Provider.Namespace)
+		other.application(at, r.Provider.Application)
+		other.bag(at, relation.Databag{Application: r.Provider.Application, Endpoint: r.Provider.Endpoint})
+		other.bag(at, relation.Databag{Application: r.Provider.Application, Endpoint: r.Provider.Endpoint, Relation: r.UID})
 	}
-	for _, name := range slices.Sorted(maps.Keys(journey.by)) {
-		s.Abroad = append(s.Abroad, *journey.by[name])
+	for _, name := range slices.Sorted(maps.Keys(other.by)) {
+		s.Abroad = append(s.Abroad, *other.by[name])
 	}
-	s.Unreadable = append(s.Unreadable, journey.unreadable...)
-	return journey.err
+	s.Unreadable = append(s.Unreadable, other.unreadable...)
+	return other.err
 }
 
-// abroad reads from other namespaces until the first error, each thing once.
-type abroad struct {
+// journey reads each object of other namespaces once, until the first error.
+type journey struct {
 	ctx    context.Context //nolint:containedctx // lives for one call
 	reader client.Reader
 	by     map[string]*relation.Abroad
-	// seen are what was read, as kind and key.
+	// seen are the objects that were read, as type and key.
 	seen       map[string]bool
 	unreadable []relation.Unreadable
 	err        error
 }
 
 // get reads an object for the first time, and reports whether it is there.
-func (a *abroad) get(key client.ObjectKey, o client.Object) bool {
+func (j *journey) get(key client.ObjectKey, o client.Object) bool {
 	id := fmt.Sprintf("%T %s", o, key)
-	if a.err != nil || a.seen[id] {
+	if j.err != nil || j.seen[id] {
 		return false
 	}
-	a.seen[id] = true
-	err := a.reader.Get(a.ctx, key, o, client.UnsafeDisableDeepCopy)
+	j.seen[id] = true
+	err := j.reader.Get(j.ctx, key, o, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
-		a.err = fmt.Errorf("cannot read %s: %w", id, err)
+		j.err = fmt.Errorf("cannot read %s: %w", id, err)
 	}
 	return err == nil
 }
 
-func (a *abroad) namespace(name string) *relation.Abroad {
-	if at := a.by[name]; at != nil {
+func (j *journey) namespace(name string) *relation.Abroad {
+	if at := j.by[name]; at != nil {
 		return at
 	}
 	var ns corev1.Namespace
-	there := a.get(client.ObjectKey{Name: name}, &ns)
-	a.by[name] = &relation.Abroad{
+	there := j.get(client.ObjectKey{Name: name}, &ns)
+	j.by[name] = &relation.Abroad{
 		Namespace: name, OptedIn: there && ns.DeletionTimestamp == nil && ns.Labels[application.LabelOptIn] == application.OptedIn,
 	}
-	return a.by[name]
+	return j.by[name]
 }
 
-func (a *abroad) application(at *relation.Abroad, name string) {
+func (j *journey) application(at *relation.Abroad, name string) {
 	var app v1alpha1.RelatedApplication
-	if !a.get(client.ObjectKey{Namespace: at.Namespace, Name: name}, &app) {
+	if !j.get(client.ObjectKey{Namespace: at.Namespace, Name: name}, &app) {
 		return
 	}
 	if record, err := app.ToDomain(); err != nil {
-		a.unreadable = append(a.unreadable, app.Unreadable(err))
+		j.unreadable = append(j.unreadable, app.Unreadable(err))
 	} else {
 		at.Records = append(at.Records, record)
 	}
 }
 
-func (a *abroad) bag(at *relation.Abroad, of relation.Databag) {
+func (j *journey) bag(at *relation.Abroad, of relation.Databag) {
 	var stored v1alpha1.Databag
-	if !a.get(client.ObjectKey{Namespace: at.Namespace, Name: of.Name()}, &stored) {
+	if !j.get(client.ObjectKey{Namespace: at.Namespace, Name: of.Name()}, &stored) {
 		return
 	}
 	if bag, err := stored.ToDomain(); err != nil {
-		a.unreadable = append(a.unreadable, stored.Unreadable(bag, err))
+		j.unreadable = append(j.unreadable, stored.Unreadable(bag, err))
 	} else if stored.Status.Version != "" {
 		at.Databags = append(at.Databags, bag)
 	}

@@ -28,9 +28,6 @@ type teller struct {
 	events events.EventRecorder
 }
 
-// tell returns the writer of the world's Events.
-func (w *Settler) tell() teller { return teller{w.Reader, w.Events} }
-
 func (t teller) say(about runtime.Object, reason, note string) {
 	object.WriteEvent(t.events, about, corev1.EventTypeNormal, event.Negotiate, reason, note)
 }

@@ -22,7 +22,7 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 	pod.UID = "pod-1"
 	server.Keep(pod)
 	recorder := events.NewFakeRecorder(8)
-	world := &Settler{Reader: server, Events: recorder}
+	writes := teller{server, recorder}
 	waiting := metav1.Condition{Type: "Ready", Status: "False", Reason: "WaitingForRelations", Message: "waits for db"}
 	failing := metav1.Condition{Type: "HandlerFailed", Status: "True", Reason: "HandlerFailed", Message: "worker/0 fails"}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "worker")
@@ -31,17 +31,17 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 		Units: []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-1"}},
 	}
 
-	world.tell().application(t.Context(), app, v1alpha1.RelatedApplicationStatus{})
+	writes.application(t.Context(), app, v1alpha1.RelatedApplicationStatus{})
 	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, kubetest.Recorded(recorder))
 
 	before := *app.Status.DeepCopy()
 	app.Status.Conditions = append(app.Status.Conditions, failing)
-	world.tell().application(t.Context(), app, before)
+	writes.application(t.Context(), app, before)
 	assert.Empty(t, kubetest.Recorded(recorder))
 
 	before = *app.Status.DeepCopy()
 	app.Status.Units = []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-2"}}
-	world.tell().application(t.Context(), app, before)
+	writes.application(t.Context(), app, before)
 	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, kubetest.Recorded(recorder), "made again")
 }
 
@@ -49,7 +49,7 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 func TestANewPodHasNoEventOfAnother(t *testing.T) {
 	server := kubetest.Shop()
 	recorder := events.NewFakeRecorder(8)
-	world := &Settler{Reader: server, Events: recorder}
+	writes := teller{server, recorder}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "worker")
 	app.Status.Conditions = []metav1.Condition{
 		{Type: "Ready", Status: "False", Reason: "NotInjected", Message: "every required relation is complete, but see condition NotInjected"},
@@ -57,6 +57,6 @@ func TestANewPodHasNoEventOfAnother(t *testing.T) {
 	}
 	before := *app.Status.DeepCopy()
 	app.Status.Units = []v1alpha1.Unit{{Pod: "new", PodUID: "pod-1"}}
-	world.tell().application(t.Context(), app, before)
+	writes.application(t.Context(), app, before)
 	assert.Empty(t, kubetest.Recorded(recorder))
 }

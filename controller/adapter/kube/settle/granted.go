@@ -1,7 +1,6 @@
 package settle
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"math/rand/v2"
@@ -11,38 +10,39 @@ import (
 
 	"github.com/golang/glog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// lookEvery is about how often Secrets that are granted are looked at: they are never
-// listed or watched, so that nobody tells of a change (SAFETY.md S2).
+// lookEvery is about how often granted Secrets are read: they are never listed or watched, so that no
+// event reports a change (SAFETY.md S2).
 const lookEvery = 30 * time.Second
 
-// sights are the Secrets that a namespace grants, as they were seen last.
+// sights are the granted Secrets of each namespace, as they were read last.
 type sights struct {
 	mu sync.Mutex
 	of map[string]map[string]sight
 }
 
-// sight is a Secret as it was seen at a time.
+// sight is a Secret as it was read at a time.
 type sight struct {
 	secret.Source
 
 	at time.Time
 }
 
-// in returns what was seen in a namespace.
+// in returns the sights of a namespace.
 func (s *sights) in(namespace string) map[string]sight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.of[namespace]
 }
 
-// are replaces what was seen in a namespace.
-func (s *sights) are(namespace string, seen map[string]sight) {
+// set replaces the sights of a namespace.
+func (s *sights) set(namespace string, seen map[string]sight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of == nil {
@@ -53,17 +53,23 @@ func (s *sights) are(namespace string, seen map[string]sight) {
 	}
 }
 
-// observeSecrets looks at the Secrets that applications of the namespace grant or
-// granted, each by its name. One that was seen a moment ago is not looked at again,
-// however much else happens.
-func (w *Settler) observeSecrets(ctx context.Context, s *relation.Snapshot) error {
-	before, seen := w.sights.in(s.Namespace), map[string]sight{}
-	every := cmp.Or(w.LookEvery, lookEvery)
-	pause := every
+// granted reads granted Secrets from the API server, each about every so often.
+type granted struct {
+	live   client.Reader
+	sights *sights
+	every  time.Duration
+	now    func() time.Time
+}
+
+// observe reads the Secrets that applications of the namespace grant or granted, each by its name. A
+// Secret that was read a moment ago is not read again, however much else happens.
+func (g granted) observe(ctx context.Context, s *relation.Snapshot) error {
+	before, seen := g.sights.in(s.Namespace), map[string]sight{}
+	pause := g.every
 	for _, name := range grantedIn(s) {
 		is, known := before[name]
-		if !known || w.Now().Sub(is.at) > every/10 {
-			now, err := w.look(ctx, s.Namespace, name)
+		if !known || g.now().Sub(is.at) > g.every/10 {
+			now, err := g.look(ctx, s.Namespace, name)
 			switch {
 			case err != nil && !known:
 				return err
@@ -74,25 +80,25 @@ func (w *Settler) observeSecrets(ctx context.Context, s *relation.Snapshot) erro
 			}
 		}
 		if is.Sight != secret.Open || is.GrantTo == "" {
-			pause = every / 6 // somebody is about to create it, to open the namespace, or to consent
+			pause = g.every / 6 // it may be created, opened or consented to any moment
 		}
 		seen[name] = is
 		s.Secrets = append(s.Secrets, is.Source)
 	}
-	w.sights.are(s.Namespace, seen)
+	g.sights.set(s.Namespace, seen)
 	s.LookAgain = s.Now.Add(pause - rand.N(pause/3)) //nolint:gosec // spreads load, hides nothing
 	return nil
 }
 
-// look looks at one Secret. An error of the API server's that is about this Secret makes that
-// unreadable; others can be read.
-func (w *Settler) look(ctx context.Context, namespace, name string) (sight, error) {
-	source, _, err := object.SecretSource(ctx, w.Live, namespace, name)
+// look reads one Secret. An internal error of the API server is about this Secret: it makes that one
+// unreadable, and others can be read.
+func (g granted) look(ctx context.Context, namespace, name string) (sight, error) {
+	source, _, err := object.SecretSource(ctx, g.live, namespace, name)
 	if apierrors.IsInternalError(err) {
 		glog.Warningf("%v", err)
 		source.Sight, err = secret.Unreadable, nil
 	}
-	return sight{source, w.Now()}, err
+	return sight{source, g.now()}, err
 }
 
 // grantedIn lists the names of the Secrets that are granted or were, in order.

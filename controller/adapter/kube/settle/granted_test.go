@@ -22,13 +22,13 @@ import (
 func TestSecretsAreLookedAtNowAndThen(t *testing.T) {
 	live, now := &kubetest.Door{Memory: kubetest.Memory{}}, kubetest.Epoch()
 	live.Put(kubetest.Consenting("7"))
-	w := &Settler{Live: live, Now: func() time.Time { return now }}
+	w := granted{live, &sights{}, lookEvery, func() time.Time { return now }}
 	look := func(after time.Duration) (relation.Snapshot, error) {
 		now = now.Add(after)
 		s := relation.Snapshot{Namespace: "shop", Now: now}
 		s.Applications = []application.Application{{Name: "db", Secrets: map[string]string{"db": "admin"}}}
 		s.Records = []relation.Record{{Name: "held", State: relation.ApplicationState{Grants: []relation.Grant{{Endpoint: "db", Secret: "gone"}}}}}
-		err := w.observeSecrets(t.Context(), &s)
+		err := w.observe(t.Context(), &s)
 		return s, err
 	}
 	unavailable := apierrors.NewServiceUnavailable("a moment")

@@ -62,8 +62,8 @@ func TestOverlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		api, caughtUp := &apiServer{}, uint64(0)
 		store := &toolscache.FakeCustomStore{LastStoreSyncResourceVersionFunc: func() string { return strconv.FormatUint(caughtUp, 10) }}
-		here := place{reflect.TypeFor[*v1alpha1.Databag](), "shop"}
-		w := Settler{stores: map[reflect.Type]toolscache.Store{here.kind: store}}
+		here := scope{reflect.TypeFor[*v1alpha1.Databag](), "shop"}
+		w := latest{stores: map[reflect.Type]toolscache.Store{here.kind: store}}
 		mine := map[string]uint64{}
 		observe := func() map[string]uint64 {
 			unseen := w.unseen(here)
@@ -82,7 +82,7 @@ func TestOverlay(t *testing.T) {
 			"Write": func(t *rapid.T) {
 				name := names.Draw(t, "name")
 				mine[name] = api.append(name, false)
-				w.overlay.wrote(bagAt(name, mine[name]))
+				w.wrote(bagAt(name, mine[name]))
 			},
 			"SomebodyWrites":  func(t *rapid.T) { api.append(names.Draw(t, "name"), false) },
 			"SomebodyDeletes": func(t *rapid.T) { api.append(names.Draw(t, "name"), true) },
@@ -103,8 +103,8 @@ func TestOverlay(t *testing.T) {
 				if caughtUp == api.revision && !maps.Equal(seen, now) {
 					t.Fatalf("caught up and saw %v, not %v", seen, now)
 				}
-				if caughtUp == api.revision && len(w.overlay.written) > 0 {
-					t.Fatalf("kept %v for ever", w.overlay.written)
+				if caughtUp == api.revision && len(w.written) > 0 {
+					t.Fatalf("kept %v for ever", w.written)
 				}
 			},
 		})
@@ -118,7 +118,7 @@ func TestMergeKeepsOrderAndAddsByName(t *testing.T) {
 		o.wrote(b)
 	}
 	var seen []string
-	for _, b := range merge(cached, o.unseen(placeOf(bagAt("", 0)), 1)) {
+	for _, b := range merge(cached, o.newer(scopeOf(bagAt("", 0)), 1)) {
 		seen = append(seen, b.Name+"@"+b.ResourceVersion)
 	}
 	assert.Equal(t, []string{"z@3", "a@5", "b@4", "m@4"}, seen)
@@ -130,6 +130,6 @@ func TestOverlayKeepsACopy(t *testing.T) {
 	b := bagAt("a", 1)
 	o.wrote(b)
 	b.ResourceVersion, b.Status.Version = "9", "changed"
-	kept := slices.Collect(maps.Values(o.unseen(placeOf(b), 0)))
+	kept := slices.Collect(maps.Values(o.newer(scopeOf(b), 0)))
 	assert.Equal(t, "1", kept[0].GetResourceVersion(), fmt.Sprint(kept))
 }

@@ -1,15 +1,12 @@
 package settle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,7 +38,7 @@ type Settler struct {
 	Live client.Reader
 	// Writer writes to the API server.
 	Writer client.Client
-	// Events tells people.
+	// Events records Events.
 	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
@@ -51,125 +48,80 @@ type Settler struct {
 	Outboxes Outboxes
 	// Account is the controller's ServiceAccount, as namespace:name.
 	Account string
-	// LookEvery is about how often Secrets that are granted are looked at; 30 s if unset.
+	// LookEvery is about how often granted Secrets are read; 30 s if unset.
 	LookEvery time.Duration
 
-	sights  sights
-	overlay overlay
-	stores  map[reflect.Type]toolscache.Store
+	sights sights
+	latest latest
 }
 
-// Follow has the world forget its writes as soon as the informers show them.
-// It comes before the first Observe.
-func (w *Settler) Follow(ctx context.Context, informers cache.Cache) error {
-	w.stores = map[reflect.Type]toolscache.Store{}
+// Follow makes the settler forget its writes as soon as the informers show them. It comes before the
+// first Observe.
+func (s *Settler) Follow(ctx context.Context, informers cache.Cache) error {
 	for _, kind := range []client.Object{&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{}} {
 		store, err := object.StoreOf(ctx, informers, kind)
 		if err != nil {
 			return err
 		}
-		w.stores[reflect.TypeOf(kind)] = store
+		s.latest.follow(kind, store)
 	}
 	return nil
 }
 
-// unseen returns by name what was written in a place and is in no cache yet. It
-// must be called before the cache is read.
-func (w *Settler) unseen(p place) map[string]client.Object {
-	caughtUp := uint64(0)
-	if store := w.stores[p.kind]; store != nil {
-		caughtUp = object.ParseRevision(store.LastStoreSyncResourceVersion())
+// Observe returns the namespace as the informers and this process last saw it. A namespace that has not
+// opted in has no applications: its relations are held.
+func (s *Settler) Observe(ctx context.Context, namespace string) (relation.Snapshot, error) {
+	snapshot := relation.Snapshot{Namespace: namespace, Now: s.Now().UTC().Truncate(time.Second), Account: s.Account}
+	o := observer{s.Reader, &s.latest}
+	if err := o.namespace(ctx, &snapshot); err != nil {
+		return snapshot, err
 	}
-	return w.overlay.unseen(p, caughtUp)
-}
-
-// Observe returns the namespace as the informers and this process last saw it.
-// A namespace that has not opted in has no applications: what was related in it
-// is held.
-func (w *Settler) Observe(ctx context.Context, namespace string) (relation.Snapshot, error) {
-	s := relation.Snapshot{Namespace: namespace, Now: w.Now().UTC().Truncate(time.Second), Account: w.Account}
-	var ns corev1.Namespace
-	if err := w.Reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns); err != nil && !apierrors.IsNotFound(err) {
-		return s, fmt.Errorf("cannot read namespace %s: %w", namespace, err)
+	if s.Interfaces != nil {
+		snapshot.Interfaces = s.Interfaces.Catalog(ctx)
 	}
-	s.Ending, s.Schema = ns.Name == "" || ns.DeletionTimestamp != nil, object.SchemaMode(&ns)
-	if w.Interfaces != nil {
-		s.Interfaces = w.Interfaces.Catalog(ctx)
-	}
-	if s.OptedOut = ns.Labels[application.LabelOptIn] != application.OptedIn; !s.OptedOut {
-		in, err := inventory(ctx, w.Reader, namespace)
+	if !snapshot.OptedOut {
+		in, err := inventory(ctx, s.Reader, namespace)
 		if err != nil {
-			return s, err
+			return snapshot, err
 		}
-		s.Applications, s.Orphans = application.Gather(in)
+		snapshot.Applications, snapshot.Orphans = application.Gather(in)
 	}
-	return s, errors.Join(
-		w.observeRelations(ctx, &s), w.observeRecords(ctx, &s), w.observeDatabags(ctx, &s),
-		w.observeOffers(ctx, &s), w.observeConsumers(ctx, &s), w.observeAbroad(ctx, &s),
-		w.observeSecrets(ctx, &s),
+	secrets := granted{s.Live, &s.sights, cmp.Or(s.LookEvery, lookEvery), s.Now}
+	return snapshot, errors.Join(
+		o.relations(ctx, &snapshot), o.records(ctx, &snapshot), o.databags(ctx, &snapshot),
+		o.offers(ctx, &snapshot), o.consumers(ctx, &snapshot), o.abroad(ctx, &snapshot),
+		secrets.observe(ctx, &snapshot),
 	)
 }
 
-func (w *Settler) observeRelations(ctx context.Context, s *relation.Snapshot) error {
-	var list v1alpha1.RelationList
-	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.Relation](), s.Namespace})
-	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("cannot list relations: %w", err)
+// Apply carries out one decision. Applying it twice does no harm: what Orcon alone writes goes with the
+// resourceVersion that was read, and is deleted with its UID (SAFETY.md D11).
+func (s *Settler) Apply(ctx context.Context, namespace string, decision relation.Decision) error {
+	w := writer{s.Reader, s.Live, s.Writer, &s.latest, teller{s.Reader, s.Events}, s.Now}
+	switch d := decision.(type) {
+	case relation.Publish:
+		return w.publish(ctx, namespace, d)
+	case relation.Remember:
+		return w.remember(ctx, namespace, d)
+	case relation.Relate:
+		return w.relate(ctx, namespace, d)
+	case relation.Update:
+		return w.update(ctx, namespace, d)
+	case relation.Finish:
+		return w.remove(ctx, object.Named(&v1alpha1.Relation{}, namespace, d.Name), d.UID)
+	case relation.Release:
+		return w.release(ctx, namespace, d)
+	case relation.Deliver:
+		return s.Outboxes.Deliver(ctx, namespace, d.Outbox)
+	case relation.Answer:
+		return w.answer(ctx, namespace, d)
+	case relation.Withdraw:
+		return w.withdraw(ctx, namespace, d)
+	case relation.Mark:
+		return w.mark(ctx, namespace, d)
+	case relation.Forget:
+		return w.remove(ctx, object.Named(&v1alpha1.RelatedApplication{}, namespace, d.Name), d.UID)
+	default:
+		return fmt.Errorf("cannot apply %T: it is not known here", decision)
 	}
-	for _, r := range merge(pointers(list.Items), unseen) {
-		if d, err := r.ToDomain(); err != nil {
-			s.Unreadable = append(s.Unreadable, r.Unreadable(d, err))
-		} else {
-			s.Relations = append(s.Relations, d)
-		}
-	}
-	return nil
-}
-
-func (w *Settler) observeRecords(ctx context.Context, s *relation.Snapshot) error {
-	var list v1alpha1.RelatedApplicationList
-	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.RelatedApplication](), s.Namespace})
-	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("cannot list applications: %w", err)
-	}
-	for _, a := range merge(pointers(list.Items), unseen) {
-		if record, err := a.ToDomain(); err != nil {
-			s.Unreadable = append(s.Unreadable, a.Unreadable(err))
-		} else {
-			s.Records = append(s.Records, record)
-		}
-	}
-	return nil
-}
-
-func (w *Settler) observeDatabags(ctx context.Context, s *relation.Snapshot) error {
-	var list v1alpha1.DatabagList
-	unseen := w.unseen(place{reflect.TypeFor[*v1alpha1.Databag](), s.Namespace})
-	if err := w.Reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("cannot list databags: %w", err)
-	}
-	for _, b := range merge(pointers(list.Items), unseen) {
-		if b.Holds() {
-			s.Outboxes = append(s.Outboxes, b.Name)
-		}
-		if b.Spec.Endpoint == "" {
-			continue // an outbox
-		}
-		// Without a version the content was never stored: a crash came between
-		// the two writes, and the bag is to be published again.
-		if bag, err := b.ToDomain(); err != nil {
-			s.Unreadable = append(s.Unreadable, b.Unreadable(bag, err))
-		} else if b.Status.Version != "" {
-			s.Databags = append(s.Databags, bag)
-		}
-	}
-	return nil
-}
-
-func pointers[T any](items []T) []*T {
-	all := make([]*T, len(items))
-	for i := range items {
-		all[i] = &items[i]
-	}
-	return all
 }

@@ -19,9 +19,9 @@ type markable interface {
 	SetConditions(all []condition.Condition, now time.Time)
 }
 
-// mark writes the conditions of an unreadable object. It reads the object from the API server,
-// since what a cache has left out would be lost.
-func (w *Settler) mark(ctx context.Context, namespace string, d relation.Mark) error {
+// mark writes the conditions of an unreadable object. It reads the object from the API server, since a
+// write would delete what the cache leaves out.
+func (w writer) mark(ctx context.Context, namespace string, d relation.Mark) error {
 	kinds := map[string]markable{
 		relation.KindRelation: &v1alpha1.Relation{}, relation.KindRecord: &v1alpha1.RelatedApplication{}, relation.KindDatabag: &v1alpha1.Databag{},
 	}
@@ -29,15 +29,15 @@ func (w *Settler) mark(ctx context.Context, namespace string, d relation.Mark) e
 	if !known {
 		return fmt.Errorf("cannot mark %s %s: its kind is not known here", d.Kind, d.Name)
 	}
-	err := w.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.Name}, o)
+	err := w.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.Name}, o)
 	if err != nil || string(o.GetUID()) != d.UID {
 		return client.IgnoreNotFound(err)
 	}
-	o.SetConditions(d.Conditions, w.Now())
-	if err := w.Writer.Status().Update(ctx, o); err != nil {
+	o.SetConditions(d.Conditions, w.now())
+	if err := w.client.Status().Update(ctx, o); err != nil {
 		return fmt.Errorf("cannot write the conditions of %s %s: %w", d.Kind, d.Name, err)
 	}
-	w.overlay.wrote(o)
-	w.tell().warn(o, event.Invalid, condition.Why(d.Conditions).Message)
+	w.latest.wrote(o)
+	w.events.warn(o, event.Invalid, condition.Why(d.Conditions).Message)
 	return nil
 }

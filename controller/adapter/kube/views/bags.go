@@ -14,18 +14,18 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// looking is one look at what is written, as this replica knows it.
-type looking struct {
+// lookup reads what one view shows, from the caches.
+type lookup struct {
 	*Views
 
 	ctx  context.Context //nolint:containedctx // lives for one call
 	bags bagsRead
-	// unreadable is why something could not be read: it is unknown, not absent.
+	// unreadable is why something could not be read, which is unknown and not absent.
 	unreadable error
 }
 
-// shelf returns where a view finds what is written.
-func (l *looking) shelf() relation.Shelf {
+// shelf returns the functions by which a view finds bags, units and grants.
+func (l *lookup) shelf() relation.Shelf {
 	return relation.Shelf{
 		Bag: func(r relation.Relation, e relation.End) map[string]string {
 			return databag.Overlay(l.shared(e), l.own(r, e).Data)
@@ -44,17 +44,17 @@ func (l *looking) shelf() relation.Shelf {
 	}
 }
 
-// shared returns the bag that all relations of an end share.
-func (l *looking) shared(e relation.End) map[string]string {
+// shared returns the bag that the application of an end declares for all its relations.
+func (l *lookup) shared(e relation.End) map[string]string {
 	return l.bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint}).Data
 }
 
 // own returns the application's bag in one relation.
-func (l *looking) own(r relation.Relation, e relation.End) v1alpha1.DatabagStatus {
+func (l *lookup) own(r relation.Relation, e relation.End) v1alpha1.DatabagStatus {
 	return l.bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID})
 }
 
-func (l *looking) bag(namespace string, of relation.Databag) v1alpha1.DatabagStatus {
+func (l *lookup) bag(namespace string, of relation.Databag) v1alpha1.DatabagStatus {
 	key := client.ObjectKey{Namespace: namespace, Name: of.Name()}
 	b, err := l.stored(l.ctx, key)
 	if err == nil && b.Name != "" {
@@ -68,7 +68,7 @@ func (l *looking) bag(namespace string, of relation.Databag) v1alpha1.DatabagSta
 	return b.Status
 }
 
-func (l *looking) units(e relation.End) []application.Unit {
+func (l *lookup) units(e relation.End) []application.Unit {
 	app, err := l.application(l.ctx, e)
 	l.note(err)
 	record, err := app.ToDomain()
@@ -76,7 +76,7 @@ func (l *looking) units(e relation.End) []application.Unit {
 	return record.State.Units
 }
 
-func (l *looking) grants(e relation.End) []relation.Grant {
+func (l *lookup) grants(e relation.End) []relation.Grant {
 	app, err := l.application(l.ctx, e)
 	l.note(err)
 	grants, err := app.GrantsToDomain()
@@ -84,15 +84,14 @@ func (l *looking) grants(e relation.End) []relation.Grant {
 	return grants
 }
 
-// note notes why something could not be read.
-func (l *looking) note(err error) {
+// note keeps why something could not be read.
+func (l *lookup) note(err error) {
 	if err != nil {
 		l.unreadable = fmt.Errorf("%w: %w", relation.ErrUnreadable, err)
 	}
 }
 
-// application returns what is remembered of the application of an end; nothing if it does not
-// exist.
+// application returns the record of the application of an end; an empty one if it does not exist.
 func (v *Views) application(ctx context.Context, e relation.End) (app v1alpha1.RelatedApplication, err error) {
 	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Application}, &app, client.UnsafeDisableDeepCopy); err != nil {
 		return v1alpha1.RelatedApplication{}, client.IgnoreNotFound(err)
@@ -101,7 +100,7 @@ func (v *Views) application(ctx context.Context, e relation.End) (app v1alpha1.R
 	return app, nil
 }
 
-// stored returns a databag as it is in memory; an empty one if it does not exist.
+// stored returns a databag from the cache; an empty one if it does not exist.
 func (v *Views) stored(ctx context.Context, key client.ObjectKey) (b v1alpha1.Databag, err error) {
 	if err := v.Reader.Get(ctx, key, &b, client.UnsafeDisableDeepCopy); err != nil {
 		return v1alpha1.Databag{}, client.IgnoreNotFound(err)
@@ -109,12 +108,12 @@ func (v *Views) stored(ctx context.Context, key client.ObjectKey) (b v1alpha1.Da
 	return b, nil
 }
 
-// bagsRead are the resource versions of the databags that a view was made of, each
-// when it was first read; empty for one that was not there.
+// bagsRead are the resource versions of the databags that a view shows, each when it was first read;
+// empty for one that did not exist.
 type bagsRead map[client.ObjectKey]string
 
-// unchanged reports whether all of a view's bags are as they were read: there was
-// then a moment, after all were read, at which they stood together.
+// unchanged reports whether all bags of a view are still as they were read, so that they existed
+// together at one moment.
 func (v *Views) unchanged(ctx context.Context, bags bagsRead) bool {
 	for key, at := range bags {
 		if b, _ := v.stored(ctx, key); b.ResourceVersion != at {

@@ -88,7 +88,7 @@ func TestChangesSurviveAFailedList(t *testing.T) {
 		views := Views{Reader: hiccup{n.Server, new(bool)}, Changed: func(namespace, application string) {
 			changed = append(changed, namespace+"/"+application)
 		}}
-		views.bagChanged(t.Context(), kubetest.DeclaredBag("shop", "db", nil))
+		views.changes().bagChanged(t.Context(), kubetest.DeclaredBag("shop", "db", nil))
 		assert.Equal(t, []string{"shop/db", "office/blog", "shop/blog"}, changed)
 	})
 }

@@ -143,7 +143,7 @@ func TestUnitsAreAnnounced(t *testing.T) {
 		told = nil
 		before := after.DeepCopy()
 		change(after)
-		v.updated(t.Context(), "relatedapplications", before, after)
+		v.changes().updated(t.Context(), "relatedapplications", before, after)
 		return told
 	}
 	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.Status.NextUnit = 4 }))
@@ -302,7 +302,7 @@ func TestChangesAreAnnounced(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			told = nil
-			v.seen(t.Context(), test.kind, test.event)
+			v.changes().seen(t.Context(), test.kind, test.event)
 			assert.Equal(t, test.want, told)
 		})
 	}
@@ -319,7 +319,7 @@ func TestSecretsAreAnnounced(t *testing.T) {
 	v := &Views{Reader: m, Changed: func(namespace, name string) { told = append(told, namespace+"/"+name) }}
 	for _, event := range []any{s, cache.DeletedFinalStateUnknown{Obj: s}} {
 		told = nil
-		v.tellConcerned(event)
+		v.changes().secretChanged(event)
 		assert.Equal(t, []string{"bank/db", "bank/web", "shop/web"}, told)
 	}
 	for name, want := range map[string]int{"db": 1, "web": 1, "web.shop": 1, "web.other": 0} {
@@ -334,7 +334,7 @@ func TestSecretsAreAnnounced(t *testing.T) {
 func TestCaughtUp(t *testing.T) {
 	at := "9"
 	store := &cache.FakeCustomStore{LastStoreSyncResourceVersionFunc: func() string { return at }}
-	v := &Views{stores: map[string]cache.Store{"relations": store}}
+	v := &Views{revisions: revisions{stores: map[string]cache.Store{"relations": store}}}
 	v.raise("relations", 7)
 	assert.Equal(t, map[string]uint64{"relations": 7}, v.Revisions())
 	assert.Equal(t, map[string]uint64{"relations": 9}, v.CaughtUp())
