@@ -113,10 +113,10 @@ func (o *recordOptions) run(c *cobra.Command, name string) error {
 }
 
 // bags returns the databags of both sides of a relation, with their records.
-func bags(ctx context.Context, s screen, reader client.Reader, namespace string, r relation.Relation) ([]history.Said, error) {
-	var all []history.Said
+func bags(ctx context.Context, s screen, reader client.Reader, namespace string, r relation.Relation) ([]history.Bag, error) {
+	var all []history.Bag
 	for _, end := range slices.Compact([]relation.End{r.Requirer, r.Provider}) {
-		said, err := history.Conversation(ctx, reader, r, end)
+		said, err := history.Bags(ctx, reader, r, end)
 		if apierrors.IsForbidden(err) && end.Namespace != namespace {
 			s.note(fmt.Sprintf("note: not shown: %v", err))
 			continue
@@ -130,7 +130,7 @@ func bags(ctx context.Context, s screen, reader client.Reader, namespace string,
 }
 
 // entriesOf returns the last commits to all bags, in order of time.
-func entriesOf(all []history.Said) []conversation.Entry {
+func entriesOf(all []history.Bag) []conversation.Entry {
 	records := make([]conversation.Record, len(all))
 	for i, said := range all {
 		records[i] = said.Record

@@ -21,13 +21,13 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// Commits stores what units say. It reads from the API server, not from caches:
-// what is decided here must be so when it is written.
+// Commits stores transactions and leases.
 type Commits struct {
+	// Reader reads from the API server itself.
 	Reader client.Reader
 	Writer client.Client
 	Now    func() time.Time
-	// Interfaces judge what is written; nil for none.
+	// Interfaces check what is written; nil for none.
 	Interfaces Rules
 	// Contents keeps the contents of secrets.
 	Contents ContentStore
@@ -35,7 +35,7 @@ type Commits struct {
 	Turns *object.Turns
 }
 
-// Rules are the interfaces of the cluster and what namespaces want of them.
+// Rules are the interfaces of the cluster and the schema modes of its namespaces.
 type Rules interface {
 	// Catalog returns the interfaces that are in force now.
 	Catalog(ctx context.Context) schema.Catalog
@@ -51,9 +51,9 @@ type ContentStore interface {
 	Drop(ctx context.Context, namespace string, places []secret.Place)
 }
 
-// Commit stores a transaction and returns the revision from which on it is to be
-// seen; zero where it changes no bag (RELATIONS.md P3). How is the matter of package
-// transaction. What refers to a secret and its grant are seen together (RELATIONS.md P5).
+// Commit stores a transaction and returns the revision of the last bag; 0 if it changes no bag
+// (RELATIONS.md P3). Package transaction decides the requests. A reference to a secret and its grant become
+// visible together (RELATIONS.md P5).
 func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts []secret.Draft) (revision uint64, err error) {
 	leads := false
 	if commit.Leads() || len(drafts) > 0 {
@@ -61,7 +61,10 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 			return 0, err
 		}
 	}
-	e := executor{Commits: c, namespace: commit.Namespace, outbox: commit.Outbox(), owner: commit.Application, unit: strconv.Itoa(commit.Unit)}
+	e := executor{
+		Commits: c, namespace: commit.Namespace,
+		outbox: commit.Outbox(), owner: commit.Application, unit: strconv.Itoa(commit.Unit),
+	}
 	for _, change := range commit.Changes {
 		if err := e.readBag(ctx, commit.Bag(change)); err != nil {
 			return 0, err
@@ -90,8 +93,8 @@ func mayWrite(ctx context.Context, reader client.Reader, namespace, application,
 	return app.LeaderToDomain().MayWrite(podUID, term, now), nil
 }
 
-// Lead has a pod lead its application, or go on leading, and returns who leads.
-// A pod that resigns is followed at once.
+// Lead claims or renews the leadership of a pod, or resigns it, and returns the leader. After a resignation
+// another pod can lead at once.
 func (c *Commits) Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (leadership.Leader, error) {
 	var leader leadership.Leader
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -115,8 +118,8 @@ func (c *Commits) Lead(ctx context.Context, namespace, application string, unit 
 	return leader, nil
 }
 
-// Leave notes what a unit has handled of a relation (SAFETY.md E15, RELATIONS.md L3 and
-// L4). One that has gone meanwhile waits for nobody.
+// Leave records what a unit has handled of a relation (SAFETY.md E15, RELATIONS.md L3 and L4). A relation
+// that is gone needs no record.
 func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, said conversation.Leave) error {
 	err := c.Turns.Write(ctx, namespace+"/"+name, func() error {
 		var r v1alpha1.Relation
@@ -135,7 +138,7 @@ func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, said c
 	return nil
 }
 
-// left is Leave on the object, and whether anything is new.
+// left records in the object what a unit has handled, and reports whether that is new.
 func left(r *v1alpha1.Relation, said conversation.Leave) (differs bool, err error) {
 	if len(said.Departures) > 0 {
 		before, err := r.Departures()

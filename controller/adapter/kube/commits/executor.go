@@ -31,7 +31,7 @@ type executor struct {
 	// at is the revision of the databag or outbox that was read or written last; 0 for a transaction of
 	// one secret.
 	at uint64
-	// ends are called when the transaction is stored, or is not.
+	// ends end the turns that the executor has taken.
 	ends []func()
 }
 
@@ -84,7 +84,7 @@ func (e *executor) waitAfter(ctx context.Context, request transaction.Request, b
 	}
 }
 
-// carryOut carries out one request and notes its result.
+// carryOut carries out one request and keeps its result.
 func (e *executor) carryOut(ctx context.Context, request transaction.Request) error {
 	var err error
 	switch r := request.(type) {

@@ -12,9 +12,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// prepare refuses what the unit may not do to secrets, and then stores their
-// content, where nobody finds it before the transaction is committed. It returns
-// the writes without content.
+// prepare refuses writes of secrets that the unit may not make, and then stores their content, which is out of
+// reach until the transaction is committed. It returns the writes without content.
 func (e *executor) prepare(ctx context.Context, commit transaction.Commit, drafts []secret.Draft, leads bool) ([]secret.Write, error) {
 	unit := secret.Unit{Application: commit.Application, Number: strconv.Itoa(commit.Unit), Leads: leads}
 	if err := e.rehearse(ctx, unit, drafts); err != nil {
@@ -35,7 +34,7 @@ func (e *executor) prepare(ctx context.Context, commit transaction.Commit, draft
 	return writes, nil
 }
 
-// rehearse applies a transaction to what is stored, and stores nothing.
+// rehearse applies the writes of secrets to the stored ones, and stores nothing.
 func (e *executor) rehearse(ctx context.Context, unit secret.Unit, drafts []secret.Draft) error {
 	known := map[string]secret.Secret{}
 	for i, draft := range drafts {
@@ -65,7 +64,7 @@ func (e *executor) rehearse(ctx context.Context, unit secret.Unit, drafts []secr
 	return nil
 }
 
-// labelled refuses an owner's label that names another secret already.
+// labelled refuses an owner's label that already names another secret.
 func labelled(ctx context.Context, reader client.Reader, namespace string, known map[string]secret.Secret, draft secret.Draft) error {
 	if draft.Label == "" {
 		return nil

@@ -33,8 +33,8 @@ type Statuses struct {
 	Events events.EventRecorder
 }
 
-// Report notes what the handlers of a pod's unit fail at; the zero failure for
-// nothing. An Event on the pod tells of it once, and again where it is something else.
+// Report stores what the handlers of a pod's unit fail at; the zero failure for nothing. An Event on the pod
+// reports it once, and again when it is another failure.
 func (c *Statuses) Report(ctx context.Context, by status.Reporter, failure status.Failure) error {
 	var before, after status.Failure
 	var unit v1alpha1.Unit
@@ -47,35 +47,35 @@ func (c *Statuses) Report(ctx context.Context, by status.Reporter, failure statu
 		return after != before
 	})
 	if err == nil && after.IsNews(before) {
-		object.WriteEvent(c.Events, speakerPod(by, &unit), corev1.EventTypeWarning, event.Negotiate, string(condition.HandlerFailed),
+		object.WriteEvent(c.Events, reporterPod(by, &unit), corev1.EventTypeWarning, event.Negotiate, string(condition.HandlerFailed),
 			after.Text(by.Namespace, fmt.Sprintf("%s/%d", by.Application, unit.Number), unit.Pod))
 	}
 	return err
 }
 
-// ReportWaiting writes an Event of what the handlers of a pod's unit wait for. All of one pod
-// are one series, whatever they say, so that a pod cannot fill its namespace with Events.
+// ReportWaiting writes an Event with what the handlers of a pod's unit wait for. All such Events of one pod
+// are one series, so that a pod cannot fill its namespace with Events.
 func (c *Statuses) ReportWaiting(ctx context.Context, by status.Reporter, text string) error {
 	return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
-		c.Events.Eventf(speakerPod(by, u), nil, corev1.EventTypeNormal, event.HandlerWaiting, event.Negotiate, "%s", status.LastWords(text))
+		c.Events.Eventf(reporterPod(by, u), nil, corev1.EventTypeNormal, event.HandlerWaiting, event.Negotiate, "%s",
+			status.LastWords(text))
 		return false
 	})
 }
 
-// speakerPod returns the pod of a unit as Events name it.
-func speakerPod(by status.Reporter, u *v1alpha1.Unit) *corev1.Pod {
+// reporterPod returns the pod of a unit as Events name it.
+func reporterPod(by status.Reporter, u *v1alpha1.Unit) *corev1.Pod {
 	pod := object.Named(&corev1.Pod{}, by.Namespace, u.Pod)
 	pod.UID = types.UID(by.PodUID)
 	return pod
 }
 
-// SetStatus stores how a pod's unit says it is, or its application by its leader. What
-// was said already is not stored again (RELATIONS.md P3). Leader and status are in
-// one object, so that no late write of a deposed leader can come between
-// (SAFETY.md P1).
+// SetStatus stores the status of a pod's unit or, from its leader, of its application. The same status is not
+// stored again (RELATIONS.md P3). Leader and status are in one object, so that no late write of a deposed
+// leader can come between (SAFETY.md P1).
 func (c *Statuses) SetStatus(ctx context.Context, by status.Reporter, ofApplication bool, info status.Info) error {
 	info.Since = c.Now()
-	say := func(at **v1alpha1.WorkloadStatus) (differs bool) {
+	set := func(at **v1alpha1.WorkloadStatus) (differs bool) {
 		differs = !(*at).ToDomain().Same(info)
 		if differs {
 			*at = v1alpha1.ForWorkload(info)
@@ -83,18 +83,18 @@ func (c *Statuses) SetStatus(ctx context.Context, by status.Reporter, ofApplicat
 		return differs
 	}
 	if !ofApplication {
-		return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool { return say(&u.Workload) })
+		return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool { return set(&u.Workload) })
 	}
 	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
 		if !a.LeaderToDomain().MayWrite(by.PodUID, by.Term, c.Now()) {
 			return false, transaction.ErrDeposed
 		}
-		return say(&a.Status.Workload), nil
+		return set(&a.Status.Workload), nil
 	})
 }
 
-// SetSide stores what a leader says of how its application is in a relation. The
-// relation keeps the term, and refuses a lower one (SAFETY.md P1).
+// SetSide stores the status of an application in a relation, from its leader. The relation keeps the term,
+// and refuses a lower one (SAFETY.md P1).
 func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relation.Side, info status.Info) error {
 	leads, err := mayWrite(ctx, c.Reader, by.Namespace, by.Application, by.PodUID, by.Term, c.Now())
 	if err != nil {
@@ -129,8 +129,7 @@ func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relatio
 	return nil
 }
 
-// Status returns what is known of an application whose unit asks: for all of it, the
-// unit must lead.
+// Status returns the state of an application to one of its units. With ofApplication set, the unit must lead.
 func (c *Statuses) Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error) {
 	var app v1alpha1.RelatedApplication
 	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: by.Application}, &app); err != nil {
@@ -143,7 +142,7 @@ func (c *Statuses) Status(ctx context.Context, by status.Reporter, ofApplication
 	return record.State, err
 }
 
-// changeUnit changes the unit of a pod, where change says that it differs.
+// changeUnit changes the unit of a pod, and writes it if change reports a difference.
 func (c *Statuses) changeUnit(ctx context.Context, by status.Reporter, change func(*v1alpha1.Unit) (differs bool)) error {
 	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
 		unit, lives := a.OfPod(by.PodUID)
@@ -154,8 +153,8 @@ func (c *Statuses) changeUnit(ctx context.Context, by status.Reporter, change fu
 	})
 }
 
-// changeApplication changes a pod's application, where change says that it differs.
-// All units of an application may speak at once.
+// changeApplication changes the application of a pod, and writes it if change reports a difference. All units
+// of an application may write it at once.
 func (c *Statuses) changeApplication(ctx context.Context, by status.Reporter, change func(*v1alpha1.RelatedApplication) (differs bool, err error)) error {
 	err := c.Turns.Write(ctx, by.Namespace+"/"+by.Application, func() error {
 		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: by.Namespace, Name: by.Application}}

@@ -15,18 +15,17 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// fieldRelation is the field by which the API server finds the bags of a relation.
+// fieldRelation selects the bags of a relation in the API server.
 const fieldRelation = "spec.relation"
 
-// Said is one bag of a relation: what is stored, and the record of how it came.
-type Said struct {
+// Bag is one bag of a relation, with its history.
+type Bag struct {
 	At     conversation.Address
 	Stored map[string]string
 	Record conversation.Record
 }
 
-// FindRelation returns the relation of a namespace that has a name, or else the
-// integer id.
+// FindRelation returns the relation of a namespace with a name or an integer id.
 func FindRelation(ctx context.Context, reader client.Reader, namespace, name string) (relation.Relation, error) {
 	var r v1alpha1.Relation
 	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &r)
@@ -40,7 +39,8 @@ func FindRelation(ctx context.Context, reader client.Reader, namespace, name str
 		}
 	}
 	if apierrors.IsNotFound(err) {
-		return relation.Relation{}, fmt.Errorf("cannot find relation %s in namespace %s: kubectl -n %s get relations lists those that are there", name, namespace, namespace)
+		return relation.Relation{}, fmt.Errorf("cannot find relation %s in namespace %s: kubectl -n %s get relations lists those that are there",
+			name, namespace, namespace)
 	}
 	if err != nil {
 		return relation.Relation{}, fmt.Errorf("cannot read relation %s: %w", name, err)
@@ -48,45 +48,45 @@ func FindRelation(ctx context.Context, reader client.Reader, namespace, name str
 	return r.ToDomain()
 }
 
-// Conversation returns what one end of a relation says in it: what its application
-// says to everybody on that endpoint, and what it and its units say there alone. The
-// application of another namespace is called name.namespace.
-func Conversation(ctx context.Context, reader client.Reader, r relation.Relation, e relation.End) ([]Said, error) {
+// Bags returns the bags of one end of a relation: the bag that its application declares for the endpoint, and
+// those of the application and its units in this relation. The application of another namespace is named
+// name.namespace.
+func Bags(ctx context.Context, reader client.Reader, r relation.Relation, e relation.End) ([]Bag, error) {
 	var here v1alpha1.DatabagList
 	if err := reader.List(ctx, &here, client.InNamespace(e.Namespace), client.MatchingFields{fieldRelation: r.UID}); err != nil {
 		return nil, fmt.Errorf("cannot list the databags of %s in namespace %s: %w", e, e.Namespace, err)
 	}
-	var everybody v1alpha1.Databag
-	err := reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: relation.DatabagName(e.Application, e.Endpoint)}, &everybody)
+	var declared v1alpha1.Databag
+	err := reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: relation.DatabagName(e.Application, e.Endpoint)}, &declared)
 	switch {
 	case err == nil:
-		here.Items = append([]v1alpha1.Databag{everybody}, here.Items...)
+		here.Items = append([]v1alpha1.Databag{declared}, here.Items...)
 	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("cannot read the databag of %s in namespace %s: %w", e, e.Namespace, err)
 	}
-	var all []Said
+	var all []Bag
 	for _, b := range here.Items {
 		if b.Spec.Application != e.Application || b.Spec.Endpoint != e.Endpoint {
 			continue
 		}
-		said, err := saidIn(&b, e.Namespace != r.Requirer.Namespace)
+		bag, err := read(&b, e.Namespace != r.Requirer.Namespace)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, said)
+		all = append(all, bag)
 	}
 	return all, nil
 }
 
-// saidIn reads a bag; abroad is one of another namespace than the relation's.
-func saidIn(b *v1alpha1.Databag, abroad bool) (Said, error) {
+// read reads a bag; abroad is a bag of another namespace than the relation's.
+func read(b *v1alpha1.Databag, abroad bool) (Bag, error) {
 	record, err := b.RecordToDomain()
-	said := Said{b.Address(), b.Status.Data, record}
+	bag := Bag{b.Address(), b.Status.Data, record}
 	if abroad {
-		said.At.Owner = strings.Replace(said.At.Owner, b.Spec.Application, b.Spec.Application+"."+b.Namespace, 1)
+		bag.At.Owner = strings.Replace(bag.At.Owner, b.Spec.Application, b.Spec.Application+"."+b.Namespace, 1)
 	}
-	for i := range said.Record.Entries {
-		said.Record.Entries[i].Address = said.At
+	for i := range bag.Record.Entries {
+		bag.Record.Entries[i].Address = bag.At
 	}
-	return said, err
+	return bag, err
 }

@@ -28,9 +28,9 @@ func TestFindRelation(t *testing.T) {
 	}
 }
 
-// Each end has its own bags of this relation and what it says to everybody; those of
-// another namespace are called so (SAFETY.md M7).
-func TestConversation(t *testing.T) {
+// Each end has its own bags of this relation and the declared one; applications of another namespace are named
+// so (SAFETY.md M7).
+func TestBags(t *testing.T) {
 	m := kubetest.Memory{}
 	r := kubetest.Related("shop", "blog", "data", "db")
 	r.UID = "r-1"
@@ -47,7 +47,7 @@ func TestConversation(t *testing.T) {
 	require.NoError(t, err)
 	got := map[conversation.Address]string{}
 	for _, end := range []relation.End{d.Requirer, d.Provider} {
-		all, err := Conversation(t.Context(), m, d, end)
+		all, err := Bags(t.Context(), m, d, end)
 		require.NoError(t, err)
 		for _, s := range all {
 			require.Len(t, s.Record.Entries, 1)

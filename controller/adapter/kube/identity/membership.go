@@ -12,9 +12,9 @@ import (
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
-// Membership returns what is known of the pod of that UID and service account (SAFETY.md S4). Its
-// application is not certain while the pod's owner, or the record of another that has the name, is all
-// that is in memory.
+// Membership returns what the caches know of the pod with that UID and service account (SAFETY.md S4). Its
+// application is uncertain while the caches do not show the pod's owner, or show that another workload has the
+// name and not why this one is ignored.
 func (r Reviewer) Membership(ctx context.Context, id domain.Identity) domain.Membership {
 	var p corev1.Pod
 	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Pod}, &p, client.UnsafeDisableDeepCopy); err != nil {

@@ -16,7 +16,7 @@ import (
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
-// Audience is what an agent's token must be for.
+// Audience is the audience of an agent's token.
 const Audience = "relations.tengu.io"
 
 // Reviewer identifies the pods that call.
@@ -27,9 +27,8 @@ type Reviewer struct {
 	Writer client.Client
 }
 
-// Review returns the pod that the token names. The error wraps domain.ErrToken if
-// signature, issuer, audience or expiry do not hold, or if the token is bound
-// to no pod (SAFETY.md S4).
+// Review returns the pod that the token names. The error wraps domain.ErrToken if signature, issuer, audience or
+// expiry are invalid, or if the token is bound to no pod (SAFETY.md S4).
 func (r Reviewer) Review(ctx context.Context, token string) (domain.Identity, error) {
 	if token == "" {
 		return domain.Identity{}, fmt.Errorf("%w: there is none", domain.ErrToken)
@@ -60,7 +59,7 @@ func extra(user authenticationv1.UserInfo, key string) string {
 	return ""
 }
 
-// expiry reads the end of a token that the API server has found to be good.
+// expiry returns the end of a token that the API server has found valid.
 func expiry(token string) (time.Time, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -25,9 +25,9 @@ import (
 // Catalogue knows the interfaces of a cluster, built-in and published, and the schema modes of its
 // namespaces. It reads from memory only.
 type Catalogue struct {
-	// Writer writes to the API server; nil where nothing is told.
+	// Writer writes to the API server; nil where no conditions are written.
 	Writer client.Client
-	// Now is the clock of what is told.
+	// Now is the clock of the conditions.
 	Now func() time.Time
 
 	builtIn schema.Catalog
@@ -38,8 +38,8 @@ type Catalogue struct {
 	known  schema.Catalog
 }
 
-// judged is what was found of an object when it was first seen. Its spec cannot
-// change (SAFETY.md S5); if it did, the generation tells.
+// judged is the judgement of an object when it was first seen. Its spec cannot change (SAFETY.md S5); the
+// generation shows if it did.
 type judged struct {
 	generation int64
 	parsed     schema.Interface
@@ -60,9 +60,8 @@ func New(reader client.Reader) (*Catalogue, error) {
 // retryFollow is how long to wait for a kind that the cluster does not have.
 const retryFollow = 10 * time.Second
 
-// Follow has the interfaces read from informers as soon as those have synced, and
-// returns then. A cluster in which they cannot is served with what ships with
-// Orcon: a kind that is not installed yet must keep nobody's pods from starting.
+// Follow reads the interfaces from informers as soon as those have synced, and returns then. A cluster in which
+// they cannot is served with the interfaces of Orcon: a missing kind must keep no pod from starting.
 func (i *Catalogue) Follow(ctx context.Context, informers cache.Cache) error {
 	for _, o := range []client.Object{&corev1.Namespace{}, &v1alpha1.Interface{}} {
 		err := wait.PollUntilContextCancel(ctx, retryFollow, true, func(ctx context.Context) (bool, error) {

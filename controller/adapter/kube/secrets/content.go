@@ -22,14 +22,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// shards is how many Secrets a namespace has for what its units make: as many as
-// the controller's roles name.
+// shards is the number of Secrets in which a namespace keeps contents: as many as the roles of the controller
+// name.
 const shards = 8
 
-// maxShard is how much one of them holds, in bytes: what Kubernetes takes is 1 MiB.
+// maxShard is the most that one of them holds, in bytes; Kubernetes allows 1 MiB.
 const maxShard = 1<<20 - 16<<10
 
-// errNoContent says that nothing lies in a place.
+// errNoContent reports that a place is empty.
 var errNoContent = errors.New("its content is not there")
 
 // ContentSecret returns the name of a Secret that holds content: one of few, so
@@ -55,9 +55,8 @@ type Contents struct {
 	Turns *object.Turns
 }
 
-// Store puts content where no other is and where nobody finds it before a
-// RelatedSecret names the place. It begins with a shard by the secret's ID and goes
-// on where there is no room.
+// Store stores content in a new place, which is out of reach until a RelatedSecret names it. It begins with a
+// shard by the secret's ID and goes on to the next if there is no room.
 func (c *Contents) Store(ctx context.Context, namespace, id string, content map[string][]byte) (secret.Place, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
@@ -70,8 +69,9 @@ func (c *Contents) Store(ctx context.Context, namespace, id string, content map[
 		}
 	}
 	return place, &conversation.Error{
-		Kind: conversation.Invalid, Message: fmt.Sprintf("cannot store secret %s: namespace %s has no room for more, %d MiB", id, namespace, shards),
-		Cure: "remove secrets that are not needed, with secret-remove",
+		Kind:    conversation.Invalid,
+		Message: fmt.Sprintf("cannot store secret %s: namespace %s has no room for more, %d MiB", id, namespace, shards),
+		Cure:    "remove secrets that are not needed, with secret-remove",
 	}
 }
 
@@ -107,8 +107,8 @@ func size(content map[string][]byte) int {
 	return all
 }
 
-// openShard reads a Secret of content, and makes it if it is not there: by an
-// apply, since only that carries the name when it makes something.
+// openShard reads a Secret of content, and creates it if it does not exist: by an apply, since only the
+// request of an apply that creates an object names it, as the roles need.
 func (c *Contents) openShard(ctx context.Context, namespace string, shard int) (*corev1.Secret, error) {
 	s := object.Named(&corev1.Secret{}, namespace, ContentSecret(shard))
 	err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
@@ -123,7 +123,7 @@ func (c *Contents) openShard(ctx context.Context, namespace string, shard int) (
 	return s, c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
 }
 
-// read returns what lies in a place.
+// read returns the content of a place.
 func (c *Contents) read(ctx context.Context, namespace string, place secret.Place) (map[string][]byte, error) {
 	shard := object.Named(&corev1.Secret{}, namespace, ContentSecret(place.Shard))
 	if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(shard), shard); client.IgnoreNotFound(err) != nil {
@@ -141,8 +141,8 @@ func (c *Contents) read(ctx context.Context, namespace string, place secret.Plac
 	return content, nil
 }
 
-// Drop removes what no RelatedSecret names any more. Nobody can read it:
-// what fails here the next sweep does.
+// Drop removes contents that no RelatedSecret names any more. They are out of reach: if it fails, the next
+// sweep removes them.
 func (c *Contents) Drop(ctx context.Context, namespace string, places []secret.Place) {
 	shards := map[int][]string{}
 	for _, p := range places {
@@ -156,8 +156,7 @@ func (c *Contents) Drop(ctx context.Context, namespace string, places []secret.P
 	}
 }
 
-// keep removes from a Secret all that lies under keys that are not to be
-// kept.
+// keep removes from a Secret all contents whose keys are not to be kept.
 func (c *Contents) keep(ctx context.Context, namespace string, shard int, keep func(key string) bool) error {
 	err := c.Turns.Write(ctx, namespace+"/"+ContentSecret(shard), func() error {
 		s := object.Named(&corev1.Secret{}, namespace, ContentSecret(shard))

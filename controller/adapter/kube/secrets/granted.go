@@ -13,9 +13,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// readGranted returns what a relation grants: of the Secret as it is now, and only with
-// all consents as they are now (SAFETY.md S1). It is copied nowhere.
-func (c *Secrets) readGranted(ctx context.Context, namespace string, ties []secret.Tie, id string, query secret.Query) (secret.Reading, error) {
+// readGranted returns the content of a Secret that a relation grants, with the Secret and all consents as they
+// are now (SAFETY.md S1). It is not copied.
+func (c *Secrets) readGranted(
+	ctx context.Context, namespace string, ties []secret.Tie, id string, query secret.Query,
+) (secret.Reading, error) {
 	if query.Label != "" {
 		return secret.Reading{}, secret.NoLabel(id)
 	}
@@ -39,8 +41,7 @@ func (c *Secrets) readGranted(ctx context.Context, namespace string, ties []secr
 	return secret.Reading{}, secret.NotGranted(id, ties[0].Application)
 }
 
-// grantedBy returns what the other end of a relation grants in it, as relation, Offers
-// and record are now.
+// grantedBy returns the grant of the other end of a relation, with relation, Offers and record as they are now.
 func (c *Secrets) grantedBy(ctx context.Context, namespace string, tie secret.Tie) (relation.Grant, bool, error) {
 	r, err := c.granted(ctx, namespace, secret.Access{Relation: tie.Relation, Name: tie.Name, Namespace: tie.Home})
 	if err != nil || r.UID == "" || !r.Alive() {

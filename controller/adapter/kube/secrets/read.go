@@ -19,14 +19,13 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Secrets gives units what secrets hold, and who manages them what is known of them.
+// Secrets reads secrets for units.
 type Secrets struct{ Contents }
 
-// Secret returns what a unit reads of a secret, and notes that it keeps to it. It
-// is found by its ID, or without one by the unit's label for it, in the first of the
-// namespaces where the unit asks. Everything is read from the API server: what was
-// taken back a moment ago is. An ID by which a relation would grant a Secret of
-// somebody's is no other secret's.
+// Secret returns the revision of a secret that a unit reads, and records that the unit keeps to it. The secret
+// has the ID or, without one, the unit's label, in the first of the namespaces in which the unit is known. All
+// is read from the API server, so that a revoked grant ends at once. An ID by which a relation grants a user's
+// Secret never names another secret.
 func (c *Secrets) Secret(ctx context.Context, asks []secret.Visitor, id string, query secret.Query) (secret.Reading, error) {
 	for _, by := range asks {
 		if ties := by.TiesFor(id); len(ties) > 0 {
@@ -53,8 +52,7 @@ func (c *Secrets) Secret(ctx context.Context, asks []secret.Visitor, id string, 
 	}
 }
 
-// find returns where the secret is that a unit calls so, and its ID. A label that
-// names another than id is refused.
+// find resolves a secret by ID or by the unit's label. It refuses a label that names another secret than id.
 func (c *Secrets) find(ctx context.Context, asks []secret.Visitor, id, label string) (secret.Visitor, string, error) {
 	if label != "" {
 		by, labelled, err := c.byLabel(ctx, asks, label)
@@ -62,7 +60,10 @@ func (c *Secrets) find(ctx context.Context, asks []secret.Visitor, id, label str
 		case err != nil:
 			return by, "", err
 		case labelled != "" && id != "" && labelled != id:
-			return by, "", &conversation.Error{Kind: conversation.Invalid, Message: fmt.Sprintf("cannot label secret %s %.80q: %s is called so", id, label, labelled), Cure: "take another label"}
+			return by, "", &conversation.Error{
+				Kind: conversation.Invalid, Cure: "take another label",
+				Message: fmt.Sprintf("cannot label secret %s %.80q: %s is called so", id, label, labelled),
+			}
 		case labelled != "":
 			return by, labelled, nil
 		}
@@ -83,8 +84,7 @@ func (c *Secrets) find(ctx context.Context, asks []secret.Visitor, id, label str
 	return secret.Visitor{}, "", secret.Unknown(id)
 }
 
-// byLabel returns where the secret is that a unit calls so, and its ID; empty if
-// there is none.
+// byLabel resolves a secret by the unit's label; the ID is empty if there is none.
 func (c *Secrets) byLabel(ctx context.Context, asks []secret.Visitor, label string) (secret.Visitor, string, error) {
 	for _, by := range asks {
 		all, err := object.SecretsOf(ctx, c.Reader, by.Namespace)
@@ -98,7 +98,7 @@ func (c *Secrets) byLabel(ctx context.Context, asks []secret.Visitor, label stri
 	return secret.Visitor{}, "", nil
 }
 
-// look decides which revision a unit reads, and notes it.
+// look decides which revision a unit reads, and records it.
 func (c *Secrets) look(ctx context.Context, by secret.Visitor, id string, query secret.Query) (revision secret.Revision, err error) {
 	var unreachable []secret.Place
 	err = c.Turns.Write(ctx, by.Namespace+"/"+id, func() error {
@@ -131,9 +131,8 @@ func (c *Secrets) look(ctx context.Context, by secret.Visitor, id string, query 
 	return revision, nil
 }
 
-// standing returns how a unit stands to a secret's owner: which of the relations by
-// which its application was ever granted the secret live for it, and which of those wait
-// for an Offer.
+// standing returns what a unit's access depends on: which of the relations that grant its application the
+// secret are alive for the unit, and which of those wait for an Offer.
 func (c *Secrets) standing(ctx context.Context, by secret.Visitor, s secret.Secret) (secret.Standing, error) {
 	is := secret.Standing{Related: slices.Contains(by.Related, s.Owner.Application)}
 	for _, a := range s.Access {
@@ -155,8 +154,7 @@ func (c *Secrets) standing(ctx context.Context, by secret.Visitor, s secret.Secr
 	return is, nil
 }
 
-// granted returns the relation of a grant, as the Offers of now leave it; without a
-// UID where it has gone.
+// granted returns the relation of a grant with the Offers as they are now; without a UID if it is gone.
 func (c *Secrets) granted(ctx context.Context, namespace string, a secret.Access) (relation.Relation, error) {
 	var stored v1alpha1.Relation
 	key := client.ObjectKey{Namespace: cmp.Or(a.Namespace, namespace), Name: a.Name}

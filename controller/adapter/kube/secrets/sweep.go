@@ -17,7 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Vault is what units' secrets are and what they live with.
+// Vault observes and removes what is left of secrets.
 type Vault struct {
 	Contents
 
@@ -38,8 +38,8 @@ func (v *Vault) Namespaces(ctx context.Context) ([]string, error) {
 	return all, nil
 }
 
-// Observe returns what is known of a namespace's secrets, from the API server
-// itself: what is absent there is not.
+// Observe returns what is known of a namespace's secrets. It reads from the API server itself: what is absent
+// there does not exist.
 func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapshot, err error) {
 	s.Now = v.Now()
 	if s.Kept, err = v.kept(ctx, namespace); err != nil {
@@ -73,8 +73,8 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 	return s, v.observeVisitors(ctx, &s)
 }
 
-// observeVisitors reads of other namespaces which relations of grants there still are,
-// and the units of readers.
+// observeVisitors reads from other namespaces which relations of grants still exist, and the units of
+// consumers.
 func (v *Vault) observeVisitors(ctx context.Context, s *secret.Snapshot) error {
 	for _, one := range s.Secrets {
 		for _, a := range one.Access {
@@ -120,7 +120,7 @@ func (v *Vault) observeReader(ctx context.Context, s *secret.Snapshot, reader se
 	return nil
 }
 
-// kept returns where content lies in the Secrets that hold it.
+// kept returns the places of all stored contents.
 func (v *Vault) kept(ctx context.Context, namespace string) ([]secret.Place, error) {
 	var places []secret.Place
 	for i := range shards {
@@ -167,7 +167,7 @@ func (v *Vault) Apply(ctx context.Context, namespace string, decision secret.Dec
 	}
 }
 
-// forget changes a secret, or removes it, and then what nobody can read any more.
+// forget changes or removes a secret, and then removes the content that is out of reach.
 func (v *Vault) forget(ctx context.Context, namespace, id string, change func(secret.Secret) secret.Secret) error {
 	var unreachable []secret.Place
 	err := v.Turns.Write(ctx, namespace+"/"+id, func() error {

@@ -59,7 +59,7 @@ func (t teller) offer(o *v1alpha1.Offer, before v1alpha1.OfferStatus) {
 }
 
 // application writes what an application waits for, on its own objects and on each new pod.
-// A bare Pod is both, and has each Event once. Other pods' troubles are not written on a pod.
+// A bare Pod is both, and has each Event once. A pod has no Event about another pod.
 func (t teller) application(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
 	t.ignored(ctx, a, before)
 	var told types.UID
@@ -72,8 +72,7 @@ func (t teller) application(ctx context.Context, a *v1alpha1.RelatedApplication,
 	}
 }
 
-// ignored writes on each object that is ignored from now on, and on each of
-// its pods.
+// ignored writes on each object that is ignored from now on, and on each of its pods.
 func (t teller) ignored(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
 	for _, o := range a.Status.LeftOut {
 		var known []string
@@ -124,8 +123,7 @@ func (t teller) source(source client.Object, a *v1alpha1.RelatedApplication,
 	return told
 }
 
-// newPods writes an Event on each pod that was no unit before, but for the one that
-// was told already.
+// newPods writes an Event on each pod that is a unit from now on, except on the one that has it already.
 func (t teller) newPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus,
 	ready metav1.Condition, told types.UID) {
 	known := map[types.UID]bool{told: true}
@@ -183,8 +181,7 @@ func whole(all []metav1.Condition) []metav1.Condition {
 	return all
 }
 
-// first returns the first object that an application is made of, as the
-// informers know it; nil if it is of a kind that they do not.
+// first returns the first object of an application, from the caches; nil if they do not have its kind.
 func (t teller) first(ctx context.Context, a *v1alpha1.RelatedApplication) client.Object {
 	if len(a.Status.Sources) == 0 {
 		return nil
@@ -192,7 +189,7 @@ func (t teller) first(ctx context.Context, a *v1alpha1.RelatedApplication) clien
 	return t.object(ctx, a.Namespace, a.Status.Sources[0])
 }
 
-// object returns what is written as kind/name; nil if it is not known.
+// object returns the object of a reference kind/name; nil if the caches do not have it.
 func (t teller) object(ctx context.Context, namespace, written string) client.Object {
 	kind, name, _ := strings.Cut(written, "/")
 	o := objectOf(kind)

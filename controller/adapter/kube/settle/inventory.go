@@ -121,8 +121,8 @@ func replicas(n *int32) int {
 	return int(*n)
 }
 
-// deploymentRolls reports whether old pods are still being replaced. A rollout
-// that has given up is over: new data may be what it needs.
+// deploymentRolls reports whether old pods are still being replaced. A rollout that has given up is over: new
+// data may mend it.
 func deploymentRolls(d *appsv1.Deployment) bool {
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {

@@ -61,7 +61,7 @@ func (c changes) follow(ctx context.Context, informers cache.Cache, kind string,
 		UpdateFunc: func(before, after any) { c.updated(ctx, kind, before, after) },
 		DeleteFunc: seen,
 	})
-	if err != nil || kind == "pods" { // whether a pod lives is no part of a view
+	if err != nil || kind == "pods" { // views do not show pods
 		return err
 	}
 	store, err := object.StoreOf(ctx, informers, o)
@@ -87,8 +87,8 @@ func handle(ctx context.Context, informers cache.Cache, o client.Object, handler
 	return nil
 }
 
-// seen handles an event of an informer. It runs after the informer's store has the object, so that a
-// revision is never ahead of what can be read.
+// seen handles an event of an informer. It runs after the informer's store has the object, so that no
+// revision is counted before the object can be read.
 func (c changes) seen(ctx context.Context, kind string, event any) {
 	o, ok := objectOf(event)
 	if !ok {
@@ -184,7 +184,7 @@ func (c changes) peersChanged(ctx context.Context, namespace, application string
 }
 
 // secretChanged reports the applications that a secret concerns, each in its namespace: a reader in
-// another namespace is recorded as web.shop. Secrets are no part of the revisions of a view: their own
+// another namespace is recorded as web.shop. The revisions of a view leave secrets out: the numbers of their own
 // revisions only grow, so that an agent recognizes an older one.
 func (c changes) secretChanged(event any) {
 	o, _ := objectOf(event)

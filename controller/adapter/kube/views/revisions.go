@@ -9,7 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 )
 
-// revisions are the revisions of what this replica has received, by the plural name of the kind.
+// revisions counts the revisions of the objects that this replica has received, by the plural name of the kind.
 type revisions struct {
 	mu     sync.Mutex
 	seen   map[string]uint64

@@ -13,8 +13,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Secrets returns the secrets of a namespace that an application, as that names it,
-// owns or reads, from memory, in order of ID.
+// Secrets returns the secrets of a namespace that an application owns or reads, in order of ID. The
+// application is named as that namespace names it.
 func (v *Views) Secrets(ctx context.Context, namespace, application string) ([]secret.Secret, error) {
 	var list v1alpha1.RelatedSecretList
 	if err := v.Reader.List(ctx, &list, object.At(object.ByConcerned, namespace, application), client.UnsafeDisableDeepCopy); err != nil {
