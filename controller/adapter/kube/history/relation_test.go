@@ -1,6 +1,8 @@
 package history
 
 import (
+	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,4 +61,36 @@ func TestBags(t *testing.T) {
 		{Relation: "r-1", Owner: "blog"}: "1", {Relation: "r-1", Owner: "blog/2"}: "2",
 		{Owner: "db.data"}: "3", {Relation: "r-1", Owner: "db.data/0"}: "4",
 	}, got)
+}
+
+// What cannot be read is an error, never a shorter history.
+func TestHistoryFails(t *testing.T) {
+	down := errors.New("the API server is out of reach")
+	silent := kubetest.Silent{Failed: down}
+	_, err := FindRelation(t.Context(), silent, "shop", "7")
+	require.ErrorIs(t, err, down)
+
+	r := kubetest.Related("shop", "blog", "shop", "db")
+	r.UID = "r-1"
+	d, err := r.ToDomain()
+	require.NoError(t, err)
+	_, err = Bags(t.Context(), silent, d, d.Provider)
+	require.ErrorIs(t, err, down)
+
+	m := kubetest.Memory{}
+	_, err = Bags(t.Context(), kubetest.Failing{Reader: m, Kind: reflect.TypeFor[*v1alpha1.Databag]()}, d, d.Provider)
+	require.ErrorContains(t, err, "db in namespace shop", "the declared bag may hold more")
+	all, err := Bags(t.Context(), m, d, d.Provider)
+	require.NoError(t, err)
+	assert.Empty(t, all, "nothing is written yet")
+}
+
+// A relation that cannot be read is named in the error.
+func TestFindUnreadable(t *testing.T) {
+	m := kubetest.Memory{}
+	r := kubetest.Related("shop", "blog", "shop", "db")
+	r.Status.Departures = []v1alpha1.Departure{{Unit: "no unit"}}
+	m.Put(r)
+	_, err := FindRelation(t.Context(), m, "shop", r.Name)
+	require.ErrorContains(t, err, r.Name)
 }
