@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
@@ -114,5 +114,5 @@ func (j *job) corrected(kept *bundle.Kept) {
 func (j *job) warn(reason, note string) { j.say(corev1.EventTypeWarning, reason, note) }
 
 func (j *job) say(kind, reason, note string) {
-	kube.Tell(j.Events, j.deployment, kind, "Deploy", reason, note)
+	object.WriteEvent(j.Events, j.deployment, kind, "Deploy", reason, note)
 }

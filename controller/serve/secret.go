@@ -81,7 +81,7 @@ func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.Ge
 		return nil, err
 	}
 	defer c.leave()
-	read, err := s.Store.Secret(ctx, c.visitors(t, u), req.Msg.GetId(), convert.ToQuery(req.Msg))
+	read, err := s.Secrets.Secret(ctx, c.visitors(t, u), req.Msg.GetId(), convert.ToQuery(req.Msg))
 	if err != nil {
 		return nil, refuse(err)
 	}
@@ -120,7 +120,7 @@ func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.
 		return nil, err
 	}
 	defer c.leave()
-	all, err := s.Store.Secrets(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID)
+	all, err := s.Secrets.Secrets(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID)
 	if err != nil {
 		return nil, refuse(err)
 	}

@@ -12,18 +12,17 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// Statuses keeps what units say for people. The errors wrap transaction.ErrDeposed or
-// status.ErrGone.
+// Statuses stores what units report for people. The errors wrap transaction.ErrDeposed or status.ErrGone.
 type Statuses interface {
-	// Report notes what the handlers of a unit fail at; the zero failure for nothing.
+	// Report stores what the handlers of a unit fail at; the zero failure for nothing.
 	Report(ctx context.Context, by status.Reporter, failure status.Failure) error
 	// ReportWaiting writes what the handlers of a unit wait for as an Event on its pod.
 	ReportWaiting(ctx context.Context, by status.Reporter, text string) error
-	// SetStatus stores how a unit is, or its application.
+	// SetStatus stores the status of a unit or of its application.
 	SetStatus(ctx context.Context, by status.Reporter, ofApplication bool, info status.Info) error
-	// SetSide stores how an application is in a relation.
+	// SetSide stores the status of an application in a relation.
 	SetSide(ctx context.Context, by status.Reporter, side relation.Side, info status.Info) error
-	// Status returns what is known of a unit's application; of all of it, to its leader.
+	// Status returns the state of a unit's application. With ofApplication set, the unit must lead.
 	Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error)
 }
 

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -32,7 +33,7 @@ import (
 func BenchmarkCommit(b *testing.B) {
 	const turns = 100
 	s := newStore(b)
-	stores := map[string]*kube.Commits{"record": s.commits(s.client), "no-record": s.commits(forgetful{s.client})}
+	stores := map[string]*commits.Commits{"record": s.commits(s.client), "no-record": s.commits(forgetful{s.client})}
 	transactions := map[string]func(i int) transaction.Commit{"1": s.one, "3": s.three}
 	took := map[string][]time.Duration{}
 	n := 0
@@ -127,8 +128,8 @@ func newStore(b *testing.B) *store {
 	return s
 }
 
-func (s *store) commits(writer client.Client) *kube.Commits {
-	return &kube.Commits{Reader: s.client, Writer: writer, Now: time.Now, Turns: &kube.Turns{}}
+func (s *store) commits(writer client.Client) *commits.Commits {
+	return &commits.Commits{Reader: s.client, Writer: writer, Now: time.Now, Turns: &object.Turns{}}
 }
 
 // one changes a value in a unit's bag; three, that and its application's in both

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -25,9 +26,9 @@ import (
 // Catalogue knows the interfaces of a cluster, built-in and published, and the schema modes of its
 // namespaces. It reads from memory only.
 type Catalogue struct {
-	// Writer writes to the API server; nil where nothing is told.
+	// Writer writes to the API server; nil where no conditions are written.
 	Writer client.Client
-	// Now is the clock of what is told.
+	// Now is the clock of the conditions.
 	Now func() time.Time
 
 	builtIn schema.Catalog
@@ -38,8 +39,8 @@ type Catalogue struct {
 	known  schema.Catalog
 }
 
-// judged is what was found of an object when it was first seen. Its spec cannot
-// change (SAFETY.md S5); if it did, the generation tells.
+// judged is the judgement of an object when it was first seen. Its spec cannot change (SAFETY.md S5); the
+// generation shows if it did.
 type judged struct {
 	generation int64
 	parsed     schema.Interface
@@ -60,9 +61,8 @@ func New(reader client.Reader) (*Catalogue, error) {
 // retryFollow is how long to wait for a kind that the cluster does not have.
 const retryFollow = 10 * time.Second
 
-// Follow has the interfaces read from informers as soon as those have synced, and
-// returns then. A cluster in which they cannot is served with what ships with
-// Orcon: a kind that is not installed yet must keep nobody's pods from starting.
+// Follow reads the interfaces from informers as soon as those have synced, and returns then. A cluster in which
+// they cannot is served with the interfaces of Orcon: a missing kind must keep no pod from starting.
 func (i *Catalogue) Follow(ctx context.Context, informers cache.Cache) error {
 	for _, o := range []client.Object{&corev1.Namespace{}, &v1alpha1.Interface{}} {
 		err := wait.PollUntilContextCancel(ctx, retryFollow, true, func(ctx context.Context) (bool, error) {
@@ -164,12 +164,7 @@ func (i *Catalogue) Mode(ctx context.Context, namespace string) schema.Mode {
 	if reader == nil || reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy) != nil {
 		return schema.Warn
 	}
-	return ModeOf(&ns)
-}
-
-// ModeOf returns the schema mode of a namespace.
-func ModeOf(ns *corev1.Namespace) schema.Mode {
-	return schema.ParseMode(ns.Labels[application.LabelSchema])
+	return object.SchemaMode(&ns)
 }
 
 // Judge says on a published interface what is to be said of it: whether it is in
