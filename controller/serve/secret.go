@@ -61,15 +61,15 @@ func (c *conversation) drafts(t *telling, req *v1alpha1.CommitRequest) ([]secret
 	return drafts, nil
 }
 
-// access is a grant as the cluster has it, whatever application the unit named.
+// access returns a grant as the cluster has it, whatever application the unit named.
 func (c *conversation) access(t *telling, to *v1alpha1.SecretAccess) (secret.Access, error) {
-	p, err := t.writable(to.GetRelation())
+	r, err := t.writable(to.GetRelation())
 	if err != nil {
 		return secret.Access{}, err
 	}
-	access := secret.Access{Relation: to.GetRelation(), Name: p.name, Application: p.remote, Unit: to.GetUnit()}
-	if p.home != c.identity.Namespace {
-		access.Namespace = p.home
+	access := secret.Access{Relation: r.UID, Name: r.Name, Application: r.Remote(), Unit: to.GetUnit()}
+	if home := r.Requirer.Namespace; home != c.identity.Namespace {
+		access.Namespace = home
 	}
 	return access, nil
 }
@@ -88,25 +88,26 @@ func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.Ge
 	return connect.NewResponse(convert.ForReading(read)), nil
 }
 
-// visitors are the unit as it asks for secrets: in its own namespace, and then in
-// those of its other relations, in order of name. A suspended relation leads there
-// too: what was granted for it is not gone.
+// visitors returns the unit as it requests secrets: in its own namespace, then in those of its other
+// relations, in order of name. A suspended relation counts: what was granted for it is not gone.
 func (c *conversation) visitors(t *telling, u unit) []secret.Visitor {
 	number := strconv.FormatInt(u.number, 10)
 	all := []secret.Visitor{{Unit: secret.Unit{Application: c.application, Number: number}, Namespace: c.identity.Namespace}}
-	for _, uid := range slices.Sorted(maps.Keys(t.places)) {
-		p := t.places[uid]
-		if !p.opened {
+	for _, uid := range slices.Sorted(maps.Keys(t.relations)) {
+		r := t.relations[uid]
+		if !r.Opened() {
 			continue
 		}
-		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == p.there.Namespace })
+		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == r.There.Namespace })
 		if i < 0 {
 			i = len(all)
-			all = append(all, secret.Visitor{Unit: secret.Unit{Application: p.self, Number: number}, Namespace: p.there.Namespace})
+			all = append(all, secret.Visitor{Unit: secret.Unit{Application: r.Self(), Number: number}, Namespace: r.There.Namespace})
 		}
-		if !p.ended {
-			all[i].Related = append(all[i].Related, p.there.Application)
-			all[i].Ties = append(all[i].Ties, secret.Tie{Relation: uid, Name: p.name, Home: p.home, Application: p.there.Application, Endpoint: p.there.Endpoint})
+		if r.Alive() {
+			all[i].Related = append(all[i].Related, r.There.Application)
+			all[i].Ties = append(all[i].Ties, secret.Tie{
+				Relation: uid, Name: r.Name, Home: r.Requirer.Namespace, Application: r.There.Application, Endpoint: r.There.Endpoint,
+			})
 		}
 	}
 	slices.SortFunc(all[1:], func(a, b secret.Visitor) int { return strings.Compare(a.Namespace, b.Namespace) })

@@ -45,7 +45,7 @@ func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.Repor
 		return connect.NewResponse(&v1alpha1.ReportResponse{}), nil
 	}
 	failure := convert.ToFailure(req.Msg.GetFailing())
-	if _, known := t.places[failure.Relation]; !known {
+	if _, known := t.relations[failure.Relation]; !known {
 		failure.Relation = ""
 	}
 	if err := s.Statuses.Report(ctx, c.speaker(0), failure); err != nil {
@@ -81,11 +81,11 @@ func (s *Server) SetStatus(ctx context.Context, req *connect.Request[v1alpha1.Se
 }
 
 func (c *conversation) setSide(ctx context.Context, t *telling, req *v1alpha1.SetStatusRequest, info status.Info) error {
-	p, err := t.writable(req.GetRelation())
+	r, err := t.writable(req.GetRelation())
 	if err != nil {
 		return err
 	}
-	side := relation.Side{Namespace: p.home, Name: p.name, UID: req.GetRelation(), Role: p.role}
+	side := relation.Side{Namespace: r.Requirer.Namespace, Name: r.Name, UID: r.UID, Role: r.Role}
 	return c.server.Statuses.SetSide(ctx, c.speaker(req.GetTerm()), side, info)
 }
 

@@ -13,7 +13,6 @@ import (
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -33,31 +32,11 @@ type telling struct {
 	private map[int64]*private
 	// units are those of the application by the UIDs of their pods.
 	units map[string]unit
-	// places maps the UID of a relation to where the application writes in it.
-	places map[string]place
+	// relations are the application's, by UID.
+	relations map[string]relation.Seen
 	// stale is set while a newer one cannot be made: streams that have it keep it, and no other
 	// agent receives it, since consent may be withdrawn by now (SAFETY.md M7).
 	stale bool
-}
-
-// place is where an application writes in a relation.
-type place struct {
-	// name and home are the relation's object and its namespace, endpoint the
-	// application's own.
-	name, home, endpoint string
-	// there is the other end, remote its application as this side names it, and self how
-	// that side names this one.
-	there        relation.End
-	remote, self string
-	// opened says that the sides may see each other, or could before; suspended that
-	// they may again, ended that they will not.
-	opened, suspended, ended bool
-	// ours and theirs are how the relation's state names the two applications.
-	ours, theirs string
-	// role is the application's part, iface and version what both sides agreed on.
-	role    application.Role
-	iface   string
-	version int
 }
 
 // content is the part of a snapshot that units share.
@@ -178,12 +157,12 @@ func (t *telling) mine(number int64) *private {
 // take maps a view to the wire.
 func (t *telling) take(view relation.View) {
 	t.content, t.private, t.units = &content{}, map[int64]*private{}, make(map[string]unit, len(view.Units))
-	t.places = make(map[string]place, len(view.Relations))
+	t.relations = make(map[string]relation.Seen, len(view.Relations))
 	for _, u := range view.Units {
 		t.units[u.PodUID] = unit{int64(u.Number), u.Gone == "", cmp.Or(u.Gone, u.Leaving)}
 	}
 	for _, r := range view.Relations {
-		t.places[r.UID] = placeOf(r)
+		t.relations[r.UID] = r
 	}
 	shared := view.Shared("")
 	for _, r := range shared.Relations {
@@ -197,15 +176,6 @@ func (t *telling) take(view relation.View) {
 		for _, side := range own.Sides {
 			mine.own = append(mine.own, convert.ForSide(side))
 		}
-	}
-}
-
-func placeOf(r relation.Seen) place {
-	return place{
-		name: r.Name, home: r.Requirer.Namespace, endpoint: r.Here.Endpoint, there: r.There, remote: r.Remote(), self: r.Self(),
-		opened: !r.Abroad() || r.State.Offer != "", suspended: !r.Open(), ended: !r.Alive(),
-		ours: r.Unit(r.Here, 0).Application, theirs: r.Unit(r.There, 0).Application,
-		role: r.Role, iface: r.Interface, version: r.Version,
 	}
 }
 

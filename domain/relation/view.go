@@ -115,7 +115,7 @@ func (r Relation) seenFrom(namespace, name string) (s Seen, concerned bool) {
 	default:
 		s.Role, s.Here, s.There = application.Provider, r.Provider, r.Requirer
 	}
-	return s, isEnd(s.Here) && (s.Role == application.Requirer || !r.Abroad() || r.State.Offer != "")
+	return s, isEnd(s.Here) && (s.Role == application.Requirer || r.Opened())
 }
 
 // read takes from the shelf what the side may see: its own, and of the other side
