@@ -114,8 +114,8 @@ func (o *recordOptions) run(c *cobra.Command, name string) error {
 }
 
 // bags returns the databags of both sides of a relation, with their records.
-func bags(ctx context.Context, s screen, reader client.Reader, namespace string, r relation.Relation) ([]history.Bag, error) {
-	var all []history.Bag
+func bags(ctx context.Context, s screen, reader client.Reader, namespace string, r relation.Relation) ([]history.RecordedBag, error) {
+	var all []history.RecordedBag
 	for _, end := range slices.Compact([]relation.End{r.Requirer, r.Provider}) {
 		said, err := history.Bags(ctx, reader, r, end)
 		if apierrors.IsForbidden(err) && end.Namespace != namespace {
@@ -131,7 +131,7 @@ func bags(ctx context.Context, s screen, reader client.Reader, namespace string,
 }
 
 // entriesOf returns the last commits to all bags, in order of time.
-func entriesOf(all []history.Bag) []domain.Entry {
+func entriesOf(all []history.RecordedBag) []domain.Entry {
 	records := make([]domain.Log, len(all))
 	for i, said := range all {
 		records[i] = said.Record

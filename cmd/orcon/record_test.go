@@ -18,8 +18,8 @@ import (
 )
 
 // saying is a bag whose unit has said things, and what is stored of it.
-func saying(unit string, stored map[string]string, contents ...map[string]string) history.Bag {
-	said := history.Bag{At: conversation.Address{Relation: "uid", Owner: unit}, Stored: stored}
+func saying(unit string, stored map[string]string, contents ...map[string]string) history.RecordedBag {
+	said := history.RecordedBag{At: conversation.Address{Relation: "uid", Owner: unit}, Stored: stored}
 	var was map[string]string
 	for i, is := range contents {
 		e := domain.Entry{Time: time.Unix(int64(i), 0), Who: unit, Cause: "relation-set", Address: said.At}
@@ -32,7 +32,7 @@ func saying(unit string, stored map[string]string, contents ...map[string]string
 func TestRecordPrintsByTime(t *testing.T) {
 	var out bytes.Buffer
 	o := recordOptions{}
-	all := entriesOf([]history.Bag{
+	all := entriesOf([]history.RecordedBag{
 		saying("web/0", nil, map[string]string{"a": "1"}, map[string]string{"a": "<2>"}), saying("db/0", nil, map[string]string{"b": "1"}),
 	})
 	require.NoError(t, o.printEntries(screen{out: &out}, all, true))
@@ -71,11 +71,11 @@ func TestRecordFollows(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	contents := []map[string]string{{"a": "1"}, {"a": "2"}, {"a": "3"}}
 	looks := 1
-	err := (&recordOptions{}).followEntries(ctx, screen{out: &out}, entriesOf([]history.Bag{saying("web/0", nil, contents[:1]...)}), func() ([]domain.Entry, error) {
+	err := (&recordOptions{}).followEntries(ctx, screen{out: &out}, entriesOf([]history.RecordedBag{saying("web/0", nil, contents[:1]...)}), func() ([]domain.Entry, error) {
 		if looks++; looks == len(contents) {
 			cancel()
 		}
-		return entriesOf([]history.Bag{saying("web/0", nil, contents[:looks]...)}), nil
+		return entriesOf([]history.RecordedBag{saying("web/0", nil, contents[:looks]...)}), nil
 	})
 	assert.Equal(t, silentError(exitInterrupted), err)
 	entries, err := domain.Parse(out.Bytes())
@@ -101,7 +101,7 @@ func TestReplay(t *testing.T) {
 	gap.Record.Entries = append(gap.Record.Entries, gap.Record.Entries[0])
 	tests := map[string]struct {
 		why  string
-		said history.Bag
+		said history.RecordedBag
 		// out is a part of what is printed, and wrong of why it fails; empty where it does not.
 		out, wrong string
 	}{
@@ -115,7 +115,7 @@ func TestReplay(t *testing.T) {
 			var out bytes.Buffer
 			c := &cobra.Command{}
 			c.SetOut(&out)
-			err := replay(c, []history.Bag{tc.said})
+			err := replay(c, []history.RecordedBag{tc.said})
 			assert.Contains(t, out.String(), tc.out, tc.why)
 			assert.NotContains(t, out.String(), "hunter2")
 			if tc.wrong == "" {

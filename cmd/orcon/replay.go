@@ -19,7 +19,7 @@ type replayed struct {
 }
 
 // replay prints the bag that each record leads to, and fails if another one is stored.
-func replay(c *cobra.Command, all []history.Bag) error {
+func replay(c *cobra.Command, all []history.RecordedBag) error {
 	var wrong []error
 	out := json.NewEncoder(c.OutOrStdout())
 	out.SetEscapeHTML(false)

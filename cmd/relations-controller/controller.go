@@ -92,12 +92,14 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 }
 
 func (c *controller) addRelations(ctx context.Context) error {
+	alone := c.contents // its writes take no turns with those of agents
+	alone.Turns = nil
 	world := &settle.Settler{
 		Reader: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(),
 		Events: c.manager.GetEventRecorder(service), Now: time.Now, Interfaces: c.interfaces,
 		Account: c.namespace + ":" + service,
 		Outboxes: &commits.Commits{
-			Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Contents: &c.contents,
+			Reader: alone.Reader, Writer: alone.Writer, Now: alone.Now, Contents: &alone,
 		},
 	}
 	if err := object.Index(ctx, c.manager.GetFieldIndexer()); err != nil {

@@ -172,7 +172,10 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	interfaces.Writer = m.GetClient()
 	contents := secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}}
 	world := &settle.Settler{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
-	world.Outboxes = &commits.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now, Contents: &contents}
+	world.Outboxes = &commits.Commits{
+		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now,
+		Contents: &secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now},
+	}
 	require.NoError(w.t, object.Index(ctx, m.GetFieldIndexer()))
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))

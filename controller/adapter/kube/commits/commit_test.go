@@ -25,7 +25,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// shop is the shop and what stores transactions in it.
+// shop returns a server and commits to it.
 func shop() (*kubetest.Strict, *Commits) {
 	server := kubetest.Shop()
 	return server, &Commits{Reader: server, Writer: server, Now: kubetest.Epoch}
@@ -56,7 +56,7 @@ func TestCommit(t *testing.T) {
 	assert.Equal(t, databag.Version(map[string]string{"user": "b"}), stored.Status.Version)
 }
 
-// Whoever may not write has written nothing (SAFETY.md P1, RELATIONS.md P1, P6).
+// A refused write stores nothing (SAFETY.md P1, RELATIONS.md P1, P6).
 func TestCommitRefuses(t *testing.T) {
 	tests := map[string]struct {
 		why    string
@@ -84,8 +84,8 @@ func TestCommitRefuses(t *testing.T) {
 	require.NoError(t, err, "its own bag every unit may write")
 }
 
-// A process that dies at any write leaves a transaction whole or not at all, once
-// whoever comes next has looked (SAFETY.md E11).
+// A process that dies at any write leaves a transaction stored whole or not at all, once the next process has
+// delivered it (SAFETY.md E11).
 func TestCommitIsWhole(t *testing.T) {
 	transaction := kubetest.Commit(kubetest.Change("one", false, "user", "a"), kubetest.Change("two", true, "user", "b"), kubetest.Change("two", false, "user", "c"))
 	whole, commits := shop()
@@ -112,7 +112,7 @@ func TestCommitIsWhole(t *testing.T) {
 	}
 }
 
-// What a leader wrote does not undo what the next one has written (SAFETY.md P1).
+// A delivery does not overwrite what a later leader has written (SAFETY.md P1).
 func TestDeliveryDoesNotOvertake(t *testing.T) {
 	server, commits := shop()
 	server.Most = 2 // the outbox is made and filled
@@ -132,8 +132,8 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, kubetest.BagsOf(t, server))
 }
 
-// What a bag has no room for when it is delivered is dropped, and the unit can say
-// something else: it does not wait for ever (RELATIONS.md P6).
+// A change that its bag has no room for at delivery is dropped, so that the unit can write something else
+// (RELATIONS.md P6).
 func TestDeliveryIsNotStuck(t *testing.T) {
 	server, commits := shop()
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
@@ -162,8 +162,8 @@ func TestLead(t *testing.T) {
 	assert.Equal(t, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
 }
 
-// What a unit has handled is noted once, of an end and of a suspension apart; a word about
-// a suspension that is over comes too late (RELATIONS.md L3, L4).
+// What a unit has handled is recorded once, an end and a suspension apart. A suspension that is over is not
+// recorded (RELATIONS.md L3, L4).
 func TestLeave(t *testing.T) {
 	server, commits := shop()
 	r := kubetest.Related("shop", "blog", "shop", "db")
@@ -188,7 +188,7 @@ func TestLeave(t *testing.T) {
 	assert.Equal(t, writes, server.Writes, "once")
 }
 
-// slow calls before once, when it is asked to read an object of that name, or to write its status.
+// slow calls before once: when an object of that name is read, or when its status is written.
 type slow struct {
 	*kubetest.Strict
 

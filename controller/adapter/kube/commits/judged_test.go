@@ -22,9 +22,9 @@ func knownTo(t *testing.T, server *kubetest.Strict) *interfaces.Catalogue {
 	return i
 }
 
-// A write that the interface does not allow is refused whole: a secret in plain text
-// always (RELATIONS.md P5), all else where the namespace enforces, with where the
-// interface says so and without the value (RELATIONS.md P4).
+// A write that the interface does not allow is refused whole: a secret in plain text always (RELATIONS.md P5),
+// all else if the namespace enforces. The error names the place in the interface, not the value (RELATIONS.md
+// P4).
 func TestCommitFits(t *testing.T) {
 	tests := map[string]struct {
 		why   string

@@ -19,8 +19,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// What is committed is recorded by the same write: who, why and what, of one bag and
-// of several, also where another process delivers it (SAFETY.md E11, P2).
+// A commit is recorded by the same write, with writer, cause and changes: of one bag and of several, also when
+// another process delivers it (SAFETY.md E11, P2).
 func TestCommitIsRecorded(t *testing.T) {
 	server, commits := shop()
 	now := kubetest.Epoch()
@@ -60,8 +60,7 @@ func TestCommitIsRecorded(t *testing.T) {
 	assert.Equal(t, 1, transactions[""])
 }
 
-// The values of the fields that the interface says are secret are in no entry, and
-// go from what was recorded before (RELATIONS.md P5).
+// The values of secret fields are in no entry, and are removed from earlier ones (RELATIONS.md P5).
 func TestSecretFieldsAreNotRecorded(t *testing.T) {
 	server, commits := shop()
 	commits.Interfaces = knownTo(t, server)

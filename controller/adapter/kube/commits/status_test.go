@@ -19,7 +19,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// inhabited is the shop with the pods of db's units 1 and 2, and one that has gone.
+// inhabited returns the shop with the pods of db's units 1 and 2, and one that is gone.
 func inhabited(t *testing.T) (*kubetest.Strict, *Statuses, *events.FakeRecorder) {
 	t.Helper()
 	server := kubetest.Shop()
@@ -41,8 +41,8 @@ func pod(uid string, term int) status.Reporter {
 	return status.Reporter{Namespace: "shop", Application: "db", PodUID: uid, Term: term}
 }
 
-// A failure is stored with the unit, bounded, with the time of the first; one Event
-// on the pod tells of it, and another only of something else (RELATIONS.md L3).
+// A failure is stored with the unit, bounded, with the time of the first. One Event on the pod reports it, and
+// another only a different failure (RELATIONS.md L3).
 func TestReport(t *testing.T) {
 	server, statuses, recorder := inhabited(t)
 	failure := status.Failure{Event: "main-relation-changed (web)", Relation: "r-1", Attempts: 1, Said: "exit code 4:\nno room"}
@@ -77,8 +77,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// What handlers wait for is an Event on the pod, and changes nothing that is stored: it
-// is no failure.
+// What handlers wait for is an Event on the pod. It is not a failure: nothing stored changes.
 func TestReportWaiting(t *testing.T) {
 	server, statuses, recorder := inhabited(t)
 	writes := server.Writes
@@ -89,8 +88,8 @@ func TestReportWaiting(t *testing.T) {
 	assert.Empty(t, kubetest.Recorded(recorder))
 }
 
-// Any unit says how it is, its leader how the application is, in the term that it
-// leads in; who does not lead has written nothing (SAFETY.md P1, RELATIONS.md P1).
+// Any unit sets its own status, and the leader, in its term, the status of the application. A unit that does not
+// lead writes nothing (SAFETY.md P1, RELATIONS.md P1).
 func TestSetStatus(t *testing.T) {
 	server, statuses, _ := inhabited(t)
 	busy, serving := status.Info{State: status.Maintenance, Message: "migrating"}, status.Info{State: status.Active}
@@ -115,8 +114,8 @@ func TestSetStatus(t *testing.T) {
 	assert.Equal(t, writes, server.Writes)
 }
 
-// A leader says how its side of a relation is; a later leader's word is not
-// overwritten by an earlier one's (RELATIONS.md L3, SAFETY.md P1).
+// A leader sets the status of its side of a relation. An earlier leader does not overwrite a later one
+// (RELATIONS.md L3, SAFETY.md P1).
 func TestSetSide(t *testing.T) {
 	server, statuses, _ := inhabited(t)
 	r := object.Named(&v1alpha1.Relation{}, "shop", "web-db")
@@ -145,7 +144,7 @@ func TestSetSide(t *testing.T) {
 	assert.True(t, convert.ToSideStatus(r.Status.RequirerStatus).Same(blocked), "the one side of a peer relation")
 }
 
-// A unit reads how it is; all of its application, the leader alone.
+// A unit reads its own status; the leader alone reads all of its application.
 func TestStatus(t *testing.T) {
 	_, statuses, _ := inhabited(t)
 	state, err := statuses.Status(t.Context(), pod("pod-2", 0), false)

@@ -20,8 +20,8 @@ import (
 // fieldRelation selects the bags of a relation in the API server.
 const fieldRelation = "spec.relation"
 
-// Bag is one bag of a relation, with its history.
-type Bag struct {
+// RecordedBag is one bag of a relation, with its history.
+type RecordedBag struct {
 	At     conversation.Address
 	Stored map[string]string
 	Record domain.Log
@@ -53,7 +53,7 @@ func FindRelation(ctx context.Context, reader client.Reader, namespace, name str
 // Bags returns the bags of one end of a relation: the bag that its application declares for the endpoint, and
 // those of the application and its units in this relation. The application of another namespace is named
 // name.namespace.
-func Bags(ctx context.Context, reader client.Reader, r relation.Relation, e relation.End) ([]Bag, error) {
+func Bags(ctx context.Context, reader client.Reader, r relation.Relation, e relation.End) ([]RecordedBag, error) {
 	var here v1alpha1.DatabagList
 	if err := reader.List(ctx, &here, client.InNamespace(e.Namespace), client.MatchingFields{fieldRelation: r.UID}); err != nil {
 		return nil, fmt.Errorf("cannot list the databags of %s in namespace %s: %w", e, e.Namespace, err)
@@ -66,7 +66,7 @@ func Bags(ctx context.Context, reader client.Reader, r relation.Relation, e rela
 	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("cannot read the databag of %s in namespace %s: %w", e, e.Namespace, err)
 	}
-	var all []Bag
+	var all []RecordedBag
 	for _, b := range here.Items {
 		if b.Spec.Application != e.Application || b.Spec.Endpoint != e.Endpoint {
 			continue
@@ -81,9 +81,9 @@ func Bags(ctx context.Context, reader client.Reader, r relation.Relation, e rela
 }
 
 // read reads a bag; abroad is a bag of another namespace than the relation's.
-func read(b *v1alpha1.Databag, abroad bool) (Bag, error) {
+func read(b *v1alpha1.Databag, abroad bool) (RecordedBag, error) {
 	record, err := convert.ToHistory(b)
-	bag := Bag{convert.ToAddress(b), b.Status.Data, record}
+	bag := RecordedBag{convert.ToAddress(b), b.Status.Data, record}
 	if abroad {
 		bag.At.Owner = strings.Replace(bag.At.Owner, b.Spec.Application, b.Spec.Application+"."+b.Namespace, 1)
 	}

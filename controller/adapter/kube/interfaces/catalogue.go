@@ -87,14 +87,12 @@ func (i *Catalogue) Find(ctx context.Context, name string, version int) (schema.
 	return i.Catalog(ctx).Find(name, version)
 }
 
-// Fields returns the keys that a consumer's endpoint may read, by the interfaces that are
-// in force now.
+// Fields returns the keys that a consumer's endpoint may read, by the interfaces in force now.
 func (i *Catalogue) Fields(e application.Endpoint) []string {
 	return i.Catalog(context.Background()).Fields(e)
 }
 
-// Catalog returns the interfaces that are in force now. If they cannot be read it
-// is those that were.
+// Catalog returns the interfaces that are in force now; the last known ones if they cannot be read.
 func (i *Catalogue) Catalog(ctx context.Context) schema.Catalog {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -117,8 +115,7 @@ func (i *Catalogue) Catalog(ctx context.Context) schema.Catalog {
 	return i.known
 }
 
-// remember judges what is new and forgets what has gone; it reports whether there
-// was either.
+// remember judges new interfaces and forgets deleted ones; it reports whether there were any.
 func (i *Catalogue) remember(all []v1alpha1.Interface) (differs bool) {
 	now := make(map[types.UID]judged, len(all))
 	for k := range all {
@@ -134,7 +131,7 @@ func (i *Catalogue) remember(all []v1alpha1.Interface) (differs bool) {
 	return differs
 }
 
-// judgement returns what was found of an object.
+// judgement returns the judgement of an object, and makes it if there is none yet.
 func (i *Catalogue) judgement(o *v1alpha1.Interface) judged {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -155,7 +152,7 @@ func (i *Catalogue) judge(o *v1alpha1.Interface) judged {
 	return j
 }
 
-// Mode returns what a namespace wants of schemas.
+// Mode returns the schema mode of a namespace; Warn if it cannot be read.
 func (i *Catalogue) Mode(ctx context.Context, namespace string) schema.Mode {
 	i.mu.Lock()
 	reader := i.reader
@@ -167,8 +164,8 @@ func (i *Catalogue) Mode(ctx context.Context, namespace string) schema.Mode {
 	return object.SchemaMode(&ns)
 }
 
-// Judge says on a published interface what is to be said of it: whether it is in
-// force, and why not. One that has gone needs no word.
+// Judge writes into the conditions of a published interface whether it is in force, or why not. It does nothing
+// if the interface is gone.
 func (i *Catalogue) Judge(ctx context.Context, name string) error {
 	known := i.Catalog(ctx)
 	var o v1alpha1.Interface
@@ -191,8 +188,8 @@ func (i *Catalogue) Judge(ctx context.Context, name string) error {
 	return nil
 }
 
-// Versions returns the names of the objects in which versions of an interface are
-// published: what is said of one may depend on another.
+// Versions returns the names of the objects that publish versions of an interface: the conditions of one may
+// depend on another.
 func (i *Catalogue) Versions(ctx context.Context, of string) []string {
 	var list v1alpha1.InterfaceList
 	if err := i.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

@@ -50,7 +50,7 @@ func DeclaredBag(namespace, app string, data map[string]string) *v1alpha1.Databa
 	return b
 }
 
-// OptedIn returns a namespace that takes part.
+// OptedIn returns a namespace that has opted in.
 func OptedIn(name string) *corev1.Namespace {
 	ns := object.Named(&corev1.Namespace{}, "", name)
 	ns.Labels = map[string]string{application.LabelOptIn: application.OptedIn}
@@ -104,7 +104,7 @@ func BagsOf(t *testing.T, s *Strict) map[string]map[string]string {
 	return all
 }
 
-// Recorded returns the Events so far.
+// Recorded returns and removes the Events so far.
 func Recorded(recorder *events.FakeRecorder) (all []string) {
 	for len(recorder.Events) > 0 {
 		all = append(all, <-recorder.Events)

@@ -13,8 +13,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// A secret that is granted for a relation across namespaces is read as long as an
-// Offer covers that, and not by who only says so (RELATIONS.md P5, SAFETY.md M7).
+// A secret that is granted for a relation across namespaces is read while an Offer covers the relation, whatever
+// the Relation's status says (RELATIONS.md P5, SAFETY.md M7).
 func TestSecretsAcrossNamespaces(t *testing.T) {
 	server, commits, secrets := vault()
 	r := kubetest.Borrowed()

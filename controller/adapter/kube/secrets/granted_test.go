@@ -16,8 +16,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Whoever reads is asked about each time, and hears the same whatever is missing; an ID
-// by which something may be granted is no unit's secret (SAFETY.md S1, M7).
+// Every read checks all consents, and fails alike whichever is missing. An ID by which a Secret may be granted
+// never names a unit's secret (SAFETY.md S1, M7).
 func TestReadingWhatIsGranted(t *testing.T) {
 	server, _, secrets := vault()
 	live := &kubetest.Door{Memory: server.Kept}

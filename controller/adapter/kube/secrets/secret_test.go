@@ -33,8 +33,7 @@ const (
 	otherID  = "aaaae2mr0ui3e8a215n4"
 )
 
-// vault is a shop whose blog is related to db by a relation called one, with what stores transactions
-// in it and what units read.
+// vault returns a shop whose blog is related to db by relation one, with commits and secrets.
 func vault() (*kubetest.Strict, *commits.Commits, *Secrets) {
 	server := kubetest.Shop()
 	r := kubetest.Related("shop", "blog", "shop", "db")
@@ -44,7 +43,7 @@ func vault() (*kubetest.Strict, *commits.Commits, *Secrets) {
 	return server, &commits.Commits{Reader: server, Writer: server, Now: kubetest.Epoch, Contents: &contents}, &Secrets{Contents: contents}
 }
 
-// asks is a unit of the blog in the shop, which is related to others there.
+// asks returns a unit of the blog in the shop, related to other applications there.
 func asks(number string, related ...string) []secret.Visitor {
 	return []secret.Visitor{{Unit: secret.Unit{Application: "blog", Number: number}, Namespace: "shop", Related: related}}
 }
@@ -72,7 +71,7 @@ func reads(t *testing.T, c *Secrets, q secret.Query) (string, error) {
 	return string(reading.Content["password"]), err
 }
 
-// contentOf is all that lies in Secrets.
+// contentOf returns the values in all Secrets.
 func contentOf(t *testing.T, s *kubetest.Strict) []string {
 	t.Helper()
 	var list corev1.SecretList
@@ -87,7 +86,7 @@ func contentOf(t *testing.T, s *kubetest.Strict) []string {
 	return all
 }
 
-// outsideOf is everything that is stored but in Secrets, as text.
+// outsideOf returns as text all that is stored outside of Secrets.
 func outsideOf(t *testing.T, s *kubetest.Strict) string {
 	t.Helper()
 	var all strings.Builder
@@ -101,8 +100,8 @@ func outsideOf(t *testing.T, s *kubetest.Strict) string {
 	return all.String()
 }
 
-// What a handler makes, grants and refers to is there for the other side, and its
-// contentOf lies in Secrets alone (RELATIONS.md P5, SAFETY.md S2).
+// The other side can read a secret that a handler creates, grants and refers to. Its content is in Secrets alone
+// (RELATIONS.md P5, SAFETY.md S2).
 func TestSecretFromAddToGet(t *testing.T) {
 	server, commits, secrets := vault()
 	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "password", "secret:"+secretID)), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
@@ -151,8 +150,8 @@ func TestSecretFromAddToGet(t *testing.T) {
 	assert.Empty(t, contentOf(t, server))
 }
 
-// A handler that began while the relation lived reads to its end, also what it reads
-// for the first time; whoever has handled the end reads nothing more (RELATIONS.md P2).
+// A handler that began before the relation's end can read until it is done, also for the first time. A unit that
+// has handled the end reads nothing more (RELATIONS.md P2).
 func TestGrantOutlivesItsRelationForHandlers(t *testing.T) {
 	server, commits, secrets := vault()
 	_, err := commits.Commit(t.Context(), kubetest.Commit(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
@@ -168,8 +167,8 @@ func TestGrantOutlivesItsRelationForHandlers(t *testing.T) {
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone}, "its handlers have handled the end")
 }
 
-// The grant lives with the very relation: neither its end, once it was handled, nor a
-// namesake made anew leaves anything to read.
+// A grant ends with its relation: nothing can be read after the end is handled, or by a new relation of the same
+// name.
 func TestGrantEndsWithItsRelation(t *testing.T) {
 	for name, end := range map[string]func(*v1alpha1.Relation){
 		"Ended": func(r *v1alpha1.Relation) {
@@ -193,7 +192,7 @@ func TestGrantEndsWithItsRelation(t *testing.T) {
 	}
 }
 
-// Who may not has changed nothing, and no value is in what is said of it.
+// A refused write of secrets changes nothing, and no error holds a value.
 func TestSecretRefuses(t *testing.T) {
 	labelled := adds(otherID, "hunter2")
 	labelled.Label = "admin"
@@ -229,9 +228,8 @@ func TestSecretRefuses(t *testing.T) {
 	}
 }
 
-// A process that dies at any write leaves a transaction whole or not at all, once
-// whoever comes next has looked; and at no moment in between is a reference there
-// whose grant is not (SAFETY.md E11, RELATIONS.md P5).
+// A process that dies at any write leaves a transaction stored whole or not at all, once the next process has
+// delivered it. No reference is ever visible without its grant (SAFETY.md E11, RELATIONS.md P5).
 func TestSecretAndReferenceAreOne(t *testing.T) {
 	reference := kubetest.Change("one", false, "password", "secret:"+secretID)
 	transaction := func(commits *commits.Commits) error {
@@ -269,8 +267,8 @@ func TestSecretAndReferenceAreOne(t *testing.T) {
 	}
 }
 
-// What a deposed leader said of a secret that its successor has changed is dropped,
-// and with it all that may refer to it (SAFETY.md P1, RELATIONS.md P5).
+// A deposed leader's write of a secret that its successor has changed is dropped, with all that may refer to it
+// (SAFETY.md P1, RELATIONS.md P5).
 func TestDeposedLeadersSecretIsDropped(t *testing.T) {
 	server, commits, secrets := vault()
 	_, err := commits.Commit(t.Context(), kubetest.Commit(), drafts(adds(secretID, "hunter2")))
@@ -292,7 +290,7 @@ func TestDeposedLeadersSecretIsDropped(t *testing.T) {
 	assert.Empty(t, kubetest.BagsOf(t, server), "nothing refers to what is not granted")
 }
 
-// A full Secret is not the end: content goes where there is room.
+// Content goes to another Secret if one is full.
 func TestContentFindsRoom(t *testing.T) {
 	server, commits, secrets := vault()
 	for i := range shards - 1 {
@@ -315,7 +313,7 @@ func TestContentFindsRoom(t *testing.T) {
 	assert.Equal(t, "hunter2", password)
 }
 
-// A reader's label is its own, and names one secret.
+// The label of a unit is its own, and names one secret.
 func TestSecretByLabel(t *testing.T) {
 	_, commits, secrets := vault()
 	_, err := commits.Commit(t.Context(), kubetest.Commit(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID), adds(otherID, "hunter3"), does(secret.Grant, otherID)))
@@ -331,9 +329,8 @@ func TestSecretByLabel(t *testing.T) {
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone}, "another unit's label")
 }
 
-// What ended by itself is swept: the content of a transaction that never was, the
-// grant of a relation that is over, the secret of a unit that was forgotten; and an
-// application's secret stays (SAFETY.md E13, E14).
+// A sweep removes the content of a transaction that was never committed, the grant of a relation that is gone, and
+// the secret of a forgotten unit. It keeps the secret of an application (SAFETY.md E13, E14).
 func TestVaultIsSwept(t *testing.T) {
 	server, commits, secrets := vault()
 	_, err := commits.Commit(t.Context(), kubetest.Commit(), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))

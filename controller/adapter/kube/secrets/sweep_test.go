@@ -13,8 +13,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// The units of an application whose record cannot be read are unknown, so that nothing of theirs is
-// removed (SAFETY.md E13).
+// The units of an application whose record cannot be read are unknown: none of their secrets is removed
+// (SAFETY.md E13).
 func TestSweepKeepsWhatIsUnreadable(t *testing.T) {
 	server, commits, secrets := vault()
 	_, err := commits.Commit(t.Context(), kubetest.Commit(), drafts(secret.Draft{

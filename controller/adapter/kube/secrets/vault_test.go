@@ -60,7 +60,7 @@ func TestObserve(t *testing.T) {
 	assert.NotContains(t, s.Units, "blog.office", "the record of its application does not exist")
 }
 
-// Of what cannot be read nothing is concluded: there is no sweep (SAFETY.md E13).
+// A namespace of which something cannot be read is not swept (SAFETY.md E13).
 func TestObserveFails(t *testing.T) {
 	for _, kind := range []reflect.Type{
 		reflect.TypeFor[*corev1.Secret](), reflect.TypeFor[*v1alpha1.DatabagList](), reflect.TypeFor[*v1alpha1.RelatedSecretList](),

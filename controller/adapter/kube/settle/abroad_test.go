@@ -18,8 +18,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// A pass reads of other namespaces what Offers name its own for, and what its
-// relations were ever opened to; nothing else (SAFETY.md M7).
+// A pass reads from other namespaces what they offer to its own, and what its relations were ever opened to;
+// nothing else (SAFETY.md M7).
 func TestObserveReadsAbroadWhatIsOffered(t *testing.T) {
 	app := func(name string) *v1alpha1.RelatedApplication {
 		return object.Named(&v1alpha1.RelatedApplication{}, "shop", name)
@@ -64,8 +64,8 @@ func TestObserveConsumers(t *testing.T) {
 	assert.Empty(t, s.Abroad)
 }
 
-// What is said for a relation of another namespace is owned by nobody, says where
-// that relation is, and goes when the API server says that it has gone (SAFETY.md M7).
+// A bag for a relation of another namespace has no owner, names the relation, and is deleted when the relation is
+// gone from the API server (SAFETY.md M7).
 func TestBagsOfRelationsElsewhere(t *testing.T) {
 	server := kubetest.Shop()
 	stores := &commits.Commits{Reader: server, Writer: server, Now: kubetest.Epoch}
@@ -93,7 +93,7 @@ func TestBagsOfRelationsElsewhere(t *testing.T) {
 	require.Error(t, server.Get(t.Context(), key, &stored))
 }
 
-// What is said of an Offer is written once, and told (SAFETY.md C1).
+// The status of an Offer is written once, with an Event (SAFETY.md C1).
 func TestAnswerOffers(t *testing.T) {
 	server := kubetest.Shop()
 	server.Kept.Put(kubetest.OfferTo("office"))

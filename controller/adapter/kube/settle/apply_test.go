@@ -18,7 +18,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// or not.
+// conditional returns one object of each generated kind, with the Relation being deleted or not.
 func conditional(version, uid string, deleted bool) kubetest.Memory {
 	r := kubetest.Related("shop", "blog", "shop", "db")
 	if deleted {
@@ -33,9 +33,8 @@ func conditional(version, uid string, deleted bool) kubetest.Memory {
 	return m
 }
 
-// What Orcon alone writes goes with the revision that was read, and is deleted
-// with the UID that was read: who changed it, or made it anew, in the meantime
-// loses nothing (SAFETY.md D11).
+// What Orcon alone writes is written in the revision and deleted with the UID that was read, so that a change or
+// a new object of the same name is not lost (SAFETY.md D11).
 func TestApplyIsConditional(t *testing.T) {
 	r, err := convert.ToRelation(kubetest.Related("shop", "blog", "shop", "db"))
 	require.NoError(t, err)

@@ -13,9 +13,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
-// A bare Pod is the object of its application and its only unit: it has one Event of what
-// it waits for, and one of a handler that fails, which Report writes. A pod that is made
-// again while nothing else changes is told, too.
+// A bare Pod is the object of its application and its only unit: it has one Event about what it waits for, and
+// one about a failing handler, which Report writes. A pod of the same name that replaces it has them too.
 func TestABarePodHasEachEventOnce(t *testing.T) {
 	server := kubetest.Shop()
 	pod := object.Named(&corev1.Pod{}, "shop", "worker")

@@ -17,8 +17,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// A Secret that is granted is looked at by its name, now and then, and when it is first
-// named; of a moment without an answer nothing is concluded (SAFETY.md S1, S2, E13).
+// A granted Secret is read by its name when it is first named, and then from time to time. A failed read changes
+// nothing (SAFETY.md S1, S2, E13).
 func TestSecretsAreLookedAtNowAndThen(t *testing.T) {
 	live, now := &kubetest.Door{Memory: kubetest.Memory{}}, kubetest.Epoch()
 	live.Put(kubetest.Consenting("7"))

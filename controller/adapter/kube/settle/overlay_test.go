@@ -54,10 +54,8 @@ func (a *apiServer) at(revision uint64) map[string]uint64 {
 	return all
 }
 
-// However a cache lags, jumps over what came in between (a watch that was down)
-// or waits, a pass sees no object older than this process's last write of it,
-// sees each own write that nothing followed, and nothing that is deleted comes
-// back for good.
+// However a cache lags, skips events (an interrupted watch) or waits, a pass sees no object older than this
+// process's last write of it and each own write that no other followed; no deleted object comes back for good.
 func TestOverlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		api, caughtUp := &apiServer{}, uint64(0)
@@ -124,7 +122,7 @@ func TestMergeKeepsOrderAndAddsByName(t *testing.T) {
 	assert.Equal(t, []string{"z@3", "a@5", "b@4", "m@4"}, seen)
 }
 
-// What is written later to the same object in memory is not what was stored.
+// A later change of the object in memory does not change what was kept.
 func TestOverlayKeepsACopy(t *testing.T) {
 	var o overlay
 	b := bagAt("a", 1)

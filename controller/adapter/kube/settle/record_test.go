@@ -14,8 +14,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// What is declared is recorded too, although the record is in no cache; who wrote it
-// after it was seen is not overtaken (SAFETY.md D11).
+// Declared data is recorded too, although no cache has the record. A later writer is not overtaken (SAFETY.md
+// D11).
 func TestDeclaredDataIsRecorded(t *testing.T) {
 	server := &kubetest.Strict{Kept: kubetest.Memory{}}
 	bag := relation.Databag{Application: "db", Endpoint: "main"}

@@ -12,7 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
-// A namespace that is observed comes with what it is judged by.
+// The snapshot of a namespace has its schema mode and the interfaces in force.
 func TestObserveInterfaces(t *testing.T) {
 	server := &kubetest.Strict{Kept: kubetest.Memory{}}
 	server.Kept.Put(kubetest.Published(t, kubetest.Flags), kubetest.Judging("shop", "enforce"))

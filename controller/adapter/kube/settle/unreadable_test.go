@@ -43,8 +43,8 @@ func touches(d relation.Decision, name string) bool {
 	}
 }
 
-// Of an object that cannot be read nothing is ended, withdrawn, forgotten or renumbered, nothing is
-// made in its place, and its namespace goes on.
+// An object that cannot be read is not ended, withdrawn, forgotten, renumbered or replaced, and its namespace goes
+// on.
 func TestUnreadableIsUnknown(t *testing.T) {
 	bag := relation.DatabagName("db", "db")
 	tests := map[string]struct {
@@ -121,7 +121,7 @@ func TestUnreadableRecordHoldsIDs(t *testing.T) {
 	}
 }
 
-// A Secret that cannot be read stops nothing, and takes nothing back that was granted.
+// A Secret that cannot be read stops nothing, and revokes no grant.
 func TestUnreadableSecretStopsNothing(t *testing.T) {
 	n := settletest.New(t)
 	n.Settler.Live = kubetest.Failing{Reader: n.Server, Kind: reflect.TypeFor[*corev1.Secret]()}
@@ -214,13 +214,13 @@ func conditionsIn(o client.Object) *[]metav1.Condition {
 	return nil
 }
 
-// silence takes away what a mark writes.
+// silence removes what a mark writes.
 func silence(o client.Object) {
 	*conditionsIn(o) = nil
 	o.SetResourceVersion("")
 }
 
-// What has become unreadable since it was decided about is not written over.
+// An object that became unreadable after the decision is not written over.
 func TestApplyWritesOverNothingUnreadable(t *testing.T) {
 	bag := relation.Databag{Application: "db", Endpoint: "db"}
 	n := settletest.New(t)

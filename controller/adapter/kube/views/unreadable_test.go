@@ -17,8 +17,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// An agent keeps what it has while something that its view needs cannot be read: a view never
-// lacks units, data or relations for that.
+// A view that needs an unreadable object is not made: it would lack units, data or relations.
 func TestViewOfTheUnreadable(t *testing.T) {
 	unit := []v1alpha1.Unit{{Number: 0, PodUID: "p", Address: "10.0.0.1"}}
 	tests := map[string]struct {
@@ -49,7 +48,7 @@ func TestViewOfTheUnreadable(t *testing.T) {
 	}
 }
 
-// A cache that fails shows nothing, which is not that nothing is there.
+// A view is not made while the cache fails.
 func TestViewOfAFailingCache(t *testing.T) {
 	for _, kind := range []reflect.Type{
 		reflect.TypeFor[*v1alpha1.OfferList](), reflect.TypeFor[*v1alpha1.Databag](), reflect.TypeFor[*v1alpha1.RelatedApplication](),

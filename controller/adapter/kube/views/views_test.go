@@ -37,8 +37,8 @@ func TestView(t *testing.T) {
 	assert.Equal(t, "sse", view.Waiting[0].Endpoint)
 }
 
-// Both sides see each other's units, those that have an address and no others
-// (RELATIONS.md L2), and who has left (SAFETY.md E13).
+// Both sides see each other's units that have an address (RELATIONS.md L2), and those that have departed
+// (SAFETY.md E13).
 func TestViewOfBothSides(t *testing.T) {
 	m := kubetest.Memory{}
 	units := func(name string, all ...v1alpha1.Unit) *v1alpha1.RelatedApplication {
@@ -73,8 +73,7 @@ func TestViewOfBothSides(t *testing.T) {
 	assert.True(t, view.Heard(3).Relations[0].Unseen, "and hears nothing yet")
 }
 
-// What a leader and units say in one relation is seen in it, over what is said to
-// everybody; and no half of a transaction (SAFETY.md V5, E11).
+// A view shows the bags of a relation over the declared one, and no half of a transaction (SAFETY.md V5, E11).
 func TestViewOfWhatIsSaid(t *testing.T) {
 	m := kubetest.Memory{}
 	r := kubetest.Related("shop", "blog", "shop", "db")
@@ -110,8 +109,8 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Peers are told who wrote the application's bag last, unless something is declared in
-// it, which may be newer (RELATIONS.md E8).
+// Peers see the last writer of the application's bag, unless it has declared data, which may be newer
+// (RELATIONS.md E8).
 func TestViewNamesTheWriter(t *testing.T) {
 	m := kubetest.Memory{}
 	r := kubetest.Related("shop", "ring", "shop", "ring")
@@ -133,8 +132,8 @@ func TestViewNamesTheWriter(t *testing.T) {
 	assert.Empty(t, writer())
 }
 
-// A change of an application's units, and of what it grants, is told to its others; of its conditions, to
-// itself alone; that its leader's lease was renewed, to nobody.
+// A change of an application's units or grants is reported to its peers, a change of its conditions to itself
+// alone, and a renewed lease to none.
 func TestUnitsAreAnnounced(t *testing.T) {
 	m := kubetest.Memory{}
 	m.Put(kubetest.Related("shop", "blog", "shop", "db"))
@@ -186,8 +185,8 @@ func (b *busy) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 	return err
 }
 
-// A view is of one moment of its own bags, and waits for no others'. One that can't
-// be had now is asked for again when a bag changes (SAFETY.md E11).
+// A view shows its own bags at one moment, and waits for no others. A view that cannot be made now is made when a
+// bag changes (SAFETY.md E11).
 func TestViewIsOfOneMoment(t *testing.T) {
 	tests := map[string]struct {
 		written string
@@ -214,9 +213,8 @@ func TestViewIsOfOneMoment(t *testing.T) {
 	}
 }
 
-// A Relation that anybody may make in a namespace of their own must not open
-// another namespace's bags, whatever its status says: an Offer there does, and as
-// long as it is not suspended (RELATIONS.md M6, SAFETY.md M7).
+// A Relation does not open the bags of another namespace, whatever its status says, since any user can create one
+// in their own. An Offer there does, while the relation is not suspended (RELATIONS.md M6, SAFETY.md M7).
 func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 	offer := func(application, endpoint, consumer string) *v1alpha1.Offer {
 		o := object.Named(&v1alpha1.Offer{}, "bank", "an-offer")
@@ -258,8 +256,8 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 	}
 }
 
-// A transaction of who is not open to a view is not waited for: how long that
-// takes would tell of it (SAFETY.md M7).
+// A view does not wait for a transaction of an application that is not open to it: the wait would reveal it
+// (SAFETY.md M7).
 func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
 	m := kubetest.Memory{}
 	outbox := object.Named(&v1alpha1.Databag{}, "bank", relation.OutboxName("vault", "0"))
@@ -270,8 +268,7 @@ func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// RELATIONS.md V3: each change of what a view is made of is announced, to those
-// whom it concerns.
+// Each change of what a view shows is reported to the applications that see it (RELATIONS.md V3).
 func TestChangesAreAnnounced(t *testing.T) {
 	m := kubetest.Memory{}
 	blog, other := kubetest.Related("shop", "blog", "shop", "db"), kubetest.Related("shop", "other", "shop", "queue")
@@ -311,8 +308,8 @@ func TestChangesAreAnnounced(t *testing.T) {
 	assert.Equal(t, map[string]uint64{"relations": 5, "databags": 6, "relatedapplications": 0, "offers": 0}, v.Revisions(), "pods are no part of a view")
 }
 
-// A secret's change is announced to who owns and reads it, also in another namespace,
-// and found there by the name that its own gives the reader.
+// A change of a secret is reported to its owner and consumers, also in other namespaces. There it is found by the
+// name that its own namespace gives the consumer.
 func TestSecretsAreAnnounced(t *testing.T) {
 	m, told := kubetest.Memory{}, []string(nil)
 	s := object.Named(&v1alpha1.RelatedSecret{Spec: v1alpha1.RelatedSecretSpec{Application: "db"}}, "bank", "one")
@@ -331,8 +328,7 @@ func TestSecretsAreAnnounced(t *testing.T) {
 	}
 }
 
-// SAFETY.md V4: what an agent is told is what was heard of; what is certain may
-// be more, and never less.
+// CaughtUp is never behind Revisions, which agents receive, and may be ahead (SAFETY.md V4).
 func TestCaughtUp(t *testing.T) {
 	at := "9"
 	store := &cache.FakeCustomStore{LastStoreSyncResourceVersionFunc: func() string { return at }}
@@ -344,7 +340,7 @@ func TestCaughtUp(t *testing.T) {
 	assert.Equal(t, map[string]uint64{"relations": 7}, v.CaughtUp())
 }
 
-// BenchmarkView is one look at an application of many units and relations.
+// BenchmarkView measures a view of an application with many units.
 func BenchmarkView(b *testing.B) {
 	m := kubetest.Memory{}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")

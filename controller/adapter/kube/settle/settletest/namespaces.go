@@ -65,7 +65,7 @@ func (n *Namespaces) Restart() {
 	n.Settler = &settle.Settler{Reader: n.Server, Live: n.Server, Writer: n.Server, Events: events.NewFakeRecorder(1000), Now: kubetest.Epoch}
 }
 
-// Settle applies what is decided until nothing is.
+// Settle applies decisions until there are none.
 func (n *Namespaces) Settle(namespace string) {
 	for range 10 {
 		decisions := n.Decide(namespace)
@@ -79,6 +79,7 @@ func (n *Namespaces) Settle(namespace string) {
 	require.Fail(n.T, "it does not settle")
 }
 
+// Decide returns the decisions for a namespace as it is now.
 func (n *Namespaces) Decide(namespace string) []relation.Decision {
 	n.T.Helper()
 	s, err := n.Settler.Observe(n.T.Context(), namespace)
@@ -105,7 +106,7 @@ func (n *Namespaces) RelationOf(namespace string) *v1alpha1.Relation {
 	return &list.Items[0]
 }
 
-// BagToOffice returns the name of what db wrote in the relation of the office.
+// BagToOffice returns the name of the bag of db in the relation of the office.
 func (n *Namespaces) BagToOffice() string {
 	return relation.Databag{Application: "db", Endpoint: "db", Relation: string(n.RelationOf("office").UID)}.Name()
 }
