@@ -93,7 +93,7 @@ func store[T client.Object](ctx context.Context, w *World, o T, fill func(T) err
 
 func (w *World) publish(ctx context.Context, namespace string, d relation.Publish) error {
 	bag := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
-	bag.Spec = v1alpha1.DatabagSpec{Application: d.Application, Endpoint: d.Endpoint}
+	bag.Spec = v1alpha1.ForBag(relation.Databag{Application: d.Application, Endpoint: d.Endpoint})
 	_, err := store(ctx, w, bag, func(b *v1alpha1.Databag) error {
 		if _, err := b.ToDomain(); err != nil {
 			return err

@@ -167,12 +167,12 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 func TestDeliveryIsNotStuck(t *testing.T) {
 	server, commits := shop()
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
-	outbox.Spec, outbox.ResourceVersion = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}, "6"
+	outbox.Spec, outbox.ResourceVersion = v1alpha1.ForOutbox("db", "1"), "6"
 	large := strings.Repeat("x", databag.MaxValue+1)
-	outbox.Status.Pending = []v1alpha1.Change{
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{
 		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Set: map[string]string{"all": large}},
 		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Set: map[string]string{"fits": "yes"}},
-	}
+	}}
 	server.Kept.Put(outbox)
 	_, err := commits.Commit(t.Context(), answer(saying("one", true, "a", "b"), saying("two", true, "a", "b")), nil)
 	require.NoError(t, err)
@@ -298,4 +298,25 @@ func TestALateProcessDoesNotOvertake(t *testing.T) {
 		require.ErrorIs(t, err, transaction.ErrBusy, "which is newer is not known: the unit tries again")
 		assert.Equal(t, want, bagsOf(t, server))
 	})
+}
+
+// A transaction in an object whose spec does not fit is neither delivered nor written over.
+func TestUnreadableOutboxIsNotDelivered(t *testing.T) {
+	server, commits := shop()
+	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
+	outbox.Spec, outbox.ResourceVersion = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}, "6"
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{
+		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Set: map[string]string{"user": "old"}},
+	}}
+	server.Kept.Put(outbox)
+	w := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+	snapshot, err := w.Observe(t.Context(), "shop")
+	require.NoError(t, err)
+	require.Len(t, snapshot.Unreadable, 1)
+	assert.Empty(t, snapshot.Outboxes)
+	before := server.Writes
+	_, err = commits.Commit(t.Context(), answer(saying("one", true, "a", "b"), saying("two", true, "a", "b")), nil)
+	require.ErrorContains(t, err, "do not go with purpose")
+	require.Error(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox.Name}))
+	assert.Equal(t, before, server.Writes)
 }

@@ -130,7 +130,7 @@ func (v *Views) relationChanged(r *v1alpha1.Relation) {
 func (v *Views) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
 	v.Changed(b.Namespace, b.Spec.Application)
 	v.tellOthers(ctx, b.Namespace, b.Spec.Application, func(e v1alpha1.RelationEnd) bool {
-		return b.Spec.Endpoint == "" || e.Endpoint == b.Spec.Endpoint
+		return b.Spec.Purpose == v1alpha1.PurposeOutbox || e.Endpoint == b.Spec.Endpoint
 	})
 }
 

@@ -34,7 +34,7 @@ func relationBetween(namespace, requirer, providerNamespace, provider string) *v
 
 func endpointBag(namespace, app string, data map[string]string) *v1alpha1.Databag {
 	b := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
-	b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db"}
+	b.Spec = v1alpha1.ForBag(relation.Databag{Application: app, Endpoint: "db"})
 	b.Commit(conversation.Entry{}, data, nil, kubetest.Epoch())
 	b.ResourceVersion = "6"
 	return b
@@ -98,7 +98,7 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	said := func(app, unit string, data map[string]string) *v1alpha1.Databag {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
 		b := object.Named(&v1alpha1.Databag{}, "shop", bag.Name())
-		b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
+		b.Spec = v1alpha1.ForBag(bag)
 		b.Commit(conversation.Entry{}, data, nil, kubetest.Epoch())
 		return b
 	}
@@ -116,12 +116,12 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	assert.Equal(t, "b", seen.Own[0].Bag["name"])
 
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
-	outbox.Spec = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}
-	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
+	outbox.Spec = v1alpha1.ForOutbox("db", "1")
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
 	m.Put(outbox)
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.ErrorIs(t, err, ErrUnsettled)
-	outbox.Status.Pending = nil
+	outbox.Status.Transaction = nil
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 }
@@ -133,7 +133,7 @@ func TestViewNamesTheWriter(t *testing.T) {
 	r := relationBetween("shop", "ring", "shop", "ring")
 	r.UID = "r-1"
 	written := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"}.Name())
-	written.Spec = v1alpha1.DatabagSpec{Application: "ring", Endpoint: "db", Relation: "r-1"}
+	written.Spec = v1alpha1.ForBag(relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"})
 	written.Commit(conversation.Entry{}, map[string]string{"primary": "ring/2"}, nil, kubetest.Epoch())
 	written.Status.Writer = "2"
 	writer := func() string {
@@ -279,8 +279,8 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
 	m := kubetest.Memory{}
 	outbox := object.Named(&v1alpha1.Databag{}, "bank", relation.OutboxName("vault", "0"))
-	outbox.Spec = v1alpha1.DatabagSpec{Application: "vault", Unit: "0"}
-	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
+	outbox.Spec = v1alpha1.ForOutbox("vault", "0")
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
 	m.Put(relationBetween("mallory", "blog", "bank", "vault"), outbox)
 	_, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")
 	require.NoError(t, err)

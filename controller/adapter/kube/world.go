@@ -135,17 +135,15 @@ func (w *World) observeDatabags(ctx context.Context, s *relation.Snapshot) error
 		return fmt.Errorf("cannot list databags: %w", err)
 	}
 	for _, b := range merge(pointers(list.Items), unseen) {
-		if b.Holds() {
-			s.Outboxes = append(s.Outboxes, b.Name)
-		}
-		if b.Spec.Endpoint == "" {
-			continue // an outbox
-		}
-		// Without a version the content was never stored: a crash came between
-		// the two writes, and the bag is to be published again.
-		if bag, err := b.ToDomain(); err != nil {
+		bag, err := b.ToDomain()
+		switch {
+		case err != nil:
 			s.Unreadable = append(s.Unreadable, b.Unreadable(bag, err))
-		} else if b.Status.Version != "" {
+		case b.Spec.Purpose == v1alpha1.PurposeOutbox:
+			if b.Holds() {
+				s.Outboxes = append(s.Outboxes, b.Name)
+			}
+		case b.Status.Version != "": // else a crash came before the content: it is published again
 			s.Databags = append(s.Databags, bag)
 		}
 	}

@@ -34,7 +34,8 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 		State: relation.State{
 			HeldSince: toTime(r.Status.HeldSince), HeldReason: r.Status.HeldReason, Data: relation.Data(r.Status.Data),
 			Offer: r.Status.Offer, SuspendedSince: toTime(r.Status.SuspendedSince),
-			EndReason: r.Status.EndReason, Left: r.Status.Left, Closed: r.Status.Closed, Status: relation.Status(r.Status.RelationStatus), Conditions: toConditions(r.Status.Conditions),
+			EndReason: r.Status.EndReason, Left: r.Status.Left, Closed: r.Status.Closed,
+			Status: relation.Status(r.Status.RelationStatus), Conditions: toConditions(r.Status.Conditions),
 			RequirerStatus: r.Status.RequirerStatus.ToDomain(), ProviderStatus: r.Status.ProviderStatus.ToDomain(),
 		},
 	}
@@ -112,7 +113,9 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 			Message: o.Message, Pods: o.Pods})
 	}
 	for _, w := range s.Waiting {
-		state.Waiting = append(state.Waiting, relation.Waiting{Endpoint: w.Endpoint, Optional: w.Necessity == Optional, Reason: w.Reason, Message: w.Message})
+		state.Waiting = append(state.Waiting, relation.Waiting{
+			Endpoint: w.Endpoint, Optional: w.Necessity == Optional, Reason: w.Reason, Message: w.Message,
+		})
 	}
 	for _, u := range s.Units {
 		number, err := toInt(u.Number)
@@ -120,7 +123,8 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
 		}
 		state.Units = append(state.Units, application.Unit{
-			Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == HandlersPresent, Since: u.Since.UTC(), Leaving: u.Leaving, Gone: u.Gone, GoneSince: toTime(u.GoneSince),
+			Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == HandlersPresent,
+			Since: u.Since.UTC(), Leaving: u.Leaving, Gone: u.Gone, GoneSince: toTime(u.GoneSince),
 			Workload: u.Workload.ToDomain(), Failing: u.Failing.ToDomain(),
 		})
 	}
@@ -163,12 +167,17 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 		status.LeftOut = append(status.LeftOut, LeftOut{Object: o.Object, Reason: o.Reason, Message: o.Message, Pods: o.Pods})
 	}
 	for _, w := range s.Waiting {
-		status.Waiting = append(status.Waiting, Waiting{Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message})
+		status.Waiting = append(status.Waiting, Waiting{
+			Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message,
+		})
 	}
 	living := int64(0)
 	status.LivingUnits = &living
 	for _, u := range s.Units {
-		unit := Unit{Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Since: metav1.NewTime(u.Since), Leaving: u.Leaving, Gone: u.Gone, GoneSince: fromTime(u.GoneSince)}
+		unit := Unit{
+			Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address,
+			Since: metav1.NewTime(u.Since), Leaving: u.Leaving, Gone: u.Gone, GoneSince: fromTime(u.GoneSince),
+		}
 		if u.Handles {
 			unit.Handlers = HandlersPresent
 		}
@@ -233,21 +242,6 @@ func consent(refused bool) Consent {
 		return ConsentMissing
 	}
 	return ConsentGiven
-}
-
-// ToDomain returns the bag as the domain knows it; beside an error the one that its spec names.
-func (b *Databag) ToDomain() (relation.Databag, error) {
-	bag := relation.Databag{
-		Application: b.Spec.Application, Endpoint: b.Spec.Endpoint,
-		Relation: b.Spec.Relation, Unit: b.Spec.Unit, Data: b.Status.Data,
-	}
-	if h := b.Spec.Home; h != nil {
-		bag.Home = relation.Home{Namespace: h.Namespace, Name: h.Name}
-	}
-	if b.Name != bag.Name() {
-		return bag, fmt.Errorf("cannot read databag %q: it is not the name of the bag of %s:%s", b.Name, b.Spec.Application, b.Spec.Endpoint)
-	}
-	return bag, nil
 }
 
 // ToDomain returns the offer as the domain knows it.

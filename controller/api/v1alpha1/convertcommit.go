@@ -7,23 +7,25 @@ import (
 )
 
 // Holds reports whether a transaction is in the outbox.
-func (b *Databag) Holds() bool { return len(b.Status.Pending)+len(b.Status.PendingSecrets) > 0 }
+func (b *Databag) Holds() bool { return b.Status.Transaction != nil }
 
 // CommitToDomain returns the transaction in an outbox; an empty one if there is none.
 func (b *Databag) CommitToDomain() transaction.Commit {
 	unit, _ := strconv.Atoi(b.Spec.Unit) // the schema admits numbers only
-	c := transaction.Commit{
-		Namespace: b.Namespace, Application: b.Spec.Application, Unit: unit,
-		ID: b.Status.Transaction, Term: int(b.Status.PendingTerm), Cause: b.Status.PendingCause,
+	c := transaction.Commit{Namespace: b.Namespace, Application: b.Spec.Application, Unit: unit}
+	t := b.Status.Transaction
+	if t == nil {
+		return c
 	}
-	for _, change := range b.Status.Pending {
+	c.ID, c.Term, c.Cause = t.ID, int(t.Term), t.Cause
+	for _, change := range t.Changes {
 		c.Changes = append(c.Changes, transaction.Change{
 			Relation: change.Relation, Namespace: change.RelationNamespace, UID: change.RelationUID,
 			Endpoint: change.Endpoint, Own: change.Unit != "", Set: change.Set, Secret: change.Secret,
 		})
 		c.Term = max(c.Term, int(change.Term))
 	}
-	for _, w := range b.Status.PendingSecrets {
+	for _, w := range t.SecretWrites {
 		c.Secrets = append(c.Secrets, w.ToDomain())
 	}
 	return c
@@ -31,19 +33,20 @@ func (b *Databag) CommitToDomain() transaction.Commit {
 
 // SetCommit writes a transaction into an outbox.
 func (b *Databag) SetCommit(c transaction.Commit) {
-	b.Status = DatabagStatus{Transaction: c.ID, PendingTerm: int64(c.Term), PendingCause: c.Cause}
+	t := &Transaction{ID: c.ID, Term: int64(c.Term), Cause: c.Cause}
 	for _, change := range c.Changes {
 		bag := c.Bag(change)
-		pending := Change{
+		stored := Change{
 			Relation: change.Relation, RelationNamespace: bag.Home.Namespace, RelationUID: change.UID,
 			Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Secret: change.Secret,
 		}
 		if !change.Own {
-			pending.Term = int64(c.Term)
+			stored.Term = int64(c.Term)
 		}
-		b.Status.Pending = append(b.Status.Pending, pending)
+		t.Changes = append(t.Changes, stored)
 	}
 	for _, w := range c.Secrets {
-		b.Status.PendingSecrets = append(b.Status.PendingSecrets, ForWrite(w))
+		t.SecretWrites = append(t.SecretWrites, ForWrite(w))
 	}
+	b.Status = DatabagStatus{Transaction: t}
 }
