@@ -160,11 +160,19 @@ type BundleRender struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	WatchNamespaces []string `json:"watchNamespaces,omitempty"`
-	// configChecksum restarts the pods of a workload when a ConfigMap or Secret of the bundle that
-	// they read changes: it adds a checksum to the pod template.
+	// onConfigChange decides what happens to pods when a ConfigMap or Secret of the bundle that they
+	// read changes: Ignore, the default, leaves them; Restart replaces them, by a checksum in the pod
+	// template.
 	// +optional
-	ConfigChecksum bool `json:"configChecksum,omitempty"`
+	OnConfigChange OnConfigChange `json:"onConfigChange,omitempty"`
 }
+
+// OnConfigChange decides what happens to pods when their configuration changes.
+// +kubebuilder:validation:Enum=Ignore;Restart
+type OnConfigChange string
+
+// OnConfigChangeRestart is the value of OnConfigChange that replaces the pods.
+const OnConfigChangeRestart OnConfigChange = "Restart"
 
 // BundleHealthCheck defines in CEL, over the variable "object", when objects of a kind are healthy.
 type BundleHealthCheck struct {
@@ -261,14 +269,22 @@ type BundlePrune struct {
 
 // BundleRollback decides what follows a failure.
 type BundleRollback struct {
-	// onFailure brings back the last healthy content after a failure; unset is true.
+	// onFailure decides what follows a failure: Restore, the default, brings back the last healthy
+	// content; Keep leaves the failed content for a person.
 	// +optional
-	OnFailure *bool `json:"onFailure,omitempty"`
+	OnFailure OnFailure `json:"onFailure,omitempty"`
 	// progressDeadline is how long an object may make no progress before its revision fails; unset
 	// is 10m.
 	// +optional
 	ProgressDeadline *metav1.Duration `json:"progressDeadline,omitempty"`
 }
+
+// OnFailure decides what follows the failure of a revision.
+// +kubebuilder:validation:Enum=Restore;Keep
+type OnFailure string
+
+// OnFailureKeep is the value of OnFailure that leaves the failed content.
+const OnFailureKeep OnFailure = "Keep"
 
 // BundleApproval decides who approves plans.
 type BundleApproval struct {
@@ -283,10 +299,18 @@ type BundleApproval struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Policy []BundleRule `json:"policy,omitempty"`
-	// fourEyes requires that the author of an Approval is not the user who requested the change.
+	// selfApproval decides whether the user who requested a change may approve it: Allow, the default,
+	// or Forbid, which requires the Approval of another user.
 	// +optional
-	FourEyes bool `json:"fourEyes,omitempty"`
+	SelfApproval SelfApproval `json:"selfApproval,omitempty"`
 }
+
+// SelfApproval decides whether the user who requested a change may approve it.
+// +kubebuilder:validation:Enum=Allow;Forbid
+type SelfApproval string
+
+// SelfApprovalForbid is the value of SelfApproval that requires another user.
+const SelfApprovalForbid SelfApproval = "Forbid"
 
 // BundleRule is one rule that a plan has to satisfy.
 type BundleRule struct {

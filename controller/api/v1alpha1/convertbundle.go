@@ -67,6 +67,20 @@ func (d BundleDrift) Ignores() []bundle.Ignore {
 // Tracks reports whether the source is whatever its reference means now.
 func (s BundleSource) Tracks() bool { return s.Resolve == "Track" }
 
+// Restarts reports whether pods are replaced when their configuration changes.
+func (r BundleRender) Restarts() bool { return r.OnConfigChange == OnConfigChangeRestart }
+
+// Keeps reports whether failed content stays.
+func (r BundleRollback) Keeps() bool { return r.OnFailure == OnFailureKeep }
+
+// Gate returns the rules by which plans are approved, but for those of mode Policy.
+func (d *BundleDeployment) Gate() bundle.Gate {
+	return bundle.Gate{
+		Mode: bundle.ApprovalMode(d.Spec.Approval.Mode), FourEyes: d.Spec.Approval.SelfApproval == SelfApprovalForbid,
+		Requester: d.Annotations[RequesterKey],
+	}
+}
+
 // Account returns the name of the account that acts for the deployment, as the API server
 // knows it.
 func (d *BundleDeployment) Account() string {
@@ -142,8 +156,12 @@ func (d *BundleDeployment) ForRevision(v bundle.Revision, p bundle.Plan, content
 // SetState writes the state of a revision, and reports whether it has changed.
 func (r *BundleRevision) SetState(v bundle.Revision) bool {
 	before := r.Status
-	r.Status = BundleRevisionStatus{State: string(v.State), Message: cut(v.Message, maxMessage),
-		Summary: cut(bundle.Brief(v.Message), maxSummary), Healthy: v.Healthy}
+	r.Status = BundleRevisionStatus{
+		State: string(v.State), Message: cut(v.Message, maxMessage), Summary: cut(bundle.Brief(v.Message), maxSummary), Health: HealthUnproven,
+	}
+	if v.Healthy {
+		r.Status.Health = HealthProven
+	}
 	return r.Status != before
 }
 

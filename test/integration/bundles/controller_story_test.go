@@ -126,7 +126,7 @@ func TestDeploymentFourEyes(t *testing.T) {
 	w := newOperated(t)
 	w.controller()
 	d := w.bundle(blue)
-	d.Spec.Approval = v1alpha1.BundleApproval{Mode: "Digest", FourEyes: true}
+	d.Spec.Approval = v1alpha1.BundleApproval{Mode: "Digest", SelfApproval: v1alpha1.SelfApprovalForbid}
 	require.ErrorContains(t, w.admin.Create(w.ctx, d), "annotation orcon.tengu.io/requester must say who asks for this change, and you are admin")
 	d.Annotations = map[string]string{v1alpha1.RequesterKey: "admin"}
 	require.NoError(t, w.admin.Create(w.ctx, d))

@@ -1,0 +1,46 @@
+package v1alpha1
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+func TestDeploymentChoices(t *testing.T) {
+	tests := map[string]struct {
+		why                       string
+		text                      string
+		restarts, keeps, fourEyes bool
+	}{
+		"Unset":    {why: "the defaults", text: `{}`},
+		"Defaults": {why: "spelt out", text: `{render: {onConfigChange: Ignore}, rollback: {onFailure: Restore}, approval: {selfApproval: Allow}}`},
+		"Restart":  {why: "pods read new configuration", text: `{render: {onConfigChange: Restart}}`, restarts: true},
+		"Keep":     {why: "a person looks at what failed", text: `{rollback: {onFailure: Keep}}`, keeps: true},
+		"Forbid":   {why: "another user approves", text: `{approval: {selfApproval: Forbid}}`, fourEyes: true},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			var d BundleDeployment
+			require.NoError(t, yaml.UnmarshalStrict([]byte(tc.text), &d.Spec))
+			d.Annotations = map[string]string{RequesterKey: "eve"}
+			assert.Equal(t, tc.restarts, d.Spec.Render.Restarts(), tc.why)
+			assert.Equal(t, tc.keeps, d.Spec.Rollback.Keeps(), tc.why)
+			assert.Equal(t, bundle.Gate{FourEyes: tc.fourEyes, Requester: "eve"}, d.Gate(), tc.why)
+		})
+	}
+}
+
+func TestRevisionHealth(t *testing.T) {
+	var r BundleRevision
+	assert.True(t, r.SetState(bundle.Revision{State: bundle.StateActive}))
+	assert.Equal(t, HealthUnproven, r.Status.Health)
+	assert.True(t, r.SetState(bundle.Revision{State: bundle.StateSucceeded, Healthy: true}))
+	assert.Equal(t, HealthProven, r.Status.Health)
+	assert.True(t, r.SetState(bundle.Revision{State: bundle.StateSuperseded, Healthy: true}))
+	assert.Equal(t, HealthProven, r.Status.Health, "it could be restored")
+	assert.False(t, r.SetState(bundle.Revision{State: bundle.StateSuperseded, Healthy: true}))
+}
