@@ -170,8 +170,8 @@ func TestDeliveryIsNotStuck(t *testing.T) {
 	outbox.Spec, outbox.ResourceVersion = v1alpha1.ForOutbox("db", "1"), "6"
 	large := strings.Repeat("x", databag.MaxValue+1)
 	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{
-		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Set: map[string]string{"all": large}},
-		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Set: map[string]string{"fits": "yes"}},
+		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Values: map[string]string{"all": large}},
+		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Values: map[string]string{"fits": "yes"}},
 	}}
 	server.Kept.Put(outbox)
 	_, err := commits.Commit(t.Context(), answer(saying("one", true, "a", "b"), saying("two", true, "a", "b")), nil)
@@ -205,13 +205,13 @@ func TestLeave(t *testing.T) {
 		require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
 		return r.Status
 	}
-	assert.Empty(t, says(true).Closed, "it is not suspended")
-	r.Status.SuspendedSince = new(metav1.NewTime(kubetest.Epoch()))
+	assert.Empty(t, says(true).SuspendedUnits, "it is not suspended")
+	r.Status.SuspensionTime = new(metav1.NewTime(kubetest.Epoch()))
 	server.Keep(r)
 	is := says(true)
-	assert.Equal(t, []string{"blog/0"}, is.Closed)
-	assert.Empty(t, is.Left, "SAFETY.md E14: that is no end")
-	assert.Equal(t, []string{"blog/0"}, says(false).Left)
+	assert.Equal(t, []string{"blog/0"}, is.SuspendedUnits)
+	assert.Empty(t, is.EndedUnits, "SAFETY.md E14: that is no end")
+	assert.Equal(t, []string{"blog/0"}, says(false).EndedUnits)
 	writes := server.Writes
 	says(true)
 	says(false)
@@ -306,7 +306,7 @@ func TestUnreadableOutboxIsNotDelivered(t *testing.T) {
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
 	outbox.Spec, outbox.ResourceVersion = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}, "6"
 	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{
-		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Set: map[string]string{"user": "old"}},
+		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Values: map[string]string{"user": "old"}},
 	}}
 	server.Kept.Put(outbox)
 	w := World{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}

@@ -45,11 +45,11 @@ func (c *Commits) Report(ctx context.Context, by Speaker, failure status.Failure
 	var before, after status.Failure
 	var unit v1alpha1.Unit
 	err := c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
-		before, after = u.Failing.ToDomain(), status.Failure{}
+		before, after = u.Failure.ToDomain(), status.Failure{}
 		if failure.Fails() {
 			after = failure.Bounded().Follows(before, c.Now())
 		}
-		u.Failing, unit = v1alpha1.ForFailure(after), *u
+		u.Failure, unit = v1alpha1.ForFailure(after), *u
 		return after != before
 	})
 	if err == nil && after.IsNews(before) {

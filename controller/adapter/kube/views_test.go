@@ -43,7 +43,7 @@ func endpointBag(namespace, app string, data map[string]string) *v1alpha1.Databa
 func TestView(t *testing.T) {
 	m := kubetest.Memory{}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")
-	app.Status.Waiting = []v1alpha1.Waiting{{Endpoint: "sse", Reason: "NoApplication", Message: "nobody"}}
+	app.Status.Waits = []v1alpha1.Wait{{Endpoint: "sse", Reason: "NoApplication", Message: "nobody"}}
 	m.Put(app, relationBetween("shop", "blog", "shop", "db"), relationBetween("shop", "other", "shop", "db"), endpointBag("shop", "db", map[string]string{"host": "here"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestViewOfBothSides(t *testing.T) {
 	r.SetDepartures([]conversation.Departure{left})
 	m.Put(r,
 		units("blog", v1alpha1.Unit{Number: 2, PodUID: "b2", Address: "10.0.0.2"}, v1alpha1.Unit{Number: 3, PodUID: "b3"}),
-		units("db", v1alpha1.Unit{Number: 0, PodUID: "d0", Gone: "replaced"}, v1alpha1.Unit{Number: 1, PodUID: "d1", Address: "fd00::1"}))
+		units("db", v1alpha1.Unit{Number: 0, PodUID: "d0", DepartureReason: "replaced"}, v1alpha1.Unit{Number: 1, PodUID: "d1", Address: "fd00::1"}))
 	look := func(name string) relation.Seen {
 		view, err := (&Views{Reader: m}).View(t.Context(), "shop", name)
 		require.NoError(t, err)

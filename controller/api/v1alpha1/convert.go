@@ -32,15 +32,15 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 		Created:  r.CreationTimestamp.UTC(),
 		Deleted:  toTime(r.DeletionTimestamp),
 		State: relation.State{
-			HeldSince: toTime(r.Status.HeldSince), HeldReason: r.Status.HeldReason, Data: relation.Data(r.Status.Data),
-			Offer: r.Status.Offer, SuspendedSince: toTime(r.Status.SuspendedSince),
-			EndReason: r.Status.EndReason, Left: r.Status.Left, Closed: r.Status.Closed,
+			HeldSince: toTime(r.Status.HoldTime), HeldReason: r.Status.HoldReason, Data: relation.Data(r.Status.Data),
+			Offer: r.Status.Offer, SuspendedSince: toTime(r.Status.SuspensionTime),
+			EndReason: r.Status.EndReason, Left: r.Status.EndedUnits, Closed: r.Status.SuspendedUnits,
 			Status: relation.Status(r.Status.RelationStatus), Conditions: toConditions(r.Status.Conditions),
 			RequirerStatus: r.Status.RequirerStatus.ToDomain(), ProviderStatus: r.Status.ProviderStatus.ToDomain(),
 		},
 	}
-	if r.Status.Retain != nil {
-		d.State.Retain = r.Status.Retain.Duration
+	if r.Status.Retention != nil {
+		d.State.Retain = r.Status.Retention.Duration
 	}
 	id, err := toInt(r.Status.ID)
 	d.State.ID = id
@@ -62,12 +62,12 @@ func (r *Relation) SetState(s relation.State, now time.Time) {
 	r.Status.ObservedGeneration = r.Generation
 	r.Status.ID = int64(s.ID)
 	r.Status.Requirer, r.Status.Provider = r.Spec.Requirer.String(), r.Spec.Provider.String()
-	r.Status.HeldSince, r.Status.HeldReason, r.Status.Data = fromTime(s.HeldSince), s.HeldReason, string(s.Data)
-	r.Status.Retain = nil
+	r.Status.HoldTime, r.Status.HoldReason, r.Status.Data = fromTime(s.HeldSince), s.HeldReason, string(s.Data)
+	r.Status.Retention = nil
 	if s.Retain != 0 {
-		r.Status.Retain = &metav1.Duration{Duration: s.Retain}
+		r.Status.Retention = &metav1.Duration{Duration: s.Retain}
 	}
-	r.Status.Offer, r.Status.SuspendedSince = s.Offer, fromTime(s.SuspendedSince)
+	r.Status.Offer, r.Status.SuspensionTime = s.Offer, fromTime(s.SuspendedSince)
 	r.Status.EndReason = s.EndReason
 	r.keep(s)
 	r.Status.RelationStatus = string(s.Status)
@@ -108,11 +108,11 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 			Version: int(e.Version), Optional: e.Necessity == Optional, Limit: int(e.Limit),
 		})
 	}
-	for _, o := range s.LeftOut {
+	for _, o := range s.Exclusions {
 		state.LeftOut = append(state.LeftOut, application.Fault{Application: a.Name, Object: o.Object, Reason: o.Reason,
 			Message: o.Message, Pods: o.Pods})
 	}
-	for _, w := range s.Waiting {
+	for _, w := range s.Waits {
 		state.Waiting = append(state.Waiting, relation.Waiting{
 			Endpoint: w.Endpoint, Optional: w.Necessity == Optional, Reason: w.Reason, Message: w.Message,
 		})
@@ -124,8 +124,8 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 		}
 		state.Units = append(state.Units, application.Unit{
 			Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == HandlersPresent,
-			Since: u.Since.UTC(), Leaving: u.Leaving, Gone: u.Gone, GoneSince: toTime(u.GoneSince),
-			Workload: u.Workload.ToDomain(), Failing: u.Failing.ToDomain(),
+			Since: u.CreationTime.UTC(), Leaving: u.TerminationReason, Gone: u.DepartureReason, GoneSince: toTime(u.DepartureTime),
+			Workload: u.Workload.ToDomain(), Failing: u.Failure.ToDomain(),
 		})
 	}
 	if r := s.Restarts; r != nil {
@@ -164,10 +164,10 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 		})
 	}
 	for _, o := range s.LeftOut {
-		status.LeftOut = append(status.LeftOut, LeftOut{Object: o.Object, Reason: o.Reason, Message: o.Message, Pods: o.Pods})
+		status.Exclusions = append(status.Exclusions, Exclusion{Object: o.Object, Reason: o.Reason, Message: o.Message, Pods: o.Pods})
 	}
 	for _, w := range s.Waiting {
-		status.Waiting = append(status.Waiting, Waiting{
+		status.Waits = append(status.Waits, Wait{
 			Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message,
 		})
 	}
@@ -176,7 +176,7 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 	for _, u := range s.Units {
 		unit := Unit{
 			Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address,
-			Since: metav1.NewTime(u.Since), Leaving: u.Leaving, Gone: u.Gone, GoneSince: fromTime(u.GoneSince),
+			CreationTime: metav1.NewTime(u.Since), TerminationReason: u.Leaving, DepartureReason: u.Gone, DepartureTime: fromTime(u.GoneSince),
 		}
 		if u.Handles {
 			unit.Handlers = HandlersPresent
@@ -207,12 +207,12 @@ func (a *RelatedApplication) LeaderToDomain() leadership.Leader {
 	if l == nil {
 		return leadership.Leader{}
 	}
-	return leadership.Leader{Unit: int(l.Unit), PodUID: l.PodUID, Term: int(l.Term), Expires: l.Expires.UTC()}
+	return leadership.Leader{Unit: int(l.Unit), PodUID: l.PodUID, Term: int(l.Term), Expires: l.ExpirationTime.UTC()}
 }
 
 // SetLeader writes who leads into the status, to the microsecond.
 func (a *RelatedApplication) SetLeader(l leadership.Leader) {
-	a.Status.Leader = &Leader{Unit: int64(l.Unit), PodUID: l.PodUID, Term: int64(l.Term), Expires: metav1.NewMicroTime(l.Expires)}
+	a.Status.Leader = &Leader{Unit: int64(l.Unit), PodUID: l.PodUID, Term: int64(l.Term), ExpirationTime: metav1.NewMicroTime(l.Expires)}
 }
 
 func necessity(optional bool) Necessity {
@@ -366,7 +366,7 @@ func (a *RelatedApplication) OnlyRenews(before *RelatedApplication) bool {
 		return false
 	}
 	renewed, leader := *before, *before.Status.Leader
-	leader.Expires = a.Status.Leader.Expires
+	leader.ExpirationTime = a.Status.Leader.ExpirationTime
 	renewed.Status.Leader = &leader
 	renewed.ResourceVersion, renewed.ManagedFields = a.ResourceVersion, a.ManagedFields
 	return equality.Semantic.DeepEqual(&renewed, a)
@@ -386,7 +386,7 @@ func (a *RelatedApplication) silent() *RelatedApplication {
 	silent := *a
 	silent.Status.Workload, silent.Status.Conditions, silent.Status.Units = nil, nil, slices.Clone(a.Status.Units)
 	for i := range silent.Status.Units {
-		silent.Status.Units[i].Workload, silent.Status.Units[i].Failing = nil, nil
+		silent.Status.Units[i].Workload, silent.Status.Units[i].Failure = nil, nil
 	}
 	return &silent
 }

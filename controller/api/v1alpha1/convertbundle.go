@@ -106,11 +106,13 @@ func (d *BundleDeployment) SetState(s bundle.Standing, r bundle.Record, now time
 	status := &d.Status
 	status.ObservedGeneration = d.Generation
 	healthy, _ := r.Healthy()
-	status.Active, status.LastHealthy = int64(s.Last.Number), int64(healthy)
-	status.Finished, status.Objects = int64(s.Next.Finished), int64(s.Next.All)
+	status.ActiveRevision, status.HealthyRevision = int64(s.Last.Number), int64(healthy)
+	status.FinishedObjects, status.Objects = int64(s.Next.Finished), int64(s.Next.All)
 	status.Waits, status.Drift = nil, nil
 	for _, w := range s.Next.Waits[:min(maxWaits, len(s.Next.Waits))] {
-		status.Waits = append(status.Waits, BundleWait{Object: w.ID.String(), Phase: w.Phase.String(), For: cut(w.For, maxText), Since: fromTime(w.Since)})
+		status.Waits = append(status.Waits, BundleWait{
+			Object: w.ID.String(), Phase: w.Phase.String(), Message: cut(w.For, maxText), StartTime: fromTime(w.Since),
+		})
 	}
 	for _, drifted := range s.Drift[:min(maxWaits, len(s.Drift))] {
 		status.Drift = append(status.Drift, drifted.ID.String())
@@ -120,7 +122,7 @@ func (d *BundleDeployment) SetState(s bundle.Standing, r bundle.Record, now time
 
 // ForPlan returns what waits for approval; revision is 0 for a deletion.
 func (d *BundleDeployment) ForPlan(p bundle.Plan, revision int) *BundlePlan {
-	plan := &BundlePlan{Digest: p.Digest, Cluster: p.Cluster, Held: p.HeldNames()}
+	plan := &BundlePlan{Digest: p.Digest, Cluster: p.Cluster, HeldObjects: p.HeldNames()}
 	if revision > 0 {
 		plan.Revision = d.RevisionName(revision)
 	}
@@ -169,13 +171,13 @@ func (r *BundleRevision) SetState(v bundle.Revision) bool {
 // held.
 func (a *Approval) ToDomain(p bundle.Plan) (bundle.Approval, error) {
 	approval := bundle.Approval{PlanDigest: a.Spec.PlanDigest, By: a.Spec.Author}
-	if a.Spec.Expires != nil {
-		approval.Expires = a.Spec.Expires.Time
+	if a.Spec.ExpirationTime != nil {
+		approval.Expires = a.Spec.ExpirationTime.Time
 	}
 	if a.Spec.PlanDigest != p.Digest {
 		return approval, nil
 	}
-	confirmed, err := p.Confirm(slices.Clone(a.Spec.Confirmed)...)
+	confirmed, err := p.Confirm(slices.Clone(a.Spec.ConfirmedObjects)...)
 	approval.Confirmed = confirmed.Confirmed
 	return approval, err
 }

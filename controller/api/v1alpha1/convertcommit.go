@@ -21,7 +21,7 @@ func (b *Databag) CommitToDomain() transaction.Commit {
 	for _, change := range t.Changes {
 		c.Changes = append(c.Changes, transaction.Change{
 			Relation: change.Relation, Namespace: change.RelationNamespace, UID: change.RelationUID,
-			Endpoint: change.Endpoint, Own: change.Unit != "", Set: change.Set, Secret: change.Secret,
+			Endpoint: change.Endpoint, Own: change.Unit != "", Set: change.Values, Secret: change.SecretKeys,
 		})
 		c.Term = max(c.Term, int(change.Term))
 	}
@@ -38,7 +38,7 @@ func (b *Databag) SetCommit(c transaction.Commit) {
 		bag := c.Bag(change)
 		stored := Change{
 			Relation: change.Relation, RelationNamespace: bag.Home.Namespace, RelationUID: change.UID,
-			Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Secret: change.Secret,
+			Endpoint: change.Endpoint, Unit: bag.Unit, Values: change.Set, SecretKeys: change.Secret,
 		}
 		if !change.Own {
 			stored.Term = int64(c.Term)

@@ -187,13 +187,13 @@ type Change struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
 	Unit string `json:"unit,omitempty"`
-	// set maps keys to new values; an empty value deletes the key.
+	// values maps keys to new values; an empty value deletes the key.
 	// +required
-	Set map[string]string `json:"set"`
-	// secret lists the keys whose values are never recorded. Unset: none.
+	Values map[string]string `json:"values"`
+	// secretKeys lists the keys whose values are never recorded. Unset: none.
 	// +optional
 	// +listType=atomic
-	Secret []string `json:"secret,omitempty"`
+	SecretKeys []string `json:"secretKeys,omitempty"`
 	// term is the leader's term, for an application's databag. Default 0: a unit's databag.
 	// +optional
 	Term int64 `json:"term,omitempty"`

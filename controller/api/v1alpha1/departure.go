@@ -13,10 +13,10 @@ import (
 // keep writes who has left and who has departed, and loses no answer that the relations
 // API has stored since s was decided: what units have said is never taken back.
 func (r *Relation) keep(s relation.State) {
-	r.Status.Left = union(s.Left, r.Status.Left)
-	r.Status.Closed = union(s.Closed, r.Status.Closed)
+	r.Status.EndedUnits = union(s.Left, r.Status.EndedUnits)
+	r.Status.SuspendedUnits = union(s.Closed, r.Status.SuspendedUnits)
 	if s.SuspendedSince.IsZero() {
-		r.Status.Closed = nil
+		r.Status.SuspendedUnits = nil
 	}
 	stored, err := r.Departures()
 	if err != nil {
@@ -49,17 +49,17 @@ func union(first, second []string) []string {
 func (r *Relation) Departures() ([]conversation.Departure, error) {
 	var all []conversation.Departure
 	for _, d := range r.Status.Departures {
-		units := make([]conversation.Unit, 1+len(d.Owed))
-		for i, text := range append([]string{d.Unit}, d.Owed...) {
+		units := make([]conversation.Unit, 1+len(d.PendingUnits))
+		for i, text := range append([]string{d.Unit}, d.PendingUnits...) {
 			if err := units[i].UnmarshalText([]byte(text)); err != nil {
 				return nil, fmt.Errorf("cannot read relation %q: departures: %w", r.Name, err)
 			}
 		}
 		departure := conversation.Departure{
-			Unit: units[0], Reason: conversation.Reason(d.Reason), Address: d.Address, Since: d.Since.UTC(),
-			Handled: d.Handled == IsHandled, OverSince: toTime(d.OverSince),
+			Unit: units[0], Reason: conversation.Reason(d.Reason), Address: d.Address, Since: d.Time.UTC(),
+			Handled: d.State == DepartureHandled, OverSince: toTime(d.CompletionTime),
 		}
-		if len(d.Owed) > 0 {
+		if len(d.PendingUnits) > 0 {
 			departure.Owed = units[1:]
 		}
 		all = append(all, departure)
@@ -71,12 +71,15 @@ func (r *Relation) Departures() ([]conversation.Departure, error) {
 func (r *Relation) SetDepartures(all []conversation.Departure) {
 	r.Status.Departures = nil
 	for _, d := range all {
-		departure := Departure{Unit: d.Unit.String(), Reason: string(d.Reason), Address: d.Address, Since: metav1.NewTime(d.Since), OverSince: fromTime(d.OverSince)}
+		departure := Departure{
+			Unit: d.Unit.String(), Reason: string(d.Reason), Address: d.Address,
+			Time: metav1.NewTime(d.Since), CompletionTime: fromTime(d.OverSince),
+		}
 		for _, u := range d.Owed {
-			departure.Owed = append(departure.Owed, u.String())
+			departure.PendingUnits = append(departure.PendingUnits, u.String())
 		}
 		if d.Handled {
-			departure.Handled = IsHandled
+			departure.State = DepartureHandled
 		}
 		r.Status.Departures = append(r.Status.Departures, departure)
 	}

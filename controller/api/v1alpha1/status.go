@@ -20,9 +20,9 @@ type WorkloadStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// since is the time at which this status was first reported.
+	// reportTime is the time at which this status was first reported.
 	// +required
-	Since metav1.Time `json:"since"`
+	ReportTime metav1.Time `json:"reportTime"`
 }
 
 // SideStatus is the status that one side of a relation reports.
@@ -41,8 +41,8 @@ type SideStatus struct {
 	Term int64 `json:"term"`
 }
 
-// Failing is an event at which a unit's handler fails.
-type Failing struct {
+// Failure is an event at which a unit's handler fails.
+type Failure struct {
 	// event is the name of the hook and its subject.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
@@ -54,14 +54,14 @@ type Failing struct {
 	// attempts is the number of failures when last reported: 1, 2, 4, 8 and so on.
 	// +required
 	Attempts int64 `json:"attempts"`
-	// since is the time of the first reported failure.
+	// startTime is the time of the first reported failure.
 	// +required
-	Since metav1.Time `json:"since"`
-	// said is the handler's exit and the end of its standard error, at most 512 characters. Unset:
+	StartTime metav1.Time `json:"startTime"`
+	// output is the handler's exit and the end of its standard error, at most 512 characters. Unset:
 	// none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	Said string `json:"said,omitempty"`
+	Output string `json:"output,omitempty"`
 }
 
 // ForWorkload returns a status as it is stored; nil if none was reported.
@@ -69,7 +69,7 @@ func ForWorkload(info status.Info) *WorkloadStatus {
 	if !info.Said() {
 		return nil
 	}
-	return &WorkloadStatus{State: WorkloadState(info.State), Message: info.Message, Since: metav1.NewTime(info.Since)}
+	return &WorkloadStatus{State: WorkloadState(info.State), Message: info.Message, ReportTime: metav1.NewTime(info.Since)}
 }
 
 // ToDomain returns the status in the domain's type.
@@ -77,7 +77,7 @@ func (s *WorkloadStatus) ToDomain() status.Info {
 	if s == nil {
 		return status.Info{}
 	}
-	return status.Info{State: status.State(s.State), Message: s.Message, Since: s.Since.UTC()}
+	return status.Info{State: status.State(s.State), Message: s.Message, Since: s.ReportTime.UTC()}
 }
 
 // ForSide returns the status that a leader of a term reports, as it is stored.
@@ -95,20 +95,24 @@ func (s *SideStatus) ToDomain() status.Info {
 	return info
 }
 
-// ForFailure returns what handlers fail at, as it is stored; nil for nothing.
-func ForFailure(f status.Failure) *Failing {
+// ForFailure returns a failure as it is stored; nil if no handler fails.
+func ForFailure(f status.Failure) *Failure {
 	if !f.Fails() {
 		return nil
 	}
-	return &Failing{Event: f.Event, Relation: f.Relation, Attempts: int64(f.Attempts), Since: metav1.NewTime(f.Since), Said: f.Said}
+	return &Failure{
+		Event: f.Event, Relation: f.Relation, Attempts: int64(f.Attempts), StartTime: metav1.NewTime(f.Since), Output: f.Said,
+	}
 }
 
 // ToDomain returns the failure as the domain knows it.
-func (f *Failing) ToDomain() status.Failure {
+func (f *Failure) ToDomain() status.Failure {
 	if f == nil {
 		return status.Failure{}
 	}
-	return status.Failure{Event: f.Event, Relation: f.Relation, Attempts: int(f.Attempts), Since: f.Since.UTC(), Said: f.Said}
+	return status.Failure{
+		Event: f.Event, Relation: f.Relation, Attempts: int(f.Attempts), Since: f.StartTime.UTC(), Said: f.Output,
+	}
 }
 
 // Side returns where a side of the relation says how it is. The one side of a peer
@@ -123,7 +127,7 @@ func (r *Relation) Side(role application.Role) **SideStatus {
 // OfPod returns the unit of a pod, if it lives.
 func (a *RelatedApplication) OfPod(uid string) (unit *Unit, lives bool) {
 	for i := range a.Status.Units {
-		if u := &a.Status.Units[i]; u.PodUID == uid && u.Gone == "" {
+		if u := &a.Status.Units[i]; u.PodUID == uid && u.DepartureReason == "" {
 			return u, true
 		}
 	}
@@ -134,8 +138,8 @@ func (a *RelatedApplication) OfPod(uid string) (unit *Unit, lives bool) {
 // applications: how it says it is, is for people, and so is since when it is gone; that it
 // leaves they hear when it has.
 func (u Unit) SameToOthers(v Unit) bool {
-	u.Workload, u.Failing, u.GoneSince, u.Leaving = nil, nil, nil, ""
-	v.Workload, v.Failing, v.GoneSince, v.Leaving = nil, nil, nil, ""
+	u.Workload, u.Failure, u.DepartureTime, u.TerminationReason = nil, nil, nil, ""
+	v.Workload, v.Failure, v.DepartureTime, v.TerminationReason = nil, nil, nil, ""
 	return u == v
 }
 
@@ -147,8 +151,8 @@ func (s *RelatedApplicationStatus) keep(before RelatedApplicationStatus) {
 		said[u.PodUID] = u
 	}
 	for i := range s.Units {
-		if u := &s.Units[i]; u.Gone == "" {
-			u.Workload, u.Failing = said[u.PodUID].Workload, said[u.PodUID].Failing
+		if u := &s.Units[i]; u.DepartureReason == "" {
+			u.Workload, u.Failure = said[u.PodUID].Workload, said[u.PodUID].Failure
 		}
 	}
 	s.Leader, s.Workload = before.Leader, before.Workload

@@ -39,18 +39,18 @@ func TestStatusRoundTrip(t *testing.T) {
 // pod alone (SAFETY.md D11).
 func TestWhatIsSaidStays(t *testing.T) {
 	at := metav1.NewTime(time.Unix(100, 0))
-	said := &WorkloadStatus{State: "active", Since: at}
-	failing := &Failing{Event: "db-relation-changed (db)", Attempts: 1, Since: at}
+	said := &WorkloadStatus{State: "active", ReportTime: at}
+	failing := &Failure{Event: "db-relation-changed (db)", Attempts: 1, StartTime: at}
 	a := &RelatedApplication{Status: RelatedApplicationStatus{
 		Workload: said, Leader: &Leader{Term: 2},
-		Units: []Unit{{Number: 0, PodUID: "a", Workload: said, Failing: failing}, {Number: 1, PodUID: "b", Workload: said, Failing: failing}, {Number: 2, PodUID: "c", Workload: said}},
+		Units: []Unit{{Number: 0, PodUID: "a", Workload: said, Failure: failing}, {Number: 1, PodUID: "b", Workload: said, Failure: failing}, {Number: 2, PodUID: "c", Workload: said}},
 	}}
 	a.SetState(relation.ApplicationState{Units: []application.Unit{{Number: 0, PodUID: "a"}, {Number: 1, PodUID: "b", Gone: application.GoneReplaced}, {Number: 2, PodUID: "d"}}}, at.Time)
 	assert.Equal(t, said, a.Status.Workload)
 	assert.EqualValues(t, 2, a.Status.Leader.Term)
 	assert.Equal(t, said, a.Status.Units[0].Workload)
-	assert.Equal(t, failing, a.Status.Units[0].Failing)
-	assert.Nil(t, a.Status.Units[1].Failing, "its pod has gone")
+	assert.Equal(t, failing, a.Status.Units[0].Failure)
+	assert.Nil(t, a.Status.Units[1].Failure, "its pod has gone")
 	assert.Nil(t, a.Status.Units[1].Workload)
 	assert.Nil(t, a.Status.Units[2].Workload, "another pod of the same number")
 
@@ -61,7 +61,7 @@ func TestWhatIsSaidStays(t *testing.T) {
 
 // How a unit says it is concerns people, and not the ten thousand others.
 func TestSameToOthers(t *testing.T) {
-	u := Unit{Number: 1, PodUID: "a", Workload: &WorkloadStatus{State: "active"}, Failing: &Failing{Event: "e"}}
+	u := Unit{Number: 1, PodUID: "a", Workload: &WorkloadStatus{State: "active"}, Failure: &Failure{Event: "e"}}
 	assert.True(t, u.SameToOthers(Unit{Number: 1, PodUID: "a"}))
 	assert.False(t, u.SameToOthers(Unit{Number: 1, PodUID: "a", Address: "10.0.0.1"}))
 }
