@@ -52,7 +52,7 @@ func bagsOf(t *testing.T, s *kubetest.Strict) map[string]map[string]string {
 	require.NoError(t, s.Kept.List(t.Context(), &list))
 	all := map[string]map[string]string{}
 	for _, b := range list.Items {
-		if b.Spec.Endpoint != "" {
+		if b.Spec.Purpose != v1alpha1.PurposeOutbox {
 			all[b.Spec.Relation+"/"+b.Spec.Unit] = b.Status.Data
 		} else {
 			assert.False(t, b.Holds(), "everything is delivered")
