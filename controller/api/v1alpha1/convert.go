@@ -19,7 +19,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
 
-// ToDomain returns the relation as the domain knows it; beside an error as far as it can be read.
+// ToDomain returns the relation; beside an error, the part that can be read.
 func (r *Relation) ToDomain() (relation.Relation, error) {
 	d := relation.Relation{
 		Key: relation.Key{
@@ -56,8 +56,8 @@ func (r *Relation) ToDomain() (relation.Relation, error) {
 	return d, nil
 }
 
-// SetState writes the domain's state into the status. What the sides say is the
-// relations API's, and stays as it is.
+// SetState writes the state into the status. The statuses that the sides report stay: the relations
+// API writes them.
 func (r *Relation) SetState(s relation.State, now time.Time) {
 	r.Status.ObservedGeneration = r.Generation
 	r.Status.ID = int64(s.ID)
@@ -74,7 +74,7 @@ func (r *Relation) SetState(s relation.State, now time.Time) {
 	r.Status.Conditions = setConditions(r.Status.Conditions, s.Conditions, r.Generation, now)
 }
 
-// ForPair returns the Relation that the domain decided to make.
+// ForPair returns a new Relation for a pair of declared ends.
 func ForPair(namespace string, p relation.Pair) *Relation {
 	r := &Relation{Spec: RelationSpec{
 		Requirer:         RelationEnd{Application: p.Requirer.Application, Endpoint: p.Requirer.Endpoint},
@@ -147,8 +147,8 @@ func (a *RelatedApplication) ToDomain() (relation.Record, error) {
 	return record, nil
 }
 
-// SetState writes the domain's state into the status. Who leads and what the workload
-// says is the relations API's, and stays as it is.
+// SetState writes the state into the status. The leader and the statuses that workloads report stay:
+// the relations API writes them.
 func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time) {
 	status := RelatedApplicationStatus{
 		ObservedGeneration: a.Generation,
@@ -201,7 +201,7 @@ func (a *RelatedApplication) SetState(s relation.ApplicationState, now time.Time
 	a.Status = status
 }
 
-// LeaderToDomain returns who leads the application.
+// LeaderToDomain returns the leader of the application.
 func (a *RelatedApplication) LeaderToDomain() leadership.Leader {
 	l := a.Status.Leader
 	if l == nil {
@@ -210,7 +210,7 @@ func (a *RelatedApplication) LeaderToDomain() leadership.Leader {
 	return leadership.Leader{Unit: int(l.Unit), PodUID: l.PodUID, Term: int(l.Term), Expires: l.ExpirationTime.UTC()}
 }
 
-// SetLeader writes who leads into the status, to the microsecond.
+// SetLeader writes the leader into the status. Its time is exact to the microsecond.
 func (a *RelatedApplication) SetLeader(l leadership.Leader) {
 	a.Status.Leader = &Leader{Unit: int64(l.Unit), PodUID: l.PodUID, Term: int64(l.Term), ExpirationTime: metav1.NewMicroTime(l.Expires)}
 }
@@ -222,7 +222,7 @@ func necessity(optional bool) Necessity {
 	return Required
 }
 
-// GrantsToDomain returns what the application grants.
+// GrantsToDomain returns the grants of the application.
 func (a *RelatedApplication) GrantsToDomain() ([]relation.Grant, error) {
 	var all []relation.Grant
 	for _, g := range a.Status.Grants {
@@ -244,7 +244,7 @@ func consent(refused bool) Consent {
 	return ConsentGiven
 }
 
-// ToDomain returns the offer as the domain knows it.
+// ToDomain returns the offer.
 func (o *Offer) ToDomain() relation.Offer {
 	return relation.Offer{
 		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID),
@@ -254,27 +254,27 @@ func (o *Offer) ToDomain() relation.Offer {
 	}
 }
 
-// SetState writes the domain's state into the status.
+// SetState writes the state into the status.
 func (o *Offer) SetState(s relation.OfferState, now time.Time) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.Relations = int64(s.Relations)
 	o.Status.Conditions = setConditions(o.Status.Conditions, s.Conditions, o.Generation, now)
 }
 
-// ToDomain returns what is published, to be judged.
+// ToDomain returns the document of the interface.
 func (i *Interface) ToDomain() (schema.Published, error) {
 	document, err := i.Spec.MarshalJSON()
 	return schema.Published{Object: i.Name, Document: string(document), Changed: i.Generation > 1}, err
 }
 
-// SetState writes what the domain says into the status.
+// SetState writes the conditions and the origin into the status.
 func (i *Interface) SetState(conditions []condition.Condition, now time.Time) {
 	i.Status.ObservedGeneration = i.Generation
 	i.Status.Origin = originOf(conditions)
 	i.Status.Conditions = setConditions(i.Status.Conditions, conditions, i.Generation, now)
 }
 
-// originOf says which interface counts, by why this one is ready or not.
+// originOf returns which definition is in force; "" if neither is.
 func originOf(conditions []condition.Condition) string {
 	ready, _ := condition.Find(conditions, condition.Ready)
 	switch {
@@ -287,8 +287,8 @@ func originOf(conditions []condition.Condition) string {
 	}
 }
 
-// setConditions returns wanted as API conditions. The time of one that does not
-// change stays.
+// setConditions returns wanted as API conditions. A condition whose status does not change keeps its
+// time.
 func setConditions(before []metav1.Condition, wanted []condition.Condition, generation int64, now time.Time) []metav1.Condition {
 	old := map[string]metav1.Condition{}
 	for _, c := range before {
@@ -312,8 +312,8 @@ func setConditions(before []metav1.Condition, wanted []condition.Condition, gene
 	return all
 }
 
-// Why returns the condition Ready with the whole of its message, which Reconciling or
-// Stalled carries where Ready has what fits into a cell.
+// Why returns the condition Ready with its whole message. Ready itself has the part that fits into a
+// table cell; the rest is in Reconciling or Stalled.
 func Why(all []metav1.Condition) (why metav1.Condition, found bool) {
 	ready := meta.FindStatusCondition(all, string(condition.Ready))
 	if ready == nil {
@@ -327,7 +327,9 @@ func Why(all []metav1.Condition) (why metav1.Condition, found bool) {
 func toConditions(all []metav1.Condition) []condition.Condition {
 	var cs []condition.Condition
 	for _, c := range all {
-		cs = append(cs, condition.Condition{Type: condition.Type(c.Type), True: c.Status == metav1.ConditionTrue, Reason: c.Reason, Message: c.Message})
+		cs = append(cs, condition.Condition{
+			Type: condition.Type(c.Type), True: c.Status == metav1.ConditionTrue, Reason: c.Reason, Message: c.Message,
+		})
 	}
 	return cs
 }
@@ -358,9 +360,8 @@ func fromInt(n int) int32 {
 	return int32(min(max(n, 0), math.MaxInt32))
 }
 
-// OnlyRenews reports whether nothing is new since before but that the leader leads
-// for longer. That is written every few seconds for each application that has one,
-// and concerns nobody else.
+// OnlyRenews reports whether the end of the leader's lease is all that has changed. That is written
+// every few seconds for each application with a leader, and matters to no other.
 func (a *RelatedApplication) OnlyRenews(before *RelatedApplication) bool {
 	if before.Status.Leader == nil || a.Status.Leader == nil {
 		return false
@@ -372,16 +373,15 @@ func (a *RelatedApplication) OnlyRenews(before *RelatedApplication) bool {
 	return equality.Semantic.DeepEqual(&renewed, a)
 }
 
-// OnlySays reports whether nothing is new since before but how the application and its
-// units say that they are, and what people are told of it. That concerns no other
-// namespace.
+// OnlySays reports whether reported statuses, failures and conditions are all that has changed. They
+// matter to no other namespace.
 func (a *RelatedApplication) OnlySays(before *RelatedApplication) bool {
 	was, is := before.silent(), a.silent()
 	was.ResourceVersion, was.ManagedFields = a.ResourceVersion, a.ManagedFields
 	return equality.Semantic.DeepEqual(was, is)
 }
 
-// silent is the application without what is said of it.
+// silent returns the application without reported statuses, failures and conditions.
 func (a *RelatedApplication) silent() *RelatedApplication {
 	silent := *a
 	silent.Status.Workload, silent.Status.Conditions, silent.Status.Units = nil, nil, slices.Clone(a.Status.Units)

@@ -13,15 +13,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// RetryKey is the annotation of a BundleDeployment of which each new value retries a content
-// that failed before.
+// RetryKey is the annotation of a BundleDeployment whose new values retry failed content.
 const RetryKey = "orcon.tengu.io/retry"
 
 // RequesterKey is the annotation of a BundleDeployment with the user who requested its last
 // change; admission enforces it.
 const RequesterKey = "orcon.tengu.io/requester"
 
-// What a status shows of what is long.
+// The limits of lists and texts in a status.
 const (
 	maxWaits   = 20
 	maxActions = 500
@@ -30,7 +29,7 @@ const (
 	maxSummary = 256
 )
 
-// ToDomain returns what is wanted, as far as it can be wrong in itself.
+// ToDomain returns the part of the spec that can be wrong by itself.
 func (d *BundleDeployment) ToDomain() bundle.Wanted {
 	w := bundle.Wanted{
 		Ignores: d.Spec.Drift.Ignores(), Judged: d.Spec.Approval.Mode == string(bundle.ByPolicy), Rules: len(d.Spec.Approval.Policy),
@@ -41,12 +40,14 @@ func (d *BundleDeployment) ToDomain() bundle.Wanted {
 		w.Deadline = deadline.Duration
 	}
 	for _, s := range d.Spec.Sources {
-		w.Sources = append(w.Sources, bundle.WantedSource{Reference: s.Reference, Track: s.Tracks(), Authorized: s.Auth != nil, Destination: s.Destination})
+		w.Sources = append(w.Sources, bundle.WantedSource{
+			Reference: s.Reference, Track: s.Tracks(), Authorized: s.Auth != nil, Destination: s.Destination,
+		})
 	}
 	return w
 }
 
-// Probes returns the health checks as the domain knows them.
+// Probes returns the health checks.
 func (d *BundleDeployment) Probes() []bundle.Probe {
 	var all []bundle.Probe
 	for _, c := range d.Spec.HealthChecks {
@@ -55,7 +56,7 @@ func (d *BundleDeployment) Probes() []bundle.Probe {
 	return all
 }
 
-// Ignores returns the fields that others shall set.
+// Ignores returns the fields that others may set.
 func (d BundleDrift) Ignores() []bundle.Ignore {
 	var all []bundle.Ignore
 	for _, i := range d.Ignore {
@@ -64,7 +65,7 @@ func (d BundleDrift) Ignores() []bundle.Ignore {
 	return all
 }
 
-// Tracks reports whether the source is whatever its reference means now.
+// Tracks reports whether the source follows a tag, branch or address.
 func (s BundleSource) Tracks() bool { return s.Resolve == "Track" }
 
 // Restarts reports whether pods are replaced when their configuration changes.
@@ -81,16 +82,15 @@ func (d *BundleDeployment) Gate() bundle.Gate {
 	}
 }
 
-// Account returns the name of the account that acts for the deployment, as the API server
-// knows it.
+// Account returns the user name of the ServiceAccount that acts for the deployment.
 func (d *BundleDeployment) Account() string {
 	return fmt.Sprintf("system:serviceaccount:%s:%s", d.Namespace, cmp.Or(d.Spec.ServiceAccountName, "default"))
 }
 
-// Owner returns the deployment's name as its objects are marked with it.
+// Owner returns the name of the deployment in the marks of its objects.
 func (d *BundleDeployment) Owner() string { return d.Namespace + "/" + d.Name }
 
-// MayDelete returns how many objects may leave without a person, as bundle.Intent has it.
+// MayDelete returns how many objects may be deleted without confirmation, as bundle.Intent counts them.
 func (p BundlePrune) MayDelete() int {
 	switch {
 	case p.MaxDeletions == nil:
@@ -120,7 +120,7 @@ func (d *BundleDeployment) SetState(s bundle.Standing, r bundle.Record, now time
 	status.Conditions = setConditions(status.Conditions, s.Conditions(), d.Generation, now)
 }
 
-// ForPlan returns what waits for approval; revision is 0 for a deletion.
+// ForPlan returns a plan that waits for approval; revision is 0 for a deletion.
 func (d *BundleDeployment) ForPlan(p bundle.Plan, revision int) *BundlePlan {
 	plan := &BundlePlan{Digest: p.Digest, Cluster: p.Cluster, HeldObjects: p.HeldNames()}
 	if revision > 0 {
@@ -129,12 +129,12 @@ func (d *BundleDeployment) ForPlan(p bundle.Plan, revision int) *BundlePlan {
 	return plan
 }
 
-// RevisionName is what a revision of the deployment is called.
+// RevisionName returns the name of the BundleRevision of a revision.
 func (d *BundleDeployment) RevisionName(revision int) string {
 	return d.Name + "-" + strconv.Itoa(revision)
 }
 
-// ForRevision returns the BundleRevision of a revision, of its plan, and of where that is stored.
+// ForRevision returns the BundleRevision of a revision whose plan is stored in the Secrets contents.
 func (d *BundleDeployment) ForRevision(v bundle.Revision, p bundle.Plan, contents []string) *BundleRevision {
 	r := &BundleRevision{Spec: BundleRevisionSpec{
 		Deployment: d.Name, Revision: int64(v.Number), Content: int64(v.Content), Base: int64(v.Base),
@@ -167,8 +167,7 @@ func (r *BundleRevision) SetState(v bundle.Revision) bool {
 	return r.Status != before
 }
 
-// ToDomain returns the approval of a plan. The error names objects that are confirmed and not
-// held.
+// ToDomain returns the approval of a plan. The error names confirmed objects that are not held.
 func (a *Approval) ToDomain(p bundle.Plan) (bundle.Approval, error) {
 	approval := bundle.Approval{PlanDigest: a.Spec.PlanDigest, By: a.Spec.Author}
 	if a.Spec.ExpirationTime != nil {
@@ -182,7 +181,7 @@ func (a *Approval) ToDomain(p bundle.Plan) (bundle.Approval, error) {
 	return approval, err
 }
 
-// cut shortens a text to so many bytes.
+// cut shortens a text to at most that many bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

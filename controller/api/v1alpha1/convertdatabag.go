@@ -23,8 +23,8 @@ func ForOutbox(application, unit string) DatabagSpec {
 	return DatabagSpec{Purpose: PurposeOutbox, Application: application, Unit: unit}
 }
 
-// ToDomain returns the bag that the object holds, and of an Outbox only the owner; beside an error
-// what its spec names.
+// ToDomain returns the bag that the object holds; for an Outbox, its owner alone. Beside an error it
+// returns the bag that the spec names.
 func (b *Databag) ToDomain() (relation.Databag, error) {
 	bag := relation.Databag{
 		Application: b.Spec.Application, Endpoint: b.Spec.Endpoint,

@@ -9,7 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// ToDomain returns the secret as the domain knows it.
+// ToDomain returns the secret.
 func (s *RelatedSecret) ToDomain() secret.Secret {
 	d := secret.Secret{
 		ID: s.Name, Owner: secret.Owner{Application: s.Spec.Application, Unit: s.Spec.Unit},
@@ -31,7 +31,7 @@ func (s *RelatedSecret) ToDomain() secret.Secret {
 	return d
 }
 
-// SetSecret writes the domain's secret into the status; whose it is stays.
+// SetSecret writes the secret into the status; its owner is in the spec.
 func (s *RelatedSecret) SetSecret(d secret.Secret, now time.Time) {
 	stored := condition.Settled("Stored", "the secret is stored")
 	s.Status = RelatedSecretStatus{
@@ -50,7 +50,9 @@ func (s *RelatedSecret) SetSecret(d secret.Secret, now time.Time) {
 		s.Status.Access = append(s.Status.Access, *fromAccess(a))
 	}
 	for _, r := range d.Readers {
-		s.Status.Readers = append(s.Status.Readers, SecretReader{Application: r.Application, Unit: r.Unit, Revision: int64(r.Revision), Label: r.Label})
+		s.Status.Readers = append(s.Status.Readers, SecretReader{
+			Application: r.Application, Unit: r.Unit, Revision: int64(r.Revision), Label: r.Label,
+		})
 	}
 }
 
@@ -69,7 +71,7 @@ func fromAccess(a secret.Access) *SecretAccess {
 	return out
 }
 
-// ForWrite returns a write as an outbox keeps it.
+// ForWrite returns a write of a secret as an outbox stores it.
 func ForWrite(d secret.Write) SecretWrite {
 	w := SecretWrite{
 		Kind: string(d.Kind), ID: d.ID, Shard: fromInt(d.Place.Shard), Key: d.Place.Key,
@@ -88,7 +90,7 @@ func ForWrite(d secret.Write) SecretWrite {
 	return w
 }
 
-// ToDomain returns the write as the domain knows it.
+// ToDomain returns the write.
 func (w SecretWrite) ToDomain() secret.Write {
 	d := secret.Write{
 		Kind: secret.Kind(w.Kind), ID: w.ID, Own: w.Owner == OwnedByUnit, Place: secret.Place{Shard: int(w.Shard), Key: w.Key},

@@ -10,8 +10,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// keep writes who has left and who has departed, and loses no answer that the relations
-// API has stored since s was decided: what units have said is never taken back.
+// keep writes which units have handled the end, the suspension and departures. It keeps the answers of
+// units that the relations API has stored since s was read.
 func (r *Relation) keep(s relation.State) {
 	r.Status.EndedUnits = union(s.Left, r.Status.EndedUnits)
 	r.Status.SuspendedUnits = union(s.Closed, r.Status.SuspendedUnits)
@@ -34,7 +34,7 @@ func (r *Relation) keep(s relation.State) {
 	r.SetDepartures(departures)
 }
 
-// union is the first, and then what only the second has.
+// union returns the first list, followed by the elements that only the second has.
 func union(first, second []string) []string {
 	all := slices.Clone(first)
 	for _, unit := range second {
@@ -45,7 +45,7 @@ func union(first, second []string) []string {
 	return all
 }
 
-// Departures returns those that the relation remembers, as the domain knows them.
+// Departures returns the departures that the relation remembers.
 func (r *Relation) Departures() ([]conversation.Departure, error) {
 	var all []conversation.Departure
 	for _, d := range r.Status.Departures {
@@ -67,7 +67,7 @@ func (r *Relation) Departures() ([]conversation.Departure, error) {
 	return all, nil
 }
 
-// SetDepartures writes those that the relation remembers.
+// SetDepartures writes the departures that the relation remembers.
 func (r *Relation) SetDepartures(all []conversation.Departure) {
 	r.Status.Departures = nil
 	for _, d := range all {

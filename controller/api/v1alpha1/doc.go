@@ -1,5 +1,4 @@
-// Package v1alpha1 holds Orcon's kinds as people and tools see them in the
-// cluster: Relation, RelatedApplication, Databag and Interface.
+// Package v1alpha1 holds Orcon's kinds as people and tools see them in the cluster.
 //
 // RelatedApplication and Databag are generated and written by the controller
 // alone, all of it in status: one change is one write (SAFETY.md D11, D12). ToDomain

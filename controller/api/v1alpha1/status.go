@@ -80,7 +80,7 @@ func (s *WorkloadStatus) ToDomain() status.Info {
 	return status.Info{State: status.State(s.State), Message: s.Message, Since: s.ReportTime.UTC()}
 }
 
-// ForSide returns the status that a leader of a term reports, as it is stored.
+// ForSide returns the status that the leader of a term reports, as it is stored.
 func ForSide(info status.Info, term int) *SideStatus {
 	return &SideStatus{WorkloadStatus: *ForWorkload(info), Code: info.Code, Resolution: info.Resolution, Term: int64(term)}
 }
@@ -105,7 +105,7 @@ func ForFailure(f status.Failure) *Failure {
 	}
 }
 
-// ToDomain returns the failure as the domain knows it.
+// ToDomain returns the failure.
 func (f *Failure) ToDomain() status.Failure {
 	if f == nil {
 		return status.Failure{}
@@ -115,8 +115,7 @@ func (f *Failure) ToDomain() status.Failure {
 	}
 }
 
-// Side returns where a side of the relation says how it is. The one side of a peer
-// relation is its requirer.
+// Side returns the field with the status of a side. The one side of a peer relation is its requirer.
 func (r *Relation) Side(role application.Role) **SideStatus {
 	if role == application.Provider {
 		return &r.Status.ProviderStatus
@@ -124,7 +123,7 @@ func (r *Relation) Side(role application.Role) **SideStatus {
 	return &r.Status.RequirerStatus
 }
 
-// OfPod returns the unit of a pod, if it lives.
+// OfPod returns the living unit of a pod.
 func (a *RelatedApplication) OfPod(uid string) (unit *Unit, lives bool) {
 	for i := range a.Status.Units {
 		if u := &a.Status.Units[i]; u.PodUID == uid && u.DepartureReason == "" {
@@ -134,17 +133,17 @@ func (a *RelatedApplication) OfPod(uid string) (unit *Unit, lives bool) {
 	return nil, false
 }
 
-// SameToOthers reports whether two states of a unit are the same to the other
-// applications: how it says it is, is for people, and so is since when it is gone; that it
-// leaves they hear when it has.
+// SameToOthers reports whether two states of a unit are the same to other applications. Its reported
+// status, its failure and the time of its departure are for people, and its termination matters once it
+// has departed.
 func (u Unit) SameToOthers(v Unit) bool {
 	u.Workload, u.Failure, u.DepartureTime, u.TerminationReason = nil, nil, nil, ""
 	v.Workload, v.Failure, v.DepartureTime, v.TerminationReason = nil, nil, nil, ""
 	return u == v
 }
 
-// keep takes over what pods have said meanwhile: the relations API writes it, not
-// the domain (SAFETY.md D11). It ends with the pod.
+// keep takes over what the relations API writes (SAFETY.md D11): the leader, the status of the
+// application and, until its pod is gone, the status and the failure of a unit.
 func (s *RelatedApplicationStatus) keep(before RelatedApplicationStatus) {
 	said := map[string]Unit{}
 	for _, u := range before.Units {
