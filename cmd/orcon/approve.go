@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -62,7 +63,7 @@ func (o *approveOptions) run(c *cobra.Command, name string) error {
 	}
 	if d.Status.Plan == nil {
 		return fmt.Errorf("cannot approve %s: no plan waits for approval: kubectl describe bundledeployment %s -n %s shows its state",
-			d.Owner(), name, d.Namespace)
+			convert.Owner(d), name, d.Namespace)
 	}
 	p, err := o.proposed(c, d)
 	if err != nil {
@@ -84,9 +85,10 @@ func (o *approveOptions) run(c *cobra.Command, name string) error {
 		return err
 	}
 	if err := kinds.Create(ctx, approval); err != nil {
-		return fmt.Errorf("cannot approve %s: %w", d.Owner(), err)
+		return fmt.Errorf("cannot approve %s: %w", convert.Owner(d), err)
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s approves plan %.12s of %s: Approval %s\n", approval.Spec.Author, p.Digest, d.Owner(), approval.Name)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s approves plan %.12s of %s: Approval %s\n",
+		approval.Spec.Author, p.Digest, convert.Owner(d), approval.Name)
 	return err
 }
 
@@ -104,7 +106,7 @@ func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment
 		p, err = deployed.Store.Plan(c.Context(), deployed.Record().Last().Number)
 	}
 	if err == nil && p.Digest != d.Status.Plan.Digest {
-		err = fmt.Errorf("cannot show the plan of %s: a new one is being made: run this again", d.Owner())
+		err = fmt.Errorf("cannot show the plan of %s: a new one is being made: run this again", convert.Owner(d))
 	}
 	return p, err
 }

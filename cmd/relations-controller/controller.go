@@ -145,7 +145,7 @@ func (c *controller) addCertificates(ctx context.Context) error {
 
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
-	api := &serve.Server{Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now, Store: &c.commits, Statuses: &c.commits}
+	api := &serve.Server{Identities: kube.Reviewer{Reader: c.manager.GetCache(), Writer: c.manager.GetClient()}, Now: time.Now, Store: &c.commits, Statuses: &c.commits}
 	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -39,12 +40,12 @@ func toConversation(s *wire.Snapshot) conversation.Snapshot {
 func toRelation(r *wire.Relation, unit conversation.Unit, namespace string) conversation.Relation {
 	out := conversation.Relation{
 		UID: r.GetUid(), ID: int(r.GetId()), Endpoint: r.GetEndpoint(),
-		Role: conversation.Role(r.GetRole()), Interface: r.GetInterface(), Version: int(r.GetInterfaceVersion()),
+		Role: application.Role(r.GetRole()), Interface: r.GetInterface(), Version: int(r.GetInterfaceVersion()),
 		Remote: r.GetRemoteApplication(), Life: conversation.Alive, RemoteBag: r.GetBag().GetData(),
 		Granted: conversation.Granted{ID: r.GetGranted().GetId(), Revision: int(r.GetGranted().GetRevision())},
 	}
 	if out.Role == "" {
-		out.Role = conversation.Requirer
+		out.Role = application.Requirer
 	}
 	if other := r.GetRemoteNamespace(); other != "" && other != namespace {
 		out.Remote += "." + other

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -118,7 +119,7 @@ func TestSpeechKnows(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "web/2", known.Unit.String())
 	r := known.Relations[0]
-	assert.Equal(t, conversation.Requirer, r.Role)
+	assert.Equal(t, application.Requirer, r.Role)
 	assert.Equal(t, "db/0", r.Units[0].Unit.String())
 	assert.Equal(t, conversation.Replaced, r.Departed[0].Reason)
 	assert.Equal(t, map[string]string{"port": "1"}, r.OwnBag)

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -30,8 +31,8 @@ func (j *job) carryOut(ctx context.Context, w wanted) (*domain.Stop, error) {
 		return stop, nil
 	}
 	wish := bundle.Wish{
-		Sequence: w.sequence, Probes: j.deployment.Probes(), Conflicts: domain.ConflictPolicy(j.deployment.Spec.Conflicts), Retry: again,
-		ConfirmKinds: j.deployment.Spec.Prune.ConfirmKinds, MaxDeletions: j.deployment.Spec.Prune.MayDelete(),
+		Sequence: w.sequence, Probes: convert.ToProbes(j.deployment), Conflicts: domain.ConflictPolicy(j.deployment.Spec.Conflicts), Retry: again,
+		ConfirmKinds: j.deployment.Spec.Prune.ConfirmKinds, MaxDeletions: convert.MayDelete(j.deployment.Spec.Prune),
 	}
 	p, err := j.engine.Plan(ctx, wish)
 	if err != nil {
@@ -155,7 +156,7 @@ func (j *job) propose(ctx context.Context, p domain.Plan, refused *domain.Refuse
 		return nil, err
 	}
 	proposed := j.engine.Record().Last()
-	j.deployment.Status.Plan = j.deployment.ForPlan(p, proposed.Number)
+	j.deployment.Status.Plan = convert.ForPlan(j.deployment, p, proposed.Number)
 	stop := &domain.Stop{Stage: domain.Approved, Reason: string(refused.Reason), Person: true}
 	if changed != "" {
 		stop.Reason = "PlanChanged"
@@ -177,7 +178,7 @@ func (j *job) approvals(ctx context.Context, p domain.Plan) (all []domain.Approv
 		if a.Spec.Deployment != j.deployment.Name || a.Spec.PlanDigest != p.Digest || !a.DeletionTimestamp.IsZero() {
 			continue
 		}
-		approval, err := a.ToDomain(p)
+		approval, err := convert.ToApproval(a, p)
 		if err != nil {
 			void = fmt.Sprintf("Approval %s is void: %v; ", a.Name, err)
 			continue

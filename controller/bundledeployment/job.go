@@ -15,6 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/crdify"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -46,18 +47,18 @@ type job struct {
 // job returns a turn of a deployment, which acts by the deployment's account.
 func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 	config := rest.CopyConfig(r.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: d.Account()}
-	world, err := cluster.As(config, r.Mapper, d.Owner())
+	config.Impersonate = rest.ImpersonationConfig{UserName: convert.Account(d)}
+	world, err := cluster.As(config, r.Mapper, convert.Owner(d))
 	if err != nil {
 		return nil, err
 	}
-	world.Definitions, world.Ignores = crdify.Judge{}, d.Spec.Drift.Ignores()
+	world.Definitions, world.Ignores = crdify.Judge{}, convert.ToIgnores(d.Spec.Drift)
 	j := &job{Reconciler: r, deployment: d, world: world, store: cluster.NewStore(world), said: d.DeepCopy()}
 	j.engine = &bundle.Engine{
-		Cluster: world, Store: j.store, Owner: d.Owner(), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
-		Gate:    d.Gate(),
-		History: int(d.Spec.HistoryLimit), NoWayBack: d.Spec.Rollback.Keeps(),
-		Patience: d.ToDomain().Deadline, Pause: r.Pause, Kept: true,
+		Cluster: world, Store: j.store, Owner: convert.Owner(d), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
+		Gate:    convert.ToGate(d),
+		History: int(d.Spec.HistoryLimit), NoWayBack: convert.Keeps(d.Spec.Rollback),
+		Patience: convert.ToWanted(d).Deadline, Pause: r.Pause, Kept: true,
 	}
 	// One object's deadline ends a run, and not the sum of all.
 	j.engine.Timeout = 100 * cmp.Or(j.engine.Patience, 10*time.Minute)
@@ -72,8 +73,8 @@ func (j *job) prepare() error {
 		rules = append(rules, policy.Rule(r))
 	}
 	compiled, wrong := policy.Compile(rules)
-	probes, mistaken := policy.CompileHealth(d.Probes())
-	if err := errors.Join(d.ToDomain().Check(), wrong, mistaken); err != nil {
+	probes, mistaken := policy.CompileHealth(convert.ToProbes(d))
+	if err := errors.Join(convert.ToWanted(d).Check(), wrong, mistaken); err != nil {
 		return err
 	}
 	j.policy, j.world.Probes = compiled, probes
@@ -93,7 +94,7 @@ func (j *job) load(ctx context.Context) *domain.Stop {
 		return &domain.Stop{Reason: "RecordForged", Person: true, Message: fmt.Sprintf(
 			"the stored revision %d differs from BundleRevision %s: the Secrets orcon-bundle-%s… were changed by hand: delete Secret "+
 				"orcon-bundle-%[3]s to deploy the bundle anew",
-			forged, j.deployment.RevisionName(forged), j.deployment.Name)}
+			forged, convert.RevisionName(j.deployment, forged), j.deployment.Name)}
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):

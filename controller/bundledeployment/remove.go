@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -71,7 +72,7 @@ func (j *job) uninstall(ctx context.Context) (*domain.Stop, error) {
 	case held && refused.Reason == domain.InUse:
 		return &domain.Stop{Reason: string(domain.InUse), Message: "deletion is waiting: " + refused.Message}, nil
 	case held:
-		j.deployment.Status.Plan = j.deployment.ForPlan(p, 0)
+		j.deployment.Status.Plan = convert.ForPlan(j.deployment, p, 0)
 		return &domain.Stop{Reason: string(refused.Reason), Person: true, Message: fmt.Sprintf("deletion is waiting: %s%s. To approve it: "+
 			"orcon approve %s -n %s", void, refused.Message, j.deployment.Name, j.deployment.Namespace)}, nil
 	case ctx.Err() != nil:

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -107,7 +108,7 @@ func (j *job) publishRevisions(ctx context.Context) error {
 			continue
 		}
 		r := &v1alpha1.BundleRevision{}
-		r.Namespace, r.Name = j.deployment.Namespace, j.deployment.RevisionName(number)
+		r.Namespace, r.Name = j.deployment.Namespace, convert.RevisionName(j.deployment, number)
 		if err := j.Client.Delete(ctx, r); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("cannot delete revision %d: %w", number, err)
 		}
@@ -119,13 +120,13 @@ func (j *job) publishRevisions(ctx context.Context) error {
 
 func (j *job) publishRevision(ctx context.Context, v domain.Revision) (face, error) {
 	var r v1alpha1.BundleRevision
-	err := j.Client.Get(ctx, client.ObjectKey{Namespace: j.deployment.Namespace, Name: j.deployment.RevisionName(v.Number)}, &r)
+	err := j.Client.Get(ctx, client.ObjectKey{Namespace: j.deployment.Namespace, Name: convert.RevisionName(j.deployment, v.Number)}, &r)
 	if apierrors.IsNotFound(err) {
 		p, err := j.engine.Store.Plan(ctx, v.Number)
 		if err != nil {
 			return face{}, err
 		}
-		r = *j.deployment.ForRevision(v, p, j.store.Contents(v.Number))
+		r = *convert.ForRevision(j.deployment, v, p, j.store.Contents(v.Number))
 		r.Spec.Content = int64(j.engine.Record().Twin(v))
 		if err := j.Client.Create(ctx, &r); err != nil {
 			return face{}, err
@@ -137,7 +138,7 @@ func (j *job) publishRevision(ctx context.Context, v domain.Revision) (face, err
 		return face{}, fmt.Errorf("BundleRevision %s belongs to another deployment: if that was deleted, the cluster removes it soon; else "+
 			"delete it", r.Name)
 	}
-	if r.SetState(v) {
+	if convert.SetRevision(&r, v) {
 		if err := j.Client.Status().Update(ctx, &r); err != nil {
 			return face{}, err
 		}

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -98,7 +99,7 @@ func (j *job) options(ctx context.Context) (content.Options, error) {
 	d := j.deployment
 	o := content.Options{
 		Path: d.Spec.Render.Path, Format: d.Spec.Format, Name: d.Name, Namespace: j.target(), Watch: d.Spec.Render.WatchNamespaces,
-		ConfigChecksum: d.Spec.Render.Restarts(),
+		ConfigChecksum: convert.Restarts(d.Spec.Render),
 	}
 	var faults []error
 	for i, v := range d.Spec.Render.ValuesFrom {
@@ -166,7 +167,7 @@ func (j *job) keepMeanwhile(ctx context.Context) {
 		err = j.publish(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		glog.Errorf("BundleDeployment %s: %v", j.deployment.Owner(), err)
+		glog.Errorf("BundleDeployment %s: %v", convert.Owner(j.deployment), err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -35,7 +36,7 @@ func (j *job) tell(ctx context.Context, p bundle.Progress) {
 		j.standing.Stop = &domain.Stop{Reason: "Deleting", Message: "its objects are being deleted" + firstWait(p.Next)}
 	}
 	if err := j.publish(ctx); err != nil && ctx.Err() == nil {
-		glog.Errorf("BundleDeployment %s: %v", j.deployment.Owner(), err)
+		glog.Errorf("BundleDeployment %s: %v", convert.Owner(j.deployment), err)
 	}
 }
 
@@ -50,7 +51,7 @@ func firstWait(next domain.Next) string {
 // publish writes the revisions and then the status, where they are not what they were.
 func (j *job) publish(ctx context.Context) error {
 	d, before := j.deployment, j.said
-	d.SetState(j.standing, j.engine.Record(), j.Now())
+	convert.SetDeployment(d, j.standing, j.engine.Record(), j.Now())
 	if j.loaded {
 		if err := j.publishRevisions(ctx); err != nil {
 			return err

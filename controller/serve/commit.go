@@ -9,9 +9,9 @@ import (
 
 	"connectrpc.com/connect"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
@@ -117,7 +117,7 @@ func codeOf(err error) connect.Code {
 	switch {
 	case errors.Is(err, transaction.ErrDeposed):
 		return connect.CodePermissionDenied
-	case errors.Is(err, kube.ErrGone):
+	case errors.Is(err, status.ErrGone):
 		return connect.CodeNotFound
 	case errors.Is(err, transaction.ErrInvalid):
 		return connect.CodeInvalidArgument

@@ -6,9 +6,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	podagent "gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
 // history is what the API server has stored: revisions go up over all kinds,
@@ -110,7 +110,7 @@ func (w *wanderer) hop(l lagging) bool {
 		return false
 	}
 	c := &conversation{server: l.server, bell: newBell(), floor: w.view.Revisions, application: "blog"}
-	c.identity = kube.Identity{Namespace: "shop", Pod: "blog-1", UID: "uid-blog-1"}
+	c.identity = identity.Identity{Namespace: "shop", Pod: "blog-1", UID: "uid-blog-1"}
 	a, leave := l.server.hub.join(applicationTopic("shop", "blog"), c.bell)
 	c.audience, c.leaving = a, append(c.leaving, leave)
 	w.stream = c

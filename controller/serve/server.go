@@ -10,10 +10,10 @@ import (
 
 	"connectrpc.com/connect"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -34,16 +34,16 @@ const (
 	maxRequest = 1<<20 + 64<<10
 )
 
-// Reviewer says whom a token names.
-type Reviewer interface {
-	// Review returns the pod; the error wraps kube.ErrToken if it names none.
-	Review(ctx context.Context, token string) (kube.Identity, error)
+// Identities knows the pods that call.
+type Identities interface {
+	// Review returns the pod that a token names; the error wraps identity.ErrToken if it names none.
+	Review(ctx context.Context, token string) (identity.Identity, error)
+	// Membership returns what is known in memory of the pod and its application.
+	Membership(ctx context.Context, id identity.Identity) identity.Membership
 }
 
 // World is what the API reads, all of it from memory.
 type World interface {
-	// Pod returns the pod of that UID and account as its application knows it.
-	Pod(ctx context.Context, namespace, name, uid, account string) kube.KnownPod
 	// View returns what an application may see.
 	View(ctx context.Context, namespace, application string) (relation.View, error)
 	// Secrets returns those of a namespace that an application, as that names it, owns
@@ -77,10 +77,10 @@ type Store interface {
 
 // Server serves the relations API.
 type Server struct {
-	Reviewer Reviewer
-	World    World
-	Store    Store
-	Statuses Statuses
+	Identities Identities
+	World      World
+	Store      Store
+	Statuses   Statuses
 	// Now is the clock of leases.
 	Now func() time.Time
 

@@ -5,7 +5,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -13,22 +12,22 @@ import (
 )
 
 // Statuses keeps what units say for people. The errors wrap transaction.ErrDeposed or
-// kube.ErrGone.
+// status.ErrGone.
 type Statuses interface {
 	// Report notes what the handlers of a unit fail at; the zero failure for nothing.
-	Report(ctx context.Context, by kube.Speaker, failure status.Failure) error
+	Report(ctx context.Context, by status.Reporter, failure status.Failure) error
 	// ReportWaiting writes what the handlers of a unit wait for as an Event on its pod.
-	ReportWaiting(ctx context.Context, by kube.Speaker, text string) error
+	ReportWaiting(ctx context.Context, by status.Reporter, text string) error
 	// SetStatus stores how a unit is, or its application.
-	SetStatus(ctx context.Context, by kube.Speaker, ofApplication bool, info status.Info) error
+	SetStatus(ctx context.Context, by status.Reporter, ofApplication bool, info status.Info) error
 	// SetSide stores how an application is in a relation.
-	SetSide(ctx context.Context, by kube.Speaker, side kube.Side, info status.Info) error
+	SetSide(ctx context.Context, by status.Reporter, side relation.Side, info status.Info) error
 	// Status returns what is known of a unit's application; of all of it, to its leader.
-	Status(ctx context.Context, by kube.Speaker, ofApplication bool) (relation.ApplicationState, error)
+	Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error)
 }
 
-func (c *conversation) speaker(term int64) kube.Speaker {
-	return kube.Speaker{Namespace: c.identity.Namespace, Application: c.application, PodUID: c.identity.UID, Term: int(term)}
+func (c *conversation) speaker(term int64) status.Reporter {
+	return status.Reporter{Namespace: c.identity.Namespace, Application: c.application, PodUID: c.identity.UID, Term: int(term)}
 }
 
 // Report stores what the handlers of the calling pod's unit fail at, or writes an Event
@@ -88,7 +87,7 @@ func (c *conversation) setSide(ctx context.Context, t *telling, req *v1alpha1.Se
 	if err != nil {
 		return err
 	}
-	side := kube.Side{Namespace: p.home, Name: p.name, UID: req.GetRelation(), Role: p.role}
+	side := relation.Side{Namespace: p.home, Name: p.name, UID: req.GetRelation(), Role: p.role}
 	return c.server.Statuses.SetSide(ctx, c.speaker(req.GetTerm()), side, info)
 }
 

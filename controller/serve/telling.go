@@ -11,7 +11,6 @@ import (
 	"github.com/golang/glog"
 	"google.golang.org/protobuf/proto"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
@@ -113,9 +112,9 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 	}
 	next, err := newTelling(ctx, world, namespace, application, change)
 	switch {
-	case errors.Is(err, kube.ErrUnsettled) && last != nil && behindIn(last.caughtUp, newerThan) == "":
+	case errors.Is(err, relation.ErrUnsettled) && last != nil && behindIn(last.caughtUp, newerThan) == "":
 		return last, nil // the end of the delivery is a change, which wakes all
-	case errors.Is(err, kube.ErrUnreadable):
+	case errors.Is(err, relation.ErrUnreadable):
 		a.last.fail(namespace, application, failure{err, change, time.Now().Add(retryView)})
 		return a.last.kept(newerThan)
 	case err != nil:

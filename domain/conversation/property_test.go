@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -61,7 +62,7 @@ func (s *stage) knows(t require.TestingT, a *agent) {
 	for _, r := range now.Relations {
 		of := a.heard.relations[r.UID]
 		if r.Life != conversation.Alive || now.Leaving != "" {
-			require.True(t, !of.open || r.Role == conversation.Peer, "RELATIONS.md E4: %s heard the end of %s", a.describe(), r.UID)
+			require.True(t, !of.open || r.Role == application.Peer, "RELATIONS.md E4: %s heard the end of %s", a.describe(), r.UID)
 			require.Empty(t, of.members, a.describe())
 			require.False(t, of.closed && r.Final, "SAFETY.md E14: %s heard that the end of %s is final", a.describe(), r.UID)
 			continue

@@ -3,20 +3,12 @@ package conversation
 import (
 	"slices"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
 // Bag is a databag: keys to values.
 type Bag = map[string]string
-
-// Role is a unit's part in a relation.
-type Role string
-
-// The roles.
-const (
-	Provider Role = "provides"
-	Requirer Role = "requires"
-	Peer     Role = "peers"
-)
 
 // Life is where a relation is between its beginning and its end.
 type Life string
@@ -89,7 +81,7 @@ type Relation struct {
 	ID  int
 	// Endpoint and Role are the unit's own.
 	Endpoint  string
-	Role      Role
+	Role      application.Role
 	Interface string
 	// Version of the interface, 0 where neither side names one.
 	Version int
@@ -172,7 +164,7 @@ func (r *Relation) bagOf(u Unit) (bag Bag, known bool) {
 // applicationBag is the bag of the application that the unit talks with: the
 // other one, or among peers its own.
 func (r *Relation) applicationBag() Bag {
-	if r.Role == Peer {
+	if r.Role == application.Peer {
 		return r.OwnApplicationBag
 	}
 	return r.RemoteBag

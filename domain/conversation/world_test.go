@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -295,16 +296,16 @@ func (w *world) snapshot(u conversation.Unit) conversation.Snapshot {
 func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 	remote := l.other(u.Application)
 	r := conversation.Relation{
-		UID: l.uid, ID: l.id, Endpoint: "to-" + remote, Interface: "any", Remote: remote, Life: l.life, Role: conversation.Provider,
+		UID: l.uid, ID: l.id, Endpoint: "to-" + remote, Interface: "any", Remote: remote, Life: l.life, Role: application.Provider,
 		OwnBag:               l.bags[conversation.ForUnit(l.uid, u)],
 		OwnApplicationBag:    l.bags[conversation.ForApplication(l.uid, u.Application)],
 		OwnApplicationWriter: l.writers[u.Application],
 	}
 	switch {
 	case l.peer():
-		r.Role = conversation.Peer
+		r.Role = application.Peer
 	case l.requirer == u.Application:
-		r.Role = conversation.Requirer
+		r.Role = application.Requirer
 	}
 	if !l.peer() {
 		r.RemoteBag = l.bags[conversation.ForApplication(l.uid, remote)]

@@ -37,6 +37,7 @@ var mayImport = map[string]string{
 	"domain/event":        "",
 	"domain/conversation": "domain/application domain/databag",
 	"domain/databag":      "",
+	"domain/identity":     "",
 	"domain/leadership":   "",
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application domain/jsonpatch domain/spelling",
 	"domain/jsonpatch":    "",
@@ -61,10 +62,15 @@ var mayImport = map[string]string{
 	"controller/agent":  "domain controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog golang.org/x/sys/unix",
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.
-	"controller/bundledeployment": "domain controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/golang/glog " + kubeClient,
+	"controller/bundledeployment": "domain controller/api/convert/bundle controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/golang/glog " + kubeClient,
 	"controller/content":          "domain/bundle controller/adapter",
-	"controller/api/v1alpha1":     "domain " + kubeTypes,
-	"controller/api/relations":    "controller/api/relations " + wire,
+	"controller/api/v1alpha1":     "k8s.io/apimachinery",
+	// Maps between kinds and the domain. An agent knows neither the kinds nor Kubernetes: it imports
+	// convert/agent, which maps the wire.
+	"controller/api/convert/bundle":   "domain/bundle controller/api/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
+	"controller/api/convert/relation": "domain controller/api/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
+	"controller/api/convert/value":    "domain/condition k8s.io/apimachinery",
+	"controller/api/relations":        "controller/api/relations " + wire,
 
 	"controller/adapter/*":           "domain controller/api " + watched,
 	"controller/adapter/archive":     "domain/bundle",
@@ -91,7 +97,7 @@ var mayImport = map[string]string{
 	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
-	"cmd/orcon":          "domain deployment controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
+	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
 	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/stream github.com/golang/glog",
 
 	// Only embedded: orcon installs what lies there.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -112,14 +113,14 @@ func newStore(b *testing.B) *store {
 	for _, name := range []string{"record", "no-record", "web"} {
 		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: name}}
 		require.NoError(b, c.Create(b.Context(), app))
-		app.SetLeader(leadership.Leader{PodUID: "pod", Term: 1, Expires: time.Now().Add(24 * time.Hour)})
+		convert.SetLeader(app, leadership.Leader{PodUID: "pod", Term: 1, Expires: time.Now().Add(24 * time.Hour)})
 		require.NoError(b, c.Status().Update(b.Context(), app))
 	}
 	for _, provider := range []string{"db", "queue"} {
 		end := func(application string) relation.End {
 			return relation.End{Namespace: shop, Application: application, Endpoint: endpoint}
 		}
-		r := v1alpha1.ForPair(shop, relation.Pair{Key: relation.Key{Requirer: end("web"), Provider: end(provider)}, Interface: "bench"})
+		r := convert.ForPair(shop, relation.Pair{Key: relation.Key{Requirer: end("web"), Provider: end(provider)}, Interface: "bench"})
 		require.NoError(b, c.Create(b.Context(), r))
 		s.relations = append(s.relations, *r)
 	}

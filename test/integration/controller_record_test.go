@@ -15,6 +15,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -200,7 +201,7 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	stored := map[conversation.Address]map[string]string{}
 	for _, b := range bags.Items {
 		if b.Spec.Purpose != v1alpha1.PurposeOutbox {
-			stored[b.Address()] = b.Status.Data
+			stored[convert.ToAddress(&b)] = b.Status.Data
 		}
 	}
 	for line := range strings.Lines(out) {

@@ -172,7 +172,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
 	commits := &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: interfaces, Events: m.GetEventRecorder("relations-controller")}
-	api := &serve.Server{Reviewer: kube.Reviewer{Writer: m.GetClient()}, Now: time.Now, Store: commits, Statuses: commits}
+	api := &serve.Server{Identities: kube.Reviewer{Reader: m.GetCache(), Writer: m.GetClient()}, Now: time.Now, Store: commits, Statuses: commits}
 	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -25,7 +26,7 @@ func (w *World) observeOffers(ctx context.Context, s *relation.Snapshot) error {
 	}
 	for _, o := range merge(pointers(list.Items), unseen) {
 		if o.DeletionTimestamp == nil {
-			s.Offers = append(s.Offers, o.ToDomain())
+			s.Offers = append(s.Offers, convert.ToOffer(o))
 		}
 	}
 	return nil
@@ -39,8 +40,8 @@ func (w *World) observeConsumers(ctx context.Context, s *relation.Snapshot) erro
 		return fmt.Errorf("cannot list the relations of other namespaces: %w", err)
 	}
 	for i := range list.Items {
-		if r, err := list.Items[i].ToDomain(); err != nil {
-			s.Unreadable = append(s.Unreadable, list.Items[i].Unreadable(r, err))
+		if r, err := convert.ToRelation(&list.Items[i]); err != nil {
+			s.Unreadable = append(s.Unreadable, convert.UnreadableRelation(&list.Items[i], r, err))
 		} else {
 			s.Consumers = append(s.Consumers, r)
 		}
@@ -62,7 +63,7 @@ func (w *World) observeAbroad(ctx context.Context, s *relation.Snapshot) error {
 		if o.Namespace == s.Namespace || o.DeletionTimestamp != nil {
 			continue
 		}
-		offer := o.ToDomain()
+		offer := convert.ToOffer(o)
 		at := journey.namespace(o.Namespace)
 		at.Offers = append(at.Offers, offer)
 		journey.application(at, offer.Application)
@@ -126,8 +127,8 @@ func (a *abroad) application(at *relation.Abroad, name string) {
 	if !a.get(client.ObjectKey{Namespace: at.Namespace, Name: name}, &app) {
 		return
 	}
-	if record, err := app.ToDomain(); err != nil {
-		a.unreadable = append(a.unreadable, app.Unreadable(err))
+	if record, err := convert.ToRecord(&app); err != nil {
+		a.unreadable = append(a.unreadable, convert.UnreadableRecord(&app, err))
 	} else {
 		at.Records = append(at.Records, record)
 	}
@@ -138,8 +139,8 @@ func (a *abroad) bag(at *relation.Abroad, of relation.Databag) {
 	if !a.get(client.ObjectKey{Namespace: at.Namespace, Name: of.Name()}, &stored) {
 		return
 	}
-	if bag, err := stored.ToDomain(); err != nil {
-		a.unreadable = append(a.unreadable, stored.Unreadable(bag, err))
+	if bag, err := convert.ToDatabag(&stored); err != nil {
+		a.unreadable = append(a.unreadable, convert.UnreadableDatabag(&stored, bag, err))
 	} else if stored.Status.Version != "" {
 		at.Databags = append(at.Databags, bag)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -38,7 +39,7 @@ func offerOf(consumers ...string) *v1alpha1.Offer {
 func borrowed() *v1alpha1.Relation {
 	r := relationBetween("office", "blog", "shop", "db")
 	r.UID = "abroad"
-	r.SetState(relation.State{ID: 7, Offer: "an-offer", Conditions: condition.Settled("Complete", "all is there")}, kubetest.Epoch())
+	convert.SetRelation(r, relation.State{ID: 7, Offer: "an-offer", Conditions: condition.Settled("Complete", "all is there")}, kubetest.Epoch())
 	return r
 }
 
@@ -103,7 +104,7 @@ func TestBagsOfRelationsElsewhere(t *testing.T) {
 	key := client.ObjectKey{Namespace: "shop", Name: bag.Name()}
 	require.NoError(t, server.Get(t.Context(), key, &stored))
 	assert.Empty(t, stored.OwnerReferences)
-	known, err := stored.ToDomain()
+	known, err := convert.ToDatabag(&stored)
 	require.NoError(t, err)
 	assert.Equal(t, bag.Home, known.Home)
 
@@ -178,8 +179,8 @@ func TestAnswerOffers(t *testing.T) {
 	var o v1alpha1.Offer
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "an-offer"}, &o))
 	assert.EqualValues(t, 2, o.Status.Relations)
-	assert.True(t, o.ToDomain().Seen)
-	assert.Equal(t, answer.State, o.ToDomain().State)
+	assert.True(t, convert.ToOffer(&o).Seen)
+	assert.Equal(t, answer.State, convert.ToOffer(&o).State)
 	assert.Contains(t, <-told.Events, "2 relation(s) use it")
 	writes := server.Writes
 	answer.UID = "another"

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -93,15 +94,15 @@ func store[T client.Object](ctx context.Context, w *World, o T, fill func(T) err
 
 func (w *World) publish(ctx context.Context, namespace string, d relation.Publish) error {
 	bag := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
-	bag.Spec = v1alpha1.ForBag(relation.Databag{Application: d.Application, Endpoint: d.Endpoint})
+	bag.Spec = convert.ForBag(relation.Databag{Application: d.Application, Endpoint: d.Endpoint})
 	_, err := store(ctx, w, bag, func(b *v1alpha1.Databag) error {
-		if _, err := b.ToDomain(); err != nil {
+		if _, err := convert.ToDatabag(b); err != nil {
 			return err
 		}
 		if err := w.recall(ctx, b); err != nil {
 			return err
 		}
-		b.Commit(conversation.Entry{Who: conversation.Controller, Cause: conversation.Declared}, d.Data, d.Secret, w.Now())
+		convert.SetData(b, conversation.Entry{Who: conversation.Controller, Cause: conversation.Declared}, d.Data, d.Secret, w.Now())
 		return nil
 	})
 	return err
@@ -131,10 +132,10 @@ func (w *World) remember(ctx context.Context, namespace string, d relation.Remem
 	app := object.Named(&v1alpha1.RelatedApplication{}, namespace, d.Name)
 	app, err := store(ctx, w, app, func(a *v1alpha1.RelatedApplication) error {
 		before = a.Status
-		if _, err := a.ToDomain(); err != nil {
+		if _, err := convert.ToRecord(a); err != nil {
 			return err
 		}
-		a.SetState(d.State, w.Now())
+		convert.SetApplication(a, d.State, w.Now())
 		return nil
 	})
 	if err == nil {
@@ -167,11 +168,11 @@ func (w *World) rollOut(ctx context.Context, namespace string, r relation.Rollou
 }
 
 func (w *World) relate(ctx context.Context, namespace string, d relation.Relate) error {
-	r, err := store(ctx, w, v1alpha1.ForPair(namespace, d.Pair), func(r *v1alpha1.Relation) error {
-		if _, err := r.ToDomain(); err != nil {
+	r, err := store(ctx, w, convert.ForPair(namespace, d.Pair), func(r *v1alpha1.Relation) error {
+		if _, err := convert.ToRelation(r); err != nil {
 			return err
 		}
-		r.SetState(d.State, w.Now())
+		convert.SetRelation(r, d.State, w.Now())
 		return nil
 	})
 	if err == nil {
@@ -186,7 +187,7 @@ func (w *World) update(ctx context.Context, namespace string, d relation.Update)
 	if err != nil || !there || string(r.UID) != d.UID {
 		return err
 	}
-	if _, err := r.ToDomain(); err != nil {
+	if _, err := convert.ToRelation(r); err != nil {
 		return err // it has changed since the decision
 	}
 	if r.DeletionTimestamp == nil && controllerutil.AddFinalizer(r, v1alpha1.Finalizer) {
@@ -196,7 +197,7 @@ func (w *World) update(ctx context.Context, namespace string, d relation.Update)
 		w.overlay.wrote(r)
 	}
 	before := *r.Status.DeepCopy()
-	r.SetState(d.State, w.Now())
+	convert.SetRelation(r, d.State, w.Now())
 	if err := w.Writer.Status().Update(ctx, r); err != nil {
 		return fmt.Errorf("cannot write the status of relation %s: %w", d.Name, err)
 	}
@@ -223,7 +224,7 @@ func (w *World) answer(ctx context.Context, namespace string, d relation.Answer)
 		return err
 	}
 	before := *o.Status.DeepCopy()
-	o.SetState(d.State, w.Now())
+	convert.SetOffer(o, d.State, w.Now())
 	if err := w.Writer.Status().Update(ctx, o); err != nil {
 		return fmt.Errorf("cannot write the status of offer %s: %w", o.Name, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -36,7 +37,7 @@ func conditional(version, uid string, deleted bool) kubetest.Memory {
 // with the UID that was read: who changed it, or made it anew, in the meantime
 // loses nothing (SAFETY.md D11).
 func TestApplyIsConditional(t *testing.T) {
-	r, err := relationBetween("shop", "blog", "shop", "db").ToDomain()
+	r, err := convert.ToRelation(relationBetween("shop", "blog", "shop", "db"))
 	require.NoError(t, err)
 	r.UID = "first"
 	bag := relation.Databag{Application: "db", Endpoint: "db", Data: map[string]string{"host": "new"}}

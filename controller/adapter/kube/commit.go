@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
@@ -72,7 +73,7 @@ func (c *Commits) leads(ctx context.Context, namespace, application, podUID stri
 	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("cannot read application %s: %w", application, err)
 	}
-	return app.LeaderToDomain().MayWrite(podUID, term, c.Now()), nil
+	return convert.ToLeader(&app).MayWrite(podUID, term, c.Now()), nil
 }
 
 // Lead has a pod lead its application, or go on leading, and returns who leads.
@@ -84,14 +85,14 @@ func (c *Commits) Lead(ctx context.Context, namespace, application string, unit 
 		if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); err != nil {
 			return err
 		}
-		before := app.LeaderToDomain()
+		before := convert.ToLeader(&app)
 		if leader = before.Claim(unit, podUID, c.Now()); resign {
 			leader = before.Resign(podUID, c.Now())
 		}
 		if leader == before {
 			return nil
 		}
-		app.SetLeader(leader)
+		convert.SetLeader(&app, leader)
 		return c.Writer.Status().Update(ctx, &app)
 	})
 	if err != nil {
@@ -123,9 +124,9 @@ func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, said c
 // left is Leave on the object, and whether anything is new.
 func left(r *v1alpha1.Relation, said conversation.Leave) (differs bool, err error) {
 	if len(said.Departures) > 0 {
-		before, err := r.Departures()
+		before, err := convert.ToDepartures(r)
 		after, differs := relation.Answered(before, said.Unit, said.Departures)
-		r.SetDepartures(after)
+		convert.SetDepartures(r, after)
 		return differs, err
 	}
 	all := &r.Status.EndedUnits

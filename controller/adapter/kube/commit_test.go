@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
@@ -27,7 +28,7 @@ func shop() (*kubetest.Strict, *Commits) {
 	server := &kubetest.Strict{Kept: kubetest.Memory{}}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	app.ResourceVersion, app.UID = "5", "uid-db"
-	app.SetLeader(leadership.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: kubetest.Epoch().Add(time.Minute)})
+	convert.SetLeader(app, leadership.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: kubetest.Epoch().Add(time.Minute)})
 	server.Kept.Put(app)
 	return server, &Commits{Reader: server, Writer: server, Now: kubetest.Epoch}
 }
@@ -55,7 +56,7 @@ func bagsOf(t *testing.T, s *kubetest.Strict) map[string]map[string]string {
 		if b.Spec.Purpose != v1alpha1.PurposeOutbox {
 			all[b.Spec.Relation+"/"+b.Spec.Unit] = b.Status.Data
 		} else {
-			assert.False(t, b.Holds(), "everything is delivered")
+			assert.False(t, convert.Holds(&b), "everything is delivered")
 		}
 	}
 	return all
@@ -151,7 +152,7 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 	server.Most = 0
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
-	app.SetLeader(leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)})
+	convert.SetLeader(&app, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)})
 	require.NoError(t, server.Update(t.Context(), &app))
 	next := answer(saying("one", false, "user", "new"))
 	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
@@ -167,7 +168,7 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 func TestDeliveryIsNotStuck(t *testing.T) {
 	server, commits := shop()
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
-	outbox.Spec, outbox.ResourceVersion = v1alpha1.ForOutbox("db", "1"), "6"
+	outbox.Spec, outbox.ResourceVersion = convert.ForOutbox("db", "1"), "6"
 	large := strings.Repeat("x", databag.MaxValue+1)
 	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{
 		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Values: map[string]string{"all": large}},

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -45,7 +46,7 @@ func FindRelation(ctx context.Context, reader client.Reader, namespace, name str
 	if err != nil {
 		return relation.Relation{}, fmt.Errorf("cannot read relation %s: %w", name, err)
 	}
-	return r.ToDomain()
+	return convert.ToRelation(&r)
 }
 
 // Conversation returns what one end of a relation says in it: what its application
@@ -80,8 +81,8 @@ func Conversation(ctx context.Context, reader client.Reader, r relation.Relation
 
 // saidIn reads a bag; abroad is one of another namespace than the relation's.
 func saidIn(b *v1alpha1.Databag, abroad bool) (Said, error) {
-	record, err := b.RecordToDomain()
-	said := Said{b.Address(), b.Status.Data, record}
+	record, err := convert.ToHistory(b)
+	said := Said{convert.ToAddress(b), b.Status.Data, record}
 	if abroad {
 		said.At.Owner = strings.Replace(said.At.Owner, b.Spec.Application, b.Spec.Application+"."+b.Namespace, 1)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -37,13 +38,13 @@ func TestConversation(t *testing.T) {
 	said := func(namespace, app, uid, unit, value string) *v1alpha1.Databag {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: uid, Unit: unit}
 		b := object.Named(&v1alpha1.Databag{}, namespace, bag.Name())
-		b.Spec = v1alpha1.ForBag(bag)
-		b.Commit(conversation.Entry{Who: "w"}, map[string]string{"a": value}, nil, kubetest.Epoch())
+		b.Spec = convert.ForBag(bag)
+		convert.SetData(b, conversation.Entry{Who: "w"}, map[string]string{"a": value}, nil, kubetest.Epoch())
 		return b
 	}
 	m.Put(r, said("shop", "blog", "r-1", "", "1"), said("shop", "blog", "r-1", "2", "2"), said("shop", "blog", "r-2", "2", "other"),
 		said("data", "db", "", "", "3"), said("data", "db", "r-1", "0", "4"), said("shop", "db", "r-1", "", "another's"))
-	d, err := r.ToDomain()
+	d, err := convert.ToRelation(r)
 	require.NoError(t, err)
 	got := map[conversation.Address]string{}
 	for _, end := range []relation.End{d.Requirer, d.Provider} {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
@@ -91,7 +92,7 @@ func (e *executor) carryOut(ctx context.Context, request transaction.Request) er
 	case transaction.ReadOutbox:
 		err = e.readOutbox(ctx)
 	case transaction.CreateOutbox:
-		err = e.create(ctx, r, e.bag(&v1alpha1.Databag{Spec: v1alpha1.ForOutbox(e.owner, e.unit)}, e.outbox))
+		err = e.create(ctx, r, e.bag(&v1alpha1.Databag{Spec: convert.ForOutbox(e.owner, e.unit)}, e.outbox))
 	case transaction.Post:
 		err = e.post(ctx, r.Commit)
 	case transaction.Empty:
@@ -146,14 +147,14 @@ func (e *executor) read(ctx context.Context, name string) (*v1alpha1.Databag, bo
 func (e *executor) readOutbox(ctx context.Context) error {
 	b, there, err := e.read(ctx, e.outbox)
 	if err == nil && there {
-		_, err = b.ToDomain()
+		_, err = convert.ToDatabag(b)
 	}
 	if err != nil {
 		return err
 	}
 	o := transaction.StoredOutbox{There: there}
-	if there && b.Holds() {
-		o.Commit = b.CommitToDomain()
+	if there && convert.Holds(b) {
+		o.Commit = convert.ToCommit(b)
 	}
 	e.stored.SetOutbox(o)
 	if e.at > 0 {
@@ -164,7 +165,7 @@ func (e *executor) readOutbox(ctx context.Context) error {
 
 func (e *executor) post(ctx context.Context, commit transaction.Commit) error {
 	b := e.bags[e.outbox]
-	b.SetCommit(commit)
+	convert.SetCommit(b, commit)
 	if err := e.Writer.Status().Update(ctx, b); err != nil {
 		return fmt.Errorf("cannot commit: %w", err)
 	}
@@ -187,7 +188,7 @@ func (e *executor) empty(ctx context.Context) error {
 func (e *executor) readBag(ctx context.Context, bag relation.Databag) error {
 	b, there, err := e.read(ctx, bag.Name())
 	if err == nil && there {
-		_, err = b.ToDomain()
+		_, err = convert.ToDatabag(b)
 	}
 	if err != nil {
 		return err
@@ -201,7 +202,7 @@ func (e *executor) readBag(ctx context.Context, bag relation.Databag) error {
 // the relation owns it or, if it is in another namespace, whose objects can own none here, the bag names
 // it (SAFETY.md M7).
 func newBag(r transaction.CreateBag) *v1alpha1.Databag {
-	b := &v1alpha1.Databag{Spec: v1alpha1.ForBag(r.Bag)}
+	b := &v1alpha1.Databag{Spec: convert.ForBag(r.Bag)}
 	if b.Spec.Home != nil {
 		return b
 	}
@@ -213,7 +214,7 @@ func newBag(r transaction.CreateBag) *v1alpha1.Databag {
 
 func (e *executor) writeBag(ctx context.Context, w transaction.WriteBag) error {
 	b := e.bags[w.Bag.Name()]
-	b.Commit(w.Entry, w.Data, w.Secret, e.Now())
+	convert.SetData(b, w.Entry, w.Data, w.Secret, e.Now())
 	b.Status.Term = int64(w.Term)
 	if w.Writer != "" {
 		b.Status.Writer = w.Writer
@@ -238,7 +239,7 @@ func (e *executor) readSecret(ctx context.Context, id string) error {
 	e.secrets[id] = s
 	known := transaction.StoredSecret{There: err == nil, Term: int(s.Status.Term), Transaction: s.Status.Transaction}
 	if err == nil {
-		known.Secret = s.ToDomain()
+		known.Secret = convert.ToSecret(s)
 	}
 	e.stored.SetSecret(id, known)
 	return nil
@@ -252,7 +253,7 @@ func (e *executor) writeSecret(ctx context.Context, w transaction.WriteSecret) e
 	if w.Secret.Ended() {
 		err = e.endSecret(ctx, s)
 	} else {
-		s.SetSecret(w.Secret, e.Now())
+		convert.SetSecret(s, w.Secret, e.Now())
 		s.Status.Transaction, s.Status.Term = w.Transaction, int64(w.Term)
 		err = e.Writer.Status().Update(ctx, s)
 	}

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -170,7 +171,7 @@ func (c *Commits) grantedBy(ctx context.Context, namespace string, tie secret.Ti
 	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: tie.Application}, &app); client.IgnoreNotFound(err) != nil {
 		return relation.Grant{}, false, fmt.Errorf("cannot read application %s: %w", tie.Application, err)
 	}
-	grants, err := app.GrantsToDomain()
+	grants, err := convert.ToGrants(&app)
 	if err != nil {
 		return relation.Grant{}, false, err
 	}

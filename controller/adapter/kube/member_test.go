@@ -9,6 +9,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
 // ignoring returns an application whose name another object claims as well.
@@ -17,7 +18,7 @@ func ignoring(a *v1alpha1.RelatedApplication, object string) *v1alpha1.RelatedAp
 	return a
 }
 
-func TestPod(t *testing.T) {
+func TestMembership(t *testing.T) {
 	app := func(sources ...string) *v1alpha1.RelatedApplication {
 		a := object.Named(&v1alpha1.RelatedApplication{}, "shop", "web")
 		a.Status.Sources = sources
@@ -74,8 +75,8 @@ func TestPod(t *testing.T) {
 			if test.as != "" {
 				account = test.as
 			}
-			got := (&Views{Reader: m}).Pod(t.Context(), "shop", "pod-1", uid, account)
-			assert.Equal(t, KnownPod{Lives: test.lives, Application: test.application, Ignored: test.ignored}, got, test.why)
+			got := Reviewer{Reader: m}.Membership(t.Context(), identity.Identity{Namespace: "shop", Pod: "pod-1", UID: uid, Account: account})
+			assert.Equal(t, identity.Membership{Lives: test.lives, Application: test.application, Ignored: test.ignored}, got, test.why)
 		})
 	}
 }

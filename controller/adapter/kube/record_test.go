@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -28,9 +29,9 @@ func recordedIn(t *testing.T, s *kubetest.Strict) []string {
 	require.NoError(t, s.Kept.List(t.Context(), &list))
 	var records []conversation.Record
 	for _, b := range list.Items {
-		r, err := b.RecordToDomain()
+		r, err := convert.ToHistory(&b)
 		require.NoError(t, err)
-		to, err := r.Replay(b.Address())
+		to, err := r.Replay(convert.ToAddress(&b))
 		require.NoError(t, err)
 		assert.Empty(t, to.Differs(b.Status.Data), b.Name)
 		records = append(records, r)
@@ -73,7 +74,7 @@ func TestCommitIsRecorded(t *testing.T) {
 	require.NoError(t, server.Kept.List(t.Context(), &list))
 	transactions := map[string]int{}
 	for _, b := range list.Items {
-		r, err := b.RecordToDomain()
+		r, err := convert.ToHistory(&b)
 		require.NoError(t, err)
 		for _, e := range r.Entries {
 			transactions[e.Transaction]++

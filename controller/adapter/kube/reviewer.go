@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,47 +12,41 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
 // Audience is what an agent's token must be for.
 const Audience = "relations.tengu.io"
 
-// ErrToken says that a token proves nothing.
-var ErrToken = errors.New("the token is not valid for this API")
-
-// Identity is the pod that a token names.
-type Identity struct {
-	Namespace string
-	Account   string
-	Pod       string
-	UID       string
-	// Expires is when the token ends.
-	Expires time.Time
+// Reviewer identifies the pods that call.
+type Reviewer struct {
+	// Reader reads from the informers.
+	Reader client.Reader
+	// Writer has the API server review tokens.
+	Writer client.Client
 }
 
-// Reviewer asks the API server whom a token names.
-type Reviewer struct{ Writer client.Client }
-
-// Review returns the pod that the token names. The error wraps ErrToken if
+// Review returns the pod that the token names. The error wraps identity.ErrToken if
 // signature, issuer, audience or expiry do not hold, or if the token is bound
 // to no pod (SAFETY.md S4).
-func (r Reviewer) Review(ctx context.Context, token string) (Identity, error) {
+func (r Reviewer) Review(ctx context.Context, token string) (identity.Identity, error) {
 	if token == "" {
-		return Identity{}, fmt.Errorf("%w: there is none", ErrToken)
+		return identity.Identity{}, fmt.Errorf("%w: there is none", identity.ErrToken)
 	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{Audience}}}
 	if err := r.Writer.Create(ctx, review); err != nil {
-		return Identity{}, fmt.Errorf("cannot review a token: %w", err)
+		return identity.Identity{}, fmt.Errorf("cannot review a token: %w", err)
 	}
 	status := review.Status
 	if !status.Authenticated || !slices.Contains(status.Audiences, Audience) {
-		return Identity{}, fmt.Errorf("%w: %s", ErrToken, cmp.Or(status.Error, "it is not for audience "+Audience))
+		return identity.Identity{}, fmt.Errorf("%w: %s", identity.ErrToken, cmp.Or(status.Error, "it is not for audience "+Audience))
 	}
 	account, ok := strings.CutPrefix(status.User.Username, "system:serviceaccount:")
 	namespace, name, found := strings.Cut(account, ":")
-	id := Identity{Namespace: namespace, Account: name, Pod: extra(status.User, "pod-name"), UID: extra(status.User, "pod-uid")}
+	id := identity.Identity{Namespace: namespace, Account: name, Pod: extra(status.User, "pod-name"), UID: extra(status.User, "pod-uid")}
 	if !ok || !found || id.Pod == "" || id.UID == "" {
-		return Identity{}, fmt.Errorf("%w: it is bound to no pod", ErrToken)
+		return identity.Identity{}, fmt.Errorf("%w: it is bound to no pod", identity.ErrToken)
 	}
 	expires, err := expiry(token)
 	id.Expires = expires
@@ -71,17 +64,17 @@ func extra(user authenticationv1.UserInfo, key string) string {
 func expiry(token string) (time.Time, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return time.Time{}, fmt.Errorf("%w: it is not a JWT", ErrToken)
+		return time.Time{}, fmt.Errorf("%w: it is not a JWT", identity.ErrToken)
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%w: %v", ErrToken, err) //nolint:errorlint // the cause is of no use to a caller
+		return time.Time{}, fmt.Errorf("%w: %v", identity.ErrToken, err) //nolint:errorlint // the cause is of no use to a caller
 	}
 	var claims struct {
 		Expires int64 `json:"exp"`
 	}
 	if err := json.Unmarshal(payload, &claims); err != nil || claims.Expires == 0 {
-		return time.Time{}, fmt.Errorf("%w: it has no expiry", ErrToken)
+		return time.Time{}, fmt.Errorf("%w: it has no expiry", identity.ErrToken)
 	}
 	return time.Unix(claims.Expires, 0), nil
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -52,7 +53,7 @@ func (e *executor) rehearse(ctx context.Context, unit secret.Unit, drafts []secr
 			if err := e.readSecret(ctx, draft.ID); err != nil {
 				return err
 			}
-			s = e.secrets[draft.ID].ToDomain()
+			s = convert.ToSecret(e.secrets[draft.ID])
 		}
 		if err := secret.CheckContent(draft.Content); err != nil {
 			return err
@@ -103,7 +104,7 @@ func (c *Commits) all(ctx context.Context, namespace string) ([]secret.Secret, e
 	}
 	all := make([]secret.Secret, len(list.Items))
 	for i := range list.Items {
-		all[i] = list.Items[i].ToDomain()
+		all[i] = convert.ToSecret(&list.Items[i])
 	}
 	return all, nil
 }
@@ -196,7 +197,7 @@ func (c *Commits) look(ctx context.Context, by secret.Visitor, id string, query 
 		if err != nil {
 			return err
 		}
-		before := stored.ToDomain()
+		before := convert.ToSecret(&stored)
 		is, err := c.standing(ctx, by, before)
 		if err != nil {
 			return err
@@ -207,7 +208,7 @@ func (c *Commits) look(ctx context.Context, by secret.Visitor, id string, query 
 			return err
 		}
 		unreachable = secret.Unreachable(before, nil, after)
-		stored.SetSecret(after, c.Now())
+		convert.SetSecret(&stored, after, c.Now())
 		return c.Writer.Status().Update(ctx, &stored)
 	})
 	if err != nil {
@@ -252,7 +253,7 @@ func (c *Commits) granted(ctx context.Context, namespace string, a secret.Access
 	if string(stored.UID) != a.Relation {
 		return relation.Relation{}, nil
 	}
-	r, err := stored.ToDomain()
+	r, err := convert.ToRelation(&stored)
 	if err != nil || !r.Abroad() {
 		return r, err
 	}
@@ -270,7 +271,7 @@ func (c *Commits) Secrets(ctx context.Context, namespace, application string, un
 	if err != nil {
 		return nil, err
 	}
-	by := secret.Unit{Application: application, Number: strconv.Itoa(unit), Leads: app.LeaderToDomain().Left(podUID, c.Now()) > 0}
+	by := secret.Unit{Application: application, Number: strconv.Itoa(unit), Leads: convert.ToLeader(&app).Left(podUID, c.Now()) > 0}
 	all = slices.DeleteFunc(all, func(s secret.Secret) bool { return s.Ended() || s.MayManage(by) != nil })
 	slices.SortFunc(all, func(a, b secret.Secret) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil

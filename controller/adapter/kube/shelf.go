@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
@@ -58,7 +59,7 @@ func (l *looking) bag(namespace string, of relation.Databag) v1alpha1.DatabagSta
 	key := client.ObjectKey{Namespace: namespace, Name: of.Name()}
 	b, err := l.stored(l.ctx, key)
 	if err == nil && b.Name != "" {
-		_, err = b.ToDomain()
+		_, err = convert.ToDatabag(&b)
 	}
 	l.note(err)
 	if _, again := l.bags[key]; !again {
@@ -71,7 +72,7 @@ func (l *looking) bag(namespace string, of relation.Databag) v1alpha1.DatabagSta
 func (l *looking) units(e relation.End) []application.Unit {
 	app, err := l.application(l.ctx, e)
 	l.note(err)
-	record, err := app.ToDomain()
+	record, err := convert.ToRecord(&app)
 	l.note(err)
 	return record.State.Units
 }
@@ -79,7 +80,7 @@ func (l *looking) units(e relation.End) []application.Unit {
 func (l *looking) grants(e relation.End) []relation.Grant {
 	app, err := l.application(l.ctx, e)
 	l.note(err)
-	grants, err := app.GrantsToDomain()
+	grants, err := convert.ToGrants(&app)
 	l.note(err)
 	return grants
 }
@@ -87,7 +88,7 @@ func (l *looking) grants(e relation.End) []relation.Grant {
 // note notes why something could not be read.
 func (l *looking) note(err error) {
 	if err != nil {
-		l.unreadable = fmt.Errorf("%w: %w", ErrUnreadable, err)
+		l.unreadable = fmt.Errorf("%w: %w", relation.ErrUnreadable, err)
 	}
 }
 

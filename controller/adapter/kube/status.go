@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -21,35 +20,17 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// ErrGone says that the unit, or the relation, of which something is said is not
-// there any more.
-var ErrGone = errors.New("it is not there any more")
-
-// Speaker is the pod that says something of how it is, and the term in which it leads
-// its application; 0 where it does not.
-type Speaker struct {
-	Namespace, Application, PodUID string
-	Term                           int
-}
-
-// Side is one side of a relation.
-type Side struct {
-	// Namespace, Name and UID are the Relation's.
-	Namespace, Name, UID string
-	Role                 application.Role
-}
-
 // Report notes what the handlers of a pod's unit fail at; the zero failure for
 // nothing. An Event on the pod tells of it once, and again where it is something else.
-func (c *Commits) Report(ctx context.Context, by Speaker, failure status.Failure) error {
+func (c *Commits) Report(ctx context.Context, by status.Reporter, failure status.Failure) error {
 	var before, after status.Failure
 	var unit v1alpha1.Unit
 	err := c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
-		before, after = u.Failure.ToDomain(), status.Failure{}
+		before, after = convert.ToFailure(u.Failure), status.Failure{}
 		if failure.Fails() {
 			after = failure.Bounded().Follows(before, c.Now())
 		}
-		u.Failure, unit = v1alpha1.ForFailure(after), *u
+		u.Failure, unit = convert.ForFailure(after), *u
 		return after != before
 	})
 	if err == nil && after.IsNews(before) {
@@ -61,7 +42,7 @@ func (c *Commits) Report(ctx context.Context, by Speaker, failure status.Failure
 
 // ReportWaiting writes an Event of what the handlers of a pod's unit wait for. All of one pod
 // are one series, whatever they say, so that a pod cannot fill its namespace with Events.
-func (c *Commits) ReportWaiting(ctx context.Context, by Speaker, text string) error {
+func (c *Commits) ReportWaiting(ctx context.Context, by status.Reporter, text string) error {
 	return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
 		c.Events.Eventf(speakerPod(by, u), nil, corev1.EventTypeNormal, event.HandlerWaiting, negotiate, "%s", status.LastWords(text))
 		return false
@@ -69,7 +50,7 @@ func (c *Commits) ReportWaiting(ctx context.Context, by Speaker, text string) er
 }
 
 // speakerPod returns the pod of a unit as Events name it.
-func speakerPod(by Speaker, u *v1alpha1.Unit) *corev1.Pod {
+func speakerPod(by status.Reporter, u *v1alpha1.Unit) *corev1.Pod {
 	pod := object.Named(&corev1.Pod{}, by.Namespace, u.Pod)
 	pod.UID = types.UID(by.PodUID)
 	return pod
@@ -79,12 +60,12 @@ func speakerPod(by Speaker, u *v1alpha1.Unit) *corev1.Pod {
 // was said already is not stored again (RELATIONS.md P3). Leader and status are in
 // one object, so that no late write of a deposed leader can come between
 // (SAFETY.md P1).
-func (c *Commits) SetStatus(ctx context.Context, by Speaker, ofApplication bool, info status.Info) error {
+func (c *Commits) SetStatus(ctx context.Context, by status.Reporter, ofApplication bool, info status.Info) error {
 	info.Since = c.Now()
 	say := func(at **v1alpha1.WorkloadStatus) (differs bool) {
-		differs = !(*at).ToDomain().Same(info)
+		differs = !convert.ToStatus(*at).Same(info)
 		if differs {
-			*at = v1alpha1.ForWorkload(info)
+			*at = convert.ForWorkload(info)
 		}
 		return differs
 	}
@@ -92,7 +73,7 @@ func (c *Commits) SetStatus(ctx context.Context, by Speaker, ofApplication bool,
 		return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool { return say(&u.Workload) })
 	}
 	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
-		if !a.LeaderToDomain().MayWrite(by.PodUID, by.Term, c.Now()) {
+		if !convert.ToLeader(a).MayWrite(by.PodUID, by.Term, c.Now()) {
 			return false, transaction.ErrDeposed
 		}
 		return say(&a.Status.Workload), nil
@@ -101,7 +82,7 @@ func (c *Commits) SetStatus(ctx context.Context, by Speaker, ofApplication bool,
 
 // SetSide stores what a leader says of how its application is in a relation. The
 // relation keeps the term, and refuses a lower one (SAFETY.md P1).
-func (c *Commits) SetSide(ctx context.Context, by Speaker, side Side, info status.Info) error {
+func (c *Commits) SetSide(ctx context.Context, by status.Reporter, side relation.Side, info status.Info) error {
 	leads, err := c.leads(ctx, by.Namespace, by.Application, by.PodUID, by.Term)
 	if err != nil {
 		return err
@@ -114,19 +95,19 @@ func (c *Commits) SetSide(ctx context.Context, by Speaker, side Side, info statu
 		r := object.Named(&v1alpha1.Relation{}, side.Namespace, side.Name)
 		err := c.Reader.Get(ctx, client.ObjectKeyFromObject(r), r)
 		if apierrors.IsNotFound(err) || err == nil && string(r.UID) != side.UID {
-			return ErrGone
+			return status.ErrGone
 		}
 		if err != nil {
 			return err
 		}
-		at := r.Side(side.Role)
+		at := convert.Side(r, side.Role)
 		switch {
 		case *at != nil && (*at).Term > int64(by.Term):
 			return transaction.ErrDeposed
-		case *at != nil && (*at).Term == int64(by.Term) && (*at).ToDomain().Same(info):
+		case *at != nil && (*at).Term == int64(by.Term) && convert.ToSideStatus(*at).Same(info):
 			return nil
 		}
-		*at = v1alpha1.ForSide(info, by.Term)
+		*at = convert.ForSide(info, by.Term)
 		return c.Writer.Status().Update(ctx, r)
 	})
 	if err != nil {
@@ -137,24 +118,24 @@ func (c *Commits) SetSide(ctx context.Context, by Speaker, side Side, info statu
 
 // Status returns what is known of an application whose unit asks: for all of it, the
 // unit must lead.
-func (c *Commits) Status(ctx context.Context, by Speaker, ofApplication bool) (relation.ApplicationState, error) {
+func (c *Commits) Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error) {
 	var app v1alpha1.RelatedApplication
 	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: by.Application}, &app); err != nil {
 		return relation.ApplicationState{}, fmt.Errorf("cannot read application %s: %w", by.Application, err)
 	}
-	if ofApplication && app.LeaderToDomain().Left(by.PodUID, c.Now()) <= 0 {
+	if ofApplication && convert.ToLeader(&app).Left(by.PodUID, c.Now()) <= 0 {
 		return relation.ApplicationState{}, transaction.ErrDeposed
 	}
-	record, err := app.ToDomain()
+	record, err := convert.ToRecord(&app)
 	return record.State, err
 }
 
 // changeUnit changes the unit of a pod, where change says that it differs.
-func (c *Commits) changeUnit(ctx context.Context, by Speaker, change func(*v1alpha1.Unit) (differs bool)) error {
+func (c *Commits) changeUnit(ctx context.Context, by status.Reporter, change func(*v1alpha1.Unit) (differs bool)) error {
 	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
-		unit, lives := a.OfPod(by.PodUID)
+		unit, lives := object.UnitOfPod(a, by.PodUID)
 		if !lives {
-			return false, ErrGone
+			return false, status.ErrGone
 		}
 		return change(unit), nil
 	})
@@ -162,7 +143,7 @@ func (c *Commits) changeUnit(ctx context.Context, by Speaker, change func(*v1alp
 
 // changeApplication changes a pod's application, where change says that it differs.
 // All units of an application may speak at once.
-func (c *Commits) changeApplication(ctx context.Context, by Speaker, change func(*v1alpha1.RelatedApplication) (differs bool, err error)) error {
+func (c *Commits) changeApplication(ctx context.Context, by status.Reporter, change func(*v1alpha1.RelatedApplication) (differs bool, err error)) error {
 	err := c.inTurn(ctx, by.Namespace+"/"+by.Application, func() error {
 		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: by.Namespace, Name: by.Application}}
 		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {

@@ -11,8 +11,10 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
@@ -36,8 +38,8 @@ func stored(t *testing.T, server *kubetest.Strict) *v1alpha1.RelatedApplication 
 	return app
 }
 
-func pod(uid string, term int) Speaker {
-	return Speaker{Namespace: "shop", Application: "db", PodUID: uid, Term: term}
+func pod(uid string, term int) status.Reporter {
+	return status.Reporter{Namespace: "shop", Application: "db", PodUID: uid, Term: term}
 }
 
 // told are the Events so far.
@@ -56,7 +58,7 @@ func TestReport(t *testing.T) {
 	require.NoError(t, commits.Report(t.Context(), pod("pod-2", 0), failure))
 	want := failure
 	want.Said, want.Since = "exit code 4: no room", kubetest.Epoch()
-	assert.Equal(t, want, stored(t, server).Status.Units[2].Failure.ToDomain())
+	assert.Equal(t, want, convert.ToFailure(stored(t, server).Status.Units[2].Failure))
 	assert.Nil(t, stored(t, server).Status.Units[1].Failure)
 	assert.Equal(t, []string{"Warning HandlerFailed " + want.Text("shop", "db/2", "db-c")}, told(recorder))
 
@@ -80,7 +82,7 @@ func TestReport(t *testing.T) {
 	assert.Equal(t, writes, server.Writes)
 
 	for _, uid := range []string{"pod-0", "pod-9"} {
-		require.ErrorIs(t, commits.Report(t.Context(), pod(uid, 0), failure), ErrGone)
+		require.ErrorIs(t, commits.Report(t.Context(), pod(uid, 0), failure), status.ErrGone)
 	}
 }
 
@@ -92,7 +94,7 @@ func TestReportWaiting(t *testing.T) {
 	require.NoError(t, commits.ReportWaiting(t.Context(), pod("pod-2", 0), "waiting for port 8080\x1b"))
 	assert.Equal(t, []string{"Normal HandlerWaiting waiting for port 8080"}, told(recorder))
 	assert.Equal(t, writes, server.Writes)
-	require.ErrorIs(t, commits.ReportWaiting(t.Context(), pod("pod-9", 0), "waiting"), ErrGone)
+	require.ErrorIs(t, commits.ReportWaiting(t.Context(), pod("pod-9", 0), "waiting"), status.ErrGone)
 	assert.Empty(t, told(recorder))
 }
 
@@ -104,21 +106,21 @@ func TestSetStatus(t *testing.T) {
 	require.NoError(t, commits.SetStatus(t.Context(), pod("pod-2", 0), false, busy))
 	require.NoError(t, commits.SetStatus(t.Context(), pod("pod-1", 3), true, serving))
 	app := stored(t, server)
-	assert.True(t, app.Status.Units[2].Workload.ToDomain().Same(busy))
+	assert.True(t, convert.ToStatus(app.Status.Units[2].Workload).Same(busy))
 	assert.Equal(t, kubetest.Epoch(), app.Status.Units[2].Workload.ReportTime.UTC())
-	assert.True(t, app.Status.Workload.ToDomain().Same(serving))
+	assert.True(t, convert.ToStatus(app.Status.Workload).Same(serving))
 
 	writes := server.Writes
 	commits.Now = func() time.Time { return kubetest.Epoch().Add(time.Second) }
 	require.NoError(t, commits.SetStatus(t.Context(), pod("pod-2", 0), false, busy))
 	require.NoError(t, commits.SetStatus(t.Context(), pod("pod-1", 3), true, serving))
 	assert.Equal(t, writes, server.Writes, "what was said already is not stored again")
-	for why, by := range map[string]Speaker{"another pod": pod("pod-2", 3), "an old term": pod("pod-1", 2), "no term": pod("pod-1", 0)} {
+	for why, by := range map[string]status.Reporter{"another pod": pod("pod-2", 3), "an old term": pod("pod-1", 2), "no term": pod("pod-1", 0)} {
 		require.ErrorIs(t, commits.SetStatus(t.Context(), by, true, busy), transaction.ErrDeposed, why)
 	}
 	commits.Now = func() time.Time { return kubetest.Epoch().Add(51 * time.Second) }
 	require.ErrorIs(t, commits.SetStatus(t.Context(), pod("pod-1", 3), true, busy), transaction.ErrDeposed, "9 s are not enough")
-	require.ErrorIs(t, commits.SetStatus(t.Context(), pod("pod-0", 0), false, busy), ErrGone)
+	require.ErrorIs(t, commits.SetStatus(t.Context(), pod("pod-0", 0), false, busy), status.ErrGone)
 	assert.Equal(t, writes, server.Writes)
 }
 
@@ -129,19 +131,19 @@ func TestSetSide(t *testing.T) {
 	r := object.Named(&v1alpha1.Relation{}, "shop", "web-db")
 	r.UID, r.ResourceVersion = "uid-r", "7"
 	server.Keep(r)
-	side := Side{Namespace: "shop", Name: "web-db", UID: "uid-r", Role: application.Provider}
+	side := relation.Side{Namespace: "shop", Name: "web-db", UID: "uid-r", Role: application.Provider}
 	blocked := status.Info{State: status.Blocked, Message: "no database", Code: "NoDatabase", Resolution: "ask for a"}
 	require.NoError(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
-	assert.True(t, r.Status.ProviderStatus.ToDomain().Same(blocked))
+	assert.True(t, convert.ToSideStatus(r.Status.ProviderStatus).Same(blocked))
 	assert.Nil(t, r.Status.RequirerStatus)
 	assert.EqualValues(t, 3, r.Status.ProviderStatus.Term)
 
 	writes := server.Writes
 	require.NoError(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
 	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-2", 3), side, blocked), transaction.ErrDeposed)
-	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), Side{Namespace: "shop", Name: "web-db", UID: "another", Role: application.Provider}, blocked), ErrGone)
-	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), Side{Namespace: "shop", Name: "none", UID: "uid-r"}, blocked), ErrGone)
+	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), relation.Side{Namespace: "shop", Name: "web-db", UID: "another", Role: application.Provider}, blocked), status.ErrGone)
+	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), relation.Side{Namespace: "shop", Name: "none", UID: "uid-r"}, blocked), status.ErrGone)
 	r.Status.ProviderStatus.Term = 4
 	server.Keep(r)
 	require.ErrorIs(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, status.Info{State: status.Active}), transaction.ErrDeposed, "another has led since")
@@ -149,7 +151,7 @@ func TestSetSide(t *testing.T) {
 	side.Role = application.Peer
 	require.NoError(t, commits.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
-	assert.True(t, r.Status.RequirerStatus.ToDomain().Same(blocked), "the one side of a peer relation")
+	assert.True(t, convert.ToSideStatus(r.Status.RequirerStatus).Same(blocked), "the one side of a peer relation")
 }
 
 // A unit reads how it is; all of its application, the leader alone.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -49,7 +50,7 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 	if err := v.Reader.List(ctx, &bags, client.InNamespace(namespace)); err != nil {
 		return s, fmt.Errorf("cannot list databags: %w", err)
 	}
-	s.Busy = slices.ContainsFunc(bags.Items, func(b v1alpha1.Databag) bool { return b.Holds() })
+	s.Busy = slices.ContainsFunc(bags.Items, func(b v1alpha1.Databag) bool { return convert.Holds(&b) })
 	if s.Secrets, err = v.all(ctx, namespace); err != nil || len(s.Secrets) == 0 {
 		return s, err
 	}
@@ -66,7 +67,7 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 	}
 	s.Units = make(map[string]secret.Roll, len(apps.Items))
 	for i := range apps.Items {
-		if _, err := apps.Items[i].ToDomain(); err == nil { // else its units are unknown
+		if _, err := convert.ToRecord(&apps.Items[i]); err == nil { // else its units are unknown
 			s.Units[apps.Items[i].Name] = rollOf(apps.Items[i].Status)
 		}
 	}
@@ -114,7 +115,7 @@ func (v *Vault) observeReader(ctx context.Context, s *secret.Snapshot, reader se
 	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &app); err != nil {
 		return client.IgnoreNotFound(err) // what is not there is not known
 	}
-	if _, err := app.ToDomain(); err == nil {
+	if _, err := convert.ToRecord(&app); err == nil {
 		s.Units[reader.Application] = rollOf(app.Status)
 	}
 	return nil
@@ -179,13 +180,13 @@ func (v *Vault) forget(ctx context.Context, namespace, id string, change func(se
 		if err != nil {
 			return err
 		}
-		before := stored.ToDomain()
+		before := convert.ToSecret(&stored)
 		after := change(before)
 		unreachable = secret.Unreachable(before, nil, after)
 		if after.Ended() {
 			return v.endSecret(ctx, &stored)
 		}
-		stored.SetSecret(after, v.Now())
+		convert.SetSecret(&stored, after, v.Now())
 		return v.Writer.Status().Update(ctx, &stored)
 	})
 	if err != nil {

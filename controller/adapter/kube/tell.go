@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
@@ -89,7 +90,7 @@ func (t teller) application(ctx context.Context, a *v1alpha1.RelatedApplication,
 	if source := t.first(ctx, a); source != nil {
 		told = t.source(source, a, before)
 	}
-	ready, found := v1alpha1.Why(a.Status.Conditions)
+	ready, found := value.Why(a.Status.Conditions)
 	if found && ready.Status != metav1.ConditionTrue && !refers(ready, a.Status.Conditions) {
 		t.newPods(a, before, ready, told)
 	}
@@ -199,7 +200,7 @@ func refers(ready metav1.Condition, all []metav1.Condition) bool {
 func whole(all []metav1.Condition) []metav1.Condition {
 	all = slices.Clone(all)
 	for i := range all {
-		if why, found := v1alpha1.Why(all); found && all[i].Type == string(condition.Ready) {
+		if why, found := value.Why(all); found && all[i].Type == string(condition.Ready) {
 			all[i] = why
 		}
 	}

@@ -2,47 +2,51 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// ErrUnreadable reports that a view needs an object that cannot be read, which is unknown and
-// not absent: an agent keeps what it has.
-var ErrUnreadable = errors.New("an object that it needs cannot be read")
-
 // markable is an object that shows by its conditions that it cannot be read.
-type markable interface {
+type markable struct {
 	client.Object
-	SetConditions(all []condition.Condition, now time.Time)
+
+	conditions *[]metav1.Condition
+}
+
+// markables returns an empty object of each kind that can be marked.
+func markables() map[string]markable {
+	r, a, b := &v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}
+	return map[string]markable{
+		relation.KindRelation: {r, &r.Status.Conditions},
+		relation.KindRecord:   {a, &a.Status.Conditions},
+		relation.KindDatabag:  {b, &b.Status.Conditions},
+	}
 }
 
 // mark writes the conditions of an unreadable object. It reads the object from the API server,
 // since what a cache has left out would be lost.
 func (w *World) mark(ctx context.Context, namespace string, d relation.Mark) error {
-	kinds := map[string]markable{
-		relation.KindRelation: &v1alpha1.Relation{}, relation.KindRecord: &v1alpha1.RelatedApplication{}, relation.KindDatabag: &v1alpha1.Databag{},
-	}
-	o, known := kinds[d.Kind]
+	o, known := markables()[d.Kind]
 	if !known {
 		return fmt.Errorf("cannot mark %s %s: its kind is not known here", d.Kind, d.Name)
 	}
-	err := w.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.Name}, o)
+	err := w.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.Name}, o.Object)
 	if err != nil || string(o.GetUID()) != d.UID {
 		return client.IgnoreNotFound(err)
 	}
-	o.SetConditions(d.Conditions, w.Now())
-	if err := w.Writer.Status().Update(ctx, o); err != nil {
+	*o.conditions = value.SetConditions(*o.conditions, d.Conditions, o.GetGeneration(), w.Now())
+	if err := w.Writer.Status().Update(ctx, o.Object); err != nil {
 		return fmt.Errorf("cannot write the conditions of %s %s: %w", d.Kind, d.Name, err)
 	}
-	w.overlay.wrote(o)
-	w.tell().warn(o, event.Invalid, condition.Why(d.Conditions).Message)
+	w.overlay.wrote(o.Object)
+	w.tell().warn(o.Object, event.Invalid, condition.Why(d.Conditions).Message)
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
@@ -347,12 +348,12 @@ func TestChangesSurviveAFailedList(t *testing.T) {
 func TestMarkAndMend(t *testing.T) {
 	shop := func(o client.Object, name string) client.Object { return object.Named(o, "shop", name) }
 	tests := map[string]struct {
-		object      func(*namespaces) markable
+		object      func(*namespaces) client.Object
 		spoil, mend func(*namespaces, string)
 	}{
 		"Relation": {
-			object: func(n *namespaces) markable {
-				return shop(&v1alpha1.Relation{}, n.relationOf("shop").Name).(*v1alpha1.Relation)
+			object: func(n *namespaces) client.Object {
+				return shop(&v1alpha1.Relation{}, n.relationOf("shop").Name)
 			},
 			spoil: func(n *namespaces, name string) { change(n, "shop", name, noUnit) },
 			mend: func(n *namespaces, name string) {
@@ -360,8 +361,8 @@ func TestMarkAndMend(t *testing.T) {
 			},
 		},
 		"Record": {
-			object: func(*namespaces) markable {
-				return shop(&v1alpha1.RelatedApplication{}, "blog").(*v1alpha1.RelatedApplication)
+			object: func(*namespaces) client.Object {
+				return shop(&v1alpha1.RelatedApplication{}, "blog")
 			},
 			spoil: func(n *namespaces, name string) { change(n, "shop", name, noRevision) },
 			mend: func(n *namespaces, name string) {
@@ -369,8 +370,8 @@ func TestMarkAndMend(t *testing.T) {
 			},
 		},
 		"Databag": {
-			object: func(*namespaces) markable {
-				return shop(&v1alpha1.Databag{}, relation.DatabagName("db", "db")).(*v1alpha1.Databag)
+			object: func(*namespaces) client.Object {
+				return shop(&v1alpha1.Databag{}, relation.DatabagName("db", "db"))
 			},
 			spoil: func(n *namespaces, name string) { change(n, "shop", name, elsewhere) },
 		},
@@ -379,8 +380,8 @@ func TestMarkAndMend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := newNamespaces(t)
 			o := test.object(n)
-			read := func() markable {
-				stored := o.DeepCopyObject().(markable)
+			read := func() client.Object {
+				stored := o.DeepCopyObject().(client.Object)
 				require.NoError(t, n.server.Get(t.Context(), client.ObjectKeyFromObject(o), stored))
 				return stored
 			}
@@ -410,21 +411,23 @@ func TestMarkAndMend(t *testing.T) {
 	}
 }
 
-func conditionsOf(o client.Object) []metav1.Condition {
+func conditionsOf(o client.Object) []metav1.Condition { return *conditionsIn(o) }
+
+func conditionsIn(o client.Object) *[]metav1.Condition {
 	switch o := o.(type) {
 	case *v1alpha1.Relation:
-		return o.Status.Conditions
+		return &o.Status.Conditions
 	case *v1alpha1.RelatedApplication:
-		return o.Status.Conditions
+		return &o.Status.Conditions
 	case *v1alpha1.Databag:
-		return o.Status.Conditions
+		return &o.Status.Conditions
 	}
 	return nil
 }
 
-// silence takes away what a mark writes.
-func silence(o markable) {
-	o.SetConditions(nil, kubetest.Epoch())
+// silence removes what a mark writes.
+func silence(o client.Object) {
+	*conditionsIn(o) = nil
 	o.SetResourceVersion("")
 }
 
@@ -432,7 +435,7 @@ func silence(o markable) {
 func TestApplyWritesOverNothingUnreadable(t *testing.T) {
 	bag := relation.Databag{Application: "db", Endpoint: "db"}
 	n := newNamespaces(t)
-	r, err := n.relationOf("shop").ToDomain()
+	r, err := convert.ToRelation(n.relationOf("shop"))
 	require.NoError(t, err)
 	s, err := n.world.Observe(t.Context(), "shop")
 	require.NoError(t, err)
@@ -448,7 +451,7 @@ func TestApplyWritesOverNothingUnreadable(t *testing.T) {
 	}
 	n.server.Kept.Put(func() client.Object {
 		app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
-		app.SetLeader(leadership.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: kubetest.Epoch().Add(time.Minute)})
+		convert.SetLeader(app, leadership.Leader{Unit: 1, PodUID: "pod-1", Term: 3, Expires: kubetest.Epoch().Add(time.Minute)})
 		return app
 	}())
 	said := relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}

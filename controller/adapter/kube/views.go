@@ -3,7 +3,6 @@ package kube
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -148,12 +148,12 @@ func (v *Views) updated(ctx context.Context, kind string, before, after any) {
 		v.seen(ctx, kind, after)
 		return
 	}
-	if is.OnlyRenews(was) {
+	if object.OnlyRenews(is, was) {
 		v.raise(kind, object.Revision(is))
 		return
 	}
 	v.seen(ctx, kind, after)
-	if !slices.EqualFunc(was.Status.Units, is.Status.Units, v1alpha1.Unit.SameToOthers) || !slices.Equal(was.Status.Grants, is.Status.Grants) {
+	if !slices.EqualFunc(was.Status.Units, is.Status.Units, object.SameToOthers) || !slices.Equal(was.Status.Grants, is.Status.Grants) {
 		v.tellOthers(ctx, is.Namespace, is.Name, func(v1alpha1.RelationEnd) bool { return true })
 	}
 }
@@ -212,59 +212,13 @@ func (v *Views) CaughtUp() map[string]uint64 {
 	return all
 }
 
-// KnownPod is a pod as its application knows it.
-type KnownPod struct {
-	// Lives is set while the pod exists and has not finished.
-	Lives bool
-	// Application is the name of its application; empty until that is certain.
-	Application string
-	// Ignored is why its workload takes part in nothing, with the cure: another has the
-	// name of the application, for example (SAFETY.md A1). Empty if it takes part.
-	Ignored string
-}
-
-// Pod returns the pod of that UID and service account (SAFETY.md S4). Its application is
-// not certain while the pod's owner, or the record of another that has the name, is all
-// that is in memory.
-func (v *Views) Pod(ctx context.Context, namespace, name, uid, account string) KnownPod {
-	var p corev1.Pod
-	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &p, client.UnsafeDisableDeepCopy); err != nil {
-		return KnownPod{}
-	}
-	if string(p.UID) != uid || p.Spec.ServiceAccountName != account || object.Finished(&p) {
-		return KnownPod{}
-	}
-	owner, known := object.Owners{Reader: v.Reader}.Of(ctx, &p)
-	if !known {
-		return KnownPod{Lives: true}
-	}
-	m := KnownPod{Lives: true, Application: owner.Application}
-	var app v1alpha1.RelatedApplication
-	err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: owner.Application}, &app, client.UnsafeDisableDeepCopy)
-	if err != nil || slices.Contains(app.Status.Sources, owner.Source()) {
-		return m
-	}
-	i := slices.IndexFunc(app.Status.Exclusions, func(o v1alpha1.Exclusion) bool { return o.Object == owner.Source() })
-	switch {
-	case i >= 0:
-		m.Ignored = app.Status.Exclusions[i].Message
-	case len(app.Status.Sources) > 0:
-		m.Application = ""
-	}
-	return m
-}
-
-// ErrUnsettled says that a transaction is being delivered: what is seen now may be
-// half of it.
-var ErrUnsettled = errors.New("a transaction is being delivered")
-
 // looks is how often a view is taken again because its bags changed meanwhile.
 const looks = 5
 
 // View returns what an application may see, with each transaction whole. It fails
-// with ErrUnsettled as long as it cannot (SAFETY.md E11); of what is in the way,
+// with relation.ErrUnsettled as long as it cannot (SAFETY.md E11); of what is in the way,
 // Changed tells later. What others say to each other is never in the way. It fails with
-// ErrUnreadable while something that it needs cannot be read: a view never lacks units, data or
+// relation.ErrUnreadable while something that it needs cannot be read: a view never lacks units, data or
 // relations for that.
 func (v *Views) View(ctx context.Context, namespace, application string) (relation.View, error) {
 	for range looks {
@@ -281,7 +235,7 @@ func (v *Views) View(ctx context.Context, namespace, application string) (relati
 			return view, nil
 		}
 	}
-	return relation.View{}, ErrUnsettled
+	return relation.View{}, relation.ErrUnsettled
 }
 
 // settled reports whether nobody whose bags are in a view has a transaction on
@@ -297,7 +251,7 @@ func (v *Views) settled(ctx context.Context, namespace string, view relation.Vie
 	for speaker := range speakers {
 		var list v1alpha1.DatabagList
 		if err := v.Reader.List(ctx, &list, client.MatchingFields{object.ByPending: speaker}, client.UnsafeDisableDeepCopy); err != nil {
-			return false, fmt.Errorf("%w: cannot list transactions: %w", ErrUnreadable, err)
+			return false, fmt.Errorf("%w: cannot list transactions: %w", relation.ErrUnreadable, err)
 		}
 		if len(list.Items) > 0 {
 			return false, nil
@@ -311,15 +265,15 @@ func (v *Views) look(ctx context.Context, namespace, application string, bags ba
 	var app v1alpha1.RelatedApplication
 	err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
-		return relation.View{}, fmt.Errorf("%w: cannot read application %s: %w", ErrUnreadable, application, err)
+		return relation.View{}, fmt.Errorf("%w: cannot read application %s: %w", relation.ErrUnreadable, application, err)
 	}
 	if err == nil {
 		v.raise("relatedapplications", object.Revision(&app))
-		if record, err = app.ToDomain(); err != nil {
-			return relation.View{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		if record, err = convert.ToRecord(&app); err != nil {
+			return relation.View{}, fmt.Errorf("%w: %w", relation.ErrUnreadable, err)
 		}
 	}
-	leader := app.LeaderToDomain()
+	leader := convert.ToLeader(&app)
 	relations, err := v.relations(ctx, namespace, application)
 	if err != nil {
 		return relation.View{}, err
@@ -336,16 +290,16 @@ func (v *Views) relations(ctx context.Context, namespace, application string) ([
 	for _, index := range []string{object.ByRequirer, object.ByProvider} {
 		var list v1alpha1.RelationList
 		if err := v.Reader.List(ctx, &list, object.At(index, namespace, application), client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("%w: cannot list the relations of %s: %w", ErrUnreadable, application, err)
+			return nil, fmt.Errorf("%w: cannot list the relations of %s: %w", relation.ErrUnreadable, application, err)
 		}
 		for i := range list.Items {
 			v.raise("relations", object.Revision(&list.Items[i]))
-			r, err := list.Items[i].ToDomain()
+			r, err := convert.ToRelation(&list.Items[i])
 			if err == nil {
 				r, err = v.underOffers(ctx, r)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+				return nil, fmt.Errorf("%w: %w", relation.ErrUnreadable, err)
 			}
 			if index == object.ByRequirer || !r.Peer() { // a peer relation is in both
 				relations = append(relations, r)

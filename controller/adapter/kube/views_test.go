@@ -15,6 +15,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -23,19 +24,19 @@ import (
 )
 
 func relationBetween(namespace, requirer, providerNamespace, provider string) *v1alpha1.Relation {
-	r := v1alpha1.ForPair(namespace, relation.Pair{Key: relation.Key{
+	r := convert.ForPair(namespace, relation.Pair{Key: relation.Key{
 		Requirer: relation.End{Namespace: namespace, Application: requirer, Endpoint: "db"},
 		Provider: relation.End{Namespace: providerNamespace, Application: provider, Endpoint: "db"},
 	}, Interface: "db"})
-	r.SetState(relation.State{ID: 7, Conditions: condition.Settled("Complete", "all is there")}, kubetest.Epoch())
+	convert.SetRelation(r, relation.State{ID: 7, Conditions: condition.Settled("Complete", "all is there")}, kubetest.Epoch())
 	r.ResourceVersion = "5"
 	return r
 }
 
 func endpointBag(namespace, app string, data map[string]string) *v1alpha1.Databag {
 	b := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
-	b.Spec = v1alpha1.ForBag(relation.Databag{Application: app, Endpoint: "db"})
-	b.Commit(conversation.Entry{}, data, nil, kubetest.Epoch())
+	b.Spec = convert.ForBag(relation.Databag{Application: app, Endpoint: "db"})
+	convert.SetData(b, conversation.Entry{}, data, nil, kubetest.Epoch())
 	b.ResourceVersion = "6"
 	return b
 }
@@ -64,7 +65,7 @@ func TestViewOfBothSides(t *testing.T) {
 	}
 	r := relationBetween("shop", "blog", "shop", "db")
 	left := conversation.Departure{Unit: conversation.Unit{Application: "db", Number: 0}, Reason: "replaced", Address: "10.0.0.9", Since: kubetest.Epoch(), Owed: []conversation.Unit{{Application: "blog", Number: 2}}}
-	r.SetDepartures([]conversation.Departure{left})
+	convert.SetDepartures(r, []conversation.Departure{left})
 	m.Put(r,
 		units("blog", v1alpha1.Unit{Number: 2, PodUID: "b2", Address: "10.0.0.2"}, v1alpha1.Unit{Number: 3, PodUID: "b3"}),
 		units("db", v1alpha1.Unit{Number: 0, PodUID: "d0", DepartureReason: "replaced"}, v1alpha1.Unit{Number: 1, PodUID: "d1", Address: "fd00::1"}))
@@ -98,8 +99,8 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	said := func(app, unit string, data map[string]string) *v1alpha1.Databag {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
 		b := object.Named(&v1alpha1.Databag{}, "shop", bag.Name())
-		b.Spec = v1alpha1.ForBag(bag)
-		b.Commit(conversation.Entry{}, data, nil, kubetest.Epoch())
+		b.Spec = convert.ForBag(bag)
+		convert.SetData(b, conversation.Entry{}, data, nil, kubetest.Epoch())
 		return b
 	}
 	blog, db := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog"), object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
@@ -116,11 +117,11 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	assert.Equal(t, "b", seen.Own[0].Bag["name"])
 
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
-	outbox.Spec = v1alpha1.ForOutbox("db", "1")
+	outbox.Spec = convert.ForOutbox("db", "1")
 	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
 	m.Put(outbox)
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
-	require.ErrorIs(t, err, ErrUnsettled)
+	require.ErrorIs(t, err, relation.ErrUnsettled)
 	outbox.Status.Transaction = nil
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
@@ -133,8 +134,8 @@ func TestViewNamesTheWriter(t *testing.T) {
 	r := relationBetween("shop", "ring", "shop", "ring")
 	r.UID = "r-1"
 	written := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"}.Name())
-	written.Spec = v1alpha1.ForBag(relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"})
-	written.Commit(conversation.Entry{}, map[string]string{"primary": "ring/2"}, nil, kubetest.Epoch())
+	written.Spec = convert.ForBag(relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"})
+	convert.SetData(written, conversation.Entry{}, map[string]string{"primary": "ring/2"}, nil, kubetest.Epoch())
 	written.Status.Writer = "2"
 	writer := func() string {
 		view, err := (&Views{Reader: m}).View(t.Context(), "shop", "ring")
@@ -171,13 +172,13 @@ func TestUnitsAreAnnounced(t *testing.T) {
 	assert.Equal(t, []string{"blog", "db"}, change(func(a *v1alpha1.RelatedApplication) {
 		a.Status.Grants = []v1alpha1.Grant{{Endpoint: "db", Secret: "admin", Revision: 2}}
 	}))
-	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.SetLeader(leading(3, 1, 0)) }))
+	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { convert.SetLeader(a, leading(3, 1, 0)) }))
 	assert.Empty(t, change(func(a *v1alpha1.RelatedApplication) {
-		a.SetLeader(leading(3, 1, time.Minute))
+		convert.SetLeader(a, leading(3, 1, time.Minute))
 		a.ResourceVersion = "9"
 	}))
 	assert.EqualValues(t, 9, v.Revisions()["relatedapplications"])
-	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.SetLeader(leading(4, 2, time.Minute)) }))
+	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { convert.SetLeader(a, leading(4, 2, time.Minute)) }))
 }
 
 func leading(unit, term int, longer time.Duration) leadership.Leader {
@@ -221,7 +222,7 @@ func TestViewIsOfOneMoment(t *testing.T) {
 				endpointBag("shop", "db", map[string]string{"host": "here"}), endpointBag("shop", "queue", map[string]string{"host": "there"}))
 			view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 			if test.want == "" {
-				require.ErrorIs(t, err, ErrUnsettled)
+				require.ErrorIs(t, err, relation.ErrUnsettled)
 				return
 			}
 			require.NoError(t, err)
@@ -260,7 +261,7 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 			m := kubetest.Memory{}
 			r := relationBetween("shop", "blog", "bank", "vault")
 			test.state.ID, test.state.Conditions = 7, condition.Settled("Complete", "")
-			r.SetState(test.state, kubetest.Epoch())
+			convert.SetRelation(r, test.state, kubetest.Epoch())
 			m.Put(r, endpointBag("bank", "vault", map[string]string{"account": "secret"}))
 			if test.offer != nil {
 				m.Put(test.offer)
@@ -279,7 +280,7 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
 	m := kubetest.Memory{}
 	outbox := object.Named(&v1alpha1.Databag{}, "bank", relation.OutboxName("vault", "0"))
-	outbox.Spec = v1alpha1.ForOutbox("vault", "0")
+	outbox.Spec = convert.ForOutbox("vault", "0")
 	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
 	m.Put(relationBetween("mallory", "blog", "bank", "vault"), outbox)
 	_, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")

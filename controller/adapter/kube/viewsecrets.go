@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -63,7 +64,7 @@ func (v *Views) Secrets(ctx context.Context, namespace, application string) ([]s
 	}
 	var all []secret.Secret
 	for i := range list.Items {
-		all = append(all, list.Items[i].ToDomain())
+		all = append(all, convert.ToSecret(&list.Items[i]))
 	}
 	slices.SortFunc(all, func(a, b secret.Secret) int { return strings.Compare(a.ID, b.ID) })
 	return all, nil

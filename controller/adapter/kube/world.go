@@ -16,6 +16,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -103,8 +104,8 @@ func (w *World) observeRelations(ctx context.Context, s *relation.Snapshot) erro
 		return fmt.Errorf("cannot list relations: %w", err)
 	}
 	for _, r := range merge(pointers(list.Items), unseen) {
-		if d, err := r.ToDomain(); err != nil {
-			s.Unreadable = append(s.Unreadable, r.Unreadable(d, err))
+		if d, err := convert.ToRelation(r); err != nil {
+			s.Unreadable = append(s.Unreadable, convert.UnreadableRelation(r, d, err))
 		} else {
 			s.Relations = append(s.Relations, d)
 		}
@@ -119,8 +120,8 @@ func (w *World) observeRecords(ctx context.Context, s *relation.Snapshot) error 
 		return fmt.Errorf("cannot list applications: %w", err)
 	}
 	for _, a := range merge(pointers(list.Items), unseen) {
-		if record, err := a.ToDomain(); err != nil {
-			s.Unreadable = append(s.Unreadable, a.Unreadable(err))
+		if record, err := convert.ToRecord(a); err != nil {
+			s.Unreadable = append(s.Unreadable, convert.UnreadableRecord(a, err))
 		} else {
 			s.Records = append(s.Records, record)
 		}
@@ -135,12 +136,12 @@ func (w *World) observeDatabags(ctx context.Context, s *relation.Snapshot) error
 		return fmt.Errorf("cannot list databags: %w", err)
 	}
 	for _, b := range merge(pointers(list.Items), unseen) {
-		bag, err := b.ToDomain()
+		bag, err := convert.ToDatabag(b)
 		switch {
 		case err != nil:
-			s.Unreadable = append(s.Unreadable, b.Unreadable(bag, err))
+			s.Unreadable = append(s.Unreadable, convert.UnreadableDatabag(b, bag, err))
 		case b.Spec.Purpose == v1alpha1.PurposeOutbox:
-			if b.Holds() {
+			if convert.Holds(b) {
 				s.Outboxes = append(s.Outboxes, b.Name)
 			}
 		case b.Status.Version != "": // else a crash came before the content: it is published again

@@ -5,6 +5,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// RetryKey is the annotation of a BundleDeployment of which each new value retries a content
+// that failed before.
+const RetryKey = "orcon.tengu.io/retry"
+
+// RequesterKey is the annotation of a BundleDeployment with the user who requested its last
+// change; admission enforces it.
+const RequesterKey = "orcon.tengu.io/requester"
+
 // BundleDeployment describes a bundle to be installed in a namespace: its content, how that is
 // rendered, and how changes are carried out (BUNDLES.md). Deleting it deletes every object that
 // it made, in reverse order.

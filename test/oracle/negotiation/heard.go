@@ -3,6 +3,7 @@ package negotiation
 import (
 	"slices"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -24,7 +25,7 @@ func (v View) Heard(unit int) conversation.Snapshot {
 				continue
 			}
 			heard.Unseen, heard.OwnBag = false, own.Bag
-			if heard.Role == conversation.Peer || v.Leader.Term > 0 && v.Leader.Unit == unit {
+			if heard.Role == application.Peer || v.Leader.Term > 0 && v.Leader.Unit == unit {
 				heard.OwnApplicationBag = r.OwnBag
 				heard.OwnApplicationWriter, _ = conversation.ParseUnit(v.Application + "/" + r.OwnWriter) // none where it is not known
 			}
@@ -45,7 +46,7 @@ func (s Seen) Self() string { return s.Here.from(s.There.Namespace) }
 // scope nor departed is not known.
 func (s Seen) heard(unit conversation.Unit) conversation.Relation {
 	r := conversation.Relation{
-		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: conversation.Role(s.Role),
+		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: s.Role,
 		Interface: s.Interface, Version: s.Version, Remote: s.Remote(), Life: conversation.Alive, RemoteBag: s.Bag, Granted: s.Granted,
 	}
 	switch {

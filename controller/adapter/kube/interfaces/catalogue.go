@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -145,7 +146,7 @@ func (i *Catalogue) judgement(o *v1alpha1.Interface) judged {
 
 func (i *Catalogue) judge(o *v1alpha1.Interface) judged {
 	j := judged{generation: o.Generation}
-	published, err := o.ToDomain()
+	published, err := convert.ToPublished(o)
 	if err != nil {
 		j.conditions = condition.Stuck(schema.ReasonInvalid, err.Error())
 		return j
@@ -185,7 +186,7 @@ func (i *Catalogue) Judge(ctx context.Context, name string) error {
 	if j.inForce {
 		conditions = slices.Concat(conditions, known.Breaks(j.parsed))
 	}
-	o.SetState(conditions, i.Now())
+	convert.SetInterface(&o, conditions, i.Now())
 	if reflect.DeepEqual(*before, o.Status) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package v1alpha1
+package relation
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -18,14 +19,14 @@ import (
 // until a bag has had some eighty commits.
 func TestRecordIsSmall(t *testing.T) {
 	const entries = 32
-	b := Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "main", Relation: "0b0c7c0e-6f1e-4f0e-9d61-6a2d0f2f7a10", Unit: "3"})}
+	b := v1alpha1.Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "main", Relation: "0b0c7c0e-6f1e-4f0e-9d61-6a2d0f2f7a10", Unit: "3"})}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 	sizes := map[int][2]int{}
 	for i := 1; i <= conversation.MaxEntries; i++ {
 		data := map[string]string{"host": "db.shop.svc", "port": "5432", "state": databag.Version(map[string]string{"i": fmt.Sprint(i)})[:32]}
 		now = now.Add(time.Duration(i*i) * time.Second)
-		b.Commit(conversation.Entry{Who: "db/3", Cause: "main-relation-changed (web/0)"}, data, nil, now)
-		record, err := b.RecordToDomain()
+		SetData(&b, conversation.Entry{Who: "db/3", Cause: "main-relation-changed (web/0)"}, data, nil, now)
+		record, err := ToHistory(&b)
 		require.NoError(t, err)
 		last := record.Entries[max(0, len(record.Entries)-entries):]
 		for i := range last {

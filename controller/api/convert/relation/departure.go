@@ -1,4 +1,4 @@
-package v1alpha1
+package relation
 
 import (
 	"fmt"
@@ -6,21 +6,23 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// keep writes which units have handled the end, the suspension and departures. It keeps the answers of
-// units that the relations API has stored since s was read.
-func (r *Relation) keep(s relation.State) {
+// keepAnswers writes the units that have left and the departures. An answer that the relations API has
+// stored since s was decided stays.
+func keepAnswers(r *v1alpha1.Relation, s relation.State) {
 	r.Status.EndedUnits = union(s.Left, r.Status.EndedUnits)
 	r.Status.SuspendedUnits = union(s.Closed, r.Status.SuspendedUnits)
 	if s.SuspendedSince.IsZero() {
 		r.Status.SuspendedUnits = nil
 	}
-	stored, err := r.Departures()
+	stored, err := ToDepartures(r)
 	if err != nil {
-		stored = nil // it is written anew
+		stored = nil // written anew
 	}
 	departures := slices.Clone(s.Departures)
 	for i, d := range departures {
@@ -31,10 +33,10 @@ func (r *Relation) keep(s relation.State) {
 			}
 		}
 	}
-	r.SetDepartures(departures)
+	SetDepartures(r, departures)
 }
 
-// union returns the first list, followed by the elements that only the second has.
+// union returns first, and then what only second has.
 func union(first, second []string) []string {
 	all := slices.Clone(first)
 	for _, unit := range second {
@@ -45,8 +47,8 @@ func union(first, second []string) []string {
 	return all
 }
 
-// Departures returns the departures that the relation remembers.
-func (r *Relation) Departures() ([]conversation.Departure, error) {
+// ToDepartures returns the departures that a Relation remembers.
+func ToDepartures(r *v1alpha1.Relation) ([]conversation.Departure, error) {
 	var all []conversation.Departure
 	for _, d := range r.Status.Departures {
 		units := make([]conversation.Unit, 1+len(d.PendingUnits))
@@ -57,7 +59,7 @@ func (r *Relation) Departures() ([]conversation.Departure, error) {
 		}
 		departure := conversation.Departure{
 			Unit: units[0], Reason: conversation.Reason(d.Reason), Address: d.Address, Since: d.Time.UTC(),
-			Handled: d.State == DepartureHandled, OverSince: toTime(d.CompletionTime),
+			Handled: d.State == v1alpha1.DepartureHandled, OverSince: value.Time(d.CompletionTime),
 		}
 		if len(d.PendingUnits) > 0 {
 			departure.Owed = units[1:]
@@ -67,19 +69,19 @@ func (r *Relation) Departures() ([]conversation.Departure, error) {
 	return all, nil
 }
 
-// SetDepartures writes the departures that the relation remembers.
-func (r *Relation) SetDepartures(all []conversation.Departure) {
+// SetDepartures writes the departures that a Relation remembers.
+func SetDepartures(r *v1alpha1.Relation, all []conversation.Departure) {
 	r.Status.Departures = nil
 	for _, d := range all {
-		departure := Departure{
+		departure := v1alpha1.Departure{
 			Unit: d.Unit.String(), Reason: string(d.Reason), Address: d.Address,
-			Time: metav1.NewTime(d.Since), CompletionTime: fromTime(d.OverSince),
+			Time: metav1.NewTime(d.Since), CompletionTime: value.FromTime(d.OverSince),
 		}
 		for _, u := range d.Owed {
 			departure.PendingUnits = append(departure.PendingUnits, u.String())
 		}
 		if d.Handled {
-			departure.State = DepartureHandled
+			departure.State = v1alpha1.DepartureHandled
 		}
 		r.Status.Departures = append(r.Status.Departures, departure)
 	}

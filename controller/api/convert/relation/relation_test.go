@@ -1,17 +1,16 @@
-package v1alpha1
+package relation
 
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -94,8 +93,8 @@ func TestRelationRoundTrip(t *testing.T) {
 		}
 		r := ForPair("shop", pair)
 		r.UID, r.Generation = "uid", 3
-		r.SetState(want, time.Now())
-		got, err := stored(t, r).ToDomain()
+		SetRelation(r, want, time.Now())
+		got, err := ToRelation(stored(t, r))
 		require.NoError(t, err)
 		assert.Equal(t, want, got.State)
 		assert.Equal(t, pair.Key, got.Key)
@@ -103,7 +102,7 @@ func TestRelationRoundTrip(t *testing.T) {
 		assert.True(t, got.Declared)
 		assert.LessOrEqual(t, len(r.Name), 63, "SAFETY.md C3")
 		before := r.DeepCopy()
-		r.SetState(got.State, time.Now().Add(time.Hour))
+		SetRelation(r, got.State, time.Now().Add(time.Hour))
 		assert.Equal(t, before, r, "and writing it again changes no time")
 	})
 }
@@ -138,10 +137,10 @@ func TestApplicationRoundTrip(t *testing.T) {
 		if versions := rapid.MapOf(names(), names()).Draw(t, "versions"); len(versions) > 0 {
 			want.Restarts.Versions = versions
 		}
-		var a RelatedApplication
+		var a v1alpha1.RelatedApplication
 		a.Name = "blog"
-		a.SetState(want, time.Now())
-		got, err := stored(t, &a).ToDomain()
+		SetApplication(&a, want, time.Now())
+		got, err := ToRecord(stored(t, &a))
 		require.NoError(t, err)
 		assert.Equal(t, want, got.State)
 	})
@@ -150,10 +149,10 @@ func TestApplicationRoundTrip(t *testing.T) {
 func TestDatabagRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "data")
-		b := Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "db"})}
+		b := v1alpha1.Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "db"})}
 		b.Name = relation.DatabagName("db", "db")
-		b.Commit(conversation.Entry{}, data, nil, time.Now())
-		got, err := stored(t, &b).ToDomain()
+		SetData(&b, conversation.Entry{}, data, nil, time.Now())
+		got, err := ToDatabag(stored(t, &b))
 		require.NoError(t, err)
 		assert.True(t, maps.Equal(data, got.Data))
 		assert.Equal(t, databag.Version(got.Data), b.Status.Version)
@@ -164,11 +163,11 @@ func TestDatabagRoundTrip(t *testing.T) {
 // A record that somebody else wrote is no reason to refuse a commit: it begins anew.
 func TestRecordThatCannotBeRead(t *testing.T) {
 	for _, record := range [][]byte{[]byte("no gzip"), zipped([]byte("no JSON")), zipped([]byte("{}\n"))[:20]} {
-		b := &Databag{Status: DatabagStatus{Commits: 7, Record: record}}
-		_, err := b.RecordToDomain()
+		b := &v1alpha1.Databag{Status: v1alpha1.DatabagStatus{Commits: 7, Record: record}}
+		_, err := ToHistory(b)
 		require.Error(t, err)
-		b.Commit(conversation.Entry{Who: "db/3"}, map[string]string{"a": "1"}, nil, time.Now())
-		r, err := b.RecordToDomain()
+		SetData(b, conversation.Entry{Who: "db/3"}, map[string]string{"a": "1"}, nil, time.Now())
+		r, err := ToHistory(b)
 		require.NoError(t, err)
 		require.Len(t, r.Entries, 1)
 		assert.EqualValues(t, 8, r.Entries[0].Sequence)
@@ -178,7 +177,7 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 // A record is read as it was written, over many commits.
 func TestRecordRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := &Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "db", Relation: "uid", Unit: "3"})}
+		b := &v1alpha1.Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "db", Relation: "uid", Unit: "3"})}
 		now := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 		var want conversation.Record
 		for i, data := range rapid.SliceOfN(rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "secret"}), names()), 1, 300).Draw(t, "contents") {
@@ -186,13 +185,13 @@ func TestRecordRoundTrip(t *testing.T) {
 			at := e
 			at.Address, at.Time = conversation.Address{Relation: "uid", Owner: "db/3"}, now
 			want = want.Append(at, b.Status.Data, data, []string{"secret"})
-			b.Commit(e, data, []string{"secret"}, now)
+			SetData(b, e, data, []string{"secret"}, now)
 			b = stored(t, b)
 		}
-		got, err := b.RecordToDomain()
+		got, err := ToHistory(b)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
-		to, err := got.Replay(b.Address())
+		to, err := got.Replay(ToAddress(b))
 		require.NoError(t, err)
 		require.Empty(t, to.Differs(b.Status.Data))
 	})
@@ -201,33 +200,18 @@ func TestRecordRoundTrip(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	r := ForPair("shop", relation.Pair{Key: relation.Key{Requirer: relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"}}})
 	r.Spec.Requirer.Namespace = "bank"
-	_, err := r.ToDomain()
+	_, err := ToRelation(r)
 	require.ErrorContains(t, err, "requirer's namespace", "SAFETY.md M7")
 	r.Spec.Requirer.Namespace, r.Status.ID = "", -1
-	_, err = r.ToDomain()
+	_, err = ToRelation(r)
 	require.Error(t, err)
-	b := Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "db"})}
+	b := v1alpha1.Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "db"})}
 	b.Name = "anything"
-	_, err = b.ToDomain()
+	_, err = ToDatabag(&b)
 	require.Error(t, err, "a bag that a person made is nobody's")
-	a := RelatedApplication{Status: RelatedApplicationStatus{NextUnit: 1 << 40}}
-	_, err = a.ToDomain()
+	a := v1alpha1.RelatedApplication{Status: v1alpha1.RelatedApplicationStatus{NextUnit: 1 << 40}}
+	_, err = ToRecord(&a)
 	require.Error(t, err)
-}
-
-// The time of a condition is when it changed, not when it was looked at.
-func TestConditionTimes(t *testing.T) {
-	early, late := time.Unix(1000, 0), time.Unix(2000, 0)
-	all := setConditions(nil, condition.Waiting("NoData", "nothing yet"), 1, early)
-	all = setConditions(all, condition.Waiting("NoApplication", "nobody"), 2, late)
-	for _, c := range all {
-		assert.Equal(t, metav1.NewTime(early), c.LastTransitionTime, "another reason is no transition: %s", c.Type)
-		assert.Equal(t, "NoApplication", c.Reason)
-		assert.EqualValues(t, 2, c.ObservedGeneration)
-	}
-	all = setConditions(all, condition.Settled("Complete", "all"), 2, late)
-	i := slices.IndexFunc(all, func(c metav1.Condition) bool { return c.Type == "Ready" })
-	assert.Equal(t, metav1.NewTime(late), all[i].LastTransitionTime)
 }
 
 // A transaction in an outbox is the one that was committed, as far as its delivery needs it.
@@ -243,11 +227,11 @@ func TestCommitRoundTrip(t *testing.T) {
 			{Kind: secret.Grant, ID: "s", Access: secret.Access{Relation: "one", Name: "r", Application: "web", Unit: "0"}},
 		},
 	}
-	var outbox Databag
-	assert.False(t, outbox.Holds())
+	var outbox v1alpha1.Databag
+	assert.False(t, Holds(&outbox))
 	outbox.Namespace, outbox.Spec = "shop", ForOutbox("db", "2")
-	outbox.SetCommit(c)
+	SetCommit(&outbox, c)
 	outbox = *stored(t, &outbox)
-	assert.True(t, outbox.Holds())
-	assert.Equal(t, c, outbox.CommitToDomain())
+	assert.True(t, Holds(&outbox))
+	assert.Equal(t, c, ToCommit(&outbox))
 }

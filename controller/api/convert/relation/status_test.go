@@ -1,4 +1,4 @@
-package v1alpha1
+package relation
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
@@ -21,31 +22,31 @@ func TestStatusRoundTrip(t *testing.T) {
 			Code: maybe(names()).Draw(t, "code"), Resolution: maybe(names()).Draw(t, "resolution"), Since: seconds().Draw(t, "since"),
 		}
 		side := stored(t, ForSide(info, 3))
-		assert.Equal(t, info, side.ToDomain())
+		assert.Equal(t, info, ToSideStatus(side))
 		info.Code, info.Resolution = "", ""
-		assert.Equal(t, info, stored(t, ForWorkload(info)).ToDomain())
+		assert.Equal(t, info, ToStatus(stored(t, ForWorkload(info))))
 		failure := status.Failure{
 			Event: names().Draw(t, "event"), Relation: maybe(names()).Draw(t, "relation"), Said: maybe(names()).Draw(t, "said"),
 			Attempts: rapid.IntRange(1, 1000).Draw(t, "attempts"), Since: seconds().Draw(t, "first"),
 		}
-		assert.Equal(t, failure, stored(t, ForFailure(failure)).ToDomain())
+		assert.Equal(t, failure, ToFailure(stored(t, ForFailure(failure))))
 	})
 	assert.Nil(t, ForWorkload(status.Info{}))
 	assert.Nil(t, ForFailure(status.Failure{}))
-	assert.Equal(t, status.Info{}, (*SideStatus)(nil).ToDomain())
+	assert.Equal(t, status.Info{}, ToSideStatus((*v1alpha1.SideStatus)(nil)))
 }
 
 // A look at the past does not overwrite what pods have said since: it ends with the
 // pod alone (SAFETY.md D11).
 func TestWhatIsSaidStays(t *testing.T) {
 	at := metav1.NewTime(time.Unix(100, 0))
-	said := &WorkloadStatus{State: "active", ReportTime: at}
-	failing := &Failure{Event: "db-relation-changed (db)", Attempts: 1, StartTime: at}
-	a := &RelatedApplication{Status: RelatedApplicationStatus{
-		Workload: said, Leader: &Leader{Term: 2},
-		Units: []Unit{{Number: 0, PodUID: "a", Workload: said, Failure: failing}, {Number: 1, PodUID: "b", Workload: said, Failure: failing}, {Number: 2, PodUID: "c", Workload: said}},
+	said := &v1alpha1.WorkloadStatus{State: "active", ReportTime: at}
+	failing := &v1alpha1.Failure{Event: "db-relation-changed (db)", Attempts: 1, StartTime: at}
+	a := &v1alpha1.RelatedApplication{Status: v1alpha1.RelatedApplicationStatus{
+		Workload: said, Leader: &v1alpha1.Leader{Term: 2},
+		Units: []v1alpha1.Unit{{Number: 0, PodUID: "a", Workload: said, Failure: failing}, {Number: 1, PodUID: "b", Workload: said, Failure: failing}, {Number: 2, PodUID: "c", Workload: said}},
 	}}
-	a.SetState(relation.ApplicationState{Units: []application.Unit{{Number: 0, PodUID: "a"}, {Number: 1, PodUID: "b", Gone: application.GoneReplaced}, {Number: 2, PodUID: "d"}}}, at.Time)
+	SetApplication(a, relation.ApplicationState{Units: []application.Unit{{Number: 0, PodUID: "a"}, {Number: 1, PodUID: "b", Gone: application.GoneReplaced}, {Number: 2, PodUID: "d"}}}, at.Time)
 	assert.Equal(t, said, a.Status.Workload)
 	assert.EqualValues(t, 2, a.Status.Leader.Term)
 	assert.Equal(t, said, a.Status.Units[0].Workload)
@@ -54,14 +55,7 @@ func TestWhatIsSaidStays(t *testing.T) {
 	assert.Nil(t, a.Status.Units[1].Workload)
 	assert.Nil(t, a.Status.Units[2].Workload, "another pod of the same number")
 
-	r := &Relation{Status: RelationStatus{RequirerStatus: ForSide(status.Info{State: status.Active}, 1)}}
-	r.SetState(relation.State{}, at.Time)
+	r := &v1alpha1.Relation{Status: v1alpha1.RelationStatus{RequirerStatus: ForSide(status.Info{State: status.Active}, 1)}}
+	SetRelation(r, relation.State{}, at.Time)
 	assert.NotNil(t, r.Status.RequirerStatus)
-}
-
-// How a unit says it is concerns people, and not the ten thousand others.
-func TestSameToOthers(t *testing.T) {
-	u := Unit{Number: 1, PodUID: "a", Workload: &WorkloadStatus{State: "active"}, Failure: &Failure{Event: "e"}}
-	assert.True(t, u.SameToOthers(Unit{Number: 1, PodUID: "a"}))
-	assert.False(t, u.SameToOthers(Unit{Number: 1, PodUID: "a", Address: "10.0.0.1"}))
 }

@@ -1,4 +1,4 @@
-package v1alpha1
+package relation
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -17,16 +18,16 @@ func TestAnswersAreKept(t *testing.T) {
 	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	unit := func(number int) conversation.Unit { return conversation.Unit{Application: "web", Number: number} }
 	departure := conversation.Departure{Unit: conversation.Unit{Application: "db", Number: 1}, Reason: "replaced", Since: since, Owed: []conversation.Unit{unit(0), unit(1)}}
-	var r Relation
+	var r v1alpha1.Relation
 	decided := relation.State{Left: []string{"web/0"}, SuspendedSince: time.Unix(5, 0).UTC(), Closed: []string{"web/0"}, Departures: []conversation.Departure{departure}}
-	r.SetState(decided, since)
+	SetRelation(&r, decided, since)
 
 	answered := departure.Answered(unit(1), conversation.Answer{Unit: departure.Unit, Since: since, Handled: true})
-	r.SetDepartures([]conversation.Departure{answered})
+	SetDepartures(&r, []conversation.Departure{answered})
 	r.Status.EndedUnits = append(r.Status.EndedUnits, "web/1")
 	r.Status.SuspendedUnits = append(r.Status.SuspendedUnits, "web/1")
-	r.SetState(decided, since.Add(time.Minute))
-	got, err := r.Departures()
+	SetRelation(&r, decided, since.Add(time.Minute))
+	got, err := ToDepartures(&r)
 	require.NoError(t, err)
 	assert.Equal(t, []conversation.Departure{answered}, got)
 	assert.Equal(t, []string{"web/0", "web/1"}, r.Status.EndedUnits)
@@ -35,8 +36,8 @@ func TestAnswersAreKept(t *testing.T) {
 	t.Log("another departure of the same unit is another")
 	again := departure
 	again.Since = since.Add(time.Hour)
-	r.SetState(relation.State{Departures: []conversation.Departure{again}}, since)
-	got, err = r.Departures()
+	SetRelation(&r, relation.State{Departures: []conversation.Departure{again}}, since)
+	got, err = ToDepartures(&r)
 	require.NoError(t, err)
 	assert.Equal(t, []conversation.Departure{again}, got)
 }

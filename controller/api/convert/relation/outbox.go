@@ -1,16 +1,22 @@
-package v1alpha1
+package relation
 
 import (
 	"strconv"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
-// Holds reports whether a transaction is in the outbox.
-func (b *Databag) Holds() bool { return b.Status.Transaction != nil }
+// ForOutbox returns the spec of the object in which the transactions of a unit are committed.
+func ForOutbox(application, unit string) v1alpha1.DatabagSpec {
+	return v1alpha1.DatabagSpec{Purpose: v1alpha1.PurposeOutbox, Application: application, Unit: unit}
+}
 
-// CommitToDomain returns the transaction in an outbox; an empty one if there is none.
-func (b *Databag) CommitToDomain() transaction.Commit {
+// Holds reports whether an outbox has a transaction.
+func Holds(b *v1alpha1.Databag) bool { return b.Status.Transaction != nil }
+
+// ToCommit returns the transaction in an outbox; an empty one if there is none.
+func ToCommit(b *v1alpha1.Databag) transaction.Commit {
 	unit, _ := strconv.Atoi(b.Spec.Unit) // the schema admits numbers only
 	c := transaction.Commit{Namespace: b.Namespace, Application: b.Spec.Application, Unit: unit}
 	t := b.Status.Transaction
@@ -26,17 +32,17 @@ func (b *Databag) CommitToDomain() transaction.Commit {
 		c.Term = max(c.Term, int(change.Term))
 	}
 	for _, w := range t.SecretWrites {
-		c.Secrets = append(c.Secrets, w.ToDomain())
+		c.Secrets = append(c.Secrets, ToWrite(w))
 	}
 	return c
 }
 
 // SetCommit writes a transaction into an outbox.
-func (b *Databag) SetCommit(c transaction.Commit) {
-	t := &Transaction{ID: c.ID, Term: int64(c.Term), Cause: c.Cause}
+func SetCommit(b *v1alpha1.Databag, c transaction.Commit) {
+	t := &v1alpha1.Transaction{ID: c.ID, Term: int64(c.Term), Cause: c.Cause}
 	for _, change := range c.Changes {
 		bag := c.Bag(change)
-		stored := Change{
+		stored := v1alpha1.Change{
 			Relation: change.Relation, RelationNamespace: bag.Home.Namespace, RelationUID: change.UID,
 			Endpoint: change.Endpoint, Unit: bag.Unit, Values: change.Set, SecretKeys: change.Secret,
 		}
@@ -48,5 +54,5 @@ func (b *Databag) SetCommit(c transaction.Commit) {
 	for _, w := range c.Secrets {
 		t.SecretWrites = append(t.SecretWrites, ForWrite(w))
 	}
-	b.Status = DatabagStatus{Transaction: t}
+	b.Status = v1alpha1.DatabagStatus{Transaction: t}
 }

@@ -1,4 +1,4 @@
-package v1alpha1
+package bundle
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -24,23 +25,23 @@ func TestDeploymentChoices(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			var d BundleDeployment
+			var d v1alpha1.BundleDeployment
 			require.NoError(t, yaml.UnmarshalStrict([]byte(tc.text), &d.Spec))
-			d.Annotations = map[string]string{RequesterKey: "eve"}
-			assert.Equal(t, tc.restarts, d.Spec.Render.Restarts(), tc.why)
-			assert.Equal(t, tc.keeps, d.Spec.Rollback.Keeps(), tc.why)
-			assert.Equal(t, bundle.Gate{FourEyes: tc.fourEyes, Requester: "eve"}, d.Gate(), tc.why)
+			d.Annotations = map[string]string{v1alpha1.RequesterKey: "eve"}
+			assert.Equal(t, tc.restarts, Restarts(d.Spec.Render), tc.why)
+			assert.Equal(t, tc.keeps, Keeps(d.Spec.Rollback), tc.why)
+			assert.Equal(t, bundle.Gate{FourEyes: tc.fourEyes, Requester: "eve"}, ToGate(&d), tc.why)
 		})
 	}
 }
 
 func TestRevisionHealth(t *testing.T) {
-	var r BundleRevision
-	assert.True(t, r.SetState(bundle.Revision{State: bundle.StateActive}))
-	assert.Equal(t, HealthUnproven, r.Status.Health)
-	assert.True(t, r.SetState(bundle.Revision{State: bundle.StateSucceeded, Healthy: true}))
-	assert.Equal(t, HealthProven, r.Status.Health)
-	assert.True(t, r.SetState(bundle.Revision{State: bundle.StateSuperseded, Healthy: true}))
-	assert.Equal(t, HealthProven, r.Status.Health, "it could be restored")
-	assert.False(t, r.SetState(bundle.Revision{State: bundle.StateSuperseded, Healthy: true}))
+	var r v1alpha1.BundleRevision
+	assert.True(t, SetRevision(&r, bundle.Revision{State: bundle.StateActive}))
+	assert.Equal(t, v1alpha1.HealthUnproven, r.Status.Health)
+	assert.True(t, SetRevision(&r, bundle.Revision{State: bundle.StateSucceeded, Healthy: true}))
+	assert.Equal(t, v1alpha1.HealthProven, r.Status.Health)
+	assert.True(t, SetRevision(&r, bundle.Revision{State: bundle.StateSuperseded, Healthy: true}))
+	assert.Equal(t, v1alpha1.HealthProven, r.Status.Health, "it could be restored")
+	assert.False(t, SetRevision(&r, bundle.Revision{State: bundle.StateSuperseded, Healthy: true}))
 }

@@ -1,0 +1,44 @@
+package kube
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
+)
+
+// Membership returns what is known of the pod of that UID and service account (SAFETY.md S4). Its
+// application is not certain while the pod's owner, or the record of another that has the name, is all
+// that is in memory.
+func (r Reviewer) Membership(ctx context.Context, id identity.Identity) identity.Membership {
+	var p corev1.Pod
+	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Pod}, &p, client.UnsafeDisableDeepCopy); err != nil {
+		return identity.Membership{}
+	}
+	if string(p.UID) != id.UID || p.Spec.ServiceAccountName != id.Account || object.Finished(&p) {
+		return identity.Membership{}
+	}
+	owner, known := object.Owners{Reader: r.Reader}.Of(ctx, &p)
+	if !known {
+		return identity.Membership{Lives: true}
+	}
+	m := identity.Membership{Lives: true, Application: owner.Application}
+	var app v1alpha1.RelatedApplication
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: owner.Application}, &app, client.UnsafeDisableDeepCopy)
+	if err != nil || slices.Contains(app.Status.Sources, owner.Source()) {
+		return m
+	}
+	i := slices.IndexFunc(app.Status.Exclusions, func(o v1alpha1.Exclusion) bool { return o.Object == owner.Source() })
+	switch {
+	case i >= 0:
+		m.Ignored = app.Status.Exclusions[i].Message
+	case len(app.Status.Sources) > 0:
+		m.Application = ""
+	}
+	return m
+}
