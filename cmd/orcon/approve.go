@@ -120,11 +120,11 @@ func (o *approveOptions) approval(ctx context.Context, kinds client.Client, d *v
 	a := &v1alpha1.Approval{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, GenerateName: d.Name + "-"},
 		Spec: v1alpha1.ApprovalSpec{
-			Deployment: d.Name, PlanDigest: d.Status.Plan.Digest, Author: me, Confirmed: o.confirm,
+			Deployment: d.Name, PlanDigest: d.Status.Plan.Digest, Author: me, ConfirmedObjects: o.confirm,
 		},
 	}
 	if o.expires > 0 {
-		a.Spec.Expires = &metav1.Time{Time: time.Now().Add(o.expires)}
+		a.Spec.ExpirationTime = &metav1.Time{Time: time.Now().Add(o.expires)}
 	}
 	return a, nil
 }

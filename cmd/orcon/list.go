@@ -162,7 +162,7 @@ func listDeployed(ctx context.Context, kinds client.Reader, namespace string) ([
 	}
 	for _, d := range deployments.Items {
 		st := bundleLine(&d)
-		all = append(all, installedBundle{d.Namespace, d.Name, byDeployment, d.Status.Active, st.State, st.Message})
+		all = append(all, installedBundle{d.Namespace, d.Name, byDeployment, d.Status.ActiveRevision, st.State, st.Message})
 	}
 	return all, nil
 }

@@ -64,7 +64,7 @@ const (
 	readyNow  = `"conditions":[{"type":"Ready","status":"True","reason":"Complete","message":"all relations are ready"}]`
 	stalled   = `"conditions":[{"type":"Ready","status":"False","reason":"Failed","message":"revision 2 failed"},{"type":"Stalled","status":"True"}]`
 	waitsOnDB = `"conditions":[{"type":"Ready","status":"False","reason":"WaitingForRelations","message":"waits for 1 endpoint"}],
-		"waiting":[{"endpoint":"cache","reason":"NoRelationDeclared","message":"no provider is named for endpoint cache: add cache=cache:cache to tengu.io/relations"}]`
+		"waits":[{"endpoint":"cache","reason":"NoRelationDeclared","message":"no provider is named for endpoint cache: add cache=cache:cache to tengu.io/relations"}]`
 	group = "/apis/orcon.tengu.io/v1alpha1/"
 )
 
@@ -72,7 +72,7 @@ func TestStatus(t *testing.T) {
 	web := `{"metadata":{"namespace":"shop","name":"web"},"status":{` + waitsOnDB + `}}`
 	db := `{"metadata":{"namespace":"shop","name":"db"},"status":{` + readyNow + `}}`
 	related := `{"metadata":{"namespace":"shop","name":"web-db"},"spec":{"requirer":{"application":"web","endpoint":"store"},"provider":{"application":"db","endpoint":"main"},"interface":"pg"},"status":{"id":7,` + readyNow + `}}`
-	failing := `{"metadata":{"namespace":"shop","name":"shop"},"status":{"active":1,` + stalled + `}}`
+	failing := `{"metadata":{"namespace":"shop","name":"shop"},"status":{"activeRevision":1,` + stalled + `}}`
 	const (
 		approval = `{"metadata":{"namespace":"shop","name":"shop"},"status":{"conditions":[
 			{"type":"Ready","status":"False","reason":"WaitingForApproval","message":"see condition Approved"},
@@ -88,7 +88,7 @@ func TestStatus(t *testing.T) {
 		optedOut = `{"metadata":{"namespace":"shop","name":"web"},"status":{"conditions":[
 			{"type":"Ready","status":"False","reason":"OptedOut","message":"the pods opt out…"},
 			{"type":"Stalled","status":"True","reason":"OptedOut","message":"the pods opt out by injector.tengu.io/inject: false"}],
-			"waiting":[{"endpoint":"cache","reason":"NoRelationDeclared","message":"no provider is named"}]}}`
+			"waits":[{"endpoint":"cache","reason":"NoRelationDeclared","message":"no provider is named"}]}}`
 	)
 	const offer = `{"metadata":{"namespace":"shop","name":"share"},"spec":{"application":"db","endpoint":"min","consumers":["web","api"]},"status":{"conditions":[
 		{"type":"Ready","status":"False","reason":"NotProvided","message":"db has no endpoint min: it provides main"}]}}`
@@ -174,7 +174,7 @@ func TestList(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"record": bundle.Record{Revisions: []bundle.Revision{{Number: 3, State: bundle.StateFailed, Message: "web is not healthy"}}}})
 	require.NoError(t, err)
 	secrets := `{"kind":"SecretList","apiVersion":"v1","items":[{"type":"orcon.tengu.io/bundle","metadata":{"namespace":"prod","name":"orcon-bundle-blog"},"data":{"data":"` + base64.StdEncoding.EncodeToString(text) + `"}}]}`
-	deployments := listOf("BundleDeployment", `{"metadata":{"namespace":"shop","name":"shop"},"status":{"active":2,`+readyNow+`}}`)
+	deployments := listOf("BundleDeployment", `{"metadata":{"namespace":"shop","name":"shop"},"status":{"activeRevision":2,`+readyNow+`}}`)
 	server := answering(t, map[string]string{group + "bundledeployments": deployments, "/api/v1/secrets": secrets})
 	code, out, errs := call("", append([]string{"list"}, server...)...)
 	require.Zero(t, code, errs)

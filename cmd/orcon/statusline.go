@@ -33,7 +33,7 @@ type statusLine struct {
 	// Problems are the messages of the conditions that explain why it is not ready.
 	Problems []string `json:"problems,omitempty"`
 	// Waiting explains each endpoint that an application waits for.
-	Waiting []v1alpha1.Waiting `json:"waiting,omitempty"`
+	Waiting []v1alpha1.Wait `json:"waiting,omitempty"`
 }
 
 // statusLines returns how the applications, relations, Offers and bundles of a namespace are; of
@@ -85,9 +85,9 @@ func unreadable(namespace string, err error) error {
 
 func applicationLine(a *v1alpha1.RelatedApplication) statusLine {
 	st := lineOf("application", a.Namespace, a.Name, a.Status.Conditions)
-	st.Waiting = a.Status.Waiting
+	st.Waiting = a.Status.Waits
 	var endpoints []string
-	for _, w := range a.Status.Waiting {
+	for _, w := range a.Status.Waits {
 		endpoints = append(endpoints, w.Endpoint)
 	}
 	switch {
@@ -123,8 +123,8 @@ func bundleLine(d *v1alpha1.BundleDeployment) statusLine {
 		st.Problems = []string{"no bundle controller has seen it; if none is installed: " +
 			"orcon install builtin:bundle-controller --name orcon-bundles -n orcon-system"}
 	}
-	if d.Status.Active > 0 {
-		st.Detail = fmt.Sprintf("revision %d", d.Status.Active)
+	if d.Status.ActiveRevision > 0 {
+		st.Detail = fmt.Sprintf("revision %d", d.Status.ActiveRevision)
 	}
 	return st
 }

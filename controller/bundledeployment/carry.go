@@ -42,7 +42,7 @@ func (j *job) carryOut(ctx context.Context, w wanted) (*domain.Stop, error) {
 		return stop, err
 	}
 	if again {
-		j.deployment.Status.Retried = j.deployment.Annotations[v1alpha1.RetryKey]
+		j.deployment.Status.LastRetry = j.deployment.Annotations[v1alpha1.RetryKey]
 	}
 	return j.install(ctx, p, wish)
 }
@@ -96,7 +96,7 @@ func (j *job) isThere(w wanted) bool {
 // retried reports whether a person wants a failed content tried again.
 func (j *job) retried() bool {
 	retry := j.deployment.Annotations[v1alpha1.RetryKey]
-	return retry != "" && retry != j.deployment.Status.Retried
+	return retry != "" && retry != j.deployment.Status.LastRetry
 }
 
 // quarantined returns the stop of a content that failed before; nil for any other.

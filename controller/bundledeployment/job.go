@@ -54,11 +54,10 @@ func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 	}
 	world.Definitions, world.Ignores = crdify.Judge{}, convert.ToIgnores(d.Spec.Drift)
 	j := &job{Reconciler: r, deployment: d, world: world, store: cluster.NewStore(world), said: d.DeepCopy()}
-	rollback := d.Spec.Rollback
 	j.engine = &bundle.Engine{
 		Cluster: world, Store: j.store, Owner: convert.Owner(d), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
-		Gate:    domain.Gate{Mode: domain.ApprovalMode(d.Spec.Approval.Mode), FourEyes: d.Spec.Approval.FourEyes, Requester: d.Annotations[v1alpha1.RequesterKey]},
-		History: int(d.Spec.HistoryLimit), NoWayBack: rollback.OnFailure != nil && !*rollback.OnFailure,
+		Gate:    convert.ToGate(d),
+		History: int(d.Spec.HistoryLimit), NoWayBack: convert.Keeps(d.Spec.Rollback),
 		Patience: convert.ToWanted(d).Deadline, Pause: r.Pause, Kept: true,
 	}
 	// One object's deadline ends a run, and not the sum of all.

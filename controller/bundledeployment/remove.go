@@ -41,7 +41,7 @@ func (j *job) waitForAccount(ctx context.Context, stop *domain.Stop) (reconcile.
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if len(revisions) == 0 && j.deployment.Status.Active == 0 {
+	if len(revisions) == 0 && j.deployment.Status.ActiveRevision == 0 {
 		return reconcile.Result{}, j.release(ctx)
 	}
 	stop.Message = "deletion is waiting: " + stop.Message

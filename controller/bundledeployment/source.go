@@ -99,7 +99,7 @@ func (j *job) options(ctx context.Context) (content.Options, error) {
 	d := j.deployment
 	o := content.Options{
 		Path: d.Spec.Render.Path, Format: d.Spec.Format, Name: d.Name, Namespace: j.target(), Watch: d.Spec.Render.WatchNamespaces,
-		ConfigChecksum: d.Spec.Render.ConfigChecksum,
+		ConfigChecksum: convert.Restarts(d.Spec.Render),
 	}
 	var faults []error
 	for i, v := range d.Spec.Render.ValuesFrom {

@@ -58,7 +58,8 @@ func (j *job) publish(ctx context.Context) error {
 		}
 	} else { // what was known stays so
 		was := before.Status
-		d.Status.Active, d.Status.LastHealthy, d.Status.Finished, d.Status.Objects = was.Active, was.LastHealthy, was.Finished, was.Objects
+		d.Status.ActiveRevision, d.Status.HealthyRevision = was.ActiveRevision, was.HealthyRevision
+		d.Status.FinishedObjects, d.Status.Objects = was.FinishedObjects, was.Objects
 	}
 	if equality.Semantic.DeepEqual(before.Status, d.Status) {
 		return nil

@@ -201,7 +201,7 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	require.NoError(t, w.admin.List(w.ctx, &bags, client.InNamespace(w.namespace)))
 	stored := map[conversation.Address]map[string]string{}
 	for _, b := range bags.Items {
-		if b.Spec.Endpoint != "" {
+		if b.Spec.Purpose != v1alpha1.PurposeOutbox {
 			stored[convert.ToAddress(&b)] = b.Status.Data
 		}
 	}

@@ -17,9 +17,9 @@ type WorkloadStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// since is the time at which this status was first reported.
+	// reportTime is the time at which this status was first reported.
 	// +required
-	Since metav1.Time `json:"since"`
+	ReportTime metav1.Time `json:"reportTime"`
 }
 
 // SideStatus is the status that one side of a relation reports.
@@ -38,8 +38,8 @@ type SideStatus struct {
 	Term int64 `json:"term"`
 }
 
-// Failing is an event at which a unit's handler fails.
-type Failing struct {
+// Failure is an event at which a unit's handler fails.
+type Failure struct {
 	// event is the name of the hook and its subject.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
@@ -51,12 +51,12 @@ type Failing struct {
 	// attempts is the number of failures when last reported: 1, 2, 4, 8 and so on.
 	// +required
 	Attempts int64 `json:"attempts"`
-	// since is the time of the first reported failure.
+	// startTime is the time of the first reported failure.
 	// +required
-	Since metav1.Time `json:"since"`
-	// said is the handler's exit and the end of its standard error, at most 512 characters. Unset:
+	StartTime metav1.Time `json:"startTime"`
+	// output is the handler's exit and the end of its standard error, at most 512 characters. Unset:
 	// none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	Said string `json:"said,omitempty"`
+	Output string `json:"output,omitempty"`
 }

@@ -210,12 +210,12 @@ func TestDeployment(t *testing.T) {
 	w.change("a", "k", "edited")
 	require.NoError(t, w.client.CoreV1().ConfigMaps(w.namespace).Delete(w.ctx, "b", metav1.DeleteOptions{}))
 	controlplane.Eventually(t, func() bool { all := w.configMaps(); return all["a"]["k"] == "1" && all["b"] != nil }, soon, "what others change is put right")
-	assert.EqualValues(t, 1, d.Status.Active, "without a new revision")
+	assert.EqualValues(t, 1, d.Status.ActiveRevision, "without a new revision")
 
 	w.source("content-shop", configMap("a", "2"))
 	controlplane.Eventually(t, func() bool { all := w.configMaps(); return all["a"]["k"] == "2" && all["b"] == nil }, soon, "an upgrade, and what left it is gone")
 	w.ready(d, "Healthy")
-	assert.EqualValues(t, 2, d.Status.LastHealthy)
+	assert.EqualValues(t, 2, d.Status.HealthyRevision)
 	var first v1alpha1.BundleRevision
 	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "shop-1"}, &first))
 	assert.Equal(t, "Superseded", first.Status.State)

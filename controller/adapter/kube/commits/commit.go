@@ -147,11 +147,11 @@ func left(r *v1alpha1.Relation, said conversation.Leave) (differs bool, err erro
 		convert.SetDepartures(r, after)
 		return differs, err
 	}
-	all := &r.Status.Left
+	all := &r.Status.EndedUnits
 	if said.Suspension {
-		all = &r.Status.Closed
+		all = &r.Status.SuspendedUnits
 	}
-	differs = !slices.Contains(*all, said.Unit.String()) && (!said.Suspension || r.Status.SuspendedSince != nil)
+	differs = !slices.Contains(*all, said.Unit.String()) && (!said.Suspension || r.Status.SuspensionTime != nil)
 	if differs {
 		*all = append(*all, said.Unit.String())
 	}

@@ -137,12 +137,12 @@ func TestDeliveryDoesNotOvertake(t *testing.T) {
 func TestDeliveryIsNotStuck(t *testing.T) {
 	server, commits := shop()
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
-	outbox.Spec, outbox.ResourceVersion = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}, "6"
+	outbox.Spec, outbox.ResourceVersion = convert.ForOutbox("db", "1"), "6"
 	large := strings.Repeat("x", databag.MaxValue+1)
-	outbox.Status.Pending = []v1alpha1.Change{
-		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Set: map[string]string{"all": large}},
-		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Set: map[string]string{"fits": "yes"}},
-	}
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{
+		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Values: map[string]string{"all": large}},
+		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Values: map[string]string{"fits": "yes"}},
+	}}
 	server.Kept.Put(outbox)
 	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", true, "a", "b"), kubetest.Change("two", true, "a", "b")), nil)
 	require.NoError(t, err)
@@ -175,13 +175,13 @@ func TestLeave(t *testing.T) {
 		require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
 		return r.Status
 	}
-	assert.Empty(t, says(true).Closed, "it is not suspended")
-	r.Status.SuspendedSince = new(metav1.NewTime(kubetest.Epoch()))
+	assert.Empty(t, says(true).SuspendedUnits, "it is not suspended")
+	r.Status.SuspensionTime = new(metav1.NewTime(kubetest.Epoch()))
 	server.Keep(r)
 	is := says(true)
-	assert.Equal(t, []string{"blog/0"}, is.Closed)
-	assert.Empty(t, is.Left, "SAFETY.md E14: that is no end")
-	assert.Equal(t, []string{"blog/0"}, says(false).Left)
+	assert.Equal(t, []string{"blog/0"}, is.SuspendedUnits)
+	assert.Empty(t, is.EndedUnits, "SAFETY.md E14: that is no end")
+	assert.Equal(t, []string{"blog/0"}, says(false).EndedUnits)
 	writes := server.Writes
 	says(true)
 	says(false)
@@ -282,4 +282,20 @@ func TestCommitWritesOverNothingUnreadable(t *testing.T) {
 	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "a")), nil)
 	require.Error(t, err)
 	assert.Equal(t, writes, server.Writes)
+}
+
+// A transaction in an object whose spec does not fit is not written over.
+func TestUnreadableOutboxIsNotDelivered(t *testing.T) {
+	server, commits := shop()
+	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
+	outbox.Spec, outbox.ResourceVersion = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}, "6"
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{
+		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Values: map[string]string{"user": "old"}},
+	}}
+	server.Kept.Put(outbox)
+	before := server.Writes
+	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", true, "a", "b"), kubetest.Change("two", true, "a", "b")), nil)
+	require.ErrorContains(t, err, "do not go with purpose")
+	require.Error(t, commits.Deliver(t.Context(), "shop", outbox.Name))
+	assert.Equal(t, before, server.Writes)
 }

@@ -92,8 +92,7 @@ func (e *executor) carryOut(ctx context.Context, request transaction.Request) er
 	case transaction.ReadOutbox:
 		err = e.readOutbox(ctx)
 	case transaction.CreateOutbox:
-		spec := v1alpha1.DatabagSpec{Application: e.owner, Unit: e.unit}
-		err = e.create(ctx, r, e.bag(&v1alpha1.Databag{Spec: spec}, e.outbox))
+		err = e.create(ctx, r, e.bag(&v1alpha1.Databag{Spec: convert.ForOutbox(e.owner, e.unit)}, e.outbox))
 	case transaction.Post:
 		err = e.post(ctx, r.Commit)
 	case transaction.Empty:
@@ -147,6 +146,9 @@ func (e *executor) read(ctx context.Context, name string) (*v1alpha1.Databag, bo
 
 func (e *executor) readOutbox(ctx context.Context) error {
 	b, there, err := e.read(ctx, e.outbox)
+	if err == nil && there {
+		_, err = convert.ToDatabag(b)
+	}
 	if err != nil {
 		return err
 	}
@@ -200,11 +202,8 @@ func (e *executor) readBag(ctx context.Context, bag relation.Databag) error {
 // the relation owns it or, if it is in another namespace, whose objects can own none here, the bag names
 // it (SAFETY.md M7).
 func newBag(r transaction.CreateBag) *v1alpha1.Databag {
-	b := &v1alpha1.Databag{Spec: v1alpha1.DatabagSpec{
-		Application: r.Bag.Application, Endpoint: r.Bag.Endpoint, Relation: r.Bag.Relation, Unit: r.Bag.Unit,
-	}}
-	if h := r.Bag.Home; h.Namespace != "" {
-		b.Spec.Home = &v1alpha1.RelationHome{Namespace: h.Namespace, Name: h.Name}
+	b := &v1alpha1.Databag{Spec: convert.ForBag(r.Bag)}
+	if b.Spec.Home != nil {
 		return b
 	}
 	b.OwnerReferences = []metav1.OwnerReference{{

@@ -40,11 +40,11 @@ func (c *Statuses) Report(ctx context.Context, by status.Reporter, failure statu
 	var before, after status.Failure
 	var unit v1alpha1.Unit
 	err := c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
-		before, after = convert.ToFailure(u.Failing), status.Failure{}
+		before, after = convert.ToFailure(u.Failure), status.Failure{}
 		if failure.Fails() {
 			after = failure.Bounded().Follows(before, c.Now())
 		}
-		u.Failing, unit = convert.ForFailure(after), *u
+		u.Failure, unit = convert.ForFailure(after), *u
 		return after != before
 	})
 	if err == nil && after.IsNews(before) {

@@ -41,7 +41,7 @@ func TestBags(t *testing.T) {
 	said := func(namespace, app, uid, unit, value string) *v1alpha1.Databag {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: uid, Unit: unit}
 		b := object.Named(&v1alpha1.Databag{}, namespace, bag.Name())
-		b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db", Relation: uid, Unit: unit}
+		b.Spec = convert.ForBag(bag)
 		convert.SetData(b, domain.Entry{Who: "w"}, map[string]string{"a": value}, nil, kubetest.Epoch())
 		return b
 	}

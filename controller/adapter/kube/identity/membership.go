@@ -33,10 +33,10 @@ func (r Reviewer) Membership(ctx context.Context, id domain.Identity) domain.Mem
 	if err != nil || slices.Contains(app.Status.Sources, owner.Source()) {
 		return m
 	}
-	i := slices.IndexFunc(app.Status.LeftOut, func(o v1alpha1.LeftOut) bool { return o.Object == owner.Source() })
+	i := slices.IndexFunc(app.Status.Exclusions, func(o v1alpha1.Exclusion) bool { return o.Object == owner.Source() })
 	switch {
 	case i >= 0:
-		m.Ignored = app.Status.LeftOut[i].Message
+		m.Ignored = app.Status.Exclusions[i].Message
 	case len(app.Status.Sources) > 0:
 		m.Application = ""
 	}

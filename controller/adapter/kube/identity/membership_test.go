@@ -14,7 +14,7 @@ import (
 
 // ignoring returns an application whose name another object claims as well.
 func ignoring(a *v1alpha1.RelatedApplication, object string) *v1alpha1.RelatedApplication {
-	a.Status.LeftOut = []v1alpha1.LeftOut{{Object: object, Reason: "NameTaken", Message: "the name is taken"}}
+	a.Status.Exclusions = []v1alpha1.Exclusion{{Object: object, Reason: "NameTaken", Message: "the name is taken"}}
 	return a
 }
 

@@ -44,7 +44,7 @@ func Related(namespace, requirer, providerNamespace, provider string) *v1alpha1.
 // DeclaredBag returns the bag that an application declares on endpoint db.
 func DeclaredBag(namespace, app string, data map[string]string) *v1alpha1.Databag {
 	b := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(app, "db"))
-	b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db"}
+	b.Spec = convert.ForBag(relation.Databag{Application: app, Endpoint: "db"})
 	convert.SetData(b, history.Entry{}, data, nil, Epoch())
 	b.ResourceVersion = "6"
 	return b
@@ -95,7 +95,7 @@ func BagsOf(t *testing.T, s *Strict) map[string]map[string]string {
 	require.NoError(t, s.Kept.List(t.Context(), &list))
 	all := map[string]map[string]string{}
 	for _, b := range list.Items {
-		if b.Spec.Endpoint != "" {
+		if b.Spec.Purpose != v1alpha1.PurposeOutbox {
 			all[b.Spec.Relation+"/"+b.Spec.Unit] = b.Status.Data
 		} else {
 			assert.False(t, convert.Holds(&b), "everything is delivered")

@@ -15,7 +15,7 @@ func OnlyRenews(a, before *v1alpha1.RelatedApplication) bool {
 		return false
 	}
 	renewed, leader := *before, *before.Status.Leader
-	leader.Expires = a.Status.Leader.Expires
+	leader.ExpirationTime = a.Status.Leader.ExpirationTime
 	renewed.Status.Leader = &leader
 	renewed.ResourceVersion, renewed.ManagedFields = a.ResourceVersion, a.ManagedFields
 	return equality.Semantic.DeepEqual(&renewed, a)
@@ -34,7 +34,7 @@ func withoutReports(a *v1alpha1.RelatedApplication) *v1alpha1.RelatedApplication
 	without := *a
 	without.Status.Workload, without.Status.Conditions, without.Status.Units = nil, nil, slices.Clone(a.Status.Units)
 	for i := range without.Status.Units {
-		without.Status.Units[i].Workload, without.Status.Units[i].Failing = nil, nil
+		without.Status.Units[i].Workload, without.Status.Units[i].Failure = nil, nil
 	}
 	return &without
 }
@@ -42,7 +42,7 @@ func withoutReports(a *v1alpha1.RelatedApplication) *v1alpha1.RelatedApplication
 // UnitOfPod returns the living unit of a pod.
 func UnitOfPod(a *v1alpha1.RelatedApplication, uid string) (unit *v1alpha1.Unit, lives bool) {
 	for i := range a.Status.Units {
-		if u := &a.Status.Units[i]; u.PodUID == uid && u.Gone == "" {
+		if u := &a.Status.Units[i]; u.PodUID == uid && u.DepartureReason == "" {
 			return u, true
 		}
 	}
@@ -52,7 +52,7 @@ func UnitOfPod(a *v1alpha1.RelatedApplication, uid string) (unit *v1alpha1.Unit,
 // SameToOthers reports whether two states of a unit are the same to other applications. Its reported
 // status and the time of its end are for people only, and that it leaves counts once it has gone.
 func SameToOthers(u, v v1alpha1.Unit) bool {
-	u.Workload, u.Failing, u.GoneSince, u.Leaving = nil, nil, nil, ""
-	v.Workload, v.Failing, v.GoneSince, v.Leaving = nil, nil, nil, ""
+	u.Workload, u.Failure, u.DepartureTime, u.TerminationReason = nil, nil, nil, ""
+	v.Workload, v.Failure, v.DepartureTime, v.TerminationReason = nil, nil, nil, ""
 	return u == v
 }

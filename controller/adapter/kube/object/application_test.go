@@ -16,7 +16,7 @@ func led() *v1alpha1.RelatedApplication {
 	reported := &v1alpha1.WorkloadStatus{State: "active"}
 	return &v1alpha1.RelatedApplication{Status: v1alpha1.RelatedApplicationStatus{
 		Leader: &v1alpha1.Leader{PodUID: "a", Term: 2}, Workload: reported,
-		Units: []v1alpha1.Unit{{Number: 1, PodUID: "a", Workload: reported}, {Number: 2, PodUID: "b", Gone: "replaced"}},
+		Units: []v1alpha1.Unit{{Number: 1, PodUID: "a", Workload: reported}, {Number: 2, PodUID: "b", DepartureReason: "replaced"}},
 	}}
 }
 
@@ -27,16 +27,16 @@ func TestOnly(t *testing.T) {
 		renews, reported bool
 	}{
 		"Renewed": {change: func(a *v1alpha1.RelatedApplication) {
-			a.ResourceVersion, a.Status.Leader.Expires = "2", metav1.NewMicroTime(time.Unix(9, 0))
+			a.ResourceVersion, a.Status.Leader.ExpirationTime = "2", metav1.NewMicroTime(time.Unix(9, 0))
 		}, renews: true},
 		"Led by another": {change: func(a *v1alpha1.RelatedApplication) { a.Status.Leader.Term = 3 }},
 		"Reported": {change: func(a *v1alpha1.RelatedApplication) {
 			a.ResourceVersion, a.Status.Units[0].Workload, a.Status.Workload = "2", nil, nil
 		}, reported: true},
 		"Failing": {change: func(a *v1alpha1.RelatedApplication) {
-			a.Status.Units[0].Failing = &v1alpha1.Failing{Event: "e"}
+			a.Status.Units[0].Failure = &v1alpha1.Failure{Event: "e"}
 		}, reported: true},
-		"Gone":    {change: func(a *v1alpha1.RelatedApplication) { a.Status.Units[0].Gone = "scaled-down" }},
+		"Gone":    {change: func(a *v1alpha1.RelatedApplication) { a.Status.Units[0].DepartureReason = "scaled-down" }},
 		"Nothing": {change: func(*v1alpha1.RelatedApplication) {}, renews: true, reported: true},
 	}
 	for label, tc := range tests {
@@ -63,7 +63,7 @@ func TestUnitOfPod(t *testing.T) {
 
 // The reported status of a unit is for people: no other application's agents are woken for it.
 func TestSameToOthers(t *testing.T) {
-	u := v1alpha1.Unit{Number: 1, PodUID: "a", Workload: &v1alpha1.WorkloadStatus{State: "active"}, Failing: &v1alpha1.Failing{Event: "e"}}
+	u := v1alpha1.Unit{Number: 1, PodUID: "a", Workload: &v1alpha1.WorkloadStatus{State: "active"}, Failure: &v1alpha1.Failure{Event: "e"}}
 	assert.True(t, object.SameToOthers(u, v1alpha1.Unit{Number: 1, PodUID: "a"}))
 	assert.False(t, object.SameToOthers(u, v1alpha1.Unit{Number: 1, PodUID: "a", Address: "10.0.0.1"}))
 }

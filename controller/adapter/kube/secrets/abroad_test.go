@@ -53,7 +53,7 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 		return secret.Sweep(snapshot)
 	}
 	assert.Empty(t, sweep(), "neither the grant nor its reader has gone")
-	app.Status.Units[0].Gone = "replaced"
+	app.Status.Units[0].DepartureReason = "replaced"
 	server.Kept.Put(app)
 	r.UID = "another"
 	server.Kept.Put(r)

@@ -158,7 +158,7 @@ func TestGrantOutlivesItsRelationForHandlers(t *testing.T) {
 	require.NoError(t, err)
 	r := kubetest.Related("shop", "blog", "shop", "db")
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
-	r.Status.EndReason, r.Status.Left = "Deleted", []string{"blog/1", "db/0"}
+	r.Status.EndReason, r.Status.EndedUnits = "Deleted", []string{"blog/1", "db/0"}
 	server.Keep(r)
 	password, err := reads(t, secrets, secret.Query{})
 	require.NoError(t, err)
@@ -172,7 +172,7 @@ func TestGrantOutlivesItsRelationForHandlers(t *testing.T) {
 func TestGrantEndsWithItsRelation(t *testing.T) {
 	for name, end := range map[string]func(*v1alpha1.Relation){
 		"Ended": func(r *v1alpha1.Relation) {
-			r.Status.EndReason, r.Status.Left = "Deleted", []string{"blog/0"}
+			r.Status.EndReason, r.Status.EndedUnits = "Deleted", []string{"blog/0"}
 		},
 		"Anew": func(r *v1alpha1.Relation) { r.UID = "two" },
 	} {

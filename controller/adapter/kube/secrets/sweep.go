@@ -144,7 +144,7 @@ func rollOf(s v1alpha1.RelatedApplicationStatus) secret.Roll {
 	roll := secret.Roll{Next: int(s.NextUnit)}
 	for _, u := range s.Units {
 		number := strconv.FormatInt(u.Number, 10)
-		if u.Gone == "" {
+		if u.DepartureReason == "" {
 			roll.Here = append(roll.Here, number)
 		} else {
 			roll.Gone = append(roll.Gone, number)

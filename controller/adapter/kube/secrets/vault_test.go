@@ -12,6 +12,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -80,7 +81,8 @@ func TestObserveFails(t *testing.T) {
 func TestObserveBusy(t *testing.T) {
 	server, _, v := grantedVault(t)
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", "db-1")
-	outbox.Status.Pending = []v1alpha1.Change{{Relation: "r-one", RelationUID: "one", Endpoint: "main"}}
+	outbox.Spec = convert.ForOutbox("db", "1")
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Relation: "r-one", RelationUID: "one", Endpoint: "main"}}}
 	server.Kept.Put(outbox)
 	s, err := v.Observe(t.Context(), "shop")
 	require.NoError(t, err)

@@ -72,7 +72,7 @@ func store[T client.Object](ctx context.Context, w writer, o T, fill func(T) err
 
 func (w writer) publish(ctx context.Context, namespace string, d relation.Publish) error {
 	bag := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
-	bag.Spec = v1alpha1.DatabagSpec{Application: d.Application, Endpoint: d.Endpoint}
+	bag.Spec = convert.ForBag(relation.Databag{Application: d.Application, Endpoint: d.Endpoint})
 	_, err := store(ctx, w, bag, func(b *v1alpha1.Databag) error {
 		if _, err := convert.ToDatabag(b); err != nil {
 			return err

@@ -75,9 +75,9 @@ func (t teller) application(ctx context.Context, a *v1alpha1.RelatedApplication,
 
 // ignored writes on each object that is ignored from now on, and on each of its pods.
 func (t teller) ignored(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
-	for _, o := range a.Status.LeftOut {
+	for _, o := range a.Status.Exclusions {
 		var known []string
-		for _, was := range before.LeftOut {
+		for _, was := range before.Exclusions {
 			if was.Message == o.Message {
 				known = append(known, withPods(was)...)
 			}
@@ -94,7 +94,7 @@ func (t teller) ignored(ctx context.Context, a *v1alpha1.RelatedApplication, bef
 }
 
 // withPods returns an ignored object and its pods, as kind/name.
-func withPods(o v1alpha1.LeftOut) []string {
+func withPods(o v1alpha1.Exclusion) []string {
 	all := []string{o.Object}
 	for _, pod := range o.Pods {
 		if written := "Pod/" + pod; written != o.Object {
@@ -132,7 +132,7 @@ func (t teller) newPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedA
 		known[types.UID(u.PodUID)] = true
 	}
 	for _, u := range a.Status.Units {
-		if !known[types.UID(u.PodUID)] && u.Gone == "" {
+		if !known[types.UID(u.PodUID)] && u.DepartureReason == "" {
 			pod := object.Named(&corev1.Pod{}, a.Namespace, u.Pod)
 			pod.UID = types.UID(u.PodUID)
 			t.warn(pod, ready.Reason, ready.Message)

@@ -72,17 +72,15 @@ func (o observer) databags(ctx context.Context, s *relation.Snapshot) error {
 		return fmt.Errorf("cannot list databags: %w", err)
 	}
 	for _, b := range merge(pointers(list.Items), unseen) {
-		if convert.Holds(b) {
-			s.Outboxes = append(s.Outboxes, b.Name)
-		}
-		if b.Spec.Endpoint == "" {
-			continue // an outbox
-		}
-		// Without a version the content was never stored: a crash came between the two writes, and
-		// the bag will be published again.
-		if bag, err := convert.ToDatabag(b); err != nil {
+		bag, err := convert.ToDatabag(b)
+		switch {
+		case err != nil:
 			s.Unreadable = append(s.Unreadable, convert.UnreadableDatabag(b, bag, err))
-		} else if b.Status.Version != "" {
+		case b.Spec.Purpose == v1alpha1.PurposeOutbox:
+			if convert.Holds(b) {
+				s.Outboxes = append(s.Outboxes, b.Name)
+			}
+		case b.Status.Version != "": // else a crash came before the content: it is published again
 			s.Databags = append(s.Databags, bag)
 		}
 	}

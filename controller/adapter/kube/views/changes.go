@@ -136,7 +136,7 @@ func (c changes) relationChanged(r *v1alpha1.Relation) {
 func (c changes) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
 	c.changed(b.Namespace, b.Spec.Application)
 	c.peersChanged(ctx, b.Namespace, b.Spec.Application, func(e v1alpha1.RelationEnd) bool {
-		return b.Spec.Endpoint == "" || e.Endpoint == b.Spec.Endpoint
+		return b.Spec.Purpose == v1alpha1.PurposeOutbox || e.Endpoint == b.Spec.Endpoint
 	})
 }
 

@@ -27,7 +27,7 @@ import (
 func TestView(t *testing.T) {
 	m := kubetest.Memory{}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")
-	app.Status.Waiting = []v1alpha1.Waiting{{Endpoint: "sse", Reason: "NoApplication", Message: "nobody"}}
+	app.Status.Waits = []v1alpha1.Wait{{Endpoint: "sse", Reason: "NoApplication", Message: "nobody"}}
 	m.Put(app, kubetest.Related("shop", "blog", "shop", "db"), kubetest.Related("shop", "other", "shop", "db"), kubetest.DeclaredBag("shop", "db", map[string]string{"host": "here"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestViewOfBothSides(t *testing.T) {
 	convert.SetDepartures(r, []conversation.Departure{left})
 	m.Put(r,
 		units("blog", v1alpha1.Unit{Number: 2, PodUID: "b2", Address: "10.0.0.2"}, v1alpha1.Unit{Number: 3, PodUID: "b3"}),
-		units("db", v1alpha1.Unit{Number: 0, PodUID: "d0", Gone: "replaced"}, v1alpha1.Unit{Number: 1, PodUID: "d1", Address: "fd00::1"}))
+		units("db", v1alpha1.Unit{Number: 0, PodUID: "d0", DepartureReason: "replaced"}, v1alpha1.Unit{Number: 1, PodUID: "d1", Address: "fd00::1"}))
 	look := func(name string) relation.Seen {
 		view, err := (&Views{Reader: m}).View(t.Context(), "shop", name)
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	said := func(app, unit string, data map[string]string) *v1alpha1.Databag {
 		bag := relation.Databag{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
 		b := object.Named(&v1alpha1.Databag{}, "shop", bag.Name())
-		b.Spec = v1alpha1.DatabagSpec{Application: app, Endpoint: "db", Relation: "r-1", Unit: unit}
+		b.Spec = convert.ForBag(bag)
 		convert.SetData(b, history.Entry{}, data, nil, kubetest.Epoch())
 		return b
 	}
@@ -99,12 +99,12 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	assert.Equal(t, "b", seen.Own[0].Bag["name"])
 
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
-	outbox.Spec = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}
-	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
+	outbox.Spec = convert.ForOutbox("db", "1")
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
 	m.Put(outbox)
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.ErrorIs(t, err, relation.ErrUnsettled)
-	outbox.Status.Pending = nil
+	outbox.Status.Transaction = nil
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 }
@@ -116,7 +116,7 @@ func TestViewNamesTheWriter(t *testing.T) {
 	r := kubetest.Related("shop", "ring", "shop", "ring")
 	r.UID = "r-1"
 	written := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"}.Name())
-	written.Spec = v1alpha1.DatabagSpec{Application: "ring", Endpoint: "db", Relation: "r-1"}
+	written.Spec = convert.ForBag(relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"})
 	convert.SetData(written, history.Entry{}, map[string]string{"primary": "ring/2"}, nil, kubetest.Epoch())
 	written.Status.Writer = "2"
 	writer := func() string {
@@ -261,8 +261,8 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
 	m := kubetest.Memory{}
 	outbox := object.Named(&v1alpha1.Databag{}, "bank", relation.OutboxName("vault", "0"))
-	outbox.Spec = v1alpha1.DatabagSpec{Application: "vault", Unit: "0"}
-	outbox.Status.Pending = []v1alpha1.Change{{Endpoint: "db"}}
+	outbox.Spec = convert.ForOutbox("vault", "0")
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
 	m.Put(kubetest.Related("mallory", "blog", "bank", "vault"), outbox)
 	_, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")
 	require.NoError(t, err)

@@ -59,6 +59,22 @@ func ToIgnores(d v1alpha1.BundleDrift) []bundle.Ignore {
 // Tracks reports whether a source follows what its reference means now.
 func Tracks(s v1alpha1.BundleSource) bool { return s.Resolve == "Track" }
 
+// Restarts reports whether pods are replaced when their configuration changes.
+func Restarts(r v1alpha1.BundleRender) bool {
+	return r.OnConfigChange == v1alpha1.OnConfigChangeRestart
+}
+
+// Keeps reports whether failed content stays.
+func Keeps(r v1alpha1.BundleRollback) bool { return r.OnFailure == v1alpha1.OnFailureKeep }
+
+// ToGate returns the rules by which plans are approved, but for those of mode Policy.
+func ToGate(d *v1alpha1.BundleDeployment) bundle.Gate {
+	return bundle.Gate{
+		Mode: bundle.ApprovalMode(d.Spec.Approval.Mode), FourEyes: d.Spec.Approval.SelfApproval == v1alpha1.SelfApprovalForbid,
+		Requester: d.Annotations[v1alpha1.RequesterKey],
+	}
+}
+
 // Account returns the name of the account that acts for a deployment, as the API server knows it.
 func Account(d *v1alpha1.BundleDeployment) string {
 	return fmt.Sprintf("system:serviceaccount:%s:%s", d.Namespace, cmp.Or(d.Spec.ServiceAccountName, "default"))
@@ -83,12 +99,12 @@ func SetDeployment(d *v1alpha1.BundleDeployment, s bundle.Standing, r bundle.Rec
 	status := &d.Status
 	status.ObservedGeneration = d.Generation
 	healthy, _ := r.Healthy()
-	status.Active, status.LastHealthy = int64(s.Last.Number), int64(healthy)
-	status.Finished, status.Objects = int64(s.Next.Finished), int64(s.Next.All)
+	status.ActiveRevision, status.HealthyRevision = int64(s.Last.Number), int64(healthy)
+	status.FinishedObjects, status.Objects = int64(s.Next.Finished), int64(s.Next.All)
 	status.Waits, status.Drift = nil, nil
 	for _, w := range s.Next.Waits[:min(maxWaits, len(s.Next.Waits))] {
 		status.Waits = append(status.Waits, v1alpha1.BundleWait{
-			Object: w.ID.String(), Phase: w.Phase.String(), For: cut(w.For, maxText), Since: value.FromTime(w.Since),
+			Object: w.ID.String(), Phase: w.Phase.String(), Message: cut(w.For, maxText), StartTime: value.FromTime(w.Since),
 		})
 	}
 	for _, drifted := range s.Drift[:min(maxWaits, len(s.Drift))] {
@@ -99,7 +115,7 @@ func SetDeployment(d *v1alpha1.BundleDeployment, s bundle.Standing, r bundle.Rec
 
 // ForPlan returns a plan that waits for approval; revision is 0 for a deletion.
 func ForPlan(d *v1alpha1.BundleDeployment, p bundle.Plan, revision int) *v1alpha1.BundlePlan {
-	plan := &v1alpha1.BundlePlan{Digest: p.Digest, Cluster: p.Cluster, Held: p.HeldNames()}
+	plan := &v1alpha1.BundlePlan{Digest: p.Digest, Cluster: p.Cluster, HeldObjects: p.HeldNames()}
 	if revision > 0 {
 		plan.Revision = RevisionName(d, revision)
 	}

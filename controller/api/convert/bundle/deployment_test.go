@@ -66,8 +66,8 @@ func TestSetDeployment(t *testing.T) {
 	SetDeployment(d, s, bundle.Record{}, time.Unix(1, 0))
 	assert.EqualValues(t, 3, d.Status.ObservedGeneration)
 	require.Len(t, d.Status.Waits, maxWaits)
-	assert.LessOrEqual(t, len(d.Status.Waits[0].For), maxText)
-	assert.True(t, strings.HasSuffix(d.Status.Waits[0].For, "ü…"), "no character is cut in two")
+	assert.LessOrEqual(t, len(d.Status.Waits[0].Message), maxText)
+	assert.True(t, strings.HasSuffix(d.Status.Waits[0].Message, "ü…"), "no character is cut in two")
 }
 
 func TestPlans(t *testing.T) {
@@ -93,7 +93,7 @@ func TestPlans(t *testing.T) {
 
 // An approval of another plan confirms nothing of this one.
 func TestToApproval(t *testing.T) {
-	a := &v1alpha1.Approval{Spec: v1alpha1.ApprovalSpec{PlanDigest: "x", Author: "amy", Confirmed: []string{"Secret a/b"}}}
+	a := &v1alpha1.Approval{Spec: v1alpha1.ApprovalSpec{PlanDigest: "x", Author: "amy", ConfirmedObjects: []string{"Secret a/b"}}}
 	approval, err := ToApproval(a, bundle.Plan{Digest: "y"})
 	require.NoError(t, err)
 	assert.Equal(t, bundle.Approval{PlanDigest: "x", By: "amy"}, approval)

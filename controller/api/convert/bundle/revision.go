@@ -39,7 +39,12 @@ func ForRevision(d *v1alpha1.BundleDeployment, v bundle.Revision, p bundle.Plan,
 // SetRevision writes the state of a revision, and reports whether it has changed.
 func SetRevision(r *v1alpha1.BundleRevision, v bundle.Revision) bool {
 	before := r.Status
-	r.Status = v1alpha1.BundleRevisionStatus{State: string(v.State), Message: cut(v.Message, maxMessage),
-		Summary: cut(bundle.Brief(v.Message), maxSummary), Healthy: v.Healthy}
+	r.Status = v1alpha1.BundleRevisionStatus{
+		State: string(v.State), Message: cut(v.Message, maxMessage), Summary: cut(bundle.Brief(v.Message), maxSummary),
+		Health: v1alpha1.HealthUnproven,
+	}
+	if v.Healthy {
+		r.Status.Health = v1alpha1.HealthProven
+	}
 	return r.Status != before
 }

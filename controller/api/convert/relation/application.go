@@ -26,11 +26,11 @@ func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
 			Version: int(e.Version), Optional: e.Necessity == v1alpha1.Optional, Limit: int(e.Limit),
 		})
 	}
-	for _, o := range s.LeftOut {
+	for _, o := range s.Exclusions {
 		state.LeftOut = append(state.LeftOut, application.Fault{Application: a.Name, Object: o.Object, Reason: o.Reason,
 			Message: o.Message, Pods: o.Pods})
 	}
-	for _, w := range s.Waiting {
+	for _, w := range s.Waits {
 		state.Waiting = append(state.Waiting, relation.Waiting{
 			Endpoint: w.Endpoint, Optional: w.Necessity == v1alpha1.Optional, Reason: w.Reason, Message: w.Message,
 		})
@@ -42,8 +42,8 @@ func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
 		}
 		state.Units = append(state.Units, application.Unit{
 			Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == v1alpha1.HandlersPresent,
-			Since: u.Since.UTC(), Leaving: u.Leaving, Gone: u.Gone, GoneSince: value.Time(u.GoneSince),
-			Workload: ToStatus(u.Workload), Failing: ToFailure(u.Failing),
+			Since: u.CreationTime.UTC(), Leaving: u.TerminationReason, Gone: u.DepartureReason, GoneSince: value.Time(u.DepartureTime),
+			Workload: ToStatus(u.Workload), Failing: ToFailure(u.Failure),
 		})
 	}
 	if r := s.Restarts; r != nil {
@@ -82,10 +82,10 @@ func SetApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState,
 		})
 	}
 	for _, o := range s.LeftOut {
-		status.LeftOut = append(status.LeftOut, v1alpha1.LeftOut{Object: o.Object, Reason: o.Reason, Message: o.Message, Pods: o.Pods})
+		status.Exclusions = append(status.Exclusions, v1alpha1.Exclusion{Object: o.Object, Reason: o.Reason, Message: o.Message, Pods: o.Pods})
 	}
 	for _, w := range s.Waiting {
-		status.Waiting = append(status.Waiting, v1alpha1.Waiting{
+		status.Waits = append(status.Waits, v1alpha1.Wait{
 			Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message,
 		})
 	}
@@ -94,7 +94,7 @@ func SetApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState,
 	for _, u := range s.Units {
 		unit := v1alpha1.Unit{
 			Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address,
-			Since: metav1.NewTime(u.Since), Leaving: u.Leaving, Gone: u.Gone, GoneSince: value.FromTime(u.GoneSince),
+			CreationTime: metav1.NewTime(u.Since), TerminationReason: u.Leaving, DepartureReason: u.Gone, DepartureTime: value.FromTime(u.GoneSince),
 		}
 		if u.Handles {
 			unit.Handlers = v1alpha1.HandlersPresent
@@ -156,8 +156,8 @@ func keepReports(s *v1alpha1.RelatedApplicationStatus, before v1alpha1.RelatedAp
 		said[u.PodUID] = u
 	}
 	for i := range s.Units {
-		if u := &s.Units[i]; u.Gone == "" {
-			u.Workload, u.Failing = said[u.PodUID].Workload, said[u.PodUID].Failing
+		if u := &s.Units[i]; u.DepartureReason == "" {
+			u.Workload, u.Failure = said[u.PodUID].Workload, said[u.PodUID].Failure
 		}
 	}
 	s.Leader, s.Workload = before.Leader, before.Workload

@@ -14,7 +14,22 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// ToDatabag returns a databag; with an error, the one that its spec names.
+// ForBag returns the spec of the object that holds a bag.
+func ForBag(b relation.Databag) v1alpha1.DatabagSpec {
+	spec := v1alpha1.DatabagSpec{
+		Purpose: v1alpha1.PurposeRelation, Application: b.Application, Endpoint: b.Endpoint, Relation: b.Relation, Unit: b.Unit,
+	}
+	if b.Relation == "" {
+		spec.Purpose = v1alpha1.PurposeDeclared
+	}
+	if b.Home.Namespace != "" {
+		spec.Home = &v1alpha1.RelationHome{Namespace: b.Home.Namespace, Name: b.Home.Name}
+	}
+	return spec
+}
+
+// ToDatabag returns the bag that an object holds; for an Outbox, its owner alone. With an error, it
+// returns the bag that the spec names.
 func ToDatabag(b *v1alpha1.Databag) (relation.Databag, error) {
 	bag := relation.Databag{
 		Application: b.Spec.Application, Endpoint: b.Spec.Endpoint,
@@ -23,10 +38,30 @@ func ToDatabag(b *v1alpha1.Databag) (relation.Databag, error) {
 	if h := b.Spec.Home; h != nil {
 		bag.Home = relation.Home{Namespace: h.Namespace, Name: h.Name}
 	}
-	if b.Name != bag.Name() {
-		return bag, fmt.Errorf("cannot read databag %q: it is not the name of the bag of %s:%s", b.Name, b.Spec.Application, b.Spec.Endpoint)
+	if !fits(b.Spec) {
+		return bag, fmt.Errorf("cannot read databag %q: its other fields do not go with purpose %q", b.Name, b.Spec.Purpose)
+	}
+	name, of := bag.Name(), "the bag of "+bag.Application+":"+bag.Endpoint
+	if b.Spec.Purpose == v1alpha1.PurposeOutbox {
+		name, of = relation.OutboxName(bag.Application, bag.Unit), "the outbox of "+bag.Application+"/"+bag.Unit
+	}
+	if b.Name != name {
+		return bag, fmt.Errorf("cannot read databag %q: it is not the name of %s", b.Name, of)
 	}
 	return bag, nil
+}
+
+// fits reports whether the fields go with the purpose, as the schema has it.
+func fits(s v1alpha1.DatabagSpec) bool {
+	switch s.Purpose {
+	case v1alpha1.PurposeDeclared:
+		return s.Endpoint != "" && s.Relation == "" && s.Unit == "" && s.Home == nil
+	case v1alpha1.PurposeRelation:
+		return s.Endpoint != "" && s.Relation != ""
+	case v1alpha1.PurposeOutbox:
+		return s.Endpoint == "" && s.Relation == "" && s.Unit != "" && s.Home == nil
+	}
+	return false
 }
 
 // SetData writes data into the status, and an entry without the values of secret fields into the

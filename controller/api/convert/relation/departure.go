@@ -15,10 +15,10 @@ import (
 // keepAnswers writes the units that have left and the departures. An answer that the relations API has
 // stored since s was decided stays.
 func keepAnswers(r *v1alpha1.Relation, s relation.State) {
-	r.Status.Left = union(s.Left, r.Status.Left)
-	r.Status.Closed = union(s.Closed, r.Status.Closed)
+	r.Status.EndedUnits = union(s.Left, r.Status.EndedUnits)
+	r.Status.SuspendedUnits = union(s.Closed, r.Status.SuspendedUnits)
 	if s.SuspendedSince.IsZero() {
-		r.Status.Closed = nil
+		r.Status.SuspendedUnits = nil
 	}
 	stored, err := ToDepartures(r)
 	if err != nil {
@@ -51,17 +51,17 @@ func union(first, second []string) []string {
 func ToDepartures(r *v1alpha1.Relation) ([]conversation.Departure, error) {
 	var all []conversation.Departure
 	for _, d := range r.Status.Departures {
-		units := make([]conversation.Unit, 1+len(d.Owed))
-		for i, text := range append([]string{d.Unit}, d.Owed...) {
+		units := make([]conversation.Unit, 1+len(d.PendingUnits))
+		for i, text := range append([]string{d.Unit}, d.PendingUnits...) {
 			if err := units[i].UnmarshalText([]byte(text)); err != nil {
 				return nil, fmt.Errorf("cannot read relation %q: departures: %w", r.Name, err)
 			}
 		}
 		departure := conversation.Departure{
-			Unit: units[0], Reason: conversation.Reason(d.Reason), Address: d.Address, Since: d.Since.UTC(),
-			Handled: d.Handled == v1alpha1.IsHandled, OverSince: value.Time(d.OverSince),
+			Unit: units[0], Reason: conversation.Reason(d.Reason), Address: d.Address, Since: d.Time.UTC(),
+			Handled: d.State == v1alpha1.DepartureHandled, OverSince: value.Time(d.CompletionTime),
 		}
-		if len(d.Owed) > 0 {
+		if len(d.PendingUnits) > 0 {
 			departure.Owed = units[1:]
 		}
 		all = append(all, departure)
@@ -75,13 +75,13 @@ func SetDepartures(r *v1alpha1.Relation, all []conversation.Departure) {
 	for _, d := range all {
 		departure := v1alpha1.Departure{
 			Unit: d.Unit.String(), Reason: string(d.Reason), Address: d.Address,
-			Since: metav1.NewTime(d.Since), OverSince: value.FromTime(d.OverSince),
+			Time: metav1.NewTime(d.Since), CompletionTime: value.FromTime(d.OverSince),
 		}
 		for _, u := range d.Owed {
-			departure.Owed = append(departure.Owed, u.String())
+			departure.PendingUnits = append(departure.PendingUnits, u.String())
 		}
 		if d.Handled {
-			departure.Handled = v1alpha1.IsHandled
+			departure.State = v1alpha1.DepartureHandled
 		}
 		r.Status.Departures = append(r.Status.Departures, departure)
 	}

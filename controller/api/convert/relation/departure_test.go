@@ -24,14 +24,14 @@ func TestAnswersAreKept(t *testing.T) {
 
 	answered := departure.Answered(unit(1), conversation.Answer{Unit: departure.Unit, Since: since, Handled: true})
 	SetDepartures(&r, []conversation.Departure{answered})
-	r.Status.Left = append(r.Status.Left, "web/1")
-	r.Status.Closed = append(r.Status.Closed, "web/1")
+	r.Status.EndedUnits = append(r.Status.EndedUnits, "web/1")
+	r.Status.SuspendedUnits = append(r.Status.SuspendedUnits, "web/1")
 	SetRelation(&r, decided, since.Add(time.Minute))
 	got, err := ToDepartures(&r)
 	require.NoError(t, err)
 	assert.Equal(t, []conversation.Departure{answered}, got)
-	assert.Equal(t, []string{"web/0", "web/1"}, r.Status.Left)
-	assert.Equal(t, []string{"web/0", "web/1"}, r.Status.Closed)
+	assert.Equal(t, []string{"web/0", "web/1"}, r.Status.EndedUnits)
+	assert.Equal(t, []string{"web/0", "web/1"}, r.Status.SuspendedUnits)
 
 	t.Log("another departure of the same unit is another")
 	again := departure

@@ -13,10 +13,10 @@ func ToLeader(a *v1alpha1.RelatedApplication) leadership.Leader {
 	if l == nil {
 		return leadership.Leader{}
 	}
-	return leadership.Leader{Unit: int(l.Unit), PodUID: l.PodUID, Term: int(l.Term), Expires: l.Expires.UTC()}
+	return leadership.Leader{Unit: int(l.Unit), PodUID: l.PodUID, Term: int(l.Term), Expires: l.ExpirationTime.UTC()}
 }
 
 // SetLeader writes the leader into the status, to the microsecond.
 func SetLeader(a *v1alpha1.RelatedApplication, l leadership.Leader) {
-	a.Status.Leader = &v1alpha1.Leader{Unit: int64(l.Unit), PodUID: l.PodUID, Term: int64(l.Term), Expires: metav1.NewMicroTime(l.Expires)}
+	a.Status.Leader = &v1alpha1.Leader{Unit: int64(l.Unit), PodUID: l.PodUID, Term: int64(l.Term), ExpirationTime: metav1.NewMicroTime(l.Expires)}
 }

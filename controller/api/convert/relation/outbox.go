@@ -7,24 +7,31 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
+// ForOutbox returns the spec of the object in which the transactions of a unit are committed.
+func ForOutbox(application, unit string) v1alpha1.DatabagSpec {
+	return v1alpha1.DatabagSpec{Purpose: v1alpha1.PurposeOutbox, Application: application, Unit: unit}
+}
+
 // Holds reports whether an outbox has a transaction.
-func Holds(b *v1alpha1.Databag) bool { return len(b.Status.Pending)+len(b.Status.PendingSecrets) > 0 }
+func Holds(b *v1alpha1.Databag) bool { return b.Status.Transaction != nil }
 
 // ToCommit returns the transaction in an outbox; an empty one if there is none.
 func ToCommit(b *v1alpha1.Databag) transaction.Commit {
 	unit, _ := strconv.Atoi(b.Spec.Unit) // the schema admits numbers only
-	c := transaction.Commit{
-		Namespace: b.Namespace, Application: b.Spec.Application, Unit: unit,
-		ID: b.Status.Transaction, Term: int(b.Status.PendingTerm), Cause: b.Status.PendingCause,
+	c := transaction.Commit{Namespace: b.Namespace, Application: b.Spec.Application, Unit: unit}
+	t := b.Status.Transaction
+	if t == nil {
+		return c
 	}
-	for _, change := range b.Status.Pending {
+	c.ID, c.Term, c.Cause = t.ID, int(t.Term), t.Cause
+	for _, change := range t.Changes {
 		c.Changes = append(c.Changes, transaction.Change{
 			Relation: change.Relation, Namespace: change.RelationNamespace, UID: change.RelationUID,
-			Endpoint: change.Endpoint, Own: change.Unit != "", Set: change.Set, Secret: change.Secret,
+			Endpoint: change.Endpoint, Own: change.Unit != "", Set: change.Values, Secret: change.SecretKeys,
 		})
 		c.Term = max(c.Term, int(change.Term))
 	}
-	for _, w := range b.Status.PendingSecrets {
+	for _, w := range t.SecretWrites {
 		c.Secrets = append(c.Secrets, ToWrite(w))
 	}
 	return c
@@ -32,19 +39,20 @@ func ToCommit(b *v1alpha1.Databag) transaction.Commit {
 
 // SetCommit writes a transaction into an outbox.
 func SetCommit(b *v1alpha1.Databag, c transaction.Commit) {
-	b.Status = v1alpha1.DatabagStatus{Transaction: c.ID, PendingTerm: int64(c.Term), PendingCause: c.Cause}
+	t := &v1alpha1.Transaction{ID: c.ID, Term: int64(c.Term), Cause: c.Cause}
 	for _, change := range c.Changes {
 		bag := c.Bag(change)
-		pending := v1alpha1.Change{
+		stored := v1alpha1.Change{
 			Relation: change.Relation, RelationNamespace: bag.Home.Namespace, RelationUID: change.UID,
-			Endpoint: change.Endpoint, Unit: bag.Unit, Set: change.Set, Secret: change.Secret,
+			Endpoint: change.Endpoint, Unit: bag.Unit, Values: change.Set, SecretKeys: change.Secret,
 		}
 		if !change.Own {
-			pending.Term = int64(c.Term)
+			stored.Term = int64(c.Term)
 		}
-		b.Status.Pending = append(b.Status.Pending, pending)
+		t.Changes = append(t.Changes, stored)
 	}
 	for _, w := range c.Secrets {
-		b.Status.PendingSecrets = append(b.Status.PendingSecrets, ForWrite(w))
+		t.SecretWrites = append(t.SecretWrites, ForWrite(w))
 	}
+	b.Status = v1alpha1.DatabagStatus{Transaction: t}
 }

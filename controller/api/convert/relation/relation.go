@@ -26,15 +26,15 @@ func ToRelation(r *v1alpha1.Relation) (relation.Relation, error) {
 		Created:  r.CreationTimestamp.UTC(),
 		Deleted:  value.Time(r.DeletionTimestamp),
 		State: relation.State{
-			HeldSince: value.Time(r.Status.HeldSince), HeldReason: r.Status.HeldReason, Data: relation.Data(r.Status.Data),
-			Offer: r.Status.Offer, SuspendedSince: value.Time(r.Status.SuspendedSince),
-			EndReason: r.Status.EndReason, Left: r.Status.Left, Closed: r.Status.Closed,
+			HeldSince: value.Time(r.Status.HoldTime), HeldReason: r.Status.HoldReason, Data: relation.Data(r.Status.Data),
+			Offer: r.Status.Offer, SuspendedSince: value.Time(r.Status.SuspensionTime),
+			EndReason: r.Status.EndReason, Left: r.Status.EndedUnits, Closed: r.Status.SuspendedUnits,
 			Status: relation.Status(r.Status.RelationStatus), Conditions: value.Conditions(r.Status.Conditions),
 			RequirerStatus: ToSideStatus(r.Status.RequirerStatus), ProviderStatus: ToSideStatus(r.Status.ProviderStatus),
 		},
 	}
-	if r.Status.Retain != nil {
-		d.State.Retain = r.Status.Retain.Duration
+	if r.Status.Retention != nil {
+		d.State.Retain = r.Status.Retention.Duration
 	}
 	id, err := value.Int(r.Status.ID)
 	d.State.ID = id
@@ -56,12 +56,12 @@ func SetRelation(r *v1alpha1.Relation, s relation.State, now time.Time) {
 	r.Status.ObservedGeneration = r.Generation
 	r.Status.ID = int64(s.ID)
 	r.Status.Requirer, r.Status.Provider = r.Spec.Requirer.String(), r.Spec.Provider.String()
-	r.Status.HeldSince, r.Status.HeldReason, r.Status.Data = value.FromTime(s.HeldSince), s.HeldReason, string(s.Data)
-	r.Status.Retain = nil
+	r.Status.HoldTime, r.Status.HoldReason, r.Status.Data = value.FromTime(s.HeldSince), s.HeldReason, string(s.Data)
+	r.Status.Retention = nil
 	if s.Retain != 0 {
-		r.Status.Retain = &metav1.Duration{Duration: s.Retain}
+		r.Status.Retention = &metav1.Duration{Duration: s.Retain}
 	}
-	r.Status.Offer, r.Status.SuspendedSince = s.Offer, value.FromTime(s.SuspendedSince)
+	r.Status.Offer, r.Status.SuspensionTime = s.Offer, value.FromTime(s.SuspendedSince)
 	r.Status.EndReason = s.EndReason
 	keepAnswers(r, s)
 	r.Status.RelationStatus = string(s.Status)

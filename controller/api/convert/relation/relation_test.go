@@ -150,7 +150,7 @@ func TestApplicationRoundTrip(t *testing.T) {
 func TestDatabagRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "data")
-		b := v1alpha1.Databag{Spec: v1alpha1.DatabagSpec{Application: "db", Endpoint: "db"}}
+		b := v1alpha1.Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "db"})}
 		b.Name = relation.DatabagName("db", "db")
 		SetData(&b, history.Entry{}, data, nil, time.Now())
 		got, err := ToDatabag(stored(t, &b))
@@ -178,7 +178,7 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 // A record is read as it was written, over many commits.
 func TestRecordRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := &v1alpha1.Databag{Spec: v1alpha1.DatabagSpec{Application: "db", Endpoint: "db", Relation: "uid", Unit: "3"}}
+		b := &v1alpha1.Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "db", Relation: "uid", Unit: "3"})}
 		now := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 		var want history.Log
 		for i, data := range rapid.SliceOfN(rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "secret"}), names()), 1, 300).Draw(t, "contents") {
@@ -206,7 +206,7 @@ func TestUnreadable(t *testing.T) {
 	r.Spec.Requirer.Namespace, r.Status.ID = "", -1
 	_, err = ToRelation(r)
 	require.Error(t, err)
-	b := v1alpha1.Databag{Spec: v1alpha1.DatabagSpec{Application: "db", Endpoint: "db"}}
+	b := v1alpha1.Databag{Spec: ForBag(relation.Databag{Application: "db", Endpoint: "db"})}
 	b.Name = "anything"
 	_, err = ToDatabag(&b)
 	require.Error(t, err, "a bag that a person made is nobody's")
@@ -230,7 +230,7 @@ func TestCommitRoundTrip(t *testing.T) {
 	}
 	var outbox v1alpha1.Databag
 	assert.False(t, Holds(&outbox))
-	outbox.Namespace, outbox.Spec = "shop", v1alpha1.DatabagSpec{Application: "db", Unit: "2"}
+	outbox.Namespace, outbox.Spec = "shop", ForOutbox("db", "2")
 	SetCommit(&outbox, c)
 	outbox = *stored(t, &outbox)
 	assert.True(t, Holds(&outbox))

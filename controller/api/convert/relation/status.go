@@ -12,7 +12,7 @@ func ForWorkload(info status.Info) *v1alpha1.WorkloadStatus {
 	if !info.Said() {
 		return nil
 	}
-	return &v1alpha1.WorkloadStatus{State: v1alpha1.WorkloadState(info.State), Message: info.Message, Since: metav1.NewTime(info.Since)}
+	return &v1alpha1.WorkloadStatus{State: v1alpha1.WorkloadState(info.State), Message: info.Message, ReportTime: metav1.NewTime(info.Since)}
 }
 
 // ToStatus returns a reported status; the zero value if there is none.
@@ -20,7 +20,7 @@ func ToStatus(s *v1alpha1.WorkloadStatus) status.Info {
 	if s == nil {
 		return status.Info{}
 	}
-	return status.Info{State: status.State(s.State), Message: s.Message, Since: s.Since.UTC()}
+	return status.Info{State: status.State(s.State), Message: s.Message, Since: s.ReportTime.UTC()}
 }
 
 // ForSide returns the status that a leader of a term reports, as it is stored.
@@ -39,17 +39,19 @@ func ToSideStatus(s *v1alpha1.SideStatus) status.Info {
 }
 
 // ForFailure returns a failure of handlers as it is stored; nil for none.
-func ForFailure(f status.Failure) *v1alpha1.Failing {
+func ForFailure(f status.Failure) *v1alpha1.Failure {
 	if !f.Fails() {
 		return nil
 	}
-	return &v1alpha1.Failing{Event: f.Event, Relation: f.Relation, Attempts: int64(f.Attempts), Since: metav1.NewTime(f.Since), Said: f.Said}
+	return &v1alpha1.Failure{
+		Event: f.Event, Relation: f.Relation, Attempts: int64(f.Attempts), StartTime: metav1.NewTime(f.Since), Output: f.Said,
+	}
 }
 
 // ToFailure returns a failure of handlers; the zero value if there is none.
-func ToFailure(f *v1alpha1.Failing) status.Failure {
+func ToFailure(f *v1alpha1.Failure) status.Failure {
 	if f == nil {
 		return status.Failure{}
 	}
-	return status.Failure{Event: f.Event, Relation: f.Relation, Attempts: int(f.Attempts), Since: f.Since.UTC(), Said: f.Said}
+	return status.Failure{Event: f.Event, Relation: f.Relation, Attempts: int(f.Attempts), Since: f.StartTime.UTC(), Said: f.Output}
 }

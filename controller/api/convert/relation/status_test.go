@@ -40,18 +40,18 @@ func TestStatusRoundTrip(t *testing.T) {
 // pod alone (SAFETY.md D11).
 func TestWhatIsSaidStays(t *testing.T) {
 	at := metav1.NewTime(time.Unix(100, 0))
-	said := &v1alpha1.WorkloadStatus{State: "active", Since: at}
-	failing := &v1alpha1.Failing{Event: "db-relation-changed (db)", Attempts: 1, Since: at}
+	said := &v1alpha1.WorkloadStatus{State: "active", ReportTime: at}
+	failing := &v1alpha1.Failure{Event: "db-relation-changed (db)", Attempts: 1, StartTime: at}
 	a := &v1alpha1.RelatedApplication{Status: v1alpha1.RelatedApplicationStatus{
 		Workload: said, Leader: &v1alpha1.Leader{Term: 2},
-		Units: []v1alpha1.Unit{{Number: 0, PodUID: "a", Workload: said, Failing: failing}, {Number: 1, PodUID: "b", Workload: said, Failing: failing}, {Number: 2, PodUID: "c", Workload: said}},
+		Units: []v1alpha1.Unit{{Number: 0, PodUID: "a", Workload: said, Failure: failing}, {Number: 1, PodUID: "b", Workload: said, Failure: failing}, {Number: 2, PodUID: "c", Workload: said}},
 	}}
 	SetApplication(a, relation.ApplicationState{Units: []application.Unit{{Number: 0, PodUID: "a"}, {Number: 1, PodUID: "b", Gone: application.GoneReplaced}, {Number: 2, PodUID: "d"}}}, at.Time)
 	assert.Equal(t, said, a.Status.Workload)
 	assert.EqualValues(t, 2, a.Status.Leader.Term)
 	assert.Equal(t, said, a.Status.Units[0].Workload)
-	assert.Equal(t, failing, a.Status.Units[0].Failing)
-	assert.Nil(t, a.Status.Units[1].Failing, "its pod has gone")
+	assert.Equal(t, failing, a.Status.Units[0].Failure)
+	assert.Nil(t, a.Status.Units[1].Failure, "its pod has gone")
 	assert.Nil(t, a.Status.Units[1].Workload)
 	assert.Nil(t, a.Status.Units[2].Workload, "another pod of the same number")
 
