@@ -99,13 +99,13 @@ func (s settlement) relates() []relation.Decision {
 	return decisions
 }
 
-// updates stores what is new of relations, and deletes those that have an end, unless they are
-// unreadable or depend on what is.
+// updates stores what is new of relations, and deletes those that have an end, unless they depend
+// on something unreadable.
 func (s settlement) updates(u unreadable) []relation.Decision {
 	var decisions []relation.Decision
 	for i := range s.matching.relations.all {
 		before, r := &s.matching.relations.all[i], &s.judged.relations.all[i]
-		if _, released := s.lives.released[i]; released || u.relation(*before) {
+		if _, released := s.lives.released[i]; released {
 			continue
 		}
 		if !reflect.DeepEqual(&r.State, &before.State) {

@@ -29,9 +29,7 @@ func grant(f *facts, known relations) grants {
 		byEnd: maps.Clone(f.grantedAbroad), of: map[string][]relation.Grant{}, refusals: map[string][]application.Fault{},
 	}}
 	for name := range f.apps {
-		if !f.unreadable.record(f.here(name, "")) {
-			g.grantBy(name, known)
-		}
+		g.grantBy(name, known)
 	}
 	for _, r := range f.Records {
 		if _, there := f.apps[r.Name]; !there {

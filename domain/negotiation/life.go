@@ -87,7 +87,7 @@ func (l *living) freeze(i int, r relation.Relation) {
 	ended, released, dead := endings{l.facts}.teardown(r)
 	if released {
 		l.released[i] = ended
-	} else if !l.unreadable.relation(r) {
+	} else {
 		r = l.identified(r)
 	}
 	l.relations.all[i] = r

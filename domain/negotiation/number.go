@@ -28,9 +28,6 @@ func number(f *facts) units {
 		}
 	}
 	for name, a := range f.apps {
-		if f.unreadable.record(f.here(name, "")) {
-			continue // to number its pods would give numbers again
-		}
 		was := f.record(f.here(name, "")).State
 		u.numbered[name], u.next[name] = application.Number(a, was.Units, was.NextUnit, f.Now)
 	}

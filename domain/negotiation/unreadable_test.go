@@ -1,16 +1,13 @@
 package negotiation_test
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -131,6 +128,15 @@ func TestUnreadable(t *testing.T) {
 			},
 			want: func(relation.Relation) []string { return []string{"Remember db", "Remember web"} },
 		},
+		"Ended": {
+			why: "E14: nor deleted, whatever was decided before", kind: relation.KindRelation,
+			happens: func(w *world, r relation.Relation) {
+				ended := w.relations[r.Name]
+				ended.State.EndReason = relation.ReasonDeclarationGone
+				w.relations[r.Name] = ended
+				w.consumes("web", "store:pg", "")
+			},
+		},
 		"HeldBesideARecord": {
 			why: "L5: a relation does not end while nobody knows the units that are to handle it", kind: relation.KindRecord, name: "web",
 			happens: func(w *world, r relation.Relation) {
@@ -233,6 +239,73 @@ func TestUnreadableIsNamed(t *testing.T) {
 	assert.Len(t, w.relations, 2, "it is made when the record can be read")
 }
 
+// A Relation that a person makes while no id can be given shows why, and takes part afterwards.
+func TestManualRelationWaitsForAnID(t *testing.T) {
+	w, _ := shopWorld(t)
+	w.external("cache", "main:pg")
+	w.consumes("api", "store:pg", "")
+	w.settle(t)
+	w.relate(relation.Pair{Key: relation.Key{Requirer: here("api", "store"), Provider: here("cache", "main")}, Interface: "pg"}, false)
+	decisions, _ := negotiation.Negotiate(hide(w.observe(), relation.KindRecord, namespace, "web"))
+	i := slices.IndexFunc(decisions, func(d relation.Decision) bool { _, update := d.(relation.Update); return update })
+	require.GreaterOrEqual(t, i, 0)
+	updated := decisions[i].(relation.Update)
+	assert.Zero(t, updated.State.ID)
+	assert.Equal(t, relation.ReasonUnreadable, ready(updated.Relation).Reason)
+	assert.Contains(t, ready(updated.Relation).Message, "kubectl -n shop get relatedapplication web -o yaml")
+	w.run(decisions[i:i+1], all)
+	w.settle(t)
+	assert.True(t, ready(w.between(t, "api:store-cache:main")).True)
+}
+
+// A bag under another name stands for the one that its spec names, unless that one can be read.
+func TestUnreadableClaim(t *testing.T) {
+	w, _ := shopWorld(t)
+	w.port("db", 5433)
+	s := w.observe()
+	s.Unreadable = []relation.Unreadable{{
+		Kind: relation.KindDatabag, Namespace: namespace, Name: "copy", Problem: "cannot read copy",
+		Databag: relation.Databag{Application: "db", Endpoint: "main"},
+	}}
+	publish := "Publish " + relation.DatabagName("db", "main")
+	decisions, _ := negotiation.Negotiate(s)
+	assert.Contains(t, abouts(decisions), publish)
+	s.Databags = nil
+	decisions, _ = negotiation.Negotiate(s)
+	assert.NotContains(t, abouts(decisions), publish, "it may be the only copy")
+}
+
+// Data of another namespace that cannot be read is no change of it: nothing restarts or is taken back
+// for that, and a new relation shows why it waits (SAFETY.md L8, M7).
+func TestUnreadableDataAbroad(t *testing.T) {
+	n := newNeighbours()
+	n.bank.external("db", "main:pg")
+	n.bank.offers["one"] = relation.Offer{Namespace: "bank", Name: "one", Application: "db", Endpoint: "main", Consumers: []string{namespace}}
+	n.shop.consumes("web", "store:pg", "store=db.bank", application.KeyOnChange, string(application.Restart))
+	n.settle(t)
+	r := n.shop.only(t)
+	own := relation.Databag{Application: "db", Endpoint: "main", Relation: r.UID, Data: map[string]string{"user": "web", "no file": "x"}}
+	n.bank.databags[own.Name()] = bag{own, true}
+	n.settle(t)
+	n.shop.finishRollouts()
+	n.shop.now = n.shop.now.Add(time.Hour)
+	n.settle(t)
+	n.look()
+	require.Len(t, n.shop.records["web"].State.Restarts.Versions, 1)
+	require.True(t, n.shop.says("web", condition.FilesRefused).True)
+	hidden := hide(n.shop.observe(), relation.KindDatabag, "bank", own.Name())
+	decisions, _ := negotiation.Negotiate(hidden)
+	assert.Empty(t, decisions)
+
+	n.shop.consumes("api", "store:pg", "store=db.bank")
+	decisions, _ = negotiation.Negotiate(hide(n.shop.observe(), relation.KindDatabag, "bank", relation.DatabagName("db", "main")))
+	i := slices.IndexFunc(decisions, func(d relation.Decision) bool { _, relates := d.(relation.Relate); return relates })
+	require.GreaterOrEqual(t, i, 0)
+	why := condition.Why(decisions[i].(relation.Relate).State.Conditions)
+	assert.Equal(t, relation.ReasonUnreadable, why.Reason)
+	assert.NotContains(t, why.Message, "cannot read "+relation.DatabagName("db", "main"), "what is wrong there is the bank's")
+}
+
 // What another namespace cannot show is named without what is in it (SAFETY.md M7).
 func TestUnreadableAbroad(t *testing.T) {
 	n := newNeighbours()
@@ -252,6 +325,14 @@ func TestUnreadableAbroad(t *testing.T) {
 	why := condition.Why(decisions[0].(relation.Remember).State.Conditions)
 	assert.Contains(t, why.Message, "RelatedApplication db of namespace bank cannot be read")
 	assert.NotContains(t, why.Message, "cannot read db")
+
+	manual := relation.Key{Requirer: here("api", "store"), Provider: relation.End{Namespace: "bank", Application: "db", Endpoint: "main"}}
+	n.shop.consumes("api", "store:pg", "")
+	n.shop.relate(relation.Pair{Key: manual, Interface: "pg"}, false)
+	decisions, _ = negotiation.Negotiate(hide(n.shop.observe(), relation.KindRecord, "bank", "db"))
+	i := slices.IndexFunc(decisions, func(d relation.Decision) bool { _, update := d.(relation.Update); return update })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Equal(t, relation.ReasonUnreadable, ready(decisions[i].(relation.Update).Relation).Reason)
 
 	n.bank.clear()
 	n.bank.offers = map[string]relation.Offer{}
@@ -293,186 +374,6 @@ func TestUnreadableSecret(t *testing.T) {
 	w.secrets["credentials"] = secret.Source{Namespace: namespace, Name: "credentials", Sight: secret.Unreadable}
 	decisions, _ := negotiation.Negotiate(w.observe())
 	assert.Empty(t, decisions)
-}
-
-// object is one object of a snapshot.
-type object struct{ kind, namespace, name string }
-
-func objects(s relation.Snapshot) []object {
-	var all []object
-	for _, r := range slices.Concat(s.Relations, s.Consumers) {
-		all = append(all, object{relation.KindRelation, r.Requirer.Namespace, r.Name})
-	}
-	add := func(in string, records []relation.Record, bags []relation.Databag) {
-		for _, r := range records {
-			all = append(all, object{relation.KindRecord, in, r.Name})
-		}
-		for _, b := range bags {
-			all = append(all, object{relation.KindDatabag, in, b.Name()})
-		}
-	}
-	add(s.Namespace, s.Records, s.Databags)
-	for _, from := range s.Abroad {
-		add(from.Namespace, from.Records, from.Databags)
-	}
-	return all
-}
-
-// Whatever object of whatever namespace is unreadable: it is not ended, withdrawn, forgotten,
-// numbered anew, deleted or made a second time, no id is given twice, and what has nothing to do
-// with it is decided as if it could be read.
-func TestOneUnreadableObject(t *testing.T) {
-	known := library(t)
-	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld()
-		w.judgedBy(t, known)
-		history(t, w, 12)
-		if rapid.Bool().Draw(t, "settled before") {
-			w.settle(t)
-		}
-		happen(t, w)
-		s := w.observe()
-		candidates := objects(s)
-		if len(candidates) == 0 {
-			return
-		}
-		hidden := rapid.SampledFrom(candidates).Draw(t, "unreadable")
-		spoilt := hide(s, hidden.kind, hidden.namespace, hidden.name)
-		if rapid.Bool().Draw(t, "id is readable") {
-			for _, r := range slices.Concat(s.Relations, s.Consumers) {
-				if r.UID == spoilt.Unreadable[0].UID {
-					spoilt.Unreadable[0].Relation.State.ID = r.State.ID
-				}
-			}
-		}
-		decisions, _ := negotiation.Negotiate(spoilt)
-		again, _ := negotiation.Negotiate(spoilt)
-		require.Equal(t, decisions, again)
-		untouched(t, s, spoilt.Unreadable[0], decisions)
-		want, _ := negotiation.Negotiate(s)
-		related := relatedTo(s, spoilt.Unreadable[0], want)
-		assert.Equal(t, unrelated(want, related), unrelated(decisions, related))
-	})
-}
-
-// untouched proves that no decision harms an unreadable object, what is about it, or an id.
-func untouched(t *rapid.T, s relation.Snapshot, one relation.Unreadable, decisions []relation.Decision) {
-	highest := 0
-	for _, r := range s.Relations {
-		highest = max(highest, r.State.ID)
-	}
-	for _, r := range s.Records {
-		highest = max(highest, r.State.LastRelation)
-	}
-	given := map[int]bool{}
-	for _, r := range s.Relations {
-		given[r.State.ID] = true
-	}
-	harm := map[string][]string{
-		relation.KindRelation: {"Relate ", "Update ", "Finish "}, relation.KindRecord: {"Remember ", "Forget "},
-		relation.KindDatabag: {"Publish ", "Withdraw "},
-	}
-	for _, decision := range decisions {
-		name, applications := about(decision)
-		if one.Namespace == s.Namespace {
-			for _, verb := range harm[one.Kind] {
-				assert.NotEqual(t, verb+one.Name, name)
-			}
-			if strings.HasPrefix(name, "Finish ") || strings.HasPrefix(name, "Withdraw ") {
-				assert.False(t, one.Kind == relation.KindRecord && slices.Contains(applications, one.Name), name)
-			}
-		}
-		switch d := decision.(type) {
-		case relation.Relate:
-			assert.NotEqual(t, one.Relation.Key, d.Key, name)
-			assert.Greater(t, d.State.ID, highest, "no id is given twice: %s", name)
-		case relation.Update:
-			assert.True(t, given[d.State.ID] || d.State.ID > highest, "no id is given twice: %s", name)
-		case relation.Release:
-			assert.False(t, d.Deleted.IsZero(), name)
-		case relation.Withdraw:
-			assert.False(t, one.Kind == relation.KindRelation && d.Relation == one.UID, name)
-		default:
-		}
-	}
-}
-
-// relatedTo returns the applications that have to do with an object, by relations, references or
-// names; where it may hold the highest id, also those that would be given one.
-func relatedTo(s relation.Snapshot, one relation.Unreadable, want []relation.Decision) map[string]bool {
-	related := map[string]bool{}
-	add := func(k relation.Key) { related[k.Requirer.Application], related[k.Provider.Application] = true, true }
-	switch one.Kind {
-	case relation.KindRelation:
-		add(one.Relation.Key)
-	case relation.KindRecord:
-		related[one.Name] = true
-	case relation.KindDatabag:
-		for _, b := range s.Databags {
-			related[b.Application] = related[b.Application] || b.Name() == one.Name
-		}
-	}
-	if one.Namespace != s.Namespace {
-		for _, from := range s.Abroad {
-			for _, r := range from.Records {
-				related[r.Name] = true
-			}
-		}
-	}
-	for _, d := range want {
-		_, applications := about(d)
-		switch d := d.(type) {
-		case relation.Relate:
-			add(d.Key)
-		case relation.Forget: // it may be kept for the id that it holds
-			related[applications[0]] = true
-		default:
-		}
-	}
-	for _, r := range s.Relations {
-		if r.State.ID == 0 {
-			add(r.Key)
-		}
-	}
-	services := map[string]string{}
-	for _, a := range s.Applications {
-		services[a.Name] = a.Name
-		for _, service := range a.Services {
-			services[service] = a.Name
-		}
-	}
-	for range 8 { // there are fewer names
-		for _, r := range s.Relations {
-			if related[r.Requirer.Application] || related[r.Provider.Application] {
-				add(r.Key)
-			}
-		}
-		for _, a := range s.Applications {
-			for _, ref := range a.Relations {
-				named := cmp.Or(services[ref.Application], ref.Application)
-				if ref.Namespace != "" && ref.Namespace != s.Namespace {
-					named = ref.Application
-				}
-				if related[a.Name] || related[named] {
-					related[a.Name], related[named] = true, true
-				}
-			}
-		}
-	}
-	return related
-}
-
-// unrelated returns the decisions about other applications, without ids.
-func unrelated(decisions []relation.Decision, related map[string]bool) []relation.Decision {
-	var all []relation.Decision
-	for _, d := range decisions {
-		_, applications := about(d)
-		if _, mark := d.(relation.Mark); mark || slices.ContainsFunc(applications, func(name string) bool { return related[name] }) {
-			continue
-		}
-		all = append(all, d)
-	}
-	return all
 }
 
 // A namespace that ends lets go of what is unreadable too: it would never be gone.
