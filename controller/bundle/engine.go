@@ -233,7 +233,11 @@ func (e *Engine) Begin(ctx context.Context, p bundle.Plan, w Wish, approvals ...
 	if err != nil {
 		return err
 	}
-	return e.save(ctx, record, &p)
+	content := &p
+	if last := e.record.Last(); last.State == bundle.StateProposed && last.Number == record.Last().Number {
+		content = nil // what was approved is stored: p may describe live objects in other words
+	}
+	return e.save(ctx, record, content)
 }
 
 func (e *Engine) save(ctx context.Context, r bundle.Record, content *bundle.Plan) error {
