@@ -72,7 +72,8 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 		return nil, err
 	}
 	r := &bundledeployment.Reconciler{
-		Client: m.GetClient(), Reader: m.GetAPIReader(), Config: cfg, Mapper: m.GetRESTMapper(), Events: m.GetEventRecorder(name),
+		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name),
+		Connect:  bundledeployment.Impersonate(cfg, m.GetRESTMapper()),
 		Fetcher:  content.Fetcher{Cache: content.Cache(s.cache), Mirrors: s.mirrors},
 		Identity: identity, Now: time.Now, Resync: s.resync,
 	}

@@ -32,8 +32,9 @@ func (e *Engine) Look(ctx context.Context) (*Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := e.carrying(p, p.Sequence)
-	live, err := c.observe(ctx)
+	cache := (&Cache{}).of(last.Number)
+	cache.plan, cache.before = &p, p.Sequence
+	live, err := (&looking{Engine: e, cache: cache, began: e.Now(), record: e.record}).observe(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +58,7 @@ func (k *Kept) Settle(ctx context.Context) (err error) {
 	if len(k.engine.leaving(k.plan).Read) == 0 {
 		return nil
 	}
-	refused := refusals{}
-	k.Pruned, err = k.engine.pruneOnce(ctx, k.plan, k.revision, refused)
-	for id, r := range refused {
-		k.Pruned.Waits = append(k.Pruned.Waits, bundle.Wait{ID: id, For: r.Says, Since: r.Since})
-	}
+	k.Pruned, err = k.engine.pruneOnce(ctx, k.plan, k.revision)
 	k.Waits = append(k.Waits, k.Pruned.Waits...)
 	return err
 }

@@ -45,7 +45,7 @@ func (w *World) judge(ctx context.Context, id bundle.ID, o *unstructured.Unstruc
 	case l.Health != bundle.Ready || isJob(id):
 		return w.troubles(ctx, id, o, l)
 	}
-	return nil
+	return w.settled(ctx, id, o, l)
 }
 
 // counts is how kstatus describes a workload whose pods are not all there.

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -29,6 +31,42 @@ func TestTrouble(t *testing.T) {
 	unfit := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes"}}}}
 	unfit.Name = "web"
 	assert.Equal(t, "pod web cannot be scheduled: 0/1 nodes", trouble(unfit))
+}
+
+// A pod that is ready may be about to crash again.
+func TestUnsettled(t *testing.T) {
+	now := time.Unix(1000, 0)
+	runs := func(since time.Duration) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: "web", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-since))}}}
+	}
+	exited := &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}
+	again := runs(time.Minute)
+	again.RestartCount, again.LastTerminationState.Terminated = 1, exited
+	back := corev1.ContainerStatus{Name: "web", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
+	back.LastTerminationState.Terminated = exited
+	tests := map[string]struct {
+		why    string
+		probe  bool
+		status corev1.ContainerStatus
+		want   string
+	}{
+		"Runs":    {"for long enough", false, runs(settling), ""},
+		"Starts":  {"ready means nothing without a probe", false, runs(time.Second), "container web of pod shop has only just started"},
+		"Probed":  {"its probe has answered", true, runs(time.Second), ""},
+		"Crashed": {"that was long ago", false, again, ""},
+		"Crashes": {"it waits for its next start", true, back, "container web of pod shop exited with code 1 (Error)"},
+		"Exited":  {"it is about to wait", true, corev1.ContainerStatus{Name: "web", State: corev1.ContainerState{Terminated: exited}}, "container web of pod shop exited with code 1 (Error)"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web"}}}}
+			p.Name, p.Status.ContainerStatuses = "shop", []corev1.ContainerStatus{test.status}
+			if test.probe {
+				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
+			}
+			assert.Equal(t, test.want, unsettled(p, now), test.why)
+		})
+	}
 }
 
 // A pull that takes long names the container and the image that the pod waits for.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,13 +23,9 @@ import (
 // warnings about it; and how often its containers have crashed. Pods older than what is
 // applied now do not count.
 func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
-	selector, err := selects(o)
-	if selector == nil {
+	pods, selected, err := w.pods(ctx, id, o)
+	if err != nil || !selected {
 		return err
-	}
-	var pods corev1.PodList
-	if err := w.client.List(ctx, &pods, client.InNamespace(id.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return fmt.Errorf("cannot read the pods of %s: %w", id, err)
 	}
 	begin, why, starts := written(o), "", ""
 	for i := range pods.Items {
@@ -45,6 +42,70 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 	}
 	l.Says = cmp.Or(why, starts, l.Says)
 	return err
+}
+
+// settling is how long a container without a readiness probe runs before it counts as healthy.
+// The kubelet calls it ready at once, also if it exits a moment later.
+const settling = 3 * time.Second
+
+// settled takes back that a workload is healthy while a container of it crashes or has only just
+// started. An account that may not list pods has the workload's own word.
+func (w *World) settled(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
+	pods, selected, err := w.pods(ctx, id, o)
+	if err != nil || !selected {
+		return ignoreForbidden(err)
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if p.DeletionTimestamp != nil {
+			continue
+		}
+		l.Restarts = max(l.Restarts, restarts(p))
+		if why := unsettled(p, time.Now()); why != "" && l.Health == bundle.Ready {
+			l.Health, l.Says = bundle.InProgress, why
+		}
+	}
+	if l.Health == bundle.Ready {
+		l.Restarts = 0 // whatever it was, it runs now
+	}
+	return nil
+}
+
+func ignoreForbidden(err error) error {
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+// unsettled returns why a pod that is ready may not stay so; empty if nothing speaks for that.
+func unsettled(p *corev1.Pod, now time.Time) string {
+	if why := trouble(p); why != "" {
+		return why
+	}
+	probed := map[string]bool{}
+	for _, c := range p.Spec.Containers {
+		probed[c.Name] = c.ReadinessProbe != nil
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		running := c.State.Running
+		if running != nil && !probed[c.Name] && now.Sub(running.StartedAt.Time) < settling {
+			return fmt.Sprintf("container %s of pod %s has only just started", c.Name, p.Name)
+		}
+	}
+	return ""
+}
+
+// pods lists the pods of a workload; selected is false for an object that has none.
+func (w *World) pods(ctx context.Context, id bundle.ID, o *unstructured.Unstructured) (pods corev1.PodList, selected bool, err error) {
+	selector, err := selects(o)
+	if selector == nil {
+		return pods, false, err
+	}
+	if err := w.client.List(ctx, &pods, client.InNamespace(id.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return pods, true, fmt.Errorf("cannot read the pods of %s: %w", id, err)
+	}
+	return pods, true, nil
 }
 
 // selects returns the selector of a workload's pods, and nil for what has none.

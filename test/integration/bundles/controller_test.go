@@ -121,7 +121,7 @@ func (w *operated) controller() {
 
 func reconciler(c client.Client, reader client.Reader, cfg *rest.Config, mapper meta.RESTMapper, recorder events.EventRecorder) *bundledeployment.Reconciler {
 	return &bundledeployment.Reconciler{
-		Client: c, Reader: reader, Config: cfg, Mapper: mapper, Events: recorder, Identity: "test", Now: time.Now, Resync: time.Second, Pause: 100 * time.Millisecond,
+		Client: c, Reader: reader, Connect: bundledeployment.Impersonate(cfg, mapper), Events: recorder, Identity: "test", Now: time.Now, Resync: time.Second, Pause: 100 * time.Millisecond,
 	}
 }
 

@@ -16,25 +16,35 @@ import (
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// carryOut deploys the rendered bundle until something stops it, which it returns.
-func (j *job) carryOut(ctx context.Context, w wanted) (*domain.Stop, error) {
-	j.deployment.Status.Sources, j.deployment.Status.Plan = w.resolved, nil
-	j.engine.Tell = func(p bundle.Progress) { j.tell(ctx, p) }
-	if err := j.finish(ctx, w); err != nil {
-		return nil, err
+// deploying carries contents out.
+type deploying struct {
+	*job
+	contents
+}
+
+// deploy carries the contents out until something stops it, which it returns.
+func (j deploying) deploy(ctx context.Context) (*domain.Stop, error) {
+	j.deployment.Status.Sources, j.deployment.Status.Plan = j.resolved, nil
+	if !j.supersedes() {
+		if stop, err := j.run(ctx); stop != nil || err != nil || j.engine.Unfinished() {
+			return stop, err
+		}
 	}
-	if j.isThere(w) {
+	if j.isThere() {
 		return nil, nil
 	}
 	again := j.retried()
-	if stop := j.quarantined(w); stop != nil && !again {
+	if stop := j.quarantined(); stop != nil && !again {
 		return stop, nil
 	}
-	wish := bundle.Wish{
-		Sequence: w.sequence, Probes: convert.ToProbes(j.deployment), Conflicts: domain.ConflictPolicy(j.deployment.Spec.Conflicts), Retry: again,
+	if j.more = j.sequence == nil; j.more { // what was not needed a moment ago
+		return nil, nil
+	}
+	request := bundle.Wish{
+		Sequence: j.sequence, Probes: convert.ToProbes(j.deployment), Conflicts: domain.ConflictPolicy(j.deployment.Spec.Conflicts), Retry: again,
 		ConfirmKinds: j.deployment.Spec.Prune.ConfirmKinds, MaxDeletions: convert.MayDelete(j.deployment.Spec.Prune),
 	}
-	p, err := j.engine.Plan(ctx, wish)
+	p, err := j.engine.Plan(ctx, request)
 	if err != nil {
 		return stopAt(domain.Planned, "PlanFailed", err), ctx.Err()
 	}
@@ -44,11 +54,44 @@ func (j *job) carryOut(ctx context.Context, w wanted) (*domain.Stop, error) {
 	if again {
 		j.deployment.Status.LastRetry = j.deployment.Annotations[v1alpha1.RetryKey]
 	}
-	return j.install(ctx, p, wish)
+	return j.install(ctx, p, request)
 }
 
-// judge asks the policy, and whether all is there that the plan's workloads read.
-func (j *job) judge(ctx context.Context, p *domain.Plan) (*domain.Stop, error) {
+// supersedes reports whether the contents take the place of the revision under way. They do not
+// where each plan is approved for itself, or where they have failed before.
+func (j deploying) supersedes() bool {
+	last := j.engine.Record().Begun()
+	return last.State == domain.StateActive && last.ManifestDigest != j.manifest && j.engine.Gate.Mode != domain.ByDigest &&
+		(j.retried() || j.quarantined() == nil)
+}
+
+// run does what can be done at once of the run under way, and returns what stops it.
+func (j *job) run(ctx context.Context) (*domain.Stop, error) {
+	for j.engine.Unfinished() {
+		s, err := j.engine.Advance(ctx)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.Is(err, cluster.ErrMoved):
+			return nil, err
+		case err != nil && j.engine.Record().Last().State == domain.StateFailed:
+			return &domain.Stop{Reason: "RollbackFailed", Message: err.Error(), Person: true}, nil
+		case err != nil:
+			return &domain.Stop{Reason: "ReadFailed", Message: err.Error()}, nil
+		}
+		j.step, j.standing.Next = s, s.Next
+		if j.more = s.More; !j.more || j.Now().After(j.engine.Until) {
+			break
+		}
+	}
+	j.memory.run.Shrink()
+	j.more = j.more && j.engine.Unfinished()
+	return nil, nil
+}
+
+// judge applies the policy, and returns the stop where something is missing that the plan's
+// workloads read.
+func (j deploying) judge(ctx context.Context, p *domain.Plan) (*domain.Stop, error) {
 	p.Refused = j.policy.Refusals(p.Preview())
 	var all []string
 	for _, r := range p.Refused {
@@ -65,29 +108,10 @@ func (j *job) judge(ctx context.Context, p *domain.Plan) (*domain.Stop, error) {
 	return nil, nil
 }
 
-// finish goes on with a run that was interrupted, unless something else is wanted by now.
-// What waits for approval waits for its end too.
-func (j *job) finish(ctx context.Context, w wanted) error {
+// isThere reports whether the contents were carried out, well or not.
+func (j deploying) isThere() bool {
 	last := j.engine.Record().Begun()
-	moved := last.State == domain.StateActive && last.ManifestDigest != w.manifest && j.engine.Gate.Mode != domain.ByDigest
-	if !j.engine.Unfinished() || moved {
-		return nil
-	}
-	return j.ended(j.engine.Resume(ctx))
-}
-
-// ended tells errors that are stored, and so are the deployment's standing, from others.
-func (j *job) ended(err error) error {
-	if _, failed := errors.AsType[*bundle.FailedError](err); failed || errors.Is(err, bundle.ErrTimeout) {
-		return nil
-	}
-	return err
-}
-
-// isThere reports whether what is wanted was carried out, well or not.
-func (j *job) isThere(w wanted) bool {
-	last := j.engine.Record().Begun()
-	if last.ManifestDigest != w.manifest {
+	if last.ManifestDigest != j.manifest {
 		return false
 	}
 	return last.State == domain.StateSucceeded || last.State == domain.StateFailed && !j.retried()
@@ -100,14 +124,14 @@ func (j *job) retried() bool {
 }
 
 // quarantined returns the stop of a content that failed before; nil for any other.
-func (j *job) quarantined(w wanted) *domain.Stop {
+func (j deploying) quarantined() *domain.Stop {
 	record := j.engine.Record()
-	if !slices.Contains(record.Quarantined, w.manifest) {
+	if !slices.Contains(record.Quarantined, j.manifest) {
 		return nil
 	}
 	why := ""
 	for _, v := range record.Revisions {
-		if v.ManifestDigest == w.manifest && v.State == domain.StateFailed {
+		if v.ManifestDigest == j.manifest && v.State == domain.StateFailed {
 			why = fmt.Sprintf(" (revision %d: %s)", v.Number, v.Message)
 		}
 	}
@@ -116,34 +140,28 @@ func (j *job) quarantined(w wanted) *domain.Stop {
 		why, j.deployment.Name, j.deployment.Namespace, v1alpha1.RetryKey)}
 }
 
-// install carries a plan out, or stores it for somebody to approve.
-func (j *job) install(ctx context.Context, p domain.Plan, wish bundle.Wish) (*domain.Stop, error) {
+// install begins to carry a plan out, or stores it for a person to approve.
+func (j deploying) install(ctx context.Context, p domain.Plan, request bundle.Wish) (*domain.Stop, error) {
 	approvals, void, err := j.approvals(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	err = j.engine.Install(ctx, p, wish, approvals...)
+	err = j.engine.Begin(ctx, p, request, approvals...)
 	refused, isRefused := errors.AsType[*domain.RefusedError](err)
 	switch {
 	case isRefused && refused.Reason == domain.Conflicted:
 		return &domain.Stop{Stage: domain.Planned, Reason: "Conflict", Message: refused.Message, Person: true}, nil
 	case isRefused:
 		return j.propose(ctx, p, refused, void)
-	case errors.Is(err, cluster.ErrMoved):
+	case err != nil:
 		return nil, err
 	}
-	if err := j.ended(err); err != nil {
-		return nil, err
-	}
-	if now := j.engine.Record().Begun(); now.ManifestDigest != p.ManifestDigest {
-		return j.quarantined(wanted{manifest: p.ManifestDigest}), nil
-	}
-	return nil, nil
+	return j.run(ctx)
 }
 
-// propose stores a plan that waits for approval, and returns the stop that tells how to
+// propose stores a plan that waits for approval, and returns the stop that names the command to
 // approve it. Approvals of an earlier plan are void, with the difference.
-func (j *job) propose(ctx context.Context, p domain.Plan, refused *domain.RefusedError, void string) (*domain.Stop, error) {
+func (j deploying) propose(ctx context.Context, p domain.Plan, refused *domain.RefusedError, void string) (*domain.Stop, error) {
 	before := j.engine.Record().Last()
 	changed := ""
 	if before.State == domain.StateProposed && before.PlanDigest != p.Digest {
@@ -166,8 +184,7 @@ func (j *job) propose(ctx context.Context, p domain.Plan, refused *domain.Refuse
 	return stop, nil
 }
 
-// approvals are what people have said about a plan of this deployment. void says what is
-// wrong with one of them.
+// approvals returns the Approvals of a plan. void describes what is wrong with one of them.
 func (j *job) approvals(ctx context.Context, p domain.Plan) (all []domain.Approval, void string, err error) {
 	var list v1alpha1.ApprovalList
 	if err := j.Client.List(ctx, &list, client.InNamespace(j.deployment.Namespace)); err != nil {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/golang/glog"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,40 +18,12 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
-// pause is the least time between two writes of a status while a revision is under way.
-const pause = time.Second
-
-// tell publishes how far a run has come; a failure to do so is logged and ignored.
-func (j *job) tell(ctx context.Context, p bundle.Progress) {
-	last := j.engine.Record().Begun()
-	deleting := p.Revision == 0
-	if fresh := last.Number != j.told; !deleting && last.State != domain.StateActive || !fresh && j.Now().Sub(j.toldAt) < pause {
-		return
-	}
-	j.told, j.toldAt = last.Number, j.Now()
-	j.standing = domain.Standing{Last: last, Next: p.Next}
-	if deleting {
-		j.standing.Stop = &domain.Stop{Reason: "Deleting", Message: "its objects are being deleted" + firstWait(p.Next)}
-	}
-	if err := j.publish(ctx); err != nil && ctx.Err() == nil {
-		glog.Errorf("BundleDeployment %s: %v", convert.Owner(j.deployment), err)
-	}
-}
-
-// firstWait describes what the deletion waits for.
-func firstWait(next domain.Next) string {
-	if waiting := next.Waiting(); waiting != "" {
-		return "; " + waiting
-	}
-	return ""
-}
-
 // publish writes the revisions and then the status, where they are not what they were.
 func (j *job) publish(ctx context.Context) error {
 	d, before := j.deployment, j.said
 	convert.SetDeployment(d, j.standing, j.engine.Record(), j.Now())
 	if j.loaded {
-		if err := j.publishRevisions(ctx); err != nil {
+		if err := (revisions{j}).publish(ctx); err != nil {
 			return err
 		}
 	} else { // what was known stays so
