@@ -23,7 +23,7 @@ func (t *telling) takeSecrets(ctx context.Context, world World, namespace string
 			continue
 		}
 		open = append(open, r.UID)
-		if there := (name{r.There.Namespace, r.Self()}); !slices.Contains(names, there) {
+		if there := (name{r.Shown.There.Namespace, r.Self()}); !slices.Contains(names, there) {
 			names = append(names, there)
 		}
 	}

@@ -66,7 +66,7 @@ func (c *conversation) access(t *telling, to *v1alpha1.SecretAccess) (secret.Acc
 	if err != nil {
 		return secret.Access{}, err
 	}
-	access := secret.Access{Relation: r.UID, Name: r.Name, Application: r.Remote(), Unit: to.GetUnit()}
+	access := secret.Access{Relation: r.UID, Name: r.Name, Application: r.Shown.Remote, Unit: to.GetUnit()}
 	if home := r.Requirer.Namespace; home != c.identity.Namespace {
 		access.Namespace = home
 	}
@@ -97,15 +97,15 @@ func (c *conversation) visitors(t *telling, u unit) []secret.Visitor {
 		if !r.Opened() {
 			continue
 		}
-		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == r.There.Namespace })
+		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == r.Shown.There.Namespace })
 		if i < 0 {
 			i = len(all)
-			all = append(all, secret.Visitor{Unit: secret.Unit{Application: r.Self(), Number: number}, Namespace: r.There.Namespace})
+			all = append(all, secret.Visitor{Unit: secret.Unit{Application: r.Self(), Number: number}, Namespace: r.Shown.There.Namespace})
 		}
 		if r.Alive() {
-			all[i].Related = append(all[i].Related, r.There.Application)
+			all[i].Related = append(all[i].Related, r.Shown.There.Application)
 			all[i].Ties = append(all[i].Ties, secret.Tie{
-				Relation: uid, Name: r.Name, Home: r.Requirer.Namespace, Application: r.There.Application, Endpoint: r.There.Endpoint,
+				Relation: uid, Name: r.Name, Home: r.Requirer.Namespace, Application: r.Shown.There.Application, Endpoint: r.Shown.There.Endpoint,
 			})
 		}
 	}
