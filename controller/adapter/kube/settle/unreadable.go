@@ -38,6 +38,6 @@ func (w writer) mark(ctx context.Context, namespace string, d relation.Mark) err
 		return fmt.Errorf("cannot write the conditions of %s %s: %w", d.Kind, d.Name, err)
 	}
 	w.latest.wrote(o)
-	w.events.warn(o, event.Invalid, condition.Why(d.Conditions).Message)
+	w.events.warning(o, event.Invalid, condition.Why(d.Conditions).Message)
 	return nil
 }
