@@ -14,14 +14,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Content is what was read of a Secret that is granted, as of a revision. It is in this
-// process and in the bindings, which are in memory, and is remembered on no disk.
+// Content is the content of a granted Secret at a revision. It is in this process and in the bindings,
+// which are in memory, and on no disk.
 type Content struct {
 	Revision int
 	Files    map[string]string
 }
 
-// Unread lists what relations grant and was not read as of that revision, each once.
+// Unread lists the granted Secrets whose revision was not read yet, each once.
 func (v Projection) Unread() []conversation.Granted {
 	var all []conversation.Granted
 	for _, r := range v.View.Relations {
@@ -33,24 +33,24 @@ func (v Projection) Unread() []conversation.Granted {
 	return all
 }
 
-// read reports whether all that a relation shows is known: what it grants too.
+// read reports whether all that a relation shows is known, its granted Secret included.
 func (v Projection) read(r conversation.Relation) bool {
 	_, read := v.Contents[r.Granted.ID]
 	return read || r.Granted.ID == ""
 }
 
-// allRead reports whether nothing is missing of what is granted.
+// allRead reports whether no granted Secret is missing.
 func (v Projection) allRead() bool {
 	return !slices.ContainsFunc(v.View.Relations, func(r conversation.Relation) bool { return !ended(r) && !v.read(r) })
 }
 
-// refers reports whether a value of the relation's bag is the reference to what it
-// grants, which is of use for tools alone.
+// refers reports whether a value of a relation's bag is the reference to its granted Secret, which only
+// tools use.
 func refers(r conversation.Relation, value string) bool {
 	return r.Granted.ID != "" && value == secret.Reference(r.Granted.ID)
 }
 
-// keepContents keeps what was read as long as a relation grants it.
+// keepContents keeps contents that relations grant, and drops the others.
 func (v *Projection) keepContents(held map[string]Content) {
 	v.Contents = nil
 	for _, r := range v.View.Relations {
@@ -65,7 +65,7 @@ func (v *Projection) keepContents(held map[string]Content) {
 	}
 }
 
-// readGranted asks for what is granted, and returns what it was given.
+// readGranted requests granted Secrets, and returns the contents that it received.
 func (a *Agent) readGranted(wanted []conversation.Granted) (map[string]Content, error) {
 	given := map[string]Content{}
 	for _, g := range wanted {
@@ -84,8 +84,8 @@ func (a *Agent) readGranted(wanted []conversation.Granted) (map[string]Content, 
 	return given, nil
 }
 
-// take puts what was read into the view, unless another revision is wanted meanwhile,
-// and plans another attempt if something is missing. The caller applies.
+// take puts contents into the projection, unless another revision is granted meanwhile, and plans another
+// attempt if something is missing. The caller applies.
 func (a *Agent) take(given map[string]Content, failed error) {
 	if a.reread != nil {
 		a.reread.Stop()
@@ -112,7 +112,7 @@ func (a *Agent) take(given map[string]Content, failed error) {
 	a.reread = time.AfterFunc(pause, a.readAgain)
 }
 
-// readAgain asks for what is still not read.
+// readAgain requests the contents that are still missing.
 func (a *Agent) readAgain() {
 	a.mu.Lock()
 	wanted := a.view.Unread()

@@ -9,12 +9,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// Plan is what the bindings volume must hold. Directories that it does not name
-// stay as they are.
+// Plan lists the directories that the bindings volume must hold. Others stay as they are.
 type Plan struct {
 	// Write is the content of each directory: file name to content.
 	Write map[string]map[string]string
-	// Remove are directories of relations that have ended, and of nothing else.
+	// Remove are the directories of relations that have ended.
 	Remove []string
 }
 
@@ -35,8 +34,7 @@ func (v Projection) Plan() Plan {
 	return plan
 }
 
-// directories returns the content of every directory. One of which not all is read
-// yet stays as it is.
+// directories returns the content of every directory. One whose Secret is not read yet stays as it is.
 func (v Projection) directories() map[string]map[string]string {
 	dirs := map[string]map[string]string{}
 	for _, r := range v.View.Relations {

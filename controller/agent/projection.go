@@ -12,8 +12,8 @@ import (
 // failed is tried again.
 const maxEnded = 64
 
-// Projection is what the agent knows and projects into files, variables and the gate. Its relations are
-// ordered by seniority: those that have been in the files longest first, and by id where they came at
+// Projection holds all that the agent knows and projects into files, variables and the gate. Its relations
+// are ordered by seniority: those that have been in the files longest first, and by id where they came at
 // once.
 type Projection struct {
 	conversation.Update
@@ -21,7 +21,7 @@ type Projection struct {
 	// Present has the keys of the relations that the latest snapshot had. What is absent is unknown, not
 	// ended (SAFETY.md E13).
 	Present map[string]bool
-	// Contents is what was read of what relations grant, by ID.
+	// Contents are the contents of granted Secrets, by ID.
 	Contents map[string]Content
 	// Heard is set once this process has used a snapshot.
 	Heard bool

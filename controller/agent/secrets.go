@@ -15,34 +15,32 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
-// secrets are what a transaction does to secrets, in order. Nobody hears of it
-// before the transaction is committed: what a handler that fails has made was
-// never stored (RELATIONS.md E11).
+// secrets are the reads and writes of secrets in a transaction. Writes are sent when it is committed: what
+// a handler that fails has made was never stored (RELATIONS.md E11).
 type secrets struct {
 	writes []secret.Draft
-	// read are the contents that it was given, each once: a handler may ask for one again
-	// and again.
+	// read are the contents that it has received, each once: a handler may read one again and
+	// again.
 	read map[revision]map[string][]byte
-	// refreshed are the secrets that it has refreshed, which is noted when the handler
-	// has succeeded.
+	// refreshed are the secrets that it has refreshed, which is stored when the handler has
+	// succeeded.
 	refreshed []refreshed
 }
 
-// revision is one of a secret.
+// revision names one revision of a secret.
 type revision struct {
 	id     string
 	number int
 }
 
-// refreshed is a secret that a handler has refreshed: the revision that it was given
-// last, and the unit's label for it.
+// refreshed is a secret that a handler has refreshed, with the revision that it received last and the
+// unit's label for it.
 type refreshed struct {
 	id, label string
 	revision  int
 }
 
-// values are all that a transaction has read or written of secrets: they are not for
-// people.
+// values returns all values that the transaction has read or written, which are not shown to people.
 func (s *secrets) values() []string {
 	all := slices.Collect(maps.Values(s.read))
 	for _, w := range s.writes {
@@ -78,8 +76,8 @@ func (t *toolContext) Add(owner tool.Owner, change tool.SecretChange) (tool.Secr
 	return tool.SecretID{ID: w.ID}, nil
 }
 
-// lead begins the call's transaction, and tells whether the unit leads. Who leads
-// must show it also to change what the application owns.
+// lead begins the transaction of the call, and reports whether the unit leads. A leader must prove its term
+// to change what the application owns.
 func (t *toolContext) lead() (bool, error) {
 	if err := t.begin(); err != nil {
 		return false, err
@@ -87,7 +85,7 @@ func (t *toolContext) lead() (bool, error) {
 	return t.Leader()
 }
 
-// draft takes a write into the transaction.
+// draft adds a write to the transaction.
 func (t *toolContext) draft(w secret.Draft) error {
 	if err := secret.CheckContent(w.Content); err != nil {
 		return err
@@ -96,7 +94,7 @@ func (t *toolContext) draft(w secret.Draft) error {
 	return nil
 }
 
-// newSecretID chooses one of 36^20 names.
+// newSecretID returns one of 36^20 names.
 func newSecretID() string {
 	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
 	id := make([]byte, 0, 20)
@@ -119,7 +117,7 @@ func toDraft(kind secret.Kind, id string, change tool.SecretChange) secret.Draft
 	}}
 }
 
-// Change makes a new revision, or changes what goes with the secret.
+// Change adds a revision, or changes the label, description or rotation of a secret.
 func (t *toolContext) Change(id tool.SecretID, change tool.SecretChange) error {
 	if _, err := t.lead(); err != nil {
 		return err
@@ -140,7 +138,7 @@ func (t *toolContext) Grant(id tool.SecretID, to tool.Grantee) error {
 	return t.share(secret.Grant, id, to)
 }
 
-// Revoke takes back what was granted.
+// Revoke takes a grant back.
 func (t *toolContext) Revoke(id tool.SecretID, from tool.Grantee) error {
 	return t.share(secret.Revoke, id, from)
 }
@@ -159,10 +157,10 @@ func (t *toolContext) share(kind secret.Kind, id tool.SecretID, with tool.Grante
 	return t.draft(secret.Draft{Write: secret.Write{Kind: kind, ID: id.ID, Access: access}})
 }
 
-// Get returns what the unit reads: what it has just written itself, or what the
-// controller says. Which revision it reads first is noted at once, whatever becomes of
-// the transaction. What a handler refreshes it only peeks at until it has succeeded: one
-// that fails must hear again that the secret has changed (RELATIONS.md E11).
+// Get returns what the unit reads: its own draft, or the content that the controller returns. The revision
+// that a unit reads first is stored at once, whatever becomes of the transaction. A handler that refreshes
+// only peeks until it has succeeded: if it fails, the event that the secret has changed is due again
+// (RELATIONS.md E11).
 func (t *toolContext) Get(query tool.SecretQuery) (map[string][]byte, error) {
 	if err := t.begin(); err != nil {
 		return nil, err
@@ -209,9 +207,9 @@ func (s *secrets) hasRefreshed(id, label string) bool {
 	return slices.ContainsFunc(s.refreshed, func(r refreshed) bool { return r.id == id || id == "" && r.label == label })
 }
 
-// keep notes which revisions a handler that succeeded has refreshed to. It is refused
-// what it may not read any more, and what a later revision has followed meanwhile, of
-// which the unit then hears.
+// keep stores the revisions that a handler has refreshed to, once it has succeeded. A secret that the unit
+// may not read any more is refused, and so is a revision that is not the latest any more, whose successor
+// is an event.
 func (s *secrets) keep(ctx context.Context, speech *Speech) error {
 	for _, r := range s.refreshed {
 		_, err := speech.getSecret(ctx, r.id, secret.Query{Refresh: true, Revision: r.revision})

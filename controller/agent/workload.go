@@ -11,8 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
-// Status asks the controller how the unit, or its application with all its units, is
-// said to be.
+// Status requests the status of the unit, or of its application with all its units.
 func (t *toolContext) Status(ofApplication bool) (tool.Report, error) {
 	if err := t.speaks(ofApplication); err != nil {
 		return tool.Report{}, err
@@ -34,13 +33,13 @@ func toReport(s *wire.Status) tool.Report {
 	return tool.Report{State: cmp.Or(info.State, status.Unknown), Message: info.Message}
 }
 
-// SetStatus says how the unit or its application is, at once: it is no part of the
-// transaction (RELATIONS.md E11).
+// SetStatus stores the status of the unit or its application at once, outside of the transaction
+// (RELATIONS.md E11).
 func (t *toolContext) SetStatus(ofApplication bool, info status.Info) error {
 	return t.setStatus(ofApplication, &wire.SetStatusRequest{Application: ofApplication}, info)
 }
 
-// SetSide says how the application is in a relation, at once.
+// SetSide stores the status of the application in a relation, at once.
 func (t *toolContext) SetSide(relation string, info status.Info) error {
 	return t.setStatus(true, &wire.SetStatusRequest{Relation: relation}, info)
 }
@@ -54,8 +53,8 @@ func (t *toolContext) setStatus(leads bool, request *wire.SetStatusRequest, info
 	return t.speech.setStatus(t.ctx, request)
 }
 
-// speaks begins the call's transaction, and where only a leader may has the unit ask
-// to lead. Who does not is refused by the controller.
+// speaks begins the transaction of the call, and requests leadership where only a leader may. The controller
+// refuses a unit that does not lead.
 func (t *toolContext) speaks(leads bool) error {
 	if err := t.begin(); err != nil || !leads {
 		return err
@@ -64,15 +63,15 @@ func (t *toolContext) speaks(leads bool) error {
 	return err
 }
 
-// status asks how the unit or its application is said to be.
+// status requests the status of the unit or its application.
 func (s *Speech) status(ctx context.Context, ofApplication bool) (*wire.GetStatusResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
 	return s.speaker.GetStatus(ctx, &wire.GetStatusRequest{Application: ofApplication})
 }
 
-// setStatus says how the unit, its application or its side of a relation is: as a
-// leader in the term of the request, or in the present one.
+// setStatus stores the status of the unit, its application or its side of a relation: in the term of the
+// request, or else in the present one.
 func (s *Speech) setStatus(ctx context.Context, request *wire.SetStatusRequest) error {
 	s.mu.Lock()
 	request.Term = cmp.Or(request.GetTerm(), s.lease.term)

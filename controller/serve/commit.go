@@ -78,7 +78,7 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (tra
 		}
 		commit.Changes = append(commit.Changes, transaction.Change{
 			Relation: r.Name, Namespace: r.Requirer.Namespace, UID: r.UID, Endpoint: r.Here.Endpoint,
-			Own: !change.GetApplication(), Set: change.GetSet(), Role: r.Role, Interface: r.Interface, Version: r.Version,
+			Own: !change.GetApplication(), Set: change.GetSet(), Role: r.Shown.Role, Interface: r.Interface, Version: r.Version,
 		})
 	}
 	return commit, nil
@@ -158,7 +158,7 @@ func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveR
 	if len(departures) > maxChanges {
 		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("one request answers for at most %d departures, this one for %d", maxChanges, len(departures)))
 	}
-	said := domain.Leave{Unit: unit, Departures: convert.ToAnswers(r.Unit(r.There, 0).Application, departures), Suspension: req.Msg.GetSuspension()}
+	said := domain.Leave{Unit: unit, Departures: convert.ToAnswers(r.Unit(r.Shown.There, 0).Application, departures), Suspension: req.Msg.GetSuspension()}
 	if known && (len(departures) > 0 || said.Suspension && !r.Open() || !said.Suspension && !r.Alive()) {
 		err = s.Store.Leave(ctx, r.Requirer.Namespace, r.Name, r.UID, said)
 	}

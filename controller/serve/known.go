@@ -13,8 +13,8 @@ import (
 // name is how a namespace names an application.
 type name struct{ namespace, application string }
 
-// takeSecrets writes what each unit is told of secrets: of its own namespace, and of
-// those that open relations lead to (RELATIONS.md M6).
+// takeSecrets maps the secrets that each unit knows: of its own namespace, and of those that open relations
+// lead to (RELATIONS.md M6).
 func (t *telling) takeSecrets(ctx context.Context, world World, namespace string, view relation.View) error {
 	names := []name{{namespace, view.Application}}
 	var open []string
@@ -23,7 +23,7 @@ func (t *telling) takeSecrets(ctx context.Context, world World, namespace string
 			continue
 		}
 		open = append(open, r.UID)
-		if there := (name{r.There.Namespace, r.Self()}); !slices.Contains(names, there) {
+		if there := (name{r.Shown.There.Namespace, r.Self()}); !slices.Contains(names, there) {
 			names = append(names, there)
 		}
 	}

@@ -77,7 +77,7 @@ func (l lagging) catchUp(kind string, count int, relist bool) {
 	for k, revision := range l.caughtUp {
 		if at := l.h.at(k, revision); at > 0 {
 			l.shown[k] = at
-			view.Relations[0].Bag[k] = strconv.FormatUint(at, 10)
+			view.Relations[0].Shown.RemoteBag[k] = strconv.FormatUint(at, 10)
 		}
 	}
 	l.views["blog"] = view

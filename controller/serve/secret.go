@@ -18,11 +18,10 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// headerCure is the header of a refusal that says what to do about it.
+// headerCure is the header of a refusal with its cure.
 const headerCure = "Orcon-Cure"
 
-// refuse makes of why something is refused what the API answers: a code for each
-// kind (RELATIONS.md P4).
+// refuse maps a refusal to an answer of the API: a code for each kind (RELATIONS.md P4).
 func refuse(err error) error {
 	if answered, ok := errors.AsType[*connect.Error](err); ok {
 		return answered
@@ -40,8 +39,8 @@ func refuse(err error) error {
 	return answer
 }
 
-// drafts reads what a transaction does to secrets. A grant is to the other side of
-// a relation that the unit's application has and that lives.
+// drafts reads the writes of secrets in a transaction. A grant is to the other side of a living relation of
+// the unit's application.
 func (c *conversation) drafts(t *telling, req *v1alpha1.CommitRequest) ([]secret.Draft, error) {
 	if len(req.GetSecrets()) > maxChanges {
 		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("a transaction writes at most %d secrets, this one %d", maxChanges, len(req.GetSecrets())))
@@ -67,7 +66,7 @@ func (c *conversation) access(t *telling, to *v1alpha1.SecretAccess) (secret.Acc
 	if err != nil {
 		return secret.Access{}, err
 	}
-	access := secret.Access{Relation: r.UID, Name: r.Name, Application: r.Remote(), Unit: to.GetUnit()}
+	access := secret.Access{Relation: r.UID, Name: r.Name, Application: r.Shown.Remote, Unit: to.GetUnit()}
 	if home := r.Requirer.Namespace; home != c.identity.Namespace {
 		access.Namespace = home
 	}
@@ -98,15 +97,15 @@ func (c *conversation) visitors(t *telling, u unit) []secret.Visitor {
 		if !r.Opened() {
 			continue
 		}
-		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == r.There.Namespace })
+		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == r.Shown.There.Namespace })
 		if i < 0 {
 			i = len(all)
-			all = append(all, secret.Visitor{Unit: secret.Unit{Application: r.Self(), Number: number}, Namespace: r.There.Namespace})
+			all = append(all, secret.Visitor{Unit: secret.Unit{Application: r.Self(), Number: number}, Namespace: r.Shown.There.Namespace})
 		}
 		if r.Alive() {
-			all[i].Related = append(all[i].Related, r.There.Application)
+			all[i].Related = append(all[i].Related, r.Shown.There.Application)
 			all[i].Ties = append(all[i].Ties, secret.Tie{
-				Relation: uid, Name: r.Name, Home: r.Requirer.Namespace, Application: r.There.Application, Endpoint: r.There.Endpoint,
+				Relation: uid, Name: r.Name, Home: r.Requirer.Namespace, Application: r.Shown.There.Application, Endpoint: r.Shown.There.Endpoint,
 			})
 		}
 	}
@@ -132,7 +131,7 @@ func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.
 	return connect.NewResponse(response), nil
 }
 
-// unit finds out which unit calls. Whoever gets a caller has it leave.
+// unit returns the unit that calls. The caller of unit calls leave.
 func (s *Server) unit(ctx context.Context, header http.Header) (*conversation, *telling, unit, error) {
 	return s.unitAt(ctx, header, nil)
 }

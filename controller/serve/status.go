@@ -85,7 +85,7 @@ func (c *conversation) setSide(ctx context.Context, t *telling, req *v1alpha1.Se
 	if err != nil {
 		return err
 	}
-	side := relation.Side{Namespace: r.Requirer.Namespace, Name: r.Name, UID: r.UID, Role: r.Role}
+	side := relation.Side{Namespace: r.Requirer.Namespace, Name: r.Name, UID: r.UID, Role: r.Shown.Role}
 	return c.server.Statuses.SetSide(ctx, c.speaker(req.GetTerm()), side, info)
 }
 

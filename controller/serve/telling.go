@@ -16,18 +16,18 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// telling is what all units of an application are told. It is made once for a
-// change, however many streams there are, and never altered.
+// telling holds what all units of an application receive. It is made once for a change, however many
+// streams there are, and never altered.
 type telling struct {
 	// change is the change that it was made after.
 	change uint64
 	// caughtUp was read before the view, which is at least as new; revisions were
 	// read after it, so that nothing in it is newer. An agent has used revisions,
-	// and whoever serves it next must have caught up to them (SAFETY.md V4).
+	// and a replica that serves it next must have caught up to them (SAFETY.md V4).
 	caughtUp, revisions map[string]uint64
-	// content is what all units are told, and private what each is told alone, by its
-	// number. Each is the same pointer as long as it says the same: who is told nothing
-	// new is sent nothing, however much is new to others.
+	// content is for all units, and private for each alone, by its number. Each is the same
+	// pointer as long as it is equal: a unit without news receives nothing, however much is new to
+	// others.
 	content *content
 	private map[int64]*private
 	// units are those of the application by the UIDs of their pods.
@@ -45,8 +45,7 @@ type content struct {
 	waiting   []*v1alpha1.Waiting
 }
 
-// private is the part of a snapshot that is for one unit: its own bags, and what it is
-// told of secrets.
+// private is the part of a snapshot for one unit: its own bags, and the secrets that it knows.
 type private struct {
 	own     []*v1alpha1.Own
 	secrets []*v1alpha1.KnownSecret
@@ -59,7 +58,7 @@ type lastTelling struct {
 	failed  failure
 }
 
-// retryView is how long after a view failed it is tried again, unless something changes.
+// retryView is the pause before a view that failed is made again, unless something changes.
 const retryView = 5 * time.Second
 
 // failure is why no telling could be made after a change.
@@ -69,14 +68,13 @@ type failure struct {
 	until  time.Time
 }
 
-// lasts reports whether trying again is of no use yet.
+// lasts reports whether another attempt is useless yet.
 func (f failure) lasts(change uint64) bool {
 	return f.err != nil && f.change == change && time.Now().Before(f.until)
 }
 
-// get returns the present telling of an application. Streams that ask at the
-// same time wait for one of them to make it. newerThan are revisions that a
-// stream has been promised (SAFETY.md V4).
+// get returns the present telling of an application. Streams that call it at the same time wait for one of
+// them to make it. newerThan are revisions that a stream has been promised (SAFETY.md V4).
 func (a *audience) get(ctx context.Context, world World, namespace, application string, newerThan map[string]uint64) (*telling, error) {
 	a.last.mu.Lock()
 	defer a.last.mu.Unlock()
@@ -134,7 +132,7 @@ func (l *lastTelling) kept(newerThan map[string]uint64) (*telling, error) {
 	return &kept, nil
 }
 
-// keep keeps of the last telling what says the same.
+// keep takes the parts of the last telling that are equal.
 func (t *telling) keep(last *telling) {
 	if last.content.same(t.content) {
 		t.content = last.content
@@ -146,7 +144,7 @@ func (t *telling) keep(last *telling) {
 	}
 }
 
-// mine is what is written for one unit.
+// mine returns the private part of one unit.
 func (t *telling) mine(number int64) *private {
 	if t.private[number] == nil {
 		t.private[number] = &private{}

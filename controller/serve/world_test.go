@@ -75,16 +75,13 @@ func (r *replica) publish(value string, revision uint64) {
 }
 
 func blog(value string) relation.View {
-	return relation.View{Application: "blog", Units: []application.Unit{{Number: 4, PodUID: "uid-blog-1"}}, Relations: []relation.Seen{{
-		Relation: relation.Relation{
-			Key: relation.Key{Requirer: relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"}, Provider: relation.End{Namespace: "shop", Application: "db", Endpoint: "db"}},
-			UID: "r-1", Interface: "db", State: relation.State{ID: 1, Conditions: condition.Settled("Complete", "all is there")},
-		},
-		Role:  application.Requirer,
-		Here:  relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"},
-		There: relation.End{Namespace: "shop", Application: "db", Endpoint: "db"},
-		Bag:   map[string]string{"host": value}, Complete: true, Reason: "Complete",
-	}}}
+	r := relation.Relation{
+		Key: relation.Key{Requirer: relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"}, Provider: relation.End{Namespace: "shop", Application: "db", Endpoint: "db"}},
+		UID: "r-1", Interface: "db", State: relation.State{ID: 1, Conditions: condition.Settled("Complete", "all is there")},
+	}
+	seen, _ := r.SeenFrom("shop", "blog")
+	seen.Shown.RemoteBag, seen.Shown.Complete, seen.Shown.Message = map[string]string{"host": value}, true, ""
+	return relation.View{Application: "blog", Units: []application.Unit{{Number: 4, PodUID: "uid-blog-1"}}, Relations: []relation.Seen{seen}}
 }
 
 func (r *replica) Review(_ context.Context, token string) (identity.Identity, error) {

@@ -7,7 +7,7 @@ type Own struct {
 	Known  bool
 	// Leaving is why the unit or its application is ending; empty while it is not.
 	Leaving Reason
-	// Ignored is why the pod's workload takes part in nothing; empty if it takes part.
+	// Ignored is why Orcon ignores the pod's workload; empty if it does not.
 	Ignored string
 	// Sides are the unit's own sides of relations. A relation in which no unit sees it yet has none.
 	Sides []Side
@@ -15,7 +15,7 @@ type Own struct {
 	Secrets []Secret
 }
 
-// Side is what a unit may read of its own side of a relation (RELATIONS.md P).
+// Side is a unit's own side of a relation, as far as it may read it (RELATIONS.md P).
 type Side struct {
 	// Relation is its UID.
 	Relation string
@@ -26,7 +26,7 @@ type Side struct {
 	ApplicationWriter Unit
 }
 
-// Update is a later version of what a unit knows.
+// Update is a later version of all that a unit knows.
 type Update struct {
 	// Revisions has, for each kind, the highest revision that it was made from.
 	Revisions map[string]uint64

@@ -1,6 +1,6 @@
 package conversation
 
-// View is what all units of an application see of its relations.
+// View holds what all units of an application see of its relations.
 type View struct {
 	Application, Namespace string
 	// Relations of the application, without what one unit sees alone.

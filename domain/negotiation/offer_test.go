@@ -268,20 +268,20 @@ func TestSuspendedSidesSeeNothing(t *testing.T) {
 	}
 	for other, view := range sides() {
 		seen, heard := view.Relations[0], view.Heard(0).Relations[0]
-		assert.Equal(t, map[string]string{"of": seen.There.Namespace}, seen.Bag)
-		assert.Len(t, seen.Units, 1)
+		assert.Equal(t, map[string]string{"of": seen.Shown.There.Namespace}, seen.Shown.RemoteBag)
+		assert.Len(t, seen.Shown.Units, 1)
 		assert.Equal(t, conversation.Alive, heard.Life)
-		assert.Equal(t, other+"."+seen.There.Namespace, heard.Remote)
+		assert.Equal(t, other+"."+seen.Shown.There.Namespace, heard.Remote)
 	}
 	w.abroad = nil
 	w.settle(t)
 	for _, view := range sides() {
 		seen, heard := view.Relations[0], view.Heard(0).Relations[0]
-		assert.Empty(t, seen.Bag)
-		assert.Empty(t, seen.Units)
-		assert.Empty(t, seen.Departed)
+		assert.Empty(t, seen.Shown.RemoteBag)
+		assert.Empty(t, seen.Shown.Units)
+		assert.Empty(t, seen.Shown.Departed)
 		assert.Equal(t, map[string]string{"of": seen.Here.Namespace}, seen.OwnBag, "its own stays")
-		assert.False(t, seen.Complete)
+		assert.False(t, seen.Shown.Complete)
 		assert.Equal(t, conversation.Suspended, heard.Life)
 		assert.Equal(t, conversation.SuspendedReason, heard.EndReason)
 		assert.False(t, heard.Final)

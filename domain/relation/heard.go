@@ -22,7 +22,7 @@ func (v View) Heard(unit int) conversation.Snapshot {
 func (v View) Shared(namespace string) conversation.View {
 	shared := conversation.View{Application: v.Application, Namespace: namespace}
 	for _, r := range v.Relations {
-		shared.Relations = append(shared.Relations, r.shared())
+		shared.Relations = append(shared.Relations, r.Shown)
 	}
 	for _, w := range v.Waiting {
 		shared.Waiting = append(shared.Waiting, conversation.Waiting{Endpoint: w.Endpoint, Reason: w.Reason, Message: w.Message})
@@ -36,18 +36,18 @@ func (v View) Owns() map[int]conversation.Own {
 	owns := map[int]conversation.Own{}
 	for _, r := range v.Relations {
 		for _, member := range r.Own {
-			own := owns[member.Number]
-			own.Number = member.Number
+			own := owns[member.Unit.Number]
+			own.Number = member.Unit.Number
 			own.Sides = append(own.Sides, v.side(r, member))
-			owns[member.Number] = own
+			owns[member.Unit.Number] = own
 		}
 	}
 	return owns
 }
 
-func (v View) side(r Seen, member Member) conversation.Side {
+func (v View) side(r Seen, member conversation.Member) conversation.Side {
 	side := conversation.Side{Relation: r.UID, Bag: member.Bag}
-	if r.Role == application.Peer || v.Leader.Term > 0 && v.Leader.Unit == member.Number {
+	if r.Shown.Role == application.Peer || v.Leader.Term > 0 && v.Leader.Unit == member.Unit.Number {
 		side.ApplicationBag = r.OwnBag
 		if side.ApplicationBag == nil {
 			side.ApplicationBag = map[string]string{}
@@ -57,40 +57,5 @@ func (v View) side(r Seen, member Member) conversation.Side {
 	return side
 }
 
-// Remote is the other application as the side names it.
-func (s Seen) Remote() string { return s.There.From(s.Here.Namespace) }
-
-// Self is the side's own application as the other side names it.
-func (s Seen) Self() string { return s.Here.From(s.There.Namespace) }
-
-// shared returns the relation as all units of the side know it. A relation that is not alive is over
-// for good, one that is not open may come back (SAFETY.md E14). A unit that is neither in scope nor
-// departed is not known.
-func (s Seen) shared() conversation.Relation {
-	r := conversation.Relation{
-		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: s.Role,
-		Interface: s.Interface, Version: s.Version, Remote: s.Remote(), There: s.There,
-		Life: conversation.Alive, RemoteBag: s.Bag, Granted: s.Granted,
-		Complete: s.Complete, Reason: s.Reason, Message: s.Message, Held: s.Held(),
-	}
-	switch {
-	case !s.Alive():
-		r.Life, r.EndReason, r.Final = conversation.Ending, conversation.RelationRemoved, true
-	case !s.Open():
-		r.Life, r.EndReason = conversation.Suspended, conversation.SuspendedReason
-	}
-	for _, u := range s.Units {
-		r.Units = append(r.Units, conversation.Member{Unit: conversation.Unit{Application: r.Remote, Number: u.Number}, Bag: u.Bag})
-	}
-	for _, u := range s.Departed {
-		departed := conversation.Tombstone{
-			Unit: conversation.Unit{Application: r.Remote, Number: u.Unit.Number}, Reason: u.Reason, Since: u.Since, Bag: u.Bag,
-			Inherited: u.Inherited(),
-		}
-		for _, unit := range u.Owed {
-			departed.Owed = append(departed.Owed, unit.Number)
-		}
-		r.Departed = append(r.Departed, departed)
-	}
-	return r
-}
+// Self returns the side's own application as the other side names it.
+func (s Seen) Self() string { return s.Here.From(s.Shown.There.Namespace) }

@@ -292,7 +292,7 @@ func (s *store) view(name string) (relation.View, bool) {
 	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Writer: s.writerOf, Said: s.saidBy, Units: s.unitsOf, Grants: s.grantsOf})
 	v.Leader = s.leaders[name]
 	return v, !slices.ContainsFunc(values(s.outboxes), func(c transaction.Commit) bool {
-		return c.Application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.There.Application == c.Application })
+		return c.Application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.Shown.There.Application == c.Application })
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
@@ -29,15 +30,15 @@ type Commits struct {
 	Writer client.Client
 	Now    func() time.Time
 	// Interfaces check what is written; nil for none.
-	Interfaces Rules
+	Interfaces Interfaces
 	// Contents keeps the contents of secrets.
 	Contents ContentStore
 	// Turns are shared by all that write here; may be nil.
 	Turns *object.Turns
 }
 
-// Rules are the interfaces of the cluster and the schema modes of its namespaces.
-type Rules interface {
+// Interfaces knows the interfaces of the cluster and the schema modes of its namespaces.
+type Interfaces interface {
 	// Catalog returns the interfaces that are in force now.
 	Catalog(ctx context.Context) schema.Catalog
 	// Mode returns the schema mode of a namespace.
@@ -58,7 +59,8 @@ type ContentStore interface {
 func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts []secret.Draft) (revision uint64, err error) {
 	leads := false
 	if commit.Leads() || len(drafts) > 0 {
-		if leads, err = mayWrite(ctx, c.Reader, commit.Namespace, commit.Application, commit.PodUID, commit.Term, c.Now()); err != nil {
+		by := status.Reporter{Namespace: commit.Namespace, Application: commit.Application, PodUID: commit.PodUID, Term: commit.Term}
+		if leads, err = leadsNow(ctx, c.Reader, by, c.Now()); err != nil {
 			return 0, err
 		}
 	}
@@ -85,13 +87,13 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 	return e.finish(ctx, func() (transaction.Request, error) { return transaction.Next(commit, e.stored, c.Now()) })
 }
 
-// mayWrite reports whether a unit leads its application in a term, for long enough (SAFETY.md P1).
-func mayWrite(ctx context.Context, reader client.Reader, namespace, application, podUID string, term int, now time.Time) (bool, error) {
+// leadsNow reports whether a pod leads its application in its term, for long enough (SAFETY.md P1).
+func leadsNow(ctx context.Context, reader client.Reader, by status.Reporter, now time.Time) (bool, error) {
 	var app v1alpha1.RelatedApplication
-	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("cannot read application %s: %w", application, err)
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: by.Application}, &app); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("cannot read application %s: %w", by.Application, err)
 	}
-	return convert.ToLeader(&app).MayWrite(podUID, term, now), nil
+	return convert.ToLeader(&app).MayWrite(by.PodUID, by.Term, now), nil
 }
 
 // Lead claims or renews the leadership of a pod, or resigns it, and returns the leader. After a resignation

@@ -97,7 +97,7 @@ func (c *Statuses) SetStatus(ctx context.Context, by status.Reporter, ofApplicat
 // SetSide stores the status of an application in a relation, from its leader. The relation keeps the term,
 // and refuses a lower one (SAFETY.md P1).
 func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relation.Side, info status.Info) error {
-	leads, err := mayWrite(ctx, c.Reader, by.Namespace, by.Application, by.PodUID, by.Term, c.Now())
+	leads, err := leadsNow(ctx, c.Reader, by, c.Now())
 	if err != nil {
 		return err
 	}

@@ -26,12 +26,6 @@ func SecretsOf(ctx context.Context, reader client.Reader, namespace string) ([]s
 	return all, nil
 }
 
-// Unchanged returns the precondition that an object is the one that was read, in the same revision.
-func Unchanged(o client.Object) client.Preconditions {
-	uid, revision := o.GetUID(), o.GetResourceVersion()
-	return client.Preconditions{UID: &uid, ResourceVersion: &revision}
-}
-
 // SecretSource reads a user's Secret by its name from the API server. It returns what a grant of it
 // depends on, and what it holds.
 func SecretSource(ctx context.Context, live client.Reader, namespace, name string) (secret.Source, map[string][]byte, error) {

@@ -8,12 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
@@ -66,19 +64,4 @@ func TestSecretsOf(t *testing.T) {
 	down := errors.New("the API server is out of reach")
 	_, err = object.SecretsOf(t.Context(), kubetest.Silent{Failed: down}, "shop")
 	require.ErrorIs(t, err, down)
-}
-
-// An object that was made anew, or that has changed, is not the one that was read.
-func TestUnchanged(t *testing.T) {
-	o := object.Named(&v1alpha1.RelatedSecret{}, "shop", "a")
-	o.UID, o.ResourceVersion = "uid-a", "7"
-	condition := object.Unchanged(o)
-	o.UID, o.ResourceVersion = "uid-b", "8"
-	assert.Equal(t, types.UID("uid-a"), *condition.UID)
-	assert.Equal(t, "7", *condition.ResourceVersion)
-}
-
-func TestSchemaMode(t *testing.T) {
-	assert.Equal(t, schema.Enforce, object.SchemaMode(kubetest.Judging("shop", schema.Enforce)))
-	assert.Equal(t, schema.Warn, object.SchemaMode(&corev1.Namespace{}), "unset")
 }

@@ -28,7 +28,7 @@ type writer struct {
 	live   client.Reader
 	client client.Client
 	latest *latest
-	events teller
+	events eventWriter
 	now    func() time.Time
 }
 
@@ -140,7 +140,7 @@ func (w writer) rollOut(ctx context.Context, namespace string, r relation.Rollou
 		if err != nil {
 			return fmt.Errorf("cannot restart %s %s: %w", workload.Kind, workload.Name, err)
 		}
-		w.events.say(o, event.Restarted, fmt.Sprintf("restarted for new data of its relations, as %s asks", application.KeyOnChange))
+		w.events.normal(o, event.Restarted, fmt.Sprintf("restarted for new data of its relations, as %s asks", application.KeyOnChange))
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (w writer) relate(ctx context.Context, namespace string, d relation.Relate)
 		return nil
 	})
 	if err == nil {
-		w.events.say(r, event.Related, fmt.Sprintf("%s and %s are related by %s", r.Status.Requirer, r.Status.Provider, r.Spec.Interface))
+		w.events.normal(r, event.Related, fmt.Sprintf("%s and %s are related by %s", r.Status.Requirer, r.Status.Provider, r.Spec.Interface))
 		w.events.relation(r, v1alpha1.RelationStatus{})
 	}
 	return err

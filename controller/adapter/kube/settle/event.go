@@ -22,59 +22,59 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
 )
 
-// teller writes the Events of the relations controller.
-type teller struct {
+// eventWriter writes the Events of the relations controller.
+type eventWriter struct {
 	// reader finds the objects that Events are about.
 	reader client.Reader
 	events events.EventRecorder
 }
 
-func (t teller) say(about runtime.Object, reason, note string) {
+func (t eventWriter) normal(about runtime.Object, reason, note string) {
 	object.WriteEvent(t.events, about, corev1.EventTypeNormal, event.Negotiate, reason, note)
 }
 
-func (t teller) warn(about runtime.Object, reason, note string) {
+func (t eventWriter) warning(about runtime.Object, reason, note string) {
 	object.WriteEvent(t.events, about, corev1.EventTypeWarning, event.Negotiate, reason, note)
 }
 
 // relation writes on a Relation that it became ready, or why it is not.
-func (t teller) relation(r *v1alpha1.Relation, before v1alpha1.RelationStatus) {
+func (t eventWriter) relation(r *v1alpha1.Relation, before v1alpha1.RelationStatus) {
 	for _, c := range news(before.Conditions, r.Status.Conditions) {
 		if c.Type == string(condition.Ready) && c.Status == metav1.ConditionTrue {
-			t.say(r, event.Ready, c.Message)
+			t.normal(r, event.Ready, c.Message)
 		} else {
-			t.warn(r, c.Reason, c.Message)
+			t.warning(r, c.Reason, c.Message)
 		}
 	}
 }
 
 // offer writes on an Offer which relations begin and cease to use it, and why none can.
-func (t teller) offer(o *v1alpha1.Offer, before v1alpha1.OfferStatus) {
+func (t eventWriter) offer(o *v1alpha1.Offer, before v1alpha1.OfferStatus) {
 	for _, c := range news(before.Conditions, o.Status.Conditions) {
 		if c.Status == metav1.ConditionTrue {
-			t.say(o, c.Reason, c.Message)
+			t.normal(o, c.Reason, c.Message)
 		} else {
-			t.warn(o, c.Reason, c.Message)
+			t.warning(o, c.Reason, c.Message)
 		}
 	}
 }
 
 // application writes what an application waits for, on its own objects and on each new pod.
 // A bare Pod is both, and has each Event once. A pod has no Event about another pod.
-func (t teller) application(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
+func (t eventWriter) application(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
 	t.ignored(ctx, a, before)
-	var told types.UID
+	var done types.UID
 	if source := t.first(ctx, a); source != nil {
-		told = t.source(source, a, before)
+		done = t.source(source, a, before)
 	}
 	ready, found := value.Why(a.Status.Conditions)
 	if found && ready.Status != metav1.ConditionTrue && !refers(ready, a.Status.Conditions) {
-		t.newPods(a, before, ready, told)
+		t.newPods(a, before, ready, done)
 	}
 }
 
 // ignored writes on each object that is ignored from now on, and on each of its pods.
-func (t teller) ignored(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
+func (t eventWriter) ignored(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
 	for _, o := range a.Status.Exclusions {
 		var known []string
 		for _, was := range before.Exclusions {
@@ -87,7 +87,7 @@ func (t teller) ignored(ctx context.Context, a *v1alpha1.RelatedApplication, bef
 				continue
 			}
 			if ignored := t.object(ctx, a.Namespace, written); ignored != nil {
-				t.warn(ignored, o.Reason, o.Message)
+				t.warning(ignored, o.Reason, o.Message)
 			}
 		}
 	}
@@ -104,30 +104,30 @@ func withPods(o v1alpha1.Exclusion) []string {
 	return all
 }
 
-// source writes the conditions of an application on its first object, and returns the
-// UID of that object if one is Ready.
-func (t teller) source(source client.Object, a *v1alpha1.RelatedApplication,
-	before v1alpha1.RelatedApplicationStatus) (told types.UID) {
+// source writes the conditions of an application on its first object, and returns the UID of that object if one of
+// them is Ready.
+func (t eventWriter) source(source client.Object, a *v1alpha1.RelatedApplication,
+	before v1alpha1.RelatedApplicationStatus) (done types.UID) {
 	_, bare := source.(*corev1.Pod)
 	for _, c := range news(before.Conditions, a.Status.Conditions) {
 		switch {
-		case bare && c.Type == string(condition.HandlerFailed): // Commits.Report has written it on the pod
+		case bare && c.Type == string(condition.HandlerFailed): // Statuses.Report has written it on the pod
 		case c.Type != string(condition.Ready) || c.Status != metav1.ConditionTrue:
-			t.warn(source, c.Reason, c.Message)
+			t.warning(source, c.Reason, c.Message)
 		case before.ObservedGeneration > 0 || len(a.Status.Units) > 0:
-			t.say(source, event.RelationsReady, c.Message)
+			t.normal(source, event.RelationsReady, c.Message)
 		}
 		if c.Type == string(condition.Ready) {
-			told = source.GetUID()
+			done = source.GetUID()
 		}
 	}
-	return told
+	return done
 }
 
 // newPods writes an Event on each pod that is a unit from now on, except on the one that has it already.
-func (t teller) newPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus,
-	ready metav1.Condition, told types.UID) {
-	known := map[types.UID]bool{told: true}
+func (t eventWriter) newPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus,
+	ready metav1.Condition, done types.UID) {
+	known := map[types.UID]bool{done: true}
 	for _, u := range before.Units {
 		known[types.UID(u.PodUID)] = true
 	}
@@ -135,16 +135,16 @@ func (t teller) newPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedA
 		if !known[types.UID(u.PodUID)] && u.DepartureReason == "" {
 			pod := object.Named(&corev1.Pod{}, a.Namespace, u.Pod)
 			pod.UID = types.UID(u.PodUID)
-			t.warn(pod, ready.Reason, ready.Message)
+			t.warning(pod, ready.Reason, ready.Message)
 		}
 	}
 }
 
-// unsaid are the conditions without Events: those that repeat Ready, those whose objects
+// silent are the conditions without Events: those that repeat Ready, those whose objects
 // get their own, and the statuses that workloads set as often as they like.
 //
 //nolint:gochecknoglobals // a table
-var unsaid = []condition.Type{
+var silent = []condition.Type{
 	condition.Reconciling, condition.Stalled, condition.LeftOut,
 	condition.ApplicationStatus, condition.RequirerStatus, condition.ProviderStatus,
 }
@@ -155,7 +155,7 @@ func news(before, after []metav1.Condition) []metav1.Condition {
 	was, is := whole(before), whole(after)
 	var all []metav1.Condition
 	for _, c := range is {
-		if refers(c, is) || slices.Contains(unsaid, condition.Type(c.Type)) {
+		if refers(c, is) || slices.Contains(silent, condition.Type(c.Type)) {
 			continue
 		}
 		old := meta.FindStatusCondition(was, c.Type)
@@ -183,7 +183,7 @@ func whole(all []metav1.Condition) []metav1.Condition {
 }
 
 // first returns the first object of an application, from the caches; nil if they do not have its kind.
-func (t teller) first(ctx context.Context, a *v1alpha1.RelatedApplication) client.Object {
+func (t eventWriter) first(ctx context.Context, a *v1alpha1.RelatedApplication) client.Object {
 	if len(a.Status.Sources) == 0 {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (t teller) first(ctx context.Context, a *v1alpha1.RelatedApplication) clien
 }
 
 // object returns the object of a reference kind/name; nil if the caches do not have it.
-func (t teller) object(ctx context.Context, namespace, written string) client.Object {
+func (t eventWriter) object(ctx context.Context, namespace, written string) client.Object {
 	kind, name, _ := strings.Cut(written, "/")
 	o := objectOf(kind)
 	if o == nil {

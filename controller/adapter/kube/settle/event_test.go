@@ -21,7 +21,7 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 	pod.UID = "pod-1"
 	server.Keep(pod)
 	recorder := events.NewFakeRecorder(8)
-	writes := teller{server, recorder}
+	writes := eventWriter{server, recorder}
 	waiting := metav1.Condition{Type: "Ready", Status: "False", Reason: "WaitingForRelations", Message: "waits for db"}
 	failing := metav1.Condition{Type: "HandlerFailed", Status: "True", Reason: "HandlerFailed", Message: "worker/0 fails"}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "worker")
@@ -48,7 +48,7 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 func TestANewPodHasNoEventOfAnother(t *testing.T) {
 	server := kubetest.Shop()
 	recorder := events.NewFakeRecorder(8)
-	writes := teller{server, recorder}
+	writes := eventWriter{server, recorder}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "worker")
 	app.Status.Conditions = []metav1.Condition{
 		{Type: "Ready", Status: "False", Reason: "NotInjected", Message: "every required relation is complete, but see condition NotInjected"},

@@ -97,7 +97,7 @@ func (s *Settler) Observe(ctx context.Context, namespace string) (relation.Snaps
 // Apply carries out one decision. Applying it twice does no harm: what Orcon alone writes goes with the
 // resourceVersion that was read, and is deleted with its UID (SAFETY.md D11).
 func (s *Settler) Apply(ctx context.Context, namespace string, decision relation.Decision) error {
-	w := writer{s.Reader, s.Live, s.Writer, &s.latest, teller{s.Reader, s.Events}, s.Now}
+	w := writer{s.Reader, s.Live, s.Writer, &s.latest, eventWriter{s.Reader, s.Events}, s.Now}
 	switch d := decision.(type) {
 	case relation.Publish:
 		return w.publish(ctx, namespace, d)

@@ -47,6 +47,6 @@ func (w writer) mark(ctx context.Context, namespace string, d relation.Mark) err
 		return fmt.Errorf("cannot write the conditions of %s %s: %w", d.Kind, d.Name, err)
 	}
 	w.latest.wrote(o.Object)
-	w.events.warn(o.Object, event.Invalid, condition.Why(d.Conditions).Message)
+	w.events.warning(o.Object, event.Invalid, condition.Why(d.Conditions).Message)
 	return nil
 }

@@ -40,7 +40,7 @@ func TestViewOfTheUnreadable(t *testing.T) {
 			view, err := views.View(t.Context(), "shop", "blog")
 			require.NoError(t, err)
 			require.Len(t, view.Relations, 1)
-			require.Len(t, view.Relations[0].Units, 1)
+			require.Len(t, view.Relations[0].Shown.Units, 1)
 			test.spoil(n)
 			view, err = views.View(t.Context(), "shop", "blog")
 			require.Error(t, err, "%s: %+v", test.why, view.Relations)

@@ -55,7 +55,7 @@ func (v *Views) settled(ctx context.Context, namespace string, view relation.Vie
 	writers := map[string]bool{object.AtEnd(namespace, view.Application): true}
 	for _, r := range view.Relations {
 		if r.Open() {
-			writers[object.AtEnd(r.There.Namespace, r.There.Application)] = true
+			writers[object.AtEnd(r.Shown.There.Namespace, r.Shown.There.Application)] = true
 		}
 	}
 	for writer := range writers {

@@ -32,8 +32,8 @@ func TestView(t *testing.T) {
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 	require.Len(t, view.Relations, 1, "its own and no other's")
-	assert.Equal(t, map[string]string{"host": "here"}, view.Relations[0].Bag)
-	assert.True(t, view.Relations[0].Complete)
+	assert.Equal(t, map[string]string{"host": "here"}, view.Relations[0].Shown.RemoteBag)
+	assert.True(t, view.Relations[0].Shown.Complete)
 	assert.Equal(t, "sse", view.Waiting[0].Endpoint)
 }
 
@@ -59,14 +59,14 @@ func TestViewOfBothSides(t *testing.T) {
 		return view.Relations[0]
 	}
 	blog, db := look("blog"), look("db")
-	assert.EqualValues(t, "requires", blog.Role)
-	assert.EqualValues(t, "provides", db.Role)
-	assert.Equal(t, []relation.Member{{Number: 1, Bag: map[string]string{"ingress-address": "fd00::1", "private-address": "fd00::1", "egress-subnets": "fd00::1/128"}}}, blog.Units)
-	assert.Equal(t, []relation.Tombstone{{Departure: left, Bag: relation.UnitBag("10.0.0.9")}}, blog.Departed, "with what it said (SAFETY.md P2)")
-	assert.Empty(t, db.Departed)
-	assert.Equal(t, []relation.Member{{Number: 2, Bag: map[string]string{"ingress-address": "10.0.0.2", "private-address": "10.0.0.2", "egress-subnets": "10.0.0.2/32"}}}, db.Units,
+	assert.EqualValues(t, "requires", blog.Shown.Role)
+	assert.EqualValues(t, "provides", db.Shown.Role)
+	assert.Equal(t, []conversation.Member{{Unit: conversation.Unit{Application: "db", Number: 1}, Bag: map[string]string{"ingress-address": "fd00::1", "private-address": "fd00::1", "egress-subnets": "fd00::1/128"}}}, blog.Shown.Units)
+	assert.Equal(t, []conversation.Tombstone{{Unit: left.Unit, Reason: left.Reason, Since: left.Since, Bag: relation.UnitBag("10.0.0.9"), Owed: []int{2}}}, blog.Shown.Departed, "with what it said (SAFETY.md P2)")
+	assert.Empty(t, db.Shown.Departed)
+	assert.Equal(t, []conversation.Member{{Unit: conversation.Unit{Application: "blog", Number: 2}, Bag: map[string]string{"ingress-address": "10.0.0.2", "private-address": "10.0.0.2", "egress-subnets": "10.0.0.2/32"}}}, db.Shown.Units,
 		"a unit without an address is not seen")
-	assert.False(t, db.Complete, "no gate waits for those who consume")
+	assert.False(t, db.Shown.Complete, "no gate waits for those who consume")
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 	assert.False(t, view.Heard(2).Relations[0].Unseen)
@@ -93,9 +93,9 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 	seen := view.Relations[0]
-	assert.Equal(t, map[string]string{"host": "here", "port": "2"}, seen.Bag)
-	assert.Equal(t, "yes", seen.Units[0].Bag["ready"])
-	assert.Equal(t, "10.0.0.1", seen.Units[0].Bag["ingress-address"])
+	assert.Equal(t, map[string]string{"host": "here", "port": "2"}, seen.Shown.RemoteBag)
+	assert.Equal(t, "yes", seen.Shown.Units[0].Bag["ready"])
+	assert.Equal(t, "10.0.0.1", seen.Shown.Units[0].Bag["ingress-address"])
 	assert.Equal(t, "b", seen.Own[0].Bag["name"])
 
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
@@ -208,7 +208,7 @@ func TestViewIsOfOneMoment(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, test.want, view.Relations[0].Bag["host"])
+			assert.Equal(t, test.want, view.Relations[0].Shown.RemoteBag["host"])
 		})
 	}
 }
@@ -250,8 +250,8 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 			view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 			require.NoError(t, err)
 			require.Len(t, view.Relations, 1)
-			assert.Equal(t, test.opens, len(view.Relations[0].Bag) > 0, test.why)
-			assert.Equal(t, test.opens, view.Relations[0].Complete, test.why)
+			assert.Equal(t, test.opens, len(view.Relations[0].Shown.RemoteBag) > 0, test.why)
+			assert.Equal(t, test.opens, view.Relations[0].Shown.Complete, test.why)
 		})
 	}
 }

@@ -47,7 +47,7 @@ func ForOwned(s secret.Secret) *wire.Secret {
 	return out
 }
 
-// ToAccess returns to whom a secret is granted.
+// ToAccess returns a grant of a secret.
 func ToAccess(a *wire.SecretAccess) secret.Access {
 	return secret.Access{Relation: a.GetRelation(), Application: a.GetApplication(), Unit: a.GetUnit()}
 }

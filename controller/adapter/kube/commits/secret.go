@@ -2,6 +2,7 @@ package commits
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -9,6 +10,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
@@ -85,4 +87,42 @@ func labelled(ctx context.Context, reader client.Reader, namespace string, known
 		}
 	}
 	return secret.Unlabelled(all, known[draft.ID])
+}
+
+func (e *executor) readSecret(ctx context.Context, id string) error {
+	if e.secrets == nil {
+		e.secrets = map[string]*v1alpha1.RelatedSecret{}
+	}
+	s := object.Named(&v1alpha1.RelatedSecret{}, e.namespace, id)
+	err := e.Reader.Get(ctx, client.ObjectKeyFromObject(s), s)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cannot read secret %s: %w", id, err)
+	}
+	e.secrets[id] = s
+	known := transaction.StoredSecret{There: err == nil, Term: int(s.Status.Term), Transaction: s.Status.Transaction}
+	if err == nil {
+		known.Secret = convert.ToSecret(s)
+	}
+	e.stored.SetSecret(id, known)
+	return nil
+}
+
+// writeSecret writes a secret, or deletes the object of one that has ended, and then removes the content
+// that is out of reach.
+func (e *executor) writeSecret(ctx context.Context, w transaction.WriteSecret) error {
+	s := e.secrets[w.ID]
+	var err error
+	if w.Secret.Ended() {
+		err = client.IgnoreNotFound(e.Writer.Delete(ctx, s, object.Unchanged(s)))
+	} else {
+		convert.SetSecret(s, w.Secret, e.Now())
+		s.Status.Transaction, s.Status.Term = w.Transaction, int64(w.Term)
+		err = e.Writer.Status().Update(ctx, s)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write secret %s: %w", w.ID, err)
+	}
+	e.stored.WroteSecret(w.ID, transaction.StoredSecret{There: !w.Secret.Ended(), Secret: w.Secret, Term: w.Term, Transaction: w.Transaction})
+	e.Contents.Drop(ctx, e.namespace, w.Unreachable)
+	return nil
 }
