@@ -60,7 +60,7 @@ func TestResume(t *testing.T) {
 	assert.Contains(t, l.must(resume), "shop is healthy: revision 1")
 	code, out = l.run(resume)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, out, "nothing was interrupted")
+	assert.Contains(t, out, "nothing was interrupted: see orcon history shop -n "+w.namespace)
 }
 
 // Each end has its exit code, and says what to do next.
