@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -29,6 +30,48 @@ func TestTrouble(t *testing.T) {
 	unfit := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes"}}}}
 	unfit.Name = "web"
 	assert.Equal(t, "pod web cannot be scheduled: 0/1 nodes", trouble(unfit))
+}
+
+// What a container wrote as it ended is in its log: the command that prints it is named.
+func TestTroubleNamesTheLog(t *testing.T) {
+	p := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+		{Name: "m", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 4, Reason: "Error"}}},
+	}}}
+	p.Name, p.Namespace = "mig-x", "shop"
+	assert.Equal(t, "container m of pod mig-x exited with code 4 (Error); see kubectl -n shop logs mig-x -c m", trouble(p))
+}
+
+// A pod that runs and is not ready has a probe that fails, of which only Events tell.
+func TestProbing(t *testing.T) {
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	event := func(second int64, reason, container, message string) corev1.Event {
+		return corev1.Event{Reason: reason, Message: message, LastTimestamp: metav1.Unix(second, 0),
+			InvolvedObject: corev1.ObjectReference{FieldPath: "spec.containers{" + container + "}"}}
+	}
+	tests := map[string]struct {
+		why    string
+		ready  bool
+		events []corev1.Event
+		want   string
+	}{
+		"Failing": {"the newest counts", false, []corev1.Event{
+			event(1, "Unhealthy", "web", "Readiness probe failed: connection refused"),
+			event(3, "Unhealthy", "web", "Readiness probe failed: HTTP probe failed with\nstatuscode: 500\n"),
+			event(2, "Unhealthy", "web", "Readiness probe failed: connection refused"),
+		}, "container web of pod web-1 is not ready: Readiness probe failed: HTTP probe failed with statuscode: 500; see kubectl -n shop logs web-1 -c web"},
+		"Ready":   {"it has recovered", true, []corev1.Event{event(1, "Unhealthy", "web", "failed")}, ""},
+		"Other":   {"another container's probe explains nothing", false, []corev1.Event{event(1, "Unhealthy", "side", "failed")}, ""},
+		"Started": {"other Events are no cause", false, []corev1.Event{event(1, "Started", "web", "Started container web")}, ""},
+		"None":    {"it may still start", false, nil, ""},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			p := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "web", State: running, Ready: tc.ready}}}}
+			p.Name, p.Namespace = "web-1", "shop"
+			assert.Equal(t, tc.want, probing(p, tc.events), tc.why)
+			assert.Equal(t, tc.ready, ready(p))
+		})
+	}
 }
 
 // A pull that takes long names the container and the image that the pod waits for.
