@@ -53,6 +53,9 @@ func TestResume(t *testing.T) {
 	require.Error(t, command.Wait())
 	require.NoError(t, os.RemoveAll(folder))
 
+	_, out = l.run("plan " + source(t, blue+web) + " --name shop -n " + w.namespace)
+	assert.Contains(t, out, "note: revision 1 of "+w.namespace+"/shop is under way in another process, or was interrupted")
+
 	code, out = l.run(resume + " elsewhere/")
 	assert.Equal(t, 2, code, "what goes on has its source")
 	assert.Contains(t, out, "leave it out")
