@@ -65,6 +65,14 @@ func (o *approveOptions) run(c *cobra.Command, name string) error {
 		return fmt.Errorf("cannot approve %s: no plan waits for approval: kubectl describe bundledeployment %s -n %s shows its state",
 			convert.Owner(d), name, d.Namespace)
 	}
+	me, err := whoami(ctx, kinds)
+	if err != nil {
+		return err
+	}
+	if requester := d.Annotations[v1alpha1.RequesterKey]; convert.ToGate(d).FourEyes && me == requester {
+		return fmt.Errorf("cannot approve %s: spec.approval.selfApproval is Forbid, and %s requested the change: "+
+			"ask another one to run orcon approve %s -n %s", convert.Owner(d), me, name, d.Namespace)
+	}
 	p, err := o.proposed(c, d)
 	if err != nil {
 		return err
@@ -80,10 +88,7 @@ func (o *approveOptions) run(c *cobra.Command, name string) error {
 			return err
 		}
 	}
-	approval, err := o.approval(ctx, kinds, d)
-	if err != nil {
-		return err
-	}
+	approval := o.approval(me, d)
 	if err := kinds.Create(ctx, approval); err != nil {
 		return fmt.Errorf("cannot approve %s: %w", convert.Owner(d), err)
 	}
@@ -111,25 +116,21 @@ func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment
 	return p, err
 }
 
-// approval returns the Approval of the user.
-func (o *approveOptions) approval(ctx context.Context, kinds client.Client, d *v1alpha1.BundleDeployment) (*v1alpha1.Approval, error) {
-	me, err := whoami(ctx, kinds)
-	if err != nil {
-		return nil, err
-	}
+// approval returns the Approval of a user.
+func (o *approveOptions) approval(author string, d *v1alpha1.BundleDeployment) *v1alpha1.Approval {
 	a := &v1alpha1.Approval{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, GenerateName: d.Name + "-"},
 		Spec: v1alpha1.ApprovalSpec{
-			Deployment: d.Name, PlanDigest: d.Status.Plan.Digest, Author: me, ConfirmedObjects: o.confirm,
+			Deployment: d.Name, PlanDigest: d.Status.Plan.Digest, Author: author, ConfirmedObjects: o.confirm,
 		},
 	}
 	if o.expires > 0 {
 		a.Spec.ExpirationTime = &metav1.Time{Time: time.Now().Add(o.expires)}
 	}
-	return a, nil
+	return a
 }
 
-// whoami is the user that the API server knows.
+// whoami returns the name by which the API server knows the user.
 func whoami(ctx context.Context, kinds client.Client) (string, error) {
 	var me authenticationv1.SelfSubjectReview
 	if err := kinds.Create(ctx, &me); err != nil {

@@ -80,6 +80,7 @@ func (o *listOptions) run(c *cobra.Command) error {
 			return o.none(c.Context(), s, unseen)
 		}
 		t := s.table("NAMESPACE", "NAME", "BY", "REVISION", "STATE", "MESSAGE")
+		t.below = true
 		for _, b := range all {
 			t.row(b.Namespace, b.Name, b.By, b.Revision, cell{b.State, bundleStyle(b.State)}, b.Message)
 		}

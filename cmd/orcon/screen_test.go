@@ -51,6 +51,32 @@ func TestTableWraps(t *testing.T) {
 		"password   Secret with the key password;\n           absent without authentication\nport       \n", out.String())
 }
 
+// The last column of a table that does not fit comes below its rows, and nothing is cut: names are
+// copied, and messages hold the cure.
+func TestTableBelow(t *testing.T) {
+	const name, message = "orcon-bundles-of-the-shop", "cannot fetch the source: no such host"
+	tests := map[string]struct {
+		why   string
+		width int
+		want  string
+	}{
+		"Narrow": {"each message is wrapped", 40, "NAME                        STATE\n" + name + "   Failed\n    cannot fetch the source: no such\n    host\nshop                        ready\n"},
+		"Wide":   {"one line has room", 80, "NAME                        STATE    MESSAGE\n" + name + "   Failed   " + message + "\nshop                        ready    \n"},
+		"Pipe":   {"lines stay lines", 0, "NAME                        STATE    MESSAGE\n" + name + "   Failed   " + message + "\nshop                        ready    \n"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			var out bytes.Buffer
+			table := screen{out: &out, width: tc.width}.table("NAME", "STATE", "MESSAGE")
+			table.below = true
+			table.row(name, "Failed", message)
+			table.row("shop", "ready", "")
+			require.NoError(t, table.print())
+			assert.Equal(t, tc.want, out.String(), tc.why)
+		})
+	}
+}
+
 // No row is wider than a terminal that has room for the narrowest columns, and none is lost.
 func TestTableFitsTheTerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -202,6 +202,24 @@ shop        shop   BundleDeployment   2          ready    all relations are read
 	assert.Contains(t, errs, "note: you may not list Secrets, so the bundles of orcon install are not shown")
 }
 
+// Where four eyes are required, the user who requested the change cannot approve it: the Approval would
+// have no effect.
+func TestApproveOwnChange(t *testing.T) {
+	asked := `{"metadata":{"namespace":"shop","name":"shop","annotations":{"orcon.tengu.io/requester":"low"}},"spec":{"approval":{"mode":"Digest","fourEyes":true}},
+		"status":{"plan":{"digest":"d","revision":"shop-1"}}}`
+	server := answering(t, map[string]string{
+		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[
+			{"name":"orcon.tengu.io","versions":[{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}],"preferredVersion":{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}},
+			{"name":"authentication.k8s.io","versions":[{"groupVersion":"authentication.k8s.io/v1","version":"v1"}],"preferredVersion":{"groupVersion":"authentication.k8s.io/v1","version":"v1"}}]}`,
+		"/apis/authentication.k8s.io/v1":                    `{"kind":"APIResourceList","groupVersion":"authentication.k8s.io/v1","resources":[{"name":"selfsubjectreviews","kind":"SelfSubjectReview","verbs":["create"]}]}`,
+		"/apis/authentication.k8s.io/v1/selfsubjectreviews": `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":"low"}}}`,
+		group + "namespaces/shop/bundledeployments/shop":    asked,
+	})
+	code, _, errs := call("", append([]string{"approve", "shop", "--yes"}, server...)...)
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "cannot approve shop/shop: spec.approval.fourEyes requires another user than low, who requested the change")
+}
+
 // Shells complete names from the cluster, and interfaces without one.
 func TestCompletion(t *testing.T) {
 	server := answering(t, map[string]string{
@@ -211,6 +229,7 @@ func TestCompletion(t *testing.T) {
 	})
 	for want, words := range map[string][]string{
 		"prod\nshop\n": {"status", "-n", ""}, "web-db\n": {"record", ""}, "blog\n": {"pause", ""}, "redis\n": {"interfaces", ""}, "a\n": {"check", "--context", ""}, "table\njson\nyaml\n": {"list", "-o", ""},
+		"Prevent\nAdoptUnowned\nTake\n": {"install", "--conflicts", ""},
 	} {
 		line := append([]string{"__complete", words[0]}, append(server, words[1:]...)...)
 		code, out, errs := call("", line...)

@@ -238,7 +238,7 @@ func (s Standing) failure() string {
 func (s Standing) DriftDetails() string {
 	text := s.Drift[0].String()
 	if more := len(s.Drift) - 1; more > 0 {
-		text += fmt.Sprintf(", and %d more objects differ", more)
+		text += fmt.Sprintf(", and %s", counted(more, "more object differs", "more objects differ"))
 	}
 	if s.Reported {
 		return text + "; it stays so (spec.drift.mode: Report)"
@@ -246,11 +246,22 @@ func (s Standing) DriftDetails() string {
 	return text + "; Orcon is correcting it"
 }
 
+// counted writes a number with what is said of one, or of several.
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
 // progress describes how far the last revision has come, and what it waits for first.
 func (s Standing) progress() string {
 	text := fmt.Sprintf("revision %d: %d of %d objects are healthy", s.Last.Number, s.Next.Finished, s.Next.All)
 	if s.healthy() {
-		text = fmt.Sprintf("all %d objects are up to date and healthy", s.Next.All)
+		text = counted(s.Next.All, "object is up to date and healthy", "objects are up to date and healthy")
+		if s.Next.All > 1 {
+			text = "all " + text
+		}
 	}
 	if waiting := s.Next.Waiting(); waiting != "" {
 		text += "; " + waiting

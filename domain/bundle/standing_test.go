@@ -66,7 +66,7 @@ func TestStanding(t *testing.T) {
 			why:      "a change that is only reported is no fault (BUNDLES.md 12)",
 			standing: bundle.Standing{Last: healthy, Next: bundle.Next{All: 2}, Reported: true, Drift: []bundle.Drifted{{ID: id("ConfigMap a"), Fields: []string{"data.x"}}, {ID: id("ConfigMap b")}}},
 			is:       []condition.Type{condition.Ready, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Healthy},
-			ready:    "Drifted", says: "ConfigMap shop/a was changed (data.x), and 1 more objects differ; it stays so (spec.drift.mode: Report)",
+			ready:    "Drifted", says: "ConfigMap shop/a was changed (data.x), and 1 more object differs; it stays so (spec.drift.mode: Report)",
 		},
 		"Missing": {
 			why:      "a deployment without its Service is not ready, whoever may put it right",
@@ -91,6 +91,11 @@ func TestStanding(t *testing.T) {
 			why: "all is well", standing: bundle.Standing{Last: healthy, Next: done, Every: 2 * time.Minute},
 			is:    []condition.Type{condition.Ready, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Healthy},
 			ready: "Healthy", says: "all 2 objects are up to date and healthy",
+		},
+		"One": {
+			why: "one object is not all objects", standing: bundle.Standing{Last: healthy, Next: bundle.Next{Finished: 1, All: 1}, Every: 2 * time.Minute},
+			is:    []condition.Type{condition.Ready, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Healthy},
+			ready: "Healthy", says: "1 object is up to date and healthy",
 		},
 	}
 	for name, test := range tests {

@@ -368,8 +368,12 @@ func TestOffersAnswer(t *testing.T) {
 		"Used": {happens: func(w *world) {
 			w.consumers = []relation.Relation{borrows("office", time.Time{}), borrows("lab", time.Time{})}
 		}, ready: true, reason: relation.ReasonOffered, message: "used by web.lab:store, web.office:store", uses: 2},
-		"Suspended":  {why: "by another, or while it was away", happens: func(w *world) { w.consumers = []relation.Relation{borrows("office", w.now)} }, ready: true, reason: relation.ReasonOffered, message: "no relation uses this Offer yet"},
-		"NotThere":   {why: "it may come", happens: func(w *world) { delete(w.services, "db") }, reason: relation.ReasonNoApplication, message: "no application named db exists in this namespace yet"},
+		"Suspended": {why: "by another, or while it was away", happens: func(w *world) { w.consumers = []relation.Relation{borrows("office", w.now)} }, ready: true, reason: relation.ReasonOffered, message: "no relation uses this Offer yet"},
+		"NotThere":  {why: "it may come", happens: func(w *world) { delete(w.services, "db") }, reason: relation.ReasonNoApplication, message: "no application named db exists in this namespace yet"},
+		"Misspelt": {why: "the nearest is named", happens: func(w *world) {
+			delete(w.services, "db")
+			w.external("dbs", "main:pg")
+		}, reason: relation.ReasonNoApplication, message: "no application named db exists in this namespace yet; did you mean dbs?"},
 		"NoEndpoint": {why: "the cure is in the declaration", happens: func(w *world) { w.external("db", "other:pg") }, reason: relation.ReasonNoMatch, message: "db provides no endpoint main: it provides other:pg"},
 		"OptedOut":   {happens: func(w *world) { w.optedIn = false }, reason: relation.ReasonOptedOut, message: "this namespace has not opted in, so its Offers have no effect: kubectl label namespace shop tengu-injector=enabled --overwrite"},
 		"Alias": {why: "A1: a Service is not the application", happens: func(w *world) {
@@ -406,7 +410,8 @@ func TestProviderOfOtherNamespaces(t *testing.T) {
 
 	w.consumers = []relation.Relation{borrows("office", w.now)}
 	w.settle(t)
-	assert.Equal(t, "no Offer covers these relations any more: main with web.office:store", w.says("db", condition.Suspended).Message)
+	assert.Equal(t, "no Offer covers these relations any more: main with web.office:store: create an Offer that lists these namespaces as consumers, or "+
+		"end the relations there", w.says("db", condition.Suspended).Message)
 	assert.NotEmpty(t, w.bagOfDB("main"), "nor does a suspension")
 
 	never := borrows("office", time.Time{})

@@ -395,7 +395,7 @@ func TestControllerTellsPeople(t *testing.T) {
 	w.create(bare)
 	w.eventually("INJECTION.md I1: a pod without an agent is named", func() bool { return reason(w.app("late").Status.Conditions, "NotInjected") != "" })
 	w.eventually("and in Events", func() bool { return w.hasEvent("NoAgent") })
-	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "describe", "deployment", "late"), "kubectl rollout restart deployment/late", "with the cure")
+	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "describe", "deployment", "late"), "kubectl rollout restart deployment/late -n "+w.namespace, "with the cure")
 }
 
 // RELATIONS.md M4: peer relations come of themselves, and nobody makes one.

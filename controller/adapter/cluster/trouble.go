@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,14 +21,14 @@ import (
 )
 
 // troubles fills in why a workload is not healthy: from its own conditions, its pods, and
-// warnings about it; and how often its containers have crashed. Pods older than what is
+// Events about them; and how often its containers have crashed. Pods older than what is
 // applied now do not count.
 func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
 	pods, selected, err := w.pods(ctx, id, o)
 	if err != nil || !selected {
 		return err
 	}
-	begin, why, starts := written(o), "", ""
+	begin, why, starts, unready := written(o), "", "", (*corev1.Pod)(nil)
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		if p.CreationTimestamp.Time.Before(begin) || p.DeletionTimestamp != nil {
@@ -36,9 +37,15 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 		l.Since = later(l.Since, p.CreationTimestamp.Time)
 		l.Restarts = max(l.Restarts, restarts(p))
 		why, starts = cmp.Or(why, trouble(p)), cmp.Or(starts, starting(p))
+		if unready == nil && !ready(p) {
+			unready = p
+		}
 	}
-	if len(pods.Items) == 0 {
+	switch {
+	case len(pods.Items) == 0:
 		why, err = w.warning(ctx, o)
+	case why == "" && starts == "" && unready != nil:
+		why, err = w.probed(ctx, unready, l.Says)
 	}
 	l.Says = cmp.Or(why, starts, l.Says)
 	return err
@@ -108,6 +115,15 @@ func (w *World) pods(ctx context.Context, id bundle.ID, o *unstructured.Unstruct
 	return pods, true, nil
 }
 
+// probed returns what a workload lacks with the probe of a pod that fails; empty if none does.
+func (w *World) probed(ctx context.Context, p *corev1.Pod, lacks string) (string, error) {
+	events, err := w.events(ctx, p.Namespace, client.MatchingFields{"involvedObject.uid": string(p.UID)})
+	if failing := probing(p, events); failing != "" && lacks != "" {
+		return lacks + "; " + failing, err
+	}
+	return "", err
+}
+
 // selects returns the selector of a workload's pods, and nil for what has none.
 func selects(o *unstructured.Unstructured) (labels.Selector, error) {
 	fields, _ := bundle.Object(o.Object).At("spec", "selector").(map[string]any)
@@ -139,7 +155,12 @@ func restarts(p *corev1.Pod) int {
 	return most
 }
 
-// trouble says what keeps a pod from being ready; empty if nothing does but time.
+// ready reports whether all containers of a pod that run are ready.
+func ready(p *corev1.Pod) bool {
+	return !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running != nil && !c.Ready })
+}
+
+// trouble returns what keeps a pod from being ready; empty if nothing does but time.
 func trouble(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -147,8 +168,31 @@ func trouble(p *corev1.Pod) string {
 		}
 	}
 	for _, c := range containers(p) {
-		if why := object.ContainerTrouble(c); why != "" {
+		why := object.ContainerTrouble(c)
+		if strings.HasPrefix(why, "exited ") {
+			why += "; see " + logs(p, c)
+		}
+		if why != "" {
 			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why)
+		}
+	}
+	return ""
+}
+
+// logs returns the command that prints what a container has written.
+func logs(p *corev1.Pod, c corev1.ContainerStatus) string {
+	return fmt.Sprintf("kubectl -n %s logs %s -c %s", p.Namespace, p.Name, c.Name)
+}
+
+// probing names the container of a pod whose probe fails, with what the probe found last; empty if
+// no Event reports any.
+func probing(p *corev1.Pod, events []corev1.Event) string {
+	for _, c := range p.Status.ContainerStatuses {
+		found := slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
+			return e.Reason != "Unhealthy" || e.InvolvedObject.FieldPath != "spec.containers{"+c.Name+"}"
+		})
+		if why := newest(found); why != "" && c.State.Running != nil && !c.Ready {
+			return fmt.Sprintf("container %s of pod %s is not ready: %s; see %s", c.Name, p.Name, why, logs(p, c))
 		}
 	}
 	return ""
@@ -168,20 +212,32 @@ func starting(p *corev1.Pod) string {
 	return ""
 }
 
-// warning is the newest warning about what has no pods: what keeps it from having any, a
-// quota for instance, is said nowhere else.
+// warning returns the newest warning about a workload without pods. Nothing else shows what keeps it
+// from having any, such as a quota.
 func (w *World) warning(ctx context.Context, o *unstructured.Unstructured) (string, error) {
 	for _, c := range conditions(o) {
 		if c.Text("type") == "ReplicaFailure" && c.Text("status") == "True" {
 			return c.Text("message"), nil
 		}
 	}
+	events, err := w.events(ctx, o.GetNamespace(), client.MatchingFields{"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning})
+	return newest(events), err
+}
+
+// events returns the Events of a namespace that a selector matches; none for an account that may not
+// read them.
+func (w *World) events(ctx context.Context, namespace string, about client.MatchingFields) ([]corev1.Event, error) {
 	var events corev1.EventList
-	if err := w.client.List(ctx, &events, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning}); err != nil {
-		return "", fmt.Errorf("cannot read the events of %s %s: %w", o.GetKind(), o.GetName(), err)
+	if err := w.client.List(ctx, &events, client.InNamespace(namespace), about); err != nil && !apierrors.IsForbidden(err) {
+		return nil, fmt.Errorf("cannot read the Events of namespace %s: %w", namespace, err)
 	}
-	newest := slices.MaxFunc(append(events.Items, corev1.Event{}), func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
-	return newest.Message, nil
+	return events.Items, nil
+}
+
+// newest returns the message of the last Event in one line; empty for none.
+func newest(events []corev1.Event) string {
+	last := slices.MaxFunc(append(events, corev1.Event{}), func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	return strings.Join(strings.Fields(last.Message), " ")
 }
 
 func later(a, b time.Time) time.Time {

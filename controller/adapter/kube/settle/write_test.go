@@ -90,7 +90,7 @@ func TestIgnoredHasEvents(t *testing.T) {
 	}
 	server.Kept.Put(object.Named(&appsv1.StatefulSet{}, "shop", "db"))
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
-	app.Status.LeftOut = []v1alpha1.LeftOut{{Object: "StatefulSet/db", Reason: "NameTaken", Message: "Deployment/db has the name", Pods: []string{"db-0"}}}
+	app.Status.Exclusions = []v1alpha1.Exclusion{{Object: "StatefulSet/db", Reason: "NameTaken", Message: "Deployment/db has the name", Pods: []string{"db-0"}}}
 	writes := eventWriter{server, recorder}
 	writes.application(t.Context(), app, v1alpha1.RelatedApplicationStatus{})
 	assert.Len(t, kubetest.Recorded(recorder), 2, "the workload and its pod")
@@ -99,11 +99,11 @@ func TestIgnoredHasEvents(t *testing.T) {
 	writes.application(t.Context(), app, before)
 	assert.Empty(t, kubetest.Recorded(recorder), "once")
 
-	app.Status.LeftOut[0].Pods = []string{"db-0", "db-1", "unknown"}
+	app.Status.Exclusions[0].Pods = []string{"db-0", "db-1", "unknown"}
 	writes.application(t.Context(), app, before)
 	assert.Equal(t, []string{"Warning NameTaken Deployment/db has the name"}, kubetest.Recorded(recorder), "the new pod alone")
 
-	app.Status.LeftOut = []v1alpha1.LeftOut{{Object: "Pod/db-0", Reason: "DotInName", Message: "its name has a dot", Pods: []string{"db-0"}}}
+	app.Status.Exclusions = []v1alpha1.Exclusion{{Object: "Pod/db-0", Reason: "DotInName", Message: "its name has a dot", Pods: []string{"db-0"}}}
 	writes.application(t.Context(), app, before)
 	assert.Len(t, kubetest.Recorded(recorder), 1, "a bare Pod is both")
 }
