@@ -205,7 +205,7 @@ shop        shop   BundleDeployment   2          ready    all relations are read
 // Where four eyes are required, the user who requested the change cannot approve it: the Approval would
 // have no effect.
 func TestApproveOwnChange(t *testing.T) {
-	asked := `{"metadata":{"namespace":"shop","name":"shop","annotations":{"orcon.tengu.io/requester":"low"}},"spec":{"approval":{"mode":"Digest","fourEyes":true}},
+	asked := `{"metadata":{"namespace":"shop","name":"shop","annotations":{"orcon.tengu.io/requester":"low"}},"spec":{"approval":{"mode":"Digest","selfApproval":"Forbid"}},
 		"status":{"plan":{"digest":"d","revision":"shop-1"}}}`
 	server := answering(t, map[string]string{
 		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[
@@ -217,7 +217,7 @@ func TestApproveOwnChange(t *testing.T) {
 	})
 	code, _, errs := call("", append([]string{"approve", "shop", "--yes"}, server...)...)
 	assert.Equal(t, exitMisuse, code)
-	assert.Contains(t, errs, "cannot approve shop/shop: spec.approval.fourEyes requires another user than low, who requested the change")
+	assert.Contains(t, errs, "cannot approve shop/shop: spec.approval.selfApproval is Forbid, and low requested the change")
 }
 
 // Shells complete names from the cluster, and interfaces without one.
