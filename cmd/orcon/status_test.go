@@ -119,6 +119,23 @@ func TestStatus(t *testing.T) {
 			})...), exitFailed,
 			"offer   share   waiting   db:min for web, api\n\noffer share: waiting\n  db has no endpoint min: it provides main\n", "",
 		},
+		"OfferToNobody": {
+			"consumers that are no namespaces", append([]string{"status"}, answering(t, map[string]string{
+				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", ""), group + "namespaces/shop/relations": listOf("Relation", ""),
+				group + "namespaces/shop/offers": listOf("Offer", offer), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
+				"/api/v1/namespaces": `{"kind":"NamespaceList","apiVersion":"v1","items":[{"metadata":{"name":"webs"}},{"metadata":{"name":"shop"}}]}`,
+			})...), exitFailed,
+			"db:min for web (no such namespace; did you mean webs?), api (no such namespace)\n", "",
+		},
+		"Stopped": {
+			"what no controller looks at may be old", append([]string{"status"}, answering(t, map[string]string{
+				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", db), group + "namespaces/shop/relations": listOf("Relation", ""),
+				group + "namespaces/shop/offers": listOf("Offer", ""), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
+				"/apis/apps/v1/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"orcon-system","name":"relations-controller"}}]}`,
+			})...), 0,
+			"application   db     ready", "note: Deployment relations-controller of namespace orcon-system has no ready replica, so that the states of applications, " +
+				"relations and Offers may be old: orcon check shows the cause\n",
+		},
 		"Failed": {"a bundle needs a person", append([]string{"status"}, one("", "", failing)...), exitFailed, "bundle   shop   failed   revision 1\n\nbundle shop: failed\n  revision 2 failed\n", ""},
 		"Problem": {
 			"a problem beside Ready needs a person, and its own message is shown", append([]string{"status"}, one(leftOut, "", "")...), exitFailed,

@@ -91,7 +91,7 @@ func (l *looking) step(ctx context.Context, last bundle.Revision) (Step, error) 
 		record, err = record.Succeed()
 		record = record.Forget(l.History)
 	case bundle.Failed:
-		record, err = record.Fail(failures(next))
+		record, err = record.Fail(l.lasting(failures(next)...))
 	case bundle.Progressing:
 	}
 	if err == nil && (next.Outcome != bundle.Progressing || len(next.Completed) > 0) {
@@ -239,7 +239,7 @@ func (e *Engine) carry(ctx context.Context, last bundle.Revision) error {
 			continue
 		}
 		if late := e.rest(ctx, until, err); errors.Is(late, ErrTimeout) {
-			record, err := e.record.Fail(late.Error() + ": " + waits(s.Next))
+			record, err := e.record.Fail(e.lasting(late.Error() + ": " + waits(s.Next)))
 			if err == nil {
 				err = e.save(ctx, record, nil)
 			}
@@ -257,10 +257,21 @@ func (e *Engine) tell(p Progress) {
 }
 
 // failures describes why a revision has failed.
-func failures(next bundle.Next) string {
+func failures(next bundle.Next) []string {
 	var all []string
 	for _, f := range next.Failures {
 		all = append(all, f.ID.String()+": "+f.Why)
+	}
+	return all
+}
+
+// lasting joins reasons that are stored. The commands that print logs are left out where the way
+// back deletes the pods.
+func (e *Engine) lasting(all ...string) string {
+	if _, content := e.record.Healthy(); content > 0 && !e.NoWayBack {
+		for i := range all {
+			all[i], _, _ = strings.Cut(all[i], "; see kubectl ")
+		}
 	}
 	return strings.Join(all, "; ")
 }

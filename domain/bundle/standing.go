@@ -135,10 +135,16 @@ const (
 
 // conditions are Ready, Reconciling and Stalled.
 func (v verdict) conditions() []condition.Condition {
-	elsewhere, more := v.details+v.kept, ""
-	if v.where != "" {
-		elsewhere, more = "see condition "+string(v.where), " (see condition "+string(v.where)+")"
+	elsewhere, where := v.details+v.kept, v.where
+	switch {
+	case where != "":
+		elsewhere = "see condition " + string(where)
+	case v.person:
+		where = condition.Stalled
+	default:
+		where = condition.Reconciling
 	}
+	more := " (see condition " + string(where) + ")"
 	ready := condition.New(condition.Ready, v.ready, v.reason, brief(v.details, more)+v.kept)
 	reconciling := condition.New(condition.Reconciling, false, "Settled", "nothing is under way")
 	stalled := condition.New(condition.Stalled, false, "NoActionNeeded", "nothing needs a person's action")

@@ -146,6 +146,12 @@ func TestReadyIsShort(t *testing.T) {
 	assert.Contains(t, details, long)
 
 	s.Stop.Stage = ""
+	ready, _ = condition.Find(s.Conditions(), condition.Ready)
+	assert.Contains(t, ready.Message, "… (see condition Reconciling)", "what no stage has is there")
+	s.Stop.Person = true
+	ready, _ = condition.Find(s.Conditions(), condition.Ready)
+	assert.Contains(t, ready.Message, "… (see condition Stalled)", "or there, if a person must act")
+	s.Stop.Person = false
 	stalled, _ := condition.Find(s.Conditions(), condition.Reconciling)
 	assert.Equal(t, long+"; revision 3 is kept", stalled.Message, "no other condition has it")
 }

@@ -110,17 +110,17 @@ func (d *directory) nobody(name string) string {
 			return o.Message
 		}
 	}
-	return fmt.Sprintf("no Service or workload named %s in namespace %s%s", name, d.namespace, d.near(name))
+	return fmt.Sprintf("no Service or workload named %s in namespace %s%s", name, d.namespace, nearest(name, d.apps))
 }
 
-// near returns the application whose name is nearest, as a question that follows a sentence; empty
+// nearest returns the application whose name is nearest, as a question that follows a sentence; empty
 // for none. Names with another first letter are not near: typing mistakes are rare there.
-func (d *directory) near(name string) string {
-	nearest := spelling.Nearest(name, slices.Sorted(maps.Keys(d.apps)))
-	if nearest == "" || nearest[0] != name[0] {
+func nearest(name string, apps map[string]application.Application) string {
+	near := spelling.Nearest(name, slices.Sorted(maps.Keys(apps)))
+	if near == "" || near[0] != name[0] {
 		return ""
 	}
-	return "; did you mean " + nearest + "?"
+	return "; did you mean " + near + "?"
 }
 
 // absent returns why the application of an end cannot be found; nil if it can. Of

@@ -114,7 +114,7 @@ func (o offers) conditions(offer relation.Offer, users []string) []condition.Con
 			fmt.Sprintf("Service %s belongs to application %s: offer that application", offer.Application, o.services[offer.Application]))
 	case !there:
 		return condition.Waiting(relation.ReasonNoApplication,
-			fmt.Sprintf("no application named %s exists in this namespace yet%s", offer.Application, o.near(offer.Application)))
+			fmt.Sprintf("no application named %s exists in this namespace yet%s", offer.Application, nearest(offer.Application, o.apps)))
 	case !declared || endpoint.Role != application.Provider:
 		return condition.Waiting(relation.ReasonNoMatch,
 			fmt.Sprintf("%s provides no endpoint %s: it %s", offer.Application, offer.Endpoint, offersOf(end{o.Namespace, a})))

@@ -141,7 +141,7 @@ func (w *World) claim(ctx context.Context, l *bundle.Live) error {
 	var class storagev1.StorageClass
 	name := l.Object.Text("spec", "storageClassName")
 	if name == "" {
-		return w.unbound(ctx, l)
+		return unbound(ctx, w.client, l)
 	}
 	err := w.client.Get(ctx, client.ObjectKey{Name: name}, &class)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
@@ -152,13 +152,14 @@ func (w *World) claim(ctx context.Context, l *bundle.Live) error {
 		l.Health, l.Says = bundle.Ready, ""
 		return nil
 	}
-	return w.unbound(ctx, l)
+	return unbound(ctx, w.client, l)
 }
 
 // unbound fills in why a claim is not bound, as far as an Event of the cluster tells.
-func (w *World) unbound(ctx context.Context, l *bundle.Live) error {
+func unbound(ctx context.Context, c client.Reader, l *bundle.Live) error {
 	l.Says = "it is not bound to a volume yet"
-	events, err := w.events(ctx, l.Object.Text("metadata", "namespace"), client.MatchingFields{"involvedObject.uid": l.Object.Text("metadata", "uid")})
+	about := client.MatchingFields{"involvedObject.uid": l.Object.Text("metadata", "uid")}
+	events, err := eventsOf(ctx, c, l.Object.Text("metadata", "namespace"), about)
 	if why := newest(events); why != "" {
 		l.Says = "it is not bound to a volume: " + why
 	}

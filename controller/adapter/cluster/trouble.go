@@ -43,9 +43,9 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 	}
 	switch {
 	case len(pods.Items) == 0:
-		why, err = w.warning(ctx, o)
+		why, err = warning(ctx, w.client, o)
 	case why == "" && starts == "" && unready != nil:
-		why, err = w.probed(ctx, unready, l.Says)
+		why, err = probed(ctx, w.client, unready, l.Says)
 	}
 	l.Says = cmp.Or(why, starts, l.Says)
 	return err
@@ -116,8 +116,8 @@ func (w *World) pods(ctx context.Context, id bundle.ID, o *unstructured.Unstruct
 }
 
 // probed returns what a workload lacks with the probe of a pod that fails; empty if none does.
-func (w *World) probed(ctx context.Context, p *corev1.Pod, lacks string) (string, error) {
-	events, err := w.events(ctx, p.Namespace, client.MatchingFields{"involvedObject.uid": string(p.UID)})
+func probed(ctx context.Context, c client.Reader, p *corev1.Pod, lacks string) (string, error) {
+	events, err := eventsOf(ctx, c, p.Namespace, client.MatchingFields{"involvedObject.uid": string(p.UID)})
 	if failing := probing(p, events); failing != "" && lacks != "" {
 		return lacks + "; " + failing, err
 	}
@@ -214,21 +214,22 @@ func starting(p *corev1.Pod) string {
 
 // warning returns the newest warning about a workload without pods. Nothing else shows what keeps it
 // from having any, such as a quota.
-func (w *World) warning(ctx context.Context, o *unstructured.Unstructured) (string, error) {
-	for _, c := range conditions(o) {
-		if c.Text("type") == "ReplicaFailure" && c.Text("status") == "True" {
-			return c.Text("message"), nil
+func warning(ctx context.Context, c client.Reader, o *unstructured.Unstructured) (string, error) {
+	for _, is := range conditions(o) {
+		if is.Text("type") == "ReplicaFailure" && is.Text("status") == "True" {
+			return is.Text("message"), nil
 		}
 	}
-	events, err := w.events(ctx, o.GetNamespace(), client.MatchingFields{"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning})
+	about := client.MatchingFields{"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning}
+	events, err := eventsOf(ctx, c, o.GetNamespace(), about)
 	return newest(events), err
 }
 
-// events returns the Events of a namespace that a selector matches; none for an account that may not
+// eventsOf returns the Events of a namespace that a selector matches; none for an account that may not
 // read them.
-func (w *World) events(ctx context.Context, namespace string, about client.MatchingFields) ([]corev1.Event, error) {
+func eventsOf(ctx context.Context, c client.Reader, namespace string, about client.MatchingFields) ([]corev1.Event, error) {
 	var events corev1.EventList
-	if err := w.client.List(ctx, &events, client.InNamespace(namespace), about); err != nil && !apierrors.IsForbidden(err) {
+	if err := c.List(ctx, &events, client.InNamespace(namespace), about); err != nil && !apierrors.IsForbidden(err) {
 		return nil, fmt.Errorf("cannot read the Events of namespace %s: %w", namespace, err)
 	}
 	return events.Items, nil
@@ -236,7 +237,8 @@ func (w *World) events(ctx context.Context, namespace string, about client.Match
 
 // newest returns the message of the last Event in one line; empty for none.
 func newest(events []corev1.Event) string {
-	last := slices.MaxFunc(append(events, corev1.Event{}), func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	earlier := func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) }
+	last := slices.MaxFunc(append(events, corev1.Event{}), earlier)
 	return strings.Join(strings.Fields(last.Message), " ")
 }
 
