@@ -17,6 +17,7 @@ import (
 // requests, and may be empty.
 type Cache struct {
 	revision int
+	digest   string
 	// plan is that of the revision, and before what was applied before it; nil if not read.
 	plan   *bundle.Plan
 	before bundle.Sequence
@@ -28,9 +29,9 @@ type Cache struct {
 }
 
 // of returns the cache of a revision, and forgets that of any other.
-func (c *Cache) of(revision int) *Cache {
-	if c.revision != revision || c.applied == nil {
-		*c = Cache{revision: revision, applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}}
+func (c *Cache) of(v bundle.Revision) *Cache {
+	if c.revision != v.Number || c.digest != v.PlanDigest || c.applied == nil {
+		*c = Cache{revision: v.Number, digest: v.PlanDigest, applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}}
 	}
 	return c
 }
@@ -110,7 +111,7 @@ func (l *looking) load(ctx context.Context, last bundle.Revision) error {
 	if l.Cache == nil {
 		l.Cache = &Cache{}
 	}
-	l.cache, l.began, l.record = l.Cache.of(last.Number), last.Started, l.Engine.record
+	l.cache, l.began, l.record = l.Cache.of(last), last.Started, l.Engine.record
 	if l.cache.plan != nil {
 		return nil
 	}
@@ -138,15 +139,15 @@ func (l *looking) write(ctx context.Context, next bundle.Next) (more bool, err e
 	var done []bundle.ID
 	refused := map[bundle.ID]error{}
 	for writes := range slices.Chunk(next.Apply, writesAtOnce) {
-		if !l.Until.IsZero() && l.Now().After(l.Until) {
-			break
-		}
 		written, not := l.Cluster.Apply(ctx, writes)
 		for _, id := range written {
 			l.cache.applied[id] = true
 		}
 		done = append(done, written...)
 		maps.Copy(refused, not)
+		if !l.Until.IsZero() && l.Now().After(l.Until) {
+			break // after a write: a look that takes all the time would never be followed by one
+		}
 	}
 	maps.Copy(refused, l.Cluster.Delete(ctx, next.Delete))
 	if ctx.Err() != nil { // what was refused was refused for that

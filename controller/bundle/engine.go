@@ -366,7 +366,8 @@ func (e *Engine) Remove(ctx context.Context) (pruned bundle.Pruned, gone bool, e
 	if err != nil || !pruned.Done() {
 		return pruned, false, err
 	}
-	return pruned, true, e.Store.Remove(ctx)
+	err = e.Store.Remove(ctx)
+	return pruned, err == nil, err
 }
 
 // Unused returns a bundle.RefusedError while others use what a plan to uninstall deletes.

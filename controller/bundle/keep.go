@@ -32,7 +32,7 @@ func (e *Engine) Look(ctx context.Context) (*Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	cache := (&Cache{}).of(last.Number)
+	cache := (&Cache{}).of(last)
 	cache.plan, cache.before = &p, p.Sequence
 	live, err := (&looking{Engine: e, cache: cache, began: e.Now(), record: e.record}).observe(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int) (bu
 		return pruned, context.Cause(ctx)
 	}
 	record := e.record.Drop(pruned.Gone...)
-	record.Rejected = record.Rejected.Note(deleted(pruned), refused, e.Now())
+	record.Rejected = record.Rejected.Note(deleted(pruned, refused), refused, e.Now())
 	if len(pruned.Gone) > 0 || !slices.Equal(record.Rejected, e.record.Rejected) {
 		err = stored(e.save(ctx, record, nil))
 	}
@@ -64,10 +64,12 @@ func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int) (bu
 }
 
 // deleted are the objects whose deletion is under way or done.
-func deleted(p bundle.Pruned) []bundle.ID {
+func deleted(p bundle.Pruned, refused map[bundle.ID]error) []bundle.ID {
 	all := slices.Clone(p.Gone)
 	for _, d := range p.Delete {
-		all = append(all, d.ID)
+		if refused[d.ID] == nil {
+			all = append(all, d.ID)
+		}
 	}
 	return all
 }

@@ -15,7 +15,7 @@ const (
 	unhealthy = 10 * time.Second
 	// failed is after how long is tried again what failed and may succeed by itself.
 	failed = 30 * time.Second
-	// fresh is for how long what is under way is looked at after each pause.
+	// fresh is for how long a deletion or a fetch is looked at after each pause.
 	fresh = time.Minute
 	// waiting is the priority of deployments that wait: those that can do something come first.
 	waiting = -1
@@ -27,7 +27,7 @@ func (j *job) again(stop *domain.Stop, kept *bundle.Kept) reconcile.Result {
 	switch {
 	case stop != nil && (!stop.Person || stop.Reason == forbidden): // new permissions are not reported
 		after = failed
-	case stop == nil && j.more, kept != nil && len(kept.Pruned.Delete)+len(kept.Pruned.Gone) > 0:
+	case stop == nil && j.more, kept != nil && len(kept.Pruned.Delete)+len(kept.Pruned.Gone) > 0 && len(kept.Pruned.Waits) == 0:
 		return j.soon()
 	}
 	if kept != nil && (kept.Outcome != domain.Succeeded || len(kept.Pruned.Waits) > 0) {
@@ -38,7 +38,7 @@ func (j *job) again(stop *domain.Stop, kept *bundle.Kept) reconcile.Result {
 		after, priority = min(after, j.step.Again(pace, j.pause())), waiting
 	}
 	if j.pending() {
-		after = min(after, j.while(j.since))
+		after = min(after, j.while(j.since)) // the pool enqueues it before, on the leader
 	}
 	return reconcile.Result{RequeueAfter: after, Priority: &priority}
 }

@@ -46,10 +46,10 @@ func (j deploying) deploy(ctx context.Context) (*domain.Stop, error) {
 	}
 	p, err := j.engine.Plan(ctx, request)
 	if err != nil {
-		return stopAt(domain.Planned, "PlanFailed", err), ctx.Err()
+		return j.meantime(ctx, stopAt(domain.Planned, "PlanFailed", err))
 	}
 	if stop, err := j.judge(ctx, &p); stop != nil || err != nil {
-		return stop, err
+		return j.meantime(ctx, stop)
 	}
 	if again {
 		j.deployment.Status.LastRetry = j.deployment.Annotations[v1alpha1.RetryKey]

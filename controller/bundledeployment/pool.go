@@ -3,9 +3,12 @@ package bundledeployment
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/golang/glog"
 	"k8s.io/apimachinery/pkg/types"
 
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -24,8 +27,8 @@ const (
 type digest [sha256.Size]byte
 
 // pool fetches and renders contents in the background. Deployments with the same sources and
-// credentials share a fetch, and a deployment has one at a time: a server that does not answer
-// holds up its own deployments only.
+// credentials share a fetch, and a deployment has one at a time, so that a server that does not
+// answer takes few of the slots.
 type pool struct {
 	// done is called when contents are there that were pending.
 	done func(types.NamespacedName)
@@ -151,7 +154,8 @@ func (p *pool) carryOut(ctx context.Context, name types.NamespacedName, o *order
 	}
 }
 
-func (p *pool) find(ctx context.Context, w work) (contents, *domain.Stop) {
+func (p *pool) find(ctx context.Context, w work) (c contents, stop *domain.Stop) {
+	defer recovered(func(err error) { stop = stopAt(domain.Rendered, "RenderFailed", err) })
 	f, err := p.fetch(ctx, w)
 	if err != nil {
 		return contents{}, stopAt(domain.Sourced, "FetchFailed", err)
@@ -192,7 +196,17 @@ func (p *pool) run(ctx context.Context, f *fetching, w work) {
 		return
 	}
 	defer func() { <-p.slots }()
+	defer recovered(func(err error) { f.err = err })
 	f.tree, f.err = w.fetch(ctx)
+}
+
+// recovered turns a panic into an error: contents that break a library stop their own deployment
+// only.
+func recovered(note func(error)) {
+	if cause := recover(); cause != nil {
+		glog.Errorf("panic: %v\n%s", cause, debug.Stack())
+		note(fmt.Errorf("the content broke the program that reads it: %v", cause))
+	}
 }
 
 // leave ends a fetch that no order waits for any more. The next one fetches anew.

@@ -114,11 +114,13 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 		return j.stopped(ctx, stop)
 	}
 	if j.pending() {
-		if stop = (sourcing{j}).meanwhile(); stop == nil && j.memory.generation != j.deployment.Generation && j.standing.Next.All == 0 {
-			return j.again(nil, nil), nil // nothing is known yet, and what was published stays
+		if j.standing.Next.All == 0 && j.Now().Sub(j.since) < j.Resync {
+			return j.again(nil, nil), nil // nothing has changed, and what was published stays
 		}
+		stop = sourcing{j}.meanwhile()
+	} else {
+		j.memory.stop, j.memory.generation = stop, j.deployment.Generation
 	}
-	j.memory.stop, j.memory.generation = stop, j.deployment.Generation
 	drifted := len(j.said.Status.Drift) > 0
 	kept, err := j.correct(ctx, stop)
 	if err != nil {
@@ -176,19 +178,28 @@ func (j *job) advance(ctx context.Context) (*domain.Stop, error) {
 	if j.wrong != nil {
 		return &domain.Stop{Reason: "InvalidSpec", Message: j.wrong.Error(), Person: true}, nil
 	}
-	if stop, err := j.awaitOthers(ctx); stop != nil || err != nil {
-		return stop, err
+	stop, err := j.awaitOthers(ctx)
+	if err != nil {
+		return nil, err
 	}
-	c, stop := sourcing{j}.source(ctx)
-	if stop == nil && !j.pending() {
-		return deploying{j, c}.deploy(ctx)
+	if stop == nil {
+		var c contents
+		if c, stop = (sourcing{j}).source(ctx); stop == nil && !j.pending() {
+			return deploying{j, c}.deploy(ctx)
+		}
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	// What has begun goes on, whatever becomes of the sources.
-	if failed, err := j.run(ctx); failed != nil || err != nil {
-		return failed, err
+	return j.meantime(ctx, stop)
+}
+
+// meantime goes on with the run under way while something stops the wanted content, and returns
+// what stops that, or else the run.
+func (j *job) meantime(ctx context.Context, stop *domain.Stop) (*domain.Stop, error) {
+	failed, err := j.run(ctx)
+	if err != nil || stop != nil {
+		return stop, err
 	}
-	return stop, nil
+	return failed, nil
 }

@@ -74,34 +74,109 @@ func TestDeadlineOutlivesLeaders(t *testing.T) {
 	}
 }
 
-// A leader that is killed between the failure and the end of the way back leaves the rest of it
-// to the next.
+// A leader that is killed on the way back leaves the rest of it to the next, although the failed
+// content is in quarantine by then.
 func TestWayBackOutlivesLeaders(t *testing.T) {
 	w := newWorld(t, configMaps("a"))
 	w.run(w.leader(), "Healthy")
 	w.source["all.yaml"] = configMaps("b") + web
 	w.sick = "Deployment"
-	w.pass(2 * time.Minute)
-	r := w.leader()
-	for w.record.Last().State != domain.StateFailed {
-		w.pass(w.reconcile(r).RequeueAfter)
-		if last := w.record.Last(); last.Number == 3 {
-			break // it was that quick
-		}
-	}
-	// As a leader that dies after the first write of the way back.
-	back, _ := w.record.WayBack()
-	if back > 0 {
-		p := w.plans[back]
-		p.Back, p.Digest = back, "d3"
-		record, err := w.record.Return(p, w.clock())
+	w.dies = func() bool { return w.record.Last().Number == 3 }
+	for range 200 {
+		result, err := w.leader().Reconcile(t.Context(), reconcile.Request{NamespacedName: shop})
 		require.NoError(t, err)
-		require.NoError(t, w.Save(t.Context(), record, &p))
+		if w.dies() {
+			break
+		}
+		w.pass(result.RequeueAfter)
 	}
+	require.Equal(t, domain.StateActive, w.record.Last().State, "it died on the way back")
+	require.NotEmpty(t, w.record.Quarantined)
+	w.dies = nil
 	w.run(w.leader(), "Quarantined")
 	assert.Equal(t, domain.StateSucceeded, w.record.Last().State)
 	assert.Equal(t, 1, w.record.Last().Content)
 	assert.Contains(t, w.names(), "ConfigMap/a")
+}
+
+// A look that takes longer than a reconcile has is followed by writes all the same.
+func TestSlowLook(t *testing.T) {
+	w := newWorld(t, configMaps("a", "b"))
+	w.look = 2 * bound
+	w.run(w.leader(), "Healthy")
+	assert.Equal(t, 2, w.writes)
+}
+
+// A run goes on, to its end or its deadline, while a deployment that it depends on is not ready.
+func TestRunOutlivesItsDependency(t *testing.T) {
+	w := newWorld(t, web)
+	w.sick = "Deployment"
+	r := w.leader()
+	w.run(r, string(domain.Progressing))
+	w.edit(func(d *v1alpha1.BundleDeployment) { d.Spec.DependsOn = []string{"base"} })
+	w.reconcile(r)
+	assert.Equal(t, "DependencyMissing", w.ready().Reason)
+	w.sick = ""
+	w.reconcile(r)
+	assert.Equal(t, domain.StateSucceeded, w.record.Last().State)
+}
+
+// A run of an earlier generation is not taken for the newest while that is fetched.
+func TestRunOfAnEarlierGeneration(t *testing.T) {
+	w := newWorld(t, web)
+	w.sick = "Deployment"
+	r := w.leader()
+	w.run(r, string(domain.Progressing))
+	w.sick, w.fetch = "", make(chan struct{})
+	defer close(w.fetch)
+	w.edit(func(d *v1alpha1.BundleDeployment) { d.Spec.Sources[0].Reference = "configmaps:other" })
+	w.reconcile(r)
+	assert.Equal(t, domain.StateSucceeded, w.record.Last().State)
+	assert.Equal(t, "Fetching", w.ready().Reason)
+	assert.Equal(t, metav1.ConditionFalse, w.ready().Status)
+}
+
+// A revision that could not be published is not taken for a forged one.
+func TestUnpublishedIsNotForged(t *testing.T) {
+	w := newWorld(t, configMaps("a"))
+	w.unpublished = errors.New("the API server is restarting")
+	r := w.leader()
+	_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: shop})
+	require.Error(t, err)
+	w.reconcile(r)
+	assert.Equal(t, "Healthy", w.ready().Reason)
+}
+
+// A deployment whose record cannot be removed stays until it can.
+func TestRecordThatStays(t *testing.T) {
+	w := newWorld(t, configMaps("a"))
+	r := w.leader()
+	w.run(r, "Healthy")
+	w.unremovable = errors.New("the API server is restarting")
+	require.NoError(t, w.client.Delete(t.Context(), w.deployment()))
+	w.reconcile(r)
+	assert.Equal(t, "DeletionStuck", w.ready().Reason)
+	w.unremovable = nil
+	w.reconcile(r)
+	assert.True(t, apierrors.IsNotFound(w.client.Get(t.Context(), shop, &v1alpha1.BundleDeployment{})))
+}
+
+// The time of a deletion that is refused runs from the first refusal, and is stored once.
+func TestRefusedDeletionKeepsItsTime(t *testing.T) {
+	w := newWorld(t, configMaps("a", "b"))
+	r := w.leader()
+	w.run(r, "Healthy")
+	w.held, w.source["all.yaml"] = "ConfigMap", configMaps("a")
+	w.pass(2 * time.Minute)
+	w.reconcile(r)
+	w.pass(time.Second)
+	result := w.reconcile(r)
+	first := w.record.Rejected
+	require.Len(t, first, 1)
+	assert.Equal(t, unhealthy, result.RequeueAfter)
+	w.pass(time.Minute)
+	w.reconcile(r)
+	assert.Equal(t, first, w.record.Rejected)
 }
 
 // What has begun goes on while its sources do not answer, and they are asked once.
@@ -126,7 +201,7 @@ func TestSlowSource(t *testing.T) {
 	assert.Equal(t, time.Second, w.reconcile(r).RequeueAfter)
 	assert.Equal(t, "Healthy", w.ready().Reason)
 	w.pass(time.Minute)
-	assert.Equal(t, unhealthy, w.reconcile(r).RequeueAfter, "it lasts")
+	assert.Equal(t, unhealthy, w.reconcile(r).RequeueAfter, "it is left alone while it lasts")
 	assert.Equal(t, "Healthy", w.ready().Reason)
 	w.pass(time.Minute)
 	w.reconcile(r)

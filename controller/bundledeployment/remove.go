@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -108,6 +109,9 @@ func (j removal) beginRemoval(ctx context.Context) (*domain.Stop, error) {
 		j.deployment.Status.Plan = convert.ForPlan(j.deployment, p, 0)
 		return &domain.Stop{Reason: string(refused.Reason), Person: true, Message: fmt.Sprintf("deletion is waiting: %s%s. To approve it: "+
 			"orcon approve %s -n %s", void, refused.Message, j.deployment.Name, j.deployment.Namespace)}, nil
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, cluster.ErrMoved) {
+		return &domain.Stop{Reason: "DeletionStuck", Message: err.Error()}, nil
 	}
 	return nil, err
 }

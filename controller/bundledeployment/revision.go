@@ -71,9 +71,11 @@ func (j revisions) publish(ctx context.Context) error {
 		if known[v.Number].revision == v {
 			continue
 		}
-		if known[v.Number], err = j.publishOne(ctx, v); err != nil {
+		one, err := j.publishOne(ctx, v)
+		if err != nil {
 			return fmt.Errorf("cannot write revision %d: %w", v.Number, err)
 		}
+		known[v.Number] = one
 	}
 	for number := range known {
 		if stored[number] {

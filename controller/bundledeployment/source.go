@@ -126,6 +126,10 @@ func (j sourcing) meanwhile() *domain.Stop {
 	if j.memory.generation == j.deployment.Generation {
 		return j.memory.stop
 	}
+	ready := meta.FindStatusCondition(j.deployment.Status.Conditions, string(condition.Ready))
+	if ready == nil || ready.ObservedGeneration != j.deployment.Generation {
+		return j.fetching() // the run under way is of an earlier generation
+	}
 	return nil
 }
 

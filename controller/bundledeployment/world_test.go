@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -39,9 +40,9 @@ type world struct {
 	since   map[domain.ID]time.Time
 	// sick are the kinds whose objects never become healthy, held those that are not deleted.
 	sick, held string
-	// slow is how long a write takes.
-	slow   time.Duration
-	writes int
+	// slow is how long a write takes, and look a look.
+	slow, look time.Duration
+	writes     int
 	// unreadable is why the cluster cannot be looked at; nil if it can.
 	unreadable error
 	// source is the content of ConfigMap content; fetch waits for fetches, if it is not nil.
@@ -51,6 +52,12 @@ type world struct {
 
 	record domain.Record
 	plans  map[int]domain.Plan
+	// unremovable is why the record cannot be removed; unpublished fails the next status of a
+	// BundleRevision.
+	unremovable error
+	unpublished error
+	// dies reports that nothing can be read any more, as by a leader that dies; nil for never.
+	dies   func() bool
 	events *events.FakeRecorder
 }
 
@@ -67,9 +74,18 @@ func newWorld(t *testing.T, manifests string, change ...func(*v1alpha1.BundleDep
 	w := &world{
 		t: t, now: time.Now().Truncate(time.Second), objects: map[domain.ID]domain.Object{}, since: map[domain.ID]time.Time{},
 		source: map[string]string{"all.yaml": manifests}, plans: map[int]domain.Plan{}, events: events.NewFakeRecorder(100),
-		client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(d).
-			WithStatusSubresource(&v1alpha1.BundleDeployment{}, &v1alpha1.BundleRevision{}).Build(),
 	}
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(d).
+		WithStatusSubresource(&v1alpha1.BundleDeployment{}, &v1alpha1.BundleRevision{})
+	w.client = builder.WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: func(
+		ctx context.Context, c client.Client, name string, o client.Object, options ...client.SubResourceUpdateOption,
+	) error {
+		if err := w.unpublished; err != nil {
+			w.unpublished = nil
+			return err
+		}
+		return c.SubResource(name).Update(ctx, o, options...)
+	}}).Build()
 	return w
 }
 
@@ -156,6 +172,10 @@ func (w *world) Observe(_ context.Context, look domain.Look) (domain.Seen, error
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	seen := domain.Seen{Live: map[domain.ID]domain.Live{}, Refused: map[domain.ID]error{}}
+	w.now = w.now.Add(w.look)
+	if w.dies != nil && w.dies() {
+		return seen, errors.New("the leader dies")
+	}
 	if w.unreadable != nil {
 		return seen, w.unreadable
 	}
@@ -269,6 +289,9 @@ func (w *world) Unmoved(context.Context) error { return nil }
 
 // Remove implements bundle.Store.
 func (w *world) Remove(context.Context) error {
+	if w.unremovable != nil {
+		return w.unremovable
+	}
 	w.record, w.plans = domain.Record{}, map[int]domain.Plan{}
 	return nil
 }

@@ -358,6 +358,9 @@ func (s *stepping) write(item Item, l Live) {
 		s.patience(item, l, l.ending())
 		return
 	case s.replaced(item, l):
+		if l.Says != "" {
+			s.patience(item, l, l.Says)
+		}
 		s.next.Delete = append(s.next.Delete, deletion(item.ID, l))
 		return
 	case !action.covers(situation):

@@ -52,6 +52,7 @@ func TestUnsettled(t *testing.T) {
 	}{
 		"Runs":    {"for long enough", false, runs(settling), ""},
 		"Starts":  {"ready means nothing without a probe", false, runs(time.Second), "container web of pod shop has only just started"},
+		"Ahead":   {"the node's clock is ahead", false, runs(-time.Second), ""},
 		"Probed":  {"its probe has answered", true, runs(time.Second), ""},
 		"Crashed": {"that was long ago", false, again, ""},
 		"Crashes": {"it waits for its next start", true, back, "container web of pod shop exited with code 1 (Error); see kubectl -n a logs shop -c web"},
@@ -64,7 +65,8 @@ func TestUnsettled(t *testing.T) {
 			if test.probe {
 				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
 			}
-			assert.Equal(t, test.want, unsettled(p, now), test.why)
+			why, _ := unsettled(p, now)
+			assert.Equal(t, test.want, why, test.why)
 		})
 	}
 }

@@ -55,27 +55,38 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 // The kubelet calls it ready at once, also if it exits a moment later.
 const settling = 3 * time.Second
 
-// settled takes back that a workload is healthy while a container of it crashes or has only just
-// started. An account that may not list pods has the workload's own word.
+// settled takes back that a workload is healthy while a container of it has crashed or has only
+// just started. An account that may not list pods has the workload's own word.
 func (w *World) settled(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
+	if l.Health != bundle.Ready || id.Group != "apps" {
+		return nil
+	}
 	pods, selected, err := w.pods(ctx, id, o)
 	if err != nil || !selected {
 		return ignoreForbidden(err)
 	}
+	begin := written(o)
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		if p.DeletionTimestamp != nil {
+		ended := p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+		if ended || !controls(id, p) || p.CreationTimestamp.Time.Before(begin) {
 			continue
 		}
-		l.Restarts = max(l.Restarts, restarts(p))
-		if why := unsettled(p, time.Now()); why != "" && l.Health == bundle.Ready {
-			l.Health, l.Says = bundle.InProgress, why
+		if why, since := unsettled(p, time.Now()); why != "" {
+			l.Health, l.Says, l.Restarts = bundle.InProgress, why, max(l.Restarts, restarts(p))
+			l.Since = later(l.Since, later(p.CreationTimestamp.Time, since))
 		}
 	}
-	if l.Health == bundle.Ready {
-		l.Restarts = 0 // whatever it was, it runs now
-	}
 	return nil
+}
+
+// controls reports whether a pod is a workload's own, and not only selected by it.
+func controls(id bundle.ID, p *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(p)
+	if owner == nil {
+		return false
+	}
+	return owner.Kind == id.Kind && owner.Name == id.Name || id.Kind == "Deployment" && owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.Name, id.Name+"-")
 }
 
 func ignoreForbidden(err error) error {
@@ -85,22 +96,26 @@ func ignoreForbidden(err error) error {
 	return err
 }
 
-// unsettled returns why a pod that is ready may not stay so; empty if nothing speaks for that.
-func unsettled(p *corev1.Pod, now time.Time) string {
+// unsettled returns why a pod that is ready may not stay so, and since when; empty if nothing
+// speaks for that. A clock that is ahead of this one settles its containers.
+func unsettled(p *corev1.Pod, now time.Time) (why string, since time.Time) {
 	if why := trouble(p); why != "" {
-		return why
+		return why, time.Time{}
 	}
 	probed := map[string]bool{}
 	for _, c := range p.Spec.Containers {
 		probed[c.Name] = c.ReadinessProbe != nil
 	}
 	for _, c := range p.Status.ContainerStatuses {
-		running := c.State.Running
-		if running != nil && !probed[c.Name] && now.Sub(running.StartedAt.Time) < settling {
-			return fmt.Sprintf("container %s of pod %s has only just started", c.Name, p.Name)
+		if c.State.Running == nil || probed[c.Name] {
+			continue
+		}
+		started := c.State.Running.StartedAt.Time
+		if age := now.Sub(started); age >= 0 && age < settling {
+			return fmt.Sprintf("container %s of pod %s has only just started", c.Name, p.Name), started
 		}
 	}
-	return ""
+	return "", time.Time{}
 }
 
 // pods lists the pods of a workload; selected is false for an object that has none.
