@@ -69,15 +69,8 @@ func (j deploying) supersedes() bool {
 func (j *job) run(ctx context.Context) (*domain.Stop, error) {
 	for j.engine.Unfinished() {
 		s, err := j.engine.Advance(ctx)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case errors.Is(err, cluster.ErrMoved):
-			return nil, err
-		case err != nil && j.engine.Record().Last().State == domain.StateFailed:
-			return &domain.Stop{Reason: "RollbackFailed", Message: err.Error(), Person: true}, nil
-		case err != nil:
-			return &domain.Stop{Reason: "ReadFailed", Message: err.Error()}, nil
+		if err != nil {
+			return j.unadvanced(ctx, err)
 		}
 		j.step, j.standing.Next = s, s.Next
 		if j.more = s.More; !j.more || j.Now().After(j.engine.Until) {
@@ -87,6 +80,20 @@ func (j *job) run(ctx context.Context) (*domain.Stop, error) {
 	j.memory.run.Shrink()
 	j.more = j.more && j.engine.Unfinished()
 	return nil, nil
+}
+
+// unadvanced returns the stop of a step that could not be done, or the error if it is no state of
+// the deployment.
+func (j *job) unadvanced(ctx context.Context, err error) (*domain.Stop, error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, cluster.ErrMoved):
+		return nil, err
+	case j.engine.Record().Last().State == domain.StateFailed:
+		return &domain.Stop{Reason: "RollbackFailed", Message: err.Error(), Person: true}, nil
+	}
+	return &domain.Stop{Reason: "ReadFailed", Message: err.Error()}, nil
 }
 
 // judge applies the policy, and returns the stop where something is missing that the plan's

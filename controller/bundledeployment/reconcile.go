@@ -175,8 +175,8 @@ func (j *job) advance(ctx context.Context) (*domain.Stop, error) {
 		return &domain.Stop{Reason: "Paused", Message: fmt.Sprintf("paused by spec.paused: orcon resume %s -n %s", d.Name,
 			d.Namespace), Person: true}, nil
 	}
-	if j.wrong != nil {
-		return &domain.Stop{Reason: "InvalidSpec", Message: j.wrong.Error(), Person: true}, nil
+	if stop := invalid(j.wrong); stop != nil {
+		return stop, nil
 	}
 	stop, err := j.awaitOthers(ctx)
 	if err != nil {
@@ -192,6 +192,14 @@ func (j *job) advance(ctx context.Context) (*domain.Stop, error) {
 		return nil, context.Cause(ctx)
 	}
 	return j.meantime(ctx, stop)
+}
+
+// invalid returns the stop of a spec that is wrong in itself; nil where it is not.
+func invalid(wrong error) *domain.Stop {
+	if wrong == nil {
+		return nil
+	}
+	return &domain.Stop{Reason: "InvalidSpec", Message: wrong.Error(), Person: true}
 }
 
 // meantime goes on with the run under way while something stops the wanted content, and returns

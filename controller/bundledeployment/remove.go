@@ -49,7 +49,7 @@ func (j removal) remove(ctx context.Context) (reconcile.Result, error) {
 
 // waitForAccount waits until the account may act, unless nothing was ever made with it.
 func (j removal) waitForAccount(ctx context.Context, stop *domain.Stop) (reconcile.Result, error) {
-	revisions, err := revisions{j.job}.published(ctx)
+	revisions, err := revisions(j).published(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -77,16 +77,26 @@ func (j removal) uninstall(ctx context.Context) (*domain.Stop, error) {
 	for {
 		pruned, gone, err := j.engine.Remove(ctx)
 		switch {
+		case err != nil:
+			return stuck(ctx, err)
 		case gone:
 			return nil, nil
-		case err != nil && ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case err != nil:
-			return &domain.Stop{Reason: "DeletionStuck", Message: err.Error()}, nil
 		case len(pruned.Waits) > 0 || j.Now().After(j.engine.Until):
 			return j.deletion(pruned), nil
 		}
 	}
+}
+
+// stuck returns the stop of a deletion that an error holds up, or the error if it is no state of
+// the deployment.
+func stuck(ctx context.Context, err error) (*domain.Stop, error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, cluster.ErrMoved):
+		return nil, err
+	}
+	return &domain.Stop{Reason: "DeletionStuck", Message: err.Error()}, nil
 }
 
 // beginRemoval stores that everything is deleted from now on, once that is approved, and returns
@@ -110,10 +120,10 @@ func (j removal) beginRemoval(ctx context.Context) (*domain.Stop, error) {
 		return &domain.Stop{Reason: string(refused.Reason), Person: true, Message: fmt.Sprintf("deletion is waiting: %s%s. To approve it: "+
 			"orcon approve %s -n %s", void, refused.Message, j.deployment.Name, j.deployment.Namespace)}, nil
 	}
-	if err != nil && ctx.Err() == nil && !errors.Is(err, cluster.ErrMoved) {
-		return &domain.Stop{Reason: "DeletionStuck", Message: err.Error()}, nil
+	if err != nil {
+		return stuck(ctx, err)
 	}
-	return nil, err
+	return nil, nil
 }
 
 // deletion returns the stop of a deletion that is under way.

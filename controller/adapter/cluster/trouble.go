@@ -99,14 +99,14 @@ func ignoreForbidden(err error) error {
 // unsettled returns why a pod that is ready may not stay so, and since when; empty if nothing
 // speaks for that. A clock that is ahead of this one settles its containers.
 func unsettled(p *corev1.Pod, now time.Time) (why string, since time.Time) {
-	if why := trouble(p); why != "" {
-		return why, time.Time{}
-	}
 	probed := map[string]bool{}
 	for _, c := range p.Spec.Containers {
 		probed[c.Name] = c.ReadinessProbe != nil
 	}
 	for _, c := range p.Status.ContainerStatuses {
+		if waiting := c.State.Waiting; c.State.Terminated != nil || waiting != nil && waiting.Reason == "CrashLoopBackOff" {
+			return trouble(p), time.Time{}
+		}
 		if c.State.Running == nil || probed[c.Name] {
 			continue
 		}

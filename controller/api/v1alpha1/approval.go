@@ -51,6 +51,9 @@ type ApprovalSpec struct {
 	ConfirmedObjects []string `json:"confirmedObjects,omitempty"`
 	// expirationTime is the end of the approval; unset means never.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^[0-9T:.+Z-]+$`
 	ExpirationTime *metav1.Time `json:"expirationTime,omitempty"`
 }
 

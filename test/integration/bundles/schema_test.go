@@ -22,6 +22,7 @@ func TestDeploymentSchema(t *testing.T) {
 	}{
 		"deadline":      {field: []string{"rollback", "progressDeadline"}, value: "1h30m"},
 		"sentence":      {field: []string{"rollback", "progressDeadline"}, value: "10 minutes", refusal: "spec.rollback.progressDeadline"},
+		"overflow":      {field: []string{"rollback", "progressDeadline"}, value: "9999999h", refusal: "spec.rollback.progressDeadline"},
 		"past":          {field: []string{"rollback", "progressDeadline"}, value: "-5m", refusal: "spec.rollback.progressDeadline"},
 		"restart":       {field: []string{"render", "onConfigChange"}, value: "Restart"},
 		"recreate":      {field: []string{"render", "onConfigChange"}, value: "Recreate", refusal: "spec.render.onConfigChange"},

@@ -240,3 +240,36 @@ func TestApplyWritesOverNothingUnreadable(t *testing.T) {
 	}
 	assert.Equal(t, writes, n.Server.Writes)
 }
+
+// Outboxes are no bags; those that hold a transaction are delivered, but for one that cannot be read.
+func TestOutboxesOfASnapshot(t *testing.T) {
+	held := &v1alpha1.Transaction{ID: "t", Changes: []v1alpha1.Change{{Relation: "r", RelationUID: "u", Endpoint: "db", Values: map[string]string{"a": "b"}}}}
+	tests := map[string]struct {
+		why                string
+		name               string
+		spec               v1alpha1.DatabagSpec
+		transaction        *v1alpha1.Transaction
+		outbox, unreadable bool
+	}{
+		"Empty":       {why: "it was delivered", name: relation.OutboxName("db", "0"), spec: convert.ForOutbox("db", "0")},
+		"Idle":        {why: "nothing is to be done", name: relation.OutboxName("db", "0"), spec: convert.ForOutbox("db", "0"), transaction: &v1alpha1.Transaction{ID: "t"}},
+		"Holding":     {why: "it is to be delivered", name: relation.OutboxName("db", "0"), spec: convert.ForOutbox("db", "0"), transaction: held, outbox: true},
+		"Misnamed":    {why: "another may be the unit's", name: "copy", spec: convert.ForOutbox("db", "0"), transaction: held, unreadable: true},
+		"Purposeless": {why: "it may be a bag", name: relation.OutboxName("db", "0"), spec: v1alpha1.DatabagSpec{Application: "db", Unit: "0"}, transaction: held, unreadable: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			n := settletest.New(t)
+			before, err := n.Settler.Observe(t.Context(), "shop")
+			require.NoError(t, err)
+			b := object.Named(&v1alpha1.Databag{}, "shop", test.name)
+			b.Spec, b.Status.Transaction = test.spec, test.transaction
+			n.Server.Keep(b)
+			s, err := n.Settler.Observe(t.Context(), "shop")
+			require.NoError(t, err)
+			assert.Len(t, s.Databags, len(before.Databags), test.why)
+			assert.Equal(t, test.outbox, len(s.Outboxes) == 1, test.why)
+			assert.Equal(t, test.unreadable, len(s.Unreadable) == 1, test.why)
+		})
+	}
+}

@@ -63,6 +63,11 @@ func (v *Views) settled(ctx context.Context, namespace string, view relation.Vie
 		if err := v.Reader.List(ctx, &list, client.MatchingFields{object.ByPending: writer}, client.UnsafeDisableDeepCopy); err != nil {
 			return false, fmt.Errorf("%w: cannot list transactions: %w", relation.ErrUnreadable, err)
 		}
+		for i := range list.Items {
+			if _, err := convert.ToDatabag(&list.Items[i]); err != nil { // its transaction is never delivered
+				return false, fmt.Errorf("%w: %w", relation.ErrUnreadable, err)
+			}
+		}
 		if len(list.Items) > 0 {
 			return false, nil
 		}

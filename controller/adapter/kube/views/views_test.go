@@ -355,3 +355,15 @@ func BenchmarkView(b *testing.B) {
 		}
 	}
 }
+
+// A transaction in an object that cannot be read is never delivered: a view that needs its writer is
+// unreadable, and not about to settle.
+func TestViewBesideAnUnreadableOutbox(t *testing.T) {
+	m := kubetest.Memory{}
+	outbox := object.Named(&v1alpha1.Databag{}, "shop", "another-name")
+	outbox.Spec = convert.ForOutbox("blog", "0")
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
+	m.Put(kubetest.Related("shop", "blog", "shop", "db"), outbox)
+	_, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
+	require.ErrorIs(t, err, relation.ErrUnreadable)
+}

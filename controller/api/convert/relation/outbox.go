@@ -12,8 +12,11 @@ func ForOutbox(application, unit string) v1alpha1.DatabagSpec {
 	return v1alpha1.DatabagSpec{Purpose: v1alpha1.PurposeOutbox, Application: application, Unit: unit}
 }
 
-// Holds reports whether an outbox has a transaction.
-func Holds(b *v1alpha1.Databag) bool { return b.Status.Transaction != nil }
+// Holds reports whether an outbox has a transaction that changes something.
+func Holds(b *v1alpha1.Databag) bool {
+	t := b.Status.Transaction
+	return t != nil && len(t.Changes)+len(t.SecretWrites) > 0
+}
 
 // ToCommit returns the transaction in an outbox; an empty one if there is none.
 func ToCommit(b *v1alpha1.Databag) transaction.Commit {
