@@ -34,6 +34,8 @@ const (
 	OwnerKey = prefix + "bundle"
 	// DigestKey is the digest of what was applied.
 	DigestKey = prefix + "digest"
+	// DeploymentKey is a label with the name of the deployment, by which its objects are watched.
+	DeploymentKey = prefix + "deployment"
 )
 
 // Pruning says whether an object goes when it leaves its bundle.
@@ -65,8 +67,14 @@ func (i *Item) read() error {
 			faults = append(faults, fmt.Errorf("cannot read annotation %s of %s: %w", key, i.ID, err))
 		}
 	}
+	if i.Object.At("metadata", "labels", DeploymentKey) != nil {
+		faults = append(faults, fmt.Errorf("cannot read label %s of %s: %w", DeploymentKey, i.ID, errReserved))
+	}
 	return errors.Join(faults...)
 }
+
+// errReserved reports a mark that users may not write.
+var errReserved = errors.New("only Orcon writes it: remove it")
 
 func (i *Item) annotation(key, value string) (err error) {
 	switch key {
@@ -87,7 +95,7 @@ func (i *Item) annotation(key, value string) (err error) {
 		}
 		i.Run, err = ParseRunPolicy(value)
 	case OwnerKey, DigestKey:
-		return errors.New("only Orcon writes it: remove it")
+		return errReserved
 	default:
 		known := []string{PhaseKey, AfterKey, PruneKey, OptionalKey, RunKey, MakesKey}
 		if near := spelling.Nearest(key, known); near != "" {

@@ -15,7 +15,7 @@ type Change struct {
 }
 
 // contested reports whether a field is somebody's who did not get it from here.
-func (c Change) contested() bool { return c.Manager != "" && !c.Ours }
+func (c Change) contested() bool { return c.Manager != "" && !c.Ours && !c.label() }
 
 // hidden stands for what nobody shall read.
 const hidden = "(secret)"
@@ -25,7 +25,7 @@ const hidden = "(secret)"
 func shown(id ID, changes []Change) []Change {
 	var all []Change
 	for _, c := range changes {
-		if strings.Contains(c.Path, OwnerKey) || strings.Contains(c.Path, DigestKey) {
+		if c.mark() {
 			continue
 		}
 		if id.kind() == "Secret" && c.Path != "type" && c.Path != "immutable" && !strings.HasPrefix(c.Path, "metadata.labels") {
@@ -43,12 +43,12 @@ func hide(value string) string {
 	return hidden
 }
 
-// forced are the paths that this deployment takes from others: those that were its own,
-// and where the plan takes the object those that it lists (BUNDLES.md 2).
+// forced returns the paths that this deployment takes from others: those that were its own, its
+// label, and where the plan takes the object those that it lists (BUNDLES.md 2).
 func forced(changes []Change, take bool) []string {
 	var paths []string
 	for _, c := range changes {
-		if c.Manager != "" && (c.Ours || take) {
+		if c.Manager != "" && (c.Ours || take || c.label()) {
 			paths = append(paths, c.Path)
 		}
 	}

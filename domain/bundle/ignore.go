@@ -69,11 +69,12 @@ func (i Ignore) fits(id ID) bool {
 
 // Settle returns an object as it is to be compared and applied: what is ignored of it is as it is
 // live, or left out where it is not there. What is not live yet stays as its author wrote
-// it. Fields that the object does not have are nobody's concern.
+// it. Fields that the object does not have are left alone, and Orcon's label is never ignored.
 func Settle(want, live Object, ignores []Ignore) Object {
 	if live == nil {
 		return want
 	}
+	label := want.Text("metadata", "labels", DeploymentKey)
 	for _, i := range ignores {
 		if !i.fits(want.ID()) {
 			continue
@@ -83,6 +84,9 @@ func Settle(want, live Object, ignores []Ignore) Object {
 				want = settled
 			}
 		}
+	}
+	if label != "" {
+		return want.with(label, "metadata", "labels", DeploymentKey)
 	}
 	return want
 }

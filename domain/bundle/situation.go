@@ -124,14 +124,3 @@ func (l Live) ending() string {
 
 // uid returns the object's UID.
 func (l Live) uid() string { return l.Object.Text("metadata", "uid") }
-
-// marked returns the item's object with the marks by which its owner knows it again.
-func (i Item) marked(owner string) Object {
-	return i.Object.with(owner, "metadata", "annotations", OwnerKey).with(i.Digest, "metadata", "annotations", DigestKey)
-}
-
-// applied reports whether what is live is what the item says, by the owner's own marks.
-func (i Item) applied(owner string, l Live) bool {
-	situation, _ := l.Situation(owner)
-	return situation == Ours && l.Object.Annotation(DigestKey) == i.Digest && len(l.Changes) == 0 && !l.leaving()
-}

@@ -123,6 +123,8 @@ type Next struct {
 	Apply    []Write
 	Waits    []Wait
 	Failures []Failure
+	// Relabel are objects that lack nothing but their label, which is not drift.
+	Relabel []Write
 	// Completed are the runs of Jobs to be recorded (Record.Complete).
 	Completed []ID
 	// Finished and All count objects.
@@ -158,7 +160,11 @@ func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 func Correct(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 	s := newStepping(p, r, live, pace)
 	for _, item := range p.Sequence {
-		switch l := live[item.ID]; {
+		l := live[item.ID]
+		if len(l.Changes) > 0 && !item.job() && s.current(item, l) {
+			s.next.Relabel = append(s.next.Relabel, item.write(p.Owner, s.actions[item.ID], l))
+		}
+		switch {
 		case s.isFinished(item):
 			s.next.Finished++
 		case s.current(item, l):
@@ -367,9 +373,12 @@ func (s *stepping) write(item Item, l Live) {
 	if l.Says != "" {
 		s.patience(item, l, l.Says)
 	}
-	s.next.Apply = append(s.next.Apply, Write{
-		Object: item.marked(s.Owner), ResourceVersion: l.Object.Text("metadata", "resourceVersion"), Force: force(action, l),
-	})
+	s.next.Apply = append(s.next.Apply, item.write(s.Owner, action, l))
+}
+
+// write returns the write that makes the live object the item's.
+func (i Item) write(owner string, a Action, l Live) Write {
+	return Write{Object: i.marked(owner), ResourceVersion: l.Object.Text("metadata", "resourceVersion"), Force: force(a, l)}
 }
 
 // covers reports whether the action was planned for an object that is whose it is now.
