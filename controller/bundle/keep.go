@@ -13,7 +13,7 @@ type Kept struct {
 
 	// Drift are the objects that others have changed or deleted.
 	Drift []bundle.Drifted
-	// Pruned is the state of what left the bundle.
+	// Pruned is the state of objects that left the bundle.
 	Pruned bundle.Pruned
 
 	engine   *Engine
