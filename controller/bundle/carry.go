@@ -145,7 +145,7 @@ func (l *looking) write(ctx context.Context, next bundle.Next) (more bool, err e
 		}
 		done = append(done, written...)
 		maps.Copy(refused, not)
-		if !l.Until.IsZero() && l.Now().After(l.Until) {
+		if past(l.Until, l.Now()) {
 			break // after a write: a look that takes all the time would never be followed by one
 		}
 	}
@@ -160,6 +160,9 @@ func (l *looking) write(ctx context.Context, next bundle.Next) (more bool, err e
 	}
 	return len(next.Apply)+len(next.Delete) > 0 && len(record.Rejected) == 0, err
 }
+
+// past reports whether a bound is passed; a zero one never is.
+func past(until, now time.Time) bool { return !until.IsZero() && now.After(until) }
 
 // observe looks at all objects of the plan: what is applied is only read, and what rests not
 // even that.
@@ -193,7 +196,7 @@ func (l *looking) judge(item bundle.Item, live bundle.Live) bundle.Live {
 	}
 	rejection, rejected := l.record.Rejected.Of(item.ID)
 	switch {
-	case live.Object != nil && live.Object.Annotation(bundle.DigestKey) == item.Digest && len(live.Changes) == 0:
+	case live.Object != nil && live.Object.Annotation(bundle.DigestKey) == item.Digest && !live.Differs():
 		l.cache.applied[item.ID] = true
 		if live.Health == bundle.Ready && live.Object.At("status") == nil {
 			l.cache.resting[item.ID] = live

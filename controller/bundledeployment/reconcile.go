@@ -42,6 +42,8 @@ type Reconciler struct {
 	// Fetcher fetches what is not in the cluster.
 	Fetcher content.Fetcher
 	Events  events.EventRecorder
+	// Watches is nil where changes are found only by looking.
+	Watches Watches
 	// Identity tells this cluster from others.
 	Identity string
 	Now      func() time.Time
@@ -52,9 +54,10 @@ type Reconciler struct {
 
 	start sync.Once
 	pool  *pool
-	// enqueue has a deployment reconciled; nil before Setup.
-	enqueue  func(types.NamespacedName)
+	// enqueue has a deployment reconciled after a time; nil before Setup.
+	enqueue  func(types.NamespacedName, time.Duration)
 	memories memories
+	looks    looks
 }
 
 // Reconcile does what can be done for one deployment within seconds.
@@ -62,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	r.start.Do(func() {
 		r.pool = newPool(func(name types.NamespacedName) {
 			if r.enqueue != nil {
-				r.enqueue(name)
+				r.enqueue(name, 0)
 			}
 		})
 	})
@@ -94,6 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 func (r *Reconciler) forget(name types.NamespacedName) {
 	r.pool.forget(name)
 	r.memories.forget(name)
+	r.unwatch(name)
 }
 
 // keep brings the wanted content about, keeps what is there, and publishes the state.
@@ -138,6 +142,8 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 // and notes the state; nil where there is nothing to keep. Drift is published before it is
 // undone: afterwards nothing shows it.
 func (j *job) correct(ctx context.Context, stop *domain.Stop) (*bundle.Kept, error) {
+	// A watch that begins after the look would miss changes between the two.
+	j.standing.Unwatched = watched(j.Watches, j.deployment, j.engine.Record())
 	kept, err := j.engine.Look(ctx)
 	if err != nil {
 		return nil, err

@@ -277,3 +277,19 @@ func TestRemovalOutlivesItsApproval(t *testing.T) {
 	assert.Empty(t, w.names())
 	assert.True(t, apierrors.IsNotFound(w.client.Get(t.Context(), shop, &v1alpha1.BundleDeployment{})))
 }
+
+// Objects of a version before the label get it, and nothing else happens.
+func TestLabelled(t *testing.T) {
+	w := newWorld(t, configMaps("a"))
+	r := w.leader()
+	w.run(r, "Healthy")
+	wrote, events := w.writes, len(w.events.Events)
+	w.unlabelled = true
+	w.reconcile(r)
+	assert.Equal(t, wrote+1, w.writes)
+	assert.Len(t, w.events.Events, events, "no Event reports it")
+	assert.Equal(t, "Healthy", w.ready().Reason)
+	assert.Equal(t, 1, w.record.Last().Number)
+	w.reconcile(r)
+	assert.Equal(t, wrote+1, w.writes, "once")
+}

@@ -27,6 +27,7 @@ const longDeletion = 15 * time.Minute
 // deployment go when nothing is left (BUNDLES.md 7).
 func (j removal) remove(ctx context.Context) (reconcile.Result, error) {
 	j.pool.forget(j.name())
+	j.unwatch(j.name())
 	j.engine.Gate = domain.Gate{} // the request to delete the deployment is the approval
 	stop, err := j.uninstall(ctx)
 	switch {

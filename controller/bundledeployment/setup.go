@@ -50,7 +50,9 @@ func (r *Reconciler) Setup(m manager.Manager) error {
 		source.Kind(m.GetCache(), deployments, dependents, predicate.Predicate(readiness())),
 		source.Kind(m.GetCache(), approvals, handler.EnqueueRequestsFromMapFunc(approved)),
 		source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-			r.enqueue = func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) }
+			r.enqueue = func(name types.NamespacedName, after time.Duration) {
+				queue.AddAfter(reconcile.Request{NamespacedName: name}, after)
+			}
 			return nil
 		}),
 	} {

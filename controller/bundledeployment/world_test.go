@@ -40,6 +40,8 @@ type world struct {
 	since   map[domain.ID]time.Time
 	// sick are the kinds whose objects never become healthy, held those that are not deleted.
 	sick, held string
+	// unlabelled reports that the objects lack their label, until the next write.
+	unlabelled bool
 	// slow is how long a write takes, and look a look.
 	slow, look time.Duration
 	writes     int
@@ -192,6 +194,9 @@ func (w *world) Observe(_ context.Context, look domain.Look) (domain.Seen, error
 		if strings.Contains(w.sick, id.Kind) {
 			live.Health, live.Since = domain.InProgress, w.since[id]
 		}
+		if w.unlabelled {
+			live.Changes = []domain.Change{{Path: "metadata.labels." + domain.DeploymentKey, After: `"shop"`}}
+		}
 		seen.Live[id] = live
 	}
 	return seen, nil
@@ -201,6 +206,7 @@ func (w *world) Observe(_ context.Context, look domain.Look) (domain.Seen, error
 func (w *world) Apply(_ context.Context, writes []domain.Write) (written []domain.ID, refused map[domain.ID]error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.unlabelled = false
 	for _, write := range writes {
 		id := write.Object.ID()
 		w.now = w.now.Add(w.slow)

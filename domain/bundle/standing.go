@@ -42,13 +42,15 @@ type Standing struct {
 	Stop *Stop
 	// Last is the newest revision that was begun (Record.Begun).
 	Last Revision
-	// Next is what was seen of it.
+	// Next is the outcome of the last look at it.
 	Next Next
 	// Drift are the objects that something else has changed; Reported leaves them so.
 	Drift    []Drifted
 	Reported bool
-	// Every is how often a healthy revision is compared with the cluster.
-	Every time.Duration
+	// Every is how often a healthy revision is compared with the cluster. Changes between are seen
+	// too, but for those of objects that the account may not watch.
+	Every     time.Duration
+	Unwatched []Permission
 }
 
 // Conditions returns the state in words that do not change while it lasts. Each condition
@@ -209,7 +211,7 @@ func (s Standing) health() condition.Condition {
 	case s.healthy():
 		reason, text = string(Healthy), "every object is up to date and healthy"
 		if s.Every > 0 {
-			text += fmt.Sprintf("; Orcon looks for changes by others every %s", span(s.Every))
+			text += fmt.Sprintf("; Orcon looks for changes by others every %s%s", span(s.Every), unwatched(s.Unwatched))
 		}
 	}
 	return condition.New(Healthy, s.healthy(), reason, text)

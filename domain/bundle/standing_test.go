@@ -133,6 +133,18 @@ func TestHealthyTellsItsPeriod(t *testing.T) {
 	}
 }
 
+// Healthy names what the account may not watch, and where: changes to it are found late.
+func TestHealthyTellsWhatIsUnwatched(t *testing.T) {
+	s := bundle.Standing{Last: bundle.Revision{Number: 1, Content: 1, State: bundle.StateSucceeded}, Next: bundle.Next{Finished: 1, All: 1}, Every: time.Minute}
+	s.Unwatched = []bundle.Permission{
+		{Verb: "watch", Group: "apps", Resource: "deployments", Namespace: "shop"}, {Verb: "watch", Resource: "configmaps", Namespace: "shop"},
+		{Verb: "watch", Resource: "services", Namespace: "office"}, {Verb: "watch", Resource: "namespaces"},
+	}
+	c, _ := condition.Find(s.Conditions(), bundle.Healthy)
+	assert.Equal(t, "every object is up to date and healthy; Orcon looks for changes by others every 1m; changes to namespaces, services in "+
+		"namespace office, configmaps, deployments.apps in namespace shop are found only then: the account may not list and watch them", c.Message)
+}
+
 // A column shows a sentence, and the condition that it names the whole text.
 func TestReadyIsShort(t *testing.T) {
 	long := "cannot fetch oci://registry.example.org/shop: " + strings.Repeat("a very long answer of the registry, ", 20)

@@ -93,6 +93,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/settle":       "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/views":        "domain controller/api controller/adapter/kube/object " + kubeClient,
 	"controller/adapter/kustomize":         "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
+	"controller/adapter/metadata":          "domain/bundle github.com/golang/glog " + kubeClient,
 	"controller/adapter/oci":               "domain/bundle github.com/google/go-containerregistry",
 	"controller/adapter/plain":             "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
 	"controller/adapter/policy":            "domain/bundle github.com/google/cel-go sigs.k8s.io/yaml",

@@ -100,7 +100,7 @@ func (w *operated) allow() {
 }
 
 // controller runs one, as its binary does, that sees its namespace alone.
-func (w *operated) controller() {
+func (w *operated) controller(change ...func(*bundledeployment.Reconciler, manager.Manager)) {
 	w.t.Helper()
 	ctx, end := context.WithCancel(w.ctx)
 	m, err := ctrl.NewManager(w.config, manager.Options{
@@ -110,6 +110,9 @@ func (w *operated) controller() {
 	})
 	require.NoError(w.t, err)
 	r := reconciler(m.GetClient(), m.GetAPIReader(), w.config, m.GetRESTMapper(), m.GetEventRecorder("bundle-controller"))
+	for _, f := range change {
+		f(r, m)
+	}
 	require.NoError(w.t, r.Setup(m))
 	ended := make(chan error)
 	go func() { ended <- m.Start(ctx) }()
