@@ -175,6 +175,9 @@ func installedByHand(i cluster.Installed) installedBundle {
 	if last.State == bundle.StateActive && b.Message == "" {
 		b.Message = fmt.Sprintf("under way, or interrupted: orcon install --resume %s -n %s", i.Name, i.Namespace)
 	}
+	if len(i.Record.Removing) > 0 {
+		b.State, b.Message = "Removing", fmt.Sprintf("under way, or interrupted: orcon uninstall %s -n %s", i.Name, i.Namespace)
+	}
 	return b
 }
 

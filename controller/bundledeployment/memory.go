@@ -25,6 +25,8 @@ type memory struct {
 	contents contents
 	input    digest
 	at       time.Time
+	// annotations are those of the deployment at that time: another one has tracked sources fetched.
+	annotations map[string]string
 	// stop was published last, for this generation; 0 if nothing was.
 	stop       *domain.Stop
 	generation int64

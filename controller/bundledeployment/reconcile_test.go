@@ -228,9 +228,12 @@ func TestContentsAreRemembered(t *testing.T) {
 	w.pass(2 * time.Minute)
 	w.reconcile(r)
 	assert.Equal(t, 2, w.fetches, "they are tracked")
+	w.edit(func(d *v1alpha1.BundleDeployment) { d.Annotations = map[string]string{"example.org/again": "1"} })
+	w.reconcile(r)
+	assert.Equal(t, 3, w.fetches, "a person has them fetched")
 	w.edit(func(d *v1alpha1.BundleDeployment) { d.Spec.Render.InstallNamespace = "other" })
 	w.reconcile(r)
-	assert.Equal(t, 3, w.fetches, "they mean something else")
+	assert.Equal(t, 4, w.fetches, "they mean something else")
 }
 
 // A cluster that cannot be read stops a run, and says why, and the run goes on afterwards.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,7 +64,7 @@ func (j sourcing) source(ctx context.Context) (contents, *domain.Stop) {
 	if c, stop, j.since = j.pool.order(ctx, j.name(), fetch, j.Now()); stop != nil || j.pending() {
 		return contents{}, stop
 	}
-	j.memory.contents, j.memory.input, j.memory.at = c, fetch.input, j.Now()
+	j.memory.contents, j.memory.input, j.memory.at, j.memory.annotations = c, fetch.input, j.Now(), j.deployment.Annotations
 	j.memory.contents.sequence = nil // a thousand deployments would fill the memory
 	return c, nil
 }
@@ -72,7 +73,8 @@ func (j sourcing) source(ctx context.Context) (contents, *domain.Stop) {
 func (j sourcing) remembered(input digest, sources []content.Source) bool {
 	c := j.memory.contents
 	tracked := slices.ContainsFunc(sources, func(s content.Source) bool { return s.Digest == "" })
-	if j.memory.input != input || tracked && j.Now().Sub(j.memory.at) >= j.Resync {
+	stale := j.Now().Sub(j.memory.at) >= j.Resync || !maps.Equal(j.memory.annotations, j.deployment.Annotations)
+	if j.memory.input != input || tracked && stale {
 		return false
 	}
 	d := deploying{j.job, c}

@@ -129,7 +129,7 @@ func TestDeploymentSeesChanges(t *testing.T) {
 // settle waits until a deployment is healthy.
 func (w *operated) settle(d *v1alpha1.BundleDeployment) {
 	w.t.Helper()
-	assert.Contains(w.t, w.ready(d, "Healthy"), "objects are up to date and healthy")
+	assert.Contains(w.t, w.ready(d, "Healthy"), "up to date and healthy")
 }
 
 // restrict leaves the namespace's account what a bundle of ConfigMaps needs, and other verbs for
