@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -188,10 +189,18 @@ func (o *clusterOptions) elsewhere(ctx context.Context, namespace, name string) 
 	if err != nil {
 		return ""
 	}
+	var found []installedBundle
+	var names []string
 	for _, b := range all {
 		if b.Name == name && b.Namespace != namespace {
-			return fmt.Sprintf("; %s is in namespace %s (%s): use -n %[2]s", name, b.Namespace, b.By)
+			found, names = append(found, b), append(names, b.Namespace)
 		}
 	}
-	return ""
+	switch len(found) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; %s is in namespace %s (%s): use -n %[2]s", name, found[0].Namespace, found[0].By)
+	}
+	return fmt.Sprintf("; %s is in namespaces %s: use -n with one of them", name, strings.Join(names, ", "))
 }

@@ -38,6 +38,21 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// A command that a person pastes is one line, whatever the width.
+func TestWrapKeepsCommands(t *testing.T) {
+	const command = "kubectl create rolebinding orcon-granted-secrets -n shop --clusterrole=orcon-granted-secrets"
+	tests := map[string]struct{ why, text, want string }{
+		"Fits":   {"a short text stays as it is", "see orcon --help", "  see orcon --help\n"},
+		"Breaks": {"between words", "the Secret consents and may not be read", "  the Secret consents and may not be\n  read\n"},
+		"Cure":   {"the terminal breaks it, which is pasted whole", "the Secret may not be read: " + command, "  the Secret may not be read:\n  " + command + "\n"},
+		"Then":   {"what follows is text again", command + "; and wait for half a minute until it is read", "  " + command + ";\n  and wait for half a minute until it\n  is read\n"},
+		"Two":    {"each has a line", "run " + command + " or " + command, "  run\n  " + command + "\n  or\n  " + command + "\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, wrap(test.text, "  ", 38), test.why) })
+	}
+}
+
 // The last column of a wrapped table is broken into lines below its header, and nothing is lost.
 func TestTableWraps(t *testing.T) {
 	var out bytes.Buffer
