@@ -100,8 +100,11 @@ func (g generator) kind(d definition) *page {
 	version := d.Spec.Versions[0]
 	p := newPage(d.Spec.Names.Kind)
 	p.prose(version.Schema.OpenAPI.Description)
-	p.line("`apiVersion: orcon.tengu.io/%s`; `kubectl get %s`, in short `%s`.\n",
-		version.Name, d.Spec.Names.Plural, strings.Join(d.Spec.Names.ShortNames, "`, `"))
+	short := ""
+	if len(d.Spec.Names.ShortNames) > 0 {
+		short = fmt.Sprintf(", in short `%s`", strings.Join(d.Spec.Names.ShortNames, "`, `"))
+	}
+	p.line("`apiVersion: orcon.tengu.io/%s`; `kubectl get %s`%s.\n", version.Name, d.Spec.Names.Plural, short)
 	file := filepath.Join(string(g.root), "deployment", "examples", strings.ToLower(d.Spec.Names.Kind)+".yaml")
 	if example, err := os.ReadFile(file); err == nil {
 		p.line("## Example\n\n```yaml\n%s```\n", example)

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/metadata"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
@@ -72,15 +73,17 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 		return nil, err
 	}
 	r := &bundledeployment.Reconciler{
-		Client: m.GetClient(), Reader: m.GetAPIReader(), Config: cfg, Mapper: m.GetRESTMapper(), Events: m.GetEventRecorder(name),
+		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name),
+		Connect:  bundledeployment.Impersonate(cfg, m.GetRESTMapper()),
 		Fetcher:  content.Fetcher{Cache: content.Cache(s.cache), Mirrors: s.mirrors},
 		Identity: identity, Now: time.Now, Resync: s.resync,
 	}
-	return m, r.Setup(m)
+	watches := metadata.New(cfg, m.GetRESTMapper(), s.resync, r.Changed)
+	r.Watches = watches
+	return m, errors.Join(m.Add(watches), r.Setup(m))
 }
 
-// health says that the process lives, which is all that there is to say: a replica that
-// does not lead does nothing, and nobody connects to one that does.
+// health reports that the process lives. Readiness is the same: no Service selects its replicas.
 func health() map[string]http.Handler {
 	handlers := map[string]http.Handler{}
 	for _, path := range []string{"/healthz", "/readyz"} {

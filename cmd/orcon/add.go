@@ -131,13 +131,32 @@ func (o *addOptions) run(c *cobra.Command, role application.Role, file string) e
 	}
 	s := screenOf(c)
 	o.hint(s)
-	if role == application.Requirer && o.to == "" && target.declared()[application.KeyRelations] == "" {
-		s.note(fmt.Sprintf("note: no provider is named for endpoint %s: run this again with --to PROVIDER", o.endpoint))
+	if role == application.Requirer && o.to == "" {
+		o.unnamed(s, target.declared()[application.KeyRelations])
 	}
 	if bytes.Equal(before, after) {
 		s.note(fmt.Sprintf("%s: %s has this endpoint already", file, target))
 	}
 	return o.write(s, file, before, after)
+}
+
+// unnamed notes that relations may name no provider for the endpoint.
+func (o *addOptions) unnamed(s screen, relations string) {
+	references, _ := application.ParseRelations(relations)
+	var others []string
+	for _, r := range references {
+		switch r.Endpoint {
+		case o.endpoint:
+			return
+		case "":
+			others = append(others, r.String())
+		}
+	}
+	unless := ""
+	if len(others) > 0 {
+		unless = ", unless it is " + strings.Join(others, " or ")
+	}
+	s.note(fmt.Sprintf("note: no provider is named for endpoint %s%s: run this again with --to PROVIDER", o.endpoint, unless))
 }
 
 // entry returns the entry of provides or consumes.

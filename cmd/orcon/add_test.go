@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -136,7 +137,16 @@ func TestAddRefuses(t *testing.T) {
 			assert.Contains(t, errs, tc.errs, tc.why)
 		})
 	}
-	_, _, errs := call("kind: Pod\nmetadata: {name: a}\n", "add", "consumer", "-", "--interface", "reddis")
+	const named = "kind: Pod\nmetadata: {name: a, annotations: {tengu.io/consumes: http, tengu.io/relations: '%s'}}\n"
+	for relations, want := range map[string]string{
+		"http=site": "note: no provider is named for endpoint redis: run", "site": "note: no provider is named for endpoint redis, unless it is site: run",
+	} {
+		_, _, errs := call(fmt.Sprintf(named, relations), "add", "consumer", "-", "--interface", "redis")
+		assert.Contains(t, errs, want)
+	}
+	_, _, errs := call(fmt.Sprintf(named, "site,redis=cache"), "add", "consumer", "-", "--interface", "redis")
+	assert.Empty(t, errs, "the endpoint has its provider")
+	_, _, errs = call("kind: Pod\nmetadata: {name: a}\n", "add", "consumer", "-", "--interface", "reddis")
 	assert.Contains(t, errs, "note: interface reddis is not built in: did you mean redis?")
 	_, _, errs = call("kind: Pod\nmetadata: {name: a}\n", "add", "consumer", "-", "--interface", "postgresql")
 	assert.Contains(t, errs, "did you mean postgresql_client?")

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -62,7 +63,15 @@ func (o *approveOptions) run(c *cobra.Command, name string) error {
 	}
 	if d.Status.Plan == nil {
 		return fmt.Errorf("cannot approve %s: no plan waits for approval: kubectl describe bundledeployment %s -n %s shows its state",
-			d.Owner(), name, d.Namespace)
+			convert.Owner(d), name, d.Namespace)
+	}
+	me, err := whoami(ctx, kinds)
+	if err != nil {
+		return err
+	}
+	if requester := d.Annotations[v1alpha1.RequesterKey]; convert.ToGate(d).FourEyes && me == requester {
+		return fmt.Errorf("cannot approve %s: spec.approval.selfApproval is Forbid, and %s requested the change: "+
+			"ask another one to run orcon approve %s -n %s", convert.Owner(d), me, name, d.Namespace)
 	}
 	p, err := o.proposed(c, d)
 	if err != nil {
@@ -79,14 +88,12 @@ func (o *approveOptions) run(c *cobra.Command, name string) error {
 			return err
 		}
 	}
-	approval, err := o.approval(ctx, kinds, d)
-	if err != nil {
-		return err
-	}
+	approval := o.approval(me, d)
 	if err := kinds.Create(ctx, approval); err != nil {
-		return fmt.Errorf("cannot approve %s: %w", d.Owner(), err)
+		return fmt.Errorf("cannot approve %s: %w", convert.Owner(d), err)
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s approves plan %.12s of %s: Approval %s\n", approval.Spec.Author, p.Digest, d.Owner(), approval.Name)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s approves plan %.12s of %s: Approval %s\n",
+		approval.Spec.Author, p.Digest, convert.Owner(d), approval.Name)
 	return err
 }
 
@@ -104,30 +111,26 @@ func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment
 		p, err = deployed.Store.Plan(c.Context(), deployed.Record().Last().Number)
 	}
 	if err == nil && p.Digest != d.Status.Plan.Digest {
-		err = fmt.Errorf("cannot show the plan of %s: a new one is being made: run this again", d.Owner())
+		err = fmt.Errorf("cannot show the plan of %s: a new one is being made: run this again", convert.Owner(d))
 	}
 	return p, err
 }
 
-// approval returns the Approval of the user.
-func (o *approveOptions) approval(ctx context.Context, kinds client.Client, d *v1alpha1.BundleDeployment) (*v1alpha1.Approval, error) {
-	me, err := whoami(ctx, kinds)
-	if err != nil {
-		return nil, err
-	}
+// approval returns the Approval of a user.
+func (o *approveOptions) approval(author string, d *v1alpha1.BundleDeployment) *v1alpha1.Approval {
 	a := &v1alpha1.Approval{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, GenerateName: d.Name + "-"},
 		Spec: v1alpha1.ApprovalSpec{
-			Deployment: d.Name, PlanDigest: d.Status.Plan.Digest, Author: me, Confirmed: o.confirm,
+			Deployment: d.Name, PlanDigest: d.Status.Plan.Digest, Author: author, ConfirmedObjects: o.confirm,
 		},
 	}
 	if o.expires > 0 {
-		a.Spec.Expires = &metav1.Time{Time: time.Now().Add(o.expires)}
+		a.Spec.ExpirationTime = &metav1.Time{Time: time.Now().Add(o.expires)}
 	}
-	return a, nil
+	return a
 }
 
-// whoami is the user that the API server knows.
+// whoami returns the name by which the API server knows the user.
 func whoami(ctx context.Context, kinds client.Client) (string, error) {
 	var me authenticationv1.SelfSubjectReview
 	if err := kinds.Create(ctx, &me); err != nil {

@@ -132,6 +132,21 @@ func (d *deployed) wish(objects []bundle.Object) (engine.Wish, error) {
 	return engine.Wish{Sequence: sequence}, err
 }
 
+// busy notes that a revision is under way, which another process may be working on.
+func (d *deployed) busy(s screen) {
+	if d.Unfinished() {
+		s.note(fmt.Sprintf("note: revision %d of %s is under way in another process, or was interrupted", d.Record().Last().Number, d.Owner))
+	}
+}
+
+// moved adds the command that shows what another process has done.
+func (d *deployed) moved(err error) error {
+	if !errors.Is(err, cluster.ErrMoved) {
+		return err
+	}
+	return fmt.Errorf("%w: orcon history %s -n %s", err, strings.TrimPrefix(d.Owner, d.namespace+"/"), d.namespace)
+}
+
 // coded gives errors of a run their exit codes.
 func coded(err error) error {
 	refused, isRefused := errors.AsType[*bundle.RefusedError](err)

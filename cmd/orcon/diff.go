@@ -107,9 +107,13 @@ func (o *diffOptions) print(s screen, all []bundle.Difference, what string) erro
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	objects := "1 object"
-	if len(all) > 1 {
-		objects = fmt.Sprintf("%d objects", len(all))
+	return failedError{fmt.Errorf("%s in %s", what, objects(len(all)))}
+}
+
+// objects writes a number of objects.
+func objects(n int) string {
+	if n == 1 {
+		return "1 object"
 	}
-	return failedError{fmt.Errorf("%s in %s", what, objects)}
+	return fmt.Sprintf("%d objects", n)
 }

@@ -55,6 +55,7 @@ func printHistory(s screen, format output, record bundle.Record) error {
 	}
 	return format.print(s, all, func() error {
 		t := s.table("REVISION", "STATE", "CONTENT", "DIGEST", "MESSAGE")
+		t.below = true
 		for _, v := range all {
 			state := cell{text: string(v.State)}
 			switch v.State {

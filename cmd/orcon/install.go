@@ -119,6 +119,8 @@ func (o *installOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.name, "name", "", "name of the deployment (required)")
 	c.Flags().StringVar(&o.conflicts, "conflicts", string(bundle.Prevent),
 		"what happens to existing objects of others: Prevent, AdoptUnowned or Take")
+	_ = c.RegisterFlagCompletionFunc("conflicts", cobra.FixedCompletions(
+		[]cobra.Completion{string(bundle.Prevent), string(bundle.AdoptUnowned), string(bundle.TakeAll)}, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().StringArrayVar(&o.expect, "expect", nil,
 		"KIND/NAME of a ConfigMap, Secret or ServiceAccount that is created during the installation")
 	c.Flags().StringVar(&o.policy, "policy", "", "YAML file with rules in CEL that the plan has to satisfy: a list of {name, "+
@@ -189,6 +191,7 @@ func (o *installOptions) show(ctx context.Context, c *cobra.Command, d *deployed
 		return p, coded(o.readable(ctx, d, err, d.Record().Begun().Number))
 	}
 	if s := screenOf(c); !s.quiet {
+		d.busy(s)
 		defer d.withheld(s.errs)
 	}
 	p.Refused = rules.Refusals(p.Preview())
@@ -239,5 +242,5 @@ func (d *deployed) end(out io.Writer, err error) error {
 		_, err = fmt.Fprintf(out, "%s is healthy: revision %d\n", d.Owner, last.Number)
 		return err
 	}
-	return coded(err)
+	return coded(d.moved(err))
 }

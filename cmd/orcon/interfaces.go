@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
@@ -104,7 +105,7 @@ func (o *clusterOptions) known(ctx context.Context) ([]sourced, error) {
 	catalog := schema.NewCatalog(library...)
 	var unread error
 	for _, object := range objects {
-		p, err := object.ToDomain()
+		p, err := convert.ToPublished(&object)
 		unread = errors.Join(unread, err)
 		if i, _, ok := catalog.Admit(p); err == nil && ok {
 			all = append(all, sourced{i, published})

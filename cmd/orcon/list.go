@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -80,6 +81,7 @@ func (o *listOptions) run(c *cobra.Command) error {
 			return o.none(c.Context(), s, unseen)
 		}
 		t := s.table("NAMESPACE", "NAME", "BY", "REVISION", "STATE", "MESSAGE")
+		t.below = true
 		for _, b := range all {
 			t.row(b.Namespace, b.Name, b.By, b.Revision, cell{b.State, bundleStyle(b.State)}, b.Message)
 		}
@@ -162,7 +164,7 @@ func listDeployed(ctx context.Context, kinds client.Reader, namespace string) ([
 	}
 	for _, d := range deployments.Items {
 		st := bundleLine(&d)
-		all = append(all, installedBundle{d.Namespace, d.Name, byDeployment, d.Status.Active, st.State, st.Message})
+		all = append(all, installedBundle{d.Namespace, d.Name, byDeployment, d.Status.ActiveRevision, st.State, st.Message})
 	}
 	return all, nil
 }
@@ -174,6 +176,9 @@ func installedByHand(i cluster.Installed) installedBundle {
 	if last.State == bundle.StateActive && b.Message == "" {
 		b.Message = fmt.Sprintf("under way, or interrupted: orcon install --resume %s -n %s", i.Name, i.Namespace)
 	}
+	if len(i.Record.Removing) > 0 {
+		b.State, b.Message = "Removing", fmt.Sprintf("under way, or interrupted: orcon uninstall %s -n %s", i.Name, i.Namespace)
+	}
 	return b
 }
 
@@ -184,10 +189,18 @@ func (o *clusterOptions) elsewhere(ctx context.Context, namespace, name string) 
 	if err != nil {
 		return ""
 	}
+	var found []installedBundle
+	var names []string
 	for _, b := range all {
 		if b.Name == name && b.Namespace != namespace {
-			return fmt.Sprintf("; %s is in namespace %s (%s): use -n %[2]s", name, b.Namespace, b.By)
+			found, names = append(found, b), append(names, b.Namespace)
 		}
 	}
-	return ""
+	switch len(found) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; %s is in namespace %s (%s): use -n %[2]s", name, found[0].Namespace, found[0].By)
+	}
+	return fmt.Sprintf("; %s is in namespaces %s: use -n with one of them", name, strings.Join(names, ", "))
 }

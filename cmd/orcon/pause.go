@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 )
 
 func newPause() *cobra.Command {
@@ -31,9 +33,9 @@ func pausing(verb string, paused bool, short, long string) *cobra.Command {
 			before := d.DeepCopy()
 			d.Spec.Paused = paused
 			if err := kinds.Patch(c.Context(), d, client.MergeFrom(before)); err != nil {
-				return fmt.Errorf("cannot %s %s: %w", verb, d.Owner(), err)
+				return fmt.Errorf("cannot %s %s: %w", verb, convert.Owner(d), err)
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: spec.paused is %t now\n", d.Owner(), paused)
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: spec.paused is %t now\n", convert.Owner(d), paused)
 			return err
 		},
 	}

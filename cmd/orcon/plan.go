@@ -150,7 +150,7 @@ func summary(p bundle.Plan) string {
 		all = append(all, fmt.Sprintf("%d in conflict", blocked))
 	}
 	if len(all) == 0 {
-		return fmt.Sprintf("nothing to change in %d objects", counts[bundle.None])
+		return "nothing to change in " + objects(counts[bundle.None])
 	}
 	return strings.Join(all, ", ") + fmt.Sprintf(", %d unchanged", counts[bundle.None])
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
@@ -37,6 +39,8 @@ func (p *progress) tell(now engine.Progress) {
 func statusOf(now engine.Progress) string {
 	waiting := now.Next.Waiting()
 	switch {
+	case errors.Is(now.Trouble, context.Canceled): // the end says that it was interrupted
+		return ""
 	case now.Trouble != nil:
 		waiting = fmt.Sprintf("cannot read the cluster: %v", now.Trouble)
 	case waiting == "" || now.Next.Outcome == bundle.Failed:

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -47,12 +49,13 @@ func TestStatusOf(t *testing.T) {
 		now  engine.Progress
 		want string
 	}{
-		"Phase":  {engine.Progress{Revision: 1, Next: waits(bundle.Wait{ID: policy, On: namespace, For: "Namespace orcon-system (phase namespaces)"})}, "waiting for Namespace orcon-system"},
-		"Job":    {engine.Progress{Revision: 1, Next: waits(bundle.Wait{ID: job, For: "is running (0 of 1 completed)", Since: time.Unix(1, 0)})}, "waiting for Job shop/ask, which is running (0 of 1 completed)"},
-		"Back":   {engine.Progress{Revision: 2, Back: true, Next: waits(bundle.Wait{ID: job, On: namespace})}, "rolling back · waiting for Namespace orcon-system"},
-		"Delete": {engine.Progress{Next: waits(bundle.Wait{ID: namespace, For: "is being deleted"})}, "deleting · waiting for Namespace orcon-system, which is being deleted"},
-		"Lost":   {engine.Progress{Revision: 1, Trouble: errors.New("connection refused")}, "cannot read the cluster: connection refused"},
-		"Failed": {engine.Progress{Revision: 1, Next: bundle.Next{Outcome: bundle.Failed, Waits: []bundle.Wait{{ID: job}}}}, ""},
+		"Phase":     {engine.Progress{Revision: 1, Next: waits(bundle.Wait{ID: policy, On: namespace, For: "Namespace orcon-system (phase namespaces)"})}, "waiting for Namespace orcon-system"},
+		"Job":       {engine.Progress{Revision: 1, Next: waits(bundle.Wait{ID: job, For: "is running (0 of 1 completed)", Since: time.Unix(1, 0)})}, "waiting for Job shop/ask, which is running (0 of 1 completed)"},
+		"Back":      {engine.Progress{Revision: 2, Back: true, Next: waits(bundle.Wait{ID: job, On: namespace})}, "rolling back · waiting for Namespace orcon-system"},
+		"Delete":    {engine.Progress{Next: waits(bundle.Wait{ID: namespace, For: "is being deleted"})}, "deleting · waiting for Namespace orcon-system, which is being deleted"},
+		"Lost":      {engine.Progress{Revision: 1, Trouble: errors.New("connection refused")}, "cannot read the cluster: connection refused"},
+		"Interrupt": {engine.Progress{Revision: 1, Trouble: fmt.Errorf("cannot read the pods: %w", context.Canceled)}, ""},
+		"Failed":    {engine.Progress{Revision: 1, Next: bundle.Next{Outcome: bundle.Failed, Waits: []bundle.Wait{{ID: job}}}}, ""},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) { assert.Equal(t, tc.want, statusOf(tc.now)) })

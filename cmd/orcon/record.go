@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -84,7 +85,7 @@ func (o *recordOptions) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	r, err := kube.FindRelation(c.Context(), reader, namespace, name)
+	r, err := history.FindRelation(c.Context(), reader, namespace, name)
 	if meta.IsNoMatchError(err) {
 		return errNotInstalled
 	}
@@ -106,17 +107,17 @@ func (o *recordOptions) run(c *cobra.Command, name string) error {
 	if err := o.printEntries(s, entries, true); err != nil || !o.follow {
 		return err
 	}
-	return o.followEntries(c.Context(), s, entries, func() ([]conversation.Entry, error) {
+	return o.followEntries(c.Context(), s, entries, func() ([]domain.Entry, error) {
 		all, err := bags(c.Context(), screen{out: s.out, errs: s.errs, quiet: true}, reader, namespace, r)
 		return entriesOf(all), err
 	})
 }
 
 // bags returns the databags of both sides of a relation, with their records.
-func bags(ctx context.Context, s screen, reader client.Reader, namespace string, r relation.Relation) ([]kube.Said, error) {
-	var all []kube.Said
+func bags(ctx context.Context, s screen, reader client.Reader, namespace string, r relation.Relation) ([]history.RecordedBag, error) {
+	var all []history.RecordedBag
 	for _, end := range slices.Compact([]relation.End{r.Requirer, r.Provider}) {
-		said, err := kube.Conversation(ctx, reader, r, end)
+		said, err := history.Bags(ctx, reader, r, end)
 		if apierrors.IsForbidden(err) && end.Namespace != namespace {
 			s.note(fmt.Sprintf("note: not shown: %v", err))
 			continue
@@ -130,21 +131,21 @@ func bags(ctx context.Context, s screen, reader client.Reader, namespace string,
 }
 
 // entriesOf returns the last commits to all bags, in order of time.
-func entriesOf(all []kube.Said) []conversation.Entry {
-	records := make([]conversation.Record, len(all))
+func entriesOf(all []history.RecordedBag) []domain.Entry {
+	records := make([]domain.Log, len(all))
 	for i, said := range all {
 		records[i] = said.Record
 	}
-	return conversation.Last(conversation.Merge(records...))
+	return domain.Last(domain.Merge(records...))
 }
 
 // pollRecord is the time between two looks of --follow.
 const pollRecord = time.Second
 
 // followEntries prints entries that are newer than those printed, until ctx ends.
-func (o *recordOptions) followEntries(ctx context.Context, s screen, printed []conversation.Entry,
-	look func() ([]conversation.Entry, error)) error {
-	seen := map[string]conversation.Entry{}
+func (o *recordOptions) followEntries(ctx context.Context, s screen, printed []domain.Entry,
+	look func() ([]domain.Entry, error)) error {
+	seen := map[string]domain.Entry{}
 	noteSeen(seen, printed)
 	ticker := time.NewTicker(pollRecord)
 	defer ticker.Stop()
@@ -158,7 +159,7 @@ func (o *recordOptions) followEntries(ctx context.Context, s screen, printed []c
 		if err != nil {
 			return err
 		}
-		fresh := slices.DeleteFunc(all, func(e conversation.Entry) bool { return !newer(e, seen[bagOf(e)]) })
+		fresh := slices.DeleteFunc(all, func(e domain.Entry) bool { return !newer(e, seen[bagOf(e)]) })
 		noteSeen(seen, fresh)
 		if err := o.printEntries(s, fresh, false); err != nil {
 			return err
@@ -167,7 +168,7 @@ func (o *recordOptions) followEntries(ctx context.Context, s screen, printed []c
 }
 
 // noteSeen records the last commit of each bag; entries are in order of time.
-func noteSeen(seen map[string]conversation.Entry, entries []conversation.Entry) {
+func noteSeen(seen map[string]domain.Entry, entries []domain.Entry) {
 	for _, e := range entries {
 		seen[bagOf(e)] = e
 	}
@@ -175,23 +176,23 @@ func noteSeen(seen map[string]conversation.Entry, entries []conversation.Entry) 
 
 // newer reports whether a commit follows the last one that was seen of its bag. A bag that is made
 // again counts from 1, at a later time.
-func newer(e, last conversation.Entry) bool {
+func newer(e, last domain.Entry) bool {
 	return e.Sequence > last.Sequence || e.Time.After(last.Time)
 }
 
 // bagOf names the bag of an entry.
-func bagOf(e conversation.Entry) string { return e.Relation + " " + e.Owner }
+func bagOf(e domain.Entry) string { return e.Relation + " " + e.Owner }
 
 // printEntries prints commits in the format of the command.
-func (o *recordOptions) printEntries(s screen, entries []conversation.Entry, header bool) error {
+func (o *recordOptions) printEntries(s screen, entries []domain.Entry, header bool) error {
 	if o.output.format == asYAML && len(entries) > 0 {
 		return o.output.print(s, entries, nil)
 	}
 	if o.output.format == asYAML && header && !o.follow {
-		return o.output.print(s, []conversation.Entry{}, nil)
+		return o.output.print(s, []domain.Entry{}, nil)
 	}
 	if o.output.format != asTable {
-		lines, err := conversation.EncodeEntries(entries)
+		lines, err := domain.Encode(entries)
 		if err == nil {
 			_, err = s.out.Write(lines)
 		}
@@ -207,7 +208,7 @@ func (o *recordOptions) printEntries(s screen, entries []conversation.Entry, hea
 }
 
 // tabulate prints a table of commits, or continues it.
-func (o *recordOptions) tabulate(s screen, entries []conversation.Entry) error {
+func (o *recordOptions) tabulate(s screen, entries []domain.Entry) error {
 	if o.table == nil {
 		o.table = s.table("TIME", "WHO", "CAUSE", "BAG", "KEYS")
 		o.table.wrapped = true
@@ -224,7 +225,7 @@ func (o *recordOptions) tabulate(s screen, entries []conversation.Entry) error {
 
 // keysOf returns the keys of a commit with their new values: + is an added one, - a removed one.
 // Values that are not kept are left out.
-func keysOf(e conversation.Entry) string {
+func keysOf(e domain.Entry) string {
 	var all []string
 	list := func(sign string, bag conversation.Bag) {
 		for _, key := range slices.Sorted(maps.Keys(bag)) {

@@ -12,16 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
 // saying is a bag whose unit has said things, and what is stored of it.
-func saying(unit string, stored map[string]string, contents ...map[string]string) kube.Said {
-	said := kube.Said{At: conversation.Address{Relation: "uid", Owner: unit}, Stored: stored}
+func saying(unit string, stored map[string]string, contents ...map[string]string) history.RecordedBag {
+	said := history.RecordedBag{At: conversation.Address{Relation: "uid", Owner: unit}, Stored: stored}
 	var was map[string]string
 	for i, is := range contents {
-		e := conversation.Entry{Time: time.Unix(int64(i), 0), Who: unit, Cause: "relation-set", Address: said.At}
+		e := domain.Entry{Time: time.Unix(int64(i), 0), Who: unit, Cause: "relation-set", Address: said.At}
 		said.Record = said.Record.Append(e, was, is, nil)
 		was = is
 	}
@@ -31,11 +32,11 @@ func saying(unit string, stored map[string]string, contents ...map[string]string
 func TestRecordPrintsByTime(t *testing.T) {
 	var out bytes.Buffer
 	o := recordOptions{}
-	all := entriesOf([]kube.Said{
+	all := entriesOf([]history.RecordedBag{
 		saying("web/0", nil, map[string]string{"a": "1"}, map[string]string{"a": "<2>"}), saying("db/0", nil, map[string]string{"b": "1"}),
 	})
 	require.NoError(t, o.printEntries(screen{out: &out}, all, true))
-	entries, err := conversation.ParseEntries(out.Bytes())
+	entries, err := domain.Parse(out.Bytes())
 	require.NoError(t, err)
 	require.Len(t, entries, 3)
 	assert.Equal(t, []string{"web/0", "db/0", "web/0"}, []string{entries[0].Owner, entries[1].Owner, entries[2].Owner})
@@ -70,14 +71,14 @@ func TestRecordFollows(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	contents := []map[string]string{{"a": "1"}, {"a": "2"}, {"a": "3"}}
 	looks := 1
-	err := (&recordOptions{}).followEntries(ctx, screen{out: &out}, entriesOf([]kube.Said{saying("web/0", nil, contents[:1]...)}), func() ([]conversation.Entry, error) {
+	err := (&recordOptions{}).followEntries(ctx, screen{out: &out}, entriesOf([]history.RecordedBag{saying("web/0", nil, contents[:1]...)}), func() ([]domain.Entry, error) {
 		if looks++; looks == len(contents) {
 			cancel()
 		}
-		return entriesOf([]kube.Said{saying("web/0", nil, contents[:looks]...)}), nil
+		return entriesOf([]history.RecordedBag{saying("web/0", nil, contents[:looks]...)}), nil
 	})
 	assert.Equal(t, silentError(exitInterrupted), err)
-	entries, err := conversation.ParseEntries(out.Bytes())
+	entries, err := domain.Parse(out.Bytes())
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	assert.Equal(t, []string{"2", "3"}, []string{entries[0].Changed["a"], entries[1].Changed["a"]})
@@ -85,9 +86,9 @@ func TestRecordFollows(t *testing.T) {
 
 // A bag that is made again counts from 1: what is said in it then is no less new.
 func TestRecordFollowsABagThatIsMadeAgain(t *testing.T) {
-	seen := map[string]conversation.Entry{}
-	before := conversation.Entry{Address: conversation.Address{Relation: "uid", Owner: "db/1"}, Sequence: 7, Time: time.Unix(7, 0)}
-	noteSeen(seen, []conversation.Entry{before})
+	seen := map[string]domain.Entry{}
+	before := domain.Entry{Address: conversation.Address{Relation: "uid", Owner: "db/1"}, Sequence: 7, Time: time.Unix(7, 0)}
+	noteSeen(seen, []domain.Entry{before})
 	again := before
 	again.Sequence, again.Time = 1, time.Unix(60, 0)
 	assert.False(t, newer(before, seen[bagOf(before)]), "it was shown")
@@ -100,7 +101,7 @@ func TestReplay(t *testing.T) {
 	gap.Record.Entries = append(gap.Record.Entries, gap.Record.Entries[0])
 	tests := map[string]struct {
 		why  string
-		said kube.Said
+		said history.RecordedBag
 		// out is a part of what is printed, and wrong of why it fails; empty where it does not.
 		out, wrong string
 	}{
@@ -114,7 +115,7 @@ func TestReplay(t *testing.T) {
 			var out bytes.Buffer
 			c := &cobra.Command{}
 			c.SetOut(&out)
-			err := replay(c, []kube.Said{tc.said})
+			err := replay(c, []history.RecordedBag{tc.said})
 			assert.Contains(t, out.String(), tc.out, tc.why)
 			assert.NotContains(t, out.String(), "hunter2")
 			if tc.wrong == "" {

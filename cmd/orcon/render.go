@@ -72,7 +72,7 @@ func (o *renderOptions) run(c *cobra.Command, source string) error {
 			return err
 		}
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "%d objects (%s) of %s, input %s\n", len(rendered.Objects), rendered.Format, tree.Digest(), rendered.Digest)
+	fmt.Fprintf(c.ErrOrStderr(), "%s (%s) of %s, input %s\n", objects(len(rendered.Objects)), rendered.Format, tree.Digest(), rendered.Digest)
 	return nil
 }
 

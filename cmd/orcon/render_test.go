@@ -52,7 +52,7 @@ func TestRender(t *testing.T) {
 		"JSON":    {"canonical, one a line", []string{"render", good, "-o", "json"}, 0, `{"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}}` + "\n" + `{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"}}` + "\n", ""},
 		"Bad":     {"half of a bundle is not printed", []string{"render", bad}, 2, "", "bad.yaml, document 3 (line 9): apiVersion is missing"},
 		"Empty":   {"nothing is no bundle", []string{"render", empty}, 2, "", "it contains no manifest"},
-		"Chart":   {"values from files and flags, a name and a namespace", []string{"render", chart, "-f", values, "--set", "x.b=3", "-n", "shop", "--name", "mine", "-o", "json"}, 0, `{"apiVersion":"v1","data":{"a":"1","b":"3"},"kind":"Secret","metadata":{"name":"mine","namespace":"shop"}}` + "\n", "1 objects (helm) of sha256:"},
+		"Chart":   {"values from files and flags, a name and a namespace", []string{"render", chart, "-f", values, "--set", "x.b=3", "-n", "shop", "--name", "mine", "-o", "json"}, 0, `{"apiVersion":"v1","data":{"a":"1","b":"3"},"kind":"Secret","metadata":{"name":"mine","namespace":"shop"}}` + "\n", "1 object (helm) of sha256:"},
 		"NoFile":  {"values that are not there", []string{"render", chart, "-f", "nowhere"}, 2, "", "cannot read the values"},
 		"Values":  {"only a chart has values", []string{"render", good, "--set", "a=b"}, 2, "", "values are given, which plain does not support"},
 		"Nowhere": {"a folder that is not there", []string{"render", "nowhere"}, 2, "", "cannot fetch nowhere: file does not exist\n"},

@@ -7,19 +7,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/history"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
 // replayed is one printed line of --replay.
 type replayed struct {
-	conversation.Replayed
+	domain.Replayed
 
 	Differs []string `json:"differs,omitempty"`
 }
 
 // replay prints the bag that each record leads to, and fails if another one is stored.
-func replay(c *cobra.Command, all []kube.Said) error {
+func replay(c *cobra.Command, all []history.RecordedBag) error {
 	var wrong []error
 	out := json.NewEncoder(c.OutOrStdout())
 	out.SetEscapeHTML(false)

@@ -21,7 +21,7 @@ func (o *installOptions) goOn(c *cobra.Command) error {
 	case err != nil:
 		return err
 	case !interrupted:
-		return fmt.Errorf("cannot resume %s: nothing was interrupted: see orcon history %s", d.Owner, o.resume)
+		return fmt.Errorf("cannot resume %s: nothing was interrupted: see orcon history %s -n %s", d.Owner, o.resume, d.namespace)
 	}
 	return d.end(c.OutOrStdout(), d.Resume(ctx))
 }

@@ -64,15 +64,23 @@ func (s screen) note(text string) {
 	}
 }
 
-// wrap breaks a text into indented lines of a width; 0 leaves it one line.
+// wrap breaks a text into indented lines of a width; 0 leaves it one line. A command is not broken,
+// so that it can be pasted: it begins a line, and ends at a semicolon or before "or".
 func wrap(text, indent string, width int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if width == 0 || utf8.RuneCountInString(indent+text) <= width {
+		return indent + text + "\n"
+	}
 	var out strings.Builder
-	line := indent
+	line, command := indent, false
 	for word := range strings.FieldsSeq(text) {
+		begins := word == "kubectl" || word == "orcon"
+		ends := command && (word == "or" || strings.HasSuffix(line, ";"))
+		command = begins || command && !ends
 		switch {
 		case line == indent:
 			line += word
-		case width > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+		case begins, ends, !command && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
 			out.WriteString(line + "\n")
 			line = indent + word
 		default:

@@ -38,6 +38,21 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// A command that a person pastes is one line, whatever the width.
+func TestWrapKeepsCommands(t *testing.T) {
+	const command = "kubectl create rolebinding orcon-granted-secrets -n shop --clusterrole=orcon-granted-secrets"
+	tests := map[string]struct{ why, text, want string }{
+		"Fits":   {"a short text stays as it is", "see orcon --help", "  see orcon --help\n"},
+		"Breaks": {"between words", "the Secret consents and may not be read", "  the Secret consents and may not be\n  read\n"},
+		"Cure":   {"the terminal breaks it, which is pasted whole", "the Secret may not be read: " + command, "  the Secret may not be read:\n  " + command + "\n"},
+		"Then":   {"what follows is text again", command + "; and wait for half a minute until it is read", "  " + command + ";\n  and wait for half a minute until it\n  is read\n"},
+		"Two":    {"each has a line", "run " + command + " or " + command, "  run\n  " + command + "\n  or\n  " + command + "\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, wrap(test.text, "  ", 38), test.why) })
+	}
+}
+
 // The last column of a wrapped table is broken into lines below its header, and nothing is lost.
 func TestTableWraps(t *testing.T) {
 	var out bytes.Buffer
@@ -49,6 +64,32 @@ func TestTableWraps(t *testing.T) {
 	require.NoError(t, table.print())
 	assert.Equal(t, "\x1b[1mFIELD\x1b[0m      \x1b[1mDESCRIPTION\x1b[0m\n"+
 		"password   Secret with the key password;\n           absent without authentication\nport       \n", out.String())
+}
+
+// The last column of a table that does not fit comes below its rows, and nothing is cut: names are
+// copied, and messages hold the cure.
+func TestTableBelow(t *testing.T) {
+	const name, message = "orcon-bundles-of-the-shop", "cannot fetch the source: no such host"
+	tests := map[string]struct {
+		why   string
+		width int
+		want  string
+	}{
+		"Narrow": {"each message is wrapped", 40, "NAME                        STATE\n" + name + "   Failed\n    cannot fetch the source: no such\n    host\nshop                        ready\n"},
+		"Wide":   {"one line has room", 80, "NAME                        STATE    MESSAGE\n" + name + "   Failed   " + message + "\nshop                        ready    \n"},
+		"Pipe":   {"lines stay lines", 0, "NAME                        STATE    MESSAGE\n" + name + "   Failed   " + message + "\nshop                        ready    \n"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			var out bytes.Buffer
+			table := screen{out: &out, width: tc.width}.table("NAME", "STATE", "MESSAGE")
+			table.below = true
+			table.row(name, "Failed", message)
+			table.row("shop", "ready", "")
+			require.NoError(t, table.print())
+			assert.Equal(t, tc.want, out.String(), tc.why)
+		})
+	}
 }
 
 // No row is wider than a terminal that has room for the narrowest columns, and none is lost.

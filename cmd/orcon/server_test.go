@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -106,6 +108,14 @@ func TestCures(t *testing.T) {
 			assert.Contains(t, errs, tc.errs, tc.why)
 		})
 	}
+}
+
+// What another process has done is shown by a command, before the user undoes it.
+func TestMoved(t *testing.T) {
+	d := &deployed{namespace: "shop", Engine: &engine.Engine{Owner: "shop/blog"}}
+	require.EqualError(t, d.moved(fmt.Errorf("cannot continue: %w", cluster.ErrMoved)), "cannot continue: another process has changed this "+
+		"deployment meanwhile: look at its history before you run this again: orcon history blog -n shop")
+	require.ErrorIs(t, d.moved(engine.ErrTimeout), engine.ErrTimeout)
 }
 
 // A command line that lacks something is answered with one that does not.

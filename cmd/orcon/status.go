@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -73,6 +75,9 @@ func (o *statusOptions) run(c *cobra.Command) error {
 		return err
 	}
 	s := screenOf(c)
+	if stopped := controllersStopped(c.Context(), kinds); stopped != "" {
+		s.note("note: " + stopped)
+	}
 	if len(all) == 0 && namespace != "" {
 		if err := optedIn(c.Context(), s, kinds, namespace); err != nil {
 			return err
@@ -85,6 +90,27 @@ func (o *statusOptions) run(c *cobra.Command) error {
 		return silentError(exitFailed)
 	}
 	return nil
+}
+
+// controllersStopped returns that no relations controller runs, so that states may be old; empty if
+// one does, or where the user may not see it.
+func controllersStopped(ctx context.Context, kinds client.Client) string {
+	deployments := &unstructured.UnstructuredList{}
+	deployments.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DeploymentList"})
+	if err := kinds.List(ctx, deployments, client.MatchingLabels{
+		"app.kubernetes.io/part-of": "orcon", "app.kubernetes.io/name": "relations-controller",
+	}); err != nil {
+		return "" // what is shown is all that the user may see
+	}
+	stopped := ""
+	for _, d := range deployments.Items {
+		if ready, _, _ := unstructured.NestedInt64(d.Object, "status", "readyReplicas"); ready > 0 {
+			return ""
+		}
+		stopped = fmt.Sprintf("Deployment %s of namespace %s has no ready replica, so that the states of applications, relations and Offers "+
+			"may be old: orcon check shows the cause", d.GetName(), d.GetNamespace())
+	}
+	return stopped
 }
 
 // optedIn returns an error if a namespace does not exist, and notes one that has not opted in. It is

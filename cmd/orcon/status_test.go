@@ -64,7 +64,7 @@ const (
 	readyNow  = `"conditions":[{"type":"Ready","status":"True","reason":"Complete","message":"all relations are ready"}]`
 	stalled   = `"conditions":[{"type":"Ready","status":"False","reason":"Failed","message":"revision 2 failed"},{"type":"Stalled","status":"True"}]`
 	waitsOnDB = `"conditions":[{"type":"Ready","status":"False","reason":"WaitingForRelations","message":"waits for 1 endpoint"}],
-		"waiting":[{"endpoint":"cache","reason":"NoRelationDeclared","message":"no provider is named for endpoint cache: add cache=cache:cache to tengu.io/relations"}]`
+		"waits":[{"endpoint":"cache","reason":"NoRelationDeclared","message":"no provider is named for endpoint cache: add cache=cache:cache to tengu.io/relations"}]`
 	group = "/apis/orcon.tengu.io/v1alpha1/"
 )
 
@@ -72,7 +72,7 @@ func TestStatus(t *testing.T) {
 	web := `{"metadata":{"namespace":"shop","name":"web"},"status":{` + waitsOnDB + `}}`
 	db := `{"metadata":{"namespace":"shop","name":"db"},"status":{` + readyNow + `}}`
 	related := `{"metadata":{"namespace":"shop","name":"web-db"},"spec":{"requirer":{"application":"web","endpoint":"store"},"provider":{"application":"db","endpoint":"main"},"interface":"pg"},"status":{"id":7,` + readyNow + `}}`
-	failing := `{"metadata":{"namespace":"shop","name":"shop"},"status":{"active":1,` + stalled + `}}`
+	failing := `{"metadata":{"namespace":"shop","name":"shop"},"status":{"activeRevision":1,` + stalled + `}}`
 	const (
 		approval = `{"metadata":{"namespace":"shop","name":"shop"},"status":{"conditions":[
 			{"type":"Ready","status":"False","reason":"WaitingForApproval","message":"see condition Approved"},
@@ -88,7 +88,7 @@ func TestStatus(t *testing.T) {
 		optedOut = `{"metadata":{"namespace":"shop","name":"web"},"status":{"conditions":[
 			{"type":"Ready","status":"False","reason":"OptedOut","message":"the pods opt out…"},
 			{"type":"Stalled","status":"True","reason":"OptedOut","message":"the pods opt out by injector.tengu.io/inject: false"}],
-			"waiting":[{"endpoint":"cache","reason":"NoRelationDeclared","message":"no provider is named"}]}}`
+			"waits":[{"endpoint":"cache","reason":"NoRelationDeclared","message":"no provider is named"}]}}`
 	)
 	const offer = `{"metadata":{"namespace":"shop","name":"share"},"spec":{"application":"db","endpoint":"min","consumers":["web","api"]},"status":{"conditions":[
 		{"type":"Ready","status":"False","reason":"NotProvided","message":"db has no endpoint min: it provides main"}]}}`
@@ -118,6 +118,23 @@ func TestStatus(t *testing.T) {
 				group + "namespaces/shop/offers": listOf("Offer", offer), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
 			})...), exitFailed,
 			"offer   share   waiting   db:min for web, api\n\noffer share: waiting\n  db has no endpoint min: it provides main\n", "",
+		},
+		"OfferToNobody": {
+			"consumers that are no namespaces", append([]string{"status"}, answering(t, map[string]string{
+				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", ""), group + "namespaces/shop/relations": listOf("Relation", ""),
+				group + "namespaces/shop/offers": listOf("Offer", offer), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
+				"/api/v1/namespaces": `{"kind":"NamespaceList","apiVersion":"v1","items":[{"metadata":{"name":"webs"}},{"metadata":{"name":"shop"}}]}`,
+			})...), exitFailed,
+			"db:min for web (no such namespace; did you mean webs?), api (no such namespace)\n", "",
+		},
+		"Stopped": {
+			"what no controller looks at may be old", append([]string{"status"}, answering(t, map[string]string{
+				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", db), group + "namespaces/shop/relations": listOf("Relation", ""),
+				group + "namespaces/shop/offers": listOf("Offer", ""), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
+				"/apis/apps/v1/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"orcon-system","name":"relations-controller"}}]}`,
+			})...), 0,
+			"application   db     ready", "note: Deployment relations-controller of namespace orcon-system has no ready replica, so that the states of applications, " +
+				"relations and Offers may be old: orcon check shows the cause\n",
 		},
 		"Failed": {"a bundle needs a person", append([]string{"status"}, one("", "", failing)...), exitFailed, "bundle   shop   failed   revision 1\n\nbundle shop: failed\n  revision 2 failed\n", ""},
 		"Problem": {
@@ -174,7 +191,7 @@ func TestList(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"record": bundle.Record{Revisions: []bundle.Revision{{Number: 3, State: bundle.StateFailed, Message: "web is not healthy"}}}})
 	require.NoError(t, err)
 	secrets := `{"kind":"SecretList","apiVersion":"v1","items":[{"type":"orcon.tengu.io/bundle","metadata":{"namespace":"prod","name":"orcon-bundle-blog"},"data":{"data":"` + base64.StdEncoding.EncodeToString(text) + `"}}]}`
-	deployments := listOf("BundleDeployment", `{"metadata":{"namespace":"shop","name":"shop"},"status":{"active":2,`+readyNow+`}}`)
+	deployments := listOf("BundleDeployment", `{"metadata":{"namespace":"shop","name":"shop"},"status":{"activeRevision":2,`+readyNow+`}}`)
 	server := answering(t, map[string]string{group + "bundledeployments": deployments, "/api/v1/secrets": secrets})
 	code, out, errs := call("", append([]string{"list"}, server...)...)
 	require.Zero(t, code, errs)
@@ -202,6 +219,24 @@ shop        shop   BundleDeployment   2          ready    all relations are read
 	assert.Contains(t, errs, "note: you may not list Secrets, so the bundles of orcon install are not shown")
 }
 
+// Where four eyes are required, the user who requested the change cannot approve it: the Approval would
+// have no effect.
+func TestApproveOwnChange(t *testing.T) {
+	asked := `{"metadata":{"namespace":"shop","name":"shop","annotations":{"orcon.tengu.io/requester":"low"}},"spec":{"approval":{"mode":"Digest","selfApproval":"Forbid"}},
+		"status":{"plan":{"digest":"d","revision":"shop-1"}}}`
+	server := answering(t, map[string]string{
+		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[
+			{"name":"orcon.tengu.io","versions":[{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}],"preferredVersion":{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}},
+			{"name":"authentication.k8s.io","versions":[{"groupVersion":"authentication.k8s.io/v1","version":"v1"}],"preferredVersion":{"groupVersion":"authentication.k8s.io/v1","version":"v1"}}]}`,
+		"/apis/authentication.k8s.io/v1":                    `{"kind":"APIResourceList","groupVersion":"authentication.k8s.io/v1","resources":[{"name":"selfsubjectreviews","kind":"SelfSubjectReview","verbs":["create"]}]}`,
+		"/apis/authentication.k8s.io/v1/selfsubjectreviews": `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":"low"}}}`,
+		group + "namespaces/shop/bundledeployments/shop":    asked,
+	})
+	code, _, errs := call("", append([]string{"approve", "shop", "--yes"}, server...)...)
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, "cannot approve shop/shop: spec.approval.selfApproval is Forbid, and low requested the change")
+}
+
 // Shells complete names from the cluster, and interfaces without one.
 func TestCompletion(t *testing.T) {
 	server := answering(t, map[string]string{
@@ -211,6 +246,7 @@ func TestCompletion(t *testing.T) {
 	})
 	for want, words := range map[string][]string{
 		"prod\nshop\n": {"status", "-n", ""}, "web-db\n": {"record", ""}, "blog\n": {"pause", ""}, "redis\n": {"interfaces", ""}, "a\n": {"check", "--context", ""}, "table\njson\nyaml\n": {"list", "-o", ""},
+		"Prevent\nAdoptUnowned\nTake\n": {"install", "--conflicts", ""},
 	} {
 		line := append([]string{"__complete", words[0]}, append(server, words[1:]...)...)
 		code, out, errs := call("", line...)

@@ -16,6 +16,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
 
 // statusLine is one line of status.
@@ -33,7 +34,7 @@ type statusLine struct {
 	// Problems are the messages of the conditions that explain why it is not ready.
 	Problems []string `json:"problems,omitempty"`
 	// Waiting explains each endpoint that an application waits for.
-	Waiting []v1alpha1.Waiting `json:"waiting,omitempty"`
+	Waiting []v1alpha1.Wait `json:"waiting,omitempty"`
 }
 
 // statusLines returns how the applications, relations, Offers and bundles of a namespace are; of
@@ -59,8 +60,12 @@ func statusLines(ctx context.Context, kinds client.Client, namespace string) ([]
 	for _, r := range relations.Items {
 		all = append(all, relationLine(&r))
 	}
+	var known []string
+	if len(offers.Items) > 0 {
+		known = namespaces(ctx, kinds)
+	}
 	for _, o := range offers.Items {
-		all = append(all, offerLine(&o))
+		all = append(all, offerLine(&o, known))
 	}
 	for _, d := range bundles.Items {
 		all = append(all, bundleLine(&d))
@@ -85,9 +90,9 @@ func unreadable(namespace string, err error) error {
 
 func applicationLine(a *v1alpha1.RelatedApplication) statusLine {
 	st := lineOf("application", a.Namespace, a.Name, a.Status.Conditions)
-	st.Waiting = a.Status.Waiting
+	st.Waiting = a.Status.Waits
 	var endpoints []string
-	for _, w := range a.Status.Waiting {
+	for _, w := range a.Status.Waits {
 		endpoints = append(endpoints, w.Endpoint)
 	}
 	switch {
@@ -108,9 +113,35 @@ func relationLine(r *v1alpha1.Relation) statusLine {
 	return st
 }
 
-func offerLine(o *v1alpha1.Offer) statusLine {
+// namespaces lists the namespaces of the cluster; none where the user may not list them.
+func namespaces(ctx context.Context, kinds client.Client) []string {
+	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NamespaceList"}}
+	if err := kinds.List(ctx, list); err != nil {
+		return nil // only a hint is left out
+	}
+	var all []string
+	for _, n := range list.Items {
+		all = append(all, n.Name)
+	}
+	return all
+}
+
+// offerLine returns the line of an Offer. It marks a consumer that is none of the known namespaces.
+func offerLine(o *v1alpha1.Offer, known []string) statusLine {
 	st := lineOf("offer", o.Namespace, o.Name, o.Status.Conditions)
-	st.Detail = fmt.Sprintf("%s:%s for %s", o.Spec.Application, o.Spec.Endpoint, strings.Join(o.Spec.Consumers, ", "))
+	var consumers []string
+	for _, name := range o.Spec.Consumers {
+		near := spelling.Nearest(name, known)
+		switch {
+		case len(known) == 0 || slices.Contains(known, name):
+		case near != "":
+			name += fmt.Sprintf(" (no such namespace; did you mean %s?)", near)
+		default:
+			name += " (no such namespace)"
+		}
+		consumers = append(consumers, name)
+	}
+	st.Detail = fmt.Sprintf("%s:%s for %s", o.Spec.Application, o.Spec.Endpoint, strings.Join(consumers, ", "))
 	return st
 }
 
@@ -123,8 +154,8 @@ func bundleLine(d *v1alpha1.BundleDeployment) statusLine {
 		st.Problems = []string{"no bundle controller has seen it; if none is installed: " +
 			"orcon install builtin:bundle-controller --name orcon-bundles -n orcon-system"}
 	}
-	if d.Status.Active > 0 {
-		st.Detail = fmt.Sprintf("revision %d", d.Status.Active)
+	if d.Status.ActiveRevision > 0 {
+		st.Detail = fmt.Sprintf("revision %d", d.Status.ActiveRevision)
 	}
 	return st
 }

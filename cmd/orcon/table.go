@@ -30,6 +30,9 @@ type table struct {
 	printed []int
 	// wrapped breaks the last column into lines instead of shortening it.
 	wrapped bool
+	// below prints the last column below each row where the rows do not fit the terminal, and
+	// shortens nothing.
+	below bool
 }
 
 // table returns an empty table with a header.
@@ -59,14 +62,36 @@ func (t *table) row(cells ...any) {
 
 // print writes the table. Rows that are added later continue it in the next call.
 func (t *table) print() error {
-	t.printed = t.widths()
 	var text strings.Builder
-	for _, row := range t.rows {
-		t.write(&text, row, t.printed)
+	if t.below && !t.fits() {
+		t.writeBelow(&text)
+	} else {
+		t.printed = t.widths()
+		for _, row := range t.rows {
+			t.write(&text, row, t.printed)
+		}
 	}
 	t.rows = nil
 	_, err := fmt.Fprint(t.screen.out, text.String())
 	return err
+}
+
+// fits reports whether the rows fit the terminal as they are.
+func (t *table) fits() bool {
+	widths := t.natural()
+	return t.screen.width == 0 || total(widths)+len(gap)*(len(widths)-1) <= t.screen.width
+}
+
+// writeBelow writes the rows, each with its last cell below it.
+func (t *table) writeBelow(text *strings.Builder) {
+	widths := t.natural()
+	last := len(widths) - 1
+	for i, row := range t.rows {
+		t.write(text, row[:last], widths[:last])
+		if i > 0 && row[last].text != "" {
+			text.WriteString(wrap(row[last].text, "    ", t.screen.width))
+		}
+	}
 }
 
 // write writes one row: each cell shortened, the last one broken into lines if the table wraps it.
@@ -90,9 +115,8 @@ func (t *table) write(text *strings.Builder, row []cell, widths []int) {
 	}
 }
 
-// widths returns the width of each column, which is never less than printed. The widest one gives
-// first what the terminal lacks.
-func (t *table) widths() []int {
+// natural returns the width of each column as nothing is shortened, which is never less than printed.
+func (t *table) natural() []int {
 	widths := slices.Clone(t.printed)
 	for _, row := range t.rows {
 		for i, c := range row {
@@ -102,6 +126,12 @@ func (t *table) widths() []int {
 			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
 		}
 	}
+	return widths
+}
+
+// widths returns the width of each column. The widest one gives first what the terminal lacks.
+func (t *table) widths() []int {
+	widths := t.natural()
 	if t.screen.width == 0 {
 		return widths
 	}

@@ -52,6 +52,7 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 	if err := printPlan(screenOf(c), p, o.confirm); err != nil {
 		return err
 	}
+	d.busy(screenOf(c))
 	if err := d.Unused(ctx, p); err != nil {
 		return coded(ownKinds(err))
 	}
@@ -70,7 +71,7 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 	case errors.Is(err, context.Canceled):
 		return interrupted("what is deleted stays deleted; to continue, run the same command again")
 	case err != nil:
-		return coded(err)
+		return coded(d.moved(err))
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is uninstalled\n", d.Owner)
 	return err

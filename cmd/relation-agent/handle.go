@@ -127,6 +127,10 @@ func runHook(ctx context.Context, command []string, folder string, turn agent.Tu
 		return "" // it has succeeded, and left a child that holds what it writes to
 	case errors.As(err, &exit):
 		return strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", exit.ExitCode(), said), ": ")
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("cannot run %s: it is not executable: use chmod +x in the image, or defaultMode: 0755 in its volume", command[0])
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("cannot run %s: the image does not have the interpreter that its first line names", command[0])
 	case err != nil:
 		return fmt.Sprintf("cannot run %s: %v", command[0], err)
 	default:

@@ -34,6 +34,27 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
+// A handler that cannot be run says what to change: its logs are empty.
+func TestHandlerThatCannotRun(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		text string
+		mode os.FileMode
+		want string
+	}{
+		"NotExecutable": {"#!/bin/sh\n", 0o600, ": it is not executable: use chmod +x in the image, or defaultMode: 0755 in its volume"},
+		"NoInterpreter": {"#!/nowhere/python3\n", 0o700, ": the image does not have the interpreter that its first line names"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "main-relation-changed")
+			require.NoError(t, os.WriteFile(file, []byte(test.text), test.mode))
+			assert.Equal(t, "cannot run "+file+test.want, runHook(t.Context(), []string{file}, filepath.Dir(file), agent.Turn{}))
+		})
+	}
+}
+
 // A handler that has succeeded has, also if it has left a child behind.
 func TestHandlerLeavesAChild(t *testing.T) {
 	t.Parallel()

@@ -19,10 +19,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/views"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
@@ -41,8 +45,8 @@ type controller struct {
 	source    certificate.Source
 	// interfaces are those that ship with Orcon and those that the cluster has.
 	interfaces *interfaces.Catalogue
-	// commits store what units say, and sweep what they have said.
-	commits kube.Commits
+	// contents keeps what secrets hold.
+	contents secrets.Contents
 }
 
 func newController(ctx context.Context, cfg *rest.Config, s settings) (*controller, error) {
@@ -76,9 +80,8 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	}
 	interfaces.Writer = m.GetClient()
 	c := &controller{settings: s, manager: m, clientset: clientset, interfaces: interfaces}
-	c.commits = kube.Commits{ // read from the API server itself
-		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: interfaces,
-		Events: m.GetEventRecorder(service),
+	c.contents = secrets.Contents{ // read from the API server itself
+		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{},
 	}
 	for _, add := range []func(context.Context) error{c.addRelations, c.addSecrets, c.addCertificates, c.addServers} {
 		if err := add(ctx); err != nil {
@@ -89,10 +92,15 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 }
 
 func (c *controller) addRelations(ctx context.Context) error {
-	world := &kube.World{
+	alone := c.contents // its writes take no turns with those of agents
+	alone.Turns = nil
+	world := &settle.Settler{
 		Reader: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(),
 		Events: c.manager.GetEventRecorder(service), Now: time.Now, Interfaces: c.interfaces,
 		Account: c.namespace + ":" + service,
+		Outboxes: &commits.Commits{
+			Reader: alone.Reader, Writer: alone.Writer, Now: alone.Now, Contents: &alone,
+		},
 	}
 	if err := object.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
 		return err
@@ -104,7 +112,7 @@ func (c *controller) addRelations(ctx context.Context) error {
 }
 
 func (c *controller) addSecrets(context.Context) error {
-	vault := &kube.Vault{Commits: c.commits, Cached: c.manager.GetCache()}
+	vault := &secrets.Vault{Contents: c.contents, Cached: c.manager.GetCache()}
 	return c.manager.Add(&secret.Sweeper{World: vault, Tick: time.NewTicker(secret.Every).C})
 }
 
@@ -145,8 +153,19 @@ func (c *controller) addCertificates(ctx context.Context) error {
 
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
-	api := &serve.Server{Reviewer: kube.Reviewer{Writer: c.manager.GetClient()}, Now: time.Now, Store: &c.commits, Statuses: &c.commits}
-	views := &kube.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
+	store := &commits.Commits{
+		Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Turns: c.contents.Turns,
+		Interfaces: c.interfaces, Contents: &c.contents,
+	}
+	statuses := &commits.Statuses{
+		Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Turns: c.contents.Turns,
+		Events: c.manager.GetEventRecorder(service),
+	}
+	api := &serve.Server{
+		Identities: identity.Reviewer{Reader: c.manager.GetCache(), Writer: c.manager.GetClient()},
+		Store:      store, Secrets: &secrets.Secrets{Contents: c.contents}, Statuses: statuses, Now: time.Now,
+	}
+	views := &views.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})
 	follow := everywhere(func(ctx context.Context) error {

@@ -10,15 +10,17 @@ import (
 
 	"github.com/golang/glog"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
-// Bindings is where the directories of relations are.
+// Bindings holds the directories of relations.
 type Bindings interface {
 	// Write makes a directory hold exactly files, all at once.
 	Write(name string, files map[string]string) error
-	// Remove takes a directory away; one that does not exist is no error.
+	// Remove deletes a directory, if it exists.
 	Remove(name string) error
 }
 
@@ -28,35 +30,33 @@ type File interface {
 	Replace(content []byte) error
 	// Read returns the content, nil if there is none.
 	Read() ([]byte, error)
-	// Exists tells whether there is such a file.
+	// Exists reports whether there is such a file.
 	Exists() bool
 }
 
-// Disk is all that the agent writes.
+// Disk holds all files that the agent writes.
 type Disk struct {
 	// Bindings are the files of the pod's containers.
 	Bindings Bindings
-	// Env is what the kubelet takes variables from.
+	// Env has the variables that the kubelet reads.
 	Env File
-	// Opened says that the gate is open, to whoever waits; it outlives the
-	// container.
+	// Opened exists once the gate is open; it outlives the container.
 	Opened File
-	// Memory is what the agent has used; it outlives a reboot of the node.
+	// Memory has the projection in use; it outlives a reboot of the node.
 	Memory File
-	// EverOpened says the same as Opened and outlives a reboot of the node.
+	// EverOpened exists once the gate is open; it outlives a reboot of the node.
 	EverOpened File
-	// Told is what the handlers were told, on disk too.
+	// Told has the memory of handled events, on disk too.
 	Told File
-	// Signalled is the version of the files of which containers were told by a
-	// signal, on disk too.
+	// Signalled has the version of the files that containers last received a signal for, on disk too.
 	Signalled File
 }
 
-// optionalGrace is how long a gate that waits for nothing waits for a first
-// snapshot all the same, so that optional data that is there is in the variables.
+// optionalGrace is how long a gate without requirements waits for a first snapshot, so that optional data
+// is in the variables.
 const optionalGrace = time.Second
 
-// Agent carries out what the decisions of this package say.
+// Agent carries out the decisions of this package.
 type Agent struct {
 	settings Settings
 	disk     Disk
@@ -66,7 +66,7 @@ type Agent struct {
 	signals  *signals  // nil where the pod wants none
 
 	mu      sync.Mutex
-	view    View
+	view    Projection
 	ready   bool                         // the gate may open: heard, or waited long enough
 	written map[string]map[string]string // directories as last written; nil content: removed
 	env     *string                      // the env file as last written
@@ -93,8 +93,8 @@ func New(settings Settings, disk Disk, speaker Speaker, processes Processes) *Ag
 	return a
 }
 
-// Start recalls what a process before this one has used and makes the files so.
-// A gate that was open opens at once: an outage does not close it (SAFETY.md I19).
+// Start recalls the memory of the process before this one and writes the files accordingly. A gate that was
+// open opens at once: an outage does not close it (SAFETY.md I19).
 func (a *Agent) Start() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,24 +125,25 @@ func (a *Agent) openUnheard() {
 	a.apply()
 }
 
-func (a *Agent) recall() (View, error) {
+func (a *Agent) recall() (Projection, error) {
 	memory, err := a.disk.Memory.Read()
 	if err != nil {
-		return View{}, err
+		return Projection{}, err
 	}
-	return decode(memory)
+	known, err := convert.ParseMemory(memory)
+	return Projection{Update: known}, err
 }
 
-// Speech is what the unit says.
+// Speech returns the conversation of the unit.
 func (a *Agent) Speech() *Speech { return a.speech }
 
 // Opened is closed when the gate is open.
 func (a *Agent) Opened() <-chan struct{} { return a.gate }
 
-// Heard acts on a snapshot, unless it is older than what was used (SAFETY.md V4). What
-// is granted anew is read first, so that all of a change is in the files at once.
+// Heard acts on a snapshot, unless it is older than the one in use (SAFETY.md V4). Secrets that are newly
+// granted are read first, so that all of a change is in the files at once.
 func (a *Agent) Heard(snapshot *wire.Snapshot) {
-	heard := fromWire(snapshot)
+	heard := convert.ToUpdate(snapshot)
 	given, failed := a.readGranted(a.anew(heard))
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -155,11 +156,11 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) {
 	a.report.applied++
 	a.ready = true
 	a.apply()
-	a.speech.hear(snapshot) // whoever is told of a change finds it in the files
+	a.speech.hear(heard) // last: a handler of a change finds it in the files
 }
 
-// anew lists what a snapshot would have the agent read.
-func (a *Agent) anew(heard View) []Granted {
+// anew lists the Secrets that the agent must read for an update.
+func (a *Agent) anew(heard conversation.Update) []conversation.Granted {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.view.Behind(heard) != "" {
@@ -168,9 +169,8 @@ func (a *Agent) anew(heard View) []Granted {
 	return a.view.Merge(heard).Unread()
 }
 
-// apply makes disk and gate what the view says, and tries again later what
-// failed. Memory comes first: an agent that is killed in between finishes the
-// work when it starts again, and never goes back.
+// apply writes what the projection holds, and plans another attempt for what failed. Memory comes first: an
+// agent that is killed in between finishes the work when it starts again, and never goes back.
 func (a *Agent) apply() {
 	remembered := a.remember()
 	plan := a.view.Plan()
@@ -188,7 +188,7 @@ func (a *Agent) remember() error {
 	if !a.view.Heard {
 		return nil
 	}
-	memory, err := encode(a.view)
+	memory, err := convert.EncodeMemory(a.view.Update)
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (a *Agent) maybeOpen() error {
 	return nil
 }
 
-// open releases everybody who waits, once and for good.
+// open releases all that wait, once and for good.
 func (a *Agent) open() {
 	if a.isOpen() {
 		return

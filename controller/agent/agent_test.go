@@ -20,7 +20,9 @@ import (
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
 // volumes is a pod's disk in a folder.
@@ -223,7 +225,7 @@ func FuzzEnvironment(f *testing.F) {
 	}
 	s := settings(f, "db:postgresql,mail?", "db=a,b")
 	f.Fuzz(func(t *testing.T, host, b string) {
-		view := after(heard(with(db(7, ""), func(r *Relation) { r.Bag = map[string]string{"host": host, "b": b} })))
+		view := after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag = map[string]string{"host": host, "b": b} })))
 		text, _ := view.Environment(s.Variables)
 		got, err := kubeletEnv(text)
 		require.NoError(t, err)
@@ -238,8 +240,8 @@ func FuzzEnvironment(f *testing.F) {
 // FuzzHeard: no bytes that decode as a snapshot, and none that lie where the
 // memory should, stop the agent or leave the volume (SAFETY.md I19, I28).
 func FuzzHeard(f *testing.F) {
-	for _, v := range []View{after(heard(db(7, "a"))), after(heard(with(db(-1, "x"), func(r *Relation) { r.Endpoint = "../../x" })))} {
-		memory, err := encode(v)
+	for _, v := range []Projection{after(heard(db(7, "a"))), after(heard(with(db(-1, "x"), func(r *conversation.Relation) { r.Endpoint = "../../x" })))} {
+		memory, err := convert.EncodeMemory(v.Update)
 		require.NoError(f, err)
 		f.Add(memory)
 	}

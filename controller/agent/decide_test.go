@@ -9,34 +9,42 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 // db returns a complete relation of endpoint db.
-func db(id int64, host string) Relation {
-	return Relation{
-		ID: id, UID: fmt.Sprint("uid-", id), Endpoint: "db", Interface: "postgresql", Application: "pg", Namespace: "demo",
-		Bag: map[string]string{"host": host}, Complete: true,
+func db(id int, host string) conversation.Relation {
+	return conversation.Relation{
+		ID: id, UID: fmt.Sprint("uid-", id), Endpoint: "db", Interface: "postgresql", Role: application.Requirer, Life: conversation.Alive,
+		Remote: "pg", There: conversation.End{Namespace: "demo", Application: "pg"},
+		RemoteBag: map[string]string{"host": host}, Complete: true,
 	}
 }
 
-func with(r Relation, change func(*Relation)) Relation {
+func with(r conversation.Relation, change func(*conversation.Relation)) conversation.Relation {
 	change(&r)
 	return r
 }
 
-func heard(relations ...Relation) View {
-	return View{Unit: Unit{Application: "web", Namespace: "demo"}, Relations: relations}
+func heard(relations ...conversation.Relation) conversation.Update {
+	return conversation.Update{View: conversation.View{Application: "web", Namespace: "demo", Relations: relations}}
 }
 
 // after merges snapshots, oldest first.
-func after(snapshots ...View) View {
-	var v View
-	for _, s := range snapshots {
+func after(updates ...conversation.Update) Projection {
+	var v Projection
+	for _, s := range updates {
 		v = v.Merge(s)
 	}
 	return v
+}
+
+// of is what is known as of revisions.
+func of(revisions map[string]uint64) Projection {
+	return Projection{Update: conversation.Update{Revisions: revisions}}
 }
 
 func TestBehind(t *testing.T) {
@@ -56,7 +64,7 @@ func TestBehind(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, test.want, View{Revisions: test.used}.Behind(View{Revisions: test.heard}), "SAFETY.md V4: %s", test.why)
+			assert.Equal(t, test.want, of(test.used).Behind(conversation.Update{Revisions: test.heard}), "SAFETY.md V4: %s", test.why)
 		})
 	}
 }
@@ -66,11 +74,11 @@ func TestPlan(t *testing.T) {
 	files := func(host string) map[string]string {
 		return map[string]string{"host": host, "type": "postgresql", "provider": "pg"}
 	}
-	ended := func(r *Relation) { r.Ended = true }
-	held := func(r *Relation) { r.Held = true }
+	ended := func(r *conversation.Relation) { r.Life = conversation.Ending }
+	held := func(r *conversation.Relation) { r.Held = true }
 	tests := map[string]struct {
 		why    string
-		view   View
+		view   Projection
 		write  map[string]map[string]string
 		remove []string
 	}{
@@ -91,7 +99,7 @@ func TestPlan(t *testing.T) {
 		},
 		"OlderWithoutData": {
 			why:   "W2: a relation with nothing to show does not keep the short name from one that has",
-			view:  after(heard(with(db(7, ""), func(r *Relation) { r.Bag, r.Complete = nil, false }), db(9, "b"))),
+			view:  after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = nil, false }), db(9, "b"))),
 			write: map[string]map[string]string{"db": files("b"), "db-9": files("b")},
 		},
 		"Absent": {
@@ -124,12 +132,12 @@ func TestPlan(t *testing.T) {
 		},
 		"Emptied": {
 			why:   "a provider that was deleted takes no running pod's files with it",
-			view:  after(heard(db(7, "a")), heard(with(db(7, ""), func(r *Relation) { r.Bag, r.Complete = nil, false }))),
+			view:  after(heard(db(7, "a")), heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = nil, false }))),
 			write: map[string]map[string]string{"db": files("a"), "db-7": files("a")},
 		},
 		"Changed": {
 			why:   "a relation that is there with another bag is written, complete or not",
-			view:  after(heard(db(7, "a")), heard(with(db(7, "b"), func(r *Relation) { r.Complete, r.Held = false, true }))),
+			view:  after(heard(db(7, "a")), heard(with(db(7, "b"), func(r *conversation.Relation) { r.Complete, r.Held = false, true }))),
 			write: map[string]map[string]string{"db": files("b"), "db-7": files("b")},
 		},
 		"HeldGivesWay": {
@@ -144,27 +152,29 @@ func TestPlan(t *testing.T) {
 		},
 		"Clash": {
 			why:  "an endpoint called db-7 keeps its short name from relation 7 of db",
-			view: after(heard(db(7, "a"), with(db(8, "x"), func(r *Relation) { r.Endpoint = "db-7" }))),
+			view: after(heard(db(7, "a"), with(db(8, "x"), func(r *conversation.Relation) { r.Endpoint = "db-7" }))),
 			write: map[string]map[string]string{
 				"db": files("a"), "db-7": files("x"), "db-7-8": files("x"),
 			},
 		},
 		"Elsewhere": {
 			why:  "a provider in another namespace is named with it",
-			view: after(heard(with(db(7, "a"), func(r *Relation) { r.Namespace = "shared" }))),
+			view: after(heard(with(db(7, "a"), func(r *conversation.Relation) { r.Remote, r.There.Namespace = "pg.shared", "shared" }))),
 			write: map[string]map[string]string{
 				"db":   {"host": "a", "type": "postgresql", "provider": "pg.shared"},
 				"db-7": {"host": "a", "type": "postgresql", "provider": "pg.shared"},
 			},
 		},
 		"Ours": {
-			why:   "W1: type and provider are Orcon's",
-			view:  after(heard(with(db(7, "a"), func(r *Relation) { r.Bag = map[string]string{"host": "a", "type": "evil", "provider": "evil"} }))),
+			why: "W1: type and provider are Orcon's",
+			view: after(heard(with(db(7, "a"), func(r *conversation.Relation) {
+				r.RemoteBag = map[string]string{"host": "a", "type": "evil", "provider": "evil"}
+			}))),
 			write: map[string]map[string]string{"db": files("a"), "db-7": files("a")},
 		},
 		"NothingYet": {
 			why:   "a type without data would look like a binding that is broken",
-			view:  after(heard(with(db(7, ""), func(r *Relation) { r.Bag, r.Complete = nil, false }))),
+			view:  after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = nil, false }))),
 			write: map[string]map[string]string{},
 		},
 	}
@@ -201,16 +211,16 @@ func TestHostileKeysAreNoFiles(t *testing.T) {
 	require.Greater(t, len(bag), 100)
 	good := map[string]string{"a": "1", "A.b_c-9": "2", "0": "3", "tls.crt": "4", strings.Repeat("k", 253): "5"}
 	maps.Copy(bag, good)
-	view := after(heard(with(db(7, ""), func(r *Relation) { r.Bag = bag })))
+	view := after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag = bag })))
 	good["type"], good["provider"] = "postgresql", "pg"
 	assert.Equal(t, good, view.Plan().Write["db"])
 }
 
 func TestHostileEndpointsAreNoDirectories(t *testing.T) {
 	for _, endpoint := range hostileNames() {
-		view := after(heard(with(db(7, "a"), func(r *Relation) { r.Endpoint = endpoint })))
+		view := after(heard(with(db(7, "a"), func(r *conversation.Relation) { r.Endpoint = endpoint })))
 		assert.Empty(t, view.Plan().Write, "%q", endpoint)
-		view = after(heard(with(db(7, "a"), func(r *Relation) { r.Endpoint, r.Ended = endpoint, true })))
+		view = after(heard(with(db(7, "a"), func(r *conversation.Relation) { r.Endpoint, r.Life = endpoint, conversation.Ending })))
 		assert.Empty(t, view.Plan().Remove, "%q", endpoint)
 	}
 }
@@ -222,15 +232,17 @@ func TestUnmet(t *testing.T) {
 		require.Empty(t, problems)
 		return endpoints
 	}
-	incomplete := with(db(7, ""), func(r *Relation) { r.Bag, r.Complete, r.Message = nil, false, "pg has given no data yet" })
+	incomplete := with(db(7, ""), func(r *conversation.Relation) {
+		r.RemoteBag, r.Complete, r.Message = nil, false, "pg has given no data yet"
+	})
 	tests := map[string]struct {
 		why      string
 		consumes string
-		view     View
+		view     Projection
 		want     []Unmet
 	}{
 		"Unheard": {
-			why: "nobody has said anything", consumes: "db", view: View{},
+			why: "nobody has said anything", consumes: "db", view: Projection{},
 			want: []Unmet{{"db", "the controller has not answered yet"}},
 		},
 		"Complete": {why: "all is there", consumes: "db", view: after(heard(db(7, "a")))},
@@ -242,12 +254,12 @@ func TestUnmet(t *testing.T) {
 		},
 		"Waiting": {
 			why: "so is why there is no relation", consumes: "db,cache?",
-			view: after(View{Waiting: []Waiting{{"db", "NoApplication", "there is no application pg"}, {"cache", "X", "x"}}}),
+			view: after(conversation.Update{View: conversation.View{Waiting: []conversation.Waiting{{Endpoint: "db", Reason: "NoApplication", Message: "there is no application pg"}, {Endpoint: "cache", Reason: "X", Message: "x"}}}}),
 			want: []Unmet{{"db", "there is no application pg"}},
 		},
 		"Ignored": {
 			why: "A1: a workload that takes part in nothing has the reason", consumes: "db",
-			view: after(heard(db(7, "a")), View{Unit: Unit{Ignored: "StatefulSet web exists but is ignored"}}),
+			view: after(heard(db(7, "a")), conversation.Update{Own: conversation.Own{Ignored: "StatefulSet web exists but is ignored"}}),
 			want: []Unmet{{"db", "StatefulSet web exists but is ignored"}},
 		},
 		"Remembered": {
@@ -255,7 +267,7 @@ func TestUnmet(t *testing.T) {
 			want: []Unmet{{"db", "the controller knows no relation on this endpoint"}},
 		},
 		"Ended": {
-			why: "a relation that is over gives nothing", consumes: "db", view: after(heard(with(db(7, "a"), func(r *Relation) { r.Ended = true }))),
+			why: "a relation that is over gives nothing", consumes: "db", view: after(heard(with(db(7, "a"), func(r *conversation.Relation) { r.Life = conversation.Ending }))),
 			want: []Unmet{{"db", "the controller knows no relation on this endpoint"}},
 		},
 	}
@@ -268,13 +280,13 @@ func TestUnmet(t *testing.T) {
 
 // What becomes a variable (SAFETY.md P7, P8, P9).
 func TestEnvironment(t *testing.T) {
-	db7 := func(bag map[string]string) View {
-		return after(heard(with(db(7, ""), func(r *Relation) { r.Bag, r.Complete = bag, true })))
+	db7 := func(bag map[string]string) Projection {
+		return after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = bag, true })))
 	}
 	long := strings.Repeat("x", injection.MaxEnvValue)
 	tests := map[string]struct {
 		why  string
-		view View
+		view Projection
 		env  string
 		want string
 		left int
@@ -296,7 +308,7 @@ func TestEnvironment(t *testing.T) {
 		},
 		"Emptied": {
 			why:  "a provider that is gone leaves the variables for the next start of a container",
-			view: db7(map[string]string{"port": "1"}).Merge(heard(with(db(7, ""), func(r *Relation) { r.Bag = nil }))), want: "DB_PORT='1'\n",
+			view: db7(map[string]string{"port": "1"}).Merge(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag = nil }))), want: "DB_PORT='1'\n",
 		},
 	}
 	for name, test := range tests {
@@ -317,24 +329,20 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestEndedRelationsAreForgottenInTheEnd(t *testing.T) {
-	var v View
-	for id := range int64(maxEnded + 10) {
-		v = v.Merge(heard(with(db(id, "a"), func(r *Relation) { r.Ended = true })))
+	var v Projection
+	for id := range maxEnded + 10 {
+		v = v.Merge(heard(with(db(id, "a"), func(r *conversation.Relation) { r.Life = conversation.Ending })))
 	}
-	assert.LessOrEqual(t, len(v.Relations), maxEnded+1)
-	assert.Equal(t, int64(maxEnded+9), v.Relations[len(v.Relations)-1].ID, "the oldest go first")
+	assert.LessOrEqual(t, len(v.View.Relations), maxEnded+1)
+	assert.Equal(t, maxEnded+9, v.View.Relations[len(v.View.Relations)-1].ID, "the oldest go first")
 }
 
 func TestMemoryKeepsTheOrder(t *testing.T) {
 	v := after(heard(db(9, "b")), heard(db(9, "b"), db(7, "a")))
-	v.Revisions, v.Unit.Number, v.Unit.Known = map[string]uint64{"Relation": 4}, 3, true
-	memory, err := encode(v)
+	v.Revisions, v.Own.Number, v.Own.Known = map[string]uint64{"Relation": 4}, 3, true
+	memory, err := convert.EncodeMemory(v.Update)
 	require.NoError(t, err)
-	back, err := decode(memory)
+	back, err := convert.ParseMemory(memory)
 	require.NoError(t, err)
-	for i := range v.Relations {
-		v.Relations[i].Present = false
-	}
-	v.Heard = false
-	assert.Equal(t, v, back)
+	assert.Equal(t, v.Update, back)
 }

@@ -3,17 +3,17 @@ package agent
 import (
 	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 // Environment returns the text of the file from which the kubelet takes the
 // containers' variables, and how many have a value that only the files can hold.
 //
-// The form is what the kubelet of Kubernetes 1.36 reads (pkg/kubelet/util/env,
-// ParseEnv): NAME='value', taken literally and over several lines if need be. One
-// line it cannot read would keep every container from starting, therefore what
-// injection.EnvValue refuses is left out.
-func (v View) Environment(variables []injection.Variable) (text string, left int) {
+// The form is that of the kubelet of Kubernetes 1.36 (pkg/kubelet/util/env, ParseEnv): NAME='value',
+// literal, over several lines if need be. One line that it cannot read would keep every container from
+// starting, so values that injection.EnvValue refuses are left out.
+func (v Projection) Environment(variables []injection.Variable) (text string, left int) {
 	var b strings.Builder
 	total := 0
 	for _, variable := range variables {
@@ -33,13 +33,13 @@ func (v View) Environment(variables []injection.Variable) (text string, left int
 	return b.String(), left
 }
 
-// value is what a variable holds. What is granted is in one that asks for it by
-// tengu.io/env, and else in files only (SAFETY.md P7).
-func (v View) value(r Relation, variable injection.Variable) string {
+// value returns the value of a variable. A granted value is only in a variable that tengu.io/env requests;
+// else it is in files alone (SAFETY.md P7).
+func (v Projection) value(r conversation.Relation, variable injection.Variable) string {
 	if content, there := v.Contents[r.Granted.ID].Files[variable.Key]; there && variable.Asked {
 		return content
 	}
-	if value := r.Bag[variable.Key]; !r.refers(value) {
+	if value := r.RemoteBag[variable.Key]; !refers(r, value) {
 		return value
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
 // Unmet is a required endpoint without a complete relation.
@@ -17,7 +18,7 @@ type Unmet struct {
 // Unmet returns what the start gate waits for: every required endpoint on which
 // no relation of the latest snapshot is complete. Relations that are only
 // remembered do not open a gate.
-func (v View) Unmet(consumes []application.Endpoint) []Unmet {
+func (v Projection) Unmet(consumes []application.Endpoint) []Unmet {
 	var unmet []Unmet
 	for _, e := range consumes {
 		if e.Optional || e.Role != application.Requirer && e.Role != "" {
@@ -31,32 +32,32 @@ func (v View) Unmet(consumes []application.Endpoint) []Unmet {
 }
 
 // whyNot returns why no relation on endpoint is complete; "" if one is.
-func (v View) whyNot(endpoint string) string {
+func (v Projection) whyNot(endpoint string) string {
 	if !v.Heard {
 		return "the controller has not answered yet"
 	}
-	if v.Unit.Ignored != "" {
-		return v.Unit.Ignored
+	if v.Own.Ignored != "" {
+		return v.Own.Ignored
 	}
-	why := whyWaiting(v.Waiting, endpoint)
-	for _, r := range v.Relations {
-		if r.Endpoint != endpoint || r.Ended || !r.Present {
+	why := whyWaiting(v.View.Waiting, endpoint)
+	for _, r := range v.View.Relations {
+		if r.Endpoint != endpoint || ended(r) || !v.Present[key(r)] {
 			continue
 		}
 		if r.Complete && v.read(r) {
 			return ""
 		}
 		if r.Complete {
-			why = "the Secret that " + r.Application + " grants could not be read yet"
+			why = "the Secret that " + r.There.Application + " grants could not be read yet"
 			continue
 		}
-		why = cmp.Or(r.Message, r.Reason, r.Application+" has given no data yet")
+		why = cmp.Or(r.Message, r.Reason, r.There.Application+" has given no data yet")
 	}
 	return cmp.Or(why, "the controller knows no relation on this endpoint")
 }
 
 // whyWaiting returns why an application waits for endpoint; "" if it does not.
-func whyWaiting(all []Waiting, endpoint string) string {
+func whyWaiting(all []conversation.Waiting, endpoint string) string {
 	why := ""
 	for _, w := range all {
 		if w.Endpoint == endpoint {

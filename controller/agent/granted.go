@@ -9,31 +9,23 @@ import (
 
 	"github.com/golang/glog"
 
-	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Granted is a Secret of somebody's that the other side of a relation grants by
-// reference; without an ID there is none (SAFETY.md S1).
-type Granted struct {
-	ID       string
-	Revision int64
-}
-
-// Content is what was read of a Secret that is granted, as of a revision. It is in this
-// process and in the bindings, which are in memory, and is remembered on no disk.
+// Content is the content of a granted Secret at a revision. It is in this process and in the bindings,
+// which are in memory, and on no disk.
 type Content struct {
-	Revision int64
+	Revision int
 	Files    map[string]string
 }
 
-// Unread lists what relations grant and was not read as of that revision, each once.
-func (v View) Unread() []Granted {
-	var all []Granted
-	for _, r := range v.Relations {
-		wanted := r.Granted.ID != "" && r.Present && !r.Ended && !r.Suspended
+// Unread lists the granted Secrets whose revision was not read yet, each once.
+func (v Projection) Unread() []conversation.Granted {
+	var all []conversation.Granted
+	for _, r := range v.View.Relations {
+		wanted := r.Granted.ID != "" && v.Present[key(r)] && r.Life == conversation.Alive
 		if held, read := v.Contents[r.Granted.ID]; wanted && (!read || held.Revision != r.Granted.Revision) && !slices.Contains(all, r.Granted) {
 			all = append(all, r.Granted)
 		}
@@ -41,29 +33,29 @@ func (v View) Unread() []Granted {
 	return all
 }
 
-// read reports whether all that a relation shows is known: what it grants too.
-func (v View) read(r Relation) bool {
+// read reports whether all that a relation shows is known, its granted Secret included.
+func (v Projection) read(r conversation.Relation) bool {
 	_, read := v.Contents[r.Granted.ID]
 	return read || r.Granted.ID == ""
 }
 
-// allRead reports whether nothing is missing of what is granted.
-func (v View) allRead() bool {
-	return !slices.ContainsFunc(v.Relations, func(r Relation) bool { return !r.Ended && !v.read(r) })
+// allRead reports whether no granted Secret is missing.
+func (v Projection) allRead() bool {
+	return !slices.ContainsFunc(v.View.Relations, func(r conversation.Relation) bool { return !ended(r) && !v.read(r) })
 }
 
-// refers reports whether a value of the relation's bag is the reference to what it
-// grants, which is of use for tools alone.
-func (r Relation) refers(value string) bool {
+// refers reports whether a value of a relation's bag is the reference to its granted Secret, which only
+// tools use.
+func refers(r conversation.Relation, value string) bool {
 	return r.Granted.ID != "" && value == secret.Reference(r.Granted.ID)
 }
 
-// keepContents keeps what was read as long as a relation grants it.
-func (v *View) keepContents(held map[string]Content) {
+// keepContents keeps contents that relations grant, and drops the others.
+func (v *Projection) keepContents(held map[string]Content) {
 	v.Contents = nil
-	for _, r := range v.Relations {
+	for _, r := range v.View.Relations {
 		content, read := held[r.Granted.ID]
-		if !read || r.Ended {
+		if !read || ended(r) {
 			continue
 		}
 		if v.Contents == nil {
@@ -73,16 +65,16 @@ func (v *View) keepContents(held map[string]Content) {
 	}
 }
 
-// readGranted asks for what is granted, and returns what it was given.
-func (a *Agent) readGranted(wanted []Granted) (map[string]Content, error) {
+// readGranted requests granted Secrets, and returns the contents that it received.
+func (a *Agent) readGranted(wanted []conversation.Granted) (map[string]Content, error) {
 	given := map[string]Content{}
 	for _, g := range wanted {
-		response, err := a.speech.getSecret(context.Background(), &wire.GetSecretRequest{Id: g.ID})
+		read, err := a.speech.getSecret(context.Background(), g.ID, secret.Query{})
 		if err != nil {
 			return given, fmt.Errorf("cannot read what is granted: %w", err)
 		}
-		content := Content{Revision: g.Revision, Files: make(map[string]string, len(response.GetContent()))}
-		for key, value := range response.GetContent() {
+		content := Content{Revision: g.Revision, Files: make(map[string]string, len(read.Content))}
+		for key, value := range read.Content {
 			if application.FileName(key) {
 				content.Files[key] = string(value)
 			}
@@ -92,8 +84,8 @@ func (a *Agent) readGranted(wanted []Granted) (map[string]Content, error) {
 	return given, nil
 }
 
-// take puts what was read into the view, unless another revision is wanted meanwhile,
-// and plans another attempt if something is missing. The caller applies.
+// take puts contents into the projection, unless another revision is granted meanwhile, and plans another
+// attempt if something is missing. The caller applies.
 func (a *Agent) take(given map[string]Content, failed error) {
 	if a.reread != nil {
 		a.reread.Stop()
@@ -120,7 +112,7 @@ func (a *Agent) take(given map[string]Content, failed error) {
 	a.reread = time.AfterFunc(pause, a.readAgain)
 }
 
-// readAgain asks for what is still not read.
+// readAgain requests the contents that are still missing.
 func (a *Agent) readAgain() {
 	a.mu.Lock()
 	wanted := a.view.Unread()

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -96,7 +95,7 @@ func TestSuspensionsAreAnswered(t *testing.T) {
 // Tools in a pod of an ignored workload report why it is ignored.
 func TestToolsOfAnIgnoredPod(t *testing.T) {
 	s := newStage(t)
-	s.agent.speech.hear(&wire.Snapshot{Unit: &wire.Unit{Ignored: "StatefulSet web exists but is ignored"}})
+	s.agent.speech.hear(conversation.Update{Own: conversation.Own{Ignored: "StatefulSet web exists but is ignored"}})
 	_, err := s.agent.speech.Snapshot()
 	require.ErrorContains(t, err, "cannot use relations: StatefulSet web exists but is ignored")
 }

@@ -11,11 +11,11 @@ import (
 func (a *Agent) WriteMetrics(w io.Writer) error {
 	a.mu.Lock()
 	r, relations, complete := a.report, 0, 0
-	for _, relation := range a.view.Relations {
-		if !relation.Ended {
+	for _, relation := range a.view.View.Relations {
+		if !ended(relation) {
 			relations++
 		}
-		if relation.Complete && !relation.Ended && relation.Present {
+		if relation.Complete && !ended(relation) && a.view.Present[key(relation)] {
 			complete++
 		}
 	}

@@ -5,24 +5,24 @@ import (
 	"maps"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// Plan is what the bindings volume must hold. Directories that it does not name
-// stay as they are.
+// Plan lists the directories that the bindings volume must hold. Others stay as they are.
 type Plan struct {
 	// Write is the content of each directory: file name to content.
 	Write map[string]map[string]string
-	// Remove are directories of relations that have ended, and of nothing else.
+	// Remove are the directories of relations that have ended.
 	Remove []string
 }
 
 // Plan returns the directories for what is known: <endpoint>-<id>/ for each
 // relation and <endpoint>/ for the oldest one on each endpoint (SAFETY.md W2).
-func (v View) Plan() Plan {
+func (v Projection) Plan() Plan {
 	plan := Plan{Write: v.directories()}
-	for _, r := range v.Relations {
-		if !r.Ended || !isDirectoryName(r.Endpoint) {
+	for _, r := range v.View.Relations {
+		if !ended(r) || !isDirectoryName(r.Endpoint) {
 			continue
 		}
 		for _, dir := range []string{directory(r), r.Endpoint} {
@@ -34,18 +34,17 @@ func (v View) Plan() Plan {
 	return plan
 }
 
-// directories returns the content of every directory. One of which not all is read
-// yet stays as it is.
-func (v View) directories() map[string]map[string]string {
+// directories returns the content of every directory. One whose Secret is not read yet stays as it is.
+func (v Projection) directories() map[string]map[string]string {
 	dirs := map[string]map[string]string{}
-	for _, r := range v.Relations {
-		if r.projected() && v.read(r) && isDirectoryName(r.Endpoint) {
+	for _, r := range v.View.Relations {
+		if projected(r) && v.read(r) && isDirectoryName(r.Endpoint) {
 			dirs[directory(r)] = v.files(r)
 		}
 	}
 	// The short names come second: an endpoint called db-7 wins over
 	// relation 7 of endpoint db.
-	for _, r := range v.Relations {
+	for _, r := range v.View.Relations {
 		if first, ok := v.primary(r.Endpoint); ok && v.read(first) && isDirectoryName(r.Endpoint) {
 			dirs[r.Endpoint] = v.files(first)
 		}
@@ -56,29 +55,20 @@ func (v View) directories() map[string]map[string]string {
 // files returns the content of a relation's directory: the keys that may be
 // files (SAFETY.md W1), what it grants in place of the reference to that, and type and
 // provider, which are Orcon's whatever the bag says.
-func (v View) files(r Relation) map[string]string {
-	files := make(map[string]string, len(r.Bag)+2)
-	for key, value := range r.Bag {
-		if application.FileName(key) && !r.refers(value) {
+func (v Projection) files(r conversation.Relation) map[string]string {
+	files := make(map[string]string, len(r.RemoteBag)+2)
+	for key, value := range r.RemoteBag {
+		if application.FileName(key) && !refers(r, value) {
 			files[key] = value
 		}
 	}
 	maps.Copy(files, v.Contents[r.Granted.ID].Files)
 	files["type"] = r.Interface
-	files["provider"] = r.provider(v.Unit.Namespace)
+	files["provider"] = r.Remote
 	return files
 }
 
-// provider names the other side as the pod's namespace does: name, or
-// name.namespace from another.
-func (r Relation) provider(local string) string {
-	if r.Namespace == "" || r.Namespace == local {
-		return r.Application
-	}
-	return r.Application + "." + r.Namespace
-}
-
-func directory(r Relation) string { return fmt.Sprintf("%s-%d", r.Endpoint, r.ID) }
+func directory(r conversation.Relation) string { return fmt.Sprintf("%s-%d", r.Endpoint, r.ID) }
 
 // isDirectoryName tells whether an endpoint's name may begin a directory's: a
 // file name with room for an id. Nothing that comes over the wire is trusted to

@@ -9,44 +9,42 @@ import (
 	"slices"
 	"strconv"
 
-	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
-// secrets are what a transaction does to secrets, in order. Nobody hears of it
-// before the transaction is committed: what a handler that fails has made was
-// never stored (RELATIONS.md E11).
+// secrets are the reads and writes of secrets in a transaction. Writes are sent when it is committed: what
+// a handler that fails has made was never stored (RELATIONS.md E11).
 type secrets struct {
-	writes []*wire.SecretWrite
-	// read are the contents that it was given, each once: a handler may ask for one again
-	// and again.
+	writes []secret.Draft
+	// read are the contents that it has received, each once: a handler may read one again and
+	// again.
 	read map[revision]map[string][]byte
-	// refreshed are the secrets that it has refreshed, which is noted when the handler
-	// has succeeded.
+	// refreshed are the secrets that it has refreshed, which is stored when the handler has
+	// succeeded.
 	refreshed []refreshed
 }
 
-// revision is one of a secret.
+// revision names one revision of a secret.
 type revision struct {
 	id     string
-	number int64
+	number int
 }
 
-// refreshed is a secret that a handler has refreshed: the revision that it was given
-// last, and the unit's label for it.
+// refreshed is a secret that a handler has refreshed, with the revision that it received last and the
+// unit's label for it.
 type refreshed struct {
 	id, label string
-	revision  int64
+	revision  int
 }
 
-// values are all that a transaction has read or written of secrets: they are not for
-// people.
+// values returns all values that the transaction has read or written, which are not shown to people.
 func (s *secrets) values() []string {
 	all := slices.Collect(maps.Values(s.read))
 	for _, w := range s.writes {
-		all = append(all, w.GetContent())
+		all = append(all, w.Content)
 	}
 	var values []string
 	for _, content := range all {
@@ -70,16 +68,16 @@ func (t *toolContext) Add(owner tool.Owner, change tool.SecretChange) (tool.Secr
 			Cure:    "only its leader may, see is-leader; or make the unit's own by --owner unit",
 		}
 	}
-	w := toWrite(secret.Add, newSecretID(), change)
+	w := toDraft(secret.Add, newSecretID(), change)
 	w.Own = owner == tool.OwnedByUnit
 	if err := t.draft(w); err != nil {
 		return tool.SecretID{}, err
 	}
-	return tool.SecretID{ID: w.GetId()}, nil
+	return tool.SecretID{ID: w.ID}, nil
 }
 
-// lead begins the call's transaction, and tells whether the unit leads. Who leads
-// must show it also to change what the application owns.
+// lead begins the transaction of the call, and reports whether the unit leads. A leader must prove its term
+// to change what the application owns.
 func (t *toolContext) lead() (bool, error) {
 	if err := t.begin(); err != nil {
 		return false, err
@@ -87,16 +85,16 @@ func (t *toolContext) lead() (bool, error) {
 	return t.Leader()
 }
 
-// draft takes a write into the transaction.
-func (t *toolContext) draft(w *wire.SecretWrite) error {
-	if err := secret.CheckContent(w.GetContent()); err != nil {
+// draft adds a write to the transaction.
+func (t *toolContext) draft(w secret.Draft) error {
+	if err := secret.CheckContent(w.Content); err != nil {
 		return err
 	}
 	t.secrets.writes = append(t.secrets.writes, w)
 	return nil
 }
 
-// newSecretID chooses one of 36^20 names.
+// newSecretID returns one of 36^20 names.
 func newSecretID() string {
 	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
 	id := make([]byte, 0, 20)
@@ -112,19 +110,19 @@ func newSecretID() string {
 	return string(id)
 }
 
-func toWrite(kind secret.Kind, id string, change tool.SecretChange) *wire.SecretWrite {
-	return &wire.SecretWrite{
-		Kind: string(kind), Id: id, Content: change.Content, Label: change.Label, Description: change.Description,
-		Rotation: string(change.Rotation), Expires: toSeconds(change.Expire),
-	}
+func toDraft(kind secret.Kind, id string, change tool.SecretChange) secret.Draft {
+	return secret.Draft{Content: change.Content, Write: secret.Write{
+		Kind: kind, ID: id, Label: change.Label, Description: change.Description,
+		Rotation: secret.Rotation(change.Rotation), Expires: convert.ToTime(convert.ForTime(change.Expire)), // as it is stored
+	}}
 }
 
-// Change makes a new revision, or changes what goes with the secret.
+// Change adds a revision, or changes the label, description or rotation of a secret.
 func (t *toolContext) Change(id tool.SecretID, change tool.SecretChange) error {
 	if _, err := t.lead(); err != nil {
 		return err
 	}
-	return t.draft(toWrite(secret.Set, id.ID, change))
+	return t.draft(toDraft(secret.Set, id.ID, change))
 }
 
 // Remove ends one revision, or the secret.
@@ -132,7 +130,7 @@ func (t *toolContext) Remove(id tool.SecretID, revision int) error {
 	if _, err := t.lead(); err != nil {
 		return err
 	}
-	return t.draft(&wire.SecretWrite{Kind: string(secret.Remove), Id: id.ID, Revision: int64(revision)})
+	return t.draft(secret.Draft{Write: secret.Write{Kind: secret.Remove, ID: id.ID, Revision: revision}})
 }
 
 // Grant lets the other side of a relation read, when the transaction is committed.
@@ -140,7 +138,7 @@ func (t *toolContext) Grant(id tool.SecretID, to tool.Grantee) error {
 	return t.share(secret.Grant, id, to)
 }
 
-// Revoke takes back what was granted.
+// Revoke takes a grant back.
 func (t *toolContext) Revoke(id tool.SecretID, from tool.Grantee) error {
 	return t.share(secret.Revoke, id, from)
 }
@@ -152,55 +150,55 @@ func (t *toolContext) share(kind secret.Kind, id tool.SecretID, with tool.Grante
 	if t.transaction.Drops(with.Relation) {
 		return nil // nobody is there any more to read it
 	}
-	access := &wire.SecretAccess{Relation: with.Relation, Application: with.Application}
+	access := secret.Access{Relation: with.Relation, Application: with.Application}
 	if with.Unit != nil {
 		access.Unit = strconv.Itoa(with.Unit.Number)
 	}
-	return t.draft(&wire.SecretWrite{Kind: string(kind), Id: id.ID, Access: access})
+	return t.draft(secret.Draft{Write: secret.Write{Kind: kind, ID: id.ID, Access: access}})
 }
 
-// Get returns what the unit reads: what it has just written itself, or what the
-// controller says. Which revision it reads first is noted at once, whatever becomes of
-// the transaction. What a handler refreshes it only peeks at until it has succeeded: one
-// that fails must hear again that the secret has changed (RELATIONS.md E11).
+// Get returns what the unit reads: its own draft, or the content that the controller returns. The revision
+// that a unit reads first is stored at once, whatever becomes of the transaction. A handler that refreshes
+// only peeks until it has succeeded: if it fails, the event that the secret has changed is due again
+// (RELATIONS.md E11).
 func (t *toolContext) Get(query tool.SecretQuery) (map[string][]byte, error) {
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
-	request := &wire.GetSecretRequest{Label: query.Label, Peek: query.Peek, Refresh: query.Refresh}
+	id, request := "", secret.Query{Label: query.Label, Peek: query.Peek, Refresh: query.Refresh}
 	if query.ID != nil {
-		request.Id = query.ID.ID
+		id = query.ID.ID
 	}
-	if content, drafted, err := t.secrets.drafted(request.GetId(), query.Label); drafted {
+	if content, drafted, err := t.secrets.drafted(id, query.Label); drafted {
 		return content, err
 	}
 	refreshes := t.inTurn && query.Refresh && !query.Peek
-	if refreshes || t.secrets.hasRefreshed(request.GetId(), query.Label) {
+	if refreshes || t.secrets.hasRefreshed(id, query.Label) {
 		request.Peek, request.Refresh = true, false
 	}
-	response, err := t.speech.getSecret(t.ctx, request)
+	read, err := t.speech.getSecret(t.ctx, id, request)
 	if err != nil {
 		return nil, err
 	}
 	if t.secrets.read == nil {
 		t.secrets.read = map[revision]map[string][]byte{}
 	}
-	t.secrets.read[revision{response.GetId(), response.GetRevision()}] = response.GetContent()
+	t.secrets.read[revision{read.ID, read.Revision}] = read.Content
 	if refreshes {
-		t.noteRefresh(response, query.Label)
+		t.noteRefresh(read, query.Label)
 	}
-	return response.GetContent(), nil
+	return read.Content, nil
 }
 
 // noteRefresh remembers that the handler has refreshed a secret.
-func (t *toolContext) noteRefresh(as *wire.GetSecretResponse, label string) {
+func (t *toolContext) noteRefresh(as secret.Reading, label string) {
 	for _, s := range t.snapshot.Secrets {
-		if s.ID == as.GetId() {
+		if s.ID == as.ID {
 			label = cmp.Or(label, s.Label)
 		}
 	}
-	t.secrets.refreshed = slices.DeleteFunc(t.secrets.refreshed, func(r refreshed) bool { return r.id == as.GetId() })
-	t.secrets.refreshed = append(t.secrets.refreshed, refreshed{as.GetId(), label, as.GetRevision()})
+	t.secrets.refreshed = slices.DeleteFunc(t.secrets.refreshed, func(r refreshed) bool { return r.id == as.ID })
+	t.secrets.refreshed = append(t.secrets.refreshed, refreshed{as.ID, label, as.Revision})
 }
 
 // hasRefreshed reports whether the handler has refreshed a secret, by its ID or else
@@ -209,12 +207,12 @@ func (s *secrets) hasRefreshed(id, label string) bool {
 	return slices.ContainsFunc(s.refreshed, func(r refreshed) bool { return r.id == id || id == "" && r.label == label })
 }
 
-// keep notes which revisions a handler that succeeded has refreshed to. It is refused
-// what it may not read any more, and what a later revision has followed meanwhile, of
-// which the unit then hears.
+// keep stores the revisions that a handler has refreshed to, once it has succeeded. A secret that the unit
+// may not read any more is refused, and so is a revision that is not the latest any more, whose successor
+// is an event.
 func (s *secrets) keep(ctx context.Context, speech *Speech) error {
 	for _, r := range s.refreshed {
-		_, err := speech.getSecret(ctx, &wire.GetSecretRequest{Id: r.id, Refresh: true, Revision: r.revision})
+		_, err := speech.getSecret(ctx, r.id, secret.Query{Refresh: true, Revision: r.revision})
 		if err != nil && conversation.RefusalOf(err) == "" {
 			return fmt.Errorf("cannot note that secret %s was refreshed: %w", r.id, err)
 		}
@@ -225,17 +223,17 @@ func (s *secrets) keep(ctx context.Context, speech *Speech) error {
 // drafted returns the content that the transaction gives a secret, if it does.
 func (s *secrets) drafted(id, label string) (content map[string][]byte, drafted bool, err error) {
 	for _, w := range s.writes {
-		if id == "" && w.GetLabel() == label {
-			id = w.GetId()
+		if id == "" && w.Label == label {
+			id = w.ID
 		}
 	}
 	for _, w := range slices.Backward(s.writes) {
 		switch {
-		case w.GetId() != id:
-		case w.GetKind() == string(secret.Remove) && w.GetRevision() == 0:
-			return nil, true, secret.Unknown(w.GetId())
-		case len(w.GetContent()) > 0:
-			return w.GetContent(), true, nil
+		case w.ID != id:
+		case w.Kind == secret.Remove && w.Revision == 0:
+			return nil, true, secret.Unknown(w.ID)
+		case len(w.Content) > 0:
+			return w.Content, true, nil
 		}
 	}
 	return nil, false, nil

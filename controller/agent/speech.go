@@ -10,30 +10,32 @@ import (
 
 	"github.com/golang/glog"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Speaker carries what the unit says to the controller.
+// Speaker sends the requests of a unit to the controller.
 type Speaker interface {
 	Member
 	Reader
 	Reporter
 }
 
-// Member carries what the unit says to other units.
+// Member sends requests about relations.
 type Member interface {
 	// Commit stores a transaction. A refusal is a conversation.Error.
 	Commit(ctx context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error)
-	// Lead asks to lead, to go on leading, or to resign.
+	// Lead requests or renews leadership, or resigns.
 	Lead(ctx context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error)
-	// Leave says that the handlers have handled the end of a relation, its suspension, or
+	// Leave reports that the handlers have handled the end of a relation, its suspension, or
 	// departures.
 	Leave(ctx context.Context, request *wire.LeaveRequest) (*wire.LeaveResponse, error)
 }
 
-// Reader carries what the unit asks of secrets.
+// Reader sends requests about secrets.
 type Reader interface {
 	// GetSecret returns the content of a secret.
 	GetSecret(ctx context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error)
@@ -41,18 +43,18 @@ type Reader interface {
 	ListSecrets(ctx context.Context, request *wire.ListSecretsRequest) (*wire.ListSecretsResponse, error)
 }
 
-// Reporter carries what the unit says to people.
+// Reporter sends reports for people.
 type Reporter interface {
-	// Report says what the handlers fail at.
+	// Report sends a failure of handlers.
 	Report(ctx context.Context, request *wire.ReportRequest) (*wire.ReportResponse, error)
-	// SetStatus says how the unit, its application or its side of a relation is. A
+	// SetStatus sends the status of the unit, its application or its side of a relation. A
 	// refusal is a conversation.Error.
 	SetStatus(ctx context.Context, request *wire.SetStatusRequest) (*wire.SetStatusResponse, error)
-	// GetStatus returns how the unit or its application is.
+	// GetStatus returns the status of the unit or its application.
 	GetStatus(ctx context.Context, request *wire.GetStatusRequest) (*wire.GetStatusResponse, error)
 }
 
-// The times of what a unit says.
+// The times of requests.
 const (
 	// renewal is how often a leader renews its lease.
 	renewal = 20 * time.Second
@@ -63,57 +65,56 @@ const (
 	farewell = time.Second
 )
 
-// Speech is what the unit says in its relations, and what it knows when it says
-// it. Methods may be called at any time.
+// Speech is the state of a unit's conversation: what it knows, and its writes that no snapshot shows yet.
+// Methods may be called at any time.
 type Speech struct {
 	speaker Speaker
 
 	mu    sync.Mutex
-	heard *wire.Snapshot
+	heard *conversation.Update // nil before the controller has answered
 	// unseen are own transactions that no snapshot shows yet: a unit reads its own
 	// writes (SAFETY.md V4).
 	unseen []unseen
 	lease  lease
-	// interested is set once somebody has asked who leads: only then is there a
-	// leader at all.
+	// interested is set by the first call of Leader: only then is the unit a candidate.
 	interested bool
-	// granted are the values of what relations grant: they are not for people.
+	// granted are the values that relations grant, which are not shown to people.
 	granted []string
-	// changed is called when what Snapshot returns may be another.
+	// changed is called whenever Snapshot may return another.
 	changed func()
 }
 
-// unseen is a transaction and the revisions from which on it is to be seen.
+// unseen is a transaction and the revisions of the first snapshot that shows it.
 type unseen struct {
 	changes   []conversation.Change
 	revisions map[string]uint64
 }
 
-// lease is a term of leadership and when it ends, by this machine's clock.
+// lease is a term of leadership and its end by this machine's clock.
 type lease struct {
 	term  int64
 	until time.Time
 }
 
-// NewSpeech returns the speech of a unit that has heard nothing.
+// NewSpeech returns the conversation of a unit before its first snapshot.
 func NewSpeech(speaker Speaker) *Speech { return &Speech{speaker: speaker, changed: func() {}} }
 
-// notify has f called when what Snapshot returns may be another. It must not wait.
+// notify has f called whenever Snapshot may return another. f must not wait.
 func (s *Speech) notify(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = f
 }
 
-// hear takes note of a snapshot.
-func (s *Speech) hear(snapshot *wire.Snapshot) {
+// hear stores an update, and forgets the writes that it shows.
+func (s *Speech) hear(update conversation.Update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard = snapshot
+	s.heard = &update
 	kept := s.unseen[:0]
 	for _, u := range s.unseen {
 		for kind, revision := range u.revisions {
-			if snapshot.GetRevisions()[kind] < revision {
+			if update.Revisions[kind] < revision {
 				kept = append(kept, u)
 				break
 			}
@@ -123,20 +124,20 @@ func (s *Speech) hear(snapshot *wire.Snapshot) {
 	s.changed()
 }
 
-// Snapshot returns what the unit may know now, with its own writes. It fails with
-// a conversation.Error as long as the controller has not answered.
+// Snapshot returns what the unit knows now, with its own writes. It fails with a conversation.Error until
+// the controller has answered.
 func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ignored := s.heard.GetUnit().GetIgnored(); ignored != "" {
-		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.Gone, Message: "cannot use relations: " + ignored,
-			Cure: "correct that, then try again"}
-	}
-	if s.heard == nil || !s.heard.GetUnit().GetKnown() {
+	switch {
+	case s.heard != nil && s.heard.Own.Ignored != "":
+		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.Gone,
+			Message: "cannot use relations: " + s.heard.Own.Ignored, Cure: "correct that, then try again"}
+	case s.heard == nil || !s.heard.Own.Known:
 		return conversation.Snapshot{}, &conversation.Error{Kind: conversation.NotYet,
 			Message: "cannot use relations yet: the controller has not answered this pod", Cure: "try again in a moment"}
 	}
-	snapshot := toConversation(s.heard)
+	snapshot := s.heard.View.For(s.heard.Own)
 	for _, u := range s.unseen {
 		snapshot = snapshot.With(u.changes)
 	}
@@ -144,15 +145,15 @@ func (s *Speech) Snapshot() (conversation.Snapshot, error) {
 	return snapshot, nil
 }
 
-// Commit stores what a transaction changed and does to secrets, with its cause for the
-// record; nothing is no call.
-func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversation.Transaction, secrets []*wire.SecretWrite) error {
+// Commit stores the changes of a transaction to bags and secrets, with its cause for the history. Without
+// changes it sends nothing.
+func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversation.Transaction, secrets []secret.Draft) error {
 	changes := transaction.Commit()
 	if len(changes)+len(secrets) == 0 {
 		return nil
 	}
 	s.mu.Lock()
-	request := &wire.CommitRequest{Changes: toChanges(changes), Term: cmp.Or(transaction.Term(), s.lease.term), Revisions: s.heard.GetRevisions(), Secrets: secrets, Cause: cause}
+	request := &wire.CommitRequest{Changes: convert.ForChanges(changes), Term: cmp.Or(transaction.Term(), s.lease.term), Revisions: revisionsOf(s.heard), Secrets: convert.ForDrafts(secrets), Cause: cause}
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
@@ -163,7 +164,7 @@ func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversa
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for kind, revision := range response.GetRevisions() {
-		if s.heard.GetRevisions()[kind] < revision {
+		if revisionsOf(s.heard)[kind] < revision {
 			s.unseen = append(s.unseen, unseen{changes, response.GetRevisions()})
 			break
 		}
@@ -171,7 +172,7 @@ func (s *Speech) Commit(ctx context.Context, cause string, transaction *conversa
 	return nil
 }
 
-// conceal takes note of what relations grant.
+// conceal stores the values that relations grant.
 func (s *Speech) conceal(contents map[string]Content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,35 +182,33 @@ func (s *Speech) conceal(contents map[string]Content) {
 	}
 }
 
-// concealed returns the values of what relations grant.
+// concealed returns the values that relations grant.
 func (s *Speech) concealed() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.granted
 }
 
-// getSecret asks for the content of a secret.
-func (s *Speech) getSecret(ctx context.Context, request *wire.GetSecretRequest) (*wire.GetSecretResponse, error) {
+// getSecret requests the content of a secret, by its ID or else by the label of the query.
+func (s *Speech) getSecret(ctx context.Context, id string, query secret.Query) (secret.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
-	return s.speaker.GetSecret(ctx, request)
+	response, err := s.speaker.GetSecret(ctx, convert.ForQuery(id, query))
+	return convert.ToReading(response), err
 }
 
-// listSecrets asks which secrets the unit may manage.
+// listSecrets requests the secrets that the unit may manage.
 func (s *Speech) listSecrets(ctx context.Context) (*wire.ListSecretsResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
 	return s.speaker.ListSecrets(ctx, &wire.ListSecretsRequest{})
 }
 
-// leave says what the handlers have handled of a relation.
+// leave sends what the handlers have handled of a relation.
 func (s *Speech) leave(ctx context.Context, l leaving) error {
-	request := &wire.LeaveRequest{Relation: l.relation, Suspension: l.suspension}
-	for _, d := range l.departures {
-		request.Departures = append(request.Departures, &wire.Departure{Number: int64(d.Unit.Number), Since: d.Since.Unix(), Handled: d.Handled})
-	}
+	request := &wire.LeaveRequest{Relation: l.relation, Suspension: l.suspension, Departures: convert.ForAnswers(l.departures)}
 	s.mu.Lock()
-	request.Revisions = s.heard.GetRevisions()
+	request.Revisions = revisionsOf(s.heard)
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
@@ -217,8 +216,8 @@ func (s *Speech) leave(ctx context.Context, l leaving) error {
 	return err
 }
 
-// Leader tells whether the unit leads, and will for long enough to say so
-// (SAFETY.md P1). The first question makes the unit a candidate.
+// Leader reports whether the unit leads, and will for long enough to write (SAFETY.md P1). The first call
+// makes the unit a candidate.
 func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	sure := time.Until(s.lease.until) >= leadership.Sure
@@ -235,11 +234,11 @@ func (s *Speech) Leader(ctx context.Context) (bool, error) {
 	return time.Until(s.lease.until) >= leadership.Sure, nil
 }
 
-// lead asks to lead, or resigns. The lease counts from before the question. Who leaves
-// goes on leading at the most.
+// lead requests or renews leadership, or resigns. The lease counts from before the request. A unit that
+// leaves renews at the most.
 func (s *Speech) lead(ctx context.Context, resign bool) error {
 	s.mu.Lock()
-	leaves, leads := s.heard.GetUnit().GetLeaving() != "", time.Until(s.lease.until) > 0
+	leaves, leads := s.heard != nil && s.heard.Own.Leaving != "", time.Until(s.lease.until) > 0
 	s.mu.Unlock()
 	if leaves && !leads {
 		return nil
@@ -265,8 +264,8 @@ func (s *Speech) lead(ctx context.Context, resign bool) error {
 	return nil
 }
 
-// Run keeps the lease of a unit that leads or would, until ctx is done; then it
-// resigns, so that another may lead at once.
+// Run renews the lease of a unit that leads or is a candidate, until ctx is done. Then it resigns, so that
+// another may lead at once.
 func (s *Speech) Run(ctx context.Context) {
 	tick := time.NewTicker(renewal)
 	defer tick.Stop()
@@ -300,4 +299,12 @@ func (s *Speech) resign(ctx context.Context) {
 	if err := s.lead(ctx, true); err != nil {
 		glog.Warningf("cannot resign: %v", err)
 	}
+}
+
+// revisionsOf returns the revisions of an update; nil before there is one.
+func revisionsOf(u *conversation.Update) map[string]uint64 {
+	if u == nil {
+		return nil
+	}
+	return u.Revisions
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
 // WriteStatus writes what the agent knows and what it waits for, for a person.
@@ -19,7 +20,7 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 	defer a.mu.Unlock()
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "pod\t%s/%s\n", a.settings.Namespace, a.settings.Pod)
-	fmt.Fprintf(t, "unit\t%s\n", a.view.Unit)
+	fmt.Fprintf(t, "unit\t%s\n", unitStatus(a.view.Update))
 	fmt.Fprintf(t, "controller\t%s\n", a.controllerStatus())
 	fmt.Fprintf(t, "gate\t%s\n", a.gateStatus())
 	fmt.Fprintf(t, "files\t%s\n", a.filesStatus())
@@ -37,45 +38,46 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 		fmt.Fprintf(t, "revision\t%s %d\n", kind, a.view.Revisions[kind])
 	}
 	fmt.Fprint(t, "\nENDPOINT\tROLE\tID\tINTERFACE\tREMOTE\tUNITS\tKEYS\tSTATE\tWHY\n")
-	for _, r := range a.view.Relations {
+	for _, r := range a.view.View.Relations {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%d\t%d\t%s\t%s\n",
-			r.Endpoint, cmp.Or(r.Role, string(application.Requirer)), r.ID, r.Interface, r.provider(a.view.Unit.Namespace), r.Units, len(r.Bag), r.state(), cmp.Or(r.Message, r.Reason))
+			r.Endpoint, r.Role, r.ID, r.Interface, r.Remote, len(r.Units), len(r.RemoteBag), stateOf(r, a.view.Present[key(r)]), cmp.Or(r.Message, r.Reason))
 	}
 	for _, u := range a.view.Unmet(a.settings.Consumes) {
-		if !slices.ContainsFunc(a.view.Relations, func(r Relation) bool { return r.Endpoint == u.Endpoint }) {
+		if !slices.ContainsFunc(a.view.View.Relations, func(r conversation.Relation) bool { return r.Endpoint == u.Endpoint }) {
 			fmt.Fprintf(t, "%s\trequires\t-\t-\t-\t-\t-\tnone\t%s\n", u.Endpoint, u.Why)
 		}
 	}
 	return t.Flush()
 }
 
-// String returns application/number, as RELATIONS.md names units.
-func (u Unit) String() string {
+// unitStatus returns application/number, or why there is none.
+func unitStatus(u conversation.Update) string {
 	switch {
-	case u.Ignored != "":
-		return "none: " + u.Ignored
-	case u.Application == "":
+	case u.Own.Ignored != "":
+		return "none: " + u.Own.Ignored
+	case u.View.Application == "":
 		return "not known yet"
-	case !u.Known:
-		return u.Application + " (no number yet)"
+	case !u.Own.Known:
+		return u.View.Application + " (no number yet)"
 	default:
-		return fmt.Sprintf("%s/%d", u.Application, u.Number)
+		return conversation.Unit{Application: u.View.Application, Number: u.Own.Number}.String()
 	}
 }
 
-func (r Relation) state() string {
+// stateOf returns one word for a relation that the latest snapshot had or had not.
+func stateOf(r conversation.Relation, present bool) string {
 	switch {
-	case r.Ended:
+	case ended(r):
 		return "ended"
-	case !r.Present:
+	case !present:
 		return "unknown, kept"
-	case r.Suspended:
+	case r.Life == conversation.Suspended:
 		return "suspended"
 	case r.Held:
 		return "held"
 	case r.Complete:
 		return "complete"
-	case r.Role == string(application.Provider) || r.Role == string(application.Peer):
+	case r.Role == application.Provider || r.Role == application.Peer:
 		return "related"
 	default:
 		return "incomplete"

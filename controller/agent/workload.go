@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"context"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
-// Status asks the controller how the unit, or its application with all its units, is
-// said to be.
+// Status requests the status of the unit, or of its application with all its units.
 func (t *toolContext) Status(ofApplication bool) (tool.Report, error) {
 	if err := t.speaks(ofApplication); err != nil {
 		return tool.Report{}, err
@@ -29,16 +29,17 @@ func (t *toolContext) Status(ofApplication bool) (tool.Report, error) {
 }
 
 func toReport(s *wire.Status) tool.Report {
-	return tool.Report{State: status.State(cmp.Or(s.GetState(), string(status.Unknown))), Message: s.GetMessage()}
+	info := convert.ToStatus(s)
+	return tool.Report{State: cmp.Or(info.State, status.Unknown), Message: info.Message}
 }
 
-// SetStatus says how the unit or its application is, at once: it is no part of the
-// transaction (RELATIONS.md E11).
+// SetStatus stores the status of the unit or its application at once, outside of the transaction
+// (RELATIONS.md E11).
 func (t *toolContext) SetStatus(ofApplication bool, info status.Info) error {
 	return t.setStatus(ofApplication, &wire.SetStatusRequest{Application: ofApplication}, info)
 }
 
-// SetSide says how the application is in a relation, at once.
+// SetSide stores the status of the application in a relation, at once.
 func (t *toolContext) SetSide(relation string, info status.Info) error {
 	return t.setStatus(true, &wire.SetStatusRequest{Relation: relation}, info)
 }
@@ -47,13 +48,13 @@ func (t *toolContext) setStatus(leads bool, request *wire.SetStatusRequest, info
 	if err := t.speaks(leads); err != nil {
 		return err
 	}
-	request.Status = &wire.Status{State: string(info.State), Message: info.Message, Code: info.Code, Resolution: info.Resolution}
+	request.Status = convert.ForStatus(info)
 	request.Term = t.transaction.Term()
 	return t.speech.setStatus(t.ctx, request)
 }
 
-// speaks begins the call's transaction, and where only a leader may has the unit ask
-// to lead. Who does not is refused by the controller.
+// speaks begins the transaction of the call, and requests leadership where only a leader may. The controller
+// refuses a unit that does not lead.
 func (t *toolContext) speaks(leads bool) error {
 	if err := t.begin(); err != nil || !leads {
 		return err
@@ -62,15 +63,15 @@ func (t *toolContext) speaks(leads bool) error {
 	return err
 }
 
-// status asks how the unit or its application is said to be.
+// status requests the status of the unit or its application.
 func (s *Speech) status(ctx context.Context, ofApplication bool) (*wire.GetStatusResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
 	return s.speaker.GetStatus(ctx, &wire.GetStatusRequest{Application: ofApplication})
 }
 
-// setStatus says how the unit, its application or its side of a relation is: as a
-// leader in the term of the request, or in the present one.
+// setStatus stores the status of the unit, its application or its side of a relation: in the term of the
+// request, or else in the present one.
 func (s *Speech) setStatus(ctx context.Context, request *wire.SetStatusRequest) error {
 	s.mu.Lock()
 	request.Term = cmp.Or(request.GetTerm(), s.lease.term)
@@ -83,11 +84,7 @@ func (s *Speech) setStatus(ctx context.Context, request *wire.SetStatusRequest) 
 
 // Report sends what the handlers fail at; the zero failure for nothing.
 func (s *Speech) Report(ctx context.Context, failure status.Failure) error {
-	request := &wire.ReportRequest{}
-	if failure.Fails() {
-		request.Failing = &wire.HandlerFailure{Event: failure.Event, Relation: failure.Relation, Attempts: int64(failure.Attempts), Said: failure.Said}
-	}
-	return s.report(ctx, request)
+	return s.report(ctx, &wire.ReportRequest{Failing: convert.ForFailure(failure)})
 }
 
 // ReportWaiting sends what the handlers wait for.

@@ -1,131 +1,257 @@
 package bundle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// carrying is one run of a revision.
-type carrying struct {
+// Cache keeps what was read of the revision under way and does not change by itself. It saves
+// requests, and may be empty.
+type Cache struct {
+	revision int
+	digest   string
+	// plan is that of the revision, and before what was applied before it; nil if not read.
+	plan   *bundle.Plan
+	before bundle.Sequence
+	// applied are the objects that were seen or written as the revision has them; they are no
+	// longer compared.
+	applied map[bundle.ID]bool
+	// resting are those of them that have no status; they are no longer read.
+	resting map[bundle.ID]bundle.Live
+}
+
+// of returns the cache of a revision, and forgets that of any other.
+func (c *Cache) of(v bundle.Revision) *Cache {
+	if c.revision != v.Number || c.digest != v.PlanDigest || c.applied == nil {
+		*c = Cache{revision: v.Number, digest: v.PlanDigest, applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}}
+	}
+	return c
+}
+
+// Shrink forgets what is large and can be read again, for the time until the next step.
+func (c *Cache) Shrink() { c.plan, c.before = nil, nil }
+
+// looking is one look at the objects of a revision.
+type looking struct {
 	*Engine
 
-	plan   bundle.Plan
-	before bundle.Sequence
-	began  time.Time
-	// applied are the objects that were seen or written as they shall be: of these nobody
-	// asks again what applying would change.
-	applied map[bundle.ID]bool
-	// resting are those of them that have no status, and so do not change by themselves.
-	resting map[bundle.ID]bundle.Live
-	refused refusals
+	cache *Cache
+	began time.Time
+	// record is the engine's, with the rejections of this look.
+	record bundle.Record
 }
 
-// refusals are why objects could not be written, and since when.
-type refusals map[bundle.ID]bundle.Live
+// Step is the outcome of one step.
+type Step struct {
+	bundle.Next
 
-// note remembers what was refused this time. The first time counts.
-func (r refusals) note(errs map[bundle.ID]error, now time.Time) {
-	for id, err := range errs {
-		since := now
-		if known, again := r[id]; again {
-			since = known.Since
+	// More reports that the next step need not wait: the cluster took all that was written.
+	More bool
+}
+
+// Advance does one step of the unfinished work: of the revision under way, or the beginning of
+// the way back from one that has failed. It returns within seconds, and does nothing where
+// nothing is unfinished. What it needs to know is stored, so that any process may do the next.
+func (e *Engine) Advance(ctx context.Context) (Step, error) {
+	last := e.record.Last()
+	if last.State == bundle.StateActive {
+		return (&looking{Engine: e}).step(ctx, last)
+	}
+	if !e.Unfinished() {
+		return Step{}, nil
+	}
+	_, err := e.back(ctx)
+	return Step{More: err == nil}, err
+}
+
+// step looks at the revision under way, and does what is next. An error is that the cluster
+// could not be looked at, or that another process is at work: two that each undo what the other
+// writes would never end.
+func (l *looking) step(ctx context.Context, last bundle.Revision) (Step, error) {
+	if err := errors.Join(l.Store.Unmoved(ctx), l.load(ctx, last)); err != nil {
+		return Step{}, stored(err)
+	}
+	live, err := l.observe(ctx)
+	if err != nil {
+		l.tell(Progress{Revision: last.Number, Trouble: err})
+		return Step{}, err
+	}
+	next := bundle.Step(*l.cache.plan, l.record, live, bundle.Pace{Now: l.Now(), Deadline: l.Patience})
+	l.tell(Progress{Revision: last.Number, Back: last.Content != last.Number, Next: next})
+	record := l.record.Complete(next.Completed...)
+	switch next.Outcome {
+	case bundle.Succeeded:
+		record, err = record.Succeed()
+		record = record.Forget(l.History)
+	case bundle.Failed:
+		record, err = record.Fail(l.lasting(failures(next)...))
+	case bundle.Progressing:
+	}
+	if err == nil && (next.Outcome != bundle.Progressing || len(next.Completed) > 0) {
+		err = l.save(ctx, record, nil)
+	}
+	if err != nil || next.Outcome != bundle.Progressing {
+		return Step{Next: next, More: err == nil}, stored(err)
+	}
+	l.record = record
+	more, err := l.write(ctx, next)
+	return Step{Next: next, More: more}, err
+}
+
+// load reads what the step needs of the revision under way.
+func (l *looking) load(ctx context.Context, last bundle.Revision) error {
+	if l.Cache == nil {
+		l.Cache = &Cache{}
+	}
+	l.cache, l.began, l.record = l.Cache.of(last), last.Started, l.Engine.record
+	if l.cache.plan != nil {
+		return nil
+	}
+	p, err := l.Store.Plan(ctx, last.Number)
+	if err != nil {
+		return err
+	}
+	if before := l.record.Before(last.Number); before > 0 {
+		old, err := l.Store.Plan(ctx, before)
+		if err != nil {
+			return fmt.Errorf("cannot read what revision %d changes: %w", last.Number, err)
 		}
-		r[id] = bundle.Live{Says: err.Error(), Since: since}
+		l.cache.before = old.Sequence
 	}
+	l.cache.plan = &p
+	return nil
 }
 
-// carry carries out the active revision until it has succeeded or failed, which is
-// stored. ErrTimeout says that it has failed because time is up; any other error that
-// it goes on another time.
+// writesAtOnce is how many objects are written before the time is looked at again.
+const writesAtOnce = 32
+
+// write writes and deletes until the time of this step is up, and stores what was refused. more
+// reports that nothing was.
+func (l *looking) write(ctx context.Context, next bundle.Next) (more bool, err error) {
+	var done []bundle.ID
+	refused := map[bundle.ID]error{}
+	for writes := range slices.Chunk(next.Apply, writesAtOnce) {
+		written, not := l.Cluster.Apply(ctx, writes)
+		for _, id := range written {
+			l.cache.applied[id] = true
+		}
+		done = append(done, written...)
+		maps.Copy(refused, not)
+		if past(l.Until, l.Now()) {
+			break // after a write: a look that takes all the time would never be followed by one
+		}
+	}
+	maps.Copy(refused, l.Cluster.Delete(ctx, next.Delete))
+	if ctx.Err() != nil { // what was refused was refused for that
+		return false, context.Cause(ctx)
+	}
+	record := l.record
+	record.Rejected = record.Rejected.Note(done, refused, l.Now())
+	if !slices.Equal(record.Rejected, l.Engine.record.Rejected) {
+		err = stored(l.save(ctx, record, nil))
+	}
+	return len(next.Apply)+len(next.Delete) > 0 && len(record.Rejected) == 0, err
+}
+
+// past reports whether a bound is passed; a zero one never is.
+func past(until, now time.Time) bool { return !until.IsZero() && now.After(until) }
+
+// observe looks at all objects of the plan: what is applied is only read, and what rests not
+// even that.
+func (l *looking) observe(ctx context.Context) (map[bundle.ID]bundle.Live, error) {
+	look := l.cache.plan.Sequence.Look(l.Owner, bundle.Record{}, l.cache.before)
+	var compare []bundle.Object
+	for _, o := range look.Compare {
+		switch id := o.ID(); {
+		case !l.cache.applied[id]:
+			compare = append(compare, o)
+		case l.cache.resting[id].Object == nil:
+			look.Read = append(look.Read, id)
+		}
+	}
+	look.Compare = compare
+	seen, err := l.Cluster.Observe(ctx, look)
+	if err != nil {
+		return nil, err
+	}
+	l.record.Rejected = l.record.Rejected.Note(nil, seen.Refused, l.Now())
+	for _, item := range l.cache.plan.Sequence {
+		seen.Live[item.ID] = l.judge(item, seen.Live[item.ID])
+	}
+	return seen.Live, nil
+}
+
+// judge adds to what was seen of an object what is known of this run.
+func (l *looking) judge(item bundle.Item, live bundle.Live) bundle.Live {
+	if rested, known := l.cache.resting[item.ID]; known {
+		return rested
+	}
+	rejection, rejected := l.record.Rejected.Of(item.ID)
+	switch {
+	case live.Object != nil && live.Object.Annotation(bundle.DigestKey) == item.Digest && !live.Differs():
+		l.cache.applied[item.ID] = true
+		if live.Health == bundle.Ready && live.Object.At("status") == nil {
+			l.cache.resting[item.ID] = live
+		}
+		// What was bad before this run began has had no chance to become better.
+		if !live.Since.IsZero() && live.Since.Before(l.began) {
+			live.Since = l.began
+		}
+	case rejected:
+		live.Says, live.Since = rejection.Why, rejection.Since
+	default:
+		// How it was before it is written says nothing about what it will be.
+		live.Says, live.Since = "", time.Time{}
+	}
+	return live
+}
+
+// errStored reports that the record could not be written, or has changed.
+var errStored = errors.New("cannot continue")
+
+// stored marks an error of the store.
+func stored(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errStored, err)
+}
+
+// carry carries out the active revision until it has succeeded or failed, which is stored. The
+// error is ErrTimeout where it has failed because time is up; with any other error it can be
+// resumed.
 func (e *Engine) carry(ctx context.Context, last bundle.Revision) error {
-	p, err := e.Store.Plan(ctx, last.Number)
-	if err != nil {
-		return err
-	}
-	before, err := e.replaced(ctx, last)
-	if err != nil {
-		return err
-	}
-	c := e.carrying(p, before)
-	until := c.began.Add(e.timeout())
+	until := e.Now().Add(e.timeout())
 	for {
-		next, err := c.step(ctx, last)
+		s, err := (&looking{Engine: e}).step(ctx, last)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, errStored):
 			return err
-		case next.Outcome == bundle.Succeeded:
-			return c.succeed(ctx)
-		case next.Outcome == bundle.Failed:
-			return c.fail(ctx, failures(next))
-		case len(next.Apply)+len(next.Delete) > 0 && len(c.refused) == 0:
+		case err == nil && s.Outcome != bundle.Progressing:
+			return nil
+		case s.More:
 			continue
 		}
 		if late := e.rest(ctx, until, err); errors.Is(late, ErrTimeout) {
-			if err := c.fail(ctx, late.Error()+": "+waits(next)); err != nil {
-				return err
+			record, err := e.record.Fail(e.lasting(late.Error() + ": " + waits(s.Next)))
+			if err == nil {
+				err = e.save(ctx, record, nil)
 			}
-			return ErrTimeout
+			return cmp.Or(err, ErrTimeout)
 		} else if late != nil {
 			return late
 		}
 	}
-}
-
-func (e *Engine) carrying(p bundle.Plan, before bundle.Sequence) carrying {
-	return carrying{
-		Engine: e, plan: p, before: before, began: e.Now(),
-		applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}, refused: refusals{},
-	}
-}
-
-// replaced is what was applied before this revision.
-func (e *Engine) replaced(ctx context.Context, last bundle.Revision) (bundle.Sequence, error) {
-	before := e.record.Before(last.Number)
-	if before == 0 {
-		return nil, nil
-	}
-	p, err := e.Store.Plan(ctx, before)
-	if err != nil {
-		return nil, fmt.Errorf("cannot tell what revision %d changes: %w", last.Number, err)
-	}
-	return p.Sequence, nil
-}
-
-// step looks, asks what is next and does it. An error is that the cluster could not be
-// looked at, or that somebody else is at work: two who each put right what the other writes
-// would never end.
-func (c *carrying) step(ctx context.Context, last bundle.Revision) (bundle.Next, error) {
-	if err := c.Store.Unmoved(ctx); err != nil {
-		return bundle.Next{}, fmt.Errorf("%w: %w", errStored, err)
-	}
-	live, err := c.observe(ctx)
-	if err != nil {
-		c.tell(Progress{Revision: last.Number, Trouble: err})
-		return bundle.Next{}, err
-	}
-	next := bundle.Step(c.plan, c.record, live, bundle.Pace{Now: c.Now(), Deadline: c.Patience})
-	c.tell(Progress{Revision: last.Number, Back: last.Content != last.Number, Next: next})
-	if len(next.Completed) > 0 {
-		if err := c.save(ctx, c.record.Complete(next.Completed...), nil); err != nil {
-			return bundle.Next{}, fmt.Errorf("%w: %w", errStored, err)
-		}
-	}
-	now := c.Now()
-	written, refused := c.Cluster.Apply(ctx, next.Apply)
-	for _, id := range written {
-		c.applied[id] = true
-		delete(c.refused, id)
-	}
-	c.refused.note(refused, now)
-	c.refused.note(c.Cluster.Delete(ctx, next.Delete), now)
-	return next, ctx.Err()
 }
 
 func (e *Engine) tell(p Progress) {
@@ -134,81 +260,27 @@ func (e *Engine) tell(p Progress) {
 	}
 }
 
-// observe looks at all objects of the plan: what is applied is only read, and what rests
-// not even that.
-func (c *carrying) observe(ctx context.Context) (map[bundle.ID]bundle.Live, error) {
-	look := c.plan.Sequence.Look(c.Owner, bundle.Record{}, c.before)
-	var compare []bundle.Object
-	for _, o := range look.Compare {
-		switch id := o.ID(); {
-		case !c.applied[id]:
-			compare = append(compare, o)
-		case c.resting[id].Object == nil:
-			look.Read = append(look.Read, id)
-		}
-	}
-	look.Compare = compare
-	seen, err := c.Cluster.Observe(ctx, look)
-	if err != nil {
-		return nil, err
-	}
-	c.refused.note(seen.Refused, c.Now())
-	for _, item := range c.plan.Sequence {
-		seen.Live[item.ID] = c.judge(item, seen.Live[item.ID])
-	}
-	return seen.Live, nil
-}
-
-// judge adds to what was seen of an object what this run knows of it.
-func (c *carrying) judge(item bundle.Item, l bundle.Live) bundle.Live {
-	if rested, known := c.resting[item.ID]; known {
-		return rested
-	}
-	switch refusal, refused := c.refused[item.ID]; {
-	case l.Object != nil && l.Object.Annotation(bundle.DigestKey) == item.Digest && len(l.Changes) == 0:
-		c.applied[item.ID] = true
-		if l.Health == bundle.Ready && l.Object.At("status") == nil {
-			c.resting[item.ID] = l
-		}
-		// What was bad before this run began has had no chance to become better.
-		if !l.Since.IsZero() && l.Since.Before(c.began) {
-			l.Since = c.began
-		}
-	case refused:
-		l.Says, l.Since = refusal.Says, refusal.Since
-	default:
-		// How it was before it is written says nothing about what it will be.
-		l.Says, l.Since = "", time.Time{}
-	}
-	return l
-}
-
-func (c *carrying) succeed(ctx context.Context) error {
-	record, err := c.record.Succeed()
-	if err != nil {
-		return err
-	}
-	return c.save(ctx, record.Forget(c.History), nil)
-}
-
-func (c *carrying) fail(ctx context.Context, why string) error {
-	record, err := c.record.Fail(why)
-	if err != nil {
-		return err
-	}
-	return c.save(ctx, record, nil)
-}
-
-// failures says why a revision has failed.
-func failures(next bundle.Next) string {
+// failures describes why a revision has failed.
+func failures(next bundle.Next) []string {
 	var all []string
 	for _, f := range next.Failures {
 		all = append(all, f.ID.String()+": "+f.Why)
 	}
+	return all
+}
+
+// lasting joins reasons that are stored. The commands that print logs are left out where the way
+// back deletes the pods.
+func (e *Engine) lasting(all ...string) string {
+	if _, content := e.record.Healthy(); content > 0 && !e.NoWayBack {
+		for i := range all {
+			all[i], _, _ = strings.Cut(all[i], "; see kubectl ")
+		}
+	}
 	return strings.Join(all, "; ")
 }
 
-// waits says what a revision waited for, first things first.
+// waits describes what a revision waited for, first things first.
 func waits(next bundle.Next) string {
 	if len(next.Waits) == 0 {
 		return "no object reports a problem"

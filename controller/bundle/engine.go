@@ -61,6 +61,10 @@ type Engine struct {
 	Timeout time.Duration
 	// Pause is between two looks when there was nothing to write; a second where it is 0.
 	Pause time.Duration
+	// Until is when a step begins to write nothing more; zero where it has all the time.
+	Until time.Time
+	// Cache saves requests between the steps of a run; nil for an empty one.
+	Cache *Cache
 	// Tell hears how far a run has come, after each look.
 	Tell func(Progress)
 	Now  func() time.Time
@@ -199,11 +203,24 @@ func (e *Engine) gate() bundle.Gate {
 // has failed comes back to what was healthy last; the error is a FailedError then. One
 // that cannot be approved is a bundle.RefusedError, and nothing is written.
 func (e *Engine) Install(ctx context.Context, p bundle.Plan, w Wish, approvals ...bundle.Approval) error {
+	err := e.Begin(ctx, p, w, approvals...)
+	if errors.Is(err, bundle.ErrQuarantined) && e.Unfinished() {
+		return errors.Join(err, e.Resume(ctx)) // who saw it fail was interrupted on the way back
+	} else if err != nil {
+		return err
+	}
+	return e.finish(ctx)
+}
+
+// Begin stores a plan that was just made and approved as the revision under way, which Advance
+// and Resume carry out. A plan that changes nothing is not stored. One that cannot be approved
+// is a bundle.RefusedError, and nothing is written.
+func (e *Engine) Begin(ctx context.Context, p bundle.Plan, w Wish, approvals ...bundle.Approval) error {
 	if err := bundle.Approve(p, e.gate(), approvals); err != nil {
 		return err
 	}
 	if last := e.record.Last(); !p.Changes() && last.State == bundle.StateSucceeded && last.ManifestDigest == p.ManifestDigest {
-		return e.Resume(ctx)
+		return nil
 	}
 	record := e.record
 	if w.Retry {
@@ -211,18 +228,16 @@ func (e *Engine) Install(ctx context.Context, p bundle.Plan, w Wish, approvals .
 	}
 	record, err := record.Propose(p)
 	if err == nil {
-		record, err = record.Activate(p)
+		record, err = record.Activate(p, e.Now())
 	}
-	switch {
-	case errors.Is(err, bundle.ErrQuarantined) && e.Unfinished():
-		return errors.Join(err, e.Resume(ctx)) // who saw it fail was interrupted on the way back
-	case err != nil:
+	if err != nil {
 		return err
 	}
-	if err := e.save(ctx, record, &p); err != nil {
-		return err
+	content := &p
+	if last := e.record.Last(); last.State == bundle.StateProposed && last.Number == record.Last().Number {
+		content = nil // what was approved is stored: p may describe live objects in other words
 	}
-	return e.Resume(ctx)
+	return e.save(ctx, record, content)
 }
 
 func (e *Engine) save(ctx context.Context, r bundle.Record, content *bundle.Plan) error {
@@ -239,9 +254,19 @@ func (e *Engine) Unfinished() bool {
 	return back && !e.NoWayBack || e.record.Last().State == bundle.StateActive
 }
 
-// Resume goes on with what is stored until nothing is left to do. Its errors are those
-// of Install.
+// Resume goes on with what is stored until nothing is left to do, with its whole time again. Its
+// errors are those of Install.
 func (e *Engine) Resume(ctx context.Context) error {
+	if e.record.Last().State == bundle.StateActive {
+		if err := e.save(ctx, e.record.Restart(e.Now()), nil); err != nil {
+			return err
+		}
+	}
+	return e.finish(ctx)
+}
+
+// finish carries out what is stored until nothing is left to do.
+func (e *Engine) finish(ctx context.Context) error {
 	var failed *FailedError
 	late := false
 	for {
@@ -288,7 +313,7 @@ func (e *Engine) back(ctx context.Context) (begun bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("cannot go back to the content of revision %d: %w", content, err)
 	}
-	record, err := e.record.Return(p)
+	record, err := e.record.Return(p, e.Now())
 	if err != nil {
 		return false, err
 	}
@@ -311,16 +336,38 @@ func (e *Engine) settle(ctx context.Context, last bundle.Revision) error {
 // Uninstall deletes all that the deployment made, and then what is stored of it. The plan
 // is that of a Wish to uninstall. It is refused while others use what would be deleted.
 func (e *Engine) Uninstall(ctx context.Context, p bundle.Plan, approvals ...bundle.Approval) error {
+	if err := e.BeginRemoval(ctx, p, approvals...); err != nil {
+		return err
+	}
+	if err := e.prune(ctx, e.record.Removing.Plan(e.Owner, e.record.Inventory), 0); err != nil {
+		return err
+	}
+	return e.Store.Remove(ctx)
+}
+
+// BeginRemoval stores an approved plan to uninstall, which Remove carries out. Its errors are
+// those of Uninstall.
+func (e *Engine) BeginRemoval(ctx context.Context, p bundle.Plan, approvals ...bundle.Approval) error {
 	if err := e.Unused(ctx, p); err != nil {
 		return err
 	}
 	if err := bundle.Approve(p, e.gate(), approvals); err != nil {
 		return err
 	}
-	if err := e.prune(ctx, p, 0); err != nil {
-		return err
+	record := e.record
+	record.Removing = bundle.NewRemoval(p)
+	return e.save(ctx, record, nil)
+}
+
+// Remove does one step of the uninstallation under way. When nothing is left of it, the record
+// is deleted, and gone is true.
+func (e *Engine) Remove(ctx context.Context) (pruned bundle.Pruned, gone bool, err error) {
+	pruned, err = e.pruneOnce(ctx, e.record.Removing.Plan(e.Owner, e.record.Inventory), 0)
+	if err != nil || !pruned.Done() {
+		return pruned, false, err
 	}
-	return e.Store.Remove(ctx)
+	err = e.Store.Remove(ctx)
+	return pruned, err == nil, err
 }
 
 // Unused returns a bundle.RefusedError while others use what a plan to uninstall deletes.

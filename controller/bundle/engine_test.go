@@ -183,3 +183,41 @@ func TestUnseenForTooLong(t *testing.T) {
 	require.ErrorIs(t, err, engine.ErrTimeout)
 	require.ErrorContains(t, err, errNotNow.Error())
 }
+
+// sick is a cluster whose Jobs fail.
+type sick struct{ *cluster }
+
+func (s sick) Observe(ctx context.Context, look bundle.Look) (bundle.Seen, error) {
+	seen, err := s.cluster.Observe(ctx, look)
+	for id, live := range seen.Live {
+		if id.Kind == "Job" {
+			live.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "True"}}}
+			live.Says = "container m of pod m-x exited with code 4; see kubectl -n shop logs m-x -c m"
+			seen.Live[id] = live
+		}
+	}
+	return seen, err
+}
+
+// The command that prints a log is stored only if the pod stays.
+func TestFailureNamesALogThatStays(t *testing.T) {
+	job := bundle.Object{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "m", "namespace": "shop"}}
+	settings := bundle.Object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "namespace": "shop"}}
+	c, s := &cluster{objects: map[bundle.ID]bundle.Object{}, now: time.Unix(0, 0)}, &store{plans: map[int]bundle.Plan{}}
+	e := &engine.Engine{Cluster: sick{c}, Store: s, Owner: "shop/shop", Pause: time.Microsecond, Now: func() time.Time { return c.now }}
+	install := func(objects ...bundle.Object) string {
+		sequence, err := bundle.Order(objects)
+		require.NoError(t, err)
+		p, err := e.Plan(t.Context(), engine.Wish{Sequence: sequence, Retry: true})
+		require.NoError(t, err)
+		if err := e.Install(t.Context(), p, engine.Wish{Sequence: sequence, Retry: true}); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	assert.Contains(t, install(job), "see kubectl -n shop logs m-x -c m", "nothing to go back to")
+	assert.Empty(t, install(settings))
+	failed := install(settings, job)
+	assert.Contains(t, failed, "exited with code 4")
+	assert.NotContains(t, failed, "see kubectl")
+}

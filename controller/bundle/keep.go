@@ -13,7 +13,7 @@ type Kept struct {
 
 	// Drift are the objects that others have changed or deleted.
 	Drift []bundle.Drifted
-	// Pruned is the state of what left the bundle.
+	// Pruned is the state of objects that left the bundle.
 	Pruned bundle.Pruned
 
 	engine   *Engine
@@ -32,8 +32,9 @@ func (e *Engine) Look(ctx context.Context) (*Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := e.carrying(p, p.Sequence)
-	live, err := c.observe(ctx)
+	cache := (&Cache{}).of(last)
+	cache.plan, cache.before = &p, p.Sequence
+	live, err := (&looking{Engine: e, cache: cache, began: e.Now(), record: e.record}).observe(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,16 +53,19 @@ func (k *Kept) Correct(ctx context.Context) {
 	slices.SortFunc(k.Failures, func(a, b bundle.Failure) int { return a.ID.Compare(b.ID) })
 }
 
-// Settle deletes what is left of earlier revisions, one step of it, and waits for none of it.
+// Settle labels objects and deletes what is left of earlier revisions, one step of it, and waits
+// for none of it. An object that cannot be labelled is only not watched.
 func (k *Kept) Settle(ctx context.Context) (err error) {
+	for writes := range slices.Chunk(k.Relabel, writesAtOnce) {
+		if past(k.engine.Until, k.engine.Now()) {
+			break
+		}
+		k.engine.Cluster.Apply(ctx, writes)
+	}
 	if len(k.engine.leaving(k.plan).Read) == 0 {
 		return nil
 	}
-	refused := refusals{}
-	k.Pruned, err = k.engine.pruneOnce(ctx, k.plan, k.revision, refused)
-	for id, r := range refused {
-		k.Pruned.Waits = append(k.Pruned.Waits, bundle.Wait{ID: id, For: r.Says, Since: r.Since})
-	}
+	k.Pruned, err = k.engine.pruneOnce(ctx, k.plan, k.revision)
 	k.Waits = append(k.Waits, k.Pruned.Waits...)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -12,9 +13,8 @@ import (
 // what is not, and why: it stays in the inventory, and goes another time.
 func (e *Engine) prune(ctx context.Context, p bundle.Plan, revision int) error {
 	until := e.Now().Add(e.timeout())
-	refused := refusals{}
 	for {
-		pruned, err := e.pruneOnce(ctx, p, revision, refused)
+		pruned, err := e.pruneOnce(ctx, p, revision)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -34,12 +34,10 @@ func (e *Engine) prune(ctx context.Context, p bundle.Plan, revision int) error {
 	}
 }
 
-// errStored says that what is stored could not be written, or is not what it was.
-var errStored = errors.New("cannot continue")
-
-func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int, refused refusals) (bundle.Pruned, error) {
+// pruneOnce does one step of prune, and stores which objects are gone and which were not deleted.
+func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int) (bundle.Pruned, error) {
 	if err := e.Store.Unmoved(ctx); err != nil {
-		return bundle.Pruned{}, fmt.Errorf("%w: %w", errStored, err)
+		return bundle.Pruned{}, stored(err)
 	}
 	seen, err := e.Cluster.Observe(ctx, e.leaving(p))
 	if err != nil {
@@ -47,18 +45,33 @@ func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int, ref
 		return bundle.Pruned{}, err
 	}
 	for id, l := range seen.Live {
-		l.Says = refused[id].Says
+		rejection, _ := e.record.Rejected.Of(id)
+		l.Says, l.Since = rejection.Why, rejection.Since
 		seen.Live[id] = l
 	}
 	pruned := bundle.Prune(p, e.record, seen.Live)
 	e.tell(Progress{Revision: revision, Next: bundle.Next{Outcome: bundle.Progressing, Delete: pruned.Delete, Waits: pruned.Waits}})
-	refused.note(e.Cluster.Delete(ctx, pruned.Delete), e.Now())
-	if len(pruned.Gone) > 0 {
-		if err := e.save(ctx, e.record.Drop(pruned.Gone...), nil); err != nil {
-			return pruned, fmt.Errorf("%w: %w", errStored, err)
+	refused := e.Cluster.Delete(ctx, pruned.Delete)
+	if ctx.Err() != nil {
+		return pruned, context.Cause(ctx)
+	}
+	record := e.record.Drop(pruned.Gone...)
+	record.Rejected = record.Rejected.Note(deleted(pruned, refused), refused, e.Now())
+	if len(pruned.Gone) > 0 || !slices.Equal(record.Rejected, e.record.Rejected) {
+		err = stored(e.save(ctx, record, nil))
+	}
+	return pruned, err
+}
+
+// deleted are the objects whose deletion is under way or done.
+func deleted(p bundle.Pruned, refused map[bundle.ID]error) []bundle.ID {
+	all := slices.Clone(p.Gone)
+	for _, d := range p.Delete {
+		if refused[d.ID] == nil {
+			all = append(all, d.ID)
 		}
 	}
-	return pruned, ctx.Err()
+	return all
 }
 
 // leaving asks for what is in the inventory and not in the plan's bundle.

@@ -9,12 +9,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/crdify"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -24,77 +23,89 @@ import (
 // forbidden is the reason of a deployment whose account may not read its own record.
 const forbidden = "AccountForbidden"
 
-// job is one turn of one deployment.
+// bound is how long a reconcile begins new writes.
+const bound = 5 * time.Second
+
+// job is one reconcile of one deployment.
 type job struct {
 	*Reconciler
 
 	deployment *v1alpha1.BundleDeployment
-	world      *cluster.World
-	store      *cluster.Store
-	// loaded says that the record could be read: else nobody knows what is there.
-	loaded bool
 	// said is the deployment with the status that was written last.
-	said     *v1alpha1.BundleDeployment
-	engine   *bundle.Engine
+	said   *v1alpha1.BundleDeployment
+	memory *memory
+	account
+
 	standing domain.Standing
-	policy   *policy.Policy
-	// told is the revision whose progress was told last, and toldAt when.
-	told   int
-	toldAt time.Time
+	// step is the last step of the run under way; more reports that more can be done at once.
+	step bundle.Step
+	more bool
+	// since is when the contents were asked for that are not there yet; zero if none are.
+	since time.Time
 }
 
-// job returns a turn of a deployment, which acts by the deployment's account.
+// account acts by the account of a deployment.
+type account struct {
+	world  World
+	store  Store
+	engine *bundle.Engine
+	policy *policy.Policy
+	// wrong is the error of the spec itself.
+	wrong error
+	// loaded reports that the record could be read.
+	loaded bool
+}
+
+// job returns a reconcile of a deployment, which acts by the deployment's account.
 func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
-	config := rest.CopyConfig(r.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: d.Account()}
-	world, err := cluster.As(config, r.Mapper, d.Owner())
-	if err != nil {
+	j := &job{Reconciler: r, deployment: d, said: d.DeepCopy(), memory: r.memories.of(d)}
+	rules, probes, wrong := compile(d)
+	j.policy, j.wrong = rules, wrong
+	access := Access{Account: convert.Account(d), Owner: convert.Owner(d), Ignores: convert.ToIgnores(d.Spec.Drift)}
+	if wrong == nil {
+		access.Probes = probes
+	}
+	var err error
+	if j.world, j.store, err = r.Connect(access); err != nil {
 		return nil, err
 	}
-	world.Definitions, world.Ignores = crdify.Judge{}, d.Spec.Drift.Ignores()
-	j := &job{Reconciler: r, deployment: d, world: world, store: cluster.NewStore(world), said: d.DeepCopy()}
-	rollback := d.Spec.Rollback
 	j.engine = &bundle.Engine{
-		Cluster: world, Store: j.store, Owner: d.Owner(), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
-		Gate:    domain.Gate{Mode: domain.ApprovalMode(d.Spec.Approval.Mode), FourEyes: d.Spec.Approval.FourEyes, Requester: d.Annotations[v1alpha1.RequesterKey]},
-		History: int(d.Spec.HistoryLimit), NoWayBack: rollback.OnFailure != nil && !*rollback.OnFailure,
-		Patience: d.ToDomain().Deadline, Pause: r.Pause, Kept: true,
+		Cluster: j.world, Store: j.store, Owner: convert.Owner(d), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
+		Gate: convert.ToGate(d), History: int(d.Spec.HistoryLimit), NoWayBack: convert.Keeps(d.Spec.Rollback),
+		Patience: convert.ToWanted(d).Deadline, Kept: true, Until: r.Now().Add(bound), Cache: &j.memory.run,
 	}
-	// One object's deadline ends a run, and not the sum of all.
-	j.engine.Timeout = 100 * cmp.Or(j.engine.Patience, 10*time.Minute)
 	return j, nil
 }
 
-// prepare checks the spec, and compiles its expressions.
-func (j *job) prepare() error {
-	d := j.deployment
+func (j *job) name() types.NamespacedName {
+	return types.NamespacedName{Namespace: j.deployment.Namespace, Name: j.deployment.Name}
+}
+
+// compile checks the spec, and compiles its expressions.
+func compile(d *v1alpha1.BundleDeployment) (*policy.Policy, *policy.Health, error) {
 	var rules []policy.Rule
 	for _, r := range d.Spec.Approval.Policy {
 		rules = append(rules, policy.Rule(r))
 	}
 	compiled, wrong := policy.Compile(rules)
-	probes, mistaken := policy.CompileHealth(d.Probes())
-	if err := errors.Join(d.ToDomain().Check(), wrong, mistaken); err != nil {
-		return err
-	}
-	j.policy, j.world.Probes = compiled, probes
-	return nil
+	probes, mistaken := policy.CompileHealth(convert.ToProbes(d))
+	return compiled, probes, errors.Join(convert.ToWanted(d).Check(), wrong, mistaken)
 }
 
-// load reads the record. An account that may not do so needs a person.
+// load reads the record, and returns what stops it. An account that may not do so needs a person.
 func (j *job) load(ctx context.Context) *domain.Stop {
 	err := j.engine.Load(ctx)
 	j.loaded = err == nil
-	var known map[int]face
+	var known map[int]publishedRevision
 	if err == nil {
-		known, err = j.faces(ctx)
+		known, err = revisions{j}.published(ctx)
 	}
-	switch forged := j.forged(known); {
+	switch forged := (revisions{j}).forged(known); {
 	case err == nil && forged > 0:
 		return &domain.Stop{Reason: "RecordForged", Person: true, Message: fmt.Sprintf(
 			"the stored revision %d differs from BundleRevision %s: the Secrets orcon-bundle-%s… were changed by hand: delete Secret "+
 				"orcon-bundle-%[3]s to deploy the bundle anew",
-			forged, j.deployment.RevisionName(forged), j.deployment.Name)}
+			forged, convert.RevisionName(j.deployment, forged), j.deployment.Name)}
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
@@ -104,7 +115,7 @@ func (j *job) load(ctx context.Context) *domain.Stop {
 	return &domain.Stop{Reason: "StoreFailed", Message: err.Error()}
 }
 
-// cure is the command that gives the account its permissions.
+// cure returns the command that gives the account its permissions.
 func (j *job) cure() string {
 	account := cmp.Or(j.deployment.Spec.ServiceAccountName, "default")
 	return fmt.Sprintf("kubectl create rolebinding orcon-%s -n %s --clusterrole=admin --serviceaccount=%[2]s:%[3]s, or bind a role with "+
@@ -134,8 +145,8 @@ func (j *job) awaitOthers(ctx context.Context) (*domain.Stop, error) {
 	return firstUnready(j.deployment.Spec.DependsOn, ready), nil
 }
 
-// firstUnready returns the stop for the first name that is not ready: ready tells it of each
-// deployment that exists.
+// firstUnready returns the stop for the first name that is not ready. Deployments that do not
+// exist are not in ready.
 func firstUnready(names []string, ready map[string]bool) *domain.Stop {
 	for _, name := range names {
 		if _, there := ready[name]; !there {

@@ -1,24 +1,21 @@
-// Package bundledeployment is the loop that keeps BundleDeployments: it fetches and
-// renders what is wanted, plans, waits for approval, carries out, and puts right what
-// others change, each deployment by its own account (BUNDLES.md).
+// Package bundledeployment is the loop that keeps BundleDeployments: it has their sources fetched
+// and rendered, plans, waits for approval, carries plans out, and undoes what others change, each
+// deployment by its own account (BUNDLES.md).
 //
-// One deployment's turn lasts as long as its revision is under way. A new generation
-// interrupts it: whatever was done stands, and what is wanted now goes on from there, as
-// after a kill.
+// A reconcile does what can be done at once, five seconds at most, stores how far it has come, and
+// returns when to look again. Any replica goes on from what is stored.
 //
 // What must not come in: a decision about objects, which are domain/bundle's, or a write
 // to anything but Orcon's own kinds by the controller's own account.
 package bundledeployment
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -33,13 +30,6 @@ import (
 // Finalizer keeps a BundleDeployment until all that it made is deleted.
 const Finalizer = "orcon.tengu.io/bundle"
 
-const (
-	// soon is after how long an unhealthy deployment is looked at again.
-	soon = 10 * time.Second
-	// later is after how long a source that failed is fetched again.
-	later = 30 * time.Second
-)
-
 // Reconciler keeps BundleDeployments.
 type Reconciler struct {
 	// Client reads and writes Orcon's own kinds, from the cache where it has them.
@@ -47,70 +37,76 @@ type Reconciler struct {
 	// Reader reads what was written a moment ago: a status is written as the difference
 	// from what was there.
 	Reader client.Reader
-	// Config is how to reach the API server; each deployment's account is impersonated.
-	Config *rest.Config
-	// Mapper knows the kinds of the cluster.
-	Mapper meta.RESTMapper
+	// Connect returns the cluster as an account sees it, and what is stored of its deployment.
+	Connect func(Access) (World, Store, error)
 	// Fetcher fetches what is not in the cluster.
 	Fetcher content.Fetcher
 	Events  events.EventRecorder
+	// Watches is nil where changes are found only by looking.
+	Watches Watches
 	// Identity tells this cluster from others.
 	Identity string
 	Now      func() time.Time
 	// Resync is how often what is settled is looked at.
 	Resync time.Duration
-	// Pause is between two looks at what is under way; a second where it is 0.
+	// Pause is the least time between two looks; a second where it is 0.
 	Pause time.Duration
 
-	runs     runs
-	rendered rendered
-	// published is what the BundleRevisions say.
-	published published
+	start sync.Once
+	pool  *pool
+	// enqueue has a deployment reconciled after a time; nil before Setup.
+	enqueue  func(types.NamespacedName, time.Duration)
+	memories memories
+	looks    looks
 }
 
-// Reconcile gives one deployment its turn.
+// Reconcile does what can be done for one deployment within seconds.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	r.start.Do(func() {
+		r.pool = newPool(func(name types.NamespacedName) {
+			if r.enqueue != nil {
+				r.enqueue(name, 0)
+			}
+		})
+	})
 	var d v1alpha1.BundleDeployment
 	if err := r.Reader.Get(ctx, req.NamespacedName, &d); err != nil {
-		r.rendered.forget(req.NamespacedName)
+		r.forget(req.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	ctx, end := r.runs.begin(ctx, &d)
-	defer end()
-	result, err := r.turn(ctx, &d)
-	if errors.Is(context.Cause(ctx), errInterrupted) {
-		return reconcile.Result{}, nil // the change that interrupted it is in the queue
-	}
-	return result, err
-}
-
-func (r *Reconciler) turn(ctx context.Context, d *v1alpha1.BundleDeployment) (reconcile.Result, error) {
 	deleting := !d.DeletionTimestamp.IsZero()
-	if deleting && !controllerutil.ContainsFinalizer(d, Finalizer) {
+	if deleting && !controllerutil.ContainsFinalizer(&d, Finalizer) {
 		return reconcile.Result{}, nil
 	}
-	if before := d.DeepCopy(); !deleting && controllerutil.AddFinalizer(d, Finalizer) {
-		if err := r.Client.Patch(ctx, d, client.MergeFrom(before)); err != nil {
+	if before := d.DeepCopy(); !deleting && controllerutil.AddFinalizer(&d, Finalizer) {
+		if err := r.Client.Patch(ctx, &d, client.MergeFrom(before)); err != nil {
 			return reconcile.Result{}, fmt.Errorf("cannot add the finalizer: %w", err)
 		}
 	}
-	j, err := r.job(d)
+	j, err := r.job(&d)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	if deleting {
-		return j.remove(ctx)
+		return removal{j}.remove(ctx)
 	}
 	return j.keep(ctx)
 }
 
-// keep brings what is wanted about, keeps what is there, and says how it stands.
+// forget drops what is known of a deployment that is gone.
+func (r *Reconciler) forget(name types.NamespacedName) {
+	r.pool.forget(name)
+	r.memories.forget(name)
+	r.unwatch(name)
+}
+
+// keep brings the wanted content about, keeps what is there, and publishes the state.
 func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 	if stop := j.load(ctx); stop != nil {
 		return j.stopped(ctx, stop)
 	}
 	if j.engine.Record().Last().Number == 0 { // of a record that is gone the revisions are too
-		if err := j.publishRevisions(ctx); err != nil {
+		if err := (revisions{j}).publish(ctx); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
@@ -121,19 +117,23 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 	if j.deployment.Spec.Paused {
 		return j.stopped(ctx, stop)
 	}
+	if j.pending() {
+		if j.standing.Next.All == 0 && j.Now().Sub(j.since) < j.Resync {
+			return j.again(nil, nil), nil // nothing has changed, and what was published stays
+		}
+		stop = sourcing{j}.meanwhile()
+	} else {
+		j.memory.stop, j.memory.generation = stop, j.deployment.Generation
+	}
 	drifted := len(j.said.Status.Drift) > 0
 	kept, err := j.correct(ctx, stop)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if kept == nil {
-		return j.after(stop, false), j.publish(ctx)
-	}
-	result := j.after(stop, kept.Outcome != domain.Succeeded || len(kept.Pruned.Waits) > 0)
+	result := j.again(stop, kept)
 	// What was drifted for the first time is corrected by now: only a fight goes on.
-	fresh := len(kept.Drift) > 0 && !drifted && !j.standing.Reported
-	if fresh || len(kept.Pruned.Delete)+len(kept.Pruned.Gone) > 0 { // then more can go
-		result.RequeueAfter = cmp.Or(j.Pause, time.Second)
+	if kept != nil && len(kept.Drift) > 0 && !drifted && !j.standing.Reported {
+		result = j.soon()
 	}
 	return result, j.publish(ctx)
 }
@@ -142,6 +142,8 @@ func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
 // and notes the state; nil where there is nothing to keep. Drift is published before it is
 // undone: afterwards nothing shows it.
 func (j *job) correct(ctx context.Context, stop *domain.Stop) (*bundle.Kept, error) {
+	// A watch that begins after the look would miss changes between the two.
+	j.standing.Unwatched = watched(j.Watches, j.deployment, j.engine.Record())
 	kept, err := j.engine.Look(ctx)
 	if err != nil {
 		return nil, err
@@ -166,47 +168,52 @@ func (j *job) correct(ctx context.Context, stop *domain.Stop) (*bundle.Kept, err
 	return kept, err
 }
 
-// stopped says why nothing is done, and when it is looked at again.
+// stopped publishes why nothing is done.
 func (j *job) stopped(ctx context.Context, stop *domain.Stop) (reconcile.Result, error) {
 	j.standing.Last, j.standing.Stop = j.engine.Record().Begun(), stop
-	return j.after(stop, false), j.publish(ctx)
+	return j.again(stop, nil), j.publish(ctx)
 }
 
-// after is when the deployment is looked at again if nothing happens before.
-func (j *job) after(stop *domain.Stop, sick bool) reconcile.Result {
-	switch {
-	case sick:
-		return reconcile.Result{RequeueAfter: soon}
-	case stop != nil && (!stop.Person || stop.Reason == forbidden): // nobody tells of new rights
-		return reconcile.Result{RequeueAfter: later}
-	}
-	return reconcile.Result{RequeueAfter: j.Resync}
-}
-
-// advance goes as far towards what is wanted as it can, and says what stops it.
+// advance goes as far towards the wanted content as it can, and returns what stops it.
 func (j *job) advance(ctx context.Context) (*domain.Stop, error) {
 	d := j.deployment
 	if d.Spec.Paused {
 		return &domain.Stop{Reason: "Paused", Message: fmt.Sprintf("paused by spec.paused: orcon resume %s -n %s", d.Name,
 			d.Namespace), Person: true}, nil
 	}
-	if stop := invalid(j.prepare()); stop != nil {
+	if stop := invalid(j.wrong); stop != nil {
 		return stop, nil
 	}
-	if stop, err := j.awaitOthers(ctx); stop != nil || err != nil {
-		return stop, err
+	stop, err := j.awaitOthers(ctx)
+	if err != nil {
+		return nil, err
 	}
-	wanted, stop := j.source(ctx)
-	if stop != nil {
-		return stop, ctx.Err()
+	if stop == nil {
+		var c contents
+		if c, stop = (sourcing{j}).source(ctx); stop == nil && !j.pending() {
+			return deploying{j, c}.deploy(ctx)
+		}
 	}
-	return j.carryOut(ctx, wanted)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return j.meantime(ctx, stop)
 }
 
-// invalid says that what is wanted is wrong in itself; nil where it is not.
+// invalid returns the stop of a spec that is wrong in itself; nil where it is not.
 func invalid(wrong error) *domain.Stop {
 	if wrong == nil {
 		return nil
 	}
 	return &domain.Stop{Reason: "InvalidSpec", Message: wrong.Error(), Person: true}
+}
+
+// meantime goes on with the run under way while something stops the wanted content, and returns
+// what stops that, or else the run.
+func (j *job) meantime(ctx context.Context, stop *domain.Stop) (*domain.Stop, error) {
+	failed, err := j.run(ctx)
+	if err != nil || stop != nil {
+		return stop, err
+	}
+	return failed, nil
 }

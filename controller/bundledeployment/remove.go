@@ -4,21 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// remove deletes all that the deployment made, and then lets it go (BUNDLES.md 7).
-func (j *job) remove(ctx context.Context) (reconcile.Result, error) {
-	j.engine.Tell = func(p bundle.Progress) { j.tell(ctx, p) }
-	j.engine.Gate = domain.Gate{} // who deletes the deployment has said what shall be
-	j.engine.Timeout = 0          // there is no other deadline for a deletion; it is tried again
+// removal is the deletion of all that a deployment made.
+type removal struct{ *job }
+
+// longDeletion is after how long a deletion is reported as stuck.
+const longDeletion = 15 * time.Minute
+
+// remove deletes what can be deleted at once of all that the deployment made, and lets the
+// deployment go when nothing is left (BUNDLES.md 7).
+func (j removal) remove(ctx context.Context) (reconcile.Result, error) {
+	j.pool.forget(j.name())
+	j.unwatch(j.name())
+	j.engine.Gate = domain.Gate{} // the request to delete the deployment is the approval
 	stop, err := j.uninstall(ctx)
 	switch {
 	case err != nil:
@@ -31,30 +41,68 @@ func (j *job) remove(ctx context.Context) (reconcile.Result, error) {
 	case stop.Reason == forbidden:
 		return j.waitForAccount(ctx, stop)
 	}
-	return j.stopped(ctx, stop)
+	result, err := j.stopped(ctx, stop)
+	if err == nil && !stop.Person && stop.Reason != string(domain.InUse) {
+		result.RequeueAfter = j.while(j.deployment.DeletionTimestamp.Time)
+	}
+	return result, err
 }
 
-// waitForAccount goes on when the account may act, unless nothing was ever made with it.
-func (j *job) waitForAccount(ctx context.Context, stop *domain.Stop) (reconcile.Result, error) {
-	revisions, err := j.faces(ctx)
+// waitForAccount waits until the account may act, unless nothing was ever made with it.
+func (j removal) waitForAccount(ctx context.Context, stop *domain.Stop) (reconcile.Result, error) {
+	revisions, err := revisions(j).published(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if len(revisions) == 0 && j.deployment.Status.Active == 0 {
+	if len(revisions) == 0 && j.deployment.Status.ActiveRevision == 0 {
 		return reconcile.Result{}, j.release(ctx)
 	}
 	stop.Message = "deletion is waiting: " + stop.Message
 	return j.stopped(ctx, stop)
 }
 
-// uninstall says what stops it; nil when all is gone.
-func (j *job) uninstall(ctx context.Context) (*domain.Stop, error) {
+// uninstall returns what stops it; nil when everything is gone.
+func (j removal) uninstall(ctx context.Context) (*domain.Stop, error) {
 	if stop := j.load(ctx); stop != nil {
 		return stop, nil
 	}
-	if j.engine.Record().Last().Number == 0 {
+	record := j.engine.Record()
+	if record.Last().Number == 0 {
 		return nil, nil
 	}
+	if len(record.Removing) == 0 {
+		if stop, err := j.beginRemoval(ctx); stop != nil || err != nil {
+			return stop, err
+		}
+	}
+	for {
+		pruned, gone, err := j.engine.Remove(ctx)
+		switch {
+		case err != nil:
+			return stuck(ctx, err)
+		case gone:
+			return nil, nil
+		case len(pruned.Waits) > 0 || j.Now().After(j.engine.Until):
+			return j.deletion(pruned), nil
+		}
+	}
+}
+
+// stuck returns the stop of a deletion that an error holds up, or the error if it is no state of
+// the deployment.
+func stuck(ctx context.Context, err error) (*domain.Stop, error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, cluster.ErrMoved):
+		return nil, err
+	}
+	return &domain.Stop{Reason: "DeletionStuck", Message: err.Error()}, nil
+}
+
+// beginRemoval stores that everything is deleted from now on, once that is approved, and returns
+// what stops it.
+func (j removal) beginRemoval(ctx context.Context) (*domain.Stop, error) {
 	p, err := j.engine.Plan(ctx, bundle.Wish{Uninstall: true, ConfirmKinds: j.deployment.Spec.Prune.ConfirmKinds})
 	if err != nil {
 		return stopAt(domain.Planned, "PlanFailed", err), ctx.Err()
@@ -63,37 +111,50 @@ func (j *job) uninstall(ctx context.Context) (*domain.Stop, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = j.engine.Uninstall(ctx, p, approvals...)
+	err = j.engine.BeginRemoval(ctx, p, approvals...)
 	refused, held := errors.AsType[*domain.RefusedError](err)
 	switch {
-	case err == nil:
-		return nil, nil
 	case held && refused.Reason == domain.InUse:
 		return &domain.Stop{Reason: string(domain.InUse), Message: "deletion is waiting: " + refused.Message}, nil
 	case held:
-		j.deployment.Status.Plan = j.deployment.ForPlan(p, 0)
+		j.deployment.Status.Plan = convert.ForPlan(j.deployment, p, 0)
 		return &domain.Stop{Reason: string(refused.Reason), Person: true, Message: fmt.Sprintf("deletion is waiting: %s%s. To approve it: "+
 			"orcon approve %s -n %s", void, refused.Message, j.deployment.Name, j.deployment.Namespace)}, nil
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
 	}
-	return &domain.Stop{Reason: "DeletionStuck", Message: err.Error()}, nil
+	if err != nil {
+		return stuck(ctx, err)
+	}
+	return nil, nil
 }
 
-// lost reports whether nobody could act in the namespace any more.
-func (j *job) lost(ctx context.Context) bool {
+// deletion returns the stop of a deletion that is under way.
+func (j removal) deletion(pruned domain.Pruned) *domain.Stop {
+	stop := &domain.Stop{Reason: "Deleting", Message: "its objects are being deleted"}
+	next := domain.Next{Waits: pruned.Waits}
+	if j.Now().Sub(j.deployment.DeletionTimestamp.Time) > longDeletion {
+		stop.Reason, stop.Message = "DeletionStuck", fmt.Sprintf("not everything is deleted after %s", longDeletion)
+	}
+	if waiting := next.Waiting(); waiting != "" {
+		stop.Message += "; " + waiting
+	}
+	j.standing.Next = next
+	return stop
+}
+
+// lost reports whether the namespace is going, and all permissions in it.
+func (j removal) lost(ctx context.Context) bool {
 	var namespace corev1.Namespace
 	err := j.Client.Get(ctx, client.ObjectKey{Name: j.deployment.Namespace}, &namespace)
 	return err == nil && !namespace.DeletionTimestamp.IsZero()
 }
 
 // release lets the deployment go.
-func (j *job) release(ctx context.Context) error {
+func (j removal) release(ctx context.Context) error {
 	before := j.deployment.DeepCopy()
 	controllerutil.RemoveFinalizer(j.deployment, Finalizer)
 	if err := j.Client.Patch(ctx, j.deployment, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot remove the finalizer: %w", err)
 	}
-	j.published.forget(j.deployment.UID)
+	j.forget(j.name())
 	return nil
 }

@@ -22,11 +22,10 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
-// workers is how many deployments have their turn at once. A turn lasts as long as a
-// revision is under way, and is a sleeping goroutine for most of that.
-const workers = 100
+// workers is how many deployments are reconciled at once.
+const workers = 8
 
-// firstRetry and lastRetry bound the pause before a turn that failed is tried again.
+// firstRetry and lastRetry bound the pause before a reconcile that failed is tried again.
 const (
 	firstRetry = 200 * time.Millisecond
 	lastRetry  = time.Minute
@@ -47,9 +46,15 @@ func (r *Reconciler) Setup(m manager.Manager) error {
 		return r.dependents(ctx, m.GetCache(), o)
 	})
 	for _, watch := range []source.Source{
-		source.Kind(m.GetCache(), deployments, &handler.EnqueueRequestForObject{}, predicate.Predicate(r.wanted())),
+		source.Kind(m.GetCache(), deployments, &handler.EnqueueRequestForObject{}, predicate.Predicate(changed())),
 		source.Kind(m.GetCache(), deployments, dependents, predicate.Predicate(readiness())),
 		source.Kind(m.GetCache(), approvals, handler.EnqueueRequestsFromMapFunc(approved)),
+		source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			r.enqueue = func(name types.NamespacedName, after time.Duration) {
+				queue.AddAfter(reconcile.Request{NamespacedName: name}, after)
+			}
+			return nil
+		}),
 	} {
 		if err := c.Watch(watch); err != nil {
 			return fmt.Errorf("cannot watch: %w", err)
@@ -58,13 +63,9 @@ func (r *Reconciler) Setup(m manager.Manager) error {
 	return nil
 }
 
-// wanted lets through what people have changed, and interrupts what is under way for
-// something else.
-func (r *Reconciler) wanted() predicate.Funcs {
+// changed lets through what people have changed.
+func changed() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		if d, ok := e.ObjectNew.(*v1alpha1.BundleDeployment); ok {
-			r.runs.changed(d)
-		}
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
 			!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
@@ -84,11 +85,11 @@ func readiness() predicate.Funcs {
 	}
 }
 
-// dependents are the deployments that wait for one.
+// dependents returns the deployments that wait for one.
 func (r *Reconciler) dependents(ctx context.Context, known cache.Cache, o client.Object) []reconcile.Request {
 	var all v1alpha1.BundleDeploymentList
 	if err := known.List(ctx, &all, client.InNamespace(o.GetNamespace())); err != nil {
-		return nil // a cache that is there does not fail, and a resync comes
+		return nil // a cache that is there does not fail, and a resync follows
 	}
 	var requests []reconcile.Request
 	for i := range all.Items {
@@ -99,7 +100,7 @@ func (r *Reconciler) dependents(ctx context.Context, known cache.Cache, o client
 	return requests
 }
 
-// approved is the deployment that an Approval is about.
+// approved returns the deployment that an Approval is about.
 func approved(_ context.Context, o client.Object) []reconcile.Request {
 	a, ok := o.(*v1alpha1.Approval)
 	if !ok {

@@ -7,98 +7,140 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
-	"sync"
-	"time"
 
-	"github.com/golang/glog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
-// wanted is what the sources mean now.
-type wanted struct {
+// contents are the objects that the sources stand for.
+type contents struct {
 	// manifest is the digest of the objects.
 	manifest string
-	// resolved are the references with what they have turned out to mean.
+	// resolved are the references with the digests that they have turned out to mean.
 	resolved []string
-	// sequence is nil where it was carried out before.
+	// sequence is nil where it is not needed.
 	sequence domain.Sequence
 }
 
-// rendered remembers what came of which input, so that a resync renders nothing anew.
-type rendered struct {
-	mu    sync.Mutex
-	known map[types.NamespacedName]memory
-}
+// sourcing has the contents of a deployment fetched and rendered.
+type sourcing struct{ *job }
 
-type memory struct {
-	input [sha256.Size]byte
-	wanted
-}
+// pending reports whether the contents are still being fetched or rendered.
+func (j *job) pending() bool { return !j.since.IsZero() }
 
-func (r *rendered) recall(key types.NamespacedName, input [sha256.Size]byte) (wanted, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m, known := r.known[key]
-	return m.wanted, known && m.input == input
-}
-
-func (r *rendered) remember(key types.NamespacedName, input [sha256.Size]byte, w wanted) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known == nil {
-		r.known = map[types.NamespacedName]memory{}
-	}
-	w.sequence = nil // a thousand deployments would fill the memory
-	r.known[key] = memory{input, w}
-}
-
-func (r *rendered) forget(key types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.known, key)
-}
-
-// source returns what is wanted. What was rendered before from the same input is not
-// rendered again, as long as it is what is there.
-func (j *job) source(ctx context.Context) (wanted, *domain.Stop) {
+// source returns the contents, or the stop that prevents them; neither while they are pending. They
+// are not rendered again from the same input while nothing has to be planned for them.
+func (j sourcing) source(ctx context.Context) (contents, *domain.Stop) {
 	options, err := j.options(ctx)
 	if err != nil {
-		return wanted{}, &domain.Stop{Stage: domain.Rendered, Reason: "ValuesMissing", Message: err.Error(), Person: apierrors.IsForbidden(err)}
+		return contents{}, &domain.Stop{Stage: domain.Rendered, Reason: "ValuesMissing", Message: err.Error(), Person: apierrors.IsForbidden(err)}
 	}
-	key := types.NamespacedName{Namespace: j.deployment.Namespace, Name: j.deployment.Name}
-	pinned, input := j.input(options)
-	if w, known := j.rendered.recall(key, input); known && pinned && j.isThere(w) {
-		return w, nil
-	}
-	tree, resolved, err := j.fetchSlowly(ctx)
+	sources, err := j.sources(ctx)
 	if err != nil {
-		return wanted{}, stopAt(domain.Sourced, "FetchFailed", err)
+		return contents{}, stopAt(domain.Sourced, "FetchFailed", err)
 	}
-	w, err := j.render(ctx, tree, options)
-	if err != nil {
-		return wanted{}, stopAt(domain.Rendered, "RenderFailed", err)
+	fetch := work{input: sum(sources, options), source: j.shared(sources)}
+	if j.remembered(fetch.input, sources) {
+		return j.memory.contents, nil
 	}
-	for _, r := range resolved {
-		w.resolved = append(w.resolved, r.String())
+	fetch.fetch = func(ctx context.Context) (f fetched, err error) {
+		fetcher := j.Fetcher
+		fetcher.ConfigMaps, fetcher.Track = j.world.Files, true // the spec says what need not be pinned
+		f.tree, f.resolved, err = fetcher.Fetch(ctx, sources...)
+		return f, err
 	}
-	j.rendered.remember(key, input, w)
-	return w, nil
+	fetch.render = func(ctx context.Context, f fetched) (contents, *domain.Stop) { return j.render(ctx, f, options) }
+	var c contents
+	var stop *domain.Stop
+	if c, stop, j.since = j.pool.order(ctx, j.name(), fetch, j.Now()); stop != nil || j.pending() {
+		return contents{}, stop
+	}
+	j.memory.contents, j.memory.input, j.memory.at, j.memory.annotations = c, fetch.input, j.Now(), j.deployment.Annotations
+	j.memory.contents.sequence = nil // a thousand deployments would fill the memory
+	return c, nil
 }
 
-// options reads all that rendering needs besides the content.
-func (j *job) options(ctx context.Context) (content.Options, error) {
+// remembered reports whether the contents are known, and nothing has to be planned for them.
+func (j sourcing) remembered(input digest, sources []content.Source) bool {
+	c := j.memory.contents
+	tracked := slices.ContainsFunc(sources, func(s content.Source) bool { return s.Digest == "" })
+	stale := j.Now().Sub(j.memory.at) >= j.Resync || !maps.Equal(j.memory.annotations, j.deployment.Annotations)
+	if j.memory.input != input || tracked && stale {
+		return false
+	}
+	d := deploying{j.job, c}
+	underWay := j.engine.Unfinished() && !d.supersedes()
+	return underWay || d.isThere() || d.quarantined() != nil && !j.retried()
+}
+
+// sources returns what is fetched, with the credentials that the account may read.
+func (j sourcing) sources(ctx context.Context) ([]content.Source, error) {
+	var all []content.Source
+	for i, s := range j.deployment.Spec.Sources {
+		r, err := domain.ParseReference(s.Reference)
+		if err != nil {
+			return nil, err
+		}
+		source := content.Source{Reference: r, Destination: s.Destination}
+		if s.Auth != nil {
+			if source.Credentials, err = j.world.Credentials(ctx, s.Auth.SecretRef.Name); err != nil {
+				return nil, fmt.Errorf("spec.sources[%d].auth.secretRef: %w", i, err)
+			}
+		}
+		all = append(all, source)
+	}
+	return all, nil
+}
+
+// shared identifies a fetch: deployments share it that fetch the same with the same credentials.
+// ConfigMaps are read by an account, and shared by its own deployments alone.
+func (j sourcing) shared(sources []content.Source) digest {
+	if slices.ContainsFunc(sources, func(s content.Source) bool { return s.Origin == domain.ConfigMaps }) {
+		return sum(sources, convert.Account(j.deployment))
+	}
+	return sum(sources)
+}
+
+// sum returns the digest of values.
+func sum(values ...any) digest {
+	text, err := json.Marshal(values)
+	if err != nil { // nothing of it can fail: they are strings, numbers and bytes
+		panic(err)
+	}
+	return sha256.Sum256(text)
+}
+
+// meanwhile returns the stop that is published while the contents are pending: the one before,
+// unless they take long.
+func (j sourcing) meanwhile() *domain.Stop {
+	if j.Now().Sub(j.since) >= j.Resync {
+		return j.fetching()
+	}
+	if j.memory.generation == j.deployment.Generation {
+		return j.memory.stop
+	}
+	ready := meta.FindStatusCondition(j.deployment.Status.Conditions, string(condition.Ready))
+	if ready == nil || ready.ObservedGeneration != j.deployment.Generation {
+		return j.fetching() // the run under way is of an earlier generation
+	}
+	return nil
+}
+
+// options returns all that rendering needs besides the content.
+func (j sourcing) options(ctx context.Context) (content.Options, error) {
 	d := j.deployment
 	o := content.Options{
 		Path: d.Spec.Render.Path, Format: d.Spec.Format, Name: d.Name, Namespace: j.target(), Watch: d.Spec.Render.WatchNamespaces,
-		ConfigChecksum: d.Spec.Render.ConfigChecksum,
+		ConfigChecksum: convert.Restarts(d.Spec.Render),
 	}
 	var faults []error
 	for i, v := range d.Spec.Render.ValuesFrom {
@@ -115,64 +157,14 @@ func (j *job) options(ctx context.Context) (content.Options, error) {
 	return o, errors.Join(faults...)
 }
 
-// target is the namespace of objects that name none.
-func (j *job) target() string {
+// target returns the namespace of objects that name none.
+func (j sourcing) target() string {
 	return cmp.Or(j.deployment.Spec.Render.InstallNamespace, j.deployment.Namespace)
 }
 
-// input is all that the objects depend on, and whether that is the same tomorrow.
-func (j *job) input(o content.Options) (pinned bool, sum [sha256.Size]byte) {
-	pinned = true
-	for _, s := range j.deployment.Spec.Sources {
-		r, err := domain.ParseReference(s.Reference)
-		pinned = pinned && err == nil && r.Digest != ""
-	}
-	text, err := json.Marshal(struct {
-		Sources any
-		Options content.Options
-	}{j.deployment.Spec.Sources, o})
-	return pinned && err == nil, sha256.Sum256(text)
-}
-
-// fetchSlowly fetches for as long as the servers need: what stands is kept meanwhile, each
-// Resync, and it is said what is waited for (BUNDLES.md 1).
-func (j *job) fetchSlowly(ctx context.Context) (domain.Tree, []domain.Reference, error) {
-	var keeping sync.WaitGroup
-	fetched := make(chan struct{})
-	defer func() {
-		close(fetched)
-		keeping.Wait()
-		j.standing = domain.Standing{}
-	}()
-	keeping.Go(func() {
-		again := time.NewTicker(j.Resync)
-		defer again.Stop()
-		for {
-			select {
-			case <-fetched:
-				return
-			case <-again.C:
-				j.keepMeanwhile(ctx)
-			}
-		}
-	})
-	return j.fetch(ctx)
-}
-
-// keepMeanwhile keeps what stands while the sources are fetched. That it cannot stops nothing.
-func (j *job) keepMeanwhile(ctx context.Context) {
-	_, err := j.correct(ctx, j.fetching())
-	if err == nil {
-		err = j.publish(ctx)
-	}
-	if err != nil && ctx.Err() == nil {
-		glog.Errorf("BundleDeployment %s: %v", j.deployment.Owner(), err)
-	}
-}
-
-// fetching says that the sources are waited for; what was said of them before stays said,
-// so that a source that fails slowly is not told in two ways by turns.
-func (j *job) fetching() *domain.Stop {
+// fetching returns the stop of sources that take long. One that was published for them stays, so
+// that a source that fails slowly has one reason and not two by turns.
+func (j sourcing) fetching() *domain.Stop {
 	d, stop := j.deployment, &domain.Stop{Stage: domain.Sourced}
 	said := meta.FindStatusCondition(d.Status.Conditions, string(domain.Sourced))
 	if said != nil && said.Status == metav1.ConditionFalse && said.ObservedGeneration == d.Generation {
@@ -187,46 +179,29 @@ func (j *job) fetching() *domain.Stop {
 	return stop
 }
 
-// fetch returns the content of all sources, laid over each other.
-func (j *job) fetch(ctx context.Context) (domain.Tree, []domain.Reference, error) {
-	fetcher := j.Fetcher
-	fetcher.ConfigMaps = j.world.Files
-	fetcher.Track = true // what has to be pinned was checked before
-	var sources []content.Source
-	for i, s := range j.deployment.Spec.Sources {
-		r, err := domain.ParseReference(s.Reference)
-		if err != nil {
-			return domain.Tree{}, nil, err
-		}
-		source := content.Source{Reference: r, Destination: s.Destination}
-		if s.Auth != nil {
-			if source.Credentials, err = j.world.Credentials(ctx, s.Auth.SecretRef.Name); err != nil {
-				return domain.Tree{}, nil, fmt.Errorf("spec.sources[%d].auth.secretRef: %w", i, err)
-			}
-		}
-		sources = append(sources, source)
-	}
-	return fetcher.Fetch(ctx, sources...)
-}
-
-// render returns the objects of a tree in their order.
-func (j *job) render(ctx context.Context, tree domain.Tree, o content.Options) (wanted, error) {
-	rendered, err := content.Render(ctx, tree, o)
+// render returns the objects of a tree in their order, or what stops that.
+func (j sourcing) render(ctx context.Context, f fetched, o content.Options) (contents, *domain.Stop) {
+	c := contents{}
+	rendered, err := content.Render(ctx, f.tree, o)
 	if err != nil {
-		return wanted{}, err
+		return c, stopAt(domain.Rendered, "RenderFailed", err)
 	}
 	placed, err := domain.Place(rendered.Objects, o.Namespace, j.world.Namespaced)
 	if err != nil {
-		return wanted{}, err
+		return c, stopAt(domain.Rendered, "RenderFailed", err)
 	}
-	sequence, err := domain.Order(placed)
-	if err != nil {
-		return wanted{}, err
+	if c.sequence, err = domain.Order(placed); err != nil {
+		return c, stopAt(domain.Rendered, "RenderFailed", err)
 	}
-	return wanted{manifest: sequence.Digest(), sequence: sequence}, nil
+	c.manifest = c.sequence.Digest()
+	for _, r := range f.resolved {
+		c.resolved = append(c.resolved, r.String())
+	}
+	return c, nil
 }
 
-// stopAt says which stage an error stops, and whether it may pass by itself.
+// stopAt returns the stop of a stage that an error ends. What the content or a permission has
+// wrong waits for a person.
 func stopAt(stage condition.Type, reason string, err error) *domain.Stop {
 	return &domain.Stop{Stage: stage, Reason: reason, Message: err.Error(), Person: stage == domain.Rendered || apierrors.IsForbidden(err)}
 }

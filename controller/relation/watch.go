@@ -165,7 +165,7 @@ func consumers(ctx context.Context, reader client.Reader, namespace string, offe
 func onlyRenews(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*v1alpha1.RelatedApplication)
 	after, same := e.ObjectNew.(*v1alpha1.RelatedApplication)
-	return ok && same && after.OnlyRenews(before)
+	return ok && same && object.OnlyRenews(after, before)
 }
 
 // onlySays reports whether what is new of an application is only how it and its units
@@ -173,5 +173,5 @@ func onlyRenews(e event.UpdateEvent) bool {
 func onlySays(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*v1alpha1.RelatedApplication)
 	after, same := e.ObjectNew.(*v1alpha1.RelatedApplication)
-	return ok && same && after.OnlySays(before)
+	return ok && same && object.OnlyReports(after, before)
 }

@@ -95,12 +95,14 @@ func TestWhomAChangeConcerns(t *testing.T) {
 		change func(*v1alpha1.RelatedApplicationStatus)
 		want   []string
 	}{
-		"Renewed":   {why: "nobody", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Leader.Expires = metav1.NewMicroTime(time.Unix(9, 0)) }},
+		"Renewed": {why: "nobody", change: func(s *v1alpha1.RelatedApplicationStatus) {
+			s.Leader.ExpirationTime = metav1.NewMicroTime(time.Unix(9, 0))
+		}},
 		"UnitSays":  {why: "condition ApplicationStatus", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].Workload = &v1alpha1.WorkloadStatus{} }, want: all[:1]},
-		"Failing":   {why: "condition HandlerFailed", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].Failing = &v1alpha1.Failing{} }, want: all[:1]},
+		"Failing":   {why: "condition HandlerFailed", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].Failure = &v1alpha1.Failure{} }, want: all[:1]},
 		"Says":      {why: "its leader says so", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Workload = &v1alpha1.WorkloadStatus{} }, want: all[:1]},
 		"Told":      {why: "people are told", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Conditions = []metav1.Condition{{}} }, want: all[:1]},
-		"Gone":      {why: "it departs from its consumers too", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].Gone = "Replaced" }, want: all},
+		"Gone":      {why: "it departs from its consumers too", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].DepartureReason = "Replaced" }, want: all},
 		"Endpoints": {why: "what is offered", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Endpoints = make([]v1alpha1.Endpoint, 1) }, want: all},
 	}
 	reader := bank{offers: []v1alpha1.Offer{{Spec: v1alpha1.OfferSpec{Application: "vault", Consumers: []string{"shop"}}}}}

@@ -1,7 +1,7 @@
-// Package schema is the loop that judges the interfaces that a cluster publishes,
-// and says so on each.
+// Package schema is the loop that judges the interfaces that a cluster publishes, and writes the result into the
+// conditions of each.
 //
-// What must not come in: a decision; what an interface may be is the domain's.
+// What must not come in: a decision on what an interface may be (domain/schema).
 package schema
 
 import (
@@ -19,13 +19,13 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
-// World is the part of the cluster this controller needs, and all of it.
+// World is the part of the cluster that this controller needs.
 type World interface {
-	// Judge says on a published interface whether it is in force, and why not.
-	// Judging twice does no harm.
+	// Judge writes into the conditions of a published interface whether it is in force, or why not. Judging
+	// twice does no harm.
 	Judge(ctx context.Context, name string) error
-	// Versions returns the names of the objects that publish versions of an
-	// interface: what is said of one may depend on another.
+	// Versions returns the names of the objects that publish versions of an interface: the conditions of one
+	// may depend on another.
 	Versions(ctx context.Context, of string) []string
 }
 
@@ -42,8 +42,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, nil
 }
 
-// Setup registers the reconciler with the manager; it runs on the replica that
-// won the leader election.
+// Setup registers the reconciler with the manager. It runs on the replica that won the leader election.
 func (r *Reconciler) Setup(m manager.Manager) error {
 	c, err := controller.New("interfaces", m, controller.Options{Reconciler: r})
 	if err != nil {

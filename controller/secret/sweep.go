@@ -12,9 +12,9 @@ import (
 // Every is the pause between two sweeps.
 const Every = time.Hour
 
-// World is the part of the cluster this loop needs, and all of it.
+// World is the part of the cluster that this loop needs.
 type World interface {
-	// Namespaces returns those that may hold secrets.
+	// Namespaces returns the namespaces that may hold secrets.
 	Namespaces(ctx context.Context) ([]string, error)
 	// Observe returns what is known of a namespace's secrets.
 	Observe(ctx context.Context, namespace string) (secret.Snapshot, error)
@@ -40,8 +40,7 @@ func (s *Sweeper) Start(ctx context.Context) error {
 	}
 }
 
-// sweep goes over all namespaces. What fails in one does not hold back the others;
-// the next sweep tries it again.
+// sweep sweeps all namespaces. A failure in one does not stop the others; the next sweep tries it again.
 func (s *Sweeper) sweep(ctx context.Context) {
 	namespaces, err := s.World.Namespaces(ctx)
 	if err != nil {
@@ -63,7 +62,7 @@ func (s *Sweeper) sweep(ctx context.Context) {
 	}
 }
 
-// describe names a decision for the log: it has no content to tell.
+// describe names a decision for the log, without content.
 func describe(decision secret.Decision) string {
 	switch d := decision.(type) {
 	case secret.End:

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
@@ -76,8 +77,8 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (tra
 			return commit, err
 		}
 		commit.Changes = append(commit.Changes, transaction.Change{
-			Relation: r.name, Namespace: r.home, UID: change.GetRelation(), Endpoint: r.endpoint, Own: !change.GetApplication(), Set: change.GetSet(),
-			Role: r.role, Interface: r.iface, Version: r.version,
+			Relation: r.Name, Namespace: r.Requirer.Namespace, UID: r.UID, Endpoint: r.Here.Endpoint,
+			Own: !change.GetApplication(), Set: change.GetSet(), Role: r.Shown.Role, Interface: r.Interface, Version: r.Version,
 		})
 	}
 	return commit, nil
@@ -96,19 +97,19 @@ func shortened(cause string) string {
 
 // writable returns the relation of that UID, if the application has it and it
 // lives and is not suspended.
-func (t *telling) writable(uid string) (place, error) {
-	p, ok := t.places[uid]
+func (t *telling) writable(uid string) (relation.Seen, error) {
+	r, ok := t.relations[uid]
 	switch {
 	case !ok:
-		return p, connect.NewError(connect.CodeNotFound, fmt.Errorf("no relation %s is known here: it has gone, or it is another application's", uid))
-	case p.ended:
-		return p, connect.NewError(connect.CodeNotFound, fmt.Errorf("the relation on endpoint %s has ended", p.endpoint))
-	case p.suspended:
-		return p, refuse(&domain.Error{
-			Kind: domain.NotYet, Message: fmt.Sprintf("the relation on endpoint %s is suspended", p.endpoint), Cure: "say it when the relation is created again",
+		return r, connect.NewError(connect.CodeNotFound, fmt.Errorf("no relation %s is known here: it has gone, or it is another application's", uid))
+	case !r.Alive():
+		return r, connect.NewError(connect.CodeNotFound, fmt.Errorf("the relation on endpoint %s has ended", r.Here.Endpoint))
+	case !r.Open():
+		return r, refuse(&domain.Error{
+			Kind: domain.NotYet, Message: fmt.Sprintf("the relation on endpoint %s is suspended", r.Here.Endpoint), Cure: "say it when the relation is created again",
 		})
 	default:
-		return p, nil
+		return r, nil
 	}
 }
 
@@ -117,7 +118,7 @@ func codeOf(err error) connect.Code {
 	switch {
 	case errors.Is(err, transaction.ErrDeposed):
 		return connect.CodePermissionDenied
-	case errors.Is(err, kube.ErrGone):
+	case errors.Is(err, status.ErrGone):
 		return connect.CodeNotFound
 	case errors.Is(err, transaction.ErrInvalid):
 		return connect.CodeInvalidArgument
@@ -152,27 +153,17 @@ func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveR
 		return nil, err
 	}
 	defer c.leave()
-	p, known := t.places[req.Msg.GetRelation()]
-	unit, departures := domain.Unit{Application: p.ours, Number: int(u.number)}, req.Msg.GetDepartures()
+	r, known := t.relations[req.Msg.GetRelation()]
+	unit, departures := r.Unit(r.Here, int(u.number)), req.Msg.GetDepartures()
 	if len(departures) > maxChanges {
 		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("one request answers for at most %d departures, this one for %d", maxChanges, len(departures)))
 	}
-	said := domain.Leave{Unit: unit, Departures: toAnswers(p.theirs, departures), Suspension: req.Msg.GetSuspension()}
-	if known && (len(departures) > 0 || said.Suspension && p.suspended || !said.Suspension && p.ended) {
-		err = s.Store.Leave(ctx, p.home, p.name, req.Msg.GetRelation(), said)
+	said := domain.Leave{Unit: unit, Departures: convert.ToAnswers(r.Unit(r.Shown.There, 0).Application, departures), Suspension: req.Msg.GetSuspension()}
+	if known && (len(departures) > 0 || said.Suspension && !r.Open() || !said.Suspension && !r.Alive()) {
+		err = s.Store.Leave(ctx, r.Requirer.Namespace, r.Name, r.UID, said)
 	}
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
 	return connect.NewResponse(&v1alpha1.LeaveResponse{}), nil
-}
-
-func toAnswers(departed string, departures []*v1alpha1.Departure) []domain.Answer {
-	var all []domain.Answer
-	for _, d := range departures {
-		all = append(all, domain.Answer{
-			Unit: domain.Unit{Application: departed, Number: int(d.GetNumber())}, Since: time.Unix(d.GetSince(), 0).UTC(), Handled: d.GetHandled(),
-		})
-	}
-	return all
 }

@@ -10,15 +10,18 @@ import (
 	"connectrpc.com/connect"
 	"github.com/golang/glog"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
 // conversation is one stream: whose it is, and what was said last.
 type conversation struct {
 	server      *Server
 	bell        *bell
-	identity    kube.Identity
+	identity    identity.Identity
 	application string
 	// ignored is why the pod's workload takes part in nothing; empty if it takes part.
 	ignored string
@@ -60,7 +63,7 @@ func (c *conversation) identify(ctx context.Context, token string) error {
 	_, leave := c.server.hub.join(podTopic(id.Namespace, id.Pod), c.bell)
 	c.leaving = append(c.leaving, leave)
 	known := c.await(ctx, func() bool {
-		m := c.server.World.Pod(ctx, id.Namespace, id.Pod, id.UID, id.Account)
+		m := c.server.Identities.Membership(ctx, id)
 		c.application, c.ignored = m.Application, m.Ignored
 		return c.application != ""
 	})
@@ -94,9 +97,9 @@ func (c *conversation) await(ctx context.Context, done func() bool) bool {
 }
 
 func (c *conversation) review(ctx context.Context, token string) error {
-	id, err := c.server.Reviewer.Review(ctx, token)
+	id, err := c.server.Identities.Review(ctx, token)
 	switch {
-	case errors.Is(err, kube.ErrToken):
+	case errors.Is(err, identity.ErrToken):
 		return connect.NewError(connect.CodeUnauthenticated, err)
 	case err != nil:
 		return connect.NewError(connect.CodeUnavailable, err)
@@ -191,7 +194,7 @@ func (c *conversation) renew(ctx context.Context, renew *v1alpha1.Renew, expires
 // another application must begin anew.
 func (c *conversation) checkPod(ctx context.Context) (lives bool, err error) {
 	id := c.identity
-	m := c.server.World.Pod(ctx, id.Namespace, id.Pod, id.UID, id.Account)
+	m := c.server.Identities.Membership(ctx, id)
 	if m.Application != "" && (m.Application != c.application || m.Ignored != c.ignored) {
 		return m.Lives, connect.NewError(connect.CodeUnavailable,
 			fmt.Errorf("pod %s/%s belongs to application %s now: connect again", id.Namespace, id.Pod, m.Application))
@@ -204,7 +207,7 @@ func (c *conversation) checkPod(ctx context.Context) (lives bool, err error) {
 func (c *conversation) telling(ctx context.Context) (t *telling, err error) {
 	c.await(ctx, func() bool {
 		t, err = c.audience.get(ctx, c.server.World, c.identity.Namespace, c.application, c.floor)
-		return !errors.Is(err, kube.ErrUnsettled)
+		return !errors.Is(err, relation.ErrUnsettled)
 	})
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
@@ -258,7 +261,7 @@ func (c *conversation) refuse(stream sender) error {
 		return nil
 	}
 	c.refused = true
-	unit := &v1alpha1.Unit{Namespace: c.identity.Namespace, Ignored: c.ignored}
+	unit := convert.ForUnit(domain.View{Namespace: c.identity.Namespace}, domain.Own{Ignored: c.ignored})
 	return stream.Send(&v1alpha1.ConverseResponse{Snapshot: &v1alpha1.Snapshot{Revisions: atLeast(c.floor, c.server.World.Revisions()),
 		Unit: unit}})
 }
@@ -292,7 +295,8 @@ func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 	u := t.unit(c.identity.UID)
 	snapshot := &v1alpha1.Snapshot{
 		Revisions: atLeast(c.floor, t.revisions),
-		Unit:      &v1alpha1.Unit{Application: c.application, Namespace: c.identity.Namespace, Number: u.number, Known: u.known || u.leaving != "", Leaving: u.leaving},
+		Unit: convert.ForUnit(domain.View{Application: c.application, Namespace: c.identity.Namespace},
+			domain.Own{Number: int(u.number), Known: u.known || u.leaving != "", Leaving: domain.Reason(u.leaving)}),
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,
 	}

@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
 // converse runs a conversation in the background; its end can be awaited.
@@ -296,7 +297,7 @@ func TestDeliveryIsWaitedFor(t *testing.T) {
 		r.set(func() { r.unsettled = true })
 		began, late := time.Now(), newAgent()
 		r.server.hub.audiences[applicationTopic("shop", "blog")].last.telling = nil
-		require.ErrorIs(t, <-converse(ctx, r, late, "token-blog-1", nil), kube.ErrUnsettled)
+		require.ErrorIs(t, <-converse(ctx, r, late, "token-blog-1", nil), relation.ErrUnsettled)
 		assert.Equal(t, time.Second, time.Since(began))
 	})
 }
@@ -428,6 +429,6 @@ func TestReviewTellsWrongFromAway(t *testing.T) {
 		r.set(func() { r.broken = errors.New("the API server is away") })
 		err := <-converse(ctx, r, a, "token-blog-1", nil)
 		assert.Equal(t, connect.CodeUnavailable, connect.CodeOf(err))
-		assert.NotErrorIs(t, err, kube.ErrToken)
+		assert.NotErrorIs(t, err, identity.ErrToken)
 	})
 }

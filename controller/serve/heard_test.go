@@ -65,38 +65,38 @@ func anyView(t *rapid.T) relation.View {
 	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "relations") {
 		here, there := relation.End{Namespace: "shop", Application: "db", Endpoint: "main"}, relation.End{Namespace: "shop", Application: "web", Endpoint: "store"}
-		s := relation.Seen{Role: application.Provider, Here: here, There: there}
+		r := relation.Relation{UID: "uid-" + strconv.Itoa(i), Interface: "pg", Version: number.Draw(t, "version")}
+		writer := ""
+		r.Requirer, r.Provider = there, here
 		switch rapid.IntRange(0, 2).Draw(t, "kind") {
 		case 0:
-			s.Role, s.There, s.OwnWriter = application.Peer, here, rapid.SampledFrom([]string{"", "0", "2"}).Draw(t, "writer")
+			r.Requirer, writer = here, rapid.SampledFrom([]string{"", "0", "2"}).Draw(t, "writer")
 		case 1:
-			s.Role = application.Requirer
-			s.There.Namespace = rapid.SampledFrom([]string{"shop", "data"}).Draw(t, "namespace")
+			there.Namespace = rapid.SampledFrom([]string{"shop", "data"}).Draw(t, "namespace")
+			r.Requirer, r.Provider = here, there
 		}
-		s.UID, s.State.ID, s.Interface, s.Version = "uid-"+strconv.Itoa(i), i+1, "pg", number.Draw(t, "version")
-		s.State.EndReason = rapid.SampledFrom([]string{"", "Deleted"}).Draw(t, "end")
-		s.Requirer, s.Provider = s.Here, s.There
-		if s.Role == application.Provider {
-			s.Requirer, s.Provider = s.There, s.Here
-		}
-		s.State.Offer = rapid.SampledFrom([]string{"", "all"}).Draw(t, "offer")
-		s.State.SuspendedSince = rapid.SampledFrom([]time.Time{{}, time.Unix(1, 0)}).Draw(t, "suspended")
-		s.State.Conditions = condition.Settled("Complete", "")
-		s.Granted = rapid.SampledFrom([]domain.Granted{{}, {ID: "c6b9fk2t7m0q3v8x1z5d", Revision: 3}}).Draw(t, "granted")
-		s.Bag, s.OwnBag = bag.Draw(t, "bag"), bag.Draw(t, "own")
+		r.State.ID = i + 1
+		r.State.EndReason = rapid.SampledFrom([]string{"", "Deleted"}).Draw(t, "end")
+		r.State.Offer = rapid.SampledFrom([]string{"", "all"}).Draw(t, "offer")
+		r.State.SuspendedSince = rapid.SampledFrom([]time.Time{{}, time.Unix(1, 0)}).Draw(t, "suspended")
+		r.State.Conditions = condition.Settled("Complete", "")
+		s, _ := r.SeenFrom("shop", "db")
+		s.OwnWriter = writer
+		s.Shown.Granted = rapid.SampledFrom([]domain.Granted{{}, {ID: "c6b9fk2t7m0q3v8x1z5d", Revision: 3}}).Draw(t, "granted")
+		s.Shown.RemoteBag, s.OwnBag = bag.Draw(t, "bag"), bag.Draw(t, "own")
 		for n := range 3 {
-			member := relation.Member{Number: n, Bag: bag.Draw(t, "unit's")}
+			unit, said := domain.Unit{Application: s.Shown.Remote, Number: n}, bag.Draw(t, "unit's")
 			switch rapid.IntRange(0, 2).Draw(t, "unit") {
 			case 0:
-				s.Units = append(s.Units, member)
+				s.Shown.Units = append(s.Shown.Units, domain.Member{Unit: unit, Bag: said})
 			case 1:
-				s.Departed = append(s.Departed, relation.Tombstone{Bag: member.Bag, Departure: domain.Departure{
-					Unit: domain.Unit{Application: s.There.Application, Number: n}, Reason: domain.Replaced, Since: time.Unix(rapid.Int64Range(1, 9).Draw(t, "since"), 0).UTC(),
-					Owed: rapid.SampledFrom([][]domain.Unit{nil, {{Application: here.Application, Number: 1}}}).Draw(t, "owed"), Handled: rapid.Bool().Draw(t, "handled"),
-				}})
+				s.Shown.Departed = append(s.Shown.Departed, domain.Tombstone{
+					Unit: unit, Bag: said, Reason: domain.Replaced, Since: time.Unix(rapid.Int64Range(1, 9).Draw(t, "since"), 0).UTC(),
+					Owed: rapid.SampledFrom([][]int{nil, {1}}).Draw(t, "owed"), Inherited: rapid.Bool().Draw(t, "inherited"),
+				})
 			}
 			if rapid.Bool().Draw(t, "in scope") {
-				s.Own = append(s.Own, member)
+				s.Own = append(s.Own, domain.Member{Unit: domain.Unit{Application: "db", Number: n}, Bag: said})
 			}
 		}
 		v.Relations = append(v.Relations, s)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -13,8 +13,8 @@ import (
 // name is how a namespace names an application.
 type name struct{ namespace, application string }
 
-// takeSecrets writes what each unit is told of secrets: of its own namespace, and of
-// those that open relations lead to (RELATIONS.md M6).
+// takeSecrets maps the secrets that each unit knows: of its own namespace, and of those that open relations
+// lead to (RELATIONS.md M6).
 func (t *telling) takeSecrets(ctx context.Context, world World, namespace string, view relation.View) error {
 	names := []name{{namespace, view.Application}}
 	var open []string
@@ -23,7 +23,7 @@ func (t *telling) takeSecrets(ctx context.Context, world World, namespace string
 			continue
 		}
 		open = append(open, r.UID)
-		if there := (name{r.There.Namespace, r.Self()}); !slices.Contains(names, there) {
+		if there := (name{r.Shown.There.Namespace, r.Self()}); !slices.Contains(names, there) {
 			names = append(names, there)
 		}
 	}
@@ -51,10 +51,7 @@ func (t *telling) takeSecretsOf(ctx context.Context, world World, n name, by lea
 				continue // no unit has such a number
 			}
 			mine := t.mine(number)
-			mine.secrets = append(mine.secrets, &v1alpha1.KnownSecret{
-				Id: k.ID, Label: k.Label, Latest: int64(k.Latest), Kept: int64(k.Kept), Own: k.Own,
-				Rotates: toUnix(k.Rotates), Expires: toUnix(k.Expires),
-			})
+			mine.secrets = append(mine.secrets, convert.ForSecret(k.Secret))
 		}
 	}
 	return nil

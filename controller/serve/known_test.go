@@ -12,6 +12,7 @@ import (
 
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -92,7 +93,7 @@ func TestTellingOfSecretsElsewhere(t *testing.T) {
 	view, there := blog("one"), ofDB()
 	there.Access[0].Application, there.Readers[0].Application = "blog.shop", "blog.shop"
 	r := &view.Relations[0]
-	r.Provider.Namespace, r.There.Namespace, r.State.Offer = "bank", "bank", "all"
+	r.Provider.Namespace, r.Shown.There.Namespace, r.State.Offer = "bank", "bank", "all"
 	tell := func() map[int64]*private { return tellOfSecrets(t, view, name{"bank", "blog.shop"}, there).private }
 	require.Len(t, tell(), 1)
 	assert.Equal(t, []*v1alpha1.KnownSecret{{Id: "read", Label: "l", Latest: 2, Kept: 1}}, tell()[4].secrets)
@@ -113,7 +114,7 @@ func TestPrivateNewsIsToldToOne(t *testing.T) {
 			pod := "blog-" + strconv.Itoa(i+1)
 			s.r.pod(pod)
 			view.Units = append(view.Units, application.Unit{Number: i, PodUID: "uid-" + pod})
-			view.Relations[0].Own = append(view.Relations[0].Own, relation.Member{Number: i, Bag: map[string]string{"is": "up"}})
+			view.Relations[0].Own = append(view.Relations[0].Own, domain.Member{Unit: domain.Unit{Application: "blog", Number: i}, Bag: map[string]string{"is": "up"}})
 			read.Readers = append(read.Readers, secret.Reader{Application: "blog", Unit: strconv.Itoa(i), Revision: 1})
 			agents = append(agents, newAgent())
 		}

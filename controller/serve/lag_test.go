@@ -6,9 +6,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	podagent "gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
 // history is what the API server has stored: revisions go up over all kinds,
@@ -76,7 +77,7 @@ func (l lagging) catchUp(kind string, count int, relist bool) {
 	for k, revision := range l.caughtUp {
 		if at := l.h.at(k, revision); at > 0 {
 			l.shown[k] = at
-			view.Relations[0].Bag[k] = strconv.FormatUint(at, 10)
+			view.Relations[0].Shown.RemoteBag[k] = strconv.FormatUint(at, 10)
 		}
 	}
 	l.views["blog"] = view
@@ -95,7 +96,7 @@ func (l lagging) announce() {
 // wanderer is an agent that hops between replicas.
 type wanderer struct {
 	t      *rapid.T
-	view   podagent.View
+	view   podagent.Projection
 	stream *conversation
 	used   map[string]uint64
 }
@@ -110,7 +111,7 @@ func (w *wanderer) hop(l lagging) bool {
 		return false
 	}
 	c := &conversation{server: l.server, bell: newBell(), floor: w.view.Revisions, application: "blog"}
-	c.identity = kube.Identity{Namespace: "shop", Pod: "blog-1", UID: "uid-blog-1"}
+	c.identity = identity.Identity{Namespace: "shop", Pod: "blog-1", UID: "uid-blog-1"}
 	a, leave := l.server.hub.join(applicationTopic("shop", "blog"), c.bell)
 	c.audience, c.leaving = a, append(c.leaving, leave)
 	w.stream = c
@@ -138,16 +139,12 @@ func (w *wanderer) ring() {
 
 // Send is the agent's side: it accepts a snapshot as the agent does.
 func (w *wanderer) Send(response *v1alpha1.ConverseResponse) error {
-	s := response.GetSnapshot()
-	heard := podagent.View{Revisions: s.GetRevisions()}
-	for _, r := range s.GetRelations() {
-		heard.Relations = append(heard.Relations, podagent.Relation{ID: r.GetId(), UID: r.GetUid(), Endpoint: r.GetEndpoint(), Bag: r.GetBag().GetData()})
-	}
+	heard := convert.ToUpdate(response.GetSnapshot())
 	if kind := w.view.Behind(heard); kind != "" {
 		w.t.Fatalf("a replica that did not send the agent away said less of %s than it has used: %v after %v", kind, heard.Revisions, w.view.Revisions)
 	}
 	w.view = w.view.Merge(heard)
-	for kind, text := range w.view.Relations[0].Bag {
+	for kind, text := range w.view.View.Relations[0].RemoteBag {
 		revision, _ := strconv.ParseUint(text, 10, 64)
 		if kind != "host" && revision < w.used[kind] {
 			w.t.Fatalf("acted on %s at %d after %d (SAFETY.md V4)", kind, revision, w.used[kind])
@@ -206,7 +203,7 @@ func TestTwoCachesWithIndependentLag(t *testing.T) {
 			t.Fatalf("a replica at the end of history sends an agent away: %v, which used %v", survivor.CaughtUp(), w.view.Revisions)
 		}
 		for kind := range h.writes {
-			got, _ := strconv.ParseUint(w.view.Relations[0].Bag[kind], 10, 64)
+			got, _ := strconv.ParseUint(w.view.View.Relations[0].RemoteBag[kind], 10, 64)
 			if last := h.at(kind, h.revision); got != last {
 				t.Fatalf("the last write of %s is %d, the agent has %d", kind, last, got)
 			}

@@ -9,20 +9,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// headerCure is the header of a refusal that says what to do about it.
+// headerCure is the header of a refusal with its cure.
 const headerCure = "Orcon-Cure"
 
-// refuse makes of why something is refused what the API answers: a code for each
-// kind (RELATIONS.md P4).
+// refuse maps a refusal to an answer of the API: a code for each kind (RELATIONS.md P4).
 func refuse(err error) error {
 	if answered, ok := errors.AsType[*connect.Error](err); ok {
 		return answered
@@ -40,20 +39,15 @@ func refuse(err error) error {
 	return answer
 }
 
-// drafts reads what a transaction does to secrets. A grant is to the other side of
-// a relation that the unit's application has and that lives.
+// drafts reads the writes of secrets in a transaction. A grant is to the other side of a living relation of
+// the unit's application.
 func (c *conversation) drafts(t *telling, req *v1alpha1.CommitRequest) ([]secret.Draft, error) {
 	if len(req.GetSecrets()) > maxChanges {
 		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("a transaction writes at most %d secrets, this one %d", maxChanges, len(req.GetSecrets())))
 	}
 	var drafts []secret.Draft
 	for _, w := range req.GetSecrets() {
-		draft := secret.Draft{Content: w.GetContent(), Write: secret.Write{
-			Kind: secret.Kind(w.GetKind()), ID: w.GetId(), Own: w.GetOwn(),
-			Label: w.GetLabel(), Description: w.GetDescription(), Rotation: secret.Rotation(w.GetRotation()),
-			Expires: fromUnix(w.GetExpires()), Revision: int(w.GetRevision()),
-			Access: secret.Access{Relation: w.GetAccess().GetRelation(), Application: w.GetAccess().GetApplication(), Unit: w.GetAccess().GetUnit()},
-		}}
+		draft := convert.ToDraft(w)
 		if draft.Kind == secret.Grant {
 			access, err := c.access(t, w.GetAccess())
 			if err != nil {
@@ -66,15 +60,15 @@ func (c *conversation) drafts(t *telling, req *v1alpha1.CommitRequest) ([]secret
 	return drafts, nil
 }
 
-// access is a grant as the cluster has it, whatever application the unit named.
+// access returns a grant as the cluster has it, whatever application the unit named.
 func (c *conversation) access(t *telling, to *v1alpha1.SecretAccess) (secret.Access, error) {
-	p, err := t.writable(to.GetRelation())
+	r, err := t.writable(to.GetRelation())
 	if err != nil {
 		return secret.Access{}, err
 	}
-	access := secret.Access{Relation: to.GetRelation(), Name: p.name, Application: p.remote, Unit: to.GetUnit()}
-	if p.home != c.identity.Namespace {
-		access.Namespace = p.home
+	access := secret.Access{Relation: r.UID, Name: r.Name, Application: r.Shown.Remote, Unit: to.GetUnit()}
+	if home := r.Requirer.Namespace; home != c.identity.Namespace {
+		access.Namespace = home
 	}
 	return access, nil
 }
@@ -86,33 +80,33 @@ func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.Ge
 		return nil, err
 	}
 	defer c.leave()
-	query := secret.Query{Label: req.Msg.GetLabel(), Peek: req.Msg.GetPeek(), Refresh: req.Msg.GetRefresh(), Revision: int(req.Msg.GetRevision())}
-	read, err := s.Store.Secret(ctx, c.visitors(t, u), req.Msg.GetId(), query)
+	read, err := s.Secrets.Secret(ctx, c.visitors(t, u), req.Msg.GetId(), convert.ToQuery(req.Msg))
 	if err != nil {
 		return nil, refuse(err)
 	}
-	return connect.NewResponse(&v1alpha1.GetSecretResponse{Id: read.ID, Revision: int64(read.Revision), Content: read.Content}), nil
+	return connect.NewResponse(convert.ForReading(read)), nil
 }
 
-// visitors are the unit as it asks for secrets: in its own namespace, and then in
-// those of its other relations, in order of name. A suspended relation leads there
-// too: what was granted for it is not gone.
+// visitors returns the unit as it requests secrets: in its own namespace, then in those of its other
+// relations, in order of name. A suspended relation counts: what was granted for it is not gone.
 func (c *conversation) visitors(t *telling, u unit) []secret.Visitor {
 	number := strconv.FormatInt(u.number, 10)
 	all := []secret.Visitor{{Unit: secret.Unit{Application: c.application, Number: number}, Namespace: c.identity.Namespace}}
-	for _, uid := range slices.Sorted(maps.Keys(t.places)) {
-		p := t.places[uid]
-		if !p.opened {
+	for _, uid := range slices.Sorted(maps.Keys(t.relations)) {
+		r := t.relations[uid]
+		if !r.Opened() {
 			continue
 		}
-		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == p.there.Namespace })
+		i := slices.IndexFunc(all, func(v secret.Visitor) bool { return v.Namespace == r.Shown.There.Namespace })
 		if i < 0 {
 			i = len(all)
-			all = append(all, secret.Visitor{Unit: secret.Unit{Application: p.self, Number: number}, Namespace: p.there.Namespace})
+			all = append(all, secret.Visitor{Unit: secret.Unit{Application: r.Self(), Number: number}, Namespace: r.Shown.There.Namespace})
 		}
-		if !p.ended {
-			all[i].Related = append(all[i].Related, p.there.Application)
-			all[i].Ties = append(all[i].Ties, secret.Tie{Relation: uid, Name: p.name, Home: p.home, Application: p.there.Application, Endpoint: p.there.Endpoint})
+		if r.Alive() {
+			all[i].Related = append(all[i].Related, r.Shown.There.Application)
+			all[i].Ties = append(all[i].Ties, secret.Tie{
+				Relation: uid, Name: r.Name, Home: r.Requirer.Namespace, Application: r.Shown.There.Application, Endpoint: r.Shown.There.Endpoint,
+			})
 		}
 	}
 	slices.SortFunc(all[1:], func(a, b secret.Visitor) int { return strings.Compare(a.Namespace, b.Namespace) })
@@ -126,18 +120,18 @@ func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.
 		return nil, err
 	}
 	defer c.leave()
-	all, err := s.Store.Secrets(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID)
+	all, err := s.Secrets.Secrets(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID)
 	if err != nil {
 		return nil, refuse(err)
 	}
 	response := &v1alpha1.ListSecretsResponse{}
 	for _, one := range all {
-		response.Secrets = append(response.Secrets, toSecret(one))
+		response.Secrets = append(response.Secrets, convert.ForOwned(one))
 	}
 	return connect.NewResponse(response), nil
 }
 
-// unit finds out which unit calls. Whoever gets a caller has it leave.
+// unit returns the unit that calls. The caller of unit calls leave.
 func (s *Server) unit(ctx context.Context, header http.Header) (*conversation, *telling, unit, error) {
 	return s.unitAt(ctx, header, nil)
 }
@@ -163,32 +157,4 @@ func (s *Server) unitAt(ctx context.Context, header http.Header, revisions map[s
 		return nil, nil, u, connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s has no number yet", c.identity.Pod))
 	}
 	return c, t, u, nil
-}
-
-func toSecret(s secret.Secret) *v1alpha1.Secret {
-	latest := s.Revisions[len(s.Revisions)-1]
-	out := &v1alpha1.Secret{
-		Id: s.ID, Revision: int64(latest.Number), Label: s.Label, Own: s.Owner.Unit != "", Description: s.Description,
-		Rotation: string(s.Rotation), Expires: toUnix(latest.Expires), Rotates: toUnix(s.Rotates),
-	}
-	for _, a := range s.Access {
-		if !a.Revoked {
-			out.Access = append(out.Access, &v1alpha1.SecretAccess{Relation: a.Relation, Application: a.Application, Unit: a.Unit})
-		}
-	}
-	return out
-}
-
-func toUnix(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Unix()
-}
-
-func fromUnix(seconds int64) time.Time {
-	if seconds == 0 {
-		return time.Time{}
-	}
-	return time.Unix(seconds, 0).UTC()
 }

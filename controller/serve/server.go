@@ -10,10 +10,10 @@ import (
 
 	"connectrpc.com/connect"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -34,53 +34,56 @@ const (
 	maxRequest = 1<<20 + 64<<10
 )
 
-// Reviewer says whom a token names.
-type Reviewer interface {
-	// Review returns the pod; the error wraps kube.ErrToken if it names none.
-	Review(ctx context.Context, token string) (kube.Identity, error)
+// Identities knows the pods that call.
+type Identities interface {
+	// Review returns the pod that a token names; the error wraps identity.ErrToken if it names none.
+	Review(ctx context.Context, token string) (identity.Identity, error)
+	// Membership returns what is known in memory of the pod and its application.
+	Membership(ctx context.Context, id identity.Identity) identity.Membership
 }
 
-// World is what the API reads, all of it from memory.
+// World reads what agents may see, from memory.
 type World interface {
-	// Pod returns the pod of that UID and account as its application knows it.
-	Pod(ctx context.Context, namespace, name, uid, account string) kube.KnownPod
 	// View returns what an application may see.
 	View(ctx context.Context, namespace, application string) (relation.View, error)
-	// Secrets returns those of a namespace that an application, as that names it, owns
-	// or reads, in order of ID.
+	// Secrets returns the secrets of a namespace that an application, as the namespace names it, owns or
+	// reads, in order of ID.
 	Secrets(ctx context.Context, namespace, application string) ([]secret.Secret, error)
-	// Revisions returns the highest revision of each kind that was heard of or
-	// shown: what was viewed before is not newer.
+	// Revisions returns the highest revision of each kind that was received or shown: no earlier view is
+	// newer.
 	Revisions() map[string]uint64
 	// CaughtUp returns the revision that each kind is known to be at: what is
 	// viewed later is at least as new.
 	CaughtUp() map[string]uint64
 }
 
-// Store keeps what units say, and who leads.
+// Store stores transactions and leases.
 type Store interface {
-	// Commit stores a transaction and returns the revision of databags from which
-	// on it is to be seen; 0 where it changes none. The error wraps
-	// transaction.ErrDeposed, transaction.ErrInvalid, transaction.ErrBusy or a refusal.
+	// Commit stores a transaction and returns the revision of databags that shows it; 0 if it changes none.
+	// The error wraps transaction.ErrDeposed, transaction.ErrInvalid, transaction.ErrBusy or a refusal.
 	Commit(ctx context.Context, commit transaction.Commit, secrets []secret.Draft) (revision uint64, err error)
-	// Secret returns what a unit reads of a secret, which is found by its ID or by
-	// the unit's label in the first of the namespaces where the unit asks.
-	Secret(ctx context.Context, asks []secret.Visitor, id string, query secret.Query) (secret.Reading, error)
-	// Secrets returns those that a unit may manage, in order of ID.
-	Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error)
-	// Lead has a pod lead its application, or resign, and returns who leads.
+	// Lead claims, renews or resigns the leadership of a pod, and returns the leader.
 	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (leadership.Leader, error)
-	// Leave notes what a unit, as relation.Key names it, has handled of a relation, which
-	// is in a namespace.
+	// Leave records what a unit, as relation.Key names it, has handled of a relation in a namespace.
 	Leave(ctx context.Context, namespace, relation, uid string, said domain.Leave) error
+}
+
+// SecretStore reads secrets for units.
+type SecretStore interface {
+	// Secret returns the revision of a secret that a unit reads. It has the ID or the unit's label, in the first
+	// of the namespaces in which the unit is known.
+	Secret(ctx context.Context, asks []secret.Visitor, id string, query secret.Query) (secret.Reading, error)
+	// Secrets returns the secrets that a unit may manage, in order of ID.
+	Secrets(ctx context.Context, namespace, application string, unit int, podUID string) ([]secret.Secret, error)
 }
 
 // Server serves the relations API.
 type Server struct {
-	Reviewer Reviewer
-	World    World
-	Store    Store
-	Statuses Statuses
+	Identities Identities
+	World      World
+	Store      Store
+	Secrets    SecretStore
+	Statuses   Statuses
 	// Now is the clock of leases.
 	Now func() time.Time
 

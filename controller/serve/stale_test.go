@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -21,7 +20,7 @@ func TestAgentKeepsWhatItHas(t *testing.T) {
 		t, ctx, r, a := s.t, s.ctx, s.r, s.a
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		synctest.Wait()
-		unreadable := fmt.Errorf("%w: cannot read application db", kube.ErrUnreadable)
+		unreadable := fmt.Errorf("%w: cannot read application db", relation.ErrUnreadable)
 		r.set(func() { r.unreadable, r.views["blog"] = unreadable, relation.View{Application: "blog"} })
 		for range 10 {
 			pass(retryView)
@@ -48,12 +47,12 @@ func TestAgentKeepsWhatItHas(t *testing.T) {
 func TestWhileAViewIsUnreadable(t *testing.T) {
 	inBubble(t, func(s scene) {
 		t, ctx, r := s.t, s.ctx, s.r
-		r.set(func() { r.unreadable = kube.ErrUnreadable })
+		r.set(func() { r.unreadable = relation.ErrUnreadable })
 		assert.Equal(t, connect.CodeUnavailable, connect.CodeOf(<-converse(ctx, r, newAgent(), "token-blog-1", nil)), "nothing was ever read")
 		r.set(func() { r.unreadable = nil })
 		ended := converse(ctx, r, s.a, "token-blog-1", nil)
 		synctest.Wait()
-		r.set(func() { r.unreadable = kube.ErrUnreadable })
+		r.set(func() { r.unreadable = relation.ErrUnreadable })
 		synctest.Wait()
 		assert.Equal(t, connect.CodeUnavailable, connect.CodeOf(<-converse(ctx, r, newAgent(), "token-blog-1", nil)),
 			"consent may have been withdrawn")

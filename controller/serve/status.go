@@ -5,30 +5,29 @@ import (
 
 	"connectrpc.com/connect"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
-// Statuses keeps what units say for people. The errors wrap transaction.ErrDeposed or
-// kube.ErrGone.
+// Statuses stores what units report for people. The errors wrap transaction.ErrDeposed or status.ErrGone.
 type Statuses interface {
-	// Report notes what the handlers of a unit fail at; the zero failure for nothing.
-	Report(ctx context.Context, by kube.Speaker, failure status.Failure) error
+	// Report stores what the handlers of a unit fail at; the zero failure for nothing.
+	Report(ctx context.Context, by status.Reporter, failure status.Failure) error
 	// ReportWaiting writes what the handlers of a unit wait for as an Event on its pod.
-	ReportWaiting(ctx context.Context, by kube.Speaker, text string) error
-	// SetStatus stores how a unit is, or its application.
-	SetStatus(ctx context.Context, by kube.Speaker, ofApplication bool, info status.Info) error
-	// SetSide stores how an application is in a relation.
-	SetSide(ctx context.Context, by kube.Speaker, side kube.Side, info status.Info) error
-	// Status returns what is known of a unit's application; of all of it, to its leader.
-	Status(ctx context.Context, by kube.Speaker, ofApplication bool) (relation.ApplicationState, error)
+	ReportWaiting(ctx context.Context, by status.Reporter, text string) error
+	// SetStatus stores the status of a unit or of its application.
+	SetStatus(ctx context.Context, by status.Reporter, ofApplication bool, info status.Info) error
+	// SetSide stores the status of an application in a relation.
+	SetSide(ctx context.Context, by status.Reporter, side relation.Side, info status.Info) error
+	// Status returns the state of a unit's application. With ofApplication set, the unit must lead.
+	Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error)
 }
 
-func (c *conversation) speaker(term int64) kube.Speaker {
-	return kube.Speaker{Namespace: c.identity.Namespace, Application: c.application, PodUID: c.identity.UID, Term: int(term)}
+func (c *conversation) speaker(term int64) status.Reporter {
+	return status.Reporter{Namespace: c.identity.Namespace, Application: c.application, PodUID: c.identity.UID, Term: int(term)}
 }
 
 // Report stores what the handlers of the calling pod's unit fail at, or writes an Event
@@ -45,10 +44,9 @@ func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.Repor
 		}
 		return connect.NewResponse(&v1alpha1.ReportResponse{}), nil
 	}
-	f := req.Msg.GetFailing()
-	failure := status.Failure{Event: f.GetEvent(), Attempts: int(f.GetAttempts()), Said: f.GetSaid()}
-	if _, known := t.places[f.GetRelation()]; known {
-		failure.Relation = f.GetRelation()
+	failure := convert.ToFailure(req.Msg.GetFailing())
+	if _, known := t.relations[failure.Relation]; !known {
+		failure.Relation = ""
 	}
 	if err := s.Statuses.Report(ctx, c.speaker(0), failure); err != nil {
 		return nil, refuse(err)
@@ -64,10 +62,9 @@ func (s *Server) SetStatus(ctx context.Context, req *connect.Request[v1alpha1.Se
 		return nil, err
 	}
 	defer c.leave()
-	said := req.Msg.GetStatus()
-	info := status.Info{State: status.State(said.GetState()), Message: said.GetMessage()}
-	if req.Msg.GetRelation() != "" {
-		info.Code, info.Resolution = said.GetCode(), said.GetResolution()
+	info := convert.ToStatus(req.Msg.GetStatus())
+	if req.Msg.GetRelation() == "" {
+		info.Code, info.Resolution = "", ""
 	}
 	if info, err = info.Check(); err != nil {
 		return nil, refuse(&domain.Error{Kind: domain.Invalid, Message: err.Error(), Cure: "see status-set --help"})
@@ -84,11 +81,11 @@ func (s *Server) SetStatus(ctx context.Context, req *connect.Request[v1alpha1.Se
 }
 
 func (c *conversation) setSide(ctx context.Context, t *telling, req *v1alpha1.SetStatusRequest, info status.Info) error {
-	p, err := t.writable(req.GetRelation())
+	r, err := t.writable(req.GetRelation())
 	if err != nil {
 		return err
 	}
-	side := kube.Side{Namespace: p.home, Name: p.name, UID: req.GetRelation(), Role: p.role}
+	side := relation.Side{Namespace: r.Requirer.Namespace, Name: r.Name, UID: r.UID, Role: r.Shown.Role}
 	return c.server.Statuses.SetSide(ctx, c.speaker(req.GetTerm()), side, info)
 }
 
@@ -105,20 +102,16 @@ func (s *Server) GetStatus(ctx context.Context, req *connect.Request[v1alpha1.Ge
 	}
 	response := &v1alpha1.GetStatusResponse{}
 	if req.Msg.GetApplication() {
-		response.Status = toStatus(state.Says())
+		response.Status = convert.ForStatus(state.Says())
 	}
 	for _, unit := range state.Units {
 		switch {
 		case unit.Gone != "":
 		case req.Msg.GetApplication():
-			response.Units = append(response.Units, &v1alpha1.UnitStatus{Number: int64(unit.Number), Status: toStatus(unit.Workload)})
+			response.Units = append(response.Units, &v1alpha1.UnitStatus{Number: int64(unit.Number), Status: convert.ForStatus(unit.Workload)})
 		case unit.PodUID == c.identity.UID:
-			response.Status = toStatus(unit.Workload)
+			response.Status = convert.ForStatus(unit.Workload)
 		}
 	}
 	return connect.NewResponse(response), nil
-}
-
-func toStatus(info status.Info) *v1alpha1.Status {
-	return &v1alpha1.Status{State: string(info.State), Message: info.Message}
 }

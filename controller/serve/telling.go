@@ -11,55 +11,32 @@ import (
 	"github.com/golang/glog"
 	"google.golang.org/protobuf/proto"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// telling is what all units of an application are told. It is made once for a
-// change, however many streams there are, and never altered.
+// telling holds what all units of an application receive. It is made once for a change, however many
+// streams there are, and never altered.
 type telling struct {
 	// change is the change that it was made after.
 	change uint64
 	// caughtUp was read before the view, which is at least as new; revisions were
 	// read after it, so that nothing in it is newer. An agent has used revisions,
-	// and whoever serves it next must have caught up to them (SAFETY.md V4).
+	// and a replica that serves it next must have caught up to them (SAFETY.md V4).
 	caughtUp, revisions map[string]uint64
-	// content is what all units are told, and private what each is told alone, by its
-	// number. Each is the same pointer as long as it says the same: who is told nothing
-	// new is sent nothing, however much is new to others.
+	// content is for all units, and private for each alone, by its number. Each is the same
+	// pointer as long as it is equal: a unit without news receives nothing, however much is new to
+	// others.
 	content *content
 	private map[int64]*private
 	// units are those of the application by the UIDs of their pods.
 	units map[string]unit
-	// places maps the UID of a relation to where the application writes in it.
-	places map[string]place
+	// relations are the application's, by UID.
+	relations map[string]relation.Seen
 	// stale is set while a newer one cannot be made: streams that have it keep it, and no other
 	// agent receives it, since consent may be withdrawn by now (SAFETY.md M7).
 	stale bool
-}
-
-// place is where an application writes in a relation.
-type place struct {
-	// name and home are the relation's object and its namespace, endpoint the
-	// application's own.
-	name, home, endpoint string
-	// there is the other end, remote its application as this side names it, and self how
-	// that side names this one.
-	there        relation.End
-	remote, self string
-	// opened says that the sides may see each other, or could before; suspended that
-	// they may again, ended that they will not.
-	opened, suspended, ended bool
-	// ours and theirs are how the relation's state names the two applications.
-	ours, theirs string
-	// role is the application's part, iface and version what both sides agreed on.
-	role    application.Role
-	iface   string
-	version int
 }
 
 // content is the part of a snapshot that units share.
@@ -68,8 +45,7 @@ type content struct {
 	waiting   []*v1alpha1.Waiting
 }
 
-// private is the part of a snapshot that is for one unit: its own bags, and what it is
-// told of secrets.
+// private is the part of a snapshot for one unit: its own bags, and the secrets that it knows.
 type private struct {
 	own     []*v1alpha1.Own
 	secrets []*v1alpha1.KnownSecret
@@ -82,7 +58,7 @@ type lastTelling struct {
 	failed  failure
 }
 
-// retryView is how long after a view failed it is tried again, unless something changes.
+// retryView is the pause before a view that failed is made again, unless something changes.
 const retryView = 5 * time.Second
 
 // failure is why no telling could be made after a change.
@@ -92,14 +68,13 @@ type failure struct {
 	until  time.Time
 }
 
-// lasts reports whether trying again is of no use yet.
+// lasts reports whether another attempt is useless yet.
 func (f failure) lasts(change uint64) bool {
 	return f.err != nil && f.change == change && time.Now().Before(f.until)
 }
 
-// get returns the present telling of an application. Streams that ask at the
-// same time wait for one of them to make it. newerThan are revisions that a
-// stream has been promised (SAFETY.md V4).
+// get returns the present telling of an application. Streams that call it at the same time wait for one of
+// them to make it. newerThan are revisions that a stream has been promised (SAFETY.md V4).
 func (a *audience) get(ctx context.Context, world World, namespace, application string, newerThan map[string]uint64) (*telling, error) {
 	a.last.mu.Lock()
 	defer a.last.mu.Unlock()
@@ -113,9 +88,9 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 	}
 	next, err := newTelling(ctx, world, namespace, application, change)
 	switch {
-	case errors.Is(err, kube.ErrUnsettled) && last != nil && behindIn(last.caughtUp, newerThan) == "":
+	case errors.Is(err, relation.ErrUnsettled) && last != nil && behindIn(last.caughtUp, newerThan) == "":
 		return last, nil // the end of the delivery is a change, which wakes all
-	case errors.Is(err, kube.ErrUnreadable):
+	case errors.Is(err, relation.ErrUnreadable):
 		a.last.fail(namespace, application, failure{err, change, time.Now().Add(retryView)})
 		return a.last.kept(newerThan)
 	case err != nil:
@@ -157,7 +132,7 @@ func (l *lastTelling) kept(newerThan map[string]uint64) (*telling, error) {
 	return &kept, nil
 }
 
-// keep keeps of the last telling what says the same.
+// keep takes the parts of the last telling that are equal.
 func (t *telling) keep(last *telling) {
 	if last.content.same(t.content) {
 		t.content = last.content
@@ -169,7 +144,7 @@ func (t *telling) keep(last *telling) {
 	}
 }
 
-// mine is what is written for one unit.
+// mine returns the private part of one unit.
 func (t *telling) mine(number int64) *private {
 	if t.private[number] == nil {
 		t.private[number] = &private{}
@@ -177,41 +152,28 @@ func (t *telling) mine(number int64) *private {
 	return t.private[number]
 }
 
-// take writes a view as the wire has it.
+// take maps a view to the wire.
 func (t *telling) take(view relation.View) {
 	t.content, t.private, t.units = &content{}, map[int64]*private{}, make(map[string]unit, len(view.Units))
-	t.places = make(map[string]place, len(view.Relations))
+	t.relations = make(map[string]relation.Seen, len(view.Relations))
 	for _, u := range view.Units {
 		t.units[u.PodUID] = unit{int64(u.Number), u.Gone == "", cmp.Or(u.Gone, u.Leaving)}
 	}
 	for _, r := range view.Relations {
-		t.content.relations = append(t.content.relations, toRelation(r))
-		t.places[r.UID] = placeOf(r)
-		t.takeOwn(r, view.Leader)
+		t.relations[r.UID] = r
 	}
-	for _, w := range view.Waiting {
-		t.content.waiting = append(t.content.waiting, &v1alpha1.Waiting{Endpoint: w.Endpoint, Reason: w.Reason, Message: w.Message})
+	shared := view.Shared("")
+	for _, r := range shared.Relations {
+		t.content.relations = append(t.content.relations, convert.ForRelation(r))
 	}
-}
-
-func placeOf(r relation.Seen) place {
-	return place{
-		name: r.Name, home: r.Requirer.Namespace, endpoint: r.Here.Endpoint, there: r.There, remote: r.Remote(), self: r.Self(),
-		opened: !r.Abroad() || r.State.Offer != "", suspended: !r.Open(), ended: !r.Alive(),
-		ours: r.Unit(r.Here, 0).Application, theirs: r.Unit(r.There, 0).Application,
-		role: r.Role, iface: r.Interface, version: r.Version,
+	for _, w := range shared.Waiting {
+		t.content.waiting = append(t.content.waiting, convert.ForWaiting(w))
 	}
-}
-
-// takeOwn writes what each unit may read of its own side (RELATIONS.md P).
-func (t *telling) takeOwn(r relation.Seen, leader leadership.Leader) {
-	for _, unit := range r.Own {
-		own := &v1alpha1.Own{Relation: r.UID, Bag: toBag(unit.Bag)}
-		if r.Role == application.Peer || leader.Term > 0 && leader.Unit == unit.Number {
-			own.Application, own.ApplicationWriter = toBag(r.OwnBag), r.OwnWriter
+	for number, own := range view.Owns() {
+		mine := t.mine(int64(number))
+		for _, side := range own.Sides {
+			mine.own = append(mine.own, convert.ForSide(side))
 		}
-		mine := t.mine(int64(unit.Number))
-		mine.own = append(mine.own, own)
 	}
 }
 
@@ -223,33 +185,4 @@ func (c *content) same(d *content) bool {
 func (p *private) same(q *private) bool {
 	return slices.EqualFunc(p.own, q.own, func(a, b *v1alpha1.Own) bool { return proto.Equal(a, b) }) &&
 		slices.EqualFunc(p.secrets, q.secrets, func(a, b *v1alpha1.KnownSecret) bool { return proto.Equal(a, b) })
-}
-
-func toRelation(r relation.Seen) *v1alpha1.Relation {
-	out := &v1alpha1.Relation{
-		Id: int64(r.State.ID), Uid: r.UID, Endpoint: r.Here.Endpoint, Role: string(r.Role),
-		Interface: r.Interface, InterfaceVersion: int64(r.Version),
-		RemoteApplication: r.There.Application, RemoteNamespace: r.There.Namespace, RemoteEndpoint: r.There.Endpoint,
-		Bag:      toBag(r.Bag),
-		Complete: r.Complete, Reason: r.Reason, Message: r.Message,
-		Held: r.Held(), Ended: !r.Alive(), Suspended: !r.Open(),
-	}
-	if r.Granted.ID != "" {
-		out.Granted = &v1alpha1.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}
-	}
-	for _, u := range r.Units {
-		out.Units = append(out.Units, &v1alpha1.RemoteUnit{Number: int64(u.Number), Bag: toBag(u.Bag)})
-	}
-	for _, u := range r.Departed {
-		departed := &v1alpha1.DepartedUnit{Number: int64(u.Unit.Number), Reason: string(u.Reason), Bag: toBag(u.Bag), Since: u.Since.Unix(), Inherited: u.Inherited()}
-		for _, unit := range u.Owed {
-			departed.Owed = append(departed.Owed, int64(unit.Number))
-		}
-		out.Departed = append(out.Departed, departed)
-	}
-	return out
-}
-
-func toBag(data map[string]string) *v1alpha1.Databag {
-	return &v1alpha1.Databag{Data: data, Version: databag.Version(data)}
 }

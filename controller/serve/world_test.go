@@ -7,22 +7,22 @@ import (
 	"sync"
 	"time"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// replica is a World and a Reviewer that behave: pods, tokens and views are
+// replica implements World and Identities: pods, tokens and views are
 // what the test has put there, and the server is told of each change.
 type replica struct {
 	server *Server
 
 	mu       sync.Mutex
 	pods     map[string]pod
-	tokens   map[string]kube.Identity
+	tokens   map[string]identity.Identity
 	views    map[string]relation.View
 	secrets  map[name][]secret.Secret
 	heard    map[string]uint64
@@ -41,10 +41,10 @@ type pod struct{ uid, account, application, ignored string }
 
 func newReplica() *replica {
 	r := &replica{
-		pods: map[string]pod{}, tokens: map[string]kube.Identity{}, views: map[string]relation.View{},
+		pods: map[string]pod{}, tokens: map[string]identity.Identity{}, views: map[string]relation.View{},
 		heard: map[string]uint64{"databags": 10}, caughtUp: map[string]uint64{"databags": 10},
 	}
-	r.server = &Server{Reviewer: r, World: r}
+	r.server = &Server{Identities: r, World: r}
 	return r
 }
 
@@ -61,7 +61,7 @@ func (r *replica) set(change func()) {
 func (r *replica) pod(name string) {
 	r.set(func() {
 		r.pods[name] = pod{uid: "uid-" + name, account: "default", application: "blog"}
-		r.tokens["token-"+name] = kube.Identity{Namespace: "shop", Account: "default", Pod: name, UID: "uid-" + name, Expires: time.Now().Add(time.Hour)}
+		r.tokens["token-"+name] = identity.Identity{Namespace: "shop", Account: "default", Pod: name, UID: "uid-" + name, Expires: time.Now().Add(time.Hour)}
 	})
 }
 
@@ -75,39 +75,36 @@ func (r *replica) publish(value string, revision uint64) {
 }
 
 func blog(value string) relation.View {
-	return relation.View{Application: "blog", Units: []application.Unit{{Number: 4, PodUID: "uid-blog-1"}}, Relations: []relation.Seen{{
-		Relation: relation.Relation{
-			Key: relation.Key{Requirer: relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"}, Provider: relation.End{Namespace: "shop", Application: "db", Endpoint: "db"}},
-			UID: "r-1", Interface: "db", State: relation.State{ID: 1, Conditions: condition.Settled("Complete", "all is there")},
-		},
-		Role:  application.Requirer,
-		Here:  relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"},
-		There: relation.End{Namespace: "shop", Application: "db", Endpoint: "db"},
-		Bag:   map[string]string{"host": value}, Complete: true, Reason: "Complete",
-	}}}
+	r := relation.Relation{
+		Key: relation.Key{Requirer: relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"}, Provider: relation.End{Namespace: "shop", Application: "db", Endpoint: "db"}},
+		UID: "r-1", Interface: "db", State: relation.State{ID: 1, Conditions: condition.Settled("Complete", "all is there")},
+	}
+	seen, _ := r.SeenFrom("shop", "blog")
+	seen.Shown.RemoteBag, seen.Shown.Complete, seen.Shown.Message = map[string]string{"host": value}, true, ""
+	return relation.View{Application: "blog", Units: []application.Unit{{Number: 4, PodUID: "uid-blog-1"}}, Relations: []relation.Seen{seen}}
 }
 
-func (r *replica) Review(_ context.Context, token string) (kube.Identity, error) {
+func (r *replica) Review(_ context.Context, token string) (identity.Identity, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.broken != nil {
-		return kube.Identity{}, r.broken
+		return identity.Identity{}, r.broken
 	}
 	id, ok := r.tokens[token]
 	if !ok {
-		return id, kube.ErrToken
+		return id, identity.ErrToken
 	}
 	return id, nil
 }
 
-func (r *replica) Pod(_ context.Context, _, name, uid, account string) kube.KnownPod {
+func (r *replica) Membership(_ context.Context, id identity.Identity) identity.Membership {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p, ok := r.pods[name]
-	if !ok || p.uid != uid || p.account != account {
-		return kube.KnownPod{}
+	p, ok := r.pods[id.Pod]
+	if !ok || p.uid != id.UID || p.account != id.Account {
+		return identity.Membership{}
 	}
-	return kube.KnownPod{Lives: true, Application: p.application, Ignored: p.ignored}
+	return identity.Membership{Lives: true, Application: p.application, Ignored: p.ignored}
 }
 
 func (r *replica) View(_ context.Context, _, name string) (relation.View, error) {
@@ -118,7 +115,7 @@ func (r *replica) View(_ context.Context, _, name string) (relation.View, error)
 		r.heard[kind] = max(r.heard[kind], revision)
 	}
 	if r.unsettled {
-		return relation.View{}, kube.ErrUnsettled
+		return relation.View{}, relation.ErrUnsettled
 	}
 	return r.views[name], r.unreadable
 }

@@ -210,7 +210,8 @@ func (p *parser) checkTogether(annotations map[string]string) {
 			p.refuse(Problem{Key: KeyRelations, Entry: reference.String(), Reason: fmt.Sprintf("this object declares no endpoint %q", reference.Endpoint), Cure: "name it in tengu.io/consumes, or leave the endpoint out"})
 		}
 	}
-	if _, ok := annotations[KeyConsumes]; ok && len(d.Relations) == 0 && annotations[KeyRelations] == "" {
+	_, consumes := annotations[KeyConsumes]
+	if _, named := annotations[KeyRelations]; consumes && !named {
 		p.refuse(Problem{Key: KeyConsumes, Reason: "tengu.io/relations is missing, so that no endpoint has a provider",
 			Cure: "add tengu.io/relations with the names of the providing applications", Warning: true})
 	}

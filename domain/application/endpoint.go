@@ -110,7 +110,11 @@ func parseEndpoint(role Role, entry string) (Endpoint, *Problem) {
 	if named {
 		e.Interface = iface
 	}
+	of, number, colon := strings.Cut(e.Interface, ":")
+	_, notNumber := strconv.Atoi(number)
 	switch n, err := strconv.Atoi(version); {
+	case colon && notNumber == nil && !versioned:
+		return e, &Problem{Reason: "a version stands after '@'", Cure: fmt.Sprintf("write %s:%s@%s", e.Name, of, number)}
 	case versioned && (err != nil || n < 1 || n > 1<<20):
 		return e, &Problem{Reason: "an interface version is a whole number from 1", Cure: "write for example " + e.example() + "@1"}
 	case versioned && !named:

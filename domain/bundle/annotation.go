@@ -23,8 +23,8 @@ const (
 	OptionalKey = prefix + "optional"
 	// RunKey is the RunPolicy of a Job.
 	RunKey = prefix + "run-policy"
-	// MakesKey lists ConfigMaps and Secrets that the object makes once it is there, as
-	// AfterKey does: whoever reads them is not refused for want of them.
+	// MakesKey lists ConfigMaps and Secrets that the object creates, as AfterKey does: workloads
+	// that read them are not refused because they are missing.
 	MakesKey = prefix + "makes"
 )
 
@@ -32,8 +32,10 @@ const (
 const (
 	// OwnerKey names the deployment that the object belongs to, as namespace/name.
 	OwnerKey = prefix + "bundle"
-	// DigestKey is the digest of what was applied.
+	// DigestKey is the digest of the applied content.
 	DigestKey = prefix + "digest"
+	// DeploymentKey is a label with the name of the deployment, by which its objects are watched.
+	DeploymentKey = prefix + "deployment"
 )
 
 // Pruning says whether an object goes when it leaves its bundle.
@@ -49,7 +51,7 @@ const (
 	PruneConfirm Pruning = "Confirm"
 )
 
-// ifPresent is what OptionalKey says.
+// ifPresent is the value of OptionalKey.
 const ifPresent = "IfAPIPresent"
 
 // read sets what the annotations of an item say. The error names each annotation that
@@ -65,8 +67,14 @@ func (i *Item) read() error {
 			faults = append(faults, fmt.Errorf("cannot read annotation %s of %s: %w", key, i.ID, err))
 		}
 	}
+	if i.Object.At("metadata", "labels", DeploymentKey) != nil {
+		faults = append(faults, fmt.Errorf("cannot read label %s of %s: %w", DeploymentKey, i.ID, errReserved))
+	}
 	return errors.Join(faults...)
 }
+
+// errReserved reports a mark that users may not write.
+var errReserved = errors.New("only Orcon writes it: remove it")
 
 func (i *Item) annotation(key, value string) (err error) {
 	switch key {
@@ -87,7 +95,7 @@ func (i *Item) annotation(key, value string) (err error) {
 		}
 		i.Run, err = ParseRunPolicy(value)
 	case OwnerKey, DigestKey:
-		return errors.New("only Orcon writes it: remove it")
+		return errReserved
 	default:
 		known := []string{PhaseKey, AfterKey, PruneKey, OptionalKey, RunKey, MakesKey}
 		if near := spelling.Nearest(key, known); near != "" {
@@ -97,11 +105,11 @@ func (i *Item) annotation(key, value string) (err error) {
 	return err
 }
 
-// Target is how an object is named in annotation orcon.tengu.io/after. Without a group it
-// is of any; without a namespace of that of whoever names it, or of the whole cluster.
+// Target names an object in annotation orcon.tengu.io/after. Without a group, any group fits;
+// without a namespace, that of the annotated object, and objects of the whole cluster.
 type Target struct {
 	Kind, Group string
-	// Grouped says that the group was written.
+	// Grouped reports that the group was written.
 	Grouped         bool
 	Namespace, Name string
 }
@@ -147,13 +155,13 @@ func parseTarget(entry string) (Target, error) {
 	return t, nil
 }
 
-// fits reports whether the target is an object, as seen from whoever names it.
+// fits reports whether the target means an object, in an annotation of another.
 func (t Target) fits(id, from ID) bool {
 	near := id.Namespace == t.Namespace || t.Namespace == "" && id.Namespace == from.Namespace
 	return t.Kind == id.Kind && t.Name == id.Name && (!t.Grouped || t.Group == id.Group) && (near || id.Namespace == "" && t.Namespace == "")
 }
 
-// target is how an object is named for certain.
+// target returns the name that fits this object alone.
 func (id ID) target() string {
 	return Target{Kind: id.Kind, Group: id.Group, Grouped: id.Group != "", Namespace: id.Namespace, Name: id.Name}.String()
 }

@@ -8,24 +8,24 @@ type Change struct {
 	Path string
 	// Before and After are JSON; empty for nothing.
 	Before, After string
-	// Manager is who owns the field, where that is somebody else and differs.
+	// Manager is another owner of the field; empty if it has none, or the same value.
 	Manager string
-	// Ours says that this deployment set the field before: it is put right, not taken.
+	// Ours reports that this deployment set the field before: it is corrected, not taken.
 	Ours bool
 }
 
-// contested reports whether a field is somebody's who did not get it from here.
-func (c Change) contested() bool { return c.Manager != "" && !c.Ours }
+// contested reports whether a field belongs to another manager, and never belonged to Orcon.
+func (c Change) contested() bool { return c.Manager != "" && !c.Ours && !c.label() }
 
-// hidden stands for what nobody shall read.
+// hidden takes the place of secret values.
 const hidden = "(secret)"
 
-// shown returns the changes of an object as they may be read: nothing that a Secret
-// holds is among them, and no mark of Orcon's own (BUNDLES.md 10).
+// shown returns the changes of an object as they may be read, without values of Secrets and
+// without Orcon's own marks (BUNDLES.md 10).
 func shown(id ID, changes []Change) []Change {
 	var all []Change
 	for _, c := range changes {
-		if strings.Contains(c.Path, OwnerKey) || strings.Contains(c.Path, DigestKey) {
+		if c.mark() {
 			continue
 		}
 		if id.kind() == "Secret" && c.Path != "type" && c.Path != "immutable" && !strings.HasPrefix(c.Path, "metadata.labels") {
@@ -43,12 +43,12 @@ func hide(value string) string {
 	return hidden
 }
 
-// forced are the paths that this deployment takes from others: those that were its own,
-// and where the plan takes the object those that it lists (BUNDLES.md 2).
+// forced returns the paths that this deployment takes from others: those that were its own, its
+// label, and where the plan takes the object those that it lists (BUNDLES.md 2).
 func forced(changes []Change, take bool) []string {
 	var paths []string
 	for _, c := range changes {
-		if c.Manager != "" && (c.Ours || take) {
+		if c.Manager != "" && (c.Ours || take || c.label()) {
 			paths = append(paths, c.Path)
 		}
 	}

@@ -88,9 +88,12 @@ func Compare(before, after Sequence) []Difference {
 	return all
 }
 
-// Expected returns the fields of a wanted object that a live one does not have so, without a
-// dry run: defaults that the API server sets are no difference, other spellings of a value are.
+// Expected returns the fields in which a live object differs from a wanted one, without a dry run.
+// It ignores defaults of the API server, and takes another spelling of a value for a difference.
 func Expected(live, wanted Object) []Change {
+	if label := wanted.At("metadata", "labels", DeploymentKey); label != nil { // a missing label is no drift
+		live = live.with(label, "metadata", "labels", DeploymentKey)
+	}
 	return shown(wanted.ID(), absent("", map[string]any(live), map[string]any(wanted.without("status"))))
 }
 
@@ -117,7 +120,7 @@ func (s Sequence) byOrigin() map[ID]Item {
 	return items
 }
 
-// authored is the object under the name that its author gave it.
+// authored returns the object under the name that its author gave it.
 func (i Item) authored() map[string]any { return i.Object.with(i.Origin.Name, "metadata", "name") }
 
 // compared lists the fields in which two values differ, in the order of their paths.
@@ -138,8 +141,8 @@ func compared(path string, before, after any) []Change {
 	return all
 }
 
-// parts are what a value consists of, by the step of a path that leads there; nil for what
-// has none. Elements of a list that all have a name of their own go by that.
+// parts returns the fields or elements of a value by the step of a path that leads to them; nil
+// for any other value. Elements that all have a name are found by that.
 func parts(value any) map[string]any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -171,7 +174,7 @@ func joinPath(path, step string) string {
 	return path + "." + step
 }
 
-// written is a value as JSON; empty for none.
+// written returns a value as JSON; empty for none.
 func written(value any) string {
 	if value == nil {
 		return ""

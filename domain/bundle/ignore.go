@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Ignore names fields that others shall set, such as the replicas that an autoscaler
-// chooses: what they set there is no drift and is not put right (BUNDLES.md 12).
+// Ignore names fields that others may set, such as the replicas that an autoscaler chooses: their
+// changes there are not corrected (BUNDLES.md 12).
 type Ignore struct {
-	// APIVersion and Kind say of which objects; only the group of the version counts.
+	// APIVersion and Kind select objects; only the group of the version counts.
 	APIVersion, Kind string
-	// Name is one object's; empty for all of the kind.
+	// Name selects one object; empty for all of the kind.
 	Name string
 	// Paths lead to the fields, as differences print them: spec.replicas,
-	// spec.template.spec.containers[name="web"].image; [*] is every element of a list. What
-	// lies below is meant too.
+	// spec.template.spec.containers[name="web"].image; [*] is every element of a list. Fields below
+	// are included.
 	Paths []string
 }
 
@@ -37,7 +37,7 @@ func (i Ignore) Validate() error {
 	return errors.Join(faults...)
 }
 
-// readable reports what is wrong with a path.
+// readable returns an error for a path that cannot be read.
 func readable(path string) error {
 	switch plain := strings.TrimPrefix(path, "."); {
 	case plain == "" || plain[0] == '[':
@@ -58,7 +58,7 @@ func readable(path string) error {
 	}
 }
 
-// fits reports whether the fields of an object are meant.
+// fits reports whether an object is selected.
 func (i Ignore) fits(id ID) bool {
 	group, _, found := strings.Cut(i.APIVersion, "/")
 	if !found {
@@ -67,13 +67,14 @@ func (i Ignore) fits(id ID) bool {
 	return group == id.Group && i.Kind == id.Kind && (i.Name == "" || i.Name == id.Name)
 }
 
-// Settle returns an object as it is to be compared and applied: what is ignored of it is as it is
-// live, or left out where it is not there. What is not live yet stays as its author wrote
-// it. Fields that the object does not have are nobody's concern.
+// Settle returns an object as it is compared and applied: ignored fields have their live values, or
+// are left out if they are missing there. An object that does not exist yet stays as it was
+// written. Fields that the object does not have are left alone, and Orcon's label is never ignored.
 func Settle(want, live Object, ignores []Ignore) Object {
 	if live == nil {
 		return want
 	}
+	label := want.Text("metadata", "labels", DeploymentKey)
 	for _, i := range ignores {
 		if !i.fits(want.ID()) {
 			continue
@@ -84,10 +85,13 @@ func Settle(want, live Object, ignores []Ignore) Object {
 			}
 		}
 	}
+	if label != "" {
+		return want.with(label, "metadata", "labels", DeploymentKey)
+	}
 	return want
 }
 
-// settle returns a value with what lies at a path as it is live. It copies what it changes.
+// settle returns a value whose part at a path is the live one. It copies the values that it changes.
 func settle(want, live any, path string) any {
 	switch v := want.(type) {
 	case map[string]any:
@@ -117,7 +121,7 @@ func settleFields(want map[string]any, live any, path string) any {
 	return settled
 }
 
-// step takes a name from the begin of a path. Names may hold dots themselves.
+// step cuts a name, which may contain dots, from the beginning of a path.
 func step(path, name string) (rest string, leads bool) {
 	rest, leads = strings.CutPrefix(path, name)
 	switch {

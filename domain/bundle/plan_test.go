@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -182,7 +183,7 @@ func proceed(t *testing.T, r bundle.Record, p bundle.Plan) bundle.Record {
 	t.Helper()
 	r, err := r.Propose(p)
 	require.NoError(t, err)
-	r, err = r.Activate(p)
+	r, err = r.Activate(p, time.Unix(0, 0))
 	require.NoError(t, err)
 	r, err = r.Succeed()
 	require.NoError(t, err)

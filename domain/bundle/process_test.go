@@ -121,7 +121,7 @@ func (w *world) begin(t *rapid.T, p bundle.Plan) bool {
 	if bundle.Approve(p, bundle.Gate{}, []bundle.Approval{yes}) != nil {
 		return false
 	}
-	w.store(w.record.Activate(p))(t)
+	w.store(w.record.Activate(p, w.now(w.tick)))(t)
 	return true
 }
 
@@ -131,7 +131,7 @@ func (w *world) back(t *rapid.T) bool {
 		return false
 	}
 	p := w.plan(t, w.plans[content].Sequence.Back(), content)
-	r, err := w.record.Return(p)
+	r, err := w.record.Return(p, w.now(w.tick))
 	if err != nil {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Revision is one version of a deployment. What it consists of is stored beside it and
@@ -21,6 +22,8 @@ type Revision struct {
 	ManifestDigest, PlanDigest string
 	// Begun says that it was active once, Healthy that it has succeeded once.
 	Begun, Healthy bool
+	// Started is when its run began, or was resumed by a person, in whole seconds; zero before.
+	Started time.Time `json:",omitzero"`
 	// Message says why it failed, or by what it was replaced.
 	Message string
 }
@@ -40,6 +43,10 @@ type Record struct {
 	Completed []ID
 	// Quarantined are the manifestDigests that have failed.
 	Quarantined []string
+	// Rejected are the writes and deletions that the API server does not take.
+	Rejected Rejections `json:",omitempty"`
+	// Removing is the uninstallation under way; empty if there is none.
+	Removing Removal `json:",omitempty"`
 }
 
 // ErrQuarantined reports that a content failed before: it is not tried again until it
@@ -135,7 +142,7 @@ func (r Record) edit(f func(*Revision)) Record {
 
 // Activate begins the revision that was proposed with this plan. All that it may make is
 // in the inventory from now on.
-func (r Record) Activate(p Plan) (Record, error) {
+func (r Record) Activate(p Plan, now time.Time) (Record, error) {
 	last := r.Last()
 	if last.State != StateProposed || last.PlanDigest != p.Digest {
 		return r, fmt.Errorf("cannot activate plan %.12s: revision %d is %s: %w", p.Digest, last.Number, last.State, errState)
@@ -143,12 +150,27 @@ func (r Record) Activate(p Plan) (Record, error) {
 	r = r.edit(func(v *Revision) {
 		switch {
 		case v.Number == last.Number:
-			v.State, v.Begun = StateActive, true
+			v.State, v.Begun, v.Started = StateActive, true, second(now)
 		case v.State == StateActive:
 			v.State, v.Message = StateSuperseded, fmt.Sprintf("replaced by revision %d before it succeeded", last.Number)
 		}
 	})
+	r.Rejected, r.Removing = nil, nil
 	return r.remember(p.Sequence), nil
+}
+
+// second returns a time as it is stored: equal to itself after it is read again.
+func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
+// Restart gives the active revision its whole time again: a person resumes it.
+func (r Record) Restart(now time.Time) Record {
+	last := r.Last()
+	r.Rejected = nil
+	return r.edit(func(v *Revision) {
+		if v.Number == last.Number && v.State == StateActive {
+			v.Started = second(now)
+		}
+	})
 }
 
 // remember adds a sequence to the inventory.
@@ -185,6 +207,7 @@ func (r Record) Succeed() (Record, error) {
 	if last.State != StateActive {
 		return r, fmt.Errorf("cannot end revision %d, which is %s: %w", last.Number, last.State, errState)
 	}
+	r.Rejected = nil
 	return r.edit(func(v *Revision) {
 		switch {
 		case v.Number == last.Number:
@@ -205,6 +228,7 @@ func (r Record) Fail(why string) (Record, error) {
 	if !last.back() {
 		r.Quarantined = append(slices.Clone(r.Quarantined), last.ManifestDigest)
 	}
+	r.Rejected = nil
 	return r.edit(func(v *Revision) {
 		if v.Number == last.Number {
 			v.State, v.Message = StateFailed, why
@@ -232,7 +256,7 @@ func (r Record) WayBack() (content int, found bool) {
 
 // Return begins the way back as the next revision: the approval of what failed covers it.
 // The error names what is in the way.
-func (r Record) Return(p Plan) (Record, error) {
+func (r Record) Return(p Plan, now time.Time) (Record, error) {
 	if content, found := r.WayBack(); !found || content != p.Back {
 		return r, fmt.Errorf("cannot go back to the content of revision %d: %w", p.Back, errState)
 	}
@@ -248,7 +272,7 @@ func (r Record) Return(p Plan) (Record, error) {
 			base = v.Base
 		}
 	}
-	return r.add(p, Revision{Content: p.Back, Base: base, State: StateActive, Begun: true}).remember(p.Sequence), nil
+	return r.add(p, Revision{Content: p.Back, Base: base, State: StateActive, Begun: true, Started: second(now)}).remember(p.Sequence), nil
 }
 
 // Drop forgets what is gone (Pruned.Gone).

@@ -2,6 +2,7 @@ package bundle_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,7 +46,7 @@ func TestRecordWayBack(t *testing.T) {
 	assert.Equal(t, []string{"Succeeded", "Proposed"}, states(r))
 	_, found := r.WayBack()
 	assert.False(t, found, "nothing has failed")
-	r = ok(r.Activate(bad))
+	r = ok(r.Activate(bad, time.Unix(0, 0)))
 	r = ok(r.Fail("Deployment web: quota exceeded"))
 	assert.Equal(t, []string{bad.ManifestDigest}, r.Quarantined)
 
@@ -61,10 +62,10 @@ func TestRecordWayBack(t *testing.T) {
 	assert.Equal(t, []string{"none CustomResourceDefinition engines.race.example.org", "update Deployment web", "none Job " + good.Sequence[2].ID.Name, "delete Service new"}, said(back),
 		"definitions stay, Jobs are not run again, and a volume waits for the next plan")
 	assert.Equal(t, good.ManifestDigest, back.ManifestDigest)
-	r = ok(r.Return(back))
+	r = ok(r.Return(back, time.Unix(0, 0)))
 	assert.Equal(t, []string{"Succeeded", "Failed", "Active again"}, states(r))
 
-	_, err = r.Return(back)
+	_, err = r.Return(back, time.Unix(0, 0))
 	require.Error(t, err, "it has begun")
 	failed := ok(r.Fail("Deployment web: quota exceeded"))
 	_, found = failed.WayBack()
@@ -87,7 +88,7 @@ func TestRecordWayBack(t *testing.T) {
 func TestRecordFirstFails(t *testing.T) {
 	ok := must(t)
 	p := draft(t, nil, nil, object("Deployment web"))
-	r := ok(ok(ok(bundle.Record{}.Propose(p)).Activate(p)).Fail("x"))
+	r := ok(ok(ok(bundle.Record{}.Propose(p)).Activate(p, time.Unix(0, 0))).Fail("x"))
 	_, found := r.WayBack()
 	assert.False(t, found)
 	assert.Len(t, r.Inventory, 1)
@@ -103,16 +104,16 @@ func TestRecordMoves(t *testing.T) {
 	r = ok(r.Propose(other))
 	assert.Equal(t, []string{"Superseded", "Proposed"}, states(r))
 	assert.Equal(t, []string{"Proposed"}, states(before), "a record never changes")
-	_, err := r.Activate(one)
+	_, err := r.Activate(one, time.Unix(0, 0))
 	require.Error(t, err, "only what was proposed last begins")
 	_, err = r.Succeed()
 	require.Error(t, err)
 	_, err = r.Fail("")
 	require.Error(t, err)
-	_, err = r.Return(other)
+	_, err = r.Return(other, time.Unix(0, 0))
 	require.Error(t, err)
-	r = ok(r.Activate(other))
-	r = ok(ok(r.Propose(one)).Activate(one))
+	r = ok(r.Activate(other, time.Unix(0, 0)))
+	r = ok(ok(r.Propose(one)).Activate(one, time.Unix(0, 0)))
 	assert.Equal(t, []string{"Superseded", "Superseded", "Active"}, states(r))
 	assert.Len(t, r.Inventory, 2, "what the unfinished one may have made is not forgotten")
 }
@@ -123,7 +124,7 @@ func TestRecordReturnIsHeld(t *testing.T) {
 	good := draft(t, nil, nil, web, claim)
 	r := proceed(t, bundle.Record{}, good)
 	bad := draft(t, nil, func(in *bundle.Intent) { in.Record = r }, web)
-	r = ok(ok(ok(r.Propose(bad)).Activate(bad)).Fail("x"))
+	r = ok(ok(ok(r.Propose(bad)).Activate(bad, time.Unix(0, 0))).Fail("x"))
 	back := func(l bundle.Live, named bundle.ID) bundle.Plan {
 		p, err := bundle.NewPlan(bundle.Intent{Owner: owner, Sequence: good.Sequence.Back(), Live: map[bundle.ID]bundle.Live{named: l}, Record: r, Back: 1})
 		require.NoError(t, err)
@@ -131,9 +132,9 @@ func TestRecordReturnIsHeld(t *testing.T) {
 	}
 	immutable := is(claim, owner)
 	immutable.Immutable = "spec is immutable"
-	_, err := r.Return(back(immutable, claim.ID()))
+	_, err := r.Return(back(immutable, claim.ID()), time.Unix(0, 0))
 	require.ErrorContains(t, err, "cannot be undone")
-	_, err = r.Return(back(is(web, "shop/other"), web.ID()))
+	_, err = r.Return(back(is(web, "shop/other"), web.ID()), time.Unix(0, 0))
 	require.ErrorContains(t, err, "is managed by deployment shop/other")
 }
 

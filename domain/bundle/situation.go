@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Live is what the cluster has of one object, read from the API server itself: what a
-// cache of labelled objects does not show is there all the same (BUNDLES.md 5).
+// Live is the state of one object, read from the API server itself: a cache of labelled objects
+// would miss others (BUNDLES.md 5).
 type Live struct {
 	// Object is nil where there is none.
 	Object Object
-	// NoAPI says that the server does not know the kind.
+	// NoAPI reports that the server does not know the kind.
 	NoAPI bool
-	// Changes are what applying would change, by a dry run. Empty also where nobody asked.
+	// Changes are those that applying would make, by a dry run; empty also without one.
 	Changes []Change
-	// Immutable is why the server refuses the change in place, in its words.
+	// Immutable is the server's reason to refuse the change in place.
 	Immutable string
 
-	// Health is how it is; for a Job its own conditions count instead.
+	// Health does not count for Jobs, whose own conditions do.
 	Health Health
-	// Serving says of a Service that it answers: an available workload and at least one
-	// ready endpoint, or nothing that it selects.
+	// Serving reports that a Service answers: it has an available workload and at least one ready
+	// endpoint, or selects nothing.
 	Serving bool
 	// Says is why it is not healthy or not serving, or why its last write was refused: a
 	// sentence, or words that begin with "is" and follow the object's name.
@@ -30,38 +30,38 @@ type Live struct {
 	Since time.Time
 	// Restarts is how often a container of what is applied now has crashed, at most.
 	Restarts int
-	// Used are what only it holds and what is of somebody else: the objects of a
-	// definition, what is in a namespace. It is not deleted while there is any.
+	// Used are objects of others that exist only with it: those of a definition, or in a
+	// namespace. It is not deleted while there are any.
 	Used []Use
 }
 
-// Health is how an object is.
+// Health is the health of an object.
 type Health string
 
-// The kinds of health. What says nothing is in progress.
+// The kinds of health.
 const (
 	Ready      Health = "Ready"
 	InProgress Health = "InProgress"
 	Failing    Health = "Failed"
 )
 
-// Situation is whose an object is.
+// Situation is the relation of an object to a deployment.
 type Situation string
 
 // The situations.
 const (
 	Absent Situation = "Absent"
-	// Ours is what this deployment made or took.
+	// Ours marks objects that this deployment made or took.
 	Ours Situation = "Ours"
-	// Unowned is an object that no other program claims.
+	// Unowned marks objects that no program claims.
 	Unowned Situation = "Unowned"
-	// Foreign is what another program or a controller keeps.
+	// Foreign marks objects of another program or a controller.
 	Foreign Situation = "Foreign"
-	// Another is what another deployment owns.
+	// Another marks objects of another deployment.
 	Another Situation = "Another"
 )
 
-// foreign are the annotations and labels by which other programs know what is theirs.
+// foreign are the annotations and labels by which other programs mark their objects.
 //
 //nolint:gochecknoglobals // a table
 var foreign = []struct{ place, key, program string }{
@@ -124,14 +124,3 @@ func (l Live) ending() string {
 
 // uid returns the object's UID.
 func (l Live) uid() string { return l.Object.Text("metadata", "uid") }
-
-// marked returns the item's object with the marks by which its owner knows it again.
-func (i Item) marked(owner string) Object {
-	return i.Object.with(owner, "metadata", "annotations", OwnerKey).with(i.Digest, "metadata", "annotations", DigestKey)
-}
-
-// applied reports whether what is live is what the item says, by the owner's own marks.
-func (i Item) applied(owner string, l Live) bool {
-	situation, _ := l.Situation(owner)
-	return situation == Ours && l.Object.Annotation(DigestKey) == i.Digest && len(l.Changes) == 0 && !l.leaving()
-}

@@ -42,13 +42,15 @@ type Standing struct {
 	Stop *Stop
 	// Last is the newest revision that was begun (Record.Begun).
 	Last Revision
-	// Next is what was seen of it.
+	// Next is the outcome of the last look at it.
 	Next Next
 	// Drift are the objects that something else has changed; Reported leaves them so.
 	Drift    []Drifted
 	Reported bool
-	// Every is how often a healthy revision is compared with the cluster.
-	Every time.Duration
+	// Every is how often a healthy revision is compared with the cluster. Changes between are seen
+	// too, but for those of objects that the account may not watch.
+	Every     time.Duration
+	Unwatched []Permission
 }
 
 // Conditions returns the state in words that do not change while it lasts. Each condition
@@ -135,10 +137,16 @@ const (
 
 // conditions are Ready, Reconciling and Stalled.
 func (v verdict) conditions() []condition.Condition {
-	elsewhere, more := v.details+v.kept, ""
-	if v.where != "" {
-		elsewhere, more = "see condition "+string(v.where), " (see condition "+string(v.where)+")"
+	elsewhere, where := v.details+v.kept, v.where
+	switch {
+	case where != "":
+		elsewhere = "see condition " + string(where)
+	case v.person:
+		where = condition.Stalled
+	default:
+		where = condition.Reconciling
 	}
+	more := " (see condition " + string(where) + ")"
 	ready := condition.New(condition.Ready, v.ready, v.reason, brief(v.details, more)+v.kept)
 	reconciling := condition.New(condition.Reconciling, false, "Settled", "nothing is under way")
 	stalled := condition.New(condition.Stalled, false, "NoActionNeeded", "nothing needs a person's action")
@@ -203,7 +211,7 @@ func (s Standing) health() condition.Condition {
 	case s.healthy():
 		reason, text = string(Healthy), "every object is up to date and healthy"
 		if s.Every > 0 {
-			text += fmt.Sprintf("; Orcon looks for changes by others every %s", span(s.Every))
+			text += fmt.Sprintf("; Orcon looks for changes by others every %s%s", span(s.Every), unwatched(s.Unwatched))
 		}
 	}
 	return condition.New(Healthy, s.healthy(), reason, text)
@@ -238,7 +246,7 @@ func (s Standing) failure() string {
 func (s Standing) DriftDetails() string {
 	text := s.Drift[0].String()
 	if more := len(s.Drift) - 1; more > 0 {
-		text += fmt.Sprintf(", and %d more objects differ", more)
+		text += fmt.Sprintf(", and %s", counted(more, "more object differs", "more objects differ"))
 	}
 	if s.Reported {
 		return text + "; it stays so (spec.drift.mode: Report)"
@@ -246,11 +254,22 @@ func (s Standing) DriftDetails() string {
 	return text + "; Orcon is correcting it"
 }
 
+// counted writes a number with what is said of one, or of several.
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
 // progress describes how far the last revision has come, and what it waits for first.
 func (s Standing) progress() string {
 	text := fmt.Sprintf("revision %d: %d of %d objects are healthy", s.Last.Number, s.Next.Finished, s.Next.All)
 	if s.healthy() {
-		text = fmt.Sprintf("all %d objects are up to date and healthy", s.Next.All)
+		text = counted(s.Next.All, "object is up to date and healthy", "objects are up to date and healthy")
+		if s.Next.All > 1 {
+			text = "all " + text
+		}
 	}
 	if waiting := s.Next.Waiting(); waiting != "" {
 		text += "; " + waiting

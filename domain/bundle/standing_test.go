@@ -66,7 +66,7 @@ func TestStanding(t *testing.T) {
 			why:      "a change that is only reported is no fault (BUNDLES.md 12)",
 			standing: bundle.Standing{Last: healthy, Next: bundle.Next{All: 2}, Reported: true, Drift: []bundle.Drifted{{ID: id("ConfigMap a"), Fields: []string{"data.x"}}, {ID: id("ConfigMap b")}}},
 			is:       []condition.Type{condition.Ready, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Healthy},
-			ready:    "Drifted", says: "ConfigMap shop/a was changed (data.x), and 1 more objects differ; it stays so (spec.drift.mode: Report)",
+			ready:    "Drifted", says: "ConfigMap shop/a was changed (data.x), and 1 more object differs; it stays so (spec.drift.mode: Report)",
 		},
 		"Missing": {
 			why:      "a deployment without its Service is not ready, whoever may put it right",
@@ -91,6 +91,11 @@ func TestStanding(t *testing.T) {
 			why: "all is well", standing: bundle.Standing{Last: healthy, Next: done, Every: 2 * time.Minute},
 			is:    []condition.Type{condition.Ready, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Healthy},
 			ready: "Healthy", says: "all 2 objects are up to date and healthy",
+		},
+		"One": {
+			why: "one object is not all objects", standing: bundle.Standing{Last: healthy, Next: bundle.Next{Finished: 1, All: 1}, Every: 2 * time.Minute},
+			is:    []condition.Type{condition.Ready, bundle.Sourced, bundle.Rendered, bundle.Planned, bundle.Approved, bundle.Healthy},
+			ready: "Healthy", says: "1 object is up to date and healthy",
 		},
 	}
 	for name, test := range tests {
@@ -128,6 +133,18 @@ func TestHealthyTellsItsPeriod(t *testing.T) {
 	}
 }
 
+// Healthy names what the account may not watch, and where: changes to it are found late.
+func TestHealthyTellsWhatIsUnwatched(t *testing.T) {
+	s := bundle.Standing{Last: bundle.Revision{Number: 1, Content: 1, State: bundle.StateSucceeded}, Next: bundle.Next{Finished: 1, All: 1}, Every: time.Minute}
+	s.Unwatched = []bundle.Permission{
+		{Verb: "watch", Group: "apps", Resource: "deployments", Namespace: "shop"}, {Verb: "watch", Resource: "configmaps", Namespace: "shop"},
+		{Verb: "watch", Resource: "services", Namespace: "office"}, {Verb: "watch", Resource: "namespaces"},
+	}
+	c, _ := condition.Find(s.Conditions(), bundle.Healthy)
+	assert.Equal(t, "every object is up to date and healthy; Orcon looks for changes by others every 1m; changes to namespaces, services in "+
+		"namespace office, configmaps, deployments.apps in namespace shop are found only then: the account may not list and watch them", c.Message)
+}
+
 // A column shows a sentence, and the condition that it names the whole text.
 func TestReadyIsShort(t *testing.T) {
 	long := "cannot fetch oci://registry.example.org/shop: " + strings.Repeat("a very long answer of the registry, ", 20)
@@ -141,6 +158,12 @@ func TestReadyIsShort(t *testing.T) {
 	assert.Contains(t, details, long)
 
 	s.Stop.Stage = ""
+	ready, _ = condition.Find(s.Conditions(), condition.Ready)
+	assert.Contains(t, ready.Message, "… (see condition Reconciling)", "what no stage has is there")
+	s.Stop.Person = true
+	ready, _ = condition.Find(s.Conditions(), condition.Ready)
+	assert.Contains(t, ready.Message, "… (see condition Stalled)", "or there, if a person must act")
+	s.Stop.Person = false
 	stalled, _ := condition.Find(s.Conditions(), condition.Reconciling)
 	assert.Equal(t, long+"; revision 3 is kept", stalled.Message, "no other condition has it")
 }

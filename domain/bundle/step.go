@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Pace is how long a step waits, and by which clock.
+// Pace is the time of a step, and its patience.
 type Pace struct {
 	Now time.Time
 	// Deadline is how long an object may go without progress; 10 minutes where it is 0.
@@ -17,8 +17,8 @@ type Pace struct {
 
 const (
 	defaultDeadline = 10 * time.Minute
-	// crashLoop is how often a container crashes before nobody waits for it any more; a
-	// Job counts for itself.
+	// crashLoop is the number of crashes of a container after which its workload has failed. A Job
+	// counts for itself.
 	crashLoop = 5
 )
 
@@ -32,13 +32,13 @@ const (
 	Failed      Outcome = "Failed"
 )
 
-// Write is one object to be written. Without a ResourceVersion it is created, and what is
-// there already is an error; else it is applied, at that version (BUNDLES.md 2).
+// Write is one object to be written. Without a ResourceVersion it is created, and must not exist;
+// else it is applied at that version (BUNDLES.md 2).
 type Write struct {
 	Object          Object
 	ResourceVersion string
-	// Force are the paths that it may take from other managers. A conflict about any
-	// other is an error.
+	// Force are the paths that it may take from other managers; a conflict about others is an
+	// error.
 	Force []string
 }
 
@@ -48,7 +48,7 @@ type Deletion struct {
 	UID, ResourceVersion string
 }
 
-// Wait is what an object waits for, in words that do not change meanwhile.
+// Wait describes why an object waits, in words that do not change meanwhile.
 type Wait struct {
 	ID    ID
 	Phase Phase
@@ -70,8 +70,8 @@ func (w Wait) String() string {
 	return w.ID.String() + ": " + w.For
 }
 
-// Waiting describes what holds a plan up: rather an object that is on its way than one that
-// waits for others. It is empty where nothing does.
+// Waiting describes the object that holds a plan up, preferably one that does not wait for others;
+// it is empty if there is none.
 func (n Next) Waiting() string {
 	if len(n.Waits) == 0 {
 		return ""
@@ -115,23 +115,25 @@ type Failure struct {
 	Why string
 }
 
-// Next is what is done now. Everything in Delete and Apply may be done at once; then
-// comes the next step, from what is live then.
+// Next has all that is written now, in any order. The next step is decided afterwards, from the
+// live state.
 type Next struct {
 	Outcome  Outcome
 	Delete   []Deletion
 	Apply    []Write
 	Waits    []Wait
 	Failures []Failure
+	// Relabel are objects that lack nothing but their label, which is not drift.
+	Relabel []Write
 	// Completed are the runs of Jobs to be recorded (Record.Complete).
 	Completed []ID
 	// Finished and All count objects.
 	Finished, All int
 }
 
-// Step decides what of the plan is done now; live has each object of the plan and of the
-// inventory. It depends only on what is stored and what is live, so that a process that was
-// killed goes on where it was (BUNDLES.md 8).
+// Step decides the next writes of a plan; live has each object of the plan and of the inventory.
+// It depends only on stored and live state, so that a process that was killed continues where it
+// was (BUNDLES.md 8).
 func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 	s := newStepping(p, r, live, pace)
 	s.left()
@@ -152,13 +154,17 @@ func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 	return s.next
 }
 
-// Correct says what is written so that a revision that has succeeded stays as it is: what
-// others have changed or deleted, at once and whatever else is unhealthy, since all of it
-// was there before (BUNDLES.md 12). What fails is no reason to go back.
+// Correct returns the writes that undo changes and deletions by others in a revision that has
+// succeeded, all at once, since every object was there before (BUNDLES.md 12). A failure does not
+// begin a way back.
 func Correct(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 	s := newStepping(p, r, live, pace)
 	for _, item := range p.Sequence {
-		switch l := live[item.ID]; {
+		l := live[item.ID]
+		if len(l.Changes) > 0 && !item.job() && s.current(item, l) {
+			s.next.Relabel = append(s.next.Relabel, item.write(p.Owner, s.actions[item.ID], l))
+		}
+		switch {
 		case s.isFinished(item):
 			s.next.Finished++
 		case s.current(item, l):
@@ -218,12 +224,12 @@ func (s *stepping) isFinished(item Item) bool {
 	case !s.current(item, l):
 		return false
 	}
-	// That a Service answers is asked where something waits for that, not of all.
+	// A Service need not answer, unless an object waits for that.
 	return item.ID.kind() == "Service" || l.Health == Ready
 }
 
-// ran reports whether a Job need not run any more, and has its completion recorded: it
-// may be gone tomorrow.
+// ran reports whether a Job need not run any more. It records its completion, since the Job may be
+// deleted later.
 func (s *stepping) ran(item Item, l Live) bool {
 	switch {
 	case s.record.completed(item):
@@ -235,8 +241,8 @@ func (s *stepping) ran(item Item, l Live) bool {
 	return item.Kept
 }
 
-// left has the completion recorded of Jobs that the bundle has no more, as those of a
-// revision that has failed: should they be in one again, they have run.
+// left records the completion of Jobs that are no longer in the bundle, such as those of a failed
+// revision: they do not run again if they return.
 func (s *stepping) left() {
 	for _, e := range left(s.record.Inventory, s.Sequence) {
 		item := Item{ID: e.ID, Origin: e.Origin}
@@ -249,7 +255,7 @@ func (s *stepping) left() {
 	}
 }
 
-// current reports whether the item is applied as it shall be. A Job is never changed.
+// current reports whether the item is applied. A Job is never changed.
 func (s *stepping) current(item Item, l Live) bool {
 	if item.job() {
 		l.Changes = nil
@@ -257,12 +263,12 @@ func (s *stepping) current(item Item, l Live) bool {
 	return item.applied(s.Owner, l) && !s.replaced(item, l)
 }
 
-// replaced reports whether what is live goes before the item comes.
+// replaced reports whether the live object is deleted before the item is created.
 func (s *stepping) replaced(item Item, l Live) bool {
 	return l.Object != nil && s.actions[item.ID].Replaces == l.uid() && l.uid() != ""
 }
 
-// item says what an unfinished item waits for, or what is written for it.
+// item adds the wait or the write of an unfinished item.
 func (s *stepping) item(item Item) {
 	l := s.live[item.ID]
 	if s.current(item, l) {
@@ -285,7 +291,7 @@ func (s *stepping) wait(item Item, on ID, why string) {
 	s.next.Waits = append(s.next.Waits, Wait{ID: item.ID, Phase: item.Phase, On: on, For: why})
 }
 
-// await judges what is applied and not healthy yet.
+// await judges an item that is applied and not healthy yet.
 func (s *stepping) await(item Item, l Live) {
 	switch {
 	case item.job() && ended(l.Object) == failed:
@@ -332,7 +338,7 @@ func (s *stepping) late(l Live, deadline time.Duration) bool {
 	return !l.Since.IsZero() && s.pace.Now.Sub(l.Since) >= deadline
 }
 
-// reached reports whether an edge of an item is satisfied, and says what it waits for if not.
+// reached reports whether an edge of an item is satisfied, and adds a wait if not.
 func (s *stepping) reached(item Item, e Edge) bool {
 	l := s.live[e.To]
 	switch {
@@ -349,7 +355,7 @@ func (s *stepping) reached(item Item, e Edge) bool {
 // absent reports whether an object is left out of this cluster.
 func (s *stepping) absent(id ID) bool { return s.live[id].NoAPI }
 
-// write adds what is written for an item: nothing while what it replaces is there.
+// write adds the write of an item, or first the deletion of the object that it replaces.
 func (s *stepping) write(item Item, l Live) {
 	action := s.actions[item.ID]
 	situation, holder := l.Situation(s.Owner)
@@ -358,6 +364,9 @@ func (s *stepping) write(item Item, l Live) {
 		s.patience(item, l, l.ending())
 		return
 	case s.replaced(item, l):
+		if l.Says != "" {
+			s.patience(item, l, l.Says)
+		}
 		s.next.Delete = append(s.next.Delete, deletion(item.ID, l))
 		return
 	case !action.covers(situation):
@@ -367,17 +376,20 @@ func (s *stepping) write(item Item, l Live) {
 	if l.Says != "" {
 		s.patience(item, l, l.Says)
 	}
-	s.next.Apply = append(s.next.Apply, Write{
-		Object: item.marked(s.Owner), ResourceVersion: l.Object.Text("metadata", "resourceVersion"), Force: force(action, l),
-	})
+	s.next.Apply = append(s.next.Apply, item.write(s.Owner, action, l))
 }
 
-// covers reports whether the action was planned for an object that is whose it is now.
+// write returns the write that makes the live object the item's.
+func (i Item) write(owner string, a Action, l Live) Write {
+	return Write{Object: i.marked(owner), ResourceVersion: l.Object.Text("metadata", "resourceVersion"), Force: force(a, l)}
+}
+
+// covers reports whether the action was planned for an object in this situation.
 func (a Action) covers(s Situation) bool {
 	return s == Absent || s == Ours || a.Verb == Take || a.Verb == Adopt && s == Unowned
 }
 
-// force are the paths that the plan listed, and those of this deployment that others have
+// force returns the paths that the plan lists, and those of this deployment that others have
 // changed since.
 func force(a Action, l Live) []string {
 	paths := slices.Concat(a.Force, forced(l.Changes, false))

@@ -221,7 +221,7 @@ func TestStepJobs(t *testing.T) {
 	assert.Equal(t, bundle.Succeeded, next.Outcome)
 	assert.Empty(t, next.Apply)
 
-	active := must(t)(must(t)(bundle.Record{}.Propose(p)).Activate(p))
+	active := must(t)(must(t)(bundle.Record{}.Propose(p)).Activate(p, time.Unix(0, 0)))
 	next = bundle.Step(draft(t, nil, nil), active, map[bundle.ID]bundle.Live{item.ID: condition("Complete")}, bundle.Pace{Now: noon()})
 	assert.Equal(t, []bundle.ID{item.ID}, next.Completed, "it ran for a revision that has failed, and is not run again by the next (BUNDLES.md 6)")
 

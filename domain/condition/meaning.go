@@ -83,7 +83,7 @@ func working() []Meaning {
 // waiting are the reasons of Ready while it is false.
 func waiting() []Meaning {
 	return []Meaning{
-		{Ready, "WaitingForRelations", "a required endpoint has no complete relation", "see status.waiting"},
+		{Ready, "WaitingForRelations", "a required endpoint has no complete relation", "see status.waits"},
 		{Ready, "NoRelationDeclared", "tengu.io/relations names no provider for the endpoint", "add the entry that the message names"},
 		{Ready, "NoApplication", "no application has the name", "create it, or correct the name"},
 		{Ready, "NoMatchingEndpoint", "no endpoints agree in interface, version and role", "correct one of the declarations in the message"},

@@ -19,7 +19,7 @@ func TestMeaningsAreThoseOfTheCode(t *testing.T) {
 	for _, m := range condition.Meanings() {
 		explained = append(explained, m.Reason)
 	}
-	for _, room := range []string{"../relation", "../negotiation", "../schema", "../application", "../secret", "../../controller/api/v1alpha1"} {
+	for _, room := range []string{"../relation", "../negotiation", "../schema", "../application", "../secret", "../../controller/api/convert/relation"} {
 		written = append(written, reasons(t, room)...)
 	}
 	for _, c := range condition.Sentences() { // Ready has the type of another condition as its reason

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
 // Read returns a copy of a bag, if the unit may read it and it is there
@@ -15,7 +17,7 @@ func Read(s Snapshot, at Address) (Bag, error) {
 		return nil, err
 	}
 	u, isUnit := at.Unit()
-	own, peers := at.Application() == s.Unit.Application, r.Role == Peer
+	own, peers := at.Application() == s.Unit.Application, r.Role == application.Peer
 	var bag Bag
 	switch {
 	case isUnit && u == s.Unit:
@@ -109,7 +111,7 @@ func (s *Snapshot) find(at Address) (*Relation, error) {
 
 // applications are those in the relation.
 func (r *Relation) applications(of Unit) []string {
-	if r.Role == Peer {
+	if r.Role == application.Peer {
 		return []string{of.Application}
 	}
 	return []string{of.Application, r.Remote}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -95,7 +96,7 @@ func (a *agent) deliver(revision int, s conversation.Snapshot) {
 
 // own reports whether a unit hears nothing of what is in the application's bag.
 func own(s *conversation.Snapshot, r *conversation.Relation) bool {
-	return r.Role == conversation.Peer && (s.Leader || r.OwnApplicationWriter == s.Unit)
+	return r.Role == application.Peer && (s.Leader || r.OwnApplicationWriter == s.Unit)
 }
 
 // tell handles the next event, if one is owed. Who dies after the handler has
@@ -202,7 +203,7 @@ func (h *hearing) bag(u conversation.Unit) conversation.Bag {
 }
 
 func (h *hearing) applicationBag() conversation.Bag {
-	if h.r.Role == conversation.Peer {
+	if h.r.Role == application.Peer {
 		return h.r.OwnApplicationBag
 	}
 	return h.r.RemoteBag
@@ -287,7 +288,7 @@ func (h *hearing) departed(e conversation.Event) {
 }
 
 func (h *hearing) broken(e conversation.Event) {
-	require.True(h.t, h.closing() && h.r.Role != conversation.Peer, "RELATIONS.md E4")
+	require.True(h.t, h.closing() && h.r.Role != application.Peer, "RELATIONS.md E4")
 	require.Empty(h.t, h.of.members, "RELATIONS.md E4: after every departure")
 	require.Equal(h.t, h.r.Life == conversation.Ending, e.Final, "SAFETY.md E14")
 	require.True(h.t, h.of.open || e.Final, "RELATIONS.md E4: broken once")

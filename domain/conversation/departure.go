@@ -74,7 +74,7 @@ func (m Memory) Answers(s Snapshot) map[string][]Answer {
 	for i := range s.Relations {
 		r := &s.Relations[i]
 		for _, t := range r.Departed {
-			if answer, due := m.Relations[r.UID].answer(t, s.Leader); due {
+			if answer, due := m.Relations[r.UID].answer(s, t); due {
 				all[r.UID] = append(all[r.UID], answer)
 			}
 		}
@@ -82,13 +82,14 @@ func (m Memory) Answers(s Snapshot) map[string][]Answer {
 	return all
 }
 
-func (t Told) answer(of Tombstone, leader bool) (answer Answer, due bool) {
+// answer returns what the unit of a snapshot has to say of a departure.
+func (t Told) answer(s Snapshot, of Tombstone) (answer Answer, due bool) {
 	handled := slices.Contains(t.Departed, of.Unit)
 	_, knows := t.Members[of.Unit]
 	switch {
-	case of.Owed:
+	case slices.Contains(of.Owed, s.Unit.Number):
 		return Answer{of.Unit, of.Since, handled}, handled || !knows
-	case of.Inherited && leader:
+	case of.Inherited && s.Leader:
 		return Answer{of.Unit, of.Since, true}, handled
 	default:
 		return Answer{}, false

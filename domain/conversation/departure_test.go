@@ -53,7 +53,7 @@ func TestDepartureIsOwed(t *testing.T) {
 // nothing, so that one who stays handles them (SAFETY.md E15).
 func TestAnswersOfOneThatLeaves(t *testing.T) {
 	r := gone(db(), "db/0", conversation.Replaced)
-	r.Departed[0].Owed, r.Departed[0].Since = true, epoch()
+	r.Departed[0].Owed, r.Departed[0].Since = []int{0}, epoch()
 	s := leaving(sees(r), conversation.ScaledDown)
 	m := conversation.Memory{Relations: map[string]conversation.Told{r.UID: {Stage: conversation.Open, Members: map[conversation.Unit]conversation.Seen{unit("db/0"): {Version: "v"}}}}}
 	e, owed := conversation.Next(m, s)
@@ -74,9 +74,9 @@ func TestAnswers(t *testing.T) {
 		leader    bool
 		want      []conversation.Answer
 	}{
-		"Knows":     {why: "it is still to be handled", told: conversation.Told{Members: map[conversation.Unit]conversation.Seen{left: {}}}, tombstone: conversation.Tombstone{Owed: true}},
-		"Handled":   {why: "it was", told: conversation.Told{Departed: []conversation.Unit{left}}, tombstone: conversation.Tombstone{Owed: true}, want: []conversation.Answer{{Handled: true}}},
-		"Unknown":   {why: "it never joined", tombstone: conversation.Tombstone{Owed: true}, want: []conversation.Answer{{}}},
+		"Knows":     {why: "it is still to be handled", told: conversation.Told{Members: map[conversation.Unit]conversation.Seen{left: {}}}, tombstone: conversation.Tombstone{Owed: []int{0}}},
+		"Handled":   {why: "it was", told: conversation.Told{Departed: []conversation.Unit{left}}, tombstone: conversation.Tombstone{Owed: []int{0}}, want: []conversation.Answer{{Handled: true}}},
+		"Unknown":   {why: "it never joined", tombstone: conversation.Tombstone{Owed: []int{0}}, want: []conversation.Answer{{}}},
 		"NotAsked":  {why: "it has answered, or came later", told: conversation.Told{Departed: []conversation.Unit{left}}},
 		"Inherited": {why: "the leader has handled what nobody else could", told: conversation.Told{Departed: []conversation.Unit{left}}, tombstone: conversation.Tombstone{Inherited: true}, leader: true, want: []conversation.Answer{{Handled: true}}},
 		"Inherits":  {why: "the leader has yet to", tombstone: conversation.Tombstone{Inherited: true}, leader: true},

@@ -53,9 +53,12 @@ type Event struct {
 	Revision      int
 }
 
-// Difference is what changed in a bag: keys in order, and its versions. Without
-// a version before it is new.
+// Difference is what changed in a bag: keys in order, and its versions. Without a version before it is
+// new, without one after it is empty.
 type Difference struct {
-	Added, Changed, Removed []string
-	Before, After           string
+	Added   []string `json:"added,omitempty"`
+	Changed []string `json:"changed,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+	Before  string   `json:"before,omitempty"`
+	After   string   `json:"after,omitempty"`
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
 // Memory is what a unit was told, and all that it must keep over a restart to be
@@ -75,7 +77,7 @@ type Turn struct {
 }
 
 // turnOf returns the place of a relation.
-func turnOf(r *Relation) Turn { return Turn{r.Role == Peer, r.ID, r.UID} }
+func turnOf(r *Relation) Turn { return Turn{r.Role == application.Peer, r.ID, r.UID} }
 
 func (t Turn) compare(u Turn) int {
 	switch {
@@ -124,7 +126,7 @@ func (m Memory) Handled(s Snapshot) []string {
 	for i := range s.Relations {
 		r := &s.Relations[i]
 		told := m.Relations[r.UID]
-		alone := r.Role == Peer && len(told.Members) == 0
+		alone := r.Role == application.Peer && len(told.Members) == 0
 		if r.Life == Ending && (told.Stage == "" || told.Stage == Over || alone) {
 			all = append(all, r.UID)
 		}
@@ -210,5 +212,5 @@ func (t Told) forget(r *Relation) Told {
 // ownsPeerBag reports whether what is in the application's bag among peers is no
 // news to the unit: it leads, or wrote it itself (RELATIONS.md E5, E8).
 func ownsPeerBag(r *Relation, s *Snapshot) bool {
-	return r.Role == Peer && (s.Leader || r.OwnApplicationWriter == s.Unit)
+	return r.Role == application.Peer && (s.Leader || r.OwnApplicationWriter == s.Unit)
 }

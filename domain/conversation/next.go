@@ -3,6 +3,8 @@ package conversation
 import (
 	"cmp"
 	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
 // Next returns the event that the unit is owed now, or false if it has heard all
@@ -172,7 +174,7 @@ func (a *audience) owes(t Tombstone) bool {
 
 // broken is RELATIONS.md E4, after every departure.
 func (a *audience) broken() (Event, bool) {
-	if a.relation.Role == Peer || !a.closing() {
+	if a.relation.Role == application.Peer || !a.closing() {
 		return Event{}, false
 	}
 	return a.end(Broken), true

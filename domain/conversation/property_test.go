@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
 // TestMain asks for more histories than rapid draws by itself, unless it was
@@ -28,9 +30,9 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// history lets many things happen, with handlers that take first joins together
+// happenings lets many things happen, with handlers that take first joins together
 // or one by one.
-func history(t *rapid.T, s *stage) {
+func happenings(t *rapid.T, s *stage) {
 	for range 1 + upTo(t, 60, "length") {
 		s.happen(t)
 	}
@@ -43,7 +45,7 @@ func TestFinalStateIsAlwaysTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStage()
 		s.batch = rapid.Bool().Draw(t, "batch")
-		history(t, s)
+		happenings(t, s)
 		s.settle(t)
 		for _, u := range s.everybody() {
 			s.knows(t, s.agents[u])
@@ -61,7 +63,7 @@ func (s *stage) knows(t require.TestingT, a *agent) {
 	for _, r := range now.Relations {
 		of := a.heard.relations[r.UID]
 		if r.Life != conversation.Alive || now.Leaving != "" {
-			require.True(t, !of.open || r.Role == conversation.Peer, "RELATIONS.md E4: %s heard the end of %s", a.describe(), r.UID)
+			require.True(t, !of.open || r.Role == application.Peer, "RELATIONS.md E4: %s heard the end of %s", a.describe(), r.UID)
 			require.Empty(t, of.members, a.describe())
 			require.False(t, of.closed && r.Final, "SAFETY.md E14: %s heard that the end of %s is final", a.describe(), r.UID)
 			continue
@@ -88,7 +90,7 @@ func (s *stage) knows(t require.TestingT, a *agent) {
 func TestDeparturesAreOwedUntilHandled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStage()
-		history(t, s)
+		happenings(t, s)
 		for _, application := range applications() {
 			for len(s.of(application)) < 2 {
 				s.arrive(conversation.Unit{Application: application, Number: 50 + len(s.of(application))})
@@ -124,7 +126,7 @@ func TestNextIsDeterministicAndOrderFree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStage()
 		s.batch = rapid.Bool().Draw(t, "batch")
-		history(t, s)
+		happenings(t, s)
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		for _, u := range s.everybody() {
 			m, shown := s.agents[u].memory, s.snapshot(u)
@@ -169,7 +171,7 @@ func jsonOf(t require.TestingT, value any) string {
 func TestMemoryStaysBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStage()
-		history(t, s)
+		happenings(t, s)
 		s.settle(t)
 		for _, u := range s.everybody() {
 			now, m := s.snapshot(u), s.agents[u].memory
@@ -189,14 +191,14 @@ func TestMemoryStaysBounded(t *testing.T) {
 func TestRecordReplaysToTheState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStage()
-		history(t, s)
+		happenings(t, s)
 		for _, l := range s.relations {
-			var records []conversation.Record
+			var records []history.Log
 			for at, bag := range l.bags {
 				r := l.records[at]
-				lines, err := conversation.EncodeEntries(r.Entries)
+				lines, err := history.Encode(r.Entries)
 				require.NoError(t, err)
-				entries, err := conversation.ParseEntries(lines)
+				entries, err := history.Parse(lines)
 				require.NoError(t, err)
 				require.Equal(t, r.Entries, entries)
 				to, err := r.Replay(at)
@@ -213,8 +215,8 @@ func TestRecordReplaysToTheState(t *testing.T) {
 				require.Equal(t, want, to.Bag)
 				records = append(records, r)
 			}
-			merged := conversation.Merge(records...)
-			require.True(t, slices.IsSortedFunc(merged, func(a, b conversation.Entry) int { return a.Time.Compare(b.Time) }))
+			merged := history.Merge(records...)
+			require.True(t, slices.IsSortedFunc(merged, func(a, b history.Entry) int { return a.Time.Compare(b.Time) }))
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -32,7 +33,7 @@ func db(units ...string) conversation.Relation { return related(1, "db", units..
 
 func related(id int, remote string, units ...string) conversation.Relation {
 	r := conversation.Relation{
-		UID: fmt.Sprintf("uid-%d", id), ID: id, Endpoint: "to-" + remote, Role: conversation.Requirer,
+		UID: fmt.Sprintf("uid-%d", id), ID: id, Endpoint: "to-" + remote, Role: application.Requirer,
 		Remote: remote, Life: conversation.Alive,
 	}
 	for _, text := range units {
@@ -56,7 +57,7 @@ func said(text string) (conversation.Unit, bag) {
 // peers is relation 9 among the units of web.
 func peers(units ...string) conversation.Relation {
 	r := related(9, "web", units...)
-	r.Role = conversation.Peer
+	r.Role = application.Peer
 	return r
 }
 
@@ -80,7 +81,7 @@ func inherited(r conversation.Relation, why conversation.Reason) conversation.Re
 }
 
 func saying(r conversation.Relation, b bag) conversation.Relation {
-	if r.Role == conversation.Peer {
+	if r.Role == application.Peer {
 		r.OwnApplicationBag = b
 	} else {
 		r.RemoteBag = b

@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// Secret is what a unit is told of one that it reads, or that it owns and must care
-// for.
+// Secret is a secret that a unit reads, or owns and must care for.
 type Secret struct {
 	ID string
 	// Label is the unit's own name for it, for an owner the owner's.
 	Label string
 	// Latest is the last revision; Kept the one that the unit reads until it refreshes,
-	// 0 for who does not or always reads the latest.
+	// 0 for an owner or a unit that always reads the latest.
 	Latest, Kept int
 	// Own says that the unit owns it; an application's is cared for by its leader.
 	Own bool

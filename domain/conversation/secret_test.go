@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -43,7 +44,7 @@ func TestSecretEvents(t *testing.T) {
 	own.Own, own.Expires = true, time.Time{}
 	granted := func(revision int, bag map[string]string) conversation.Snapshot {
 		s := snapshot(noon, false)
-		s.Relations = []conversation.Relation{{UID: "r", ID: 1, Endpoint: "db", Role: conversation.Requirer, Remote: "db", Life: conversation.Alive, RemoteBag: bag}}
+		s.Relations = []conversation.Relation{{UID: "r", ID: 1, Endpoint: "db", Role: application.Requirer, Remote: "db", Life: conversation.Alive, RemoteBag: bag}}
 		if revision > 0 {
 			s.Relations[0].Granted = conversation.Granted{ID: "g", Revision: revision}
 		}
@@ -125,7 +126,7 @@ func TestSecretsLeaveRelationsAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var with, without conversation.Memory
 		once := map[string]bool{}
-		s := conversation.Snapshot{Unit: unit("web/0"), Relations: []conversation.Relation{{UID: "r", ID: 1, Endpoint: "db", Role: conversation.Requirer, Remote: "db", Life: conversation.Alive}}}
+		s := conversation.Snapshot{Unit: unit("web/0"), Relations: []conversation.Relation{{UID: "r", ID: 1, Endpoint: "db", Role: application.Requirer, Remote: "db", Life: conversation.Alive}}}
 		secrets := map[string]*conversation.Secret{"a": {ID: "a", Latest: 1, Kept: 1}, "b": {ID: "b", Latest: 1, Kept: 1}}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			secret := secrets[rapid.SampledFrom([]string{"a", "b"}).Draw(t, "secret")]

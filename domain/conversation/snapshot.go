@@ -3,20 +3,12 @@ package conversation
 import (
 	"slices"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
 // Bag is a databag: keys to values.
 type Bag = map[string]string
-
-// Role is a unit's part in a relation.
-type Role string
-
-// The roles.
-const (
-	Provider Role = "provides"
-	Requirer Role = "requires"
-	Peer     Role = "peers"
-)
 
 // Life is where a relation is between its beginning and its end.
 type Life string
@@ -89,13 +81,16 @@ type Relation struct {
 	ID  int
 	// Endpoint and Role are the unit's own.
 	Endpoint  string
-	Role      Role
+	Role      application.Role
 	Interface string
 	// Version of the interface, 0 where neither side names one.
 	Version int
-	// Remote is the other application; of a peer relation it is the unit's own.
+	// Remote is the other application as the unit's namespace names it; of a peer relation it is the
+	// unit's own.
 	Remote string
-	Life   Life
+	// There is the other end; of a peer relation its only one.
+	There End
+	Life  Life
 	// EndReason is why it ends or is suspended.
 	EndReason Reason
 	// Final says that it never comes back, so that data may be deleted
@@ -112,6 +107,12 @@ type Relation struct {
 	RemoteBag Bag
 	// Granted is the Secret that the other application grants by reference.
 	Granted Granted
+	// Complete reports whether the data that a start gate waits for is there (SAFETY.md V5); Reason and
+	// Message say why it is not.
+	Complete        bool
+	Reason, Message string
+	// Held reports whether a declaration of it has vanished (SAFETY.md L5).
+	Held bool
 	// Unseen says that nobody sees the unit in it yet, since its address is not known: it
 	// hears nothing before that, and finds its address when it does (RELATIONS.md L2).
 	Unseen bool
@@ -172,7 +173,7 @@ func (r *Relation) bagOf(u Unit) (bag Bag, known bool) {
 // applicationBag is the bag of the application that the unit talks with: the
 // other one, or among peers its own.
 func (r *Relation) applicationBag() Bag {
-	if r.Role == Peer {
+	if r.Role == application.Peer {
 		return r.OwnApplicationBag
 	}
 	return r.RemoteBag
@@ -192,8 +193,9 @@ type Tombstone struct {
 	Since time.Time
 	// Bag is what it said last, as long as it is kept (RELATIONS.md P2); then nil.
 	Bag Bag
-	// Owed says that this unit is asked whether it has handled the departure, Inherited
-	// that no unit is left that knew the departed one, so that the leader hears of it
+	// Owed are the numbers of the units that are asked whether they have handled the departure.
+	// Inherited is set where no unit is left that knew the departed one, so that the leader handles it
 	// (SAFETY.md E15).
-	Owed, Inherited bool
+	Owed      []int
+	Inherited bool
 }

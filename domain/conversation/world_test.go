@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
 // world is what the controllers have stored: units of three applications, what
@@ -42,7 +44,7 @@ type link struct {
 	departed map[conversation.Unit]conversation.Departure
 	// ends is when something ended here last.
 	ends    int
-	records map[conversation.Address]conversation.Record
+	records map[conversation.Address]history.Log
 }
 
 func unit(text string) conversation.Unit {
@@ -83,7 +85,7 @@ func (w *world) relate(provider string) {
 	id := w.related
 	w.relations = append(w.relations, &link{
 		uid: "uid-" + string(rune('a'+id)), id: id, requirer: "web", provider: provider, life: conversation.Alive,
-		bags: map[conversation.Address]conversation.Bag{}, records: map[conversation.Address]conversation.Record{}, writers: map[string]conversation.Unit{},
+		bags: map[conversation.Address]conversation.Bag{}, records: map[conversation.Address]history.Log{}, writers: map[string]conversation.Unit{},
 		departed: map[conversation.Unit]conversation.Departure{},
 	})
 	w.revision++
@@ -193,7 +195,7 @@ func (w *world) store(u conversation.Unit, changes []conversation.Change, cause 
 		}
 		was := l.bags[c.Address]
 		is := c.Apply(was)
-		e := conversation.Entry{Time: w.now(), Who: u.String(), Cause: cause, Address: c.Address}
+		e := history.Entry{Time: w.now(), Who: u.String(), Cause: cause, Address: c.Address}
 		l.records[c.Address] = l.records[c.Address].Append(e, was, is, []string{secret})
 		l.bags[c.Address] = is
 		if !isUnit {
@@ -295,16 +297,16 @@ func (w *world) snapshot(u conversation.Unit) conversation.Snapshot {
 func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 	remote := l.other(u.Application)
 	r := conversation.Relation{
-		UID: l.uid, ID: l.id, Endpoint: "to-" + remote, Interface: "any", Remote: remote, Life: l.life, Role: conversation.Provider,
+		UID: l.uid, ID: l.id, Endpoint: "to-" + remote, Interface: "any", Remote: remote, Life: l.life, Role: application.Provider,
 		OwnBag:               l.bags[conversation.ForUnit(l.uid, u)],
 		OwnApplicationBag:    l.bags[conversation.ForApplication(l.uid, u.Application)],
 		OwnApplicationWriter: l.writers[u.Application],
 	}
 	switch {
 	case l.peer():
-		r.Role = conversation.Peer
+		r.Role = application.Peer
 	case l.requirer == u.Application:
-		r.Role = conversation.Requirer
+		r.Role = application.Requirer
 	}
 	if !l.peer() {
 		r.RemoteBag = l.bags[conversation.ForApplication(l.uid, remote)]
@@ -325,8 +327,12 @@ func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 		if d.Unit.Application == remote && d.Unit != u {
 			r.Departed = append(r.Departed, conversation.Tombstone{
 				Unit: d.Unit, Reason: d.Reason, Since: d.Since, Bag: l.bags[conversation.ForUnit(l.uid, d.Unit)],
-				Owed: slices.Contains(d.Owed, u), Inherited: d.Inherited(),
+				Inherited: d.Inherited(),
 			})
+			for _, owed := range d.Owed {
+				last := &r.Departed[len(r.Departed)-1]
+				last.Owed = append(last.Owed, owed.Number)
+			}
 		}
 	}
 	slices.SortFunc(r.Departed, func(a, b conversation.Tombstone) int { return a.Unit.Compare(b.Unit) })

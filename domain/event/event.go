@@ -1,7 +1,7 @@
 // Package event lists the Events that Orcon writes on objects of the cluster: reason,
 // object, meaning and cure. The reference of Events is rendered from it.
 //
-// What must not come in: how an Event is written, and when (controller/adapter/kube
+// What must not come in: how an Event is written, and when (controller/adapter/kube/settle
 // writes one when a condition changes, never while it stays the same).
 package event
 
@@ -26,6 +26,9 @@ const (
 	// complete.
 	RelationsReady = "RelationsReady"
 )
+
+// Negotiate is the action of the relations controller's Events.
+const Negotiate = "Negotiate"
 
 // The objects that Events are about.
 const (

@@ -34,7 +34,7 @@ func TestComplete(t *testing.T) {
 		documented = append(documented, e.Reason)
 	}
 	written := []string{event.HandlerWaiting, event.RelationsReady, event.Ready, event.Related, event.Restarted, event.Invalid, "HandlerFailed"}
-	for _, room := range []string{"../relation", "../negotiation", "../application", "../secret", "../../controller/adapter/kube"} {
+	for _, room := range []string{"../relation", "../negotiation", "../application", "../secret", "../../controller/adapter/kube/commits", "../../controller/adapter/kube/settle"} {
 		written = append(written, reasons(t, room)...)
 	}
 	slices.Sort(written)

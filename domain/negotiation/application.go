@@ -102,7 +102,7 @@ func sources(a application.Application) []string {
 func (s standings) conditions(a application.Application, waiting []relation.Waiting) []condition.Condition {
 	var stuck, open []string
 	why := ""
-	others := slices.Concat(leftOutOf(s.ignored[a.Name]), notInjected(a), agentFailed(s.Namespace, a),
+	others := slices.Concat(leftOutOf(s.ignored[a.Name]), notInjected(s.Namespace, a), agentFailed(s.Namespace, a),
 		s.projected(a), offers{s.facts}.suspended(a), s.contents.grantRefused(a.Name), s.heldOf(a),
 		handlerFailed(s.Namespace, stumbles(a.Name, s.units.numbered[a.Name])))
 	for _, f := range a.Faults {

@@ -110,12 +110,17 @@ func (d *directory) nobody(name string) string {
 			return o.Message
 		}
 	}
-	text := fmt.Sprintf("no Service or workload named %s in namespace %s", name, d.namespace)
-	// db-endpoint is not a misspelt sse-endpoint: typing mistakes are rare in a first letter.
-	if nearest := spelling.Nearest(name, slices.Sorted(maps.Keys(d.apps))); nearest != "" && nearest[0] == name[0] {
-		text += "; did you mean " + nearest + "?"
+	return fmt.Sprintf("no Service or workload named %s in namespace %s%s", name, d.namespace, nearest(name, d.apps))
+}
+
+// nearest returns the application whose name is nearest, as a question that follows a sentence; empty
+// for none. Names with another first letter are not near: typing mistakes are rare there.
+func nearest(name string, apps map[string]application.Application) string {
+	near := spelling.Nearest(name, slices.Sorted(maps.Keys(apps)))
+	if near == "" || near[0] != name[0] {
+		return ""
 	}
-	return text
+	return "; did you mean " + near + "?"
 }
 
 // absent returns why the application of an end cannot be found; nil if it can. Of

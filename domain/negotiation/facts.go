@@ -150,7 +150,7 @@ func withhold(a application.Application, known schema.Catalog, mode schema.Mode)
 		bags[e.Name] = kept
 		for _, v := range withheld {
 			faults = append(faults, application.Fault{Application: a.Name, Object: a.Name, Reason: application.ReasonInvalid,
-				Message: fmt.Sprintf("%s%s: left out: %s", application.PrefixData, e.Name, v.Error())})
+				Message: fmt.Sprintf("%s%s: left out: %s", application.PrefixData, e.Name, v.Declared(e.Name).Error())})
 		}
 	}
 	if len(faults) > 0 {

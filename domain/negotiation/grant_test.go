@@ -93,17 +93,17 @@ func TestGrant(t *testing.T) {
 			w := granting()
 			w.settle(t)
 			before := w.only(t)
-			require.Equal(t, conversation.Granted{ID: id, Revision: 1}, w.shown(t).Granted)
+			require.Equal(t, conversation.Granted{ID: id, Revision: 1}, w.shown(t).Shown.Granted)
 			test.happens(w)
 			w.settle(t)
 			seen := w.shown(t)
 			assert.Equal(t, before.UID, w.only(t).UID, "no relation ends")
 			if test.want > 0 {
-				assert.Equal(t, conversation.Granted{ID: id, Revision: test.want}, seen.Granted, test.why)
-				assert.Equal(t, "secret:"+id, seen.Bag["secret"], test.why)
+				assert.Equal(t, conversation.Granted{ID: id, Revision: test.want}, seen.Shown.Granted, test.why)
+				assert.Equal(t, "secret:"+id, seen.Shown.RemoteBag["secret"], test.why)
 			} else {
-				assert.Empty(t, seen.Granted, test.why)
-				assert.NotContains(t, seen.Bag, "secret", test.why)
+				assert.Empty(t, seen.Shown.Granted, test.why)
+				assert.NotContains(t, seen.Shown.RemoteBag, "secret", test.why)
 			}
 			assert.Contains(t, w.refusal(), test.refused, test.why)
 			_, declared := w.services["db"]
@@ -131,11 +131,11 @@ func TestGrantFillsTheSecretField(t *testing.T) {
 		w.consumes("web", "store:"+known, "db")
 		w.grants("admin")
 		w.settle(t)
-		assert.NotContains(t, w.shown(t).Bag, "password")
+		assert.NotContains(t, w.shown(t).Shown.RemoteBag, "password")
 		w.secrets["admin"] = consenting("admin", "1")
 		w.settle(t)
-		assert.Equal(t, "secret:"+secret.GrantedID(namespace, "db", "main"), w.shown(t).Bag["password"], known)
-		assert.NotContains(t, w.shown(t).Bag, "secret", known)
+		assert.Equal(t, "secret:"+secret.GrantedID(namespace, "db", "main"), w.shown(t).Shown.RemoteBag["password"], known)
+		assert.NotContains(t, w.shown(t).Shown.RemoteBag, "secret", known)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestGrantFollowsConsent(t *testing.T) {
 			w.secrets["admin"] = s
 			w.settle(t)
 			want := s.Sight == secret.Open && s.GrantTo == "main" && s.Type == "Opaque"
-			got := w.shown(t).Granted
+			got := w.shown(t).Shown.Granted
 			if (got.ID != "") != want || (w.refusal() == "") != want {
 				t.Fatalf("%+v: %+v, %q", s, got, w.refusal())
 			}

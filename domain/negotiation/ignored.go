@@ -60,7 +60,7 @@ func agentFailed(namespace string, a application.Application) []condition.Condit
 
 // notInjected names the pods that should have an agent and have none, with the
 // cure (INJECTION.md I1).
-func notInjected(a application.Application) []condition.Condition {
+func notInjected(namespace string, a application.Application) []condition.Condition {
 	if !a.Consumes() {
 		return nil
 	}
@@ -70,7 +70,7 @@ func notInjected(a application.Application) []condition.Condition {
 		}
 		cure := "delete it and create it again"
 		if w := a.Workloads[0]; w.Restartable() {
-			cure = fmt.Sprintf("kubectl rollout restart %s/%s", strings.ToLower(string(w.Kind)), w.Name)
+			cure = fmt.Sprintf("kubectl rollout restart %s/%s -n %s", strings.ToLower(string(w.Kind)), w.Name, namespace)
 		}
 		return []condition.Condition{{Type: condition.NotInjected, True: true, Reason: "NoAgent",
 			Message: fmt.Sprintf("pod %s has no agent, because it was created before its declaration, its namespace's label or Orcon: %s",

@@ -87,8 +87,7 @@ func (d *directory) closed(r relation.Relation) []condition.Condition {
 		"namespace %s no longer offers %s to this namespace: the relation resumes when it is offered again", r.Provider.Namespace, r.Provider))
 }
 
-// answers returns what is said of the Offers of the namespace, in their order.
-
+// answers returns the states of the namespace's Offers, in their order.
 func (o offers) answers() []relation.OfferState {
 	var all []relation.OfferState
 	for _, offer := range o.Offers {
@@ -115,7 +114,7 @@ func (o offers) conditions(offer relation.Offer, users []string) []condition.Con
 			fmt.Sprintf("Service %s belongs to application %s: offer that application", offer.Application, o.services[offer.Application]))
 	case !there:
 		return condition.Waiting(relation.ReasonNoApplication,
-			fmt.Sprintf("no application named %s exists in this namespace yet", offer.Application))
+			fmt.Sprintf("no application named %s exists in this namespace yet%s", offer.Application, nearest(offer.Application, o.apps)))
 	case !declared || endpoint.Role != application.Provider:
 		return condition.Waiting(relation.ReasonNoMatch,
 			fmt.Sprintf("%s provides no endpoint %s: it %s", offer.Application, offer.Endpoint, offersOf(end{o.Namespace, a})))
@@ -139,5 +138,6 @@ func (o offers) suspended(a application.Application) []condition.Condition {
 		return nil
 	}
 	return []condition.Condition{{Type: condition.Suspended, True: true, Reason: relation.ReasonNoOffer,
-		Message: "no Offer covers these relations any more: " + listed(all)}}
+		Message: fmt.Sprintf("no Offer covers these relations any more: %s: create an Offer that lists these namespaces as consumers, "+
+			"or end the relations there", listed(all))}}
 }

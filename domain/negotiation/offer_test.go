@@ -268,20 +268,20 @@ func TestSuspendedSidesSeeNothing(t *testing.T) {
 	}
 	for other, view := range sides() {
 		seen, heard := view.Relations[0], view.Heard(0).Relations[0]
-		assert.Equal(t, map[string]string{"of": seen.There.Namespace}, seen.Bag)
-		assert.Len(t, seen.Units, 1)
+		assert.Equal(t, map[string]string{"of": seen.Shown.There.Namespace}, seen.Shown.RemoteBag)
+		assert.Len(t, seen.Shown.Units, 1)
 		assert.Equal(t, conversation.Alive, heard.Life)
-		assert.Equal(t, other+"."+seen.There.Namespace, heard.Remote)
+		assert.Equal(t, other+"."+seen.Shown.There.Namespace, heard.Remote)
 	}
 	w.abroad = nil
 	w.settle(t)
 	for _, view := range sides() {
 		seen, heard := view.Relations[0], view.Heard(0).Relations[0]
-		assert.Empty(t, seen.Bag)
-		assert.Empty(t, seen.Units)
-		assert.Empty(t, seen.Departed)
+		assert.Empty(t, seen.Shown.RemoteBag)
+		assert.Empty(t, seen.Shown.Units)
+		assert.Empty(t, seen.Shown.Departed)
 		assert.Equal(t, map[string]string{"of": seen.Here.Namespace}, seen.OwnBag, "its own stays")
-		assert.False(t, seen.Complete)
+		assert.False(t, seen.Shown.Complete)
 		assert.Equal(t, conversation.Suspended, heard.Life)
 		assert.Equal(t, conversation.SuspendedReason, heard.EndReason)
 		assert.False(t, heard.Final)
@@ -368,8 +368,12 @@ func TestOffersAnswer(t *testing.T) {
 		"Used": {happens: func(w *world) {
 			w.consumers = []relation.Relation{borrows("office", time.Time{}), borrows("lab", time.Time{})}
 		}, ready: true, reason: relation.ReasonOffered, message: "used by web.lab:store, web.office:store", uses: 2},
-		"Suspended":  {why: "by another, or while it was away", happens: func(w *world) { w.consumers = []relation.Relation{borrows("office", w.now)} }, ready: true, reason: relation.ReasonOffered, message: "no relation uses this Offer yet"},
-		"NotThere":   {why: "it may come", happens: func(w *world) { delete(w.services, "db") }, reason: relation.ReasonNoApplication, message: "no application named db exists in this namespace yet"},
+		"Suspended": {why: "by another, or while it was away", happens: func(w *world) { w.consumers = []relation.Relation{borrows("office", w.now)} }, ready: true, reason: relation.ReasonOffered, message: "no relation uses this Offer yet"},
+		"NotThere":  {why: "it may come", happens: func(w *world) { delete(w.services, "db") }, reason: relation.ReasonNoApplication, message: "no application named db exists in this namespace yet"},
+		"Misspelt": {why: "the nearest is named", happens: func(w *world) {
+			delete(w.services, "db")
+			w.external("dbs", "main:pg")
+		}, reason: relation.ReasonNoApplication, message: "no application named db exists in this namespace yet; did you mean dbs?"},
 		"NoEndpoint": {why: "the cure is in the declaration", happens: func(w *world) { w.external("db", "other:pg") }, reason: relation.ReasonNoMatch, message: "db provides no endpoint main: it provides other:pg"},
 		"OptedOut":   {happens: func(w *world) { w.optedIn = false }, reason: relation.ReasonOptedOut, message: "this namespace has not opted in, so its Offers have no effect: kubectl label namespace shop tengu-injector=enabled --overwrite"},
 		"Alias": {why: "A1: a Service is not the application", happens: func(w *world) {
@@ -406,7 +410,8 @@ func TestProviderOfOtherNamespaces(t *testing.T) {
 
 	w.consumers = []relation.Relation{borrows("office", w.now)}
 	w.settle(t)
-	assert.Equal(t, "no Offer covers these relations any more: main with web.office:store", w.says("db", condition.Suspended).Message)
+	assert.Equal(t, "no Offer covers these relations any more: main with web.office:store: create an Offer that lists these namespaces as consumers, or "+
+		"end the relations there", w.says("db", condition.Suspended).Message)
 	assert.NotEmpty(t, w.bagOfDB("main"), "nor does a suspension")
 
 	never := borrows("office", time.Time{})

@@ -3,7 +3,9 @@ package negotiation
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
@@ -56,8 +58,9 @@ func (c checker) violated(r relation.Relation) []condition.Condition {
 // toldOf lists what is wrong with the bags of one side.
 func (c checker) toldOf(r relation.Relation, e relation.End, i schema.Interface) []string {
 	var told []string
+	written := c.said[speaker{r.UID, e.Namespace, e.Application}]
 	for _, v := range c.unfit(r, e, i) {
-		told = append(told, fmt.Sprintf("%s: %s", e, v.Error()))
+		told = append(told, fmt.Sprintf("%s: %s; %s", e, v.Declared(e.Endpoint).Error(), mend(e, v.Path, written)))
 	}
 	for _, b := range c.saidByUnits[speaker{r.UID, e.Namespace, e.Application}] {
 		if b.Endpoint != e.Endpoint {
@@ -68,6 +71,16 @@ func (c checker) toldOf(r relation.Relation, e relation.End, i schema.Interface)
 		}
 	}
 	return told
+}
+
+// mend returns where the value at a path is corrected: in a handler if one wrote it, else in the
+// annotation, which also overrides what a Service gives by itself.
+func mend(e relation.End, path string, written map[string]string) string {
+	field, _, _ := strings.Cut(path, "/")
+	if written[field] != "" {
+		return fmt.Sprintf("correct it in the handlers of %s, which wrote it", e.Application)
+	}
+	return fmt.Sprintf("correct it in %s%s of %s", application.PrefixData, e.Endpoint, e.Application)
 }
 
 // unfit returns what is wrong with an application's bag in a relation.

@@ -149,8 +149,8 @@ func TestViolationsAreTold(t *testing.T) {
 	told, there := condition.Find(w.only(t).State.Conditions, condition.SchemaViolated)
 	require.True(t, there)
 	assert.Equal(t, condition.Condition{Type: condition.SchemaViolated, True: true, Reason: relation.ReasonViolated,
-		Message: `web:store: database: it does not match the pattern, or is too long for it; expected ^[A-Za-z_][A-Za-z0-9_$-]*$, ` +
-			`db:main: port: it does not match the pattern, or is too long for it; expected ^[0-9]{1,5}$, ` +
+		Message: `web:store: database: it does not match the pattern; expected ^[A-Za-z_][A-Za-z0-9_$-]*$; correct it in data.tengu.io/store of web, ` +
+			`db:main: port: it does not match the pattern; expected 1 to 5 digits (^[0-9]{1,5}$); correct it in the handlers of db, which wrote it, ` +
 			`db/0 on main: state: it is not one of the allowed values; expected "primary", "standby"`}, told)
 	assert.NotContains(t, told.Message, "hunter")
 	w.say(r, "db", "", map[string]string{"port": "hunter2", "database": "orders", "host": "db", "username": "u", "password": reference})
@@ -185,7 +185,7 @@ func TestDeclaredSecretsAreWithheld(t *testing.T) {
 		stalled, _ := condition.Find(w.records["db"].State.Conditions, condition.Stalled)
 		assert.True(t, stalled.True)
 		assert.Contains(t, stalled.Message, "data.tengu.io/main: left out: password: the field is secret")
-		assert.Contains(t, stalled.Message, "secret.tengu.io/<endpoint>", "the way that is right")
+		assert.Contains(t, stalled.Message, "secret.tengu.io/main", "the way that is right")
 		assert.NotContains(t, stalled.Message, "hunter2")
 	}
 	w := asking(t, schema.Off, "d", data...)

@@ -261,7 +261,7 @@ func TestNotInjected(t *testing.T) {
 	}{
 		"Deployment": {
 			why: "a rollout makes new pods", kind: application.Deployment, pod: func(*application.Pod) {},
-			want: "kubectl rollout restart deployment/web",
+			want: "kubectl rollout restart deployment/web -n shop",
 		},
 		"BarePod": {
 			why: "nobody makes a bare pod again", kind: application.BarePod, pod: func(*application.Pod) {},

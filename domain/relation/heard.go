@@ -1,69 +1,61 @@
 package relation
 
 import (
-	"slices"
-
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// Heard is what one unit of the application may know, as its agent makes it of what
-// travels: without its leadership, which its own lease tells. Of its side it has its
-// own bag and, for the leader and among peers, the application's (RELATIONS.md P).
+// Heard returns what one unit of the application knows, without its leadership, which its own lease
+// tells.
 func (v View) Heard(unit int) conversation.Snapshot {
-	s := conversation.Snapshot{Unit: conversation.Unit{Application: v.Application, Number: unit}}
+	own := v.Owns()[unit]
+	own.Number = unit
 	for _, u := range v.Units {
 		if u.Number == unit {
-			s.Leaving = conversation.Reason(u.Leaving)
+			own.Leaving = conversation.Reason(u.Leaving)
 		}
 	}
+	return v.Shared("").For(own)
+}
+
+// Shared returns what all units of the application see, in its namespace.
+func (v View) Shared(namespace string) conversation.View {
+	shared := conversation.View{Application: v.Application, Namespace: namespace}
 	for _, r := range v.Relations {
-		heard := r.heard(s.Unit)
-		heard.Unseen = true
-		for _, own := range r.Own {
-			if own.Number != unit {
-				continue
-			}
-			heard.Unseen, heard.OwnBag = false, own.Bag
-			if heard.Role == conversation.Peer || v.Leader.Term > 0 && v.Leader.Unit == unit {
-				heard.OwnApplicationBag = r.OwnBag
-				heard.OwnApplicationWriter, _ = conversation.ParseUnit(v.Application + "/" + r.OwnWriter) // none where it is not known
-			}
-		}
-		s.Relations = append(s.Relations, heard)
+		shared.Relations = append(shared.Relations, r.Shown)
 	}
-	return s
+	for _, w := range v.Waiting {
+		shared.Waiting = append(shared.Waiting, conversation.Waiting{Endpoint: w.Endpoint, Reason: w.Reason, Message: w.Message})
+	}
+	return shared
 }
 
-// Remote is the other application as the side names it.
-func (s Seen) Remote() string { return s.There.From(s.Here.Namespace) }
-
-// Self is the side's own application as the other side names it.
-func (s Seen) Self() string { return s.Here.From(s.There.Namespace) }
-
-// heard is one relation as a unit knows it. A relation that is not alive is over
-// for good, one that is not open may come back (SAFETY.md E14); who is neither in
-// scope nor departed is not known.
-func (s Seen) heard(unit conversation.Unit) conversation.Relation {
-	r := conversation.Relation{
-		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: conversation.Role(s.Role),
-		Interface: s.Interface, Version: s.Version, Remote: s.Remote(), Life: conversation.Alive, RemoteBag: s.Bag, Granted: s.Granted,
-	}
-	switch {
-	case !s.Alive():
-		r.Life, r.EndReason, r.Final = conversation.Ending, conversation.RelationRemoved, true
-	case !s.Open():
-		r.Life, r.EndReason = conversation.Suspended, conversation.SuspendedReason
-	}
-	for _, u := range s.Units {
-		if other := (conversation.Unit{Application: r.Remote, Number: u.Number}); other != unit {
-			r.Units = append(r.Units, conversation.Member{Unit: other, Bag: u.Bag})
+// Owns returns, by the number of each unit, the sides that it may read: its own bags and, for the
+// leader and among peers, the application's (RELATIONS.md P).
+func (v View) Owns() map[int]conversation.Own {
+	owns := map[int]conversation.Own{}
+	for _, r := range v.Relations {
+		for _, member := range r.Own {
+			own := owns[member.Unit.Number]
+			own.Number = member.Unit.Number
+			own.Sides = append(own.Sides, v.side(r, member))
+			owns[member.Unit.Number] = own
 		}
 	}
-	for _, u := range s.Departed {
-		r.Departed = append(r.Departed, conversation.Tombstone{
-			Unit: conversation.Unit{Application: r.Remote, Number: u.Unit.Number}, Reason: u.Reason, Since: u.Since, Bag: u.Bag,
-			Owed: slices.Contains(u.Owed, s.Unit(s.Here, unit.Number)), Inherited: u.Inherited(),
-		})
-	}
-	return r
+	return owns
 }
+
+func (v View) side(r Seen, member conversation.Member) conversation.Side {
+	side := conversation.Side{Relation: r.UID, Bag: member.Bag}
+	if r.Shown.Role == application.Peer || v.Leader.Term > 0 && v.Leader.Unit == member.Unit.Number {
+		side.ApplicationBag = r.OwnBag
+		if side.ApplicationBag == nil {
+			side.ApplicationBag = map[string]string{}
+		}
+		side.ApplicationWriter, _ = conversation.ParseUnit(v.Application + "/" + r.OwnWriter) // none where it is not known
+	}
+	return side
+}
+
+// Self returns the side's own application as the other side names it.
+func (s Seen) Self() string { return s.Here.From(s.Shown.There.Namespace) }

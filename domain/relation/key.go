@@ -12,27 +12,7 @@ import (
 )
 
 // End is one end of a relation.
-type End struct {
-	Namespace   string
-	Application string
-	Endpoint    string
-}
-
-// String returns application:endpoint.
-func (e End) String() string { return e.Application + ":" + e.Endpoint }
-
-// From returns the name of the end's application as a namespace knows it: with its
-// own namespace where that is another.
-func (e End) From(namespace string) string {
-	if e.Namespace == namespace {
-		return e.Application
-	}
-	return e.Application + "." + e.Namespace
-}
-
-// Written returns the end as a namespace writes it: application.namespace:endpoint of
-// another.
-func (e End) Written(namespace string) string { return e.From(namespace) + ":" + e.Endpoint }
+type End = conversation.End
 
 // Key says which two ends are related. The same pair twice is one relation
 // (RELATIONS.md M3).

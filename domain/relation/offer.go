@@ -30,7 +30,9 @@ type OfferState struct {
 }
 
 // End returns the end that is offered.
-func (o Offer) End() End { return End{o.Namespace, o.Application, o.Endpoint} }
+func (o Offer) End() End {
+	return End{Namespace: o.Namespace, Application: o.Application, Endpoint: o.Endpoint}
+}
 
 // Covers reports whether applications of a namespace may relate to an end.
 func (o Offer) Covers(namespace string, e End) bool {

@@ -135,6 +135,9 @@ func (r Relation) Heeds(namespace string, unit conversation.Unit) bool {
 // Held reports whether it waits for its declaration to return.
 func (r Relation) Held() bool { return !r.State.HeldSince.IsZero() }
 
+// Opened reports whether its sides may see each other, or could before (RELATIONS.md M6).
+func (r Relation) Opened() bool { return !r.Abroad() || r.State.Offer != "" }
+
 // Open reports whether its sides may see each other: they are in one namespace, or
 // the provider's consents (RELATIONS.md M6).
 func (r Relation) Open() bool {

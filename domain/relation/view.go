@@ -28,45 +28,17 @@ type View struct {
 // Seen is one relation as one side sees it.
 type Seen struct {
 	Relation
-	// Role is the side's own; Here is its end and There the other. Of a peer
-	// relation both are its own.
-	Role        application.Role
-	Here, There End
-	// Bag is the other application's; a peer relation has none.
-	Bag map[string]string
-	// Granted is the Secret that the other application grants by reference.
-	Granted conversation.Granted
-	// OwnBag is the application's own, for its leader and for peers; Own are the
-	// bags of its units, each for that unit alone (RELATIONS.md P).
+	// Here is the side's end; of a peer relation its only one.
+	Here End
+	// Shown is the part that all units of the side see.
+	Shown conversation.Relation
+	// OwnBag is the application's own, for its leader and for peers; Own are its units in scope, each
+	// with a bag for that unit alone (RELATIONS.md P).
 	OwnBag map[string]string
-	Own    []Member
+	Own    []conversation.Member
 	// OwnWriter is the number of the unit that wrote OwnBag of a peer relation last;
 	// empty where that is not known (RELATIONS.md E8).
 	OwnWriter string
-	// Units are those of the other side in scope, of a peer relation the
-	// application's own, in order of number.
-	Units []Member
-	// Departed are those that have left for good.
-	Departed []Tombstone
-	// Complete says of a requirer that the data its start gate waits for is there:
-	// both applications are, and the bag is not empty (SAFETY.md V5).
-	Complete bool
-	// Reason and Message say why it is not.
-	Reason  string
-	Message string
-}
-
-// Member is a unit in scope of a relation.
-type Member struct {
-	Number int
-	Bag    map[string]string
-}
-
-// Tombstone is a unit that has departed for good (SAFETY.md E13).
-type Tombstone struct {
-	conversation.Departure
-	// Bag is what it said last, as long as that is kept (SAFETY.md P2).
-	Bag map[string]string
 }
 
 // Shelf is where it is found what is said: each returns nil for what is not known.
@@ -92,7 +64,7 @@ func Look(namespace string, record Record, relations []Relation, shelf Shelf) Vi
 		if r.State.ID == 0 {
 			continue
 		}
-		if seen, concerned := r.seenFrom(namespace, record.Name); concerned {
+		if seen, concerned := r.SeenFrom(namespace, record.Name); concerned {
 			seen.read(shelf)
 			v.Relations = append(v.Relations, seen)
 		}
@@ -101,68 +73,96 @@ func Look(namespace string, record Record, relations []Relation, shelf Shelf) Vi
 	return v
 }
 
-// seenFrom returns the relation as an application sees it, and whether it is one
-// of its ends at all. A provider in another namespace does not see what its own has
-// never consented to.
-func (r Relation) seenFrom(namespace, name string) (s Seen, concerned bool) {
-	s = Seen{Relation: r}
+// SeenFrom returns the relation as an application sees it, without bags, and whether it is one of its
+// ends. A provider does not see a relation from another namespace that its own has never consented to.
+func (r Relation) SeenFrom(namespace, name string) (s Seen, concerned bool) {
 	isEnd := func(e End) bool { return e.Namespace == namespace && e.Application == name }
-	switch {
-	case r.Peer():
-		s.Role, s.Here, s.There = application.Peer, r.Requirer, r.Requirer
-	case isEnd(r.Requirer):
-		s.Role, s.Here, s.There = application.Requirer, r.Requirer, r.Provider
-	default:
-		s.Role, s.Here, s.There = application.Provider, r.Provider, r.Requirer
+	s = Seen{Relation: r, Here: r.Provider}
+	if r.Peer() || isEnd(r.Requirer) {
+		s.Here = r.Requirer
 	}
-	return s, isEnd(s.Here) && (s.Role == application.Requirer || !r.Abroad() || r.State.Offer != "")
+	s.show()
+	return s, isEnd(s.Here) && (s.Shown.Role == application.Requirer || r.Opened())
+}
+
+// show fills what is shown of the relation itself. One that is not alive is over for good, one that is not
+// open may come back (SAFETY.md E14).
+func (s *Seen) show() {
+	there := s.Other(s.Here)
+	ready := condition.Why(s.State.Conditions)
+	s.Shown = conversation.Relation{
+		UID: s.UID, ID: s.State.ID, Endpoint: s.Here.Endpoint, Role: s.Role(s.Here),
+		Interface: s.Interface, Version: s.Version, Remote: there.From(s.Here.Namespace), There: there,
+		Life: conversation.Alive, Reason: ready.Reason, Message: ready.Message, Held: s.Held(),
+	}
+	switch {
+	case !s.Alive():
+		s.Shown.Life, s.Shown.EndReason, s.Shown.Final = conversation.Ending, conversation.RelationRemoved, true
+	case !s.Open():
+		s.Shown.Life, s.Shown.EndReason = conversation.Suspended, conversation.SuspendedReason
+	}
 }
 
 // read takes from the shelf what the side may see: its own, and of the other side
 // nothing while the relation is not open (SAFETY.md M7).
 func (s *Seen) read(shelf Shelf) {
-	ready := condition.Why(s.State.Conditions)
-	s.Reason, s.Message = ready.Reason, ready.Message
 	s.OwnBag = shelf.Bag(s.Relation, s.Here)
 	s.Own = s.members(shelf, s.Here)
 	if !s.Open() {
 		return
 	}
-	if s.Role == application.Peer {
+	there := s.Shown.There
+	if s.Shown.Role == application.Peer {
 		s.OwnWriter = shelf.Writer(s.Relation, s.Here)
 	} else {
-		s.Bag = shelf.Bag(s.Relation, s.There)
-		s.readGranted(shelf.Grants(s.There))
+		s.Shown.RemoteBag = shelf.Bag(s.Relation, there)
+		s.readGranted(shelf.Grants(there))
 	}
-	s.Complete = s.Role == application.Requirer && s.Relation.Complete() && len(s.Bag) > 0
-	s.Units = s.members(shelf, s.There)
+	s.Shown.Complete = s.Shown.Role == application.Requirer && s.Complete() && len(s.Shown.RemoteBag) > 0
+	s.Shown.Units = s.members(shelf, there)
 	for _, d := range s.State.Departures {
-		if d.Unit == s.Unit(s.There, d.Unit.Number) {
-			s.Departed = append(s.Departed, Tombstone{d, s.said(shelf, s.There, d.Unit.Number, d.Address)})
+		if d.Unit == s.Unit(there, d.Unit.Number) {
+			s.Shown.Departed = append(s.Shown.Departed, s.tombstone(d, s.said(shelf, there, d.Unit.Number, d.Address)))
 		}
 	}
 }
 
-// readGranted puts the reference to what the other side grants above what it says.
+// tombstone returns a departure as the side knows it, with the unit's last bag as long as that is retained
+// (SAFETY.md P2).
+func (s *Seen) tombstone(d conversation.Departure, bag map[string]string) conversation.Tombstone {
+	t := conversation.Tombstone{
+		Unit:   conversation.Unit{Application: s.Shown.Remote, Number: d.Unit.Number},
+		Reason: d.Reason, Since: d.Since, Bag: bag, Inherited: d.Inherited(),
+	}
+	for _, unit := range d.Owed {
+		t.Owed = append(t.Owed, unit.Number)
+	}
+	return t
+}
+
+// readGranted puts the reference to a granted Secret above all else in the other side's bag.
 func (s *Seen) readGranted(grants []Grant) {
-	g, granted := s.Relation.Granted(s.There, grants)
+	there := s.Shown.There
+	g, granted := s.Granted(there, grants)
 	if !granted {
 		return
 	}
-	s.Bag = databag.Overlay(s.Bag, g.Layer(s.There))
-	s.Granted = conversation.Granted{ID: secret.GrantedID(s.There.Namespace, s.There.Application, s.There.Endpoint), Revision: g.Revision}
+	s.Shown.RemoteBag = databag.Overlay(s.Shown.RemoteBag, g.Layer(there))
+	id := secret.GrantedID(there.Namespace, there.Application, there.Endpoint)
+	s.Shown.Granted = conversation.Granted{ID: id, Revision: g.Revision}
 }
 
 // members returns the units of an end that are in scope, in order of number: those
 // that have an address (RELATIONS.md L2).
-func (s *Seen) members(shelf Shelf, e End) []Member {
-	var members []Member
+func (s *Seen) members(shelf Shelf, e End) []conversation.Member {
+	var members []conversation.Member
 	for _, u := range shelf.Units(e) {
 		if u.Gone == "" && u.Address != "" {
-			members = append(members, Member{u.Number, s.said(shelf, e, u.Number, u.Address)})
+			unit := conversation.Unit{Application: e.From(s.Here.Namespace), Number: u.Number}
+			members = append(members, conversation.Member{Unit: unit, Bag: s.said(shelf, e, u.Number, u.Address)})
 		}
 	}
-	slices.SortFunc(members, func(a, b Member) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(members, func(a, b conversation.Member) int { return cmp.Compare(a.Unit.Number, b.Unit.Number) })
 	return members
 }
 

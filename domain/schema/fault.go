@@ -85,7 +85,7 @@ func tell(k jsonschema.ErrorKind) (reason, expected string) {
 	case *kind.Format:
 		return "it is not of the format " + k.Want, ""
 	case *kind.Pattern:
-		return "it does not match the pattern, or is too long for it", k.Want
+		return unmatched(k.Got, k.Want)
 	case *kind.AnyOf:
 		return "it fits none of the allowed ways", ""
 	case *kind.OneOf:

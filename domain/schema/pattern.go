@@ -31,7 +31,42 @@ type pattern struct {
 // MatchString reports whether text matches, and false where looking would take
 // more than MaxSteps.
 func (p *pattern) MatchString(text string) bool {
-	return len(text)*p.instructions <= MaxSteps && p.Regexp.MatchString(text)
+	return !p.tooLong(text) && p.Regexp.MatchString(text)
+}
+
+// tooLong reports whether matching a text would take more than MaxSteps.
+func (p *pattern) tooLong(text string) bool { return len(text)*p.instructions > MaxSteps }
+
+// unmatched returns why a text does not match a pattern, and the pattern, in words where it has any.
+func unmatched(text, expression string) (reason, expected string) {
+	if p, err := compilePattern(expression); err == nil && p.tooLong(text) {
+		return "it is too long for its pattern to be checked", "fewer characters"
+	}
+	if words := wordsOf(expression); words != "" {
+		return "it does not match the pattern", fmt.Sprintf("%s (%s)", words, expression)
+	}
+	return "it does not match the pattern", expression
+}
+
+// digits matches a pattern of a number of digits.
+var digits = regexp.MustCompile(`^\^\[0-9\]\{(\d+),(\d+)\}\$$`)
+
+// wordsOf returns a pattern in words; empty if only the pattern itself can say it.
+func wordsOf(expression string) string {
+	if m := digits.FindStringSubmatch(expression); m != nil {
+		return fmt.Sprintf("%s to %s digits", m[1], m[2])
+	}
+	switch expression {
+	case `^[0-9]+$`:
+		return "digits only"
+	case `^\S+$`:
+		return "a text without spaces"
+	case `^https?://`:
+		return "a URL that begins with http:// or https://"
+	case `^/\S*$`:
+		return "a path that begins with / and has no spaces"
+	}
+	return ""
 }
 
 // compilePattern compiles a regular expression within the limits.

@@ -34,11 +34,19 @@ func inPlainText(place Place, field string) Violation {
 	return Violation{
 		Path:   field,
 		Reason: "the field is secret and its value is not a reference to a secret",
-		Expected: fmt.Sprintf("secret:<id>: run id=$(secret-add %[1]s#file=FILE), secret-grant $id -r RELATION, then relation-set%[2]s %[1]s=$id; in a declaration use the annotation %[3]s<endpoint>",
-			field, flag, application.PrefixSecret),
+		Expected: fmt.Sprintf("secret:<id>: run id=$(secret-add %[1]s#file=FILE), secret-grant $id -r RELATION, then relation-set%[2]s %[1]s=$id",
+			field, flag),
 		Schema: pointer("properties", field),
 		Secret: true,
 	}
+}
+
+// Declared returns a violation in the declared data of an endpoint, with the cure of declarations.
+func (v Violation) Declared(endpoint string) Violation {
+	if v.Secret {
+		v.Expected = fmt.Sprintf("the annotation %s%s instead, with the name of the Secret to grant", application.PrefixSecret, endpoint)
+	}
+	return v
 }
 
 // pointer returns the JSON pointer made of these tokens (RFC 6901).

@@ -37,6 +37,7 @@ func (c Catalog) unfit(declared application.Declaration, mode Mode) []Remark {
 		}
 		bag := declared.Data[e.Name]
 		for _, v := range i.Check(e.Role, true, bag) {
+			v = v.Declared(e.Name)
 			field, _, _ := strings.Cut(v.Path, "/")
 			p := application.Problem{Key: application.PrefixData + e.Name, Entry: v.Path, Reason: v.Reason, Warning: !mode.Refuses(v)}
 			if v.Expected != "" {

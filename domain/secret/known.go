@@ -2,29 +2,23 @@ package secret
 
 import (
 	"slices"
-	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// Known is what one unit is told of a secret that it reads or that its application
-// or itself owns.
+// Known is a secret that one unit reads, or that it or its application owns.
 type Known struct {
-	// Unit is its number.
-	Unit      string
-	ID, Label string
-	// Latest is the last revision, Kept the one that a reader keeps to; 0 for owners.
-	Latest, Kept int
-	// Own says that it owns the secret itself.
-	Own bool
-	// Rotates and Expires are what its owner must do something about; zero for never.
-	Rotates, Expires time.Time
+	conversation.Secret
+
+	// Unit is the unit's number.
+	Unit string
 }
 
-// KnownTo lists what the units of an application are told of the secret: each reader
-// which revision it keeps to, and who cares for it, which is its owner, or the leader
-// of that, when something is due. leader is the number of the application's, empty
-// for none; open are the UIDs of its relations that live and are not suspended. A
-// reader that may not read now is told nothing: its handler could only fail, and all
-// its other events wait until that succeeds.
+// KnownTo lists what the units of an application know of the secret. A reader knows the revision that it
+// keeps to. The owner, of an application its leader, knows when something is due. leader is the number of
+// the application's leader, empty for none; open are the UIDs of its relations that live and are not
+// suspended. A reader that may not read now knows nothing: its handler could only fail, and all its other
+// events would wait until that succeeds.
 func (s Secret) KnownTo(application, leader string, open []string) []Known {
 	if s.Ended() {
 		return nil
@@ -32,10 +26,12 @@ func (s Secret) KnownTo(application, leader string, open []string) []Known {
 	var all []Known
 	for _, r := range s.Readers {
 		if r.Application == application && r.Revision > 0 && s.grants(r, func(a Access) bool { return slices.Contains(open, a.Relation) }) {
-			all = append(all, Known{Unit: r.Unit, ID: s.ID, Label: r.Label, Latest: s.latest().Number, Kept: r.Revision})
+			all = append(all, Known{conversation.Secret{ID: s.ID, Label: r.Label, Latest: s.latest().Number, Kept: r.Revision}, r.Unit})
 		}
 	}
-	own := Known{Unit: s.Owner.Unit, ID: s.ID, Label: s.Label, Latest: s.latest().Number, Own: s.Owner.Unit != "", Rotates: s.Rotates, Expires: s.latest().Expires}
+	own := Known{conversation.Secret{
+		ID: s.ID, Label: s.Label, Latest: s.latest().Number, Own: s.Owner.Unit != "", Rotates: s.Rotates, Expires: s.latest().Expires,
+	}, s.Owner.Unit}
 	if !own.Own {
 		own.Unit = leader
 	}

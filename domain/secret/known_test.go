@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
@@ -27,15 +28,15 @@ func TestKnownTo(t *testing.T) {
 		},
 	}
 	open := []string{"r", "s"}
-	assert.Equal(t, []secret.Known{{Unit: "0", ID: id, Label: "db-password", Latest: 3, Kept: 1}, {Unit: "1", ID: id, Latest: 3, Kept: 3}}, s.KnownTo("web", "1", open))
-	assert.Equal(t, []secret.Known{{Unit: "2", ID: id, Label: "admin", Latest: 3, Rotates: noon, Expires: noon.Add(time.Hour)}}, s.KnownTo("db", "2", open))
+	assert.Equal(t, []secret.Known{{Unit: "0", Secret: conversation.Secret{ID: id, Label: "db-password", Latest: 3, Kept: 1}}, {Unit: "1", Secret: conversation.Secret{ID: id, Latest: 3, Kept: 3}}}, s.KnownTo("web", "1", open))
+	assert.Equal(t, []secret.Known{{Unit: "2", Secret: conversation.Secret{ID: id, Label: "admin", Latest: 3, Rotates: noon, Expires: noon.Add(time.Hour)}}}, s.KnownTo("db", "2", open))
 	assert.Empty(t, s.KnownTo("db", "", open), "nobody leads it")
 	assert.Empty(t, s.KnownTo("thief", "0", open))
 	assert.Len(t, s.KnownTo("cms", "", open), 1)
 	assert.Empty(t, s.KnownTo("cms", "", []string{"r"}), "its relation has ended or is suspended: it could only fail")
-	assert.Equal(t, []secret.Known{{Unit: "1", ID: id, Latest: 3, Kept: 1}}, s.KnownTo("shop", "", open), "a unit that nothing was granted to may not read")
+	assert.Equal(t, []secret.Known{{Unit: "1", Secret: conversation.Secret{ID: id, Latest: 3, Kept: 1}}}, s.KnownTo("shop", "", open), "a unit that nothing was granted to may not read")
 	assert.Empty(t, s.KnownTo("bank", "", open), "it was taken back")
 	s.Owner.Unit = "7"
-	assert.Equal(t, []secret.Known{{Unit: "7", ID: id, Label: "admin", Latest: 3, Own: true, Rotates: noon, Expires: noon.Add(time.Hour)}}, s.KnownTo("db", "2", open), "the unit's own is its own affair")
+	assert.Equal(t, []secret.Known{{Unit: "7", Secret: conversation.Secret{ID: id, Label: "admin", Latest: 3, Own: true, Rotates: noon, Expires: noon.Add(time.Hour)}}}, s.KnownTo("db", "2", open), "the unit's own is its own affair")
 	assert.Empty(t, secret.Secret{ID: id, Owner: s.Owner}.KnownTo("db", "7", open), "it has ended")
 }

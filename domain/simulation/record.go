@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
 // errReplay says that a record does not lead to what is stored.
@@ -24,15 +24,15 @@ func (s *store) replays() error {
 }
 
 func (b bag) replays() error {
-	lines, err := conversation.EncodeEntries(b.record.Entries)
+	lines, err := history.Encode(b.record.Entries)
 	if err != nil {
 		return err
 	}
-	entries, err := conversation.ParseEntries(lines)
+	entries, err := history.Parse(lines)
 	if err != nil {
 		return err
 	}
-	to, err := conversation.Record{Commits: b.record.Commits, Entries: entries}.Replay(b.Address())
+	to, err := history.Log{Commits: b.record.Commits, Entries: entries}.Replay(b.Address())
 	if err != nil {
 		return err
 	}
@@ -49,14 +49,14 @@ func expectRecord(w *world, s step) error {
 	if err != nil {
 		return err
 	}
-	var records []conversation.Record
+	var records []history.Log
 	for _, b := range values(w.databags) {
 		if b.Relation == r.UID {
 			records = append(records, b.record)
 		}
 	}
 	var got []string
-	for i, e := range conversation.Last(conversation.Merge(records...)) {
+	for i, e := range history.Last(history.Merge(records...)) {
 		got = append(got, strings.Join(append([]string{strconv.Itoa(i + 1), e.Who, e.Cause, e.Owner}, changedKeys(
 			sortedKeys(e.Added), sortedKeys(e.Changed), slices.Clone(e.Removed))...), " "))
 	}

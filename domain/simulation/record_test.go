@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
 // The check of records finds what a record does not say. A checker that cannot fail
@@ -32,7 +32,7 @@ StatefulSet web: {consumes: "store:pg", relations: db, tools: true}
 	}
 	assert.ErrorIs(t, w.replays(), errReplay)
 	for name, b := range w.databags {
-		b.record = conversation.Record{}
+		b.record = history.Log{}
 		w.databags[name] = b
 	}
 	assert.ErrorIs(t, w.replays(), errReplay)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -53,7 +53,7 @@ type bag struct {
 	written bool
 	term    int
 	writer  string
-	record  conversation.Record
+	record  history.Log
 }
 
 // epoch is when every scenario begins.
@@ -145,7 +145,7 @@ func (s *store) writes(decision relation.Decision) []func() {
 // publish writes what an application says to everybody.
 func (s *store) publish(d relation.Publish) {
 	b := s.databags[d.Name()]
-	e := conversation.Entry{Time: s.now, Who: conversation.Controller, Cause: conversation.Declared, Address: d.Address()}
+	e := history.Entry{Time: s.now, Who: history.Controller, Cause: history.Declared, Address: d.Address()}
 	b.record = b.record.Append(e, b.Data, d.Data, d.Secret)
 	b.Databag, b.written = d.Databag, true
 	s.databags[d.Name()] = b
@@ -292,7 +292,7 @@ func (s *store) view(name string) (relation.View, bool) {
 	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Writer: s.writerOf, Said: s.saidBy, Units: s.unitsOf, Grants: s.grantsOf})
 	v.Leader = s.leaders[name]
 	return v, !slices.ContainsFunc(values(s.outboxes), func(c transaction.Commit) bool {
-		return c.Application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.There.Application == c.Application })
+		return c.Application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.Shown.There.Application == c.Application })
 	})
 }
 

@@ -6,9 +6,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// Notification is an event as it is told over HTTP, in JSON: what happened, and
-// which keys and versions are new (RELATIONS.md E10), never a value. What does not
-// apply to an event is left out.
+// Notification is the JSON of an event: what happened, and which keys and versions are new
+// (RELATIONS.md E10), never a value. Fields that do not apply to the event are absent.
 type Notification struct {
 	// Hook is what Juju calls the event: db-relation-changed.
 	Hook string `json:"hook"`
@@ -37,31 +36,20 @@ type Notification struct {
 	Label    string `json:"label,omitempty"`
 	Revision int    `json:"revision,omitempty"`
 	// Difference is what is new in the bag of RemoteUnit, or else of the application.
-	Difference Difference `json:"difference,omitzero"`
+	Difference conversation.Difference `json:"difference,omitzero"`
 	// Reason is why a unit departed or the relation was broken, Final says that it
 	// never comes back (SAFETY.md E14).
 	Reason conversation.Reason `json:"reason,omitempty"`
 	Final  bool                `json:"final,omitempty"`
 }
 
-// Difference is what is new in a bag: its keys in order, and its versions. Without a
-// version before it is new, without one after it is empty.
-type Difference struct {
-	Added   []string `json:"added,omitempty"`
-	Changed []string `json:"changed,omitempty"`
-	Removed []string `json:"removed,omitempty"`
-	Before  string   `json:"before,omitempty"`
-	After   string   `json:"after,omitempty"`
-}
-
-// Notify returns an event as it is told to a unit, but for what only its process
-// knows: the context, the model and the attempt.
+// Notify returns the notification of an event, without the fields that only the unit's process knows: the
+// context, the model and the attempt.
 func Notify(unit conversation.Unit, e conversation.Event) Notification {
-	d := e.Difference
 	n := Notification{
 		Hook: Hook(e), Unit: unit.String(), Kind: e.Kind,
 		Endpoint: e.Endpoint, RemoteApplication: e.Application, JoinedUnits: unitNames(e.Joined),
-		Difference: Difference{d.Added, d.Changed, d.Removed, d.Before, d.After},
+		Difference: e.Difference,
 		Reason:     e.Reason, Final: e.Final,
 		Label: e.Label, Revision: e.Revision,
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
@@ -60,7 +61,7 @@ func at(text string) time.Time {
 
 func newWorld() *world {
 	db := conversation.Relation{
-		UID: "uid-db", ID: 7, Endpoint: "db", Role: conversation.Requirer, Remote: "pg", Life: conversation.Alive,
+		UID: "uid-db", ID: 7, Endpoint: "db", Role: application.Requirer, Remote: "pg", Life: conversation.Alive,
 		Units: []conversation.Member{
 			{Unit: unit("pg/10"), Bag: conversation.Bag{"host": "10.0.0.10"}},
 			{Unit: unit("pg/0"), Bag: conversation.Bag{
@@ -75,15 +76,15 @@ func newWorld() *world {
 	}
 	return &world{
 		snapshot: conversation.Snapshot{Unit: unit("web/0"), Relations: []conversation.Relation{
-			{UID: "uid-peers", ID: 3, Endpoint: "cluster", Role: conversation.Peer, Remote: "web", Life: conversation.Alive,
+			{UID: "uid-peers", ID: 3, Endpoint: "cluster", Role: application.Peer, Remote: "web", Life: conversation.Alive,
 				Units: []conversation.Member{{Unit: unit("web/1"), Bag: conversation.Bag{"ready": "true"}}}, OwnApplicationBag: conversation.Bag{"primary": "web/1"}},
 			db,
-			{UID: "uid-archive", ID: 12, Endpoint: "db", Role: conversation.Requirer, Remote: "archive.data", Life: conversation.Ending},
-			{UID: "uid-shop", ID: 7, Endpoint: "website", Role: conversation.Provider, Remote: "shop.north", Life: conversation.Alive},
-			{UID: "uid-shop-2", ID: 7, Endpoint: "website", Role: conversation.Provider, Remote: "shop.south", Life: conversation.Alive},
-			{UID: "uid-old", ID: 10, Endpoint: "website", Role: conversation.Provider, Remote: "old", Life: conversation.Suspended,
+			{UID: "uid-archive", ID: 12, Endpoint: "db", Role: application.Requirer, Remote: "archive.data", Life: conversation.Ending},
+			{UID: "uid-shop", ID: 7, Endpoint: "website", Role: application.Provider, Remote: "shop.north", Life: conversation.Alive},
+			{UID: "uid-shop-2", ID: 7, Endpoint: "website", Role: application.Provider, Remote: "shop.south", Life: conversation.Alive},
+			{UID: "uid-old", ID: 10, Endpoint: "website", Role: application.Provider, Remote: "old", Life: conversation.Suspended,
 				Units: []conversation.Member{{Unit: unit("old/0")}}},
-			{UID: "uid-empty", ID: 9, Endpoint: "website", Role: conversation.Provider, Remote: "proxy", Life: conversation.Alive},
+			{UID: "uid-empty", ID: 9, Endpoint: "website", Role: application.Provider, Remote: "proxy", Life: conversation.Alive},
 		}},
 		reports: map[bool]tool.Report{
 			false: {State: status.Waiting, Message: "for db: the primary"},

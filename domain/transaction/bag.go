@@ -1,6 +1,6 @@
 package transaction
 
-import "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 
 // bag returns the next request that brings a change to its bag, which is known; nil where the bag has it. A leader of a later term is not overwritten (SAFETY.md P1).
 func (d delivery) bag(change Change) (Request, error) {
@@ -16,7 +16,7 @@ func (d delivery) bag(change Change) (Request, error) {
 	if err != nil || !differs {
 		return nil, err
 	}
-	w := WriteBag{Bag: to, Data: after, Secret: change.Secret, Term: d.termOf(change), Entry: conversation.Entry{
+	w := WriteBag{Bag: to, Data: after, Secret: change.Secret, Term: d.termOf(change), Entry: history.Entry{
 		Who: d.Application + "/" + d.number(), Cause: d.Cause, Transaction: d.ID, Term: d.termOf(change),
 	}}
 	if !change.Own {

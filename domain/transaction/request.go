@@ -1,7 +1,7 @@
 package transaction
 
 import (
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -39,7 +39,7 @@ type WriteBag struct {
 	Data   map[string]string
 	Secret []string
 	// Entry is that of the record, without time and address.
-	Entry conversation.Entry
+	Entry history.Entry
 	Term  int
 	// Writer is the number of the unit that writes an application's bag; empty for a unit's own.
 	Writer string

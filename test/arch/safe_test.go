@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
 )
 
 // Two replicas that are not lost at once, in pods that "restricted" lets in
@@ -155,7 +155,7 @@ func assertLeast(t *testing.T, rules []rbacv1.PolicyRule, everywhere bool) {
 		switch {
 		case secret && everywhere:
 			assert.Equal(t, []string{"secrets"}, rule.Resources, "%v", rule)
-			assert.Equal(t, kube.ContentSecrets(), rule.ResourceNames, "Secrets are Orcon's own only: %v", rule)
+			assert.Equal(t, secrets.ContentSecrets(), rule.ResourceNames, "Secrets are Orcon's own only: %v", rule)
 			assert.Equal(t, []string{"get", "create", "patch", "update"}, rule.Verbs, "%v", rule)
 		case secret && !slices.Equal(rule.Verbs, []string{"create"}):
 			assert.Equal(t, []string{"orcon-ca"}, rule.ResourceNames, "%v", rule)

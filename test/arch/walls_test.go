@@ -37,6 +37,8 @@ var mayImport = map[string]string{
 	"domain/event":        "",
 	"domain/conversation": "domain/application domain/databag",
 	"domain/databag":      "",
+	"domain/history":      "domain/conversation domain/databag",
+	"domain/identity":     "",
 	"domain/leadership":   "",
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application domain/jsonpatch domain/spelling",
 	"domain/jsonpatch":    "",
@@ -44,10 +46,10 @@ var mayImport = map[string]string{
 	"domain/relation":     "domain/application domain/condition domain/conversation domain/databag domain/leadership domain/schema domain/secret domain/status",
 	"domain/schema":       "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/application domain/condition domain/databag domain/spelling",
 	"domain/secret":       "domain/conversation",
-	"domain/simulation":   "gopkg.in/yaml.v3 golang.org/x/tools/txtar domain/application domain/condition domain/conversation domain/databag domain/injection domain/leadership domain/negotiation domain/relation domain/schema domain/secret domain/spelling domain/status domain/tool domain/transaction",
+	"domain/simulation":   "gopkg.in/yaml.v3 golang.org/x/tools/txtar domain/application domain/condition domain/conversation domain/databag domain/history domain/injection domain/leadership domain/negotiation domain/relation domain/schema domain/secret domain/spelling domain/status domain/tool domain/transaction",
 	"domain/spelling":     "",
 	"domain/status":       "",
-	"domain/transaction":  "domain/application domain/conversation domain/databag domain/relation domain/schema domain/secret",
+	"domain/transaction":  "domain/application domain/conversation domain/databag domain/history domain/relation domain/schema domain/secret",
 	"domain/tool":         "gopkg.in/yaml.v3 github.com/spf13/pflag domain/application domain/conversation domain/spelling domain/status",
 
 	// What the rooms share of reading a review and answering it.
@@ -58,13 +60,19 @@ var mayImport = map[string]string{
 	"webhook/*": "domain webhook/internal controller/api " + kubeTypes + " sigs.k8s.io/controller-runtime/pkg/webhook " + watched,
 
 	"controller/*":      "domain controller/api controller/adapter " + kubeClient + " " + wire + " " + watched,
-	"controller/agent":  "domain controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog golang.org/x/sys/unix",
+	"controller/agent":  "domain controller/api/convert/agent controller/api/relations controller/adapter google.golang.org/protobuf github.com/golang/glog golang.org/x/sys/unix",
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.
-	"controller/bundledeployment": "domain controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/golang/glog " + kubeClient,
+	"controller/bundledeployment": "domain controller/api/convert/bundle controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube/object controller/adapter/policy controller/bundle controller/content github.com/golang/glog " + kubeClient,
 	"controller/content":          "domain/bundle controller/adapter",
-	"controller/api/v1alpha1":     "domain " + kubeTypes,
-	"controller/api/relations":    "controller/api/relations " + wire,
+	"controller/api/v1alpha1":     "k8s.io/apimachinery",
+	// Maps between API types and the domain. Agents link convert/agent: of the domain it may have what
+	// they have.
+	"controller/api/convert/agent":    "domain/application domain/conversation domain/databag domain/secret domain/status domain/tool controller/api/relations google.golang.org/protobuf",
+	"controller/api/convert/bundle":   "domain/bundle controller/api/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
+	"controller/api/convert/relation": "domain controller/api/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
+	"controller/api/convert/value":    "domain/condition k8s.io/apimachinery",
+	"controller/api/relations":        "controller/api/relations " + wire,
 
 	"controller/adapter/*":           "domain controller/api " + watched,
 	"controller/adapter/archive":     "domain/bundle",
@@ -74,12 +82,18 @@ var mayImport = map[string]string{
 	"controller/adapter/directory":   "domain/bundle",
 	"controller/adapter/git":         "domain/bundle github.com/go-git/go-git/v5 golang.org/x/crypto/ssh golang.org/x/net/proxy",
 	"controller/adapter/helm":        "domain/bundle helm.sh/helm/v4 github.com/santhosh-tekuri/jsonschema/v6",
-	"controller/adapter/kube":        "domain controller/api controller/adapter/kube/interfaces controller/adapter/kube/object " + kubeClient + " " + watched,
 	// What the parts of the cluster adapter share is in object; the parts do not know each other.
+	"controller/adapter/kube/commits":      "domain controller/api controller/adapter/kube/object " + kubeClient,
+	"controller/adapter/kube/history":      "domain controller/api " + kubeClient,
+	"controller/adapter/kube/identity":     "domain controller/api controller/adapter/kube/object " + kubeClient,
 	"controller/adapter/kube/installation": "domain controller/api " + kubeClient,
-	"controller/adapter/kube/interfaces":   "domain controller/api " + kubeClient + " " + watched,
+	"controller/adapter/kube/interfaces":   "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/object":       "domain controller/api " + kubeClient + " " + watched,
+	"controller/adapter/kube/secrets":      "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
+	"controller/adapter/kube/settle":       "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
+	"controller/adapter/kube/views":        "domain controller/api controller/adapter/kube/object " + kubeClient,
 	"controller/adapter/kustomize":         "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
+	"controller/adapter/metadata":          "domain/bundle github.com/golang/glog " + kubeClient,
 	"controller/adapter/oci":               "domain/bundle github.com/google/go-containerregistry",
 	"controller/adapter/plain":             "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
 	"controller/adapter/policy":            "domain/bundle github.com/google/cel-go sigs.k8s.io/yaml",
@@ -87,11 +101,12 @@ var mayImport = map[string]string{
 	"controller/adapter/registryv1":        "domain/bundle sigs.k8s.io/yaml",
 	"controller/adapter/web":               "domain/bundle",
 	// Servers for tests; no binary imports them.
-	"controller/adapter/kube/kubetest":     "domain controller/api controller/adapter/kube/object github.com/stretchr/testify sigs.k8s.io/yaml " + kubeClient,
-	"controller/adapter/stream/streamtest": "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
+	"controller/adapter/kube/settle/settletest": "domain controller/api controller/adapter/kube/kubetest controller/adapter/kube/object controller/adapter/kube/settle github.com/stretchr/testify " + kubeClient,
+	"controller/adapter/kube/kubetest":          "domain controller/api controller/adapter/kube/object github.com/stretchr/testify sigs.k8s.io/yaml " + kubeClient,
+	"controller/adapter/stream/streamtest":      "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
-	"cmd/orcon":          "domain deployment controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
+	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube/history controller/adapter/kube/installation controller/adapter/kube/interfaces controller/adapter/kube/object controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
 	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/stream github.com/golang/glog",
 
 	// Only embedded: orcon installs what lies there.

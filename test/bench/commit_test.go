@@ -14,10 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
@@ -31,7 +33,7 @@ import (
 func BenchmarkCommit(b *testing.B) {
 	const turns = 100
 	s := newStore(b)
-	stores := map[string]*kube.Commits{"record": s.commits(s.client), "no-record": s.commits(forgetful{s.client})}
+	stores := map[string]*commits.Commits{"record": s.commits(s.client), "no-record": s.commits(forgetful{s.client})}
 	transactions := map[string]func(i int) transaction.Commit{"1": s.one, "3": s.three}
 	took := map[string][]time.Duration{}
 	n := 0
@@ -44,7 +46,7 @@ func BenchmarkCommit(b *testing.B) {
 		require.NoError(b, err)
 		return time.Since(began)
 	}
-	for range conversation.MaxEntries {
+	for range history.MaxEntries {
 		turn("record", "3")
 	}
 	for b.Loop() {
@@ -112,22 +114,22 @@ func newStore(b *testing.B) *store {
 	for _, name := range []string{"record", "no-record", "web"} {
 		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: name}}
 		require.NoError(b, c.Create(b.Context(), app))
-		app.SetLeader(leadership.Leader{PodUID: "pod", Term: 1, Expires: time.Now().Add(24 * time.Hour)})
+		convert.SetLeader(app, leadership.Leader{PodUID: "pod", Term: 1, Expires: time.Now().Add(24 * time.Hour)})
 		require.NoError(b, c.Status().Update(b.Context(), app))
 	}
 	for _, provider := range []string{"db", "queue"} {
 		end := func(application string) relation.End {
 			return relation.End{Namespace: shop, Application: application, Endpoint: endpoint}
 		}
-		r := v1alpha1.ForPair(shop, relation.Pair{Key: relation.Key{Requirer: end("web"), Provider: end(provider)}, Interface: "bench"})
+		r := convert.ForPair(shop, relation.Pair{Key: relation.Key{Requirer: end("web"), Provider: end(provider)}, Interface: "bench"})
 		require.NoError(b, c.Create(b.Context(), r))
 		s.relations = append(s.relations, *r)
 	}
 	return s
 }
 
-func (s *store) commits(writer client.Client) *kube.Commits {
-	return &kube.Commits{Reader: s.client, Writer: writer, Now: time.Now, Turns: &kube.Turns{}}
+func (s *store) commits(writer client.Client) *commits.Commits {
+	return &commits.Commits{Reader: s.client, Writer: writer, Now: time.Now, Turns: &object.Turns{}}
 }
 
 // one changes a value in a unit's bag; three, that and its application's in both

@@ -243,7 +243,7 @@ func (m *member) relation() *wire.Relation {
 // seen is what the unit's resolver is shown.
 func (m *member) seen(together bool) conversation.Snapshot {
 	r := m.relation()
-	seen := conversation.Relation{UID: r.GetUid(), ID: int(r.GetId()), Endpoint: r.GetEndpoint(), Role: conversation.Role(r.GetRole()), Remote: r.GetRemoteApplication(), Life: conversation.Alive}
+	seen := conversation.Relation{UID: r.GetUid(), ID: int(r.GetId()), Endpoint: r.GetEndpoint(), Role: application.Role(r.GetRole()), Remote: r.GetRemoteApplication(), Life: conversation.Alive}
 	for _, u := range r.GetUnits() {
 		seen.Units = append(seen.Units, conversation.Member{Unit: conversation.Unit{Application: seen.Remote, Number: int(u.GetNumber())}, Bag: u.GetBag().GetData()})
 	}

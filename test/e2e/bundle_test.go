@@ -199,6 +199,40 @@ func goesBack(w *world, program, format string) {
 	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, w.left()) }, patience, time.Second, "%v and not %v", before, w.left())
 }
 
+// A Deployment whose containers exit at once is not healthy, although the kubelet calls them ready
+// each time before they do; what was healthy before comes back (BUNDLES.md 6).
+func TestCrashLoopIsNotHealthy(t *testing.T) {
+	t.Parallel()
+	program, w := controlplane.Binary(t, "orcon"), withOrcon(t).inUnlabelled()
+	install := func(command, patience string) (int, string) {
+		folder := t.TempDir()
+		text := strings.ReplaceAll(unprobed, "COMMAND", command)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "up.yaml"), []byte(text), 0o600))
+		return w.orcon(program, "install", folder, "--name", "up", "--yes", "--timeout", patience)
+	}
+	code, out := install("sleep 1000", patience.String())
+	require.Zero(t, code, out)
+	code, out = install("echo boom; exit 1", "20s")
+	assert.NotZero(t, code, out)
+	assert.Contains(t, out, "exited with code 1 (Error)")
+	assert.Contains(t, out, "the last healthy content is back as revision 3")
+}
+
+// unprobed is a Deployment without a readiness probe.
+const unprobed = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: up}
+spec:
+  strategy: {type: Recreate}
+  selector: {matchLabels: {app: up}}
+  template:
+    metadata: {labels: {app: up}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers: [{name: up, image: "busybox:stable", command: [sh, -c, "COMMAND"]}]
+`
+
 // shopped are the objects of the shop, each with its UID.
 func (w *world) shopped() []string {
 	w.t.Helper()

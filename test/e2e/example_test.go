@@ -52,7 +52,7 @@ func TestExampleHTTP(t *testing.T) {
 	w.kubectl("rollout", "pause", "deployment/site") // its units stay
 	w.kubectl("patch", "deployment", "site", "--type=json", "-p", `[{"op":"remove","path":"/spec/template/metadata/annotations/tengu.io~1provides"}]`)
 	w.eventually(func() string {
-		if w.kubectl("get", "relations", "-o", "jsonpath={.items[0].status.heldSince}") != "" {
+		if w.kubectl("get", "relations", "-o", "jsonpath={.items[0].status.holdTime}") != "" {
 			return ""
 		}
 		return "the relation is not held"
@@ -120,7 +120,7 @@ func TestExamplePostgreSQL(t *testing.T) {
 	t.Log("an annotation that is removed and restored loses nothing")
 	w.kubectl("patch", "deployment", "shop", "--type=json", "-p", `[{"op":"remove","path":"/spec/template/metadata/annotations/tengu.io~1relations"}]`)
 	w.eventually(func() string {
-		if w.kubectl("get", "relations", "-o", "jsonpath={.items[0].status.heldSince}") != "" {
+		if w.kubectl("get", "relations", "-o", "jsonpath={.items[0].status.holdTime}") != "" {
 			return ""
 		}
 		return "the relation is not held"

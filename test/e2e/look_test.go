@@ -143,7 +143,7 @@ func relationReady(r *v1alpha1.Relation) bool {
 }
 
 func relationHeld(r *v1alpha1.Relation) bool {
-	return r.Status.HeldSince != nil && conditionOf(r.Status.Conditions, condition.Held).Status == metav1.ConditionTrue
+	return r.Status.HoldTime != nil && conditionOf(r.Status.Conditions, condition.Held).Status == metav1.ConditionTrue
 }
 
 // gone waits until a pod with that UID is no more.

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 )
@@ -87,7 +87,7 @@ func TestControllerServesAgents(t *testing.T) {
 	db := w.provider("db-endpoint", "db.tengu.io")
 	w.create(w.consumer("sleep", consumes("db", "db-endpoint")))
 	pod := w.podOf("sleep")
-	s := w.agent(c, w.token(pod, kube.Audience))
+	s := w.agent(c, w.token(pod, identity.Audience))
 	waiting := hears(t, s, "why it waits", func(s *wire.Snapshot) bool { return len(s.GetWaiting()) == 1 })
 	assert.Equal(t, "sleep", waiting.GetUnit().GetApplication())
 	assert.Equal(t, "NoApplication", waiting.GetWaiting()[0].GetReason())
@@ -114,7 +114,7 @@ func TestControllerServesAgents(t *testing.T) {
 
 	t.Log("SAFETY.md S4: renewed by its own token, ended by its pod")
 	reviewed := c.reviewed.Load()
-	require.NoError(t, s.Send(&wire.ConverseRequest{Message: &wire.ConverseRequest_Renew{Renew: &wire.Renew{Token: w.token(pod, kube.Audience)}}}))
+	require.NoError(t, s.Send(&wire.ConverseRequest{Message: &wire.ConverseRequest_Renew{Renew: &wire.Renew{Token: w.token(pod, identity.Audience)}}}))
 	w.eventually("the new token is reviewed while its pod lives", func() bool { return c.reviewed.Load() > reviewed })
 	require.NoError(t, w.admin.Delete(w.ctx, pod))
 	began = time.Now()
@@ -133,19 +133,19 @@ func TestControllerRefusesStrangers(t *testing.T) {
 	c := w.controller(-1)
 	w.create(w.provider("db-endpoint", "db.tengu.io"), w.consumer("sleep", consumes("db", "db-endpoint")), w.consumer("other", consumes("db", "db-endpoint")))
 	pod, other := w.podOf("sleep"), w.podOf("other")
-	good := w.token(pod, kube.Audience)
+	good := w.token(pod, identity.Audience)
 	refused := func(token string) connect.Code {
 		_, err := w.agent(c, token).Receive()
 		return connect.CodeOf(err)
 	}
 	assert.Equal(t, connect.CodeUnauthenticated, refused(w.token(pod, "https://kubernetes.default.svc")), "wrong audience")
-	assert.Equal(t, connect.CodeUnauthenticated, refused(w.token(nil, kube.Audience)), "bound to no pod")
+	assert.Equal(t, connect.CodeUnauthenticated, refused(w.token(nil, identity.Audience)), "bound to no pod")
 	assert.Equal(t, connect.CodeUnauthenticated, refused(good[:len(good)-4]+"AAAA"), "wrong signature")
 	assert.Equal(t, connect.CodeUnauthenticated, refused(""), "no token")
 
 	s := w.agent(c, good)
 	hears(t, s, "the data", hostIs("db.tengu.io"))
-	require.NoError(t, s.Send(&wire.ConverseRequest{Message: &wire.ConverseRequest_Renew{Renew: &wire.Renew{Token: w.token(other, kube.Audience)}}}))
+	require.NoError(t, s.Send(&wire.ConverseRequest{Message: &wire.ConverseRequest_Renew{Renew: &wire.Renew{Token: w.token(other, identity.Audience)}}}))
 	var err error
 	for err == nil {
 		_, err = s.Receive()
@@ -162,7 +162,7 @@ func TestControllerAnswersCurl(t *testing.T) {
 	c := w.controller(-1)
 	w.create(w.provider("db-endpoint", "db.tengu.io"), w.consumer("sleep", consumes("db", "db-endpoint")))
 	w.becomes("db-endpoint", "Complete")
-	token := w.token(w.podOf("sleep"), kube.Audience)
+	token := w.token(w.podOf("sleep"), identity.Audience)
 	req, err := http.NewRequestWithContext(w.ctx, http.MethodPost, c.api.URL+relationsv1alpha1connect.RelationsServiceGetProcedure, bytes.NewReader([]byte("{}")))
 	require.NoError(t, err)
 	req.Header.Set("Content-Type", "application/json")

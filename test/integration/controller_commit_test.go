@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -40,7 +40,7 @@ func (w *controllerWorld) speakerOf(c *controllerReplica, pod *corev1.Pod, addre
 	before := pod.DeepCopy()
 	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
 	require.NoError(w.t, w.admin.Status().Patch(w.ctx, pod, client.MergeFrom(before)))
-	s := &speaker{pod: pod, token: w.token(pod, kube.Audience)}
+	s := &speaker{pod: pod, token: w.token(pod, identity.Audience)}
 	s.turnTo(c)
 	s.stream = w.agent(c, s.token)
 	return s
@@ -74,7 +74,7 @@ func TestControllerTellsAUnitItsAddress(t *testing.T) {
 	c := w.controller(-1)
 	w.create(w.consumer("db", map[string]string{application.KeyProvides: "main:pg"}), w.consumer("web", consumes("store:pg", "db")))
 	pod := w.podOf("db")
-	stream := w.agent(c, w.token(pod, kube.Audience))
+	stream := w.agent(c, w.token(pod, identity.Audience))
 	early := hears(t, stream, "its relation", func(s *wire.Snapshot) bool { return len(s.GetRelations()) == 1 })
 	assert.Empty(t, early.GetOwn())
 	w.speakerOf(c, pod, "10.9.0.2")

@@ -54,7 +54,7 @@ func TestControllerOwesDepartures(t *testing.T) {
 	})
 	w.eventually("it is remembered for an hour more", func() bool {
 		all := w.relations()["db"].Status.Departures
-		return len(all) == 1 && all[0].Handled == v1alpha1.IsHandled && all[0].OverSince != nil
+		return len(all) == 1 && all[0].State == v1alpha1.DepartureHandled && all[0].CompletionTime != nil
 	})
 	before := w.versions()
 	_, err = db.api.Leave(w.ctx, asking(db, answer))

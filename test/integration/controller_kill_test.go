@@ -30,7 +30,7 @@ func (w *controllerWorld) picture() string {
 	}
 	note := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, r := range relations.Items {
-		note("relation %s to %s id:%t held:%t end:%s finalizers:%v deleted:%t", r.Status.Requirer, r.Status.Provider, r.Status.ID > 0, r.Status.HeldSince != nil, r.Status.EndReason, r.Finalizers, r.DeletionTimestamp != nil)
+		note("relation %s to %s id:%t held:%t end:%s finalizers:%v deleted:%t", r.Status.Requirer, r.Status.Provider, r.Status.ID > 0, r.Status.HoldTime != nil, r.Status.EndReason, r.Finalizers, r.DeletionTimestamp != nil)
 		for _, c := range r.Status.Conditions {
 			note("relation %s to %s %s=%s %s %s", r.Status.Requirer, r.Status.Provider, c.Type, c.Status, c.Reason, c.Message)
 		}
@@ -38,14 +38,14 @@ func (w *controllerWorld) picture() string {
 	for _, a := range apps.Items {
 		live, restarts, versions := 0, 0, 0
 		for _, u := range a.Status.Units {
-			if u.Gone == "" {
+			if u.DepartureReason == "" {
 				live++
 			}
 		}
 		if a.Status.Restarts != nil {
 			restarts, versions = len(a.Status.Restarts.Times), len(a.Status.Restarts.Versions)
 		}
-		note("application %s sources:%v endpoints:%v waiting:%v live:%d restarts:%d versions:%d", a.Name, a.Status.Sources, a.Status.Endpoints, a.Status.Waiting, live, restarts, versions)
+		note("application %s sources:%v endpoints:%v waiting:%v live:%d restarts:%d versions:%d", a.Name, a.Status.Sources, a.Status.Endpoints, a.Status.Waits, live, restarts, versions)
 		for _, c := range a.Status.Conditions {
 			note("application %s %s=%s %s %s", a.Name, c.Type, c.Status, c.Reason, c.Message)
 		}

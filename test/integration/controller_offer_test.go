@@ -221,9 +221,9 @@ func TestControllerTellsOutsidersNothing(t *testing.T) {
 		byHand.Spec.Provider.Namespace, byHand.Spec.Provider.Endpoint, byHand.Spec.Interface = asks, "main", "main"
 		outsider.create(byHand)
 		outsider.eventually("an answer to both", func() bool {
-			return reason(outsider.relations()[target].Status.Conditions, "Ready") == "!NoOffer" && len(outsider.app("declares").Status.Waiting) == 1
+			return reason(outsider.relations()[target].Status.Conditions, "Ready") == "!NoOffer" && len(outsider.app("declares").Status.Waits) == 1
 		})
-		said := fmt.Sprint(outsider.relations()[target].Status.Conditions[0].Message, outsider.app("declares").Status.Waiting, outsider.relations()[target].Status.Offer)
+		said := fmt.Sprint(outsider.relations()[target].Status.Conditions[0].Message, outsider.app("declares").Status.Waits, outsider.relations()[target].Status.Offer)
 		answers[name] = anonymous(said, asks, target)
 
 		spy := outsider.speaker(c, "makes", "10.9.0.9")
@@ -275,9 +275,9 @@ func TestControllerSuspendsWhenHandled(t *testing.T) {
 	_, err := web.api.Leave(shop.ctx, asking(web, said))
 	require.NoError(t, err)
 	shop.eventually("it has", func() bool { return status() == "suspended" })
-	assert.Equal(t, []string{"web/0"}, shop.relations()["vault"].Status.Closed)
-	assert.Empty(t, shop.relations()["vault"].Status.Left)
+	assert.Equal(t, []string{"web/0"}, shop.relations()["vault"].Status.SuspendedUnits)
+	assert.Empty(t, shop.relations()["vault"].Status.EndedUnits)
 
 	bank.change(offer, func() { offer.Spec.Consumers = []string{shop.namespace} })
-	shop.eventually("it goes on", func() bool { return status() == "joined" && len(shop.relations()["vault"].Status.Closed) == 0 })
+	shop.eventually("it goes on", func() bool { return status() == "joined" && len(shop.relations()["vault"].Status.SuspendedUnits) == 0 })
 }

@@ -15,10 +15,12 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -70,11 +72,11 @@ func (o *orcon) run(arguments ...string) (out string, code int) {
 }
 
 // record returns the entries of a relation, one line each.
-func (o *orcon) record(name string) (entries []conversation.Entry, lines []string) {
+func (o *orcon) record(name string) (entries []history.Entry, lines []string) {
 	o.w.t.Helper()
 	out, code := o.run("record", name)
 	require.Zero(o.w.t, code)
-	entries, err := conversation.ParseEntries([]byte(out))
+	entries, err := history.Parse([]byte(out))
 	require.NoError(o.w.t, err)
 	for _, e := range entries {
 		keys := []string{strconv.FormatInt(e.Sequence, 10), e.Who, e.Cause, e.Owner}
@@ -199,12 +201,12 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	require.NoError(t, w.admin.List(w.ctx, &bags, client.InNamespace(w.namespace)))
 	stored := map[conversation.Address]map[string]string{}
 	for _, b := range bags.Items {
-		if b.Spec.Endpoint != "" {
-			stored[b.Address()] = b.Status.Data
+		if b.Spec.Purpose != v1alpha1.PurposeOutbox {
+			stored[convert.ToAddress(&b)] = b.Status.Data
 		}
 	}
 	for line := range strings.Lines(out) {
-		var to conversation.Replayed
+		var to history.Replayed
 		require.NoError(t, json.Unmarshal([]byte(line), &to))
 		assert.True(t, to.Whole, line)
 		want := stored[to.Address]

@@ -15,7 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -84,7 +85,7 @@ func (w *controllerWorld) kept() string {
 	require.NoError(w.t, w.admin.List(w.ctx, &list, client.InNamespace(w.namespace)))
 	var all []string
 	for _, s := range list.Items {
-		assert.Contains(w.t, kube.ContentSecrets(), s.Name)
+		assert.Contains(w.t, secrets.ContentSecrets(), s.Name)
 		for _, value := range s.Data {
 			all = append(all, string(value))
 		}
@@ -204,10 +205,10 @@ func TestControllerKeepsSecrets(t *testing.T) {
 	t.Log("all units of a consumer read it when they hear of it")
 	const crowd = 40
 	began, failed := time.Now(), make(chan error, crowd)
-	commits := kube.Commits{Reader: as, Writer: as, Now: time.Now, Turns: &kube.Turns{}}
+	secrets := secrets.Secrets{Contents: secrets.Contents{Reader: as, Writer: as, Now: time.Now, Turns: &object.Turns{}}}
 	for i := range crowd {
 		go func() {
-			_, err := commits.Secret(w.ctx, []secret.Visitor{{Namespace: w.namespace, Unit: secret.Unit{Application: "web", Number: strconv.Itoa(100 + i)}}}, ordersSecret, secret.Query{})
+			_, err := secrets.Secret(w.ctx, []secret.Visitor{{Namespace: w.namespace, Unit: secret.Unit{Application: "web", Number: strconv.Itoa(100 + i)}}}, ordersSecret, secret.Query{})
 			failed <- err
 		}()
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/util/keyutil"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
@@ -88,7 +88,7 @@ func TestControllerRefusesEachOperation(t *testing.T) {
 	tokens := map[string]string{
 		"None":          "",
 		"WrongAudience": w.token(web.pod, "https://kubernetes.default.svc"),
-		"OfNoPod":       w.token(nil, kube.Audience),
+		"OfNoPod":       w.token(nil, identity.Audience),
 		"Forged":        web.token[:len(web.token)-8] + "AAAAAAAA",
 		"Expired":       w.expired(web.token),
 	}

@@ -53,12 +53,12 @@ func TestControllerFollowsDeclarations(t *testing.T) {
 
 	t.Log("SAFETY.md L5: an annotation removed and restored ends nothing")
 	w.change(sleep, func() { sleep.Spec.Template.Annotations = consumes("sse,db", "sse-endpoint") })
-	w.eventually("it is held", func() bool { return w.relations()["db-endpoint"].Status.HeldSince != nil })
+	w.eventually("it is held", func() bool { return w.relations()["db-endpoint"].Status.HoldTime != nil })
 	held := w.relations()["db-endpoint"]
 	assert.Equal(t, "DeclarationGone", reason(held.Status.Conditions, "Held"))
 	assert.Equal(t, "DeclarationGone", reason(held.Status.Conditions, "Ready"), "true, and no unit is notified")
 	w.change(sleep, func() { sleep.Spec.Template.Annotations = consumes("sse,db", "sse-endpoint,db-endpoint") })
-	w.eventually("it goes on", func() bool { return w.relations()["db-endpoint"].Status.HeldSince == nil })
+	w.eventually("it goes on", func() bool { return w.relations()["db-endpoint"].Status.HoldTime == nil })
 	assert.Equal(t, related.UID, w.relations()["db-endpoint"].UID)
 	assert.Equal(t, related.Status.ID, w.relations()["db-endpoint"].Status.ID)
 
@@ -73,7 +73,7 @@ func TestControllerFollowsDeclarations(t *testing.T) {
 
 	t.Log("a rename of the endpoint is another relation; the old one is held")
 	w.change(sse, func() { sse.Labels[application.KeyProvides] = "events" })
-	w.eventually("held", func() bool { return w.relations()["sse-endpoint"].Status.HeldSince != nil })
+	w.eventually("held", func() bool { return w.relations()["sse-endpoint"].Status.HoldTime != nil })
 	assert.Zero(t, c.refused.Load(), "deployment/rbac grants what the controller needs")
 }
 
@@ -105,7 +105,7 @@ func TestControllerKeepsRelationsMadeByHand(t *testing.T) {
 	w.controller(-1)
 	w.create(w.provider("db-endpoint", "db.tengu.io"), w.consumer("sleep", map[string]string{application.KeyConsumes: "db"}))
 	w.eventually("it names the candidates (SAFETY.md I22)", func() bool {
-		for _, waiting := range w.app("sleep").Status.Waiting {
+		for _, waiting := range w.app("sleep").Status.Waits {
 			return assert.Contains(t, waiting.Message, "db=db-endpoint:db")
 		}
 		return false
@@ -395,7 +395,7 @@ func TestControllerTellsPeople(t *testing.T) {
 	w.create(bare)
 	w.eventually("INJECTION.md I1: a pod without an agent is named", func() bool { return reason(w.app("late").Status.Conditions, "NotInjected") != "" })
 	w.eventually("and in Events", func() bool { return w.hasEvent("NoAgent") })
-	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "describe", "deployment", "late"), "kubectl rollout restart deployment/late", "with the cure")
+	assert.Contains(t, w.cluster.Kubectl(t, "-n", w.namespace, "describe", "deployment", "late"), "kubectl rollout restart deployment/late -n "+w.namespace, "with the cure")
 }
 
 // RELATIONS.md M4: peer relations come of themselves, and nobody makes one.
@@ -425,13 +425,13 @@ func TestControllerNamespaceLabelRemoved(t *testing.T) {
 	before := w.relations()["db-endpoint"]
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	w.change(ns, func() { delete(ns.Labels, application.LabelOptIn) })
-	w.eventually("held, not ended", func() bool { return w.relations()["db-endpoint"].Status.HeldSince != nil })
+	w.eventually("held, not ended", func() bool { return w.relations()["db-endpoint"].Status.HoldTime != nil })
 	w.change(ns, func() { ns.Labels = map[string]string{application.LabelOptIn: application.OptedIn} })
 	w.becomes("db-endpoint", "Complete")
 	assert.Equal(t, before.UID, w.relations()["db-endpoint"].UID)
 	w.eventually("its units live", func() bool {
 		for _, u := range w.app("sleep").Status.Units {
-			return u.Gone == ""
+			return u.DepartureReason == ""
 		}
 		return false
 	})

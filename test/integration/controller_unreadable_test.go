@@ -40,7 +40,7 @@ func TestControllerGoesOnBesideTheUnreadable(t *testing.T) {
 			is := len(r) == 1 && len(r[0].GetUnits()) == 1 && r[0].GetComplete()
 			assert.False(t, complete && !is, "what the agent had is never missing")
 			complete = complete || is
-			return is && r[0].GetBag().GetData()["port"] == port
+			return is && s.GetUnit().GetKnown() && r[0].GetBag().GetData()["port"] == port
 		}
 	}
 	hears(t, web.stream, "the relation", port("6379"))

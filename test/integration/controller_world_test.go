@@ -27,9 +27,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/views"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
@@ -166,14 +170,23 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	interfaces, err := interfaces.New(m.GetCache())
 	require.NoError(w.t, err)
 	interfaces.Writer = m.GetClient()
-	world := &kube.World{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
+	contents := secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}}
+	world := &settle.Settler{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
+	world.Outboxes = &commits.Commits{
+		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now,
+		Contents: &secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now},
+	}
 	require.NoError(w.t, object.Index(ctx, m.GetFieldIndexer()))
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
-	commits := &kube.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &kube.Turns{}, Interfaces: interfaces, Events: m.GetEventRecorder("relations-controller")}
-	api := &serve.Server{Reviewer: kube.Reviewer{Writer: m.GetClient()}, Now: time.Now, Store: commits, Statuses: commits}
-	views := &kube.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
+	api := &serve.Server{
+		Identities: identity.Reviewer{Reader: m.GetCache(), Writer: m.GetClient()}, Now: time.Now,
+		Store:    &commits.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Interfaces: interfaces, Contents: &contents},
+		Secrets:  &secrets.Secrets{Contents: contents},
+		Statuses: &commits.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Events: m.GetEventRecorder("relations-controller")},
+	}
+	views := &views.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
 	synced := make(chan struct{})
 	require.NoError(w.t, m.Add(manager.RunnableFunc(func(ctx context.Context) error {

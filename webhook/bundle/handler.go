@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/review"
@@ -38,7 +39,7 @@ func judge(r *review.Request[v1alpha1.BundleDeployment]) review.Answer {
 	if r.Operation == review.Update && reflect.DeepEqual(d.Spec, r.OldObject.Spec) {
 		return review.Answer{}
 	}
-	if err := d.ToDomain().Check(); err != nil {
+	if err := convert.ToWanted(d).Check(); err != nil {
 		return review.Answer{Refused: fmt.Errorf("BundleDeployment %s: %w", d.Name, err)}
 	}
 	return review.Answer{Patch: requested(d, r.User)}

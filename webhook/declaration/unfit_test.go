@@ -35,13 +35,13 @@ func judging(t *testing.T, mode schema.Mode) *declaration.Handler {
 	}
 }
 
-const plainText = `"password": the field is secret and its value is not a reference to a secret; expected secret:<id>: run id=$(secret-add password#file=FILE)`
+const plainText = `"password": the field is secret and its value is not a reference to a secret; expected the annotation secret.tengu.io/main instead, with the name of the Secret to grant`
 
 // What is declared is judged by its interface where the object itself says which:
 // told by default, refused where the namespace enforces, and secrets in plain text
 // are refused in both (RELATIONS.md P5, SAFETY.md I27). Values are never told.
 func TestUnfitData(t *testing.T) {
-	port := `metadata.annotations[data.tengu.io/main]: "port": it does not match the pattern, or is too long for it; expected ^[0-9]{1,5}$`
+	port := `metadata.annotations[data.tengu.io/main]: "port": it does not match the pattern; expected 1 to 5 digits (^[0-9]{1,5}$)`
 	tests := map[string]struct {
 		why      string
 		manifest string

@@ -45,7 +45,7 @@ func (w *World) judge(ctx context.Context, id bundle.ID, o *unstructured.Unstruc
 	case l.Health != bundle.Ready || isJob(id):
 		return w.troubles(ctx, id, o, l)
 	}
-	return nil
+	return w.settled(ctx, id, o, l)
 }
 
 // counts is how kstatus describes a workload whose pods are not all there.
@@ -135,12 +135,13 @@ func (w *World) serving(ctx context.Context, id bundle.ID, l *bundle.Live) error
 }
 
 // claim calls a claim healthy that waits for its first consumer: the consumer waits for it.
-// An account that may not read classes takes every claim for one: its pods say it if not.
+// An account that may not read classes takes every claim for one: its pods show it if not. Of
+// another claim it reports why the cluster does not bind it.
 func (w *World) claim(ctx context.Context, l *bundle.Live) error {
 	var class storagev1.StorageClass
 	name := l.Object.Text("spec", "storageClassName")
 	if name == "" {
-		return nil
+		return unbound(ctx, w.client, l)
 	}
 	err := w.client.Get(ctx, client.ObjectKey{Name: name}, &class)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
@@ -149,6 +150,18 @@ func (w *World) claim(ctx context.Context, l *bundle.Live) error {
 	waits := class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
 	if (waits || apierrors.IsForbidden(err)) && l.Object.Text("status", "phase") == "Pending" {
 		l.Health, l.Says = bundle.Ready, ""
+		return nil
 	}
-	return nil
+	return unbound(ctx, w.client, l)
+}
+
+// unbound fills in why a claim is not bound, as far as an Event of the cluster tells.
+func unbound(ctx context.Context, c client.Reader, l *bundle.Live) error {
+	l.Says = "it is not bound to a volume yet"
+	about := client.MatchingFields{"involvedObject.uid": l.Object.Text("metadata", "uid")}
+	events, err := eventsOf(ctx, c, l.Object.Text("metadata", "namespace"), about)
+	if why := newest(events); why != "" {
+		l.Says = "it is not bound to a volume: " + why
+	}
+	return err
 }

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -29,6 +31,86 @@ func TestTrouble(t *testing.T) {
 	unfit := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes"}}}}
 	unfit.Name = "web"
 	assert.Equal(t, "pod web cannot be scheduled: 0/1 nodes", trouble(unfit))
+}
+
+// A pod that is ready may be about to crash again.
+func TestUnsettled(t *testing.T) {
+	now := time.Unix(1000, 0)
+	runs := func(since time.Duration) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: "web", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-since))}}}
+	}
+	exited := &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}
+	again := runs(time.Minute)
+	again.RestartCount, again.LastTerminationState.Terminated = 1, exited
+	back := corev1.ContainerStatus{Name: "web", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
+	back.LastTerminationState.Terminated = exited
+	tests := map[string]struct {
+		why    string
+		probe  bool
+		status corev1.ContainerStatus
+		want   string
+	}{
+		"Runs":    {"for long enough", false, runs(settling), ""},
+		"Starts":  {"ready means nothing without a probe", false, runs(time.Second), "container web of pod shop has only just started"},
+		"Ahead":   {"the node's clock is ahead", false, runs(-time.Second), ""},
+		"Probed":  {"its probe has answered", true, runs(time.Second), ""},
+		"Crashed": {"that was long ago", false, again, ""},
+		"Crashes": {"it waits for its next start", true, back, "container web of pod shop exited with code 1 (Error); see kubectl -n a logs shop -c web"},
+		"Exited":  {"it is about to wait", true, corev1.ContainerStatus{Name: "web", State: corev1.ContainerState{Terminated: exited}}, "container web of pod shop exited with code 1 (Error); see kubectl -n a logs shop -c web"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web"}}}}
+			p.Namespace, p.Name, p.Status.ContainerStatuses = "a", "shop", []corev1.ContainerStatus{test.status}
+			if test.probe {
+				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
+			}
+			why, _ := unsettled(p, now)
+			assert.Equal(t, test.want, why, test.why)
+		})
+	}
+}
+
+// What a container wrote as it ended is in its log: the command that prints it is named.
+func TestTroubleNamesTheLog(t *testing.T) {
+	p := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+		{Name: "m", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 4, Reason: "Error"}}},
+	}}}
+	p.Name, p.Namespace = "mig-x", "shop"
+	assert.Equal(t, "container m of pod mig-x exited with code 4 (Error); see kubectl -n shop logs mig-x -c m", trouble(p))
+}
+
+// A pod that runs and is not ready has a probe that fails, of which only Events tell.
+func TestProbing(t *testing.T) {
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	event := func(second int64, reason, container, message string) corev1.Event {
+		return corev1.Event{Reason: reason, Message: message, LastTimestamp: metav1.Unix(second, 0),
+			InvolvedObject: corev1.ObjectReference{FieldPath: "spec.containers{" + container + "}"}}
+	}
+	tests := map[string]struct {
+		why    string
+		ready  bool
+		events []corev1.Event
+		want   string
+	}{
+		"Failing": {"the newest counts", false, []corev1.Event{
+			event(1, "Unhealthy", "web", "Readiness probe failed: connection refused"),
+			event(3, "Unhealthy", "web", "Readiness probe failed: HTTP probe failed with\nstatuscode: 500\n"),
+			event(2, "Unhealthy", "web", "Readiness probe failed: connection refused"),
+		}, "container web of pod web-1 is not ready: Readiness probe failed: HTTP probe failed with statuscode: 500; see kubectl -n shop logs web-1 -c web"},
+		"Ready":   {"it has recovered", true, []corev1.Event{event(1, "Unhealthy", "web", "failed")}, ""},
+		"Other":   {"another container's probe explains nothing", false, []corev1.Event{event(1, "Unhealthy", "side", "failed")}, ""},
+		"Started": {"other Events are no cause", false, []corev1.Event{event(1, "Started", "web", "Started container web")}, ""},
+		"None":    {"it may still start", false, nil, ""},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			p := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "web", State: running, Ready: tc.ready}}}}
+			p.Name, p.Namespace = "web-1", "shop"
+			assert.Equal(t, tc.want, probing(p, tc.events), tc.why)
+			assert.Equal(t, tc.ready, ready(p))
+		})
+	}
 }
 
 // A pull that takes long names the container and the image that the pod waits for.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -58,6 +59,16 @@ func (w *World) Files(ctx context.Context, names []string) (bundle.Tree, error) 
 	return tree, nil
 }
 
+// unreadable returns the error of an object that is named in a BundleDeployment, with the cure of one
+// that does not exist.
+func unreadable(kind string, key client.ObjectKey, err error) error {
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("cannot read %s %s: %w: create it in namespace %s, or correct its name in the BundleDeployment",
+			kind, key.Name, err, key.Namespace)
+	}
+	return fmt.Errorf("cannot read %s %s: %w", kind, key.Name, err)
+}
+
 // data reads a ConfigMap or a Secret.
 func (w *World) data(ctx context.Context, kind, name string) (map[string][]byte, error) {
 	namespace, _, _ := strings.Cut(w.owner, "/")
@@ -65,13 +76,13 @@ func (w *World) data(ctx context.Context, kind, name string) (map[string][]byte,
 	if kind == "Secret" {
 		var secret corev1.Secret
 		if err := w.client.Get(ctx, key, &secret); err != nil {
-			return nil, fmt.Errorf("cannot read Secret %s: %w", name, err)
+			return nil, unreadable("Secret", key, err)
 		}
 		return secret.Data, nil
 	}
 	var configMap corev1.ConfigMap
 	if err := w.client.Get(ctx, key, &configMap); err != nil {
-		return nil, fmt.Errorf("cannot read ConfigMap %s: %w", name, err)
+		return nil, unreadable("ConfigMap", key, err)
 	}
 	data := maps.Clone(configMap.BinaryData)
 	if data == nil {

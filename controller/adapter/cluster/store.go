@@ -53,8 +53,8 @@ type stored struct {
 	Contents map[int][]string `json:"contents"`
 }
 
-// ErrMoved says that somebody else has written the record since it was read.
-var ErrMoved = errors.New("another process has changed this deployment meanwhile: look at its history, then run this again")
+// ErrMoved reports that another process has written the record since it was read.
+var ErrMoved = errors.New("another process has changed this deployment meanwhile: look at its history before you run this again")
 
 // NewStore returns the store of the world's deployment.
 func NewStore(w *World) *Store { return &Store{world: w} }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -19,18 +21,14 @@ import (
 )
 
 // troubles fills in why a workload is not healthy: from its own conditions, its pods, and
-// warnings about it; and how often its containers have crashed. Pods older than what is
+// Events about them; and how often its containers have crashed. Pods older than what is
 // applied now do not count.
 func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
-	selector, err := selects(o)
-	if selector == nil {
+	pods, selected, err := w.pods(ctx, id, o)
+	if err != nil || !selected {
 		return err
 	}
-	var pods corev1.PodList
-	if err := w.client.List(ctx, &pods, client.InNamespace(id.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return fmt.Errorf("cannot read the pods of %s: %w", id, err)
-	}
-	begin, why, starts := written(o), "", ""
+	begin, why, starts, unready := written(o), "", "", (*corev1.Pod)(nil)
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		if p.CreationTimestamp.Time.Before(begin) || p.DeletionTimestamp != nil {
@@ -39,12 +37,106 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 		l.Since = later(l.Since, p.CreationTimestamp.Time)
 		l.Restarts = max(l.Restarts, restarts(p))
 		why, starts = cmp.Or(why, trouble(p)), cmp.Or(starts, starting(p))
+		if unready == nil && !ready(p) {
+			unready = p
+		}
 	}
-	if len(pods.Items) == 0 {
-		why, err = w.warning(ctx, o)
+	switch {
+	case len(pods.Items) == 0:
+		why, err = warning(ctx, w.client, o)
+	case why == "" && starts == "" && unready != nil:
+		why, err = probed(ctx, w.client, unready, l.Says)
 	}
 	l.Says = cmp.Or(why, starts, l.Says)
 	return err
+}
+
+// settling is how long a container without a readiness probe runs before it counts as healthy.
+// The kubelet calls it ready at once, also if it exits a moment later.
+const settling = 3 * time.Second
+
+// settled takes back that a workload is healthy while a container of it has crashed or has only
+// just started. An account that may not list pods has the workload's own word.
+func (w *World) settled(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
+	if l.Health != bundle.Ready || id.Group != "apps" {
+		return nil
+	}
+	pods, selected, err := w.pods(ctx, id, o)
+	if err != nil || !selected {
+		return ignoreForbidden(err)
+	}
+	begin := written(o)
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		ended := p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+		if ended || !controls(id, p) || p.CreationTimestamp.Time.Before(begin) {
+			continue
+		}
+		if why, since := unsettled(p, time.Now()); why != "" {
+			l.Health, l.Says, l.Restarts = bundle.InProgress, why, max(l.Restarts, restarts(p))
+			l.Since = later(l.Since, later(p.CreationTimestamp.Time, since))
+		}
+	}
+	return nil
+}
+
+// controls reports whether a pod is a workload's own, and not only selected by it.
+func controls(id bundle.ID, p *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(p)
+	if owner == nil {
+		return false
+	}
+	return owner.Kind == id.Kind && owner.Name == id.Name || id.Kind == "Deployment" && owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.Name, id.Name+"-")
+}
+
+func ignoreForbidden(err error) error {
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+// unsettled returns why a pod that is ready may not stay so, and since when; empty if nothing
+// speaks for that. A clock that is ahead of this one settles its containers.
+func unsettled(p *corev1.Pod, now time.Time) (why string, since time.Time) {
+	probed := map[string]bool{}
+	for _, c := range p.Spec.Containers {
+		probed[c.Name] = c.ReadinessProbe != nil
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if waiting := c.State.Waiting; c.State.Terminated != nil || waiting != nil && waiting.Reason == "CrashLoopBackOff" {
+			return trouble(p), time.Time{}
+		}
+		if c.State.Running == nil || probed[c.Name] {
+			continue
+		}
+		started := c.State.Running.StartedAt.Time
+		if age := now.Sub(started); age >= 0 && age < settling {
+			return fmt.Sprintf("container %s of pod %s has only just started", c.Name, p.Name), started
+		}
+	}
+	return "", time.Time{}
+}
+
+// pods lists the pods of a workload; selected is false for an object that has none.
+func (w *World) pods(ctx context.Context, id bundle.ID, o *unstructured.Unstructured) (pods corev1.PodList, selected bool, err error) {
+	selector, err := selects(o)
+	if selector == nil {
+		return pods, false, err
+	}
+	if err := w.client.List(ctx, &pods, client.InNamespace(id.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return pods, true, fmt.Errorf("cannot read the pods of %s: %w", id, err)
+	}
+	return pods, true, nil
+}
+
+// probed returns what a workload lacks with the probe of a pod that fails; empty if none does.
+func probed(ctx context.Context, c client.Reader, p *corev1.Pod, lacks string) (string, error) {
+	events, err := eventsOf(ctx, c, p.Namespace, client.MatchingFields{"involvedObject.uid": string(p.UID)})
+	if failing := probing(p, events); failing != "" && lacks != "" {
+		return lacks + "; " + failing, err
+	}
+	return "", err
 }
 
 // selects returns the selector of a workload's pods, and nil for what has none.
@@ -78,7 +170,12 @@ func restarts(p *corev1.Pod) int {
 	return most
 }
 
-// trouble says what keeps a pod from being ready; empty if nothing does but time.
+// ready reports whether all containers of a pod that run are ready.
+func ready(p *corev1.Pod) bool {
+	return !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running != nil && !c.Ready })
+}
+
+// trouble returns what keeps a pod from being ready; empty if nothing does but time.
 func trouble(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -86,8 +183,31 @@ func trouble(p *corev1.Pod) string {
 		}
 	}
 	for _, c := range containers(p) {
-		if why := object.ContainerTrouble(c); why != "" {
+		why := object.ContainerTrouble(c)
+		if strings.HasPrefix(why, "exited ") {
+			why += "; see " + logs(p, c)
+		}
+		if why != "" {
 			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why)
+		}
+	}
+	return ""
+}
+
+// logs returns the command that prints what a container has written.
+func logs(p *corev1.Pod, c corev1.ContainerStatus) string {
+	return fmt.Sprintf("kubectl -n %s logs %s -c %s", p.Namespace, p.Name, c.Name)
+}
+
+// probing names the container of a pod whose probe fails, with what the probe found last; empty if
+// no Event reports any.
+func probing(p *corev1.Pod, events []corev1.Event) string {
+	for _, c := range p.Status.ContainerStatuses {
+		found := slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
+			return e.Reason != "Unhealthy" || e.InvolvedObject.FieldPath != "spec.containers{"+c.Name+"}"
+		})
+		if why := newest(found); why != "" && c.State.Running != nil && !c.Ready {
+			return fmt.Sprintf("container %s of pod %s is not ready: %s; see %s", c.Name, p.Name, why, logs(p, c))
 		}
 	}
 	return ""
@@ -107,20 +227,34 @@ func starting(p *corev1.Pod) string {
 	return ""
 }
 
-// warning is the newest warning about what has no pods: what keeps it from having any, a
-// quota for instance, is said nowhere else.
-func (w *World) warning(ctx context.Context, o *unstructured.Unstructured) (string, error) {
-	for _, c := range conditions(o) {
-		if c.Text("type") == "ReplicaFailure" && c.Text("status") == "True" {
-			return c.Text("message"), nil
+// warning returns the newest warning about a workload without pods. Nothing else shows what keeps it
+// from having any, such as a quota.
+func warning(ctx context.Context, c client.Reader, o *unstructured.Unstructured) (string, error) {
+	for _, is := range conditions(o) {
+		if is.Text("type") == "ReplicaFailure" && is.Text("status") == "True" {
+			return is.Text("message"), nil
 		}
 	}
+	about := client.MatchingFields{"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning}
+	events, err := eventsOf(ctx, c, o.GetNamespace(), about)
+	return newest(events), err
+}
+
+// eventsOf returns the Events of a namespace that a selector matches; none for an account that may not
+// read them.
+func eventsOf(ctx context.Context, c client.Reader, namespace string, about client.MatchingFields) ([]corev1.Event, error) {
 	var events corev1.EventList
-	if err := w.client.List(ctx, &events, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning}); err != nil {
-		return "", fmt.Errorf("cannot read the events of %s %s: %w", o.GetKind(), o.GetName(), err)
+	if err := c.List(ctx, &events, client.InNamespace(namespace), about); err != nil && !apierrors.IsForbidden(err) {
+		return nil, fmt.Errorf("cannot read the Events of namespace %s: %w", namespace, err)
 	}
-	newest := slices.MaxFunc(append(events.Items, corev1.Event{}), func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
-	return newest.Message, nil
+	return events.Items, nil
+}
+
+// newest returns the message of the last Event in one line; empty for none.
+func newest(events []corev1.Event) string {
+	earlier := func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) }
+	last := slices.MaxFunc(append(events, corev1.Event{}), earlier)
+	return strings.Join(strings.Fields(last.Message), " ")
 }
 
 func later(a, b time.Time) time.Time {

@@ -11,7 +11,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Deployment",type=string,JSONPath=`.spec.deployment`
 // +kubebuilder:printcolumn:name="By",type=string,JSONPath=`.spec.author`
 // +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.spec.planDigest`
-// +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.expires`
+// +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.spec.expirationTime`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Approval struct {
 	metav1.TypeMeta `json:",inline"`
@@ -42,16 +42,19 @@ type ApprovalSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Author string `json:"author"`
-	// confirmed lists held objects whose deletion is confirmed, as Kind/name or
+	// confirmedObjects lists held objects whose deletion is confirmed, as Kind/name or
 	// Kind.group/namespace/name.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1024
 	// +kubebuilder:validation:items:MaxLength=600
-	Confirmed []string `json:"confirmed,omitempty"`
-	// expires is when the approval ends; unset means never.
+	ConfirmedObjects []string `json:"confirmedObjects,omitempty"`
+	// expirationTime is the end of the approval; unset means never.
 	// +optional
-	Expires *metav1.Time `json:"expires,omitempty"`
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^[0-9T:.+Z-]+$`
+	ExpirationTime *metav1.Time `json:"expirationTime,omitempty"`
 }
 
 // ApprovalList is a list of Approvals.

@@ -5,6 +5,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// RetryKey is the annotation of a BundleDeployment of which each new value retries a content
+// that failed before.
+const RetryKey = "orcon.tengu.io/retry"
+
+// RequesterKey is the annotation of a BundleDeployment with the user who requested its last
+// change; admission enforces it.
+const RequesterKey = "orcon.tengu.io/requester"
+
 // BundleDeployment describes a bundle to be installed in a namespace: its content, how that is
 // rendered, and how changes are carried out (BUNDLES.md). Deleting it deletes every object that
 // it made, in reverse order.
@@ -15,8 +23,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="a BundleDeployment's name has at most 52 characters, since names of Secrets and revisions contain it"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
-// +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.active`
-// +kubebuilder:printcolumn:name="Healthy",type=integer,JSONPath=`.status.lastHealthy`
+// +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeRevision`
+// +kubebuilder:printcolumn:name="Healthy",type=integer,JSONPath=`.status.healthyRevision`
 // +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.status.plan.digest`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
@@ -160,11 +168,19 @@ type BundleRender struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	WatchNamespaces []string `json:"watchNamespaces,omitempty"`
-	// configChecksum restarts the pods of a workload when a ConfigMap or Secret of the bundle that
-	// they read changes: it adds a checksum to the pod template.
+	// onConfigChange decides what happens to pods when a ConfigMap or Secret of the bundle that they
+	// read changes: Ignore, the default, leaves them; Restart replaces them, by a checksum in the pod
+	// template.
 	// +optional
-	ConfigChecksum bool `json:"configChecksum,omitempty"`
+	OnConfigChange OnConfigChange `json:"onConfigChange,omitempty"`
 }
+
+// OnConfigChange decides what happens to pods when their configuration changes.
+// +kubebuilder:validation:Enum=Ignore;Restart
+type OnConfigChange string
+
+// OnConfigChangeRestart is the value of OnConfigChange that replaces the pods.
+const OnConfigChangeRestart OnConfigChange = "Restart"
 
 // BundleHealthCheck defines in CEL, over the variable "object", when objects of a kind are healthy.
 type BundleHealthCheck struct {
@@ -261,14 +277,25 @@ type BundlePrune struct {
 
 // BundleRollback decides what follows a failure.
 type BundleRollback struct {
-	// onFailure brings back the last healthy content after a failure; unset is true.
+	// onFailure decides what follows a failure: Restore, the default, brings back the last healthy
+	// content; Keep leaves the failed content for a person.
 	// +optional
-	OnFailure *bool `json:"onFailure,omitempty"`
+	OnFailure OnFailure `json:"onFailure,omitempty"`
 	// progressDeadline is how long an object may make no progress before its revision fails; unset
 	// is 10m.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
 	ProgressDeadline *metav1.Duration `json:"progressDeadline,omitempty"`
 }
+
+// OnFailure decides what follows the failure of a revision.
+// +kubebuilder:validation:Enum=Restore;Keep
+type OnFailure string
+
+// OnFailureKeep is the value of OnFailure that leaves the failed content.
+const OnFailureKeep OnFailure = "Keep"
 
 // BundleApproval decides who approves plans.
 type BundleApproval struct {
@@ -283,10 +310,18 @@ type BundleApproval struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Policy []BundleRule `json:"policy,omitempty"`
-	// fourEyes requires that the author of an Approval is not the user who requested the change.
+	// selfApproval decides whether the user who requested a change may approve it: Allow, the default,
+	// or Forbid, which requires the Approval of another user.
 	// +optional
-	FourEyes bool `json:"fourEyes,omitempty"`
+	SelfApproval SelfApproval `json:"selfApproval,omitempty"`
 }
+
+// SelfApproval decides whether the user who requested a change may approve it.
+// +kubebuilder:validation:Enum=Allow;Forbid
+type SelfApproval string
+
+// SelfApprovalForbid is the value of SelfApproval that requires another user.
+const SelfApprovalForbid SelfApproval = "Forbid"
 
 // BundleRule is one rule that a plan has to satisfy.
 type BundleRule struct {
@@ -320,15 +355,15 @@ type BundleDeploymentStatus struct {
 	// plan is the plan that waits for approval; unset for none.
 	// +optional
 	Plan *BundlePlan `json:"plan,omitempty"`
-	// active is the newest revision that was begun; unset for none.
+	// activeRevision is the newest revision that was begun; unset for none.
 	// +optional
-	Active int64 `json:"active,omitempty"`
-	// lastHealthy is the newest revision that has succeeded; unset for none.
+	ActiveRevision int64 `json:"activeRevision,omitempty"`
+	// healthyRevision is the newest revision that has succeeded; unset for none.
 	// +optional
-	LastHealthy int64 `json:"lastHealthy,omitempty"`
-	// finished is the number of objects that are up to date and healthy, of all objects.
+	HealthyRevision int64 `json:"healthyRevision,omitempty"`
+	// finishedObjects is the number of objects that are up to date and healthy, of all objects.
 	// +optional
-	Finished int64 `json:"finished,omitempty"`
+	FinishedObjects int64 `json:"finishedObjects,omitempty"`
 	// objects is the number of objects.
 	// +optional
 	Objects int64 `json:"objects,omitempty"`
@@ -343,10 +378,10 @@ type BundleDeploymentStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Drift []string `json:"drift,omitempty"`
-	// retried is the value of annotation orcon.tengu.io/retry that was handled last.
+	// lastRetry is the value of annotation orcon.tengu.io/retry that was handled last.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	Retried string `json:"retried,omitempty"`
+	LastRetry string `json:"lastRetry,omitempty"`
 	// conditions are Ready, Reconciling and Stalled, which sum up; Sourced, Rendered, Planned and
 	// Approved, the stages before a change; Progressing, Healthy and Degraded, the state after it.
 	// +optional
@@ -370,11 +405,11 @@ type BundlePlan struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Cluster string `json:"cluster"`
-	// held lists the objects whose deletion must be confirmed, as Kind/namespace/name.
+	// heldObjects lists the objects whose deletion must be confirmed, as Kind/namespace/name.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
-	Held []string `json:"held,omitempty"`
+	HeldObjects []string `json:"heldObjects,omitempty"`
 }
 
 // BundleWait is an object that is not finished, and why.
@@ -387,13 +422,13 @@ type BundleWait struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Phase string `json:"phase"` //nolint:kubeapilinter // of the bundle, not of the object's life
-	// for is the object that it waits for, or the state that it is in.
+	// message names the object that it waits for, or the state that it is in.
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
-	For string `json:"for"`
-	// since is when that state began; unset if it waits for another object.
+	Message string `json:"message"`
+	// startTime is the time at which that state began; unset if it waits for another object.
 	// +optional
-	Since *metav1.Time `json:"since,omitempty"`
+	StartTime *metav1.Time `json:"startTime,omitempty"`
 }
 
 // BundleDeploymentList is a list of BundleDeployments.

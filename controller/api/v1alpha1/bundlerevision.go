@@ -86,10 +86,23 @@ type BundleRevisionStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Summary string `json:"summary,omitempty"`
-	// healthy is true once the revision has succeeded.
+	// health is Proven once the revision has succeeded, also after another has replaced it; until
+	// then it is Unproven.
 	// +optional
-	Healthy bool `json:"healthy,omitempty"`
+	Health Health `json:"health,omitempty"`
 }
+
+// Health tells whether a revision has ever succeeded.
+// +kubebuilder:validation:Enum=Unproven;Proven
+type Health string
+
+// The healths of a revision.
+const (
+	// HealthUnproven is the health of a revision that has not succeeded yet.
+	HealthUnproven Health = "Unproven"
+	// HealthProven is the health of a revision that has succeeded.
+	HealthProven Health = "Proven"
+)
 
 // BundleRevisionList is a list of BundleRevisions.
 //

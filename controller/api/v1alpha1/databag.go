@@ -9,8 +9,11 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:categories=orcon
+// +kubebuilder:validation:XValidation:rule="self.spec.purpose == 'Outbox' || !self.?status.transaction.hasValue()",message="only an Outbox commits"
+// +kubebuilder:validation:XValidation:rule="self.spec.purpose != 'Outbox' || !self.?status.data.hasValue()",message="an Outbox holds no data"
 // +kubebuilder:selectablefield:JSONPath=`.spec.relation`
 // +kubebuilder:printcolumn:name="Application",type=string,JSONPath=`.spec.application`
+// +kubebuilder:printcolumn:name="Purpose",type=string,JSONPath=`.spec.purpose`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.spec.endpoint`
 // +kubebuilder:printcolumn:name="Unit",type=string,JSONPath=`.spec.unit`
 // +kubebuilder:printcolumn:name="Relation",type=string,JSONPath=`.spec.relation`,priority=1
@@ -31,22 +34,49 @@ type Databag struct {
 	Status DatabagStatus `json:"status,omitempty"`
 }
 
+// Purpose names the content of a databag.
+// +kubebuilder:validation:Enum=Declared;Relation;Outbox
+type Purpose string
+
+// The purposes.
+const (
+	// PurposeDeclared is the purpose of a databag with the declared data of an endpoint.
+	PurposeDeclared Purpose = "Declared"
+	// PurposeRelation is the purpose of a databag with the data of an application or a unit in one
+	// relation.
+	PurposeRelation Purpose = "Relation"
+	// PurposeOutbox is the purpose of a databag with a transaction of a unit.
+	PurposeOutbox Purpose = "Outbox"
+)
+
 // DatabagSpec names the owner of a databag.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.endpoint) == (self.purpose != 'Outbox')",message="an Outbox alone has no endpoint"
+// +kubebuilder:validation:XValidation:rule="has(self.relation) == (self.purpose == 'Relation')",message="purpose Relation alone has a relation"
+// +kubebuilder:validation:XValidation:rule="has(self.unit) || self.purpose != 'Outbox'",message="an Outbox has a unit"
+// +kubebuilder:validation:XValidation:rule="!has(self.unit) || self.purpose != 'Declared'",message="a unit declares nothing"
+// +kubebuilder:validation:XValidation:rule="!has(self.home) || self.purpose == 'Relation'",message="only purpose Relation has a home"
 type DatabagSpec struct {
+	// purpose is Declared for what an endpoint declares to all its relations, Relation for the data
+	// of an application or a unit in one relation, or Outbox for a unit's transactions.
+	// +required
+	Purpose Purpose `json:"purpose"`
 	// application is the name of the application that writes the databag.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Application string `json:"application"`
-	// endpoint is the name of the application's endpoint. Unset: a unit's transactions.
+	// endpoint is the name of the application's endpoint. Unset: an Outbox.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Endpoint string `json:"endpoint,omitempty"`
-	// relation is the UID of the Relation that the data belongs to. Unset: data for all relations
-	// of the endpoint.
+	// relation is the UID of the Relation that the data belongs to. Unset: not a databag of a
+	// relation.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Relation string `json:"relation,omitempty"`
-	// home locates the Relation, if it is in another namespace. Unset: the databag's own namespace.
+	// home locates the Relation, if it is in another namespace. Unset: it is in the databag's own.
 	// +optional
 	Home *RelationHome `json:"home,omitempty"`
 	// unit is the number of the unit that writes the databag. Unset: the application.
@@ -100,34 +130,39 @@ type DatabagStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=262144
 	Record []byte `json:"record,omitempty"`
-	// pending is a unit's committed transaction that is not in all databags yet. Unset: none.
+	// transaction is a unit's transaction that is committed and not in all databags yet. Unset: none,
+	// or not an Outbox.
 	// +optional
-	// +listType=atomic
-	Pending []Change `json:"pending,omitempty"`
-	// pendingSecrets lists what the pending transaction does to secrets, without their content.
-	// Unset: nothing.
-	// +optional
-	// +listType=atomic
-	PendingSecrets []SecretWrite `json:"pendingSecrets,omitempty"`
-	// transaction identifies the pending transaction, so that it changes each secret once. Unset:
-	// none is pending.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Transaction string `json:"transaction,omitempty"`
-	// pendingTerm is the term of the leader that committed the pending transaction. Default 0: no
-	// leader did.
-	// +optional
-	PendingTerm int64 `json:"pendingTerm,omitempty"`
-	// pendingCause is the cause of the pending transaction, for record. Unset: none.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	PendingCause string `json:"pendingCause,omitempty"`
+	Transaction *Transaction `json:"transaction,omitempty"`
 	// conditions has Ready, Reconciling and Stalled. At most 16.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Transaction is a transaction that a unit has committed.
+type Transaction struct {
+	// id identifies the transaction, so that it changes each secret once.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	ID string `json:"id"`
+	// term is the term of the leader that committed the transaction. Default 0: no leader did.
+	// +optional
+	Term int64 `json:"term,omitempty"`
+	// cause is the handler or the tool that wrote the transaction, for the record. Unset: none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Cause string `json:"cause,omitempty"`
+	// changes lists the changes of databags. Unset: none.
+	// +optional
+	// +listType=atomic
+	Changes []Change `json:"changes,omitempty"`
+	// secretWrites lists the changes of secrets, in order and without their content. Unset: none.
+	// +optional
+	// +listType=atomic
+	SecretWrites []SecretWrite `json:"secretWrites,omitempty"`
 }
 
 // Change lists the changes of a transaction to one databag.
@@ -152,13 +187,13 @@ type Change struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
 	Unit string `json:"unit,omitempty"`
-	// set maps keys to new values; an empty value deletes the key.
+	// values maps keys to new values; an empty value deletes the key.
 	// +required
-	Set map[string]string `json:"set"`
-	// secret lists the keys whose values are never recorded. Unset: none.
+	Values map[string]string `json:"values"`
+	// secretKeys lists the keys whose values are never recorded. Unset: none.
 	// +optional
 	// +listType=atomic
-	Secret []string `json:"secret,omitempty"`
+	SecretKeys []string `json:"secretKeys,omitempty"`
 	// term is the leader's term, for an application's databag. Default 0: a unit's databag.
 	// +optional
 	Term int64 `json:"term,omitempty"`

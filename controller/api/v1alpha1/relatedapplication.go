@@ -37,21 +37,21 @@ type RelatedApplicationStatus struct {
 	// +optional
 	// +listType=atomic
 	Sources []string `json:"sources,omitempty"`
-	// leftOut lists objects that declare something for this application and are ignored. Unset:
+	// exclusions lists objects that declare something for this application and are ignored. Unset:
 	// none.
 	// +optional
 	// +listType=atomic
-	LeftOut []LeftOut `json:"leftOut,omitempty"`
+	Exclusions []Exclusion `json:"exclusions,omitempty"`
 	// endpoints lists the endpoints that the application declares. Unset: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
-	// waiting lists the endpoints without a complete relation. Unset: none.
+	// waits lists the endpoints without a complete relation. Unset: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=endpoint
-	Waiting []Waiting `json:"waiting,omitempty"`
+	Waits []Wait `json:"waits,omitempty"`
 	// livingUnits is the number of units with a living pod. Unset before the first look.
 	// +optional
 	LivingUnits *int64 `json:"livingUnits,omitempty"`
@@ -134,8 +134,8 @@ type Endpoint struct {
 	Limit int32 `json:"limit,omitempty"`
 }
 
-// LeftOut is an object that declares something and is ignored.
-type LeftOut struct {
+// Exclusion is an object that declares something and is ignored.
+type Exclusion struct {
 	// object is the object as kind/name.
 	// +required
 	Object string `json:"object"`
@@ -152,8 +152,8 @@ type LeftOut struct {
 	Pods []string `json:"pods,omitempty"`
 }
 
-// Waiting is an endpoint without a complete relation.
-type Waiting struct {
+// Wait is an endpoint without a complete relation.
+type Wait struct {
 	// endpoint is the name of the endpoint.
 	// +required
 	Endpoint string `json:"endpoint"`
@@ -194,26 +194,27 @@ type Unit struct {
 	// handlers is Present if the unit's pod has handlers, or None (default).
 	// +optional
 	Handlers Handlers `json:"handlers,omitempty"`
-	// since is the creation time of the unit's pod.
+	// creationTime is the creation time of the unit's pod.
 	// +required
-	Since metav1.Time `json:"since"`
-	// leaving is the reason why the unit departs, while its pod terminates. Unset: the pod does not
-	// terminate, or the unit comes back.
+	CreationTime metav1.Time `json:"creationTime"`
+	// terminationReason is the reason why the unit departs, while its pod terminates. Unset: the pod
+	// does not terminate, or the unit comes back.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	Leaving string `json:"leaving,omitempty"`
-	// gone is the reason why the unit departed. Unset: it has not departed.
+	TerminationReason string `json:"terminationReason,omitempty"`
+	// departureReason is the reason why the unit departed. Unset: it has not departed.
 	// +optional
-	Gone string `json:"gone,omitempty"`
-	// goneSince is the time at which the unit was found gone. Unset: it has not departed.
+	// +kubebuilder:validation:MaxLength=64
+	DepartureReason string `json:"departureReason,omitempty"`
+	// departureTime is the time at which the unit was found gone. Unset: it has not departed.
 	// +optional
-	GoneSince *metav1.Time `json:"goneSince,omitempty"`
+	DepartureTime *metav1.Time `json:"departureTime,omitempty"`
 	// workload is the status that the unit reports with status-set. Unset: none reported.
 	// +optional
 	Workload *WorkloadStatus `json:"workload,omitempty"`
-	// failing is the event at which the unit's handler fails. Unset: no handler fails.
+	// failure is the event at which the unit's handler fails. Unset: no handler fails.
 	// +optional
-	Failing *Failing `json:"failing,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
 }
 
 // Consent tells whether a Secret is granted.
@@ -267,9 +268,9 @@ type Leader struct {
 	// term is the number of the leadership; each new leader has a higher one.
 	// +required
 	Term int64 `json:"term"`
-	// expires is the end of the leader's lease unless it is renewed.
+	// expirationTime is the end of the leader's lease unless it is renewed.
 	// +required
-	Expires metav1.MicroTime `json:"expires"`
+	ExpirationTime metav1.MicroTime `json:"expirationTime"`
 }
 
 // Restarts is the restart history of an application.

@@ -12,7 +12,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Application",type=string,JSONPath=`.spec.application`
 // +kubebuilder:printcolumn:name="Unit",type=string,JSONPath=`.spec.unit`
 // +kubebuilder:printcolumn:name="Label",type=string,JSONPath=`.status.label`
-// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.latest`
+// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.latestRevision`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type RelatedSecret struct {
 	metav1.TypeMeta `json:",inline"`
@@ -61,12 +61,12 @@ type RelatedSecretStatus struct {
 	// or yearly. Unset: never.
 	// +optional
 	Rotation Rotation `json:"rotation,omitempty"`
-	// rotates is the time at which the next revision is due. Unset: never.
+	// rotationTime is the time at which the next revision is due. Unset: never.
 	// +optional
-	Rotates *metav1.Time `json:"rotates,omitempty"`
-	// latest is the highest revision number so far. Default 0: no revision.
+	RotationTime *metav1.Time `json:"rotationTime,omitempty"`
+	// latestRevision is the highest revision number so far. Default 0: no revision.
 	// +optional
-	Latest int64 `json:"latest,omitempty"`
+	LatestRevision int64 `json:"latestRevision,omitempty"`
 	// revisions lists the revisions that can still be read, in order of number. Unset: none.
 	// +optional
 	// +listType=map
@@ -113,13 +113,13 @@ type SecretRevision struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Key string `json:"key"`
-	// created is the time at which the revision was written.
+	// creationTime is the time at which the revision was written.
 	// +required
-	Created metav1.Time `json:"created"`
-	// expires is the time at which the owner is notified that the revision has expired. Unset:
+	CreationTime metav1.Time `json:"creationTime"`
+	// expirationTime is the time at which the owner is notified that the revision has expired. Unset:
 	// never.
 	// +optional
-	Expires *metav1.Time `json:"expires,omitempty"`
+	ExpirationTime *metav1.Time `json:"expirationTime,omitempty"`
 }
 
 // SecretAccess is a grant of a secret; it ends with its relation.
@@ -146,17 +146,17 @@ type SecretAccess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
 	Unit string `json:"unit,omitempty"`
-	// taken is Back if the grant was revoked. Unset: it is in force.
+	// state is Granted (default), or Revoked.
 	// +optional
-	Taken Taken `json:"taken,omitempty"`
+	State AccessState `json:"state,omitempty"`
 }
 
-// Taken tells whether a grant was revoked.
-// +kubebuilder:validation:Enum=Back
-type Taken string
+// AccessState tells whether a grant is in force.
+// +kubebuilder:validation:Enum=Granted;Revoked
+type AccessState string
 
-// TakenBack is the value of Taken for a revoked grant.
-const TakenBack Taken = "Back"
+// AccessRevoked is the state of a grant that was revoked.
+const AccessRevoked AccessState = "Revoked"
 
 // SecretReader is a unit that reads a secret.
 type SecretReader struct {
@@ -210,9 +210,9 @@ type SecretWrite struct {
 	// rotation is the new rotation. Unset: it does not change.
 	// +optional
 	Rotation Rotation `json:"rotation,omitempty"`
-	// expires is the new time of expiry. Unset: it does not change.
+	// expirationTime is the new time of expiry. Unset: it does not change.
 	// +optional
-	Expires *metav1.Time `json:"expires,omitempty"`
+	ExpirationTime *metav1.Time `json:"expirationTime,omitempty"`
 	// revision is the number of the revision that is removed. Unset: all of them.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`

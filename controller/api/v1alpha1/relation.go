@@ -35,7 +35,7 @@ const (
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.relationStatus`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
-// +kubebuilder:printcolumn:name="Held",type=date,JSONPath=`.status.heldSince`
+// +kubebuilder:printcolumn:name="Held",type=date,JSONPath=`.status.holdTime`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type Relation struct {
@@ -122,39 +122,41 @@ type RelationStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=200
 	Provider string `json:"provider,omitempty"`
-	// heldSince is the time since which the Relation is held. Unset: it is not held.
+	// holdTime is the time since which the Relation is held. Unset: it is not held.
 	// +optional
-	HeldSince *metav1.Time `json:"heldSince,omitempty"`
-	// heldReason is DeclarationGone, or LimitReached if the relation is declared again but other
+	HoldTime *metav1.Time `json:"holdTime,omitempty"`
+	// holdReason is DeclarationGone, or LimitReached if the relation is declared again but other
 	// relations use up a limit; its retain time does not run then. Unset: the Relation is not held.
 	// +optional
 	// +kubebuilder:validation:Enum=DeclarationGone;LimitReached
-	HeldReason string `json:"heldReason,omitempty"`
+	HoldReason string `json:"holdReason,omitempty"`
 	// data is Complete if the data that the requirer waits for is there, else Missing. Unset before
 	// the first look.
 	// +optional
 	// +kubebuilder:validation:Enum=Complete;Missing
 	Data string `json:"data,omitempty"`
-	// retain is how long the Relation is kept after its declaration is gone, from tengu.io/retain
+	// retention is how long the Relation is kept after its declaration is gone, from tengu.io/retain
 	// (default 24h). Unset: a Relation made by hand, which is never held.
 	// +optional
-	Retain *metav1.Duration `json:"retain,omitempty"`
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
+	Retention *metav1.Duration `json:"retention,omitempty"`
 	// endReason is the reason why the Relation ends, at most 64 characters. Unset: it does not end.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	EndReason string `json:"endReason,omitempty"`
-	// left lists the units whose handlers have handled the end, as application/number, or
+	// endedUnits lists the units whose handlers have handled the end, as application/number, or
 	// application.namespace/number in another namespace; at most 4096. Unset: none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=4096
-	Left []string `json:"left,omitempty"`
-	// closed lists the units whose handlers have handled the suspension, at most 4096. Unset: none,
-	// or the Relation is not suspended.
+	EndedUnits []string `json:"endedUnits,omitempty"`
+	// suspendedUnits lists the units whose handlers have handled the suspension, at most 4096. Unset:
+	// none, or the Relation is not suspended.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=4096
-	Closed []string `json:"closed,omitempty"`
+	SuspendedUnits []string `json:"suspendedUnits,omitempty"`
 	// departures lists units that departed and whose departure handlers at the other end still have
 	// to handle, or did handle less than an hour ago; at most 64. Unset: none.
 	// +optional
@@ -179,10 +181,10 @@ type RelationStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Offer string `json:"offer,omitempty"`
-	// suspendedSince is the time at which no Offer covered the Relation any more. Unset: it is not
+	// suspensionTime is the time at which no Offer covered the Relation any more. Unset: it is not
 	// suspended.
 	// +optional
-	SuspendedSince *metav1.Time `json:"suspendedSince,omitempty"`
+	SuspensionTime *metav1.Time `json:"suspensionTime,omitempty"`
 	// conditions has Ready, Reconciling and Stalled; Held, HandlerFailed and SchemaViolated while
 	// they are true; and RequirerStatus and ProviderStatus once a side reports a status. At most
 	// 16.
@@ -207,30 +209,30 @@ type Departure struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Address string `json:"address,omitempty"`
-	// since is the time at which the unit was found gone.
+	// time is the time at which the unit was found gone.
 	// +required
-	Since metav1.Time `json:"since"`
-	// owed lists the units whose handlers still have to handle the departure, as
+	Time metav1.Time `json:"time"`
+	// pendingUnits lists the units whose handlers still have to handle the departure, as
 	// application/number; at most 128. Unset: none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
-	Owed []string `json:"owed,omitempty"`
-	// handled is Handled once a unit has handled the departure. Unset: Pending.
+	PendingUnits []string `json:"pendingUnits,omitempty"`
+	// state is Handled once a unit has handled the departure, or Pending (default).
 	// +optional
-	Handled Handled `json:"handled,omitempty"`
-	// overSince is the time since which no unit has to handle the departure any more. Unset: some
-	// unit still has to.
+	State DepartureState `json:"state,omitempty"`
+	// completionTime is the time since which no unit has to handle the departure any more. Unset:
+	// some unit still has to.
 	// +optional
-	OverSince *metav1.Time `json:"overSince,omitempty"`
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 }
 
-// Handled tells whether a unit has handled a departure.
-// +kubebuilder:validation:Enum=Handled;Pending
-type Handled string
+// DepartureState tells whether a unit has handled a departure.
+// +kubebuilder:validation:Enum=Pending;Handled
+type DepartureState string
 
-// IsHandled is the value of Handled once a unit has handled the departure.
-const IsHandled Handled = "Handled"
+// DepartureHandled is the state of a departure that a unit has handled.
+const DepartureHandled DepartureState = "Handled"
 
 // RelationList is a list of Relations.
 //

@@ -2,9 +2,6 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // WorkloadState is a workload status in one of Juju's words.
@@ -20,9 +17,9 @@ type WorkloadStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// since is the time at which this status was first reported.
+	// reportTime is the time at which this status was first reported.
 	// +required
-	Since metav1.Time `json:"since"`
+	ReportTime metav1.Time `json:"reportTime"`
 }
 
 // SideStatus is the status that one side of a relation reports.
@@ -41,8 +38,8 @@ type SideStatus struct {
 	Term int64 `json:"term"`
 }
 
-// Failing is an event at which a unit's handler fails.
-type Failing struct {
+// Failure is an event at which a unit's handler fails.
+type Failure struct {
 	// event is the name of the hook and its subject.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
@@ -54,102 +51,12 @@ type Failing struct {
 	// attempts is the number of failures when last reported: 1, 2, 4, 8 and so on.
 	// +required
 	Attempts int64 `json:"attempts"`
-	// since is the time of the first reported failure.
+	// startTime is the time of the first reported failure.
 	// +required
-	Since metav1.Time `json:"since"`
-	// said is the handler's exit and the end of its standard error, at most 512 characters. Unset:
+	StartTime metav1.Time `json:"startTime"`
+	// output is the handler's exit and the end of its standard error, at most 512 characters. Unset:
 	// none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	Said string `json:"said,omitempty"`
-}
-
-// ForWorkload returns a status as it is stored; nil if none was reported.
-func ForWorkload(info status.Info) *WorkloadStatus {
-	if !info.Said() {
-		return nil
-	}
-	return &WorkloadStatus{State: WorkloadState(info.State), Message: info.Message, Since: metav1.NewTime(info.Since)}
-}
-
-// ToDomain returns the status in the domain's type.
-func (s *WorkloadStatus) ToDomain() status.Info {
-	if s == nil {
-		return status.Info{}
-	}
-	return status.Info{State: status.State(s.State), Message: s.Message, Since: s.Since.UTC()}
-}
-
-// ForSide returns the status that a leader of a term reports, as it is stored.
-func ForSide(info status.Info, term int) *SideStatus {
-	return &SideStatus{WorkloadStatus: *ForWorkload(info), Code: info.Code, Resolution: info.Resolution, Term: int64(term)}
-}
-
-// ToDomain returns the status in the domain's type.
-func (s *SideStatus) ToDomain() status.Info {
-	if s == nil {
-		return status.Info{}
-	}
-	info := s.WorkloadStatus.ToDomain()
-	info.Code, info.Resolution = s.Code, s.Resolution
-	return info
-}
-
-// ForFailure returns what handlers fail at, as it is stored; nil for nothing.
-func ForFailure(f status.Failure) *Failing {
-	if !f.Fails() {
-		return nil
-	}
-	return &Failing{Event: f.Event, Relation: f.Relation, Attempts: int64(f.Attempts), Since: metav1.NewTime(f.Since), Said: f.Said}
-}
-
-// ToDomain returns the failure as the domain knows it.
-func (f *Failing) ToDomain() status.Failure {
-	if f == nil {
-		return status.Failure{}
-	}
-	return status.Failure{Event: f.Event, Relation: f.Relation, Attempts: int(f.Attempts), Since: f.Since.UTC(), Said: f.Said}
-}
-
-// Side returns where a side of the relation says how it is. The one side of a peer
-// relation is its requirer.
-func (r *Relation) Side(role application.Role) **SideStatus {
-	if role == application.Provider {
-		return &r.Status.ProviderStatus
-	}
-	return &r.Status.RequirerStatus
-}
-
-// OfPod returns the unit of a pod, if it lives.
-func (a *RelatedApplication) OfPod(uid string) (unit *Unit, lives bool) {
-	for i := range a.Status.Units {
-		if u := &a.Status.Units[i]; u.PodUID == uid && u.Gone == "" {
-			return u, true
-		}
-	}
-	return nil, false
-}
-
-// SameToOthers reports whether two states of a unit are the same to the other
-// applications: how it says it is, is for people, and so is since when it is gone; that it
-// leaves they hear when it has.
-func (u Unit) SameToOthers(v Unit) bool {
-	u.Workload, u.Failing, u.GoneSince, u.Leaving = nil, nil, nil, ""
-	v.Workload, v.Failing, v.GoneSince, v.Leaving = nil, nil, nil, ""
-	return u == v
-}
-
-// keep takes over what pods have said meanwhile: the relations API writes it, not
-// the domain (SAFETY.md D11). It ends with the pod.
-func (s *RelatedApplicationStatus) keep(before RelatedApplicationStatus) {
-	said := map[string]Unit{}
-	for _, u := range before.Units {
-		said[u.PodUID] = u
-	}
-	for i := range s.Units {
-		if u := &s.Units[i]; u.Gone == "" {
-			u.Workload, u.Failing = said[u.PodUID].Workload, said[u.PodUID].Failing
-		}
-	}
-	s.Leader, s.Workload = before.Leader, before.Workload
+	Output string `json:"output,omitempty"`
 }

@@ -1,24 +1,23 @@
 #!/bin/sh
 # A requirer asks for a database by its name. Its answer is the database, a role that
 # owns it, and a password that only it can read. It asks for another password by another
-# word in rotate.
+# word in rotate. A provider that has lost its data, or moved, answers anew.
 set -eu
 [ "$(is-leader)" = True ] || exit 0
 asked=$(relation-get --app database "$JUJU_REMOTE_APP")
 [ -n "$asked" ] || exit 0
 rotate=$(relation-get --app rotate "$JUJU_REMOTE_APP")
 us=${JUJU_UNIT_NAME%/*}
+host=$(relation-get ingress-address "$JUJU_UNIT_NAME")
 
 role="relation_${JUJU_RELATION_ID#*:}"
-password=$(tr -dc 'A-Za-z0-9' </dev/urandom | head -c 32)
 psql="psql -qtA -v ON_ERROR_STOP=1 -h 127.0.0.1 -U postgres"
-if [ -n "$(relation-get --app username "$us")" ]; then # answered already
-  [ "$rotate" != "$(relation-get --app rotated "$us")" ] || exit 0
-  $psql -c "ALTER ROLE \"$role\" PASSWORD '$password'"
-  secret-set "$(relation-get --app password "$us")" password="$password"
-  relation-set --app rotated="$rotate"
-  exit 0
+if [ "$rotate" = "$(relation-get --app rotated "$us")" ] && [ "$host" = "$(relation-get --app host "$us")" ] &&
+  [ -n "$($psql -c "SELECT rolname FROM pg_roles WHERE rolname = '$role'")" ]; then
+  exit 0 # answered already
 fi
+
+password=$(tr -dc 'A-Za-z0-9' </dev/urandom | head -c 32)
 $psql <<SQL
 SELECT 'CREATE ROLE "$role" LOGIN' WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '$role') \gexec
 ALTER ROLE "$role" PASSWORD '$password';
@@ -29,7 +28,11 @@ SQL
   exit 1
 }
 
-secret=$(secret-add password="$password")
-secret-grant "$secret" -r "$JUJU_RELATION_ID"
-relation-set --app host="$(relation-get ingress-address "$JUJU_UNIT_NAME")" port=5432 \
-  database="$asked" username="$role" password="$secret" rotated="$rotate"
+secret=$(relation-get --app password "$us")
+if [ -n "$secret" ]; then
+  secret-set "$secret" password="$password"
+else
+  secret=$(secret-add password="$password")
+  secret-grant "$secret" -r "$JUJU_RELATION_ID"
+fi
+relation-set --app host="$host" port=5432 database="$asked" username="$role" password="$secret" rotated="$rotate"

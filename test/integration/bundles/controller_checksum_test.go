@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -30,7 +31,7 @@ func TestDeploymentReplacesPodsOfAnotherSetting(t *testing.T) {
 	w := newOperated(t)
 	w.controller()
 	d := w.bundle(reader + configMap("a", "1"))
-	d.Spec.Render.ConfigChecksum = true
+	d.Spec.Render.OnConfigChange = v1alpha1.OnConfigChangeRestart
 	require.NoError(t, w.admin.Create(w.ctx, d))
 	w.ready(d, "Healthy")
 	web := func() *appsv1.Deployment {

@@ -39,10 +39,10 @@ func TestDeploymentLeavesSomethingStuck(t *testing.T) {
 	}
 	controlplane.Eventually(t, func() bool {
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
-		return d.Status.LastHealthy == 3 && len(d.Status.Waits) == 1
+		return d.Status.HealthyRevision == 3 && len(d.Status.Waits) == 1
 	}, soon)
 	assert.Equal(t, "ConfigMap "+w.namespace+"/b", d.Status.Waits[0].Object)
-	assert.Contains(t, d.Status.Waits[0].For, "example.org/backup")
+	assert.Contains(t, d.Status.Waits[0].Message, "example.org/backup")
 	assert.Contains(t, w.ready(d, "Healthy"), "; waiting for ConfigMap "+w.namespace+"/b, which is being deleted")
 	hold()
 	controlplane.Eventually(t, func() bool {
@@ -65,7 +65,7 @@ func TestDeploymentMeetsAnothersRevision(t *testing.T) {
 	require.NoError(t, w.admin.Create(w.ctx, d))
 	assert.Never(t, func() bool {
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
-		return d.Status.LastHealthy > 0
+		return d.Status.HealthyRevision > 0
 	}, 2*time.Second, 50*time.Millisecond)
 	require.NoError(t, w.admin.Delete(w.ctx, another))
 	w.ready(d, "Healthy")
@@ -100,7 +100,7 @@ func TestDeploymentWithoutAnAccountGoes(t *testing.T) {
 		ready := meta.FindStatusCondition(d.Status.Conditions, "Ready")
 		return ready != nil && strings.HasPrefix(ready.Message, "deletion is waiting: ")
 	}, soon)
-	assert.EqualValues(t, 1, d.Status.Active, "what is there is not forgotten")
+	assert.EqualValues(t, 1, d.Status.ActiveRevision, "what is there is not forgotten")
 	var revision v1alpha1.BundleRevision
 	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "shop-1"}, &revision))
 	assert.Contains(t, w.configMaps(), "a")

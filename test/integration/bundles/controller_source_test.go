@@ -266,7 +266,7 @@ func TestDeploymentOutlivesItsSource(t *testing.T) {
 	}
 	for _, s := range all {
 		w.ready(s.BundleDeployment, "Healthy")
-		assert.EqualValues(t, 2, s.Status.LastHealthy, s.why)
+		assert.EqualValues(t, 2, s.Status.HealthyRevision, s.why)
 		assert.Equal(t, "2", w.configMaps()[s.Name]["k"], s.why)
 	}
 }

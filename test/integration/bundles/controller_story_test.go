@@ -28,7 +28,7 @@ func TestDeploymentGoesBack(t *testing.T) {
 	w.source("content-shop", green+broken)
 	assert.Contains(t, w.ready(d, "Quarantined"), "this content failed before (revision 2: Deployment "+w.namespace+"/web")
 	assert.Equal(t, "blue", w.configMaps()["colour"]["colour"])
-	assert.EqualValues(t, 3, d.Status.LastHealthy, "the way back")
+	assert.EqualValues(t, 3, d.Status.HealthyRevision, "the way back")
 	controlplane.Eventually(t, func() bool {
 		_, err := w.client.AppsV1().Deployments(w.namespace).Get(w.ctx, "web", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
@@ -37,10 +37,10 @@ func TestDeploymentGoesBack(t *testing.T) {
 	w.edit(d, func() { d.Annotations = map[string]string{v1alpha1.RetryKey: "1"} })
 	controlplane.Eventually(t, func() bool {
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
-		return d.Status.LastHealthy == 5
+		return d.Status.HealthyRevision == 5
 	}, soon, "it is tried once more, and goes back again")
 	w.ready(d, "Quarantined")
-	assert.Equal(t, "1", d.Status.Retried)
+	assert.Equal(t, "1", d.Status.LastRetry)
 	w.source("content-shop", green)
 	w.ready(d, "Healthy")
 	assert.Equal(t, "green", w.configMaps()["colour"]["colour"])
@@ -65,7 +65,7 @@ func TestDeploymentIsInterrupted(t *testing.T) {
 	assert.Contains(t, w.ready(d, "Confirm"), "PersistentVolumeClaim "+w.namespace+"/data", "a claim is not deleted without a person (BUNDLES.md 4)")
 	require.NoError(t, w.admin.Create(w.ctx, &v1alpha1.Approval{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "yes"},
-		Spec:       v1alpha1.ApprovalSpec{Deployment: "shop", PlanDigest: d.Status.Plan.Digest, Author: "admin", Confirmed: d.Status.Plan.Held},
+		Spec:       v1alpha1.ApprovalSpec{Deployment: "shop", PlanDigest: d.Status.Plan.Digest, Author: "admin", ConfirmedObjects: d.Status.Plan.HeldObjects},
 	}))
 	w.ready(d, "Healthy")
 	controlplane.Eventually(t, func() bool {
@@ -113,7 +113,7 @@ func TestDeploymentDeletionIsHeld(t *testing.T) {
 	assert.Contains(t, out, "BundleDeployment shop manages it")
 	require.NoError(t, w.admin.Delete(w.ctx, d))
 	assert.Contains(t, w.ready(d, "Confirm"), "orcon approve shop -n "+w.namespace)
-	require.Equal(t, []string{"PersistentVolume/v-" + w.namespace}, d.Status.Plan.Held)
+	require.Equal(t, []string{"PersistentVolume/v-" + w.namespace}, d.Status.Plan.HeldObjects)
 	code, out = l.run("approve shop --yes -n " + w.namespace + " --confirm PersistentVolume/v-" + w.namespace)
 	assert.Zero(t, code, out)
 	controlplane.Eventually(t, func() bool { return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d)) }, soon)
@@ -126,7 +126,7 @@ func TestDeploymentFourEyes(t *testing.T) {
 	w := newOperated(t)
 	w.controller()
 	d := w.bundle(blue)
-	d.Spec.Approval = v1alpha1.BundleApproval{Mode: "Digest", FourEyes: true}
+	d.Spec.Approval = v1alpha1.BundleApproval{Mode: "Digest", SelfApproval: v1alpha1.SelfApprovalForbid}
 	require.ErrorContains(t, w.admin.Create(w.ctx, d), "annotation orcon.tengu.io/requester must say who asks for this change, and you are admin")
 	d.Annotations = map[string]string{v1alpha1.RequesterKey: "admin"}
 	require.NoError(t, w.admin.Create(w.ctx, d))
@@ -172,5 +172,5 @@ func TestDeploymentForged(t *testing.T) {
 	assert.Contains(t, w.ready(d, "RecordForged"), "the stored revision 1 differs from BundleRevision shop-1")
 	require.NoError(t, secrets.Delete(w.ctx, "orcon-bundle-shop", metav1.DeleteOptions{}))
 	w.ready(d, "Healthy")
-	assert.EqualValues(t, 1, d.Status.LastHealthy, "deployed anew")
+	assert.EqualValues(t, 1, d.Status.HealthyRevision, "deployed anew")
 }

@@ -100,7 +100,7 @@ func (w *operated) allow() {
 }
 
 // controller runs one, as its binary does, that sees its namespace alone.
-func (w *operated) controller() {
+func (w *operated) controller(change ...func(*bundledeployment.Reconciler, manager.Manager)) {
 	w.t.Helper()
 	ctx, end := context.WithCancel(w.ctx)
 	m, err := ctrl.NewManager(w.config, manager.Options{
@@ -110,6 +110,9 @@ func (w *operated) controller() {
 	})
 	require.NoError(w.t, err)
 	r := reconciler(m.GetClient(), m.GetAPIReader(), w.config, m.GetRESTMapper(), m.GetEventRecorder("bundle-controller"))
+	for _, f := range change {
+		f(r, m)
+	}
 	require.NoError(w.t, r.Setup(m))
 	ended := make(chan error)
 	go func() { ended <- m.Start(ctx) }()
@@ -121,7 +124,7 @@ func (w *operated) controller() {
 
 func reconciler(c client.Client, reader client.Reader, cfg *rest.Config, mapper meta.RESTMapper, recorder events.EventRecorder) *bundledeployment.Reconciler {
 	return &bundledeployment.Reconciler{
-		Client: c, Reader: reader, Config: cfg, Mapper: mapper, Events: recorder, Identity: "test", Now: time.Now, Resync: time.Second, Pause: 100 * time.Millisecond,
+		Client: c, Reader: reader, Connect: bundledeployment.Impersonate(cfg, mapper), Events: recorder, Identity: "test", Now: time.Now, Resync: time.Second, Pause: 100 * time.Millisecond,
 	}
 }
 
@@ -210,12 +213,12 @@ func TestDeployment(t *testing.T) {
 	w.change("a", "k", "edited")
 	require.NoError(t, w.client.CoreV1().ConfigMaps(w.namespace).Delete(w.ctx, "b", metav1.DeleteOptions{}))
 	controlplane.Eventually(t, func() bool { all := w.configMaps(); return all["a"]["k"] == "1" && all["b"] != nil }, soon, "what others change is put right")
-	assert.EqualValues(t, 1, d.Status.Active, "without a new revision")
+	assert.EqualValues(t, 1, d.Status.ActiveRevision, "without a new revision")
 
 	w.source("content-shop", configMap("a", "2"))
 	controlplane.Eventually(t, func() bool { all := w.configMaps(); return all["a"]["k"] == "2" && all["b"] == nil }, soon, "an upgrade, and what left it is gone")
 	w.ready(d, "Healthy")
-	assert.EqualValues(t, 2, d.Status.LastHealthy)
+	assert.EqualValues(t, 2, d.Status.HealthyRevision)
 	var first v1alpha1.BundleRevision
 	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "shop-1"}, &first))
 	assert.Equal(t, "Superseded", first.Status.State)

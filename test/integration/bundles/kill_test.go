@@ -51,7 +51,7 @@ func (w *operated) killedThroughoutItsLife(seed uint64) {
 	w.source("content-shop", green+service)
 	w.killedWhileKeeping(random, d)
 	require.Equal(t, map[string]map[string]string{"colour": {"colour": "green"}}, w.made(), "seed %d", seed)
-	require.EqualValues(t, 2, d.Status.LastHealthy, "seed %d: no revision more than was wanted", seed)
+	require.EqualValues(t, 2, d.Status.HealthyRevision, "seed %d: no revision more than was wanted", seed)
 	require.NoError(t, w.admin.Delete(w.ctx, d))
 	w.killedWhileKeeping(random, nil)
 	require.True(t, apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d)), "seed %d", seed)

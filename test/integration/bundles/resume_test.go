@@ -53,6 +53,9 @@ func TestResume(t *testing.T) {
 	require.Error(t, command.Wait())
 	require.NoError(t, os.RemoveAll(folder))
 
+	_, out = l.run("plan " + source(t, blue+web) + " --name shop -n " + w.namespace)
+	assert.Contains(t, out, "note: revision 1 of "+w.namespace+"/shop is under way in another process, or was interrupted")
+
 	code, out = l.run(resume + " elsewhere/")
 	assert.Equal(t, 2, code, "what goes on has its source")
 	assert.Contains(t, out, "leave it out")
@@ -60,7 +63,7 @@ func TestResume(t *testing.T) {
 	assert.Contains(t, l.must(resume), "shop is healthy: revision 1")
 	code, out = l.run(resume)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, out, "nothing was interrupted")
+	assert.Contains(t, out, "nothing was interrupted: see orcon history shop -n "+w.namespace)
 }
 
 // Each end has its exit code, and says what to do next.

@@ -23,7 +23,7 @@ func (w *webhookWorld) schemas(t *testing.T) {
 		assert.NotContains(t, out, "hunter2", "a value is never told")
 		return strings.ReplaceAll(out, `\"`, `"`), err
 	}
-	const unfit, plain = `metadata.annotations[data.tengu.io/main]: "port": it does not match the pattern`, `"password": the field is secret and its value is not a reference to a secret; expected secret:<id>: run id=$(secret-add`
+	const unfit, plain = `metadata.annotations[data.tengu.io/main]: "port": it does not match the pattern`, `"password": the field is secret and its value is not a reference to a secret; expected the annotation secret.tengu.io/main instead`
 
 	out, err := create(told, "db", "port: hunter2")
 	require.NoError(t, err, out)

@@ -92,12 +92,17 @@ func (d *directory) nobody(name string) string {
 			return o.Message
 		}
 	}
-	text := fmt.Sprintf("no Service or workload named %s in namespace %s", name, d.namespace)
+	return fmt.Sprintf("no Service or workload named %s in namespace %s%s", name, d.namespace, d.near(name))
+}
+
+// near returns the application whose name is nearest, as a question.
+func (d *directory) near(name string) string {
 	// db-endpoint is not a misspelt sse-endpoint: typing mistakes are rare in a first letter.
-	if nearest := spelling.Nearest(name, slices.Sorted(maps.Keys(d.apps))); nearest != "" && nearest[0] == name[0] {
-		text += "; did you mean " + nearest + "?"
+	nearest := spelling.Nearest(name, slices.Sorted(maps.Keys(d.apps)))
+	if nearest == "" || nearest[0] != name[0] {
+		return ""
 	}
-	return text
+	return "; did you mean " + nearest + "?"
 }
 
 // absent returns why the application of an end cannot be found; nil if it can. Of

@@ -201,7 +201,8 @@ func (n *negotiation) offerConditions(o Offer, users []string) []condition.Condi
 		return condition.Stuck(ReasonNoApplication, fmt.Sprintf("Service %s belongs to application %s: offer that application", o.Application,
 			n.services[o.Application]))
 	case !there:
-		return condition.Waiting(ReasonNoApplication, fmt.Sprintf("no application named %s exists in this namespace yet", o.Application))
+		return condition.Waiting(ReasonNoApplication, fmt.Sprintf("no application named %s exists in this namespace yet%s", o.Application,
+			n.near(o.Application)))
 	case !declared || endpoint.Role != application.Provider:
 		return condition.Waiting(ReasonNoMatch, fmt.Sprintf("%s provides no endpoint %s: it %s", o.Application, o.Endpoint, offers(end{n.Namespace, a})))
 	case len(users) == 0:
@@ -224,7 +225,8 @@ func (n *negotiation) suspended(a application.Application) []condition.Condition
 		return nil
 	}
 	return []condition.Condition{{Type: condition.Suspended, True: true, Reason: ReasonNoOffer,
-		Message: "no Offer covers these relations any more: " + listed(all)}}
+		Message: fmt.Sprintf("no Offer covers these relations any more: %s: create an Offer that lists these namespaces as consumers, "+
+			"or end the relations there", listed(all))}}
 }
 
 func byNamespace(a, b Abroad) int { return strings.Compare(a.Namespace, b.Namespace) }

@@ -143,7 +143,7 @@ func sources(a application.Application) []string {
 func (n *negotiation) applicationConditions(a application.Application, waiting []Waiting) []condition.Condition {
 	var stuck, open []string
 	why := ""
-	others := slices.Concat(leftOutOf(n.leftOut[a.Name]), notInjected(a), agentFailed(n.Namespace, a), n.projected(a), n.suspended(a),
+	others := slices.Concat(leftOutOf(n.leftOut[a.Name]), notInjected(n.Namespace, a), agentFailed(n.Namespace, a), n.projected(a), n.suspended(a),
 		n.grantRefused(a.Name), n.heldOf(a), handlerFailed(n.Namespace, stumbles(a.Name, n.units[a.Name])))
 	for _, f := range a.Faults {
 		why, stuck = cmp.Or(why, f.Reason), append(stuck, f.Message)
@@ -281,7 +281,7 @@ func agentFailed(namespace string, a application.Application) []condition.Condit
 
 // notInjected names the pods that should have an agent and have none, with the
 // cure (INJECTION.md I1).
-func notInjected(a application.Application) []condition.Condition {
+func notInjected(namespace string, a application.Application) []condition.Condition {
 	if !a.Consumes() {
 		return nil
 	}
@@ -291,7 +291,7 @@ func notInjected(a application.Application) []condition.Condition {
 		}
 		cure := "delete it and create it again"
 		if w := a.Workloads[0]; w.Restartable() {
-			cure = fmt.Sprintf("kubectl rollout restart %s/%s", strings.ToLower(string(w.Kind)), w.Name)
+			cure = fmt.Sprintf("kubectl rollout restart %s/%s -n %s", strings.ToLower(string(w.Kind)), w.Name, namespace)
 		}
 		return []condition.Condition{{Type: condition.NotInjected, True: true, Reason: "NoAgent",
 			Message: fmt.Sprintf("pod %s has no agent, because it was created before its declaration, its namespace's label or Orcon: %s", p.Name, cure)}}

@@ -35,7 +35,7 @@ func (n *negotiation) withhold(a application.Application) application.Applicatio
 		bags[e.Name] = kept
 		for _, v := range withheld {
 			faults = append(faults, application.Fault{Application: a.Name, Object: a.Name, Reason: application.ReasonInvalid,
-				Message: fmt.Sprintf("%s%s: left out: %s", application.PrefixData, e.Name, v.Error())})
+				Message: fmt.Sprintf("%s%s: left out: %s", application.PrefixData, e.Name, v.Declared(e.Name).Error())})
 		}
 	}
 	if len(faults) > 0 {
@@ -134,8 +134,9 @@ func (n *negotiation) violated(r Relation) []condition.Condition {
 // toldOf says what is wrong with the bags of one side.
 func (n *negotiation) toldOf(r Relation, e End, i schema.Interface) []string {
 	var told []string
+	written := n.said[speaker{r.UID, e.Namespace, e.Application}]
 	for _, v := range n.unfit(r, e, i) {
-		told = append(told, fmt.Sprintf("%s: %s", e, v.Error()))
+		told = append(told, fmt.Sprintf("%s: %s; %s", e, v.Declared(e.Endpoint).Error(), mend(e, v.Path, written)))
 	}
 	for _, b := range n.saidByUnits[speaker{r.UID, e.Namespace, e.Application}] {
 		if b.Endpoint != e.Endpoint {
@@ -146,6 +147,15 @@ func (n *negotiation) toldOf(r Relation, e End, i schema.Interface) []string {
 		}
 	}
 	return told
+}
+
+// mend returns where the value at a path is corrected.
+func mend(e End, path string, written map[string]string) string {
+	field, _, _ := strings.Cut(path, "/")
+	if written[field] != "" {
+		return fmt.Sprintf("correct it in the handlers of %s, which wrote it", e.Application)
+	}
+	return fmt.Sprintf("correct it in %s%s of %s", application.PrefixData, e.Endpoint, e.Application)
 }
 
 // unfit returns what is wrong with an application's bag in a relation. What is said

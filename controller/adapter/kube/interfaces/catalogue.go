@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -24,9 +26,9 @@ import (
 // Catalogue knows the interfaces of a cluster, built-in and published, and the schema modes of its
 // namespaces. It reads from memory only.
 type Catalogue struct {
-	// Writer writes to the API server; nil where nothing is told.
+	// Writer writes to the API server; nil where no conditions are written.
 	Writer client.Client
-	// Now is the clock of what is told.
+	// Now is the clock of the conditions.
 	Now func() time.Time
 
 	builtIn schema.Catalog
@@ -37,8 +39,8 @@ type Catalogue struct {
 	known  schema.Catalog
 }
 
-// judged is what was found of an object when it was first seen. Its spec cannot
-// change (SAFETY.md S5); if it did, the generation tells.
+// judged is the judgement of an object when it was first seen. Its spec cannot change (SAFETY.md S5); the
+// generation shows if it did.
 type judged struct {
 	generation int64
 	parsed     schema.Interface
@@ -59,9 +61,8 @@ func New(reader client.Reader) (*Catalogue, error) {
 // retryFollow is how long to wait for a kind that the cluster does not have.
 const retryFollow = 10 * time.Second
 
-// Follow has the interfaces read from informers as soon as those have synced, and
-// returns then. A cluster in which they cannot is served with what ships with
-// Orcon: a kind that is not installed yet must keep nobody's pods from starting.
+// Follow reads the interfaces from informers as soon as those have synced, and returns then. A cluster in which
+// they cannot is served with the interfaces of Orcon: a missing kind must keep no pod from starting.
 func (i *Catalogue) Follow(ctx context.Context, informers cache.Cache) error {
 	for _, o := range []client.Object{&corev1.Namespace{}, &v1alpha1.Interface{}} {
 		err := wait.PollUntilContextCancel(ctx, retryFollow, true, func(ctx context.Context) (bool, error) {
@@ -86,14 +87,12 @@ func (i *Catalogue) Find(ctx context.Context, name string, version int) (schema.
 	return i.Catalog(ctx).Find(name, version)
 }
 
-// Fields returns the keys that a consumer's endpoint may read, by the interfaces that are
-// in force now.
+// Fields returns the keys that a consumer's endpoint may read, by the interfaces in force now.
 func (i *Catalogue) Fields(e application.Endpoint) []string {
 	return i.Catalog(context.Background()).Fields(e)
 }
 
-// Catalog returns the interfaces that are in force now. If they cannot be read it
-// is those that were.
+// Catalog returns the interfaces that are in force now; the last known ones if they cannot be read.
 func (i *Catalogue) Catalog(ctx context.Context) schema.Catalog {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -116,8 +115,7 @@ func (i *Catalogue) Catalog(ctx context.Context) schema.Catalog {
 	return i.known
 }
 
-// remember judges what is new and forgets what has gone; it reports whether there
-// was either.
+// remember judges new interfaces and forgets deleted ones; it reports whether there were any.
 func (i *Catalogue) remember(all []v1alpha1.Interface) (differs bool) {
 	now := make(map[types.UID]judged, len(all))
 	for k := range all {
@@ -133,7 +131,7 @@ func (i *Catalogue) remember(all []v1alpha1.Interface) (differs bool) {
 	return differs
 }
 
-// judgement returns what was found of an object.
+// judgement returns the judgement of an object, and makes it if there is none yet.
 func (i *Catalogue) judgement(o *v1alpha1.Interface) judged {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -145,7 +143,7 @@ func (i *Catalogue) judgement(o *v1alpha1.Interface) judged {
 
 func (i *Catalogue) judge(o *v1alpha1.Interface) judged {
 	j := judged{generation: o.Generation}
-	published, err := o.ToDomain()
+	published, err := convert.ToPublished(o)
 	if err != nil {
 		j.conditions = condition.Stuck(schema.ReasonInvalid, err.Error())
 		return j
@@ -154,7 +152,7 @@ func (i *Catalogue) judge(o *v1alpha1.Interface) judged {
 	return j
 }
 
-// Mode returns what a namespace wants of schemas.
+// Mode returns the schema mode of a namespace; Warn if it cannot be read.
 func (i *Catalogue) Mode(ctx context.Context, namespace string) schema.Mode {
 	i.mu.Lock()
 	reader := i.reader
@@ -163,16 +161,11 @@ func (i *Catalogue) Mode(ctx context.Context, namespace string) schema.Mode {
 	if reader == nil || reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy) != nil {
 		return schema.Warn
 	}
-	return ModeOf(&ns)
+	return object.SchemaMode(&ns)
 }
 
-// ModeOf returns the schema mode of a namespace.
-func ModeOf(ns *corev1.Namespace) schema.Mode {
-	return schema.ParseMode(ns.Labels[application.LabelSchema])
-}
-
-// Judge says on a published interface what is to be said of it: whether it is in
-// force, and why not. One that has gone needs no word.
+// Judge writes into the conditions of a published interface whether it is in force, or why not. It does nothing
+// if the interface is gone.
 func (i *Catalogue) Judge(ctx context.Context, name string) error {
 	known := i.Catalog(ctx)
 	var o v1alpha1.Interface
@@ -185,7 +178,7 @@ func (i *Catalogue) Judge(ctx context.Context, name string) error {
 	if j.inForce {
 		conditions = slices.Concat(conditions, known.Breaks(j.parsed))
 	}
-	o.SetState(conditions, i.Now())
+	convert.SetInterface(&o, conditions, i.Now())
 	if reflect.DeepEqual(*before, o.Status) {
 		return nil
 	}
@@ -195,8 +188,8 @@ func (i *Catalogue) Judge(ctx context.Context, name string) error {
 	return nil
 }
 
-// Versions returns the names of the objects in which versions of an interface are
-// published: what is said of one may depend on another.
+// Versions returns the names of the objects that publish versions of an interface: the conditions of one may
+// depend on another.
 func (i *Catalogue) Versions(ctx context.Context, of string) []string {
 	var list v1alpha1.InterfaceList
 	if err := i.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

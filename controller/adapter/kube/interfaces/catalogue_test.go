@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 )
@@ -110,7 +111,7 @@ func TestInterfaceExample(t *testing.T) {
 	require.NoError(t, err)
 	var o v1alpha1.Interface
 	require.NoError(t, yaml.UnmarshalStrict(text, &o))
-	p, err := o.ToDomain()
+	p, err := convert.ToPublished(&o)
 	require.NoError(t, err)
 	i, err := New(nil)
 	require.NoError(t, err)

@@ -139,5 +139,3 @@ func (s *Strict) Apply(ctx context.Context, o runtime.ApplyConfiguration, _ ...c
 	}
 	return err
 }
-
-// conditional has one object of each generated kind, the Relation being deleted

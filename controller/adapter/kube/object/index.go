@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
@@ -110,7 +111,7 @@ func consumers(o client.Object) []string {
 }
 
 func pending(o client.Object) []string {
-	if b, ok := o.(*v1alpha1.Databag); ok && b.Holds() {
+	if b, ok := o.(*v1alpha1.Databag); ok && convert.Holds(b) {
 		return []string{AtEnd(b.Namespace, b.Spec.Application)}
 	}
 	return nil
@@ -130,7 +131,7 @@ func concerned(o client.Object) []string {
 
 // Concerned lists the applications that own or read a secret, as its namespace names them.
 func Concerned(s *v1alpha1.RelatedSecret) []string {
-	known := s.ToDomain()
+	known := convert.ToSecret(s)
 	all := []string{known.Owner.Application}
 	for _, r := range known.Readers {
 		all = append(all, r.Application)

@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -17,7 +18,7 @@ func OffersOf(ctx context.Context, reader client.Reader, namespace string) (offe
 		return nil, 0, fmt.Errorf("cannot list the offers of namespace %s: %w", namespace, err)
 	}
 	for i := range list.Items {
-		offers = append(offers, list.Items[i].ToDomain())
+		offers = append(offers, convert.ToOffer(&list.Items[i]))
 		newest = max(newest, Revision(&list.Items[i]))
 	}
 	return offers, newest, nil

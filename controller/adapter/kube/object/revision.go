@@ -32,3 +32,9 @@ func StoreOf(ctx context.Context, informers cache.Cache, o client.Object) (tools
 	}
 	return shared.GetStore(), nil
 }
+
+// Unchanged returns the precondition that an object is the one that was read, in the same revision.
+func Unchanged(o client.Object) client.Preconditions {
+	uid, revision := o.GetUID(), o.GetResourceVersion()
+	return client.Preconditions{UID: &uid, ResourceVersion: &revision}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,4 +73,14 @@ func TestStoreOf(t *testing.T) {
 	require.ErrorContains(t, err, "cannot watch *v1.Pod: no such kind")
 	_, err = object.StoreOf(t.Context(), informers{}, &corev1.Pod{})
 	require.ErrorContains(t, err, "cannot follow *v1.Pod")
+}
+
+// An object that was made anew, or that has changed, is not the one that was read.
+func TestUnchanged(t *testing.T) {
+	o := object.Named(&v1alpha1.RelatedSecret{}, "shop", "a")
+	o.UID, o.ResourceVersion = "uid-a", "7"
+	condition := object.Unchanged(o)
+	o.UID, o.ResourceVersion = "uid-b", "8"
+	assert.Equal(t, types.UID("uid-a"), *condition.UID)
+	assert.Equal(t, "7", *condition.ResourceVersion)
 }

@@ -1,0 +1,301 @@
+package commits
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
+)
+
+// shop returns a server and commits to it.
+func shop() (*kubetest.Strict, *Commits) {
+	server := kubetest.Shop()
+	return server, &Commits{Reader: server, Writer: server, Now: kubetest.Epoch}
+}
+
+func TestCommit(t *testing.T) {
+	server, commits := shop()
+	at, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "a")), nil)
+	require.NoError(t, err)
+	assert.NotZero(t, at, "from when on it is to be seen")
+	assert.Equal(t, 2, server.Writes, "SAFETY.md E11: one bag is that bag's write, and its making")
+	at, err = commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "b", "port", ""), kubetest.Change("one", true, "ready", "yes"), kubetest.Change("two", false, "user", "c")), nil)
+	require.NoError(t, err)
+	assert.NotZero(t, at)
+	assert.Equal(t, map[string]map[string]string{"one/": {"user": "b"}, "one/1": {"ready": "yes"}, "two/": {"user": "c"}}, kubetest.BagsOf(t, server))
+
+	before := server.Writes
+	at, err = commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "b"), kubetest.Change("two", false, "port", "")), nil)
+	require.NoError(t, err)
+	assert.Zero(t, at, "RELATIONS.md P3: nothing is said anew")
+	assert.Equal(t, before, server.Writes)
+
+	stored := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}.Name())
+	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))
+	assert.EqualValues(t, "one", stored.OwnerReferences[0].UID, "it goes with its relation")
+	assert.EqualValues(t, 3, stored.Status.Term)
+	assert.Equal(t, "1", stored.Status.Writer, "RELATIONS.md E8: its peers are told who wrote it")
+	assert.Equal(t, databag.Version(map[string]string{"user": "b"}), stored.Status.Version)
+}
+
+// A refused write stores nothing (SAFETY.md P1, RELATIONS.md P1, P6).
+func TestCommitRefuses(t *testing.T) {
+	tests := map[string]struct {
+		why    string
+		commit transaction.Commit
+		now    time.Duration
+		err    error
+	}{
+		"NotTheLeader": {why: "another pod leads", commit: transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 3, Changes: []transaction.Change{kubetest.Change("one", false, "a", "b")}}, err: transaction.ErrDeposed},
+		"OldTerm":      {why: "its term is over", commit: transaction.Commit{Namespace: "shop", Application: "db", Unit: 1, PodUID: "pod-1", Term: 2, Changes: []transaction.Change{kubetest.Change("one", false, "a", "b")}}, err: transaction.ErrDeposed},
+		"TooLate":      {why: "9 s are not enough", commit: kubetest.Commit(kubetest.Change("one", false, "a", "b")), now: 51 * time.Second, err: transaction.ErrDeposed},
+		"TooLarge":     {why: "one bag of two is refused: nothing is stored", commit: kubetest.Commit(kubetest.Change("one", true, "a", "b"), kubetest.Change("two", true, "a", string(make([]byte, 64<<10+1)))), err: transaction.ErrInvalid},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server, commits := shop()
+			commits.Now = func() time.Time { return kubetest.Epoch().Add(test.now) }
+			_, err := commits.Commit(t.Context(), test.commit, nil)
+			require.ErrorIs(t, err, test.err, test.why)
+			assert.Zero(t, server.Writes, test.why)
+		})
+	}
+	_, commits := shop()
+	commits.Now = func() time.Time { return kubetest.Epoch().Add(time.Hour) }
+	_, err := commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 7, PodUID: "pod-7", Changes: []transaction.Change{kubetest.Change("one", true, "a", "b")}}, nil)
+	require.NoError(t, err, "its own bag every unit may write")
+}
+
+// A process that dies at any write leaves a transaction stored whole or not at all, once the next process has
+// delivered it (SAFETY.md E11).
+func TestCommitIsWhole(t *testing.T) {
+	transaction := kubetest.Commit(kubetest.Change("one", false, "user", "a"), kubetest.Change("two", true, "user", "b"), kubetest.Change("two", false, "user", "c"))
+	whole, commits := shop()
+	_, err := commits.Commit(t.Context(), transaction, nil)
+	require.NoError(t, err)
+	for most := 1; most < whole.Writes; most++ {
+		server, commits := shop()
+		server.Most = most
+		_, err := commits.Commit(t.Context(), transaction, nil)
+		require.ErrorIs(t, err, kubetest.ErrGone)
+		server.Most = 0
+		next := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+		snapshot, err := next.Observe(t.Context(), "shop")
+		require.NoError(t, err)
+		for _, outbox := range snapshot.Outboxes {
+			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}))
+			require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: outbox}), "twice is once")
+		}
+		if bags := kubetest.BagsOf(t, server); len(bags) > 0 {
+			assert.Equal(t, kubetest.BagsOf(t, whole), bags, "after %d writes", most)
+		} else {
+			assert.Less(t, most, 3, "before its commit point nothing is there")
+		}
+	}
+}
+
+// A delivery does not overwrite what a later leader has written (SAFETY.md P1).
+func TestDeliveryDoesNotOvertake(t *testing.T) {
+	server, commits := shop()
+	server.Most = 2 // the outbox is made and filled
+	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "old"), kubetest.Change("one", true, "seen", "yes")), nil)
+	require.ErrorIs(t, err, kubetest.ErrGone)
+	server.Most = 0
+	var app v1alpha1.RelatedApplication
+	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
+	convert.SetLeader(&app, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)})
+	require.NoError(t, server.Update(t.Context(), &app))
+	next := kubetest.Commit(kubetest.Change("one", false, "user", "new"))
+	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
+	_, err = commits.Commit(t.Context(), next, nil)
+	require.NoError(t, err)
+	w := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
+	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, kubetest.BagsOf(t, server))
+}
+
+// A change that its bag has no room for at delivery is dropped, so that the unit can write something else
+// (RELATIONS.md P6).
+func TestDeliveryIsNotStuck(t *testing.T) {
+	server, commits := shop()
+	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
+	outbox.Spec, outbox.ResourceVersion = convert.ForOutbox("db", "1"), "6"
+	large := strings.Repeat("x", databag.MaxValue+1)
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{
+		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Values: map[string]string{"all": large}},
+		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Values: map[string]string{"fits": "yes"}},
+	}}
+	server.Kept.Put(outbox)
+	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", true, "a", "b"), kubetest.Change("two", true, "a", "b")), nil)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]map[string]string{"one/": nil, "two/": {"fits": "yes"}, "one/1": {"a": "b"}, "two/1": {"a": "b"}}, kubetest.BagsOf(t, server))
+}
+
+func TestLead(t *testing.T) {
+	server, commits := shop()
+	leader, err := commits.Lead(t.Context(), "shop", "db", 2, "pod-2", false)
+	require.NoError(t, err)
+	assert.Equal(t, "pod-1", leader.PodUID, "one leads")
+	assert.Zero(t, server.Writes)
+	_, err = commits.Lead(t.Context(), "shop", "db", 1, "pod-1", true)
+	require.NoError(t, err)
+	leader, err = commits.Lead(t.Context(), "shop", "db", 2, "pod-2", false)
+	require.NoError(t, err)
+	assert.Equal(t, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
+}
+
+// What a unit has handled is recorded once, an end and a suspension apart. A suspension that is over is not
+// recorded (RELATIONS.md L3, L4).
+func TestLeave(t *testing.T) {
+	server, commits := shop()
+	r := kubetest.Related("shop", "blog", "shop", "db")
+	r.UID, r.ResourceVersion = "one", "5"
+	server.Kept.Put(r)
+	unit := conversation.Unit{Application: "blog", Number: 0}
+	says := func(suspension bool) v1alpha1.RelationStatus {
+		require.NoError(t, commits.Leave(t.Context(), "shop", r.Name, "one", conversation.Leave{Unit: unit, Suspension: suspension}))
+		require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
+		return r.Status
+	}
+	assert.Empty(t, says(true).SuspendedUnits, "it is not suspended")
+	r.Status.SuspensionTime = new(metav1.NewTime(kubetest.Epoch()))
+	server.Keep(r)
+	is := says(true)
+	assert.Equal(t, []string{"blog/0"}, is.SuspendedUnits)
+	assert.Empty(t, is.EndedUnits, "SAFETY.md E14: that is no end")
+	assert.Equal(t, []string{"blog/0"}, says(false).EndedUnits)
+	writes := server.Writes
+	says(true)
+	says(false)
+	assert.Equal(t, writes, server.Writes, "once")
+}
+
+// slow calls before once: when an object of that name is read, or when its status is written.
+type slow struct {
+	*kubetest.Strict
+
+	name   string
+	read   bool
+	before func()
+}
+
+func (s *slow) interrupt(read bool, name string) {
+	if before := s.before; before != nil && read == s.read && name == s.name {
+		s.before = nil
+		before()
+	}
+}
+
+func (s *slow) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	s.interrupt(true, key.Name)
+	return s.Strict.Get(ctx, key, into, opts...)
+}
+
+func (s *slow) Status() client.SubResourceWriter { return slowStatus{s.Strict.Status(), s} }
+
+type slowStatus struct {
+	client.SubResourceWriter
+
+	slow *slow
+}
+
+func (s slowStatus) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	s.slow.interrupt(false, o.GetName())
+	return s.SubResourceWriter.Update(ctx, o, opts...)
+}
+
+// A process that is late does not write an older transaction of a unit over its newer one, whether it
+// delivers the older transaction or commits it (SAFETY.md E11, P1).
+func TestALateProcessDoesNotOvertake(t *testing.T) {
+	deliver := func(t *testing.T, live client.Client) {
+		t.Helper()
+		w := settle.Settler{Reader: live, Live: live, Writer: live, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
+		w.Outboxes = &Commits{Reader: live, Writer: live, Now: kubetest.Epoch}
+		require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
+	}
+	step := func(uid, n string) transaction.Change { return kubetest.Change(uid, true, "step", n) }
+	bag := relation.Databag{Application: "db", Endpoint: "main", Relation: "two", Unit: "1"}.Name()
+	want := map[string]map[string]string{"one/1": {"step": "1"}, "two/1": {"step": "2"}}
+
+	t.Run("Delivery", func(t *testing.T) {
+		server, commits := shop()
+		server.Most = 2 // the outbox is created and written
+		_, err := commits.Commit(t.Context(), kubetest.Commit(step("one", "1"), step("two", "1")), nil)
+		require.ErrorIs(t, err, kubetest.ErrGone)
+		server.Most = 0
+		deliver(t, &slow{Strict: server, name: bag, read: true, before: func() {
+			deliver(t, server)
+			_, err := commits.Commit(t.Context(), kubetest.Commit(step("two", "2")), nil)
+			require.NoError(t, err)
+		}})
+		assert.Equal(t, want, kubetest.BagsOf(t, server))
+	})
+	t.Run("Commit", func(t *testing.T) {
+		server, commits := shop()
+		late := &slow{Strict: server, name: bag, before: func() {
+			deliver(t, server)
+			_, err := commits.Commit(t.Context(), kubetest.Commit(step("two", "2")), nil)
+			require.NoError(t, err)
+		}}
+		_, err := (&Commits{Reader: late, Writer: late, Now: kubetest.Epoch}).Commit(t.Context(), kubetest.Commit(step("one", "1"), step("two", "1")), nil)
+		require.NoError(t, err)
+		assert.Equal(t, want, kubetest.BagsOf(t, server))
+	})
+	t.Run("Alone", func(t *testing.T) {
+		server, commits := shop()
+		late := &slow{Strict: server, name: bag, before: func() {
+			_, err := commits.Commit(t.Context(), kubetest.Commit(step("one", "1"), step("two", "2")), nil)
+			require.NoError(t, err)
+		}}
+		_, err := (&Commits{Reader: late, Writer: late, Now: kubetest.Epoch}).Commit(t.Context(), kubetest.Commit(step("two", "1")), nil)
+		require.ErrorIs(t, err, transaction.ErrBusy, "which is newer is not known: the unit tries again")
+		assert.Equal(t, want, kubetest.BagsOf(t, server))
+	})
+}
+
+// A bag that cannot be read is not written over.
+func TestCommitWritesOverNothingUnreadable(t *testing.T) {
+	server, commits := shop()
+	said := relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}
+	taken := object.Named(&v1alpha1.Databag{}, "shop", said.Name())
+	taken.Spec.Application = "nobody"
+	server.Keep(taken)
+	writes := server.Writes
+	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "a")), nil)
+	require.Error(t, err)
+	assert.Equal(t, writes, server.Writes)
+}
+
+// A transaction in an object whose spec does not fit is not written over.
+func TestUnreadableOutboxIsNotDelivered(t *testing.T) {
+	server, commits := shop()
+	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
+	outbox.Spec, outbox.ResourceVersion = v1alpha1.DatabagSpec{Application: "db", Unit: "1"}, "6"
+	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{
+		{Relation: "r-one", RelationUID: "one", Endpoint: "main", Term: 3, Values: map[string]string{"user": "old"}},
+	}}
+	server.Kept.Put(outbox)
+	before := server.Writes
+	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", true, "a", "b"), kubetest.Change("two", true, "a", "b")), nil)
+	require.ErrorContains(t, err, "do not go with purpose")
+	require.Error(t, commits.Deliver(t.Context(), "shop", outbox.Name))
+	assert.Equal(t, before, server.Writes)
+}

@@ -1,0 +1,228 @@
+package commits
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
+)
+
+// executor carries out the requests of one transaction. Each write is conditional on the revision of the
+// object that the executor read or wrote last.
+type executor struct {
+	*Commits
+
+	namespace string
+	// outbox is the name of the unit's outbox, owner its application and unit its number.
+	outbox, owner, unit string
+	stored              transaction.Stored
+	bags                map[string]*v1alpha1.Databag
+	secrets             map[string]*v1alpha1.RelatedSecret
+	// at is the revision of the databag or outbox that was read or written last; 0 for a transaction of
+	// one secret.
+	at uint64
+	// ends end the turns that the executor has taken.
+	ends []func()
+}
+
+// finish carries out requests until there is none, and returns the revision of the last databag.
+func (e *executor) finish(ctx context.Context, next func() (transaction.Request, error)) (uint64, error) {
+	defer func() {
+		for _, end := range e.ends {
+			end()
+		}
+	}()
+	e.at = 0
+	backoff := object.ConflictBackoff()
+	for {
+		request, err := next()
+		if err != nil {
+			return 0, err
+		}
+		if request == nil {
+			return e.at, nil
+		}
+		err = e.carryOut(ctx, request)
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			e.stored.Forget(request)
+			err = e.waitAfter(ctx, request, &backoff, err)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// waitAfter waits before a request that met a conflict is tried again. Writers of one secret in this
+// process wait for each other then: many units read a new secret at the same time.
+func (e *executor) waitAfter(ctx context.Context, request transaction.Request, backoff *wait.Backoff, conflict error) error {
+	if backoff.Steps == 0 {
+		return conflict
+	}
+	if w, is := request.(transaction.WriteSecret); is && e.Turns != nil && len(e.ends) == 0 {
+		end, err := e.Turns.Take(ctx, e.namespace+"/"+w.ID)
+		if err != nil {
+			return err
+		}
+		e.ends = append(e.ends, end)
+	}
+	select {
+	case <-time.After(backoff.Step()):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// carryOut carries out one request and keeps its result.
+func (e *executor) carryOut(ctx context.Context, request transaction.Request) error {
+	var err error
+	switch r := request.(type) {
+	case transaction.ReadOutbox:
+		err = e.readOutbox(ctx)
+	case transaction.CreateOutbox:
+		err = e.create(ctx, r, e.bag(&v1alpha1.Databag{Spec: convert.ForOutbox(e.owner, e.unit)}, e.outbox))
+	case transaction.Post:
+		err = e.post(ctx, r.Commit)
+	case transaction.Empty:
+		err = e.empty(ctx)
+	case transaction.ReadBag:
+		err = e.readBag(ctx, r.Bag)
+	case transaction.CreateBag:
+		err = e.create(ctx, r, e.bag(newBag(r), r.Bag.Name()))
+	case transaction.WriteBag:
+		err = e.writeBag(ctx, r)
+	case transaction.ReadSecret:
+		err = e.readSecret(ctx, r.ID)
+	case transaction.CreateSecret:
+		spec := v1alpha1.RelatedSecretSpec{Application: r.Owner.Application, Unit: r.Owner.Unit}
+		e.secrets[r.ID] = object.Named(&v1alpha1.RelatedSecret{Spec: spec}, e.namespace, r.ID)
+		err = e.create(ctx, r, e.secrets[r.ID])
+	case transaction.WriteSecret:
+		err = e.writeSecret(ctx, r)
+	default:
+		err = fmt.Errorf("cannot carry out %T: it is not known here", request)
+	}
+	return err
+}
+
+// bag names a new object and keeps it.
+func (e *executor) bag(b *v1alpha1.Databag, name string) *v1alpha1.Databag {
+	if e.bags == nil {
+		e.bags = map[string]*v1alpha1.Databag{}
+	}
+	e.bags[name] = object.Named(b, e.namespace, name)
+	return e.bags[name]
+}
+
+func (e *executor) create(ctx context.Context, r transaction.Request, o client.Object) error {
+	if err := e.Writer.Create(ctx, o); err != nil {
+		return fmt.Errorf("cannot create %s: %w", o.GetName(), err)
+	}
+	e.stored.Created(r)
+	return nil
+}
+
+// read reads a databag's object, and reports whether it exists.
+func (e *executor) read(ctx context.Context, name string) (*v1alpha1.Databag, bool, error) {
+	b := e.bag(&v1alpha1.Databag{}, name)
+	err := e.Reader.Get(ctx, client.ObjectKeyFromObject(b), b)
+	if client.IgnoreNotFound(err) != nil {
+		return b, false, fmt.Errorf("cannot read databag %s: %w", name, err)
+	}
+	return b, err == nil, nil
+}
+
+func (e *executor) readOutbox(ctx context.Context) error {
+	b, there, err := e.read(ctx, e.outbox)
+	if err == nil && there {
+		_, err = convert.ToDatabag(b)
+	}
+	if err != nil {
+		return err
+	}
+	o := transaction.StoredOutbox{There: there}
+	if there && convert.Holds(b) {
+		o.Commit = convert.ToCommit(b)
+	}
+	e.stored.SetOutbox(o)
+	if e.at > 0 {
+		e.at = object.Revision(b)
+	}
+	return nil
+}
+
+func (e *executor) post(ctx context.Context, commit transaction.Commit) error {
+	b := e.bags[e.outbox]
+	convert.SetCommit(b, commit)
+	if err := e.Writer.Status().Update(ctx, b); err != nil {
+		return fmt.Errorf("cannot commit: %w", err)
+	}
+	e.at = object.Revision(b)
+	e.stored.Posted(commit)
+	return nil
+}
+
+func (e *executor) empty(ctx context.Context) error {
+	b := e.bags[e.outbox]
+	b.Status = v1alpha1.DatabagStatus{}
+	if err := e.Writer.Status().Update(ctx, b); err != nil {
+		return fmt.Errorf("cannot empty databag %s: %w", e.outbox, err)
+	}
+	e.at = object.Revision(b)
+	e.stored.SetOutbox(transaction.StoredOutbox{There: true})
+	return nil
+}
+
+func (e *executor) readBag(ctx context.Context, bag relation.Databag) error {
+	b, there, err := e.read(ctx, bag.Name())
+	if err == nil && there {
+		_, err = convert.ToDatabag(b)
+	}
+	if err != nil {
+		return err
+	}
+	e.at = object.Revision(b)
+	e.stored.SetBag(b.Name, transaction.StoredBag{There: there, Data: b.Status.Data, Term: int(b.Status.Term), Commits: int(b.Status.Commits)})
+	return nil
+}
+
+// newBag returns the object of a bag without content. The bag of a relation is deleted with the relation:
+// the relation owns it or, if it is in another namespace, whose objects can own none here, the bag names
+// it (SAFETY.md M7).
+func newBag(r transaction.CreateBag) *v1alpha1.Databag {
+	b := &v1alpha1.Databag{Spec: convert.ForBag(r.Bag)}
+	if b.Spec.Home != nil {
+		return b
+	}
+	b.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Relation", Name: r.Relation, UID: types.UID(r.Bag.Relation),
+	}}
+	return b
+}
+
+func (e *executor) writeBag(ctx context.Context, w transaction.WriteBag) error {
+	b := e.bags[w.Bag.Name()]
+	convert.SetData(b, w.Entry, w.Data, w.Secret, e.Now())
+	b.Status.Term = int64(w.Term)
+	if w.Writer != "" {
+		b.Status.Writer = w.Writer
+	}
+	if err := e.Writer.Status().Update(ctx, b); err != nil {
+		return fmt.Errorf("cannot write the databag of %s:%s: %w", w.Bag.Application, w.Bag.Endpoint, err)
+	}
+	e.at = object.Revision(b)
+	e.stored.Wrote(b.Name, transaction.StoredBag{There: true, Data: b.Status.Data, Term: w.Term, Commits: int(b.Status.Commits)})
+	return nil
+}

@@ -1,0 +1,146 @@
+package commits
+
+import (
+	"context"
+	"maps"
+	"strconv"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
+)
+
+const (
+	secretID = "9m4e2mr0ui3e8a215n4g"
+	otherID  = "aaaae2mr0ui3e8a215n4"
+)
+
+// contents is a ContentStore in memory.
+type contents map[secret.Place]string
+
+func (c contents) Store(_ context.Context, _, id string, content map[string][]byte) (secret.Place, error) {
+	place := secret.Place{Key: id + "-" + strconv.Itoa(len(c))}
+	c[place] = string(content["password"])
+	return place, nil
+}
+
+func (c contents) Drop(_ context.Context, _ string, places []secret.Place) {
+	for _, p := range places {
+		delete(c, p)
+	}
+}
+
+// keeping returns a shop whose commits keep contents.
+func keeping() (*kubetest.Strict, *Commits, contents) {
+	server, commits := shop()
+	kept := contents{}
+	commits.Contents = kept
+	return server, commits, kept
+}
+
+func write(kind secret.Kind, id, password string) secret.Draft {
+	draft := secret.Draft{Write: secret.Write{Kind: kind, ID: id}}
+	if password != "" {
+		draft.Content = map[string][]byte{"password": []byte(password)}
+	}
+	return draft
+}
+
+// secretOf returns a stored secret.
+func secretOf(t *testing.T, server *kubetest.Strict, id string) secret.Secret {
+	t.Helper()
+	s := object.Named(&v1alpha1.RelatedSecret{}, "shop", id)
+	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(s), s))
+	return convert.ToSecret(s)
+}
+
+// The content of a secret goes to the store alone, and leaves it when it is out of reach (SAFETY.md S2).
+func TestCommitSecrets(t *testing.T) {
+	server, commits, kept := keeping()
+	_, err := commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Add, secretID, "one")})
+	require.NoError(t, err)
+	assert.Equal(t, secret.Owner{Application: "db"}, secretOf(t, server, secretID).Owner)
+	first := secretOf(t, server, secretID).Places()
+	require.Len(t, first, 1)
+	assert.Equal(t, "one", kept[first[0]])
+
+	_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Set, secretID, "two")})
+	require.NoError(t, err)
+	assert.NotContains(t, kept, first[0], "no unit has read the first revision")
+	assert.Len(t, kept, 1)
+
+	_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Remove, secretID, "")})
+	require.NoError(t, err)
+	assert.Empty(t, kept)
+	require.Error(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: secretID}, &v1alpha1.RelatedSecret{}))
+}
+
+// What a unit may not do to a secret is refused before anything is stored.
+func TestCommitRefusesSecrets(t *testing.T) {
+	labelled := write(secret.Add, secretID, "one")
+	labelled.Label = "admin"
+	again := write(secret.Add, otherID, "two")
+	again.Label = "admin"
+	member := kubetest.Commit()
+	member.Unit, member.PodUID, member.Term = 2, "pod-2", 0
+	tests := map[string]struct {
+		why    string
+		commit transaction.Commit
+		drafts []secret.Draft
+		want   conversation.Refusal
+	}{
+		"NoID":      {why: "no secret has it", commit: kubetest.Commit(), drafts: []secret.Draft{write(secret.Set, "x", "two")}, want: conversation.Gone},
+		"NotLeader": {why: "the secret is the application's", commit: member, drafts: []secret.Draft{write(secret.Set, secretID, "two")}, want: conversation.Forbidden},
+		"Label":     {why: "a label names one secret", commit: kubetest.Commit(), drafts: []secret.Draft{again}, want: conversation.Invalid},
+		"Second":    {why: "all or nothing", commit: kubetest.Commit(), drafts: []secret.Draft{write(secret.Add, otherID, "two"), write(secret.Set, "x", "two")}, want: conversation.Gone},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server, commits, kept := keeping()
+			_, err := commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{labelled})
+			require.NoError(t, err)
+			before, writes := maps.Clone(kept), server.Writes
+			_, err = commits.Commit(t.Context(), test.commit, test.drafts)
+			assert.Equal(t, test.want, conversation.RefusalOf(err), test.why)
+			assert.Equal(t, before, kept)
+			assert.Equal(t, writes, server.Writes)
+		})
+	}
+}
+
+// A writer that met another takes its turn at the secret, and ends it: what the other wrote stays.
+func TestSecretWritersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, commits, _ := keeping()
+		_, err := commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Add, secretID, "one")})
+		require.NoError(t, err)
+		turns := &object.Turns{}
+		late := &slow{Strict: server, name: secretID, before: func() {
+			s := object.Named(&v1alpha1.RelatedSecret{}, "shop", secretID)
+			require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(s), s))
+			read := convert.ToSecret(s)
+			read.Readers = []secret.Reader{{Application: "blog", Unit: "0", Revision: 1}}
+			convert.SetSecret(s, read, kubetest.Epoch())
+			require.NoError(t, server.Status().Update(t.Context(), s))
+		}}
+		commits.Reader, commits.Writer, commits.Turns = late, late, turns
+		_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Set, secretID, "two")})
+		require.NoError(t, err)
+		stored := secretOf(t, server, secretID)
+		assert.Equal(t, 2, stored.Latest)
+		assert.Len(t, stored.Readers, 1)
+		end, err := turns.Take(t.Context(), "shop/"+secretID)
+		require.NoError(t, err, "the turn has ended")
+		end()
+	})
+}

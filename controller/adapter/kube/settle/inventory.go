@@ -1,0 +1,164 @@
+package settle
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+)
+
+// inventory reads what a namespace holds.
+func inventory(ctx context.Context, reader client.Reader, namespace string) (application.Inventory, error) {
+	l := lister{ctx: ctx, reader: reader, namespace: namespace}
+	in := application.Inventory{Namespace: namespace}
+	var services corev1.ServiceList
+	l.list(&services)
+	for i := range services.Items {
+		in.Services = append(in.Services, toService(&services.Items[i]))
+	}
+	in.Workloads = l.workloads()
+	owners := object.Owners{Reader: reader}
+	var pods corev1.PodList
+	l.list(&pods)
+	for i := range pods.Items {
+		if owner, known := owners.Of(ctx, &pods.Items[i]); known {
+			in.Pods = append(in.Pods, toPod(&pods.Items[i], owner))
+		}
+	}
+	return in, l.err
+}
+
+// lister lists objects of one namespace until the first error.
+type lister struct {
+	ctx       context.Context //nolint:containedctx // lives for one call
+	reader    client.Reader
+	namespace string
+	err       error
+}
+
+func (l *lister) list(into client.ObjectList) {
+	if l.err != nil {
+		return
+	}
+	if err := l.reader.List(l.ctx, into, client.InNamespace(l.namespace), client.UnsafeDisableDeepCopy); err != nil {
+		l.err = fmt.Errorf("cannot list %T in %s: %w", into, l.namespace, err)
+	}
+}
+
+func (l *lister) workloads() []application.Workload {
+	var (
+		all          []application.Workload
+		deployments  appsv1.DeploymentList
+		statefulSets appsv1.StatefulSetList
+		daemonSets   appsv1.DaemonSetList
+		jobs         batchv1.JobList
+		cronJobs     batchv1.CronJobList
+	)
+	l.list(&deployments)
+	for i := range deployments.Items {
+		d := &deployments.Items[i]
+		w := toWorkload(application.Deployment, d, d.Spec.Template)
+		w.Replicas = replicas(d.Spec.Replicas)
+		w.RollingOut = deploymentRolls(d)
+		all = append(all, w)
+	}
+	l.list(&statefulSets)
+	for i := range statefulSets.Items {
+		s := &statefulSets.Items[i]
+		w := toWorkload(application.StatefulSet, s, s.Spec.Template)
+		w.Replicas = replicas(s.Spec.Replicas)
+		w.RollingOut = s.Status.ObservedGeneration < s.Generation || s.Status.UpdateRevision != s.Status.CurrentRevision
+		all = append(all, w)
+	}
+	l.list(&daemonSets)
+	for i := range daemonSets.Items {
+		d := &daemonSets.Items[i]
+		w := toWorkload(application.DaemonSet, d, d.Spec.Template)
+		w.RollingOut = d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedNumberScheduled < d.Status.DesiredNumberScheduled
+		all = append(all, w)
+	}
+	l.list(&cronJobs)
+	for i := range cronJobs.Items {
+		c := &cronJobs.Items[i]
+		all = append(all, toWorkload(application.CronJob, c, c.Spec.JobTemplate.Spec.Template))
+	}
+	l.list(&jobs)
+	for i := range jobs.Items {
+		if j := &jobs.Items[i]; metav1.GetControllerOf(j) == nil {
+			all = append(all, toWorkload(application.Job, j, j.Spec.Template))
+		}
+	}
+	return all
+}
+
+func toWorkload(kind application.WorkloadKind, o client.Object, template corev1.PodTemplateSpec) application.Workload {
+	return application.Workload{
+		Object: toObject(o), Kind: kind,
+		TemplateLabels: template.Labels, TemplateAnnotations: template.Annotations,
+	}
+}
+
+func toObject(o client.Object) application.Object {
+	return application.Object{
+		Name: o.GetName(), UID: string(o.GetUID()), Created: o.GetCreationTimestamp().UTC(),
+		Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
+	}
+}
+
+func replicas(n *int32) int {
+	if n == nil {
+		return 1
+	}
+	return int(*n)
+}
+
+// deploymentRolls reports whether old pods are still being replaced. A rollout that has given up is over: new
+// data may mend it.
+func deploymentRolls(d *appsv1.Deployment) bool {
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {
+			return false
+		}
+	}
+	return d.Status.ObservedGeneration < d.Generation ||
+		int(d.Status.UpdatedReplicas) < replicas(d.Spec.Replicas) ||
+		d.Status.Replicas > d.Status.UpdatedReplicas
+}
+
+func toService(s *corev1.Service) application.Service {
+	service := application.Service{Object: toObject(s), Selector: s.Spec.Selector}
+	if s.Spec.Type == corev1.ServiceTypeExternalName {
+		service.ExternalName, service.Selector = s.Spec.ExternalName, nil
+	}
+	for _, p := range s.Spec.Ports {
+		port := application.Port{Name: p.Name, Number: int(p.Port)}
+		if p.AppProtocol != nil {
+			port.Protocol = *p.AppProtocol
+		}
+		service.Ports = append(service.Ports, port)
+	}
+	return service
+}
+
+func toPod(p *corev1.Pod, owner object.Owner) application.Pod {
+	pod := application.Pod{
+		Object: toObject(p), OwnerKind: owner.Kind, OwnerName: owner.Name, Ordinal: -1,
+		Address: p.Status.PodIP, Injected: object.Injected(p), Ending: p.DeletionTimestamp != nil,
+		Finished: object.Finished(p), AgentTrouble: object.AgentTrouble(p),
+	}
+	if owner.Kind == application.StatefulSet {
+		if n, err := strconv.Atoi(p.Name[strings.LastIndexByte(p.Name, '-')+1:]); err == nil {
+			pod.Ordinal = n
+		}
+	}
+	return pod
+}

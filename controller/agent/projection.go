@@ -1,0 +1,142 @@
+package agent
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// maxEnded is how many ended relations are remembered, so that a removal that
+// failed is tried again.
+const maxEnded = 64
+
+// Projection holds all that the agent knows and projects into files, variables and the gate. Its relations
+// are ordered by seniority: those that have been in the files longest first, and by id where they came at
+// once.
+type Projection struct {
+	conversation.Update
+
+	// Present has the keys of the relations that the latest snapshot had. What is absent is unknown, not
+	// ended (SAFETY.md E13).
+	Present map[string]bool
+	// Contents are the contents of granted Secrets, by ID.
+	Contents map[string]Content
+	// Heard is set once this process has used a snapshot.
+	Heard bool
+}
+
+// Behind returns the first kind, in order of name, for which heard is older than
+// what v has used; "" if there is none. A kind that heard does not name counts
+// as revision 0. A snapshot that is behind is never acted on, whichever replica
+// sends it (SAFETY.md V4).
+func (v Projection) Behind(heard conversation.Update) string {
+	older := ""
+	for kind, used := range v.Revisions {
+		if heard.Revisions[kind] < used && (older == "" || kind < older) {
+			older = kind
+		}
+	}
+	return older
+}
+
+// Merge returns what is known after an update that is not behind. What it does not name is kept
+// (SAFETY.md E13).
+func (v Projection) Merge(heard conversation.Update) Projection {
+	merged := Projection{Update: heard, Present: make(map[string]bool, len(heard.View.Relations)), Heard: true}
+	merged.View.Relations = nil
+	fresh := make(map[string]conversation.Relation, len(heard.View.Relations))
+	for _, r := range heard.View.Relations {
+		merged.Present[key(r)] = true
+		fresh[key(r)] = r
+	}
+	senior := map[string]int{}
+	for i, r := range v.View.Relations {
+		if projected(r) {
+			senior[key(r)] = i - len(v.View.Relations)
+		}
+		if now, present := fresh[key(r)]; present {
+			delete(fresh, key(r))
+			r = become(r, now)
+		}
+		merged.View.Relations = append(merged.View.Relations, r)
+	}
+	for _, r := range fresh {
+		merged.View.Relations = append(merged.View.Relations, r)
+	}
+	slices.SortFunc(merged.View.Relations, func(a, b conversation.Relation) int {
+		return cmp.Or(cmp.Compare(senior[key(a)], senior[key(b)]), cmp.Compare(a.ID, b.ID), cmp.Compare(key(a), key(b)))
+	})
+	merged.forget()
+	merged.keepContents(v.Contents)
+	return merged
+}
+
+// forget drops the oldest ended relations beyond maxEnded.
+func (v *Projection) forget() {
+	forgettable := func(r conversation.Relation) bool { return ended(r) && !v.Present[key(r)] }
+	count := 0
+	for _, r := range v.View.Relations {
+		if forgettable(r) {
+			count++
+		}
+	}
+	v.View.Relations = slices.DeleteFunc(v.View.Relations, func(r conversation.Relation) bool {
+		drop := forgettable(r) && count > maxEnded
+		if drop {
+			count--
+		}
+		return drop
+	})
+}
+
+// primary returns the relation that <endpoint>/ and the variables show: the
+// oldest that has data and is declared, else the oldest that has data. It stays
+// the same while it lives (SAFETY.md W2); a held one gives way to one that
+// is declared in its place.
+func (v Projection) primary(endpoint string) (conversation.Relation, bool) {
+	var held *conversation.Relation
+	for i, r := range v.View.Relations {
+		switch {
+		case r.Endpoint != endpoint || !projected(r):
+		case !r.Held:
+			return r, true
+		case held == nil:
+			held = &v.View.Relations[i]
+		}
+	}
+	if held == nil {
+		return conversation.Relation{}, false
+	}
+	return *held, true
+}
+
+// key identifies a relation among those of one pod.
+func key(r conversation.Relation) string {
+	return cmp.Or(r.UID, r.Endpoint+":"+strconv.Itoa(r.ID))
+}
+
+func ended(r conversation.Relation) bool { return r.Life == conversation.Ending }
+
+// projected reports whether a relation has something to put into files. A
+// directory with a type and no data would look like a binding that is broken.
+func projected(r conversation.Relation) bool {
+	return !ended(r) && (len(r.RemoteBag) > 0 || r.Complete)
+}
+
+// become returns what is known of a relation after an update of it. A bag that was emptied stays as it
+// was: a provider that is gone takes no running pod's data with it. What is granted no more goes
+// (SAFETY.md S1). A relation that has ended stays so.
+func become(r, now conversation.Relation) conversation.Relation {
+	if len(now.RemoteBag) == 0 {
+		now.RemoteBag = r.RemoteBag
+	}
+	if now.Life == conversation.Suspended {
+		now.Granted = r.Granted // a consent to the relation that may come back
+	}
+	if ended(r) {
+		now.Life, now.EndReason, now.Final = r.Life, r.EndReason, r.Final
+	}
+	return now
+}

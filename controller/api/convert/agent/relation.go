@@ -1,0 +1,102 @@
+package agent
+
+import (
+	"time"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+)
+
+// toRelation returns a relation as all units in a namespace see it.
+func toRelation(r *wire.Relation, namespace string) conversation.Relation {
+	out := conversation.Relation{
+		UID: r.GetUid(), ID: int(r.GetId()), Endpoint: r.GetEndpoint(), Role: application.Role(r.GetRole()),
+		Interface: r.GetInterface(), Version: int(r.GetInterfaceVersion()),
+		There: conversation.End{
+			Namespace: r.GetRemoteNamespace(), Application: r.GetRemoteApplication(), Endpoint: r.GetRemoteEndpoint(),
+		},
+		Remote: r.GetRemoteApplication(), Life: conversation.Alive, RemoteBag: r.GetBag().GetData(),
+		Granted:  conversation.Granted{ID: r.GetGranted().GetId(), Revision: int(r.GetGranted().GetRevision())},
+		Complete: r.GetComplete(), Reason: r.GetReason(), Message: r.GetMessage(), Held: r.GetHeld(),
+	}
+	if out.Role == "" {
+		out.Role = application.Requirer
+	}
+	if out.There.Namespace != "" {
+		out.Remote = out.There.From(namespace)
+	}
+	switch {
+	case r.GetEnded():
+		out.Life, out.EndReason, out.Final = conversation.Ending, conversation.RelationRemoved, true
+	case r.GetSuspended():
+		out.Life, out.EndReason = conversation.Suspended, conversation.SuspendedReason
+	}
+	for _, u := range r.GetUnits() {
+		unit := conversation.Unit{Application: out.Remote, Number: int(u.GetNumber())}
+		out.Units = append(out.Units, conversation.Member{Unit: unit, Bag: u.GetBag().GetData()})
+	}
+	for _, u := range r.GetDeparted() {
+		out.Departed = append(out.Departed, toTombstone(u, out.Remote))
+	}
+	return out
+}
+
+func toTombstone(u *wire.DepartedUnit, application string) conversation.Tombstone {
+	out := conversation.Tombstone{
+		Unit: conversation.Unit{Application: application, Number: int(u.GetNumber())}, Reason: conversation.Reason(u.GetReason()),
+		Bag: u.GetBag().GetData(), Since: time.Unix(u.GetSince(), 0).UTC(), Inherited: u.GetInherited(),
+	}
+	for _, number := range u.GetOwed() {
+		out.Owed = append(out.Owed, int(number))
+	}
+	return out
+}
+
+// ForRelation returns a relation as all units see it.
+func ForRelation(r conversation.Relation) *wire.Relation {
+	out := &wire.Relation{
+		Id: int64(r.ID), Uid: r.UID, Endpoint: r.Endpoint, Role: string(r.Role),
+		Interface: r.Interface, InterfaceVersion: int64(r.Version),
+		RemoteApplication: r.There.Application, RemoteNamespace: r.There.Namespace, RemoteEndpoint: r.There.Endpoint,
+		Bag:      forBag(r.RemoteBag),
+		Complete: r.Complete, Reason: r.Reason, Message: r.Message, Held: r.Held,
+		Ended: r.Life == conversation.Ending, Suspended: r.Life == conversation.Suspended,
+	}
+	if r.Granted.ID != "" {
+		out.Granted = &wire.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}
+	}
+	for _, m := range r.Units {
+		out.Units = append(out.Units, &wire.RemoteUnit{Number: int64(m.Unit.Number), Bag: forBag(m.Bag)})
+	}
+	for _, t := range r.Departed {
+		departed := &wire.DepartedUnit{
+			Number: int64(t.Unit.Number), Reason: string(t.Reason), Bag: forBag(t.Bag), Since: t.Since.Unix(), Inherited: t.Inherited,
+		}
+		for _, number := range t.Owed {
+			departed.Owed = append(departed.Owed, int64(number))
+		}
+		out.Departed = append(out.Departed, departed)
+	}
+	return out
+}
+
+// ForWaiting returns an endpoint without a relation.
+func ForWaiting(w conversation.Waiting) *wire.Waiting {
+	return &wire.Waiting{Endpoint: w.Endpoint, Reason: w.Reason, Message: w.Message}
+}
+
+func forBag(data conversation.Bag) *wire.Databag {
+	return &wire.Databag{Data: data, Version: databag.Version(data)}
+}
+
+// forMemory returns a relation as an agent remembers it: without what only the latest snapshot can
+// know.
+func forMemory(r conversation.Relation) *wire.Relation {
+	r.Units, r.Departed = nil, nil
+	out := ForRelation(r)
+	out.Bag.Version = ""
+	out.Granted = &wire.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}
+	return out
+}

@@ -1,0 +1,221 @@
+package agent
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
+)
+
+// sent returns a message as the other side receives it.
+func sent[M proto.Message](t require.TestingT, m M, received M) M {
+	raw, err := proto.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, proto.Unmarshal(raw, received))
+	return received
+}
+
+// forSnapshot returns an update as one message; the relations API joins parts that units share.
+func forSnapshot(u conversation.Update) *wire.Snapshot {
+	s := &wire.Snapshot{Revisions: u.Revisions, Unit: ForUnit(u.View, u.Own)}
+	for _, r := range u.View.Relations {
+		s.Relations = append(s.Relations, ForRelation(r))
+	}
+	for _, w := range u.View.Waiting {
+		s.Waiting = append(s.Waiting, ForWaiting(w))
+	}
+	for _, side := range u.Own.Sides {
+		s.Own = append(s.Own, ForSide(side))
+	}
+	for _, k := range u.Own.Secrets {
+		s.Secrets = append(s.Secrets, ForSecret(k))
+	}
+	return s
+}
+
+func words() *rapid.Generator[string] { return rapid.StringMatching(`[a-z][a-z0-9]{0,4}`) }
+
+func maybe() *rapid.Generator[string] { return rapid.OneOf(rapid.Just(""), words()) }
+
+func bags() *rapid.Generator[conversation.Bag] {
+	return rapid.Custom(func(t *rapid.T) conversation.Bag {
+		bag := rapid.MapOfN(words(), words(), 0, 3).Draw(t, "bag")
+		if len(bag) == 0 {
+			return nil
+		}
+		return bag
+	})
+}
+
+func times() *rapid.Generator[time.Time] {
+	return rapid.Custom(func(t *rapid.T) time.Time { return time.Unix(rapid.Int64Range(1, 1<<33).Draw(t, "s"), 0).UTC() })
+}
+
+func maybeTimes() *rapid.Generator[time.Time] {
+	return rapid.OneOf(rapid.Just(time.Time{}), times())
+}
+
+func numbers() *rapid.Generator[int] { return rapid.IntRange(0, 1<<31-1) }
+
+func list[T any](t *rapid.T, label string, g func(*rapid.T) T) []T {
+	var all []T
+	for range rapid.IntRange(0, 3).Draw(t, label) {
+		all = append(all, g(t))
+	}
+	return all
+}
+
+func relations(t *rapid.T) conversation.Relation {
+	r := conversation.Relation{
+		UID: words().Draw(t, "uid"), ID: numbers().Draw(t, "id"), Endpoint: words().Draw(t, "endpoint"),
+		Role:      rapid.SampledFrom([]application.Role{application.Requirer, application.Provider, application.Peer}).Draw(t, "role"),
+		Interface: words().Draw(t, "interface"), Version: numbers().Draw(t, "version"),
+		There: conversation.End{
+			Namespace: rapid.SampledFrom([]string{"shop", "data"}).Draw(t, "namespace"), Application: words().Draw(t, "there"), Endpoint: words().Draw(t, "remote"),
+		},
+		Life: conversation.Alive, RemoteBag: bags().Draw(t, "bag"),
+		Complete: rapid.Bool().Draw(t, "complete"), Reason: maybe().Draw(t, "reason"), Message: maybe().Draw(t, "message"), Held: rapid.Bool().Draw(t, "held"),
+	}
+	r.Remote = r.There.From("shop")
+	switch rapid.IntRange(0, 2).Draw(t, "life") {
+	case 1:
+		r.Life, r.EndReason, r.Final = conversation.Ending, conversation.RelationRemoved, true
+	case 2:
+		r.Life, r.EndReason = conversation.Suspended, conversation.SuspendedReason
+	}
+	if rapid.Bool().Draw(t, "grants") {
+		r.Granted = conversation.Granted{ID: words().Draw(t, "granted"), Revision: numbers().Draw(t, "of")}
+	}
+	unit := func(t *rapid.T) conversation.Unit {
+		return conversation.Unit{Application: r.Remote, Number: numbers().Draw(t, "number")}
+	}
+	r.Units = list(t, "units", func(t *rapid.T) conversation.Member {
+		return conversation.Member{Unit: unit(t), Bag: bags().Draw(t, "unit")}
+	})
+	r.Departed = list(t, "departed", func(t *rapid.T) conversation.Tombstone {
+		return conversation.Tombstone{
+			Unit: unit(t), Reason: conversation.Replaced, Since: times().Draw(t, "since"), Bag: bags().Draw(t, "left"),
+			Owed: list(t, "owed", func(t *rapid.T) int { return numbers().Draw(t, "to") }), Inherited: rapid.Bool().Draw(t, "inherited"),
+		}
+	})
+	return r
+}
+
+func sides(t *rapid.T) conversation.Side {
+	side := conversation.Side{Relation: words().Draw(t, "relation"), Bag: bags().Draw(t, "own")}
+	if rapid.Bool().Draw(t, "leads") {
+		side.ApplicationBag = rapid.MapOfN(words(), words(), 0, 2).Draw(t, "application")
+		if rapid.Bool().Draw(t, "written") {
+			side.ApplicationWriter = conversation.Unit{Application: "web", Number: numbers().Draw(t, "writer")}
+		}
+	}
+	return side
+}
+
+// An agent knows what the relations API sent, all of it.
+func TestSnapshotRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := conversation.Update{
+			View: conversation.View{Application: "web", Namespace: "shop", Relations: list(t, "relations", relations)},
+			Own: conversation.Own{
+				Number: numbers().Draw(t, "number"), Known: rapid.Bool().Draw(t, "known"),
+				Leaving: rapid.SampledFrom([]conversation.Reason{"", conversation.ScaledDown}).Draw(t, "leaving"), Ignored: maybe().Draw(t, "ignored"),
+				Sides: list(t, "sides", sides),
+			},
+		}
+		if rapid.Bool().Draw(t, "revisions") {
+			want.Revisions = map[string]uint64{"databags": rapid.Uint64Range(1, 1<<60).Draw(t, "revision")}
+		}
+		want.View.Waiting = list(t, "waiting", func(t *rapid.T) conversation.Waiting {
+			return conversation.Waiting{Endpoint: words().Draw(t, "waits"), Reason: words().Draw(t, "for"), Message: maybe().Draw(t, "why")}
+		})
+		want.Own.Secrets = list(t, "secrets", func(t *rapid.T) conversation.Secret {
+			return conversation.Secret{
+				ID: words().Draw(t, "secret"), Label: maybe().Draw(t, "label"), Latest: numbers().Draw(t, "latest"), Kept: numbers().Draw(t, "kept"),
+				Own: rapid.Bool().Draw(t, "mine"), Rotates: maybeTimes().Draw(t, "rotates"), Expires: maybeTimes().Draw(t, "expires"),
+			}
+		})
+		assert.Equal(t, want, ToUpdate(sent(t, forSnapshot(want), &wire.Snapshot{})))
+
+		memory, err := EncodeMemory(want)
+		require.NoError(t, err)
+		recalled, err := ParseMemory(memory)
+		require.NoError(t, err)
+		again, err := EncodeMemory(recalled)
+		require.NoError(t, err)
+		assert.Len(t, again, len(memory), "what is recalled is remembered again")
+		assert.Empty(t, recalled.View.Waiting, "it is about now")
+		assert.Empty(t, recalled.Own.Secrets)
+	})
+}
+
+// Old agents and controllers leave fields out.
+func TestAbsentFields(t *testing.T) {
+	assert.Equal(t, conversation.Update{}, ToUpdate(nil))
+	u := ToUpdate(&wire.Snapshot{Relations: []*wire.Relation{{RemoteApplication: "db"}}})
+	r := u.View.Relations[0]
+	assert.Equal(t, application.Requirer, r.Role)
+	assert.Equal(t, "db", r.Remote, "of the same namespace")
+	_, err := ParseMemory([]byte("\x00"))
+	require.Error(t, err)
+}
+
+func TestSecretsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draft := secret.Draft{Write: secret.Write{
+			Kind: rapid.SampledFrom([]secret.Kind{secret.Add, secret.Set, secret.Grant}).Draw(t, "kind"), ID: words().Draw(t, "id"), Own: rapid.Bool().Draw(t, "own"),
+			Label: maybe().Draw(t, "label"), Description: maybe().Draw(t, "description"), Rotation: secret.Rotation(maybe().Draw(t, "rotation")),
+			Expires: maybeTimes().Draw(t, "expires"), Revision: numbers().Draw(t, "revision"),
+			Access: secret.Access{Relation: maybe().Draw(t, "relation"), Application: maybe().Draw(t, "application"), Unit: maybe().Draw(t, "unit")},
+		}}
+		if rapid.Bool().Draw(t, "content") {
+			draft.Content = map[string][]byte{"password": []byte("p")}
+		}
+		assert.Equal(t, draft, ToDraft(sent(t, ForDrafts([]secret.Draft{draft})[0], &wire.SecretWrite{})))
+		query := secret.Query{Label: maybe().Draw(t, "as"), Peek: rapid.Bool().Draw(t, "peek"), Refresh: rapid.Bool().Draw(t, "refresh"), Revision: numbers().Draw(t, "latest")}
+		assert.Equal(t, query, ToQuery(sent(t, ForQuery("id", query), &wire.GetSecretRequest{})))
+		reading := secret.Reading{ID: draft.ID, Revision: draft.Revision, Content: draft.Content}
+		assert.Equal(t, reading, ToReading(sent(t, ForReading(reading), &wire.GetSecretResponse{})))
+	})
+	owned := secret.Secret{
+		ID: "id", Owner: secret.Owner{Application: "db", Unit: "0"}, Label: "l", Revisions: []secret.Revision{{Number: 1}, {Number: 4, Expires: time.Unix(9, 0)}},
+		Access: []secret.Access{{Relation: "r", Application: "web"}, {Relation: "r", Application: "cms", Revoked: true}},
+	}
+	out := ForOwned(owned)
+	assert.EqualValues(t, 4, out.GetRevision())
+	assert.EqualValues(t, 9, out.GetExpires())
+	assert.True(t, out.GetOwn())
+	assert.Len(t, out.GetAccess(), 1, "what was taken back is not granted")
+}
+
+func TestReportsRoundTrip(t *testing.T) {
+	info := status.Info{State: status.Active, Message: "m", Code: "c", Resolution: "r"}
+	assert.Equal(t, info, ToStatus(sent(t, ForStatus(info), &wire.Status{})))
+	failure := status.Failure{Event: "e", Relation: "r", Attempts: 3, Said: "exit 1"}
+	assert.Equal(t, failure, ToFailure(sent(t, ForFailure(failure), &wire.HandlerFailure{})))
+	assert.Nil(t, ForFailure(status.Failure{}))
+	answers := []conversation.Answer{{Unit: conversation.Unit{Application: "db", Number: 3}, Since: time.Unix(7, 0).UTC(), Handled: true}}
+	assert.Equal(t, answers, ToAnswers("db", ForAnswers(answers)))
+}
+
+// A change names the bag by its kind of owner, and a removed key has an empty value.
+func TestForChanges(t *testing.T) {
+	for owner, application := range map[string]bool{"web": true, "web/" + strconv.Itoa(2): false} {
+		change := conversation.Change{
+			Address: conversation.Address{Relation: "r", Owner: owner},
+			Added:   map[string]string{"a": "1"}, Changed: map[string]conversation.Pair{"b": {From: "1", To: "2"}}, Removed: map[string]string{"c": "3"},
+		}
+		want := &wire.Change{Relation: "r", Application: application, Set: map[string]string{"a": "1", "b": "2", "c": ""}}
+		assert.True(t, proto.Equal(want, ForChanges([]conversation.Change{change})[0]))
+	}
+}

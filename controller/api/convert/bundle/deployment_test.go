@@ -1,0 +1,102 @@
+package bundle
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// deployment is one that has something in each field that is mapped.
+func deployment() *v1alpha1.BundleDeployment {
+	d := &v1alpha1.BundleDeployment{Spec: v1alpha1.BundleDeploymentSpec{
+		Format: "plain", DependsOn: []string{"other"},
+		Sources:      []v1alpha1.BundleSource{{Reference: "oci://a/b", Resolve: "Track", Destination: "sub"}, {Reference: "oci://c/d"}},
+		HealthChecks: []v1alpha1.BundleHealthCheck{{}},
+		Drift:        v1alpha1.BundleDrift{Ignore: []v1alpha1.BundleIgnore{{}, {}}},
+	}}
+	d.Namespace, d.Name, d.UID = "shop", "web", "uid"
+	d.Spec.Rollback.ProgressDeadline = &metav1.Duration{Duration: time.Minute}
+	return d
+}
+
+func TestToWanted(t *testing.T) {
+	w := ToWanted(deployment())
+	assert.Equal(t, "web", w.Name)
+	assert.Equal(t, "plain", w.Format)
+	assert.Equal(t, []string{"other"}, w.DependsOn)
+	assert.Equal(t, time.Minute, w.Deadline)
+	assert.Equal(t, []bundle.WantedSource{{Reference: "oci://a/b", Track: true, Destination: "sub"}, {Reference: "oci://c/d"}}, w.Sources)
+	assert.Len(t, w.Ignores, 2)
+	assert.False(t, w.Values)
+	assert.Len(t, ToProbes(deployment()), 1)
+}
+
+func TestNames(t *testing.T) {
+	d := deployment()
+	assert.Equal(t, "shop/web", Owner(d))
+	assert.Equal(t, "system:serviceaccount:shop:default", Account(d))
+	d.Spec.ServiceAccountName = "deployer"
+	assert.Equal(t, "system:serviceaccount:shop:deployer", Account(d))
+	assert.Equal(t, "web-7", RevisionName(d, 7))
+}
+
+// Unset is the default of the domain, and 0 is no deletion without approval.
+func TestMayDelete(t *testing.T) {
+	assert.Equal(t, 0, MayDelete(v1alpha1.BundlePrune{}))
+	for most, want := range map[int32]int{0: -1, 5: 5} {
+		assert.Equal(t, want, MayDelete(v1alpha1.BundlePrune{MaxDeletions: &most}))
+	}
+}
+
+// A status shows the first of many waits, and the first bytes of a long text.
+func TestSetDeployment(t *testing.T) {
+	d := deployment()
+	d.Generation = 3
+	var s bundle.Standing
+	for range maxWaits + 1 {
+		s.Next.Waits = append(s.Next.Waits, bundle.Wait{For: strings.Repeat("ü", maxText)})
+	}
+	SetDeployment(d, s, bundle.Record{}, time.Unix(1, 0))
+	assert.EqualValues(t, 3, d.Status.ObservedGeneration)
+	require.Len(t, d.Status.Waits, maxWaits)
+	assert.LessOrEqual(t, len(d.Status.Waits[0].Message), maxText)
+	assert.True(t, strings.HasSuffix(d.Status.Waits[0].Message, "ü…"), "no character is cut in two")
+}
+
+func TestPlans(t *testing.T) {
+	d := deployment()
+	assert.Empty(t, ForPlan(d, bundle.Plan{Digest: "x"}, 0).Revision, "a deletion is no revision")
+	assert.Equal(t, "web-2", ForPlan(d, bundle.Plan{Digest: "x"}, 2).Revision)
+
+	p := bundle.Plan{Actions: []bundle.Action{{Verb: bundle.None}}}
+	for range maxActions + 1 {
+		p.Actions = append(p.Actions, bundle.Action{Verb: bundle.Create})
+	}
+	r := ForRevision(d, bundle.Revision{Number: 2, PlanDigest: "x"}, p, []string{"web-2-0"})
+	assert.Equal(t, "web-2", r.Name)
+	assert.Equal(t, "uid", string(r.OwnerReferences[0].UID))
+	assert.Equal(t, []string{"web-2-0"}, r.Spec.Contents)
+	require.Len(t, r.Spec.Actions, maxActions+1)
+	assert.Equal(t, "… and more", r.Spec.Actions[maxActions])
+
+	v := bundle.Revision{State: "Failed", Message: "no"}
+	assert.True(t, SetRevision(r, v))
+	assert.False(t, SetRevision(r, v), "nothing has changed")
+}
+
+// An approval of another plan confirms nothing of this one.
+func TestToApproval(t *testing.T) {
+	a := &v1alpha1.Approval{Spec: v1alpha1.ApprovalSpec{PlanDigest: "x", Author: "amy", ConfirmedObjects: []string{"Secret a/b"}}}
+	approval, err := ToApproval(a, bundle.Plan{Digest: "y"})
+	require.NoError(t, err)
+	assert.Equal(t, bundle.Approval{PlanDigest: "x", By: "amy"}, approval)
+	_, err = ToApproval(a, bundle.Plan{Digest: "x"})
+	require.Error(t, err, "the plan holds no such object")
+}

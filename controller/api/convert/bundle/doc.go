@@ -1,0 +1,5 @@
+// Package bundle maps the kinds of bundles between the API and the domain. A function To… reads an
+// object or a part of one, Set… writes into an object, For… makes one.
+//
+// What must not come in: a decision about a bundle, and a client.
+package bundle

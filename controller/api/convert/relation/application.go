@@ -1,0 +1,164 @@
+package relation
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// ToRecord returns the record of an application.
+func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
+	s := a.Status
+	record := relation.Record{Name: a.Name, UID: string(a.UID), State: relation.ApplicationState{
+		Sources: s.Sources, Workload: ToStatus(s.Workload), Conditions: value.Conditions(s.Conditions),
+	}}
+	state := &record.State
+	for _, e := range s.Endpoints {
+		state.Endpoints = append(state.Endpoints, application.Endpoint{
+			Name: e.Name, Role: application.Role(e.Role), Interface: e.Interface,
+			Version: int(e.Version), Optional: e.Necessity == v1alpha1.Optional, Limit: int(e.Limit),
+		})
+	}
+	for _, o := range s.Exclusions {
+		state.LeftOut = append(state.LeftOut, application.Fault{Application: a.Name, Object: o.Object, Reason: o.Reason,
+			Message: o.Message, Pods: o.Pods})
+	}
+	for _, w := range s.Waits {
+		state.Waiting = append(state.Waiting, relation.Waiting{
+			Endpoint: w.Endpoint, Optional: w.Necessity == v1alpha1.Optional, Reason: w.Reason, Message: w.Message,
+		})
+	}
+	for _, u := range s.Units {
+		number, err := value.Int(u.Number)
+		if err != nil {
+			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
+		}
+		state.Units = append(state.Units, application.Unit{
+			Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == v1alpha1.HandlersPresent,
+			Since: u.CreationTime.UTC(), Leaving: u.TerminationReason, Gone: u.DepartureReason, GoneSince: value.Time(u.DepartureTime),
+			Workload: ToStatus(u.Workload), Failing: ToFailure(u.Failure),
+		})
+	}
+	if r := s.Restarts; r != nil {
+		state.Restarts.Versions = r.Versions
+		for i := range r.Times {
+			state.Restarts.Times = append(state.Restarts.Times, r.Times[i].UTC())
+		}
+	}
+	var err error
+	if state.NextUnit, err = value.Int(s.NextUnit); err == nil {
+		state.LastRelation, err = value.Int(s.LastRelation)
+	}
+	if err == nil {
+		state.Grants, err = ToGrants(a)
+	}
+	if err != nil {
+		return record, fmt.Errorf("cannot read application %q: %w", a.Name, err)
+	}
+	return record, nil
+}
+
+// SetApplication writes the domain's state into the status. The relations API writes the leader and the
+// reported statuses, which stay.
+func SetApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState, now time.Time) {
+	status := v1alpha1.RelatedApplicationStatus{
+		ObservedGeneration: a.Generation,
+		Sources:            s.Sources,
+		NextUnit:           int64(s.NextUnit),
+		LastRelation:       int64(s.LastRelation),
+		Conditions:         value.SetConditions(a.Status.Conditions, s.Conditions, a.Generation, now),
+	}
+	for _, e := range s.Endpoints {
+		status.Endpoints = append(status.Endpoints, v1alpha1.Endpoint{
+			Name: e.Name, Role: v1alpha1.Role(e.Role), Interface: e.Interface,
+			Version: value.FromInt(e.Version), Necessity: necessity(e.Optional), Limit: value.FromInt(e.Limit),
+		})
+	}
+	for _, o := range s.LeftOut {
+		status.Exclusions = append(status.Exclusions, v1alpha1.Exclusion{Object: o.Object, Reason: o.Reason, Message: o.Message, Pods: o.Pods})
+	}
+	for _, w := range s.Waiting {
+		status.Waits = append(status.Waits, v1alpha1.Wait{
+			Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message,
+		})
+	}
+	living := int64(0)
+	status.LivingUnits = &living
+	for _, u := range s.Units {
+		unit := v1alpha1.Unit{
+			Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address,
+			CreationTime: metav1.NewTime(u.Since), TerminationReason: u.Leaving, DepartureReason: u.Gone, DepartureTime: value.FromTime(u.GoneSince),
+		}
+		if u.Handles {
+			unit.Handlers = v1alpha1.HandlersPresent
+		}
+		if u.Gone == "" {
+			living++
+		}
+		status.Units = append(status.Units, unit)
+	}
+	for _, g := range s.Grants {
+		status.Grants = append(status.Grants, v1alpha1.Grant{
+			Endpoint: g.Endpoint, Secret: g.Secret, Consent: consent(g.Refused), Key: g.Key, Version: g.Version, Revision: int64(g.Revision),
+		})
+	}
+	if len(s.Restarts.Versions)+len(s.Restarts.Times) > 0 {
+		status.Restarts = &v1alpha1.Restarts{Versions: maps.Clone(s.Restarts.Versions)}
+		for _, t := range s.Restarts.Times {
+			status.Restarts.Times = append(status.Restarts.Times, metav1.NewTime(t))
+		}
+	}
+	keepReports(&status, a.Status)
+	a.Status = status
+}
+
+func necessity(optional bool) v1alpha1.Necessity {
+	if optional {
+		return v1alpha1.Optional
+	}
+	return v1alpha1.Required
+}
+
+// ToGrants returns the grants of an application.
+func ToGrants(a *v1alpha1.RelatedApplication) ([]relation.Grant, error) {
+	var all []relation.Grant
+	for _, g := range a.Status.Grants {
+		revision, err := value.Int(g.Revision)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read what endpoint %s grants: %w", g.Endpoint, err)
+		}
+		all = append(all, relation.Grant{
+			Endpoint: g.Endpoint, Secret: g.Secret, Key: g.Key, Version: g.Version, Revision: revision, Refused: g.Consent != v1alpha1.ConsentGiven,
+		})
+	}
+	return all, nil
+}
+
+func consent(refused bool) v1alpha1.Consent {
+	if refused {
+		return v1alpha1.ConsentMissing
+	}
+	return v1alpha1.ConsentGiven
+}
+
+// keepReports copies the leader and the reported statuses, which the relations API writes (SAFETY.md
+// D11). A unit's status ends with its pod.
+func keepReports(s *v1alpha1.RelatedApplicationStatus, before v1alpha1.RelatedApplicationStatus) {
+	said := map[string]v1alpha1.Unit{}
+	for _, u := range before.Units {
+		said[u.PodUID] = u
+	}
+	for i := range s.Units {
+		if u := &s.Units[i]; u.DepartureReason == "" {
+			u.Workload, u.Failure = said[u.PodUID].Workload, said[u.PodUID].Failure
+		}
+	}
+	s.Leader, s.Workload = before.Leader, before.Workload
+}

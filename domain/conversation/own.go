@@ -1,0 +1,35 @@
+package conversation
+
+// Own is the part of a snapshot that one unit sees alone.
+type Own struct {
+	// Number is the unit's, if Known.
+	Number int
+	Known  bool
+	// Leaving is why the unit or its application is ending; empty while it is not.
+	Leaving Reason
+	// Ignored is why Orcon ignores the pod's workload; empty if it does not.
+	Ignored string
+	// Sides are the unit's own sides of relations. A relation in which no unit sees it yet has none.
+	Sides []Side
+	// Secrets that the unit reads or cares for, in any order.
+	Secrets []Secret
+}
+
+// Side is a unit's own side of a relation, as far as it may read it (RELATIONS.md P).
+type Side struct {
+	// Relation is its UID.
+	Relation string
+	Bag      Bag
+	// ApplicationBag is its application's; nil where the unit may not read it.
+	ApplicationBag Bag
+	// ApplicationWriter wrote that last, as far as it is known.
+	ApplicationWriter Unit
+}
+
+// Update is a later version of all that a unit knows.
+type Update struct {
+	// Revisions has, for each kind, the highest revision that it was made from.
+	Revisions map[string]uint64
+	View      View
+	Own       Own
+}
