@@ -65,16 +65,18 @@ func (s screen) note(text string) {
 }
 
 // wrap breaks a text into indented lines of a width; 0 leaves it one line. A command is not broken,
-// so that it can be pasted: it begins a line, and ends at a semicolon or before "or".
+// so that it can be pasted: it follows a colon, "see" or "run", begins a line, and ends at a
+// semicolon or before "or".
 func wrap(text, indent string, width int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if width == 0 || utf8.RuneCountInString(indent+text) <= width {
 		return indent + text + "\n"
 	}
 	var out strings.Builder
-	line, command := indent, false
+	line, before, command := indent, ":", false
 	for word := range strings.FieldsSeq(text) {
-		begins := word == "kubectl" || word == "orcon"
+		cure := strings.HasSuffix(before, ":") || before == "see" || before == "run" || before == "or"
+		begins := cure && (word == "kubectl" || word == "orcon")
 		ends := command && (word == "or" || strings.HasSuffix(line, ";"))
 		command = begins || command && !ends
 		switch {
@@ -86,6 +88,7 @@ func wrap(text, indent string, width int) string {
 		default:
 			line += " " + word
 		}
+		before = word
 	}
 	return out.String() + line + "\n"
 }

@@ -46,6 +46,7 @@ func TestWrapKeepsCommands(t *testing.T) {
 		"Breaks": {"between words", "the Secret consents and may not be read", "  the Secret consents and may not be\n  read\n"},
 		"Cure":   {"the terminal breaks it, which is pasted whole", "the Secret may not be read: " + command, "  the Secret may not be read:\n  " + command + "\n"},
 		"Then":   {"what follows is text again", command + "; and wait for half a minute until it is read", "  " + command + ";\n  and wait for half a minute until it\n  is read\n"},
+		"Prose":  {"a verb that is mentioned is no cure", "no relations (orcon status -A shows all, orcon list what orcon install made)", "  no relations (orcon status -A shows\n  all, orcon list what orcon install\n  made)\n"},
 		"Two":    {"each has a line", "run " + command + " or " + command, "  run\n  " + command + "\n  or\n  " + command + "\n"},
 	}
 	for name, test := range tests {
