@@ -70,7 +70,7 @@ func read(t *rapid.T, before *oracle.View, now *Projection) {
 	now.keepContents(is)
 }
 
-// restarted returns what both recall of what they remembered, which is the same.
+// restarted returns the memory that both read back, which is the same.
 func restarted(t *rapid.T, before oracle.View, now Projection) (oracle.View, Projection) {
 	old, err := oracle.Encode(before)
 	require.NoError(t, err)

@@ -189,7 +189,7 @@ func (l *looking) observe(ctx context.Context) (map[bundle.ID]bundle.Live, error
 	return seen.Live, nil
 }
 
-// judge adds to what was seen of an object what is known of this run.
+// judge completes the state of an object with the memory of this run.
 func (l *looking) judge(item bundle.Item, live bundle.Live) bundle.Live {
 	if rested, known := l.cache.resting[item.ID]; known {
 		return rested

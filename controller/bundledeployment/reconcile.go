@@ -93,7 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return j.keep(ctx)
 }
 
-// forget drops what is known of a deployment that is gone.
+// forget drops the memory of a deployment that is gone.
 func (r *Reconciler) forget(name types.NamespacedName) {
 	r.pool.forget(name)
 	r.memories.forget(name)

@@ -53,7 +53,7 @@ type Event struct {
 	Revision      int
 }
 
-// Difference is what changed in a bag: keys in order, and its versions. Without a version before it is
+// Difference lists the changes of a bag: keys in order, and its versions. Without a version before it is
 // new, without one after it is empty.
 type Difference struct {
 	Added   []string `json:"added,omitempty"`

@@ -22,7 +22,7 @@ const (
 	maxValue = 4 << 10
 )
 
-// Entry is what one commit did to one bag.
+// Entry records one commit to one bag.
 type Entry struct {
 	// Sequence counts the commits to this bag from 1.
 	Sequence int64 `json:"sequence"`

@@ -21,7 +21,7 @@ type Identity struct {
 	Expires time.Time
 }
 
-// Membership is what is known of a pod and its application.
+// Membership has a pod and its application, as the caches have them.
 type Membership struct {
 	// Lives reports that the pod exists and has not finished.
 	Lives bool

@@ -80,7 +80,7 @@ func TestTroubleNamesTheLog(t *testing.T) {
 	assert.Equal(t, "container m of pod mig-x exited with code 4 (Error); see kubectl -n shop logs mig-x -c m", trouble(p))
 }
 
-// A pod that runs and is not ready has a probe that fails, of which only Events tell.
+// A running pod that is not ready has a failing probe, which only its Events name.
 func TestProbing(t *testing.T) {
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	event := func(second int64, reason, container, message string) corev1.Event {

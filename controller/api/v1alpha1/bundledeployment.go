@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// RetryKey is the annotation of a BundleDeployment of which each new value retries a content
-// that failed before.
+// RetryKey is an annotation of a BundleDeployment: each new value retries content that failed
+// before.
 const RetryKey = "orcon.tengu.io/retry"
 
 // RequesterKey is the annotation of a BundleDeployment with the user who requested its last

@@ -61,7 +61,7 @@ func TestObserve(t *testing.T) {
 	assert.NotContains(t, s.Units, "blog.office", "the record of its application does not exist")
 }
 
-// A namespace of which something cannot be read is not swept (SAFETY.md E13).
+// A namespace with something unreadable is not swept (SAFETY.md E13).
 func TestObserveFails(t *testing.T) {
 	for _, kind := range []reflect.Type{
 		reflect.TypeFor[*corev1.Secret](), reflect.TypeFor[*v1alpha1.DatabagList](), reflect.TypeFor[*v1alpha1.RelatedSecretList](),

@@ -268,7 +268,7 @@ func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Each change of what a view shows is reported to the applications that see it (RELATIONS.md V3).
+// Each change of a view is reported to the applications that see it (RELATIONS.md V3).
 func TestChangesAreAnnounced(t *testing.T) {
 	m := kubetest.Memory{}
 	blog, other := kubetest.Related("shop", "blog", "shop", "db"), kubetest.Related("shop", "other", "shop", "queue")
