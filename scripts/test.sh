@@ -17,7 +17,7 @@
 #
 # They run in two lanes, side by side. After a failure no other stage begins; failures are
 # repeated at the very end.
-# The logs are in dist/test/. On two cores eight to nine and a half minutes; the first run also
+# The logs are in dist/test/. On two cores ten to twelve minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes 22.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
