@@ -41,14 +41,19 @@ func (v Volume) Write(name string, files map[string]string) error {
 		if err := checkNames(name, files); err != nil {
 			return err
 		}
-		current, err := root.Readlink(path.Join(name, dataLink))
+		dir, err := root.OpenRoot(name)
 		if err != nil {
 			return create(root, name, files)
 		}
-		if same(root, path.Join(name, current), files) {
-			return link(root, name, files)
+		defer func() { _ = dir.Close() }()
+		current, err := dir.Readlink(dataLink)
+		if err != nil {
+			return create(root, name, files)
 		}
-		return update(root, name, files)
+		if same(dir, current, files) {
+			return link(dir, files)
+		}
+		return update(dir, files)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot write bindings %q: %w", name, err)
@@ -72,14 +77,14 @@ func (v Volume) Remove(name string) error {
 // Clean removes what a process that was killed half-way has left behind.
 func (v Volume) Clean() error {
 	err := v.within(func(root *os.Root) error {
-		entries, err := fs.ReadDir(root.FS(), ".")
+		names, err := list(root)
 		if err != nil {
 			return err
 		}
 		var failed []error
-		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), stagedPrefix) {
-				failed = append(failed, root.RemoveAll(e.Name()))
+		for _, name := range names {
+			if strings.HasPrefix(name, stagedPrefix) {
+				failed = append(failed, root.RemoveAll(name))
 			}
 		}
 		return errors.Join(failed...)
@@ -108,13 +113,15 @@ func create(root *os.Root, name string, files map[string]string) (err error) {
 			_ = root.RemoveAll(staged)
 		}
 	}()
-	if err := mkdir(root, staged); err != nil {
+	dir, err := mkdir(root, staged)
+	if err != nil {
 		return err
 	}
-	if err := publish(root, staged, files); err != nil {
+	defer func() { _ = dir.Close() }()
+	if err := publish(dir, files); err != nil {
 		return err
 	}
-	if err := link(root, staged, files); err != nil {
+	if err := link(dir, files); err != nil {
 		return err
 	}
 	if err := discard(root, name); err != nil {
@@ -124,91 +131,111 @@ func create(root *os.Root, name string, files map[string]string) (err error) {
 }
 
 // update puts a new version in force in a directory that people may watch.
-func update(root *os.Root, name string, files map[string]string) error {
-	if err := publish(root, name, files); err != nil {
-		return errors.Join(err, prune(root, name))
+func update(dir *os.Root, files map[string]string) error {
+	if err := publish(dir, files); err != nil {
+		return errors.Join(err, prune(dir))
 	}
-	return errors.Join(link(root, name, files), prune(root, name))
+	return errors.Join(link(dir, files), prune(dir))
 }
 
 // publish writes a version of files into dir and lets ..data point to it.
-func publish(root *os.Root, dir string, files map[string]string) error {
-	version := versionName()
-	if err := mkdir(root, path.Join(dir, version)); err != nil {
-		return err
-	}
-	for file, content := range files {
-		if err := write(root, path.Join(dir, version, file), content); err != nil {
-			return err
-		}
-	}
-	next := path.Join(dir, nextLink)
-	if err := root.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := root.Symlink(version, next); err != nil {
-		return err
-	}
-	return root.Rename(next, path.Join(dir, dataLink))
-}
-
-// link makes the names that people read: one for each file, and no other.
-func link(root *os.Root, dir string, files map[string]string) error {
-	entries, err := fs.ReadDir(root.FS(), dir)
+func publish(dir *os.Root, files map[string]string) error {
+	name := versionName()
+	version, err := mkdir(dir, name)
 	if err != nil {
 		return err
 	}
-	linked := make(map[string]bool, len(entries))
+	defer func() { _ = version.Close() }()
+	for file, content := range files {
+		if err := write(version, file, content); err != nil {
+			return err
+		}
+	}
+	err = dir.Symlink(name, nextLink)
+	if errors.Is(err, fs.ErrExist) { // of a process that was killed
+		err = dir.Remove(nextLink)
+		if err == nil {
+			err = dir.Symlink(name, nextLink)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return dir.Rename(nextLink, dataLink)
+}
+
+// link makes the names that people read: one for each file, and no other.
+func link(dir *os.Root, files map[string]string) error {
+	names, err := list(dir)
+	if err != nil {
+		return err
+	}
+	linked := make(map[string]bool, len(names))
 	var failed []error
-	for _, e := range entries {
-		switch _, wanted := files[e.Name()]; {
-		case strings.HasPrefix(e.Name(), ".."):
+	for _, name := range names {
+		switch _, wanted := files[name]; {
+		case strings.HasPrefix(name, ".."):
 		case wanted:
-			linked[e.Name()] = true
+			linked[name] = true
 		default:
-			failed = append(failed, root.Remove(path.Join(dir, e.Name())))
+			failed = append(failed, dir.Remove(name))
 		}
 	}
 	for file := range files {
 		if !linked[file] {
-			failed = append(failed, root.Symlink(path.Join(dataLink, file), path.Join(dir, file)))
+			failed = append(failed, dir.Symlink(path.Join(dataLink, file), file))
 		}
 	}
 	return errors.Join(failed...)
 }
 
 // prune removes every version of dir but the one in force.
-func prune(root *os.Root, dir string) error {
-	current, err := root.Readlink(path.Join(dir, dataLink))
+func prune(dir *os.Root) error {
+	current, err := dir.Readlink(dataLink)
 	if err != nil {
 		return err
 	}
-	entries, err := fs.ReadDir(root.FS(), dir)
+	names, err := list(dir)
 	if err != nil {
 		return err
 	}
 	var failed []error
-	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), "..") && e.Name() != current {
-			failed = append(failed, root.RemoveAll(path.Join(dir, e.Name())))
+	for _, name := range names {
+		if strings.HasPrefix(name, "..") && name != dataLink && name != current {
+			failed = append(failed, dir.RemoveAll(name))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-// same tells whether the directory holds exactly files.
-func same(root *os.Root, dir string, files map[string]string) bool {
-	entries, err := fs.ReadDir(root.FS(), dir)
-	if err != nil || len(entries) != len(files) {
+// same reports whether a version of dir holds exactly files.
+func same(dir *os.Root, version string, files map[string]string) bool {
+	held, err := dir.OpenRoot(version)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = held.Close() }()
+	names, err := list(held)
+	if err != nil || len(names) != len(files) {
 		return false
 	}
 	for file, content := range files {
-		held, err := root.ReadFile(path.Join(dir, file))
-		if err != nil || string(held) != content {
+		is, err := held.ReadFile(file)
+		if err != nil || string(is) != content {
 			return false
 		}
 	}
 	return true
+}
+
+// list returns the names in dir, in any order.
+func list(dir *os.Root) ([]string, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return f.Readdirnames(-1)
 }
 
 // discard moves name aside before it removes it: nobody sees it half removed.
@@ -224,19 +251,24 @@ func discard(root *os.Root, name string) error {
 	return root.RemoveAll(aside)
 }
 
-func mkdir(root *os.Root, dir string) error {
-	if err := root.Mkdir(dir, modeDir); err != nil {
-		return err
+// mkdir makes a directory in root and opens it.
+func mkdir(root *os.Root, name string) (*os.Root, error) {
+	if err := root.Mkdir(name, modeDir); err != nil {
+		return nil, err
 	}
-	f, err := root.Open(dir)
+	f, err := root.Open(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return errors.Join(f.Chmod(modeDir), f.Close()) // whatever the umask is; not by os.Root.Chmod, which seccomp may refuse
+	err = errors.Join(f.Chmod(modeDir), f.Close()) // whatever the umask is; not by os.Root.Chmod, which seccomp may refuse
+	if err != nil {
+		return nil, err
+	}
+	return root.OpenRoot(name)
 }
 
-func write(root *os.Root, file, content string) error {
-	f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, modeFile)
+func write(version *os.Root, file, content string) error {
+	f, err := version.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, modeFile)
 	if err != nil {
 		return err
 	}
