@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -111,6 +112,11 @@ func TestStatus(t *testing.T) {
 		"Waiting": {
 			"who waits, for what, and what helps", append([]string{"status"}, one(web+","+db, "", "")...), exitFailed,
 			"application   web    waiting   waits for cache\napplication   db     ready     \n\napplication web: waiting\n  no provider is named for endpoint cache: add cache=cache:cache to tengu.io/relations\n", "",
+		},
+		"SameReason": {
+			"a reason that two endpoints share is printed once", append([]string{"status"}, one(strings.Replace(web, `"waits":[`, `"waits":[{"endpoint":"queue",`+
+				`"reason":"NoApplication","message":"no provider is named for endpoint cache: add cache=cache:cache to tengu.io/relations"},`, 1)+","+web, "", "")...), exitFailed,
+			"application web: waiting\n  no provider is named for endpoint cache: add cache=cache:cache to tengu.io/relations\n\napplication web: waiting\n", "",
 		},
 		"Offer": {
 			"an Offer of what is not there", append([]string{"status"}, answering(t, map[string]string{

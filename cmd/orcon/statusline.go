@@ -186,8 +186,8 @@ func needsPerson(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionTrue && condition.NeedsAttention(t) && !passes
 }
 
-// explanations returns the sentences that explain a line: one for each endpoint that is waited
-// for, or the message of its condition.
+// explanations returns the sentences that explain a line: why it waits for its endpoints, each reason
+// once, or the message of its condition.
 func (st statusLine) explanations() []string {
 	if len(st.Problems) == 0 {
 		return []string{st.Message}
@@ -197,7 +197,9 @@ func (st statusLine) explanations() []string {
 	}
 	var lines []string
 	for _, w := range st.Waiting {
-		lines = append(lines, w.Message)
+		if !slices.Contains(lines, w.Message) {
+			lines = append(lines, w.Message)
+		}
 	}
 	return append(lines, st.Problems[1:]...) // the first one repeats what it waits for
 }
