@@ -4,17 +4,22 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // repeated is how long a log waits before it repeats a status that has not changed.
 const repeated = 30 * time.Second
 
+// standing is how long a terminal shows a status before what did not fit into its line is printed whole.
+const standing = 3 * time.Second
+
 // barWidth is the number of characters of a progress bar.
 const barWidth = 20
 
 // activity shows how far long work has come, on standard error: on a terminal as one line with a
-// bar and the elapsed time that is written over, elsewhere as a line for each new status, repeated
-// each half minute with the elapsed time. With --quiet it prints nothing.
+// bar and the elapsed time that is written over, below what does not fit into it and lasts; elsewhere
+// as a line for each new status, repeated each half minute with the elapsed time. With --quiet it
+// prints nothing.
 type activity struct {
 	screen screen
 	now    func() time.Time
@@ -23,6 +28,10 @@ type activity struct {
 	status  string
 	printed time.Time
 	drawn   bool
+	// waiting is what is waited for since a time; whole reports that it is printed whole.
+	waiting string
+	since   time.Time
+	whole   bool
 }
 
 // activity begins one, whose elapsed time counts from now.
@@ -40,25 +49,28 @@ func (a *activity) log(text string) {
 	a.status = ""
 }
 
-// update shows that done of all parts are finished and what is waited for; all may be 0 where the
+// update shows that done of all parts are healthy and what is waited for; all may be 0 where the
 // number is not known.
 func (a *activity) update(done, all int, waiting string) {
 	if a.screen.quiet {
 		return
 	}
-	now := a.now()
-	parts := []string{}
+	now, status := a.now(), waiting
 	if all > 0 {
-		parts = append(parts, fmt.Sprintf("%d/%d", done, all))
+		status = fmt.Sprintf("%d/%d healthy · %s", done, all, waiting)
 	}
-	if waiting != "" {
-		parts = append(parts, waiting)
+	if waiting != a.waiting {
+		a.waiting, a.since, a.whole = waiting, now, false
 	}
-	status := strings.Join(parts, " ")
 	elapsed := a.elapsed()
 	switch {
 	case a.screen.live > 0:
 		line := fmt.Sprintf("%s%s · %s", bar(done, all), elapsed, status)
+		if cut := utf8.RuneCountInString(line) >= a.screen.live; cut && !a.whole && now.Sub(a.since) >= standing {
+			a.clear()
+			fmt.Fprint(a.screen.errs, wrap(waiting, "", a.screen.live))
+			a.whole = true
+		}
 		fmt.Fprint(a.screen.errs, "\r\x1b[K", shorten(line, a.screen.live-1))
 		a.drawn = true
 	case status != a.status || now.Sub(a.printed) >= repeated:

@@ -97,7 +97,7 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 	if err != nil {
 		return nil, err
 	}
-	progress := &progress{screenOf(c).activity(time.Now)}
+	progress := &progress{activity: screenOf(c).activity(time.Now), tail: tails(c.Context(), config)}
 	store := cluster.NewStore(world)
 	d := &deployed{world: world, store: store, options: o.clusterOptions, namespace: namespace, progress: progress, Engine: &engine.Engine{
 		Cluster: world, Store: store, Owner: owner, Identity: identity,

@@ -4,13 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // progress shows how far the run of a deployment has come.
-type progress struct{ *activity }
+type progress struct {
+	*activity
+
+	// tail reads the last lines of a log.
+	tail func(bundle.Log) []string
+	// shown is the log of the last wait whose lines were printed.
+	shown bundle.Log
+}
 
 func (p *progress) tell(now engine.Progress) {
 	for _, w := range now.Next.Apply {
@@ -24,15 +32,34 @@ func (p *progress) tell(now engine.Progress) {
 		p.log(fmt.Sprintf("deletes %s", d.ID))
 	}
 	for _, f := range now.Next.Failures {
-		p.log(fmt.Sprintf("failed: %s: %s", f.ID, f.Why))
+		p.quote(fmt.Sprintf("failed: %s: %s", f.ID, f.Why), f.Log)
+	}
+	if waits := now.Next.Waits; len(waits) > 0 && now.Next.Outcome == bundle.Progressing {
+		if first := now.Next.First(); first.Log != (bundle.Log{}) && first.Log != p.shown {
+			p.shown = first.Log
+			p.quote("waiting for "+first.String(), first.Log)
+		}
 	}
 	switch status := statusOf(now); {
 	case status == "":
 	case now.Next.All > 0:
-		p.update(now.Next.Finished, now.Next.All, "healthy · "+status)
+		p.update(now.Next.Finished, now.Next.All, status)
 	default:
 		p.update(0, 0, status)
 	}
+}
+
+// quote prints a text with the end of the log about it, or with the command that prints the log.
+func (p *progress) quote(text string, l bundle.Log) {
+	var lines []string
+	if l != (bundle.Log{}) && p.tail != nil && !p.screen.quiet {
+		lines = p.tail(l)
+	}
+	if len(lines) == 0 {
+		p.log(l.After(text))
+		return
+	}
+	p.log(strings.Join(append([]string{text + "; its log ends with:"}, lines...), "\n    "))
 }
 
 // statusOf describes what holds a run up, in words that do not change meanwhile.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func TestProgressInALog(t *testing.T) {
 	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	now := began
 	var out bytes.Buffer
-	p := &progress{(screen{errs: &out}).activity(func() time.Time { return now })}
+	p := &progress{activity: (screen{errs: &out}).activity(func() time.Time { return now })}
 	web := bundle.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
 	waits := engine.Progress{Revision: 1, Next: bundle.Next{All: 2, Finished: 1, Waits: []bundle.Wait{
 		{ID: bundle.ID{Kind: "Pod", Name: "later"}, On: web, For: "Deployment shop/web (phase workloads)"}, {ID: web, For: "0 of 1 pods are ready", Since: began},
@@ -36,6 +37,38 @@ func TestProgressInALog(t *testing.T) {
 	waits.Next.Apply = []bundle.Write{{Object: bundle.Object{"kind": "Service", "metadata": map[string]any{"name": "web"}}}}
 	p.tell(waits)
 	assert.Equal(t, "creates Service web\n"+line+"1m4s\n", out.String())
+}
+
+// The end of a log is printed as long as the log is there: once while its container is waited for, and
+// where it has failed.
+func TestProgressQuotesLogs(t *testing.T) {
+	var out bytes.Buffer
+	job, log := bundle.ID{Group: "batch", Kind: "Job", Namespace: "shop", Name: "ask"}, bundle.Log{Namespace: "shop", Pod: "ask-1", Container: "m"}
+	p := &progress{activity: (screen{errs: &out}).activity(time.Now), tail: func(l bundle.Log) []string {
+		assert.Equal(t, log, l)
+		return []string{"cannot reach", "the database"}
+	}}
+	waits := engine.Progress{Next: bundle.Next{Outcome: bundle.Progressing, Waits: []bundle.Wait{{ID: job, For: "it exited", Log: log}}}}
+	p.tell(waits)
+	p.tell(waits)
+	const quoted = "it exited; its log ends with:\n    cannot reach\n    the database\n"
+	assert.Equal(t, "waiting for Job shop/ask: "+quoted+"deleting · waiting for Job shop/ask: it exited; see kubectl -n shop logs ask-1 -c m · 0s\n", out.String())
+
+	failed := engine.Progress{Next: bundle.Next{Outcome: bundle.Failed, Failures: []bundle.Failure{{ID: job, Why: "it exited", Log: log}}}}
+	out.Reset()
+	p.tell(failed)
+	assert.Equal(t, "failed: Job shop/ask: "+quoted, out.String())
+
+	out.Reset()
+	p.tail = func(bundle.Log) []string { return nil }
+	p.tell(failed)
+	assert.Equal(t, "failed: Job shop/ask: it exited; see kubectl -n shop logs ask-1 -c m\n", out.String(), "it may not be read")
+}
+
+// Nothing in a log steers the terminal.
+func TestPrintable(t *testing.T) {
+	assert.Equal(t, []string{"a b", "[31mred", "ü"}, printable("a\tb \n\n\x1b[31mred\r\nü\x07"))
+	assert.Len(t, []rune(printable(strings.Repeat("x", 1000))[0]), tailWidth)
 }
 
 // A status is what a run waits for, never a chain of names that reads as a failure.

@@ -132,10 +132,12 @@ func TestActivity(t *testing.T) {
 		screen screen
 		want   string
 	}{
-		"Pipe":     {"one line for each status", screen{}, "1/4 waits for web · 0s\ncreates Service web\n2/4 waits for db · 1m5s\n"},
-		"Terminal": {"one line that is written over", screen{live: 60}, "\r\x1b[K█████░░░░░░░░░░░░░░░ 0s · 1/4 waits for web\r\x1b[Kcreates Service web\n\r\x1b[K██████████░░░░░░░░░░ 1m5s · 2/4 waits for db\r\x1b[K"},
-		"Narrow":   {"cut, so that it stays one line", screen{live: 30}, "\r\x1b[K█████░░░░░░░░░░░░░░░ 0s · 1/…\r\x1b[Kcreates Service web\n\r\x1b[K██████████░░░░░░░░░░ 1m5s · …\r\x1b[K"},
-		"Quiet":    {"nothing", screen{quiet: true, live: 60}, ""},
+		"Pipe": {"one line for each status", screen{}, "1/4 healthy · waits for web · 0s\ncreates Service web\n2/4 healthy · waits for db · 1m5s\n"},
+		"Terminal": {"one line that is written over", screen{live: 60}, "\r\x1b[K█████░░░░░░░░░░░░░░░ 0s · 1/4 healthy · waits for web\r\x1b[Kcreates Service web\n" +
+			"\r\x1b[K██████████░░░░░░░░░░ 1m5s · 2/4 healthy · waits for db\r\x1b[K██████████░░░░░░░░░░ 1m8s · 2/4 healthy · waits for db\r\x1b[K"},
+		"Narrow": {"what is cut and lasts is printed above", screen{live: 30}, "\r\x1b[K█████░░░░░░░░░░░░░░░ 0s · 1/…\r\x1b[Kcreates Service web\n" +
+			"\r\x1b[K██████████░░░░░░░░░░ 1m5s · …\r\x1b[Kwaits for db\n\r\x1b[K██████████░░░░░░░░░░ 1m8s · …\r\x1b[K"},
+		"Quiet": {"nothing", screen{quiet: true, live: 60}, ""},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
@@ -146,6 +148,8 @@ func TestActivity(t *testing.T) {
 			a.update(1, 4, "waits for web")
 			a.log("creates Service web")
 			now = now.Add(65 * time.Second)
+			a.update(2, 4, "waits for db")
+			now = now.Add(standing)
 			a.update(2, 4, "waits for db")
 			a.end()
 			assert.Equal(t, tc.want, errs.String(), tc.why)

@@ -41,13 +41,14 @@ func newStatus() *cobra.Command {
 		Short: "Show which applications, relations, Offers and bundles wait, for what, and what helps",
 		Long: `status lists the applications, relations, Offers and BundleDeployments of a namespace with their state:
 
-    ready     it works
+    ready     it has what it needs from others; a bundle works
     waiting   it may become ready by itself, when another application is there, or when a person
               approves the plan or resumes the bundle
     failed    it needs a person: nothing happens by itself, or a part of it does not work
 
-Below the table it explains each one that is not ready, and what helps. It reads Orcon's own
-objects: the cluster role view is enough. Bundles of orcon install are shown by orcon list.
+Below the table it explains each one that is not ready, and what helps; and which pods of an
+application do not run, as far as you may list pods. It reads Orcon's own objects: the cluster role
+view is enough. Bundles of orcon install are shown by orcon list.
 
 Exit codes: 0 everything is ready, 1 something waits or failed, 2 the command failed.`,
 		Example: `  orcon status -n shop
@@ -160,7 +161,7 @@ func (o *statusOptions) table(s screen, namespace string, all []statusLine) erro
 		return err
 	}
 	for _, st := range all {
-		if st.State != stateReady || s.verbose {
+		if st.State != stateReady || len(st.Pods) > 0 || s.verbose {
 			printWhy(s, namespace, st)
 		}
 	}

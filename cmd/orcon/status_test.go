@@ -31,7 +31,7 @@ func answering(t *testing.T, answers map[string]string) []string {
 		"/api":     `{"kind":"APIVersions","versions":["v1"]}`,
 		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"orcon.tengu.io","versions":[{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}],
 			"preferredVersion":{"groupVersion":"orcon.tengu.io/v1alpha1","version":"v1alpha1"}}]}`,
-		"/api/v1":                       `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"secrets","kind":"Secret","namespaced":true},{"name":"namespaces","kind":"Namespace"}]}`,
+		"/api/v1":                       `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"secrets","kind":"Secret","namespaced":true},{"name":"namespaces","kind":"Namespace"},{"name":"pods","kind":"Pod","namespaced":true}]}`,
 		"/apis/orcon.tengu.io/v1alpha1": kindsOf,
 		"/apis/apps/v1":                 `{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[{"name":"deployments","kind":"Deployment","namespaced":true}]}`,
 	}
@@ -112,6 +112,16 @@ func TestStatus(t *testing.T) {
 		"Waiting": {
 			"who waits, for what, and what helps", append([]string{"status"}, one(web+","+db, "", "")...), exitFailed,
 			"application   web    waiting   waits for cache\napplication   db     ready     \n\napplication web: waiting\n  no provider is named for endpoint cache: add cache=cache:cache to tengu.io/relations\n", "",
+		},
+		"Crashes": {
+			"an application whose relations are complete may have pods that do not run", append([]string{"status"}, answering(t, map[string]string{
+				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", `{"metadata":{"namespace":"shop","name":"db"},"status":{"units":[{"number":0,"pod":"db-a"},{"number":1,"pod":"db-b"}],`+readyNow+`}}`),
+				group + "namespaces/shop/relations":           listOf("Relation", ""), group + "namespaces/shop/offers": listOf("Offer", ""), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
+				"/api/v1/namespaces/shop/pods": `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"namespace":"shop","name":"db-a"},"status":{"containerStatuses":[
+					{"name":"app","state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":1,"reason":"Error"}}}]}},{"metadata":{"namespace":"shop","name":"other"},"status":{"containerStatuses":[
+					{"name":"app","state":{"terminated":{"exitCode":1,"reason":"Error"}}}]}}]}`,
+			})...), 0,
+			"db     ready   1 of 2 pods cannot run\n\napplication db: ready\n  container app of pod db-a exited with code 1 (Error); see kubectl -n shop logs db-a -c app\n", "",
 		},
 		"SameReason": {
 			"a reason that two endpoints share is printed once", append([]string{"status"}, one(strings.Replace(web, `"waits":[`, `"waits":[{"endpoint":"queue",`+

@@ -6,15 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	kube "gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
@@ -35,6 +38,8 @@ type statusLine struct {
 	Problems []string `json:"problems,omitempty"`
 	// Waiting explains each endpoint that an application waits for.
 	Waiting []v1alpha1.Wait `json:"waiting,omitempty"`
+	// Pods explain which pods of an application do not run.
+	Pods []string `json:"pods,omitempty"`
 }
 
 // statusLines returns how the applications, relations, Offers and bundles of a namespace are; of
@@ -54,8 +59,12 @@ func statusLines(ctx context.Context, kinds client.Client, namespace string) ([]
 		}
 	}
 	all := []statusLine{}
+	var troubles map[client.ObjectKey]string
+	if len(applications.Items) > 0 {
+		troubles = podTroubles(ctx, kinds, namespace)
+	}
 	for _, a := range applications.Items {
-		all = append(all, applicationLine(&a))
+		all = append(all, applicationLine(&a, troubles))
 	}
 	for _, r := range relations.Items {
 		all = append(all, relationLine(&r))
@@ -88,7 +97,38 @@ func unreadable(namespace string, err error) error {
 	}
 }
 
-func applicationLine(a *v1alpha1.RelatedApplication) statusLine {
+// podTroubles returns what keeps pods of a namespace from running, of all namespaces for ""; nothing where
+// the user may not list them.
+func podTroubles(ctx context.Context, kinds client.Client, namespace string) map[client.ObjectKey]string {
+	var pods corev1.PodList
+	if err := kinds.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
+		return nil // what is shown is all that the user may see
+	}
+	troubles := map[client.ObjectKey]string{}
+	for i := range pods.Items {
+		troubles[client.ObjectKeyFromObject(&pods.Items[i])] = podTrouble(&pods.Items[i])
+	}
+	return troubles
+}
+
+// podTrouble returns what keeps the containers of a pod from running; empty if nothing does. Conditions
+// explain those that Orcon added.
+func podTrouble(p *corev1.Pod) string {
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		why := kube.ContainerTrouble(c)
+		if why == "" || c.Name == injection.AgentContainer || c.Name == injection.HandlerContainer || p.DeletionTimestamp != nil {
+			continue
+		}
+		var log bundle.Log
+		if strings.HasPrefix(why, "exited ") {
+			log = bundle.Log{Namespace: p.Namespace, Pod: p.Name, Container: c.Name}
+		}
+		return log.After(fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why))
+	}
+	return ""
+}
+
+func applicationLine(a *v1alpha1.RelatedApplication, troubles map[client.ObjectKey]string) statusLine {
 	st := lineOf("application", a.Namespace, a.Name, a.Status.Conditions)
 	st.Waiting = a.Status.Waits
 	var endpoints []string
@@ -100,6 +140,14 @@ func applicationLine(a *v1alpha1.RelatedApplication) statusLine {
 		st.Detail = "waits for " + strings.Join(endpoints, ", ")
 	case st.State == stateReady && st.Reason != relation.ReasonComplete:
 		st.Detail = st.Message // a reference too many
+	}
+	for _, u := range a.Status.Units {
+		if why := troubles[client.ObjectKey{Namespace: a.Namespace, Name: u.Pod}]; why != "" {
+			st.Pods = append(st.Pods, why)
+		}
+	}
+	if st.Detail == "" && len(st.Pods) > 0 {
+		st.Detail = fmt.Sprintf("%d of %d pods cannot run", len(st.Pods), len(a.Status.Units))
 	}
 	return st
 }
@@ -187,13 +235,16 @@ func needsPerson(c metav1.Condition) bool {
 }
 
 // explanations returns the sentences that explain a line: why it waits for its endpoints, each reason
-// once, or the message of its condition.
+// once, or the message of its condition; and which pods do not run.
 func (st statusLine) explanations() []string {
-	if len(st.Problems) == 0 {
+	switch {
+	case len(st.Problems) == 0 && len(st.Pods) > 0:
+		return st.Pods
+	case len(st.Problems) == 0:
 		return []string{st.Message}
 	}
 	if len(st.Waiting) == 0 || st.Reason != relation.ReasonWaiting {
-		return st.Problems
+		return append(st.Problems, st.Pods...)
 	}
 	var lines []string
 	for _, w := range st.Waiting {
@@ -201,5 +252,5 @@ func (st statusLine) explanations() []string {
 			lines = append(lines, w.Message)
 		}
 	}
-	return append(lines, st.Problems[1:]...) // the first one repeats what it waits for
+	return slices.Concat(lines, st.Problems[1:], st.Pods) // the first problem repeats what it waits for
 }

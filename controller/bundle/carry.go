@@ -92,7 +92,7 @@ func (l *looking) step(ctx context.Context, last bundle.Revision) (Step, error) 
 		record, err = record.Succeed()
 		record = record.Forget(l.History)
 	case bundle.Failed:
-		record, err = record.Fail(l.lasting(failures(next)...))
+		record, err = record.Fail(failures(l.lasting(next)))
 	case bundle.Progressing:
 	}
 	if err == nil && (next.Outcome != bundle.Progressing || len(next.Completed) > 0) {
@@ -206,10 +206,10 @@ func (l *looking) judge(item bundle.Item, live bundle.Live) bundle.Live {
 			live.Since = l.began
 		}
 	case rejected:
-		live.Says, live.Since = rejection.Why, rejection.Since
+		live.Says, live.Log, live.Since = rejection.Why, bundle.Log{}, rejection.Since
 	default:
 		// How it was before it is written says nothing about what it will be.
-		live.Says, live.Since = "", time.Time{}
+		live.Says, live.Log, live.Since = "", bundle.Log{}, time.Time{}
 	}
 	return live
 }
@@ -243,7 +243,7 @@ func (e *Engine) carry(ctx context.Context, last bundle.Revision) error {
 			continue
 		}
 		if late := e.rest(ctx, until, err); errors.Is(late, ErrTimeout) {
-			record, err := e.record.Fail(e.lasting(late.Error() + ": " + waits(s.Next)))
+			record, err := e.record.Fail(late.Error() + ": " + waits(e.lasting(s.Next)))
 			if err == nil {
 				err = e.save(ctx, record, nil)
 			}
@@ -261,23 +261,32 @@ func (e *Engine) tell(p Progress) {
 }
 
 // failures describes why a revision has failed.
-func failures(next bundle.Next) []string {
+func failures(next bundle.Next) string {
 	var all []string
 	for _, f := range next.Failures {
-		all = append(all, f.ID.String()+": "+f.Why)
-	}
-	return all
-}
-
-// lasting joins reasons that are stored. The commands that print logs are left out where the way
-// back deletes the pods.
-func (e *Engine) lasting(all ...string) string {
-	if _, content := e.record.Healthy(); content > 0 && !e.NoWayBack {
-		for i := range all {
-			all[i], _, _ = strings.Cut(all[i], "; see kubectl ")
-		}
+		all = append(all, f.String())
 	}
 	return strings.Join(all, "; ")
+}
+
+// lasting returns what is known of a failed revision as it is stored: without the logs that a way back
+// deletes with their pods.
+func (e *Engine) lasting(next bundle.Next) bundle.Next {
+	if _, content := e.record.Healthy(); content == 0 || e.NoWayBack {
+		return next
+	}
+	next.Failures, next.Waits = slices.Clone(next.Failures), slices.Clone(next.Waits)
+	for i := range next.Failures {
+		f := &next.Failures[i]
+		if f.Log != (bundle.Log{}) && e.LogHint != "" {
+			f.Why += "; " + e.LogHint
+		}
+		f.Log = bundle.Log{}
+	}
+	for i := range next.Waits {
+		next.Waits[i].Log = bundle.Log{}
+	}
+	return next
 }
 
 // waits describes what a revision waited for, first things first.

@@ -53,6 +53,8 @@ type Engine struct {
 	History int
 	// NoWayBack leaves what has failed as it is.
 	NoWayBack bool
+	// LogHint says what would have kept a log that the way back deletes; empty where nothing does.
+	LogHint string
 	// Kept says that somebody calls Keep from time to time: then a run that has succeeded does
 	// not wait until what left the bundle is deleted.
 	Kept bool

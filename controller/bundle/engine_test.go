@@ -192,7 +192,7 @@ func (s sick) Observe(ctx context.Context, look bundle.Look) (bundle.Seen, error
 	for id, live := range seen.Live {
 		if id.Kind == "Job" {
 			live.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "True"}}}
-			live.Says = "container m of pod m-x exited with code 4; see kubectl -n shop logs m-x -c m"
+			live.Says, live.Log = "container m of pod m-x exited with code 4", bundle.Log{Namespace: "shop", Pod: "m-x", Container: "m"}
 			seen.Live[id] = live
 		}
 	}
@@ -204,7 +204,7 @@ func TestFailureNamesALogThatStays(t *testing.T) {
 	job := bundle.Object{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "m", "namespace": "shop"}}
 	settings := bundle.Object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "namespace": "shop"}}
 	c, s := &cluster{objects: map[bundle.ID]bundle.Object{}, now: time.Unix(0, 0)}, &store{plans: map[int]bundle.Plan{}}
-	e := &engine.Engine{Cluster: sick{c}, Store: s, Owner: "shop/shop", Pause: time.Microsecond, Now: func() time.Time { return c.now }}
+	e := &engine.Engine{Cluster: sick{c}, Store: s, Owner: "shop/shop", Pause: time.Microsecond, Now: func() time.Time { return c.now }, LogHint: "Keep leaves both"}
 	install := func(objects ...bundle.Object) string {
 		sequence, err := bundle.Order(objects)
 		require.NoError(t, err)
@@ -218,6 +218,6 @@ func TestFailureNamesALogThatStays(t *testing.T) {
 	assert.Contains(t, install(job), "see kubectl -n shop logs m-x -c m", "nothing to go back to")
 	assert.Empty(t, install(settings))
 	failed := install(settings, job)
-	assert.Contains(t, failed, "exited with code 4")
+	assert.Contains(t, failed, "exited with code 4; Keep leaves both")
 	assert.NotContains(t, failed, "see kubectl")
 }

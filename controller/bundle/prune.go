@@ -46,7 +46,7 @@ func (e *Engine) pruneOnce(ctx context.Context, p bundle.Plan, revision int) (bu
 	}
 	for id, l := range seen.Live {
 		rejection, _ := e.record.Rejected.Of(id)
-		l.Says, l.Since = rejection.Why, rejection.Since
+		l.Says, l.Log, l.Since = rejection.Why, bundle.Log{}, rejection.Since
 		seen.Live[id] = l
 	}
 	pruned := bundle.Prune(p, e.record, seen.Live)

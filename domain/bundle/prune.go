@@ -56,7 +56,7 @@ func (p *Pruned) remove(e Entry, l Live) {
 		p.wait(e, fmt.Sprintf("is kept: deleting it would also delete %s, which other programs made: delete those first", useNames(l.Used)))
 	default:
 		if l.Says != "" {
-			p.Waits = append(p.Waits, Wait{ID: e.ID, Phase: e.Phase, For: l.Says, Since: l.Since})
+			p.Waits = append(p.Waits, Wait{ID: e.ID, Phase: e.Phase, For: l.Says, Log: l.Log, Since: l.Since})
 		}
 		p.Delete = append(p.Delete, deletion(e.ID, l))
 	}

@@ -26,6 +26,8 @@ type Live struct {
 	// Says is why it is not healthy or not serving, or why its last write was refused: a
 	// sentence, or words that begin with "is" and follow the object's name.
 	Says string
+	// Log is the one to read about what it says.
+	Log Log
 	// Since is since when that has been so, and the last progress. Zero: no deadline.
 	Since time.Time
 	// Restarts is how often a container of what is applied now has crashed, at most.

@@ -238,8 +238,7 @@ func (s Standing) failure() string {
 	if s.Last.State == StateFailed {
 		return fmt.Sprintf("revision %d failed: %s", s.Last.Number, s.Last.Message)
 	}
-	f := s.Next.Failures[0]
-	return fmt.Sprintf("%s: %s", f.ID, f.Why)
+	return s.Next.Failures[0].String()
 }
 
 // DriftDetails describes what others have changed, and what follows. Something has drifted.

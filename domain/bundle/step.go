@@ -55,6 +55,8 @@ type Wait struct {
 	// On is the object that it waits for; zero while the object itself is not ready.
 	On  ID
 	For string
+	// Log is the one to read about it.
+	Log Log
 	// Since is zero where the object waits for another.
 	Since time.Time
 }
@@ -70,13 +72,17 @@ func (w Wait) String() string {
 	return w.ID.String() + ": " + w.For
 }
 
+// Why returns what the object waits for, with the command that prints the log about it.
+func (w Wait) Why() string { return w.Log.After(w.For) }
+
 // Waiting describes the object that holds a plan up, preferably one that does not wait for others;
 // it is empty if there is none.
 func (n Next) Waiting() string {
 	if len(n.Waits) == 0 {
 		return ""
 	}
-	return "waiting for " + n.first().String()
+	first := n.First()
+	return first.Log.After("waiting for " + first.String())
 }
 
 // unhealthy reports whether an object is neither finished, nor one of so many that others
@@ -91,8 +97,8 @@ func (n Next) unhealthy(drifted int) bool {
 	return left > 0
 }
 
-// first is the wait that Waiting describes.
-func (n Next) first() Wait {
+// First returns the wait that Waiting describes; there is one.
+func (n Next) First() Wait {
 	for _, w := range n.Waits {
 		if !w.Since.IsZero() {
 			return w
@@ -106,14 +112,19 @@ func (n Next) Since() time.Time {
 	if len(n.Waits) == 0 {
 		return time.Time{}
 	}
-	return n.first().Since
+	return n.First().Since
 }
 
 // Failure is an object that will not become healthy.
 type Failure struct {
 	ID  ID
 	Why string
+	// Log is the one to read about it.
+	Log Log
 }
+
+// String describes the failure, with the command that prints the log about it.
+func (f Failure) String() string { return f.Log.After(f.ID.String() + ": " + f.Why) }
 
 // Next has all that is written now, in any order. The next step is decided afterwards, from the
 // live state.
@@ -295,11 +306,11 @@ func (s *stepping) wait(item Item, on ID, why string) {
 func (s *stepping) await(item Item, l Live) {
 	switch {
 	case item.job() && ended(l.Object) == failed:
-		s.fail(item.ID, "the Job failed: "+cmp.Or(l.Says, "see the logs of its pods"))
+		s.fail(item.ID, l, "the Job failed: "+cmp.Or(l.Says, "see the logs of its pods"))
 	case !item.job() && l.Health == Failing:
-		s.fail(item.ID, cmp.Or(l.Says, "its own status reports a failure"))
+		s.fail(item.ID, l, cmp.Or(l.Says, "its own status reports a failure"))
 	case !item.job() && l.Restarts >= crashLoop:
-		s.fail(item.ID, fmt.Sprintf("a container keeps crashing (%d times so far): %s", l.Restarts, cmp.Or(l.Says, "see its log")))
+		s.fail(item.ID, l, fmt.Sprintf("a container keeps crashing (%d times so far): %s", l.Restarts, cmp.Or(l.Says, "see its log")))
 	default:
 		s.patience(item, l, cmp.Or(l.Says, unready(item, l)))
 	}
@@ -322,15 +333,15 @@ func unready(item Item, l Live) string {
 	return fmt.Sprintf("is running (%d of %d completed)", number("status", "succeeded"), max(1, number("spec", "completions")))
 }
 
-func (s *stepping) fail(id ID, why string) {
-	s.next.Failures = append(s.next.Failures, Failure{ID: id, Why: why})
+func (s *stepping) fail(id ID, l Live, why string) {
+	s.next.Failures = append(s.next.Failures, Failure{ID: id, Why: why, Log: l.Log})
 }
 
 // patience waits for an object, and fails when there was no progress for too long.
 func (s *stepping) patience(item Item, l Live, why string) {
-	s.next.Waits = append(s.next.Waits, Wait{ID: item.ID, Phase: item.Phase, For: why, Since: l.Since})
+	s.next.Waits = append(s.next.Waits, Wait{ID: item.ID, Phase: item.Phase, For: why, Log: l.Log, Since: l.Since})
 	if deadline := cmp.Or(s.pace.Deadline, defaultDeadline); s.late(l, deadline) {
-		s.fail(item.ID, fmt.Sprintf("no progress for %s: %s", deadline, why))
+		s.fail(item.ID, l, fmt.Sprintf("no progress for %s: %s", deadline, why))
 	}
 }
 
@@ -370,7 +381,7 @@ func (s *stepping) write(item Item, l Live) {
 		s.next.Delete = append(s.next.Delete, deletion(item.ID, l))
 		return
 	case !action.covers(situation):
-		s.fail(item.ID, fmt.Sprintf("it already exists and %s, which the plan did not expect: plan again", managedBy(holder)))
+		s.fail(item.ID, Live{}, fmt.Sprintf("it already exists and %s, which the plan did not expect: plan again", managedBy(holder)))
 		return
 	}
 	if l.Says != "" {

@@ -27,10 +27,14 @@ func TestAvailable(t *testing.T) {
 	assert.Equal(t, bundle.Ready, health, "of what says nothing, being there is all that is known")
 }
 
+// after returns a text with the command that prints the log about it.
+func after(text string, log bundle.Log) string { return log.After(text) }
+
 func TestTrouble(t *testing.T) {
 	unfit := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes"}}}}
 	unfit.Name = "web"
-	assert.Equal(t, "pod web cannot be scheduled: 0/1 nodes", trouble(unfit))
+	why, _ := trouble(unfit)
+	assert.Equal(t, "pod web cannot be scheduled: 0/1 nodes", why)
 }
 
 // A pod that is ready may be about to crash again.
@@ -65,7 +69,8 @@ func TestUnsettled(t *testing.T) {
 			if test.probe {
 				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
 			}
-			why, _ := unsettled(p, now)
+			why, log, _ := unsettled(p, now)
+			why = log.After(why)
 			assert.Equal(t, test.want, why, test.why)
 		})
 	}
@@ -77,7 +82,7 @@ func TestTroubleNamesTheLog(t *testing.T) {
 		{Name: "m", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 4, Reason: "Error"}}},
 	}}}
 	p.Name, p.Namespace = "mig-x", "shop"
-	assert.Equal(t, "container m of pod mig-x exited with code 4 (Error); see kubectl -n shop logs mig-x -c m", trouble(p))
+	assert.Equal(t, "container m of pod mig-x exited with code 4 (Error); see kubectl -n shop logs mig-x -c m", after(trouble(p)))
 }
 
 // A running pod that is not ready has a failing probe, which only its Events name.
@@ -107,7 +112,7 @@ func TestProbing(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			p := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "web", State: running, Ready: tc.ready}}}}
 			p.Name, p.Namespace = "web-1", "shop"
-			assert.Equal(t, tc.want, probing(p, tc.events), tc.why)
+			assert.Equal(t, tc.want, after(probing(p, tc.events)), tc.why)
 			assert.Equal(t, tc.ready, ready(p))
 		})
 	}

@@ -28,7 +28,7 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 	if err != nil || !selected {
 		return err
 	}
-	begin, why, starts, unready := written(o), "", "", (*corev1.Pod)(nil)
+	begin, why, log, starts, unready := written(o), "", bundle.Log{}, "", (*corev1.Pod)(nil)
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		if p.CreationTimestamp.Time.Before(begin) || p.DeletionTimestamp != nil {
@@ -36,7 +36,10 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 		}
 		l.Since = later(l.Since, p.CreationTimestamp.Time)
 		l.Restarts = max(l.Restarts, restarts(p))
-		why, starts = cmp.Or(why, trouble(p)), cmp.Or(starts, starting(p))
+		if why == "" {
+			why, log = trouble(p)
+		}
+		starts = cmp.Or(starts, starting(p))
 		if unready == nil && !ready(p) {
 			unready = p
 		}
@@ -45,9 +48,9 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 	case len(pods.Items) == 0:
 		why, err = warning(ctx, w.client, o)
 	case why == "" && starts == "" && unready != nil:
-		why, err = probed(ctx, w.client, unready, l.Says)
+		why, log, err = probed(ctx, w.client, unready, l.Says)
 	}
-	l.Says = cmp.Or(why, starts, l.Says)
+	l.Says, l.Log = cmp.Or(why, starts, l.Says), log
 	return err
 }
 
@@ -72,8 +75,8 @@ func (w *World) settled(ctx context.Context, id bundle.ID, o *unstructured.Unstr
 		if ended || !controls(id, p) || p.CreationTimestamp.Time.Before(begin) {
 			continue
 		}
-		if why, since := unsettled(p, time.Now()); why != "" {
-			l.Health, l.Says, l.Restarts = bundle.InProgress, why, max(l.Restarts, restarts(p))
+		if why, log, since := unsettled(p, time.Now()); why != "" {
+			l.Health, l.Says, l.Log, l.Restarts = bundle.InProgress, why, log, max(l.Restarts, restarts(p))
 			l.Since = later(l.Since, later(p.CreationTimestamp.Time, since))
 		}
 	}
@@ -96,26 +99,27 @@ func ignoreForbidden(err error) error {
 	return err
 }
 
-// unsettled returns why a pod that is ready may not stay so, and since when; empty if nothing
-// speaks for that. A clock that is ahead of this one settles its containers.
-func unsettled(p *corev1.Pod, now time.Time) (why string, since time.Time) {
+// unsettled returns why a pod that is ready may not stay so, the log to read about it, and since when;
+// empty if nothing speaks for that. A clock that is ahead of this one settles its containers.
+func unsettled(p *corev1.Pod, now time.Time) (why string, log bundle.Log, since time.Time) {
 	probed := map[string]bool{}
 	for _, c := range p.Spec.Containers {
 		probed[c.Name] = c.ReadinessProbe != nil
 	}
 	for _, c := range p.Status.ContainerStatuses {
 		if waiting := c.State.Waiting; c.State.Terminated != nil || waiting != nil && waiting.Reason == "CrashLoopBackOff" {
-			return trouble(p), time.Time{}
+			why, log = trouble(p)
+			return why, log, time.Time{}
 		}
 		if c.State.Running == nil || probed[c.Name] {
 			continue
 		}
 		started := c.State.Running.StartedAt.Time
 		if age := now.Sub(started); age >= 0 && age < settling {
-			return fmt.Sprintf("container %s of pod %s has only just started", c.Name, p.Name), started
+			return fmt.Sprintf("container %s of pod %s has only just started", c.Name, p.Name), log, started
 		}
 	}
-	return "", time.Time{}
+	return "", log, time.Time{}
 }
 
 // pods lists the pods of a workload; selected is false for an object that has none.
@@ -130,13 +134,14 @@ func (w *World) pods(ctx context.Context, id bundle.ID, o *unstructured.Unstruct
 	return pods, true, nil
 }
 
-// probed returns what a workload lacks with the probe of a pod that fails; empty if none does.
-func probed(ctx context.Context, c client.Reader, p *corev1.Pod, lacks string) (string, error) {
+// probed returns what a workload lacks with the probe of a pod that fails, and the log to read about
+// it; empty if none does.
+func probed(ctx context.Context, c client.Reader, p *corev1.Pod, lacks string) (string, bundle.Log, error) {
 	events, err := eventsOf(ctx, c, p.Namespace, client.MatchingFields{"involvedObject.uid": string(p.UID)})
-	if failing := probing(p, events); failing != "" && lacks != "" {
-		return lacks + "; " + failing, err
+	if failing, log := probing(p, events); failing != "" && lacks != "" {
+		return lacks + "; " + failing, log, err
 	}
-	return "", err
+	return "", bundle.Log{}, err
 }
 
 // selects returns the selector of a workload's pods, and nil for what has none.
@@ -175,42 +180,42 @@ func ready(p *corev1.Pod) bool {
 	return !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running != nil && !c.Ready })
 }
 
-// trouble returns what keeps a pod from being ready; empty if nothing does but time.
-func trouble(p *corev1.Pod) string {
+// trouble returns what keeps a pod from being ready, and the log to read about it; empty if nothing
+// does but time.
+func trouble(p *corev1.Pod) (why string, log bundle.Log) {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return fmt.Sprintf("pod %s cannot be scheduled: %s", p.Name, c.Message)
+			return fmt.Sprintf("pod %s cannot be scheduled: %s", p.Name, c.Message), log
 		}
 	}
 	for _, c := range containers(p) {
 		why := object.ContainerTrouble(c)
 		if strings.HasPrefix(why, "exited ") {
-			why += "; see " + logs(p, c)
+			log = logOf(p, c)
 		}
 		if why != "" {
-			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why)
+			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why), log
 		}
 	}
-	return ""
+	return "", log
 }
 
-// logs returns the command that prints what a container has written.
-func logs(p *corev1.Pod, c corev1.ContainerStatus) string {
-	return fmt.Sprintf("kubectl -n %s logs %s -c %s", p.Namespace, p.Name, c.Name)
+func logOf(p *corev1.Pod, c corev1.ContainerStatus) bundle.Log {
+	return bundle.Log{Namespace: p.Namespace, Pod: p.Name, Container: c.Name}
 }
 
-// probing names the container of a pod whose probe fails, with what the probe found last; empty if
-// no Event reports any.
-func probing(p *corev1.Pod, events []corev1.Event) string {
+// probing names the container of a pod whose probe fails, with what the probe found last, and the log to
+// read about it; empty if no Event reports any.
+func probing(p *corev1.Pod, events []corev1.Event) (string, bundle.Log) {
 	for _, c := range p.Status.ContainerStatuses {
 		found := slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
 			return e.Reason != "Unhealthy" || e.InvolvedObject.FieldPath != "spec.containers{"+c.Name+"}"
 		})
 		if why := newest(found); why != "" && c.State.Running != nil && !c.Ready {
-			return fmt.Sprintf("container %s of pod %s is not ready: %s; see %s", c.Name, p.Name, why, logs(p, c))
+			return fmt.Sprintf("container %s of pod %s is not ready: %s", c.Name, p.Name, why), logOf(p, c)
 		}
 	}
-	return ""
+	return "", bundle.Log{}
 }
 
 // starting names the container of a pod that is to start next, and its image, which may still

@@ -74,11 +74,11 @@ func TestProbed(t *testing.T) {
 		ContainerStatuses: []corev1.ContainerStatus{{Name: "web", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}}
 	failed := eventOf("u", "Readiness probe failed: refused")
 	failed.Reason, failed.InvolvedObject.FieldPath = "Unhealthy", "spec.containers{web}"
-	says, err := probed(t.Context(), eventful{events: []corev1.Event{failed}}, p, "0 of 1 pods are available")
+	says, log, err := probed(t.Context(), eventful{events: []corev1.Event{failed}}, p, "0 of 1 pods are available")
 	require.NoError(t, err)
-	assert.Equal(t, "0 of 1 pods are available; container web of pod web-1 is not ready: Readiness probe failed: refused; see kubectl -n shop logs web-1 -c web", says)
+	assert.Equal(t, "0 of 1 pods are available; container web of pod web-1 is not ready: Readiness probe failed: refused; see kubectl -n shop logs web-1 -c web", log.After(says))
 
-	says, err = probed(t.Context(), eventful{forbidden: true}, p, "0 of 1 pods are available")
+	says, _, err = probed(t.Context(), eventful{forbidden: true}, p, "0 of 1 pods are available")
 	require.NoError(t, err, "an account that may not read Events is told less")
 	assert.Empty(t, says)
 }

@@ -104,7 +104,7 @@ func SetDeployment(d *v1alpha1.BundleDeployment, s bundle.Standing, r bundle.Rec
 	status.Waits, status.Drift = nil, nil
 	for _, w := range s.Next.Waits[:min(maxWaits, len(s.Next.Waits))] {
 		status.Waits = append(status.Waits, v1alpha1.BundleWait{
-			Object: w.ID.String(), Phase: w.Phase.String(), Message: cut(w.For, maxText), StartTime: value.FromTime(w.Since),
+			Object: w.ID.String(), Phase: w.Phase.String(), Message: cut(w.Why(), maxText), StartTime: value.FromTime(w.Since),
 		})
 	}
 	for _, drifted := range s.Drift[:min(maxWaits, len(s.Drift))] {
