@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	}
 	text, code := explain(ctx, err)
 	if text != "" {
-		fmt.Fprintln(errs, "orcon:", text)
+		fmt.Fprint(errs, wrapLines("orcon: "+text, columns(errs)))
 	}
 	return code
 }

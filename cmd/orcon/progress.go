@@ -38,6 +38,7 @@ func (p *progress) tell(now engine.Progress) {
 		if first := now.Next.First(); first.Log != (bundle.Log{}) && first.Log != p.shown {
 			p.shown = first.Log
 			p.quote("waiting for "+first.String(), first.Log)
+			p.waiting, p.whole = statusOf(now), true
 		}
 	}
 	switch status := statusOf(now); {

@@ -92,3 +92,17 @@ func wrap(text, indent string, width int) string {
 	}
 	return out.String() + line + "\n"
 }
+
+// wrapLines breaks each line of a text that is longer than a width, and keeps its indentation.
+func wrapLines(text string, width int) string {
+	var out strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		if width == 0 || utf8.RuneCountInString(line) <= width {
+			out.WriteString(line + "\n")
+			continue
+		}
+		words := strings.TrimLeft(line, " ")
+		out.WriteString(wrap(words, line[:len(line)-len(words)], width))
+	}
+	return out.String()
+}

@@ -157,6 +157,13 @@ func TestActivity(t *testing.T) {
 	}
 }
 
+// An error of several lines keeps them; only what a terminal would cut is broken, between words.
+func TestWrapLines(t *testing.T) {
+	const text = "orcon: cannot do this:\n  because   of that\n  - and another long reason"
+	assert.Equal(t, text+"\n", wrapLines(text, 0))
+	assert.Equal(t, "orcon: cannot do\nthis:\n  because of\n  that\n  - and another\n  long reason\n", wrapLines(text, 16))
+}
+
 func TestOutput(t *testing.T) {
 	value := []map[string]string{{"name": "<web>"}}
 	for format, want := range map[string]string{
