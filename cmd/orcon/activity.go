@@ -28,7 +28,7 @@ type activity struct {
 	status  string
 	printed time.Time
 	drawn   bool
-	// waiting is what is waited for since a time; whole reports that it is printed whole.
+	// waiting describes the wait that began at since; whole reports that it is printed whole.
 	waiting string
 	since   time.Time
 	whole   bool
