@@ -225,7 +225,7 @@ func FuzzEnvironment(f *testing.F) {
 	}
 	s := settings(f, "db:postgresql,mail?", "db=a,b")
 	f.Fuzz(func(t *testing.T, host, b string) {
-		view := after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag = map[string]string{"host": host, "b": b} })))
+		view := after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag = said.Put(map[string]string{"host": host, "b": b}) })))
 		text, _ := view.Environment(s.Variables)
 		got, err := kubeletEnv(text)
 		require.NoError(t, err)

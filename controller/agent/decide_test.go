@@ -12,15 +12,21 @@ import (
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
+
+// said has the contents of all bags of relations that tests make: equal references have equal contents.
+//
+//nolint:gochecknoglobals // relations are values in tables
+var said = conversation.BagMap{}
 
 // db returns a complete relation of endpoint db.
 func db(id int, host string) conversation.Relation {
 	return conversation.Relation{
 		ID: id, UID: fmt.Sprint("uid-", id), Endpoint: "db", Interface: "postgresql", Role: application.Requirer, Life: conversation.Alive,
 		Remote: "pg", There: conversation.End{Namespace: "demo", Application: "pg"},
-		RemoteBag: map[string]string{"host": host}, Complete: true,
+		RemoteBag: said.Put(map[string]string{"host": host}), Complete: true,
 	}
 }
 
@@ -29,8 +35,13 @@ func with(r conversation.Relation, change func(*conversation.Relation)) conversa
 	return r
 }
 
+// heard is an update with the contents of its own bags and no others.
 func heard(relations ...conversation.Relation) conversation.Update {
-	return conversation.Update{View: conversation.View{Application: "web", Namespace: "demo", Relations: relations}}
+	contents := conversation.BagMap{}
+	for _, r := range relations {
+		contents.Put(said.Bag(r.RemoteBag))
+	}
+	return conversation.Update{View: conversation.View{Application: "web", Namespace: "demo", Relations: relations, Bags: contents}}
 }
 
 // after merges snapshots, oldest first.
@@ -99,7 +110,7 @@ func TestPlan(t *testing.T) {
 		},
 		"OlderWithoutData": {
 			why:   "W2: a relation with nothing to show does not keep the short name from one that has",
-			view:  after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = nil, false }), db(9, "b"))),
+			view:  after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = databag.Ref{}, false }), db(9, "b"))),
 			write: map[string]map[string]string{"db": files("b"), "db-9": files("b")},
 		},
 		"Absent": {
@@ -132,7 +143,7 @@ func TestPlan(t *testing.T) {
 		},
 		"Emptied": {
 			why:   "a provider that was deleted takes no running pod's files with it",
-			view:  after(heard(db(7, "a")), heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = nil, false }))),
+			view:  after(heard(db(7, "a")), heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = databag.Ref{}, false }))),
 			write: map[string]map[string]string{"db": files("a"), "db-7": files("a")},
 		},
 		"Changed": {
@@ -168,13 +179,13 @@ func TestPlan(t *testing.T) {
 		"Ours": {
 			why: "W1: type and provider are Orcon's",
 			view: after(heard(with(db(7, "a"), func(r *conversation.Relation) {
-				r.RemoteBag = map[string]string{"host": "a", "type": "evil", "provider": "evil"}
+				r.RemoteBag = said.Put(map[string]string{"host": "a", "type": "evil", "provider": "evil"})
 			}))),
 			write: map[string]map[string]string{"db": files("a"), "db-7": files("a")},
 		},
 		"NothingYet": {
 			why:   "a type without data would look like a binding that is broken",
-			view:  after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = nil, false }))),
+			view:  after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = databag.Ref{}, false }))),
 			write: map[string]map[string]string{},
 		},
 	}
@@ -211,7 +222,7 @@ func TestHostileKeysAreNoFiles(t *testing.T) {
 	require.Greater(t, len(bag), 100)
 	good := map[string]string{"a": "1", "A.b_c-9": "2", "0": "3", "tls.crt": "4", strings.Repeat("k", 253): "5"}
 	maps.Copy(bag, good)
-	view := after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag = bag })))
+	view := after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag = said.Put(bag) })))
 	good["type"], good["provider"] = "postgresql", "pg"
 	assert.Equal(t, good, view.Plan().Write["db"])
 }
@@ -233,7 +244,7 @@ func TestUnmet(t *testing.T) {
 		return endpoints
 	}
 	incomplete := with(db(7, ""), func(r *conversation.Relation) {
-		r.RemoteBag, r.Complete, r.Message = nil, false, "pg has given no data yet"
+		r.RemoteBag, r.Complete, r.Message = databag.Ref{}, false, "pg has given no data yet"
 	})
 	tests := map[string]struct {
 		why      string
@@ -281,7 +292,7 @@ func TestUnmet(t *testing.T) {
 // What becomes a variable (SAFETY.md P7, P8, P9).
 func TestEnvironment(t *testing.T) {
 	db7 := func(bag map[string]string) Projection {
-		return after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = bag, true })))
+		return after(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag, r.Complete = said.Put(bag), true })))
 	}
 	long := strings.Repeat("x", injection.MaxEnvValue)
 	tests := map[string]struct {
@@ -308,7 +319,7 @@ func TestEnvironment(t *testing.T) {
 		},
 		"Emptied": {
 			why:  "a provider that is gone leaves the variables for the next start of a container",
-			view: db7(map[string]string{"port": "1"}).Merge(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag = nil }))), want: "DB_PORT='1'\n",
+			view: db7(map[string]string{"port": "1"}).Merge(heard(with(db(7, ""), func(r *conversation.Relation) { r.RemoteBag = databag.Ref{} }))), want: "DB_PORT='1'\n",
 		},
 	}
 	for name, test := range tests {

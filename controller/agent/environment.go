@@ -39,7 +39,7 @@ func (v Projection) value(r conversation.Relation, variable injection.Variable) 
 	if content, there := v.Contents[r.Granted.ID].Files[variable.Key]; there && variable.Asked {
 		return content
 	}
-	if value := r.RemoteBag[variable.Key]; !refers(r, value) {
+	if value := v.View.Bag(r.RemoteBag)[variable.Key]; !refers(r, value) {
 		return value
 	}
 	return ""

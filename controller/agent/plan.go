@@ -56,8 +56,9 @@ func (v Projection) directories() map[string]map[string]string {
 // files (SAFETY.md W1), what it grants in place of the reference to that, and type and
 // provider, which are Orcon's whatever the bag says.
 func (v Projection) files(r conversation.Relation) map[string]string {
-	files := make(map[string]string, len(r.RemoteBag)+2)
-	for key, value := range r.RemoteBag {
+	bag := v.View.Bag(r.RemoteBag)
+	files := make(map[string]string, len(bag)+2)
+	for key, value := range bag {
 		if application.FileName(key) && !refers(r, value) {
 			files[key] = value
 		}

@@ -69,6 +69,7 @@ func (v Projection) Merge(heard conversation.Update) Projection {
 		return cmp.Or(cmp.Compare(senior[key(a)], senior[key(b)]), cmp.Compare(a.ID, b.ID), cmp.Compare(key(a), key(b)))
 	})
 	merged.forget()
+	merged.View = merged.View.Retaining(v.View)
 	merged.keepContents(v.Contents)
 	return merged
 }
@@ -122,14 +123,14 @@ func ended(r conversation.Relation) bool { return r.Life == conversation.Ending 
 // projected reports whether a relation has something to put into files. A
 // directory with a type and no data would look like a binding that is broken.
 func projected(r conversation.Relation) bool {
-	return !ended(r) && (len(r.RemoteBag) > 0 || r.Complete)
+	return !ended(r) && (!r.RemoteBag.Empty() || r.Complete)
 }
 
 // become returns what is known of a relation after an update of it. A bag that was emptied stays as it
 // was: a provider that is gone takes no running pod's data with it. What is granted no more goes
 // (SAFETY.md S1). A relation that has ended stays so.
 func become(r, now conversation.Relation) conversation.Relation {
-	if len(now.RemoteBag) == 0 {
+	if now.RemoteBag.Empty() {
 		now.RemoteBag = r.RemoteBag
 	}
 	if now.Life == conversation.Suspended {

@@ -123,8 +123,8 @@ func TestSpeechKnows(t *testing.T) {
 	assert.Equal(t, application.Requirer, r.Role)
 	assert.Equal(t, "db/0", r.Units[0].Unit.String())
 	assert.Equal(t, conversation.Replaced, r.Departed[0].Reason)
-	assert.Equal(t, map[string]string{"port": "1"}, r.OwnBag)
-	assert.Equal(t, map[string]string{"database": "d"}, r.OwnApplicationBag)
+	assert.Equal(t, map[string]string{"port": "1"}, known.Bag(r.OwnBag))
+	assert.Equal(t, map[string]string{"database": "d"}, known.Bag(r.OwnApplicationBag))
 	assert.False(t, known.Leader)
 }
 
@@ -147,7 +147,7 @@ func TestSpeechReadsItsOwnWrites(t *testing.T) {
 	port := func() map[string]string {
 		now, err := s.Snapshot()
 		require.NoError(t, err)
-		return now.Relations[0].OwnBag
+		return now.Bag(now.Relations[0].OwnBag)
 	}
 	assert.Equal(t, map[string]string{"name": "n"}, port())
 	s.hear(convert.ToUpdate(heardAt(4)))

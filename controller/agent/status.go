@@ -40,7 +40,8 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 	fmt.Fprint(t, "\nENDPOINT\tROLE\tID\tINTERFACE\tREMOTE\tUNITS\tKEYS\tSTATE\tWHY\n")
 	for _, r := range a.view.View.Relations {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%d\t%d\t%s\t%s\n",
-			r.Endpoint, r.Role, r.ID, r.Interface, r.Remote, len(r.Units), len(r.RemoteBag), stateOf(r, a.view.Present[key(r)]), cmp.Or(r.Message, r.Reason))
+			r.Endpoint, r.Role, r.ID, r.Interface, r.Remote, len(r.Units), len(a.view.View.Bag(r.RemoteBag)),
+			stateOf(r, a.view.Present[key(r)]), cmp.Or(r.Message, r.Reason))
 	}
 	for _, u := range a.view.Unmet(a.settings.Consumes) {
 		if !slices.ContainsFunc(a.view.View.Relations, func(r conversation.Relation) bool { return r.Endpoint == u.Endpoint }) {

@@ -155,8 +155,9 @@ func (t *toolContext) Network(string, string) (tool.Network, error) {
 		return tool.Network{}, err
 	}
 	for _, r := range t.snapshot.Relations {
-		if address := r.OwnBag["ingress-address"]; address != "" {
-			subnet := r.OwnBag["egress-subnets"]
+		bag := t.snapshot.Bag(r.OwnBag)
+		if address := bag["ingress-address"]; address != "" {
+			subnet := bag["egress-subnets"]
 			return tool.Network{
 				Bind:    []tool.Interface{{Name: "eth0", Addresses: []tool.Address{{IP: address, CIDR: subnet}}}},
 				Ingress: []string{address}, Egress: []string{subnet},

@@ -110,11 +110,14 @@ func TestPrivateNewsIsToldToOne(t *testing.T) {
 		const units = 200
 		read, view, agents := ofDB(), blog("one"), []*agent(nil)
 		read.Latest, read.Readers, view.Units = 1, nil, nil
+		contents := domain.BagMap{}
+		up, down := contents.Put(map[string]string{"is": "up"}), contents.Put(map[string]string{"is": "down"})
+		view.Bags = contents.Over(view.Bags)
 		for i := range units {
 			pod := "blog-" + strconv.Itoa(i+1)
 			s.r.pod(pod)
 			view.Units = append(view.Units, application.Unit{Number: i, PodUID: "uid-" + pod})
-			view.Relations[0].Own = append(view.Relations[0].Own, domain.Member{Unit: domain.Unit{Application: "blog", Number: i}, Bag: map[string]string{"is": "up"}})
+			view.Relations[0].Own = append(view.Relations[0].Own, domain.Member{Unit: domain.Unit{Application: "blog", Number: i}, Bag: up})
 			read.Readers = append(read.Readers, secret.Reader{Application: "blog", Unit: strconv.Itoa(i), Revision: 1})
 			agents = append(agents, newAgent())
 		}
@@ -143,7 +146,7 @@ func TestPrivateNewsIsToldToOne(t *testing.T) {
 			require.EqualValues(s.t, 2, a.last().GetSecrets()[0].GetKept())
 		}
 		view.Relations[0].Own = slices.Clone(view.Relations[0].Own)
-		view.Relations[0].Own[7].Bag = map[string]string{"is": "down"}
+		view.Relations[0].Own[7].Bag = down
 		knows()
 		for i, a := range agents {
 			require.Equal(s.t, i == 7, len(a.hosts()) == 4, "a unit's own bag is its own news too")

@@ -9,6 +9,7 @@ import (
 	podagent "gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 )
 
@@ -72,14 +73,16 @@ func (l lagging) catchUp(kind string, count int, relist bool) {
 	if relist {
 		l.caughtUp[kind] = l.h.revision // and a bookmark
 	}
-	view := blog("")
+	view, bag := blog(""), map[string]string{"host": ""}
 	l.shown = map[string]uint64{}
 	for k, revision := range l.caughtUp {
 		if at := l.h.at(k, revision); at > 0 {
 			l.shown[k] = at
-			view.Relations[0].Shown.RemoteBag[k] = strconv.FormatUint(at, 10)
+			bag[k] = strconv.FormatUint(at, 10)
 		}
 	}
+	contents := domain.BagMap{}
+	view.Relations[0].Shown.RemoteBag, view.Bags = contents.Put(bag), contents
 	l.views["blog"] = view
 }
 
@@ -137,6 +140,11 @@ func (w *wanderer) ring() {
 	}
 }
 
+// bag is what the agent has of the database's.
+func (w *wanderer) bag() map[string]string {
+	return w.view.View.Bag(w.view.View.Relations[0].RemoteBag)
+}
+
 // Send is the agent's side: it accepts a snapshot as the agent does.
 func (w *wanderer) Send(response *v1alpha1.ConverseResponse) error {
 	heard := convert.ToUpdate(response.GetSnapshot())
@@ -144,7 +152,7 @@ func (w *wanderer) Send(response *v1alpha1.ConverseResponse) error {
 		w.t.Fatalf("a replica that did not send the agent away said less of %s than it has used: %v after %v", kind, heard.Revisions, w.view.Revisions)
 	}
 	w.view = w.view.Merge(heard)
-	for kind, text := range w.view.View.Relations[0].RemoteBag {
+	for kind, text := range w.bag() {
 		revision, _ := strconv.ParseUint(text, 10, 64)
 		if kind != "host" && revision < w.used[kind] {
 			w.t.Fatalf("acted on %s at %d after %d (SAFETY.md V4)", kind, revision, w.used[kind])
@@ -203,7 +211,7 @@ func TestTwoCachesWithIndependentLag(t *testing.T) {
 			t.Fatalf("a replica at the end of history sends an agent away: %v, which used %v", survivor.CaughtUp(), w.view.Revisions)
 		}
 		for kind := range h.writes {
-			got, _ := strconv.ParseUint(w.view.View.Relations[0].RemoteBag[kind], 10, 64)
+			got, _ := strconv.ParseUint(w.bag()[kind], 10, 64)
 			if last := h.at(kind, h.revision); got != last {
 				t.Fatalf("the last write of %s is %d, the agent has %d", kind, last, got)
 			}

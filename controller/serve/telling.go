@@ -164,7 +164,7 @@ func (t *telling) take(view relation.View) {
 	}
 	shared := view.Shared("")
 	for _, r := range shared.Relations {
-		t.content.relations = append(t.content.relations, convert.ForRelation(r))
+		t.content.relations = append(t.content.relations, convert.ForRelation(r, shared))
 	}
 	for _, w := range shared.Waiting {
 		t.content.waiting = append(t.content.waiting, convert.ForWaiting(w))
@@ -172,7 +172,7 @@ func (t *telling) take(view relation.View) {
 	for number, own := range view.Owns() {
 		mine := t.mine(int64(number))
 		for _, side := range own.Sides {
-			mine.own = append(mine.own, convert.ForSide(side))
+			mine.own = append(mine.own, convert.ForSide(side, shared))
 		}
 	}
 }

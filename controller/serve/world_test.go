@@ -10,6 +10,7 @@ import (
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
@@ -80,8 +81,11 @@ func blog(value string) relation.View {
 		UID: "r-1", Interface: "db", State: relation.State{ID: 1, Conditions: condition.Settled("Complete", "all is there")},
 	}
 	seen, _ := r.SeenFrom("shop", "blog")
-	seen.Shown.RemoteBag, seen.Shown.Complete, seen.Shown.Message = map[string]string{"host": value}, true, ""
-	return relation.View{Application: "blog", Units: []application.Unit{{Number: 4, PodUID: "uid-blog-1"}}, Relations: []relation.Seen{seen}}
+	contents := domain.BagMap{}
+	seen.Shown.RemoteBag, seen.Shown.Complete, seen.Shown.Message = contents.Put(map[string]string{"host": value}), true, ""
+	return relation.View{
+		Application: "blog", Units: []application.Unit{{Number: 4, PodUID: "uid-blog-1"}}, Relations: []relation.Seen{seen}, Bags: contents,
+	}
 }
 
 func (r *replica) Review(_ context.Context, token string) (identity.Identity, error) {

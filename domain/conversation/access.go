@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // Read returns a copy of a bag, if the unit may read it and it is there
@@ -18,7 +19,7 @@ func Read(s Snapshot, at Address) (Bag, error) {
 	}
 	u, isUnit := at.Unit()
 	own, peers := at.Application() == s.Unit.Application, r.Role == application.Peer
-	var bag Bag
+	var bag databag.Ref
 	switch {
 	case isUnit && u == s.Unit:
 		bag = r.OwnBag
@@ -36,7 +37,7 @@ func Read(s Snapshot, at Address) (Bag, error) {
 	if err != nil {
 		return nil, err
 	}
-	return copied(bag), nil
+	return copied(s.Bag(bag)), nil
 }
 
 // copied is a bag that the caller may change; never nil.
@@ -48,15 +49,15 @@ func copied(bag Bag) Bag {
 
 // read returns the bag of another unit, also of one that departed as long as that
 // is kept (RELATIONS.md P2).
-func (r *Relation) read(u Unit) (Bag, error) {
+func (r *Relation) read(u Unit) (databag.Ref, error) {
 	bag, known := r.bagOf(u)
 	_, ended := r.tombstone(u)
 	switch {
-	case ended && bag == nil, !known && r.Life == Ending:
-		return nil, &Error{Gone, fmt.Sprintf("cannot read the databag of %s: it has departed, and its data is not kept any more", u),
+	case ended && bag.IsZero(), !known && r.Life == Ending:
+		return databag.Ref{}, &Error{Gone, fmt.Sprintf("cannot read the databag of %s: it has departed, and its data is not kept any more", u),
 			"save what you need while the unit is in the relation"}
 	case !known:
-		return nil, &Error{NotYet, fmt.Sprintf("cannot read the databag of %s: the unit is not known to be in the relation", u),
+		return databag.Ref{}, &Error{NotYet, fmt.Sprintf("cannot read the databag of %s: the unit is not known to be in the relation", u),
 			"wait until it joins; relation-list names those that have"}
 	default:
 		return bag, nil

@@ -74,7 +74,7 @@ func TestAccess(t *testing.T) {
 // What may be read has the content that the snapshot has, and is a copy.
 func TestReadContent(t *testing.T) {
 	r := saying(gone(db("db/0 a=1"), "db/1 a=2", conversation.ScaledDown), bag{"a": "3"})
-	r.OwnBag, r.OwnApplicationBag = bag{"a": "4"}, bag{"a": "5"}
+	r.OwnBag, r.OwnApplicationBag = contents.Put(bag{"a": "4"}), contents.Put(bag{"a": "5"})
 	s := leader(sees(r))
 	for owner, want := range map[string]string{"db/0": "1", "db/1": "2", "db": "3", "web/0": "4", "web": "5"} {
 		at := conversation.Address{Relation: r.UID, Owner: owner}

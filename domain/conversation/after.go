@@ -31,9 +31,9 @@ func (t Told) after(e Event, r *Relation, s *Snapshot) Told {
 	case Created:
 		return Told{ID: r.ID, Stage: Open, Departed: t.Departed}.observe(r, s)
 	case Joined:
-		return t.afterJoined(e, r)
+		return t.afterJoined(e, r, s)
 	case Changed:
-		return t.afterChanged(e, r)
+		return t.afterChanged(e, r, s)
 	case Departed:
 		return t.afterDeparted(e)
 	case Broken:
@@ -48,28 +48,28 @@ func (t Told) after(e Event, r *Relation, s *Snapshot) Told {
 
 // afterJoined remembers a unit whose bag comes next, or all that joined together
 // with what they said.
-func (t Told) afterJoined(e Event, r *Relation) Told {
+func (t Told) afterJoined(e Event, r *Relation, bags Bags) Told {
 	if e.Unit != nil {
 		return t.hearing(map[Unit]Seen{*e.Unit: {}})
 	}
 	if e.Difference.After != "" {
-		t.Application = see(r.applicationBag())
+		t.Application = see(r.applicationBag(), bags)
 	}
 	all := make(map[Unit]Seen, len(e.Joined))
 	for _, u := range e.Joined {
 		bag, _ := r.bagOf(u)
-		all[u] = see(bag)
+		all[u] = see(bag, bags)
 	}
 	return t.hearing(all)
 }
 
-func (t Told) afterChanged(e Event, r *Relation) Told {
+func (t Told) afterChanged(e Event, r *Relation, bags Bags) Told {
 	if e.Unit == nil {
-		t.Application = see(r.applicationBag())
+		t.Application = see(r.applicationBag(), bags)
 		return t
 	}
 	bag, _ := r.bagOf(*e.Unit)
-	return t.hearing(map[Unit]Seen{*e.Unit: see(bag)})
+	return t.hearing(map[Unit]Seen{*e.Unit: see(bag, bags)})
 }
 
 // afterDeparted forgets a unit. That it departed was only heard of where it did so

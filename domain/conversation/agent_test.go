@@ -88,7 +88,7 @@ func (a *agent) deliver(revision int, s conversation.Snapshot) {
 	a.heard.leader = a.heard.leader && s.Leader
 	for uid, of := range a.heard.relations {
 		if i := slices.IndexFunc(s.Relations, func(r conversation.Relation) bool { return r.UID == uid }); i >= 0 && own(&s, &s.Relations[i]) {
-			of.application = s.Relations[i].OwnApplicationBag
+			of.application = s.Bag(s.Relations[i].OwnApplicationBag)
 			a.heard.relations[uid] = of
 		}
 	}
@@ -191,12 +191,12 @@ func (h *hearing) known(u conversation.Unit) bool {
 func (h *hearing) bag(u conversation.Unit) conversation.Bag {
 	for _, m := range h.r.Units {
 		if m.Unit == u {
-			return m.Bag
+			return h.a.shown.Bag(m.Bag)
 		}
 	}
 	for _, d := range h.r.Departed {
 		if d.Unit == u {
-			return d.Bag
+			return h.a.shown.Bag(d.Bag)
 		}
 	}
 	return nil
@@ -204,9 +204,9 @@ func (h *hearing) bag(u conversation.Unit) conversation.Bag {
 
 func (h *hearing) applicationBag() conversation.Bag {
 	if h.r.Role == application.Peer {
-		return h.r.OwnApplicationBag
+		return h.a.shown.Bag(h.r.OwnApplicationBag)
 	}
-	return h.r.RemoteBag
+	return h.a.shown.Bag(h.r.RemoteBag)
 }
 
 func (h *hearing) joined(e conversation.Event) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // crowd is what one unit sees of so many others, each of which says ten things.
@@ -17,7 +18,7 @@ func crowd(units int) conversation.Snapshot {
 		for k := range 10 {
 			said["key-"+strconv.Itoa(k)] = strings.Repeat("x", 20) + strconv.Itoa(i)
 		}
-		r.Units = append(r.Units, conversation.Member{Unit: conversation.Unit{Application: "db", Number: i}, Bag: said})
+		r.Units = append(r.Units, conversation.Member{Unit: conversation.Unit{Application: "db", Number: i}, Bag: contents.Put(said)})
 	}
 	return sees(saying(r, bag{"url": "postgres://db"}))
 }
@@ -39,7 +40,8 @@ func BenchmarkNext(b *testing.B) {
 	s := crowd(100)
 	settled, _ := hearAll(conversation.Memory{}, s)
 	changed := crowd(100)
-	changed.Relations[0].Units[99].Bag["key-3"] = "other"
+	last := &changed.Relations[0].Units[99].Bag
+	*last = contents.Put(databag.Overlay(changed.Bag(*last), bag{"key-3": "other"}))
 	b.Run("settled", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -174,7 +174,7 @@ func (m Memory) with(uid string, told Told) Memory {
 // observe is Observe for one relation.
 func (t Told) observe(r *Relation, s *Snapshot) Told {
 	if t.Stage == Open && ownsPeerBag(r, s) && t.Application.differs(r.OwnApplicationBag) {
-		t.Application = see(r.OwnApplicationBag)
+		t.Application = see(r.OwnApplicationBag, s)
 	}
 	t.Departed = slices.DeleteFunc(slices.Clone(t.Departed), func(u Unit) bool {
 		_, kept := r.tombstone(u)

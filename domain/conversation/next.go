@@ -206,7 +206,7 @@ func (a *audience) application() (Event, bool) {
 		return Event{}, false
 	}
 	e := a.event(Changed)
-	e.Difference = a.told.Application.difference(bag)
+	e.Difference = a.told.Application.difference(bag, a.snapshot)
 	return e, true
 }
 
@@ -247,7 +247,7 @@ func (a *audience) changed() (Event, bool) {
 func (a *audience) change(u Unit) Event {
 	bag, _ := a.relation.bagOf(u)
 	e := a.event(Changed)
-	e.Unit, e.Difference = &u, a.told.Members[u].difference(bag)
+	e.Unit, e.Difference = &u, a.told.Members[u].difference(bag, a.snapshot)
 	return e
 }
 

@@ -1,5 +1,7 @@
 package conversation
 
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+
 // Own is the part of a snapshot that one unit sees alone.
 type Own struct {
 	// Number is the unit's, if Known.
@@ -19,9 +21,9 @@ type Own struct {
 type Side struct {
 	// Relation is its UID.
 	Relation string
-	Bag      Bag
-	// ApplicationBag is its application's; nil where the unit may not read it.
-	ApplicationBag Bag
+	Bag      databag.Ref
+	// ApplicationBag is its application's; zero where the unit may not read it.
+	ApplicationBag databag.Ref
 	// ApplicationWriter wrote that last, as far as it is known.
 	ApplicationWriter Unit
 }

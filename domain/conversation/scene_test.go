@@ -15,9 +15,14 @@ import (
 
 type bag = conversation.Bag
 
+// contents are those of all scenes: equal references have equal contents, so that no scene disturbs another.
+//
+//nolint:gochecknoglobals // scenes are values in tables
+var contents = conversation.BagMap{}
+
 // sees is a snapshot of web/0.
 func sees(relations ...conversation.Relation) conversation.Snapshot {
-	return conversation.Snapshot{Unit: unit("web/0"), Relations: relations}
+	return conversation.Snapshot{Unit: unit("web/0"), Relations: relations, Bags: contents}
 }
 
 // unseen is what web/0 sees as long as the others do not see it.
@@ -38,7 +43,7 @@ func related(id int, remote string, units ...string) conversation.Relation {
 	}
 	for _, text := range units {
 		name, said := said(text)
-		r.Units = append(r.Units, conversation.Member{Unit: name, Bag: said})
+		r.Units = append(r.Units, conversation.Member{Unit: name, Bag: contents.Put(said)})
 	}
 	return r
 }
@@ -69,7 +74,7 @@ func life(r conversation.Relation, l conversation.Life, why conversation.Reason)
 // gone adds a tombstone.
 func gone(r conversation.Relation, text string, why conversation.Reason) conversation.Relation {
 	u, b := said(text)
-	r.Departed = append(r.Departed, conversation.Tombstone{Unit: u, Reason: why, Bag: b})
+	r.Departed = append(r.Departed, conversation.Tombstone{Unit: u, Reason: why, Bag: contents.Put(b)})
 	return r
 }
 
@@ -82,9 +87,9 @@ func inherited(r conversation.Relation, why conversation.Reason) conversation.Re
 
 func saying(r conversation.Relation, b bag) conversation.Relation {
 	if r.Role == application.Peer {
-		r.OwnApplicationBag = b
+		r.OwnApplicationBag = contents.Put(b)
 	} else {
-		r.RemoteBag = b
+		r.RemoteBag = contents.Put(b)
 	}
 	return r
 }

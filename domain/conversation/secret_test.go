@@ -44,7 +44,8 @@ func TestSecretEvents(t *testing.T) {
 	own.Own, own.Expires = true, time.Time{}
 	granted := func(revision int, bag map[string]string) conversation.Snapshot {
 		s := snapshot(noon, false)
-		s.Relations = []conversation.Relation{{UID: "r", ID: 1, Endpoint: "db", Role: application.Requirer, Remote: "db", Life: conversation.Alive, RemoteBag: bag}}
+		s.Bags = contents
+		s.Relations = []conversation.Relation{{UID: "r", ID: 1, Endpoint: "db", Role: application.Requirer, Remote: "db", Life: conversation.Alive, RemoteBag: contents.Put(bag)}}
 		if revision > 0 {
 			s.Relations[0].Granted = conversation.Granted{ID: "g", Revision: revision}
 		}
@@ -136,9 +137,9 @@ func TestSecretsLeaveRelationsAlone(t *testing.T) {
 			case 1:
 				secret.Kept = secret.Latest
 			case 2:
-				s.Relations[0].RemoteBag = conversation.Bag{"v": fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "value"))}
+				s.Relations[0].RemoteBag = contents.Put(bag{"v": fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "value"))})
 			case 3:
-				s.Relations[0].Units = []conversation.Member{{Unit: unit("db/0"), Bag: conversation.Bag{"v": fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "value"))}}}
+				s.Relations[0].Units = []conversation.Member{{Unit: unit("db/0"), Bag: contents.Put(bag{"v": fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "value"))})}}
 			}
 			s.Secrets = []conversation.Secret{*secrets["b"], *secrets["a"]}
 			var heard, alone []conversation.Event

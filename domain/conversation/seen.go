@@ -16,8 +16,8 @@ type Seen struct {
 }
 
 // see returns what there is to remember of a bag.
-func see(bag Bag) Seen {
-	seen := Seen{Version: databag.Version(bag)}
+func see(ref databag.Ref, bags Bags) Seen {
+	seen, bag := Seen{Version: ref.OrEmpty().Version}, bags.Bag(ref)
 	if len(bag) == 0 {
 		return seen
 	}
@@ -30,13 +30,13 @@ func see(bag Bag) Seen {
 
 // differs reports whether a bag has another content than the one seen. An empty
 // one is nothing new to who has seen none.
-func (s Seen) differs(bag Bag) bool {
-	return s.Version != databag.Version(bag) && (s.Version != "" || len(bag) > 0)
+func (s Seen) differs(ref databag.Ref) bool {
+	return s.Version != ref.OrEmpty().Version && (s.Version != "" || !ref.Empty())
 }
 
 // difference returns what is new in a bag to who has seen s (RELATIONS.md E10).
-func (s Seen) difference(bag Bag) Difference {
-	d := Difference{Before: s.Version, After: databag.Version(bag)}
+func (s Seen) difference(ref databag.Ref, bags Bags) Difference {
+	d, bag := Difference{Before: s.Version, After: ref.OrEmpty().Version}, bags.Bag(ref)
 	for k, v := range bag {
 		switch was, known := s.Values[k]; {
 		case !known:

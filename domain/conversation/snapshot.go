@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // Bag is a databag: keys to values.
@@ -46,8 +47,9 @@ type Snapshot struct {
 	Leaving Reason
 	// Batch asks for a whole first join as one event (RELATIONS.md E12).
 	Batch bool
-	// Relations in any order.
+	// Relations in any order; Bags has the contents of their bags.
 	Relations []Relation
+	Bags      Bags
 	// Secrets that the unit reads or cares for, in any order, and what time it is:
 	// without Now nothing is due.
 	Secrets []Secret
@@ -58,15 +60,17 @@ type Snapshot struct {
 // its own writes before it is shown them (SAFETY.md V4).
 func (s Snapshot) With(changes []Change) Snapshot {
 	s.Relations = slices.Clone(s.Relations)
+	written := BagMap{}
+	s.Bags = written.Over(s.Bags)
 	for _, c := range changes {
 		for i := range s.Relations {
 			r := &s.Relations[i]
 			switch {
 			case r.UID != c.Relation:
 			case c.Owner == s.Unit.String():
-				r.OwnBag = c.Apply(r.OwnBag)
+				r.OwnBag = written.Put(c.Apply(s.Bag(r.OwnBag)))
 			default:
-				r.OwnApplicationBag, r.OwnApplicationWriter = c.Apply(r.OwnApplicationBag), s.Unit
+				r.OwnApplicationBag, r.OwnApplicationWriter = written.Put(c.Apply(s.Bag(r.OwnApplicationBag))), s.Unit
 			}
 		}
 	}
@@ -104,7 +108,7 @@ type Relation struct {
 	Departed []Tombstone
 	// RemoteBag is the other application's bag; of a peer relation it is empty. None
 	// and an empty one are the same.
-	RemoteBag Bag
+	RemoteBag databag.Ref
 	// Granted is the Secret that the other application grants by reference.
 	Granted Granted
 	// Complete reports whether the data that a start gate waits for is there (SAFETY.md V5); Reason and
@@ -117,10 +121,10 @@ type Relation struct {
 	// hears nothing before that, and finds its address when it does (RELATIONS.md L2).
 	Unseen bool
 	// OwnBag is the unit's own bag.
-	OwnBag Bag
+	OwnBag databag.Ref
 	// OwnApplicationBag is its application's bag: its leader may read it, and of a
 	// peer relation every unit (RELATIONS.md P).
-	OwnApplicationBag Bag
+	OwnApplicationBag databag.Ref
 	// OwnApplicationWriter wrote OwnApplicationBag last, as far as that is known.
 	OwnApplicationWriter Unit
 }
@@ -162,7 +166,7 @@ func (r *Relation) tombstone(u Unit) (Tombstone, bool) {
 
 // bagOf returns the bag of another unit, in scope or departed. What is in
 // neither list is not known (SAFETY.md E13).
-func (r *Relation) bagOf(u Unit) (bag Bag, known bool) {
+func (r *Relation) bagOf(u Unit) (bag databag.Ref, known bool) {
 	if m, in := r.member(u); in {
 		return m.Bag, true
 	}
@@ -172,7 +176,7 @@ func (r *Relation) bagOf(u Unit) (bag Bag, known bool) {
 
 // applicationBag is the bag of the application that the unit talks with: the
 // other one, or among peers its own.
-func (r *Relation) applicationBag() Bag {
+func (r *Relation) applicationBag() databag.Ref {
 	if r.Role == application.Peer {
 		return r.OwnApplicationBag
 	}
@@ -182,7 +186,7 @@ func (r *Relation) applicationBag() Bag {
 // Member is another unit in scope of a relation.
 type Member struct {
 	Unit Unit
-	Bag  Bag
+	Bag  databag.Ref
 }
 
 // Tombstone is a unit that has departed for good.
@@ -191,8 +195,8 @@ type Tombstone struct {
 	Reason Reason
 	// Since is when it was found gone.
 	Since time.Time
-	// Bag is what it said last, as long as it is kept (RELATIONS.md P2); then nil.
-	Bag Bag
+	// Bag is the unit's last bag as long as it is kept (RELATIONS.md P2), then zero.
+	Bag databag.Ref
 	// Owed are the numbers of the units that are asked whether they have handled the departure.
 	// Inherited is set where no unit is left that knew the departed one, so that the leader handles it
 	// (SAFETY.md E15).

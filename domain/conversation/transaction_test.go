@@ -16,7 +16,7 @@ import (
 // spoken is a relation in which web/0 and its application have said something.
 func spoken() conversation.Relation {
 	r := db("db/0")
-	r.OwnBag, r.OwnApplicationBag = bag{"a": "1", "b": "2"}, bag{"user": "web"}
+	r.OwnBag, r.OwnApplicationBag = contents.Put(bag{"a": "1", "b": "2"}), contents.Put(bag{"user": "web"})
 	return r
 }
 

@@ -5,6 +5,8 @@ type View struct {
 	Application, Namespace string
 	// Relations of the application, without what one unit sees alone.
 	Relations []Relation
+	// Bags has the contents of the bags of Relations and of the units' own sides.
+	Bags Bags
 	// Waiting lists the endpoints without a relation.
 	Waiting []Waiting
 }
@@ -42,7 +44,7 @@ func (e End) Written(namespace string) string { return e.From(namespace) + ":" +
 // For returns what one unit of the application knows, without its leadership, which its own lease
 // tells.
 func (v View) For(own Own) Snapshot {
-	s := Snapshot{Unit: Unit{v.Application, own.Number}, Leaving: own.Leaving, Secrets: own.Secrets}
+	s := Snapshot{Unit: Unit{v.Application, own.Number}, Leaving: own.Leaving, Secrets: own.Secrets, Bags: v.Bags}
 	sides := make(map[string]Side, len(own.Sides))
 	for _, side := range own.Sides {
 		sides[side.Relation] = side

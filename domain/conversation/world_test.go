@@ -8,6 +8,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 )
 
@@ -27,6 +28,8 @@ type world struct {
 	relations []*link
 	// agents are the processes and what is left of their memories, by unit.
 	agents map[conversation.Unit]*agent
+	// contents are those of all bags that there ever were.
+	contents conversation.BagMap
 }
 
 // pod is a unit that is there, and why it is ending.
@@ -67,7 +70,7 @@ const secret = "password"
 func newWorld() *world {
 	w := &world{
 		units: map[conversation.Unit]*pod{}, leaders: map[string]conversation.Unit{}, terms: map[string]int64{},
-		agents: map[conversation.Unit]*agent{},
+		agents: map[conversation.Unit]*agent{}, contents: conversation.BagMap{},
 	}
 	w.relate("db")
 	w.relate("cache")
@@ -278,7 +281,7 @@ func (w *world) hearers(l *link, departed conversation.Unit) []conversation.Unit
 
 // snapshot is all that a unit may know now.
 func (w *world) snapshot(u conversation.Unit) conversation.Snapshot {
-	s := conversation.Snapshot{Unit: u, Leader: w.leaders[u.Application] == u, Batch: w.batch}
+	s := conversation.Snapshot{Unit: u, Leader: w.leaders[u.Application] == u, Batch: w.batch, Bags: w.contents}
 	if s.Leader {
 		s.Term = w.terms[u.Application]
 	}
@@ -293,13 +296,16 @@ func (w *world) snapshot(u conversation.Unit) conversation.Snapshot {
 	return s
 }
 
+// said refers to a bag of a relation as it is now.
+func (w *world) said(l *link, at conversation.Address) databag.Ref { return w.contents.Put(l.bags[at]) }
+
 // view is one relation as a unit sees it.
 func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 	remote := l.other(u.Application)
 	r := conversation.Relation{
 		UID: l.uid, ID: l.id, Endpoint: "to-" + remote, Interface: "any", Remote: remote, Life: l.life, Role: application.Provider,
-		OwnBag:               l.bags[conversation.ForUnit(l.uid, u)],
-		OwnApplicationBag:    l.bags[conversation.ForApplication(l.uid, u.Application)],
+		OwnBag:               w.said(l, conversation.ForUnit(l.uid, u)),
+		OwnApplicationBag:    w.said(l, conversation.ForApplication(l.uid, u.Application)),
 		OwnApplicationWriter: l.writers[u.Application],
 	}
 	switch {
@@ -309,7 +315,7 @@ func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 		r.Role = application.Requirer
 	}
 	if !l.peer() {
-		r.RemoteBag = l.bags[conversation.ForApplication(l.uid, remote)]
+		r.RemoteBag = w.said(l, conversation.ForApplication(l.uid, remote))
 	}
 	switch l.life {
 	case conversation.Ending:
@@ -320,13 +326,13 @@ func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 	}
 	for _, other := range w.of(remote) {
 		if other != u {
-			r.Units = append(r.Units, conversation.Member{Unit: other, Bag: l.bags[conversation.ForUnit(l.uid, other)]})
+			r.Units = append(r.Units, conversation.Member{Unit: other, Bag: w.said(l, conversation.ForUnit(l.uid, other))})
 		}
 	}
 	for _, d := range l.departed {
 		if d.Unit.Application == remote && d.Unit != u {
 			r.Departed = append(r.Departed, conversation.Tombstone{
-				Unit: d.Unit, Reason: d.Reason, Since: d.Since, Bag: l.bags[conversation.ForUnit(l.uid, d.Unit)],
+				Unit: d.Unit, Reason: d.Reason, Since: d.Since, Bag: w.said(l, conversation.ForUnit(l.uid, d.Unit)),
 				Inherited: d.Inherited(),
 			})
 			for _, owed := range d.Owed {

@@ -1,5 +1,5 @@
-// Package databag holds what is true of any databag: keys to values, and the
-// version of such a content.
+// Package databag holds what is true of any databag: keys to values, the version
+// of such a content, and the reference to it.
 //
 // What must not come in: whose bag it is, who may read or write it, and where it
 // is stored.

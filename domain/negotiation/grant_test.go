@@ -38,8 +38,8 @@ func (w *world) grants(name string) {
 	w.services["db"] = s
 }
 
-// shown is what the only relation shows its requirer.
-func (w *world) shown(t require.TestingT) relation.Seen {
+// shown is what the only relation shows its requirer, and the bag of the other side.
+func (w *world) shown(t require.TestingT) (relation.Seen, map[string]string) {
 	var one []relation.Relation
 	for _, r := range values(w.relations) {
 		one = append(one, r.Relation)
@@ -53,7 +53,7 @@ func (w *world) shown(t require.TestingT) relation.Seen {
 		Grants: func(e relation.End) []relation.Grant { return w.records[e.Application].State.Grants },
 	})
 	require.Len(t, v.Relations, 1)
-	return v.Relations[0]
+	return v.Relations[0], v.Bags.Bag(v.Relations[0].Shown.RemoteBag)
 }
 
 // refusal is why db does not grant, as its condition says it; "" if it does.
@@ -93,17 +93,18 @@ func TestGrant(t *testing.T) {
 			w := granting()
 			w.settle(t)
 			before := w.only(t)
-			require.Equal(t, conversation.Granted{ID: id, Revision: 1}, w.shown(t).Shown.Granted)
+			seen, _ := w.shown(t)
+			require.Equal(t, conversation.Granted{ID: id, Revision: 1}, seen.Shown.Granted)
 			test.happens(w)
 			w.settle(t)
-			seen := w.shown(t)
+			seen, bag := w.shown(t)
 			assert.Equal(t, before.UID, w.only(t).UID, "no relation ends")
 			if test.want > 0 {
 				assert.Equal(t, conversation.Granted{ID: id, Revision: test.want}, seen.Shown.Granted, test.why)
-				assert.Equal(t, "secret:"+id, seen.Shown.RemoteBag["secret"], test.why)
+				assert.Equal(t, "secret:"+id, bag["secret"], test.why)
 			} else {
 				assert.Empty(t, seen.Shown.Granted, test.why)
-				assert.NotContains(t, seen.Shown.RemoteBag, "secret", test.why)
+				assert.NotContains(t, bag, "secret", test.why)
 			}
 			assert.Contains(t, w.refusal(), test.refused, test.why)
 			_, declared := w.services["db"]
@@ -131,11 +132,13 @@ func TestGrantFillsTheSecretField(t *testing.T) {
 		w.consumes("web", "store:"+known, "db")
 		w.grants("admin")
 		w.settle(t)
-		assert.NotContains(t, w.shown(t).Shown.RemoteBag, "password")
+		_, bag := w.shown(t)
+		assert.NotContains(t, bag, "password")
 		w.secrets["admin"] = consenting("admin", "1")
 		w.settle(t)
-		assert.Equal(t, "secret:"+secret.GrantedID(namespace, "db", "main"), w.shown(t).Shown.RemoteBag["password"], known)
-		assert.NotContains(t, w.shown(t).Shown.RemoteBag, "secret", known)
+		_, bag = w.shown(t)
+		assert.Equal(t, "secret:"+secret.GrantedID(namespace, "db", "main"), bag["password"], known)
+		assert.NotContains(t, bag, "secret", known)
 	}
 }
 
@@ -226,7 +229,8 @@ func TestGrantFollowsConsent(t *testing.T) {
 			w.secrets["admin"] = s
 			w.settle(t)
 			want := s.Sight == secret.Open && s.GrantTo == "main" && s.Type == "Opaque"
-			got := w.shown(t).Shown.Granted
+			seen, _ := w.shown(t)
+			got := seen.Shown.Granted
 			if (got.ID != "") != want || (w.refusal() == "") != want {
 				t.Fatalf("%+v: %+v, %q", s, got, w.refusal())
 			}

@@ -485,7 +485,7 @@ func TestLook(t *testing.T) {
 	require.Len(t, v.Relations, 2)
 	assert.Equal(t, was.UID, v.Relations[0].UID, "the oldest first; what has no id yet is not seen")
 	assert.True(t, v.Relations[0].Shown.Complete)
-	assert.Equal(t, bags["db"], v.Relations[0].Shown.RemoteBag)
+	assert.Equal(t, bags["db"], v.Bags.Bag(v.Relations[0].Shown.RemoteBag))
 	assert.False(t, v.Relations[1].Shown.Complete, "V5: what is not known here is not complete")
 	require.Len(t, v.Waiting, 1)
 	assert.Equal(t, "http", v.Waiting[0].Endpoint)

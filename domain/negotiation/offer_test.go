@@ -268,7 +268,7 @@ func TestSuspendedSidesSeeNothing(t *testing.T) {
 	}
 	for other, view := range sides() {
 		seen, heard := view.Relations[0], view.Heard(0).Relations[0]
-		assert.Equal(t, map[string]string{"of": seen.Shown.There.Namespace}, seen.Shown.RemoteBag)
+		assert.Equal(t, map[string]string{"of": seen.Shown.There.Namespace}, view.Bags.Bag(seen.Shown.RemoteBag))
 		assert.Len(t, seen.Shown.Units, 1)
 		assert.Equal(t, conversation.Alive, heard.Life)
 		assert.Equal(t, other+"."+seen.Shown.There.Namespace, heard.Remote)
@@ -277,10 +277,10 @@ func TestSuspendedSidesSeeNothing(t *testing.T) {
 	w.settle(t)
 	for _, view := range sides() {
 		seen, heard := view.Relations[0], view.Heard(0).Relations[0]
-		assert.Empty(t, seen.Shown.RemoteBag)
+		assert.True(t, seen.Shown.RemoteBag.IsZero())
 		assert.Empty(t, seen.Shown.Units)
 		assert.Empty(t, seen.Shown.Departed)
-		assert.Equal(t, map[string]string{"of": seen.Here.Namespace}, seen.OwnBag, "its own stays")
+		assert.Equal(t, map[string]string{"of": seen.Here.Namespace}, view.Bags.Bag(seen.OwnBag), "its own stays")
 		assert.False(t, seen.Shown.Complete)
 		assert.Equal(t, conversation.Suspended, heard.Life)
 		assert.Equal(t, conversation.SuspendedReason, heard.EndReason)

@@ -20,7 +20,7 @@ func (v View) Heard(unit int) conversation.Snapshot {
 
 // Shared returns what all units of the application see, in its namespace.
 func (v View) Shared(namespace string) conversation.View {
-	shared := conversation.View{Application: v.Application, Namespace: namespace}
+	shared := conversation.View{Application: v.Application, Namespace: namespace, Bags: v.Bags}
 	for _, r := range v.Relations {
 		shared.Relations = append(shared.Relations, r.Shown)
 	}
@@ -48,10 +48,7 @@ func (v View) Owns() map[int]conversation.Own {
 func (v View) side(r Seen, member conversation.Member) conversation.Side {
 	side := conversation.Side{Relation: r.UID, Bag: member.Bag}
 	if r.Shown.Role == application.Peer || v.Leader.Term > 0 && v.Leader.Unit == member.Unit.Number {
-		side.ApplicationBag = r.OwnBag
-		if side.ApplicationBag == nil {
-			side.ApplicationBag = map[string]string{}
-		}
+		side.ApplicationBag = r.OwnBag.OrEmpty()
 		side.ApplicationWriter, _ = conversation.ParseUnit(v.Application + "/" + r.OwnWriter) // none where it is not known
 	}
 	return side

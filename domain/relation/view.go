@@ -19,8 +19,9 @@ type View struct {
 	Units       []application.Unit
 	// Leader may write the application's bags.
 	Leader leadership.Leader
-	// Relations in order of id.
+	// Relations in order of id; Bags has the contents of their bags.
 	Relations []Seen
+	Bags      conversation.Bags
 	// Waiting lists the endpoints that have no complete relation.
 	Waiting []Waiting
 }
@@ -34,7 +35,7 @@ type Seen struct {
 	Shown conversation.Relation
 	// OwnBag is the application's own, for its leader and for peers; Own are its units in scope, each
 	// with a bag for that unit alone (RELATIONS.md P).
-	OwnBag map[string]string
+	OwnBag databag.Ref
 	Own    []conversation.Member
 	// OwnWriter is the number of the unit that wrote OwnBag of a peer relation last;
 	// empty where that is not known (RELATIONS.md E8).
@@ -59,13 +60,14 @@ type Shelf struct {
 // id. Across namespaces nothing is seen of the other side without its consent
 // (RELATIONS.md M6).
 func Look(namespace string, record Record, relations []Relation, shelf Shelf) View {
-	v := View{Application: record.Name, Units: record.State.Units, Waiting: record.State.Waiting}
+	contents := conversation.BagMap{}
+	v := View{Application: record.Name, Units: record.State.Units, Waiting: record.State.Waiting, Bags: contents}
 	for _, r := range relations {
 		if r.State.ID == 0 {
 			continue
 		}
 		if seen, concerned := r.SeenFrom(namespace, record.Name); concerned {
-			seen.read(shelf)
+			seen.read(shelf, contents)
 			v.Relations = append(v.Relations, seen)
 		}
 	}
@@ -104,10 +106,10 @@ func (s *Seen) show() {
 }
 
 // read takes from the shelf what the side may see: its own, and of the other side
-// nothing while the relation is not open (SAFETY.md M7).
-func (s *Seen) read(shelf Shelf) {
-	s.OwnBag = shelf.Bag(s.Relation, s.Here)
-	s.Own = s.members(shelf, s.Here)
+// nothing while the relation is not open (SAFETY.md M7). It adds the contents of the bags.
+func (s *Seen) read(shelf Shelf, contents conversation.BagMap) {
+	s.OwnBag = contents.Put(shelf.Bag(s.Relation, s.Here))
+	s.Own = s.members(shelf, s.Here, contents)
 	if !s.Open() {
 		return
 	}
@@ -115,21 +117,21 @@ func (s *Seen) read(shelf Shelf) {
 	if s.Shown.Role == application.Peer {
 		s.OwnWriter = shelf.Writer(s.Relation, s.Here)
 	} else {
-		s.Shown.RemoteBag = shelf.Bag(s.Relation, there)
-		s.readGranted(shelf.Grants(there))
+		s.Shown.RemoteBag = contents.Put(s.withGranted(shelf.Bag(s.Relation, there), shelf.Grants(there)))
 	}
-	s.Shown.Complete = s.Shown.Role == application.Requirer && s.Complete() && len(s.Shown.RemoteBag) > 0
-	s.Shown.Units = s.members(shelf, there)
+	s.Shown.Complete = s.Shown.Role == application.Requirer && s.Complete() && !s.Shown.RemoteBag.Empty()
+	s.Shown.Units = s.members(shelf, there, contents)
 	for _, d := range s.State.Departures {
 		if d.Unit == s.Unit(there, d.Unit.Number) {
-			s.Shown.Departed = append(s.Shown.Departed, s.tombstone(d, s.said(shelf, there, d.Unit.Number, d.Address)))
+			last := contents.Put(s.said(shelf, there, d.Unit.Number, d.Address))
+			s.Shown.Departed = append(s.Shown.Departed, s.tombstone(d, last))
 		}
 	}
 }
 
 // tombstone returns a departure as the side knows it, with the unit's last bag as long as that is retained
 // (SAFETY.md P2).
-func (s *Seen) tombstone(d conversation.Departure, bag map[string]string) conversation.Tombstone {
+func (s *Seen) tombstone(d conversation.Departure, bag databag.Ref) conversation.Tombstone {
 	t := conversation.Tombstone{
 		Unit:   conversation.Unit{Application: s.Shown.Remote, Number: d.Unit.Number},
 		Reason: d.Reason, Since: d.Since, Bag: bag, Inherited: d.Inherited(),
@@ -140,26 +142,28 @@ func (s *Seen) tombstone(d conversation.Departure, bag map[string]string) conver
 	return t
 }
 
-// readGranted puts the reference to a granted Secret above all else in the other side's bag.
-func (s *Seen) readGranted(grants []Grant) {
+// withGranted returns the other side's bag with the reference to a granted Secret above all else, and
+// shows that Secret.
+func (s *Seen) withGranted(bag map[string]string, grants []Grant) map[string]string {
 	there := s.Shown.There
 	g, granted := s.Granted(there, grants)
 	if !granted {
-		return
+		return bag
 	}
-	s.Shown.RemoteBag = databag.Overlay(s.Shown.RemoteBag, g.Layer(there))
 	id := secret.GrantedID(there.Namespace, there.Application, there.Endpoint)
 	s.Shown.Granted = conversation.Granted{ID: id, Revision: g.Revision}
+	return databag.Overlay(bag, g.Layer(there))
 }
 
 // members returns the units of an end that are in scope, in order of number: those
 // that have an address (RELATIONS.md L2).
-func (s *Seen) members(shelf Shelf, e End) []conversation.Member {
+func (s *Seen) members(shelf Shelf, e End, contents conversation.BagMap) []conversation.Member {
 	var members []conversation.Member
 	for _, u := range shelf.Units(e) {
 		if u.Gone == "" && u.Address != "" {
 			unit := conversation.Unit{Application: e.From(s.Here.Namespace), Number: u.Number}
-			members = append(members, conversation.Member{Unit: unit, Bag: s.said(shelf, e, u.Number, u.Address)})
+			bag := contents.Put(s.said(shelf, e, u.Number, u.Address))
+			members = append(members, conversation.Member{Unit: unit, Bag: bag})
 		}
 	}
 	slices.SortFunc(members, func(a, b conversation.Member) int { return cmp.Compare(a.Unit.Number, b.Unit.Number) })

@@ -36,7 +36,7 @@ func runIn(w *world, name string, args ...string) tool.Result {
 func TestPrintedBagsParseBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, want := newWorld(), bag().Draw(t, "bag")
-		w.relation("uid-db").RemoteBag = want
+		w.relation("uid-db").RemoteBag = w.contents.Put(want)
 		for format, parse := range parsers() {
 			result := runIn(w, "relation-get", "-r", "db:7", "--app", "--format", format)
 			require.Zero(t, result.ExitCode, "%s", result.Stderr)
@@ -54,7 +54,7 @@ func TestPrintedBagsParseBack(t *testing.T) {
 func TestPrintedValuesParseBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, want := newWorld(), text().Draw(t, "value")
-		w.relation("uid-db").RemoteBag = map[string]string{"key": want}
+		w.relation("uid-db").RemoteBag = w.contents.Put(map[string]string{"key": want})
 		for format, parse := range parsers() {
 			result := runIn(w, "relation-get", "key", "-r", "db:7", "--app", "--format", format)
 			require.Zero(t, result.ExitCode, "%s", result.Stderr)
@@ -117,7 +117,7 @@ func TestWhatIsSetIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, keys := newWorld(), bag().Draw(t, "bag")
 		delete(keys, "")
-		w.relation("uid-db").OwnBag = conversation.Bag{"old": "value"}
+		w.relation("uid-db").OwnBag = w.contents.Put(conversation.Bag{"old": "value"})
 		var args []string
 		inFile := map[string]string{}
 		for _, key := range slices.Sorted(maps.Keys(keys)) {

@@ -18,6 +18,8 @@ import (
 // down what it was asked to change.
 type world struct {
 	snapshot conversation.Snapshot
+	// contents are those of the snapshot's bags.
+	contents conversation.BagMap
 	written  *conversation.Transaction
 	// membership is that of the handler that calls.
 	membership conversation.Membership
@@ -60,24 +62,26 @@ func at(text string) time.Time {
 }
 
 func newWorld() *world {
+	contents := conversation.BagMap{}
 	db := conversation.Relation{
 		UID: "uid-db", ID: 7, Endpoint: "db", Role: application.Requirer, Remote: "pg", Life: conversation.Alive,
 		Units: []conversation.Member{
-			{Unit: unit("pg/10"), Bag: conversation.Bag{"host": "10.0.0.10"}},
-			{Unit: unit("pg/0"), Bag: conversation.Bag{
+			{Unit: unit("pg/10"), Bag: contents.Put(conversation.Bag{"host": "10.0.0.10"})},
+			{Unit: unit("pg/0"), Bag: contents.Put(conversation.Bag{
 				"host": "pg-0.pg", "port": "5432", "tls": "yes", "empty-ish": " ", "dsn": "a=b=c&d", "notes": "one\ntwo\n",
 				"größe": "naïve ☃ 日本", "quote": `"it's"`, "colon": "a: b", "null": "null", "version": "1.10", "-": "dash",
-			}},
-			{Unit: unit("pg/2"), Bag: conversation.Bag{}},
+			})},
+			{Unit: unit("pg/2"), Bag: contents.Put(conversation.Bag{})},
 		},
-		Departed:  []conversation.Tombstone{{Unit: unit("pg/1"), Reason: conversation.ScaledDown, Bag: conversation.Bag{"host": "10.0.0.1"}}},
-		RemoteBag: conversation.Bag{"database": "shop", "uris": "postgresql://u:p@h:5432/shop?sslmode=require"},
-		OwnBag:    conversation.Bag{"ingress-address": "10.244.1.9"}, OwnApplicationBag: conversation.Bag{"requested": "shop"},
+		Departed:  []conversation.Tombstone{{Unit: unit("pg/1"), Reason: conversation.ScaledDown, Bag: contents.Put(conversation.Bag{"host": "10.0.0.1"})}},
+		RemoteBag: contents.Put(conversation.Bag{"database": "shop", "uris": "postgresql://u:p@h:5432/shop?sslmode=require"}),
+		OwnBag:    contents.Put(conversation.Bag{"ingress-address": "10.244.1.9"}), OwnApplicationBag: contents.Put(conversation.Bag{"requested": "shop"}),
 	}
 	return &world{
-		snapshot: conversation.Snapshot{Unit: unit("web/0"), Relations: []conversation.Relation{
+		contents: contents,
+		snapshot: conversation.Snapshot{Unit: unit("web/0"), Bags: contents, Relations: []conversation.Relation{
 			{UID: "uid-peers", ID: 3, Endpoint: "cluster", Role: application.Peer, Remote: "web", Life: conversation.Alive,
-				Units: []conversation.Member{{Unit: unit("web/1"), Bag: conversation.Bag{"ready": "true"}}}, OwnApplicationBag: conversation.Bag{"primary": "web/1"}},
+				Units: []conversation.Member{{Unit: unit("web/1"), Bag: contents.Put(conversation.Bag{"ready": "true"})}}, OwnApplicationBag: contents.Put(conversation.Bag{"primary": "web/1"})},
 			db,
 			{UID: "uid-archive", ID: 12, Endpoint: "db", Role: application.Requirer, Remote: "archive.data", Life: conversation.Ending},
 			{UID: "uid-shop", ID: 7, Endpoint: "website", Role: application.Provider, Remote: "shop.north", Life: conversation.Alive},

@@ -244,13 +244,15 @@ func (m *member) relation() *wire.Relation {
 func (m *member) seen(together bool) conversation.Snapshot {
 	r := m.relation()
 	seen := conversation.Relation{UID: r.GetUid(), ID: int(r.GetId()), Endpoint: r.GetEndpoint(), Role: application.Role(r.GetRole()), Remote: r.GetRemoteApplication(), Life: conversation.Alive}
+	contents := conversation.BagMap{}
 	for _, u := range r.GetUnits() {
-		seen.Units = append(seen.Units, conversation.Member{Unit: conversation.Unit{Application: seen.Remote, Number: int(u.GetNumber())}, Bag: u.GetBag().GetData()})
+		unit := conversation.Unit{Application: seen.Remote, Number: int(u.GetNumber())}
+		seen.Units = append(seen.Units, conversation.Member{Unit: unit, Bag: contents.Put(u.GetBag().GetData())})
 	}
 	own := m.heard.GetUnit()
 	return conversation.Snapshot{
 		Unit:      conversation.Unit{Application: own.GetApplication(), Number: int(own.GetNumber())},
-		Relations: []conversation.Relation{seen}, Batch: together,
+		Relations: []conversation.Relation{seen}, Bags: contents, Batch: together,
 	}
 }
 

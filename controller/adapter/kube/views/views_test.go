@@ -19,6 +19,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -32,7 +33,7 @@ func TestView(t *testing.T) {
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 	require.Len(t, view.Relations, 1, "its own and no other's")
-	assert.Equal(t, map[string]string{"host": "here"}, view.Relations[0].Shown.RemoteBag)
+	assert.Equal(t, map[string]string{"host": "here"}, view.Bags.Bag(view.Relations[0].Shown.RemoteBag))
 	assert.True(t, view.Relations[0].Shown.Complete)
 	assert.Equal(t, "sse", view.Waiting[0].Endpoint)
 }
@@ -61,10 +62,10 @@ func TestViewOfBothSides(t *testing.T) {
 	blog, db := look("blog"), look("db")
 	assert.EqualValues(t, "requires", blog.Shown.Role)
 	assert.EqualValues(t, "provides", db.Shown.Role)
-	assert.Equal(t, []conversation.Member{{Unit: conversation.Unit{Application: "db", Number: 1}, Bag: map[string]string{"ingress-address": "fd00::1", "private-address": "fd00::1", "egress-subnets": "fd00::1/128"}}}, blog.Shown.Units)
-	assert.Equal(t, []conversation.Tombstone{{Unit: left.Unit, Reason: left.Reason, Since: left.Since, Bag: relation.UnitBag("10.0.0.9"), Owed: []int{2}}}, blog.Shown.Departed, "with what it said (SAFETY.md P2)")
+	assert.Equal(t, []conversation.Member{{Unit: conversation.Unit{Application: "db", Number: 1}, Bag: databag.RefTo(map[string]string{"ingress-address": "fd00::1", "private-address": "fd00::1", "egress-subnets": "fd00::1/128"})}}, blog.Shown.Units)
+	assert.Equal(t, []conversation.Tombstone{{Unit: left.Unit, Reason: left.Reason, Since: left.Since, Bag: databag.RefTo(relation.UnitBag("10.0.0.9")), Owed: []int{2}}}, blog.Shown.Departed, "with what it said (SAFETY.md P2)")
 	assert.Empty(t, db.Shown.Departed)
-	assert.Equal(t, []conversation.Member{{Unit: conversation.Unit{Application: "blog", Number: 2}, Bag: map[string]string{"ingress-address": "10.0.0.2", "private-address": "10.0.0.2", "egress-subnets": "10.0.0.2/32"}}}, db.Shown.Units,
+	assert.Equal(t, []conversation.Member{{Unit: conversation.Unit{Application: "blog", Number: 2}, Bag: databag.RefTo(map[string]string{"ingress-address": "10.0.0.2", "private-address": "10.0.0.2", "egress-subnets": "10.0.0.2/32"})}}, db.Shown.Units,
 		"a unit without an address is not seen")
 	assert.False(t, db.Shown.Complete, "no gate waits for those who consume")
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
@@ -93,10 +94,10 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 	seen := view.Relations[0]
-	assert.Equal(t, map[string]string{"host": "here", "port": "2"}, seen.Shown.RemoteBag)
-	assert.Equal(t, "yes", seen.Shown.Units[0].Bag["ready"])
-	assert.Equal(t, "10.0.0.1", seen.Shown.Units[0].Bag["ingress-address"])
-	assert.Equal(t, "b", seen.Own[0].Bag["name"])
+	assert.Equal(t, map[string]string{"host": "here", "port": "2"}, view.Bags.Bag(seen.Shown.RemoteBag))
+	assert.Equal(t, "yes", view.Bags.Bag(seen.Shown.Units[0].Bag)["ready"])
+	assert.Equal(t, "10.0.0.1", view.Bags.Bag(seen.Shown.Units[0].Bag)["ingress-address"])
+	assert.Equal(t, "b", view.Bags.Bag(seen.Own[0].Bag)["name"])
 
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
 	outbox.Spec = convert.ForOutbox("db", "1")
@@ -208,7 +209,7 @@ func TestViewIsOfOneMoment(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, test.want, view.Relations[0].Shown.RemoteBag["host"])
+			assert.Equal(t, test.want, view.Bags.Bag(view.Relations[0].Shown.RemoteBag)["host"])
 		})
 	}
 }
@@ -250,7 +251,7 @@ func TestViewReachesWhereAnOfferLetsIt(t *testing.T) {
 			view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 			require.NoError(t, err)
 			require.Len(t, view.Relations, 1)
-			assert.Equal(t, test.opens, len(view.Relations[0].Shown.RemoteBag) > 0, test.why)
+			assert.Equal(t, test.opens, !view.Relations[0].Shown.RemoteBag.Empty(), test.why)
 			assert.Equal(t, test.opens, view.Relations[0].Shown.Complete, test.why)
 		})
 	}

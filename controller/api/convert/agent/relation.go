@@ -9,15 +9,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// toRelation returns a relation as all units in a namespace see it.
-func toRelation(r *wire.Relation, namespace string) conversation.Relation {
+// toRelation returns a relation as all units in a namespace see it, and adds the contents of its bags.
+func toRelation(r *wire.Relation, namespace string, contents conversation.BagMap) conversation.Relation {
 	out := conversation.Relation{
 		UID: r.GetUid(), ID: int(r.GetId()), Endpoint: r.GetEndpoint(), Role: application.Role(r.GetRole()),
 		Interface: r.GetInterface(), Version: int(r.GetInterfaceVersion()),
 		There: conversation.End{
 			Namespace: r.GetRemoteNamespace(), Application: r.GetRemoteApplication(), Endpoint: r.GetRemoteEndpoint(),
 		},
-		Remote: r.GetRemoteApplication(), Life: conversation.Alive, RemoteBag: r.GetBag().GetData(),
+		Remote: r.GetRemoteApplication(), Life: conversation.Alive, RemoteBag: toBag(r.GetBag(), contents),
 		Granted:  conversation.Granted{ID: r.GetGranted().GetId(), Revision: int(r.GetGranted().GetRevision())},
 		Complete: r.GetComplete(), Reason: r.GetReason(), Message: r.GetMessage(), Held: r.GetHeld(),
 	}
@@ -35,18 +35,18 @@ func toRelation(r *wire.Relation, namespace string) conversation.Relation {
 	}
 	for _, u := range r.GetUnits() {
 		unit := conversation.Unit{Application: out.Remote, Number: int(u.GetNumber())}
-		out.Units = append(out.Units, conversation.Member{Unit: unit, Bag: u.GetBag().GetData()})
+		out.Units = append(out.Units, conversation.Member{Unit: unit, Bag: toBag(u.GetBag(), contents)})
 	}
 	for _, u := range r.GetDeparted() {
-		out.Departed = append(out.Departed, toTombstone(u, out.Remote))
+		out.Departed = append(out.Departed, toTombstone(u, out.Remote, contents))
 	}
 	return out
 }
 
-func toTombstone(u *wire.DepartedUnit, application string) conversation.Tombstone {
+func toTombstone(u *wire.DepartedUnit, application string, contents conversation.BagMap) conversation.Tombstone {
 	out := conversation.Tombstone{
 		Unit: conversation.Unit{Application: application, Number: int(u.GetNumber())}, Reason: conversation.Reason(u.GetReason()),
-		Bag: u.GetBag().GetData(), Since: time.Unix(u.GetSince(), 0).UTC(), Inherited: u.GetInherited(),
+		Bag: toBag(u.GetBag(), contents), Since: time.Unix(u.GetSince(), 0).UTC(), Inherited: u.GetInherited(),
 	}
 	for _, number := range u.GetOwed() {
 		out.Owed = append(out.Owed, int(number))
@@ -54,13 +54,13 @@ func toTombstone(u *wire.DepartedUnit, application string) conversation.Tombston
 	return out
 }
 
-// ForRelation returns a relation as all units see it.
-func ForRelation(r conversation.Relation) *wire.Relation {
+// ForRelation returns a relation as all units see it, with its bags.
+func ForRelation(r conversation.Relation, bags conversation.Bags) *wire.Relation {
 	out := &wire.Relation{
 		Id: int64(r.ID), Uid: r.UID, Endpoint: r.Endpoint, Role: string(r.Role),
 		Interface: r.Interface, InterfaceVersion: int64(r.Version),
 		RemoteApplication: r.There.Application, RemoteNamespace: r.There.Namespace, RemoteEndpoint: r.There.Endpoint,
-		Bag:      forBag(r.RemoteBag),
+		Bag:      forBag(r.RemoteBag, bags),
 		Complete: r.Complete, Reason: r.Reason, Message: r.Message, Held: r.Held,
 		Ended: r.Life == conversation.Ending, Suspended: r.Life == conversation.Suspended,
 	}
@@ -68,11 +68,11 @@ func ForRelation(r conversation.Relation) *wire.Relation {
 		out.Granted = &wire.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}
 	}
 	for _, m := range r.Units {
-		out.Units = append(out.Units, &wire.RemoteUnit{Number: int64(m.Unit.Number), Bag: forBag(m.Bag)})
+		out.Units = append(out.Units, &wire.RemoteUnit{Number: int64(m.Unit.Number), Bag: forBag(m.Bag, bags)})
 	}
 	for _, t := range r.Departed {
 		departed := &wire.DepartedUnit{
-			Number: int64(t.Unit.Number), Reason: string(t.Reason), Bag: forBag(t.Bag), Since: t.Since.Unix(), Inherited: t.Inherited,
+			Number: int64(t.Unit.Number), Reason: string(t.Reason), Bag: forBag(t.Bag, bags), Since: t.Since.Unix(), Inherited: t.Inherited,
 		}
 		for _, number := range t.Owed {
 			departed.Owed = append(departed.Owed, int64(number))
@@ -87,15 +87,27 @@ func ForWaiting(w conversation.Waiting) *wire.Waiting {
 	return &wire.Waiting{Endpoint: w.Endpoint, Reason: w.Reason, Message: w.Message}
 }
 
-func forBag(data conversation.Bag) *wire.Databag {
-	return &wire.Databag{Data: data, Version: databag.Version(data)}
+// toBag adds the content of a bag and returns the reference to it. A message has the version of its data, so
+// that an agent does not hash what it only passes on; what an agent remembers has none.
+func toBag(b *wire.Databag, contents conversation.BagMap) databag.Ref {
+	ref := databag.Ref{Version: b.GetVersion()}
+	if len(b.GetData()) == 0 || ref.IsZero() {
+		return contents.Put(b.GetData())
+	}
+	contents[ref] = b.GetData()
+	return ref
+}
+
+// forBag returns a bag; an empty one for none.
+func forBag(ref databag.Ref, bags conversation.Bags) *wire.Databag {
+	return &wire.Databag{Data: bags.Bag(ref), Version: ref.OrEmpty().Version}
 }
 
 // forMemory returns a relation as an agent remembers it: without what only the latest snapshot can
 // know.
-func forMemory(r conversation.Relation) *wire.Relation {
+func forMemory(r conversation.Relation, bags conversation.Bags) *wire.Relation {
 	r.Units, r.Departed = nil, nil
-	out := ForRelation(r)
+	out := ForRelation(r, bags)
 	out.Bag.Version = ""
 	out.Granted = &wire.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}
 	return out

@@ -13,23 +13,23 @@ import (
 
 // ToUpdate returns a snapshot as the domain knows it. An absent message reads as an empty one.
 func ToUpdate(s *wire.Snapshot) conversation.Update {
-	u := s.GetUnit()
+	u, contents := s.GetUnit(), conversation.BagMap{}
 	out := conversation.Update{
 		Revisions: s.GetRevisions(),
-		View:      conversation.View{Application: u.GetApplication(), Namespace: u.GetNamespace()},
+		View:      conversation.View{Application: u.GetApplication(), Namespace: u.GetNamespace(), Bags: contents},
 		Own: conversation.Own{
 			Number: int(u.GetNumber()), Known: u.GetKnown(), Leaving: conversation.Reason(u.GetLeaving()), Ignored: u.GetIgnored(),
 		},
 	}
 	for _, r := range s.GetRelations() {
-		out.View.Relations = append(out.View.Relations, toRelation(r, out.View.Namespace))
+		out.View.Relations = append(out.View.Relations, toRelation(r, out.View.Namespace, contents))
 	}
 	for _, w := range s.GetWaiting() {
 		waiting := conversation.Waiting{Endpoint: w.GetEndpoint(), Reason: w.GetReason(), Message: w.GetMessage()}
 		out.View.Waiting = append(out.View.Waiting, waiting)
 	}
 	for _, o := range s.GetOwn() {
-		out.Own.Sides = append(out.Own.Sides, toSide(o, out.View.Application))
+		out.Own.Sides = append(out.Own.Sides, toSide(o, out.View.Application, contents))
 	}
 	for _, k := range s.GetSecrets() {
 		out.Own.Secrets = append(out.Own.Secrets, toSecret(k))
@@ -45,11 +45,11 @@ func ForUnit(v conversation.View, own conversation.Own) *wire.Unit {
 	}
 }
 
-// ForSide returns a unit's own side of a relation.
-func ForSide(side conversation.Side) *wire.Own {
-	out := &wire.Own{Relation: side.Relation, Bag: forBag(side.Bag)}
-	if side.ApplicationBag != nil {
-		out.Application = forBag(side.ApplicationBag)
+// ForSide returns a unit's own side of a relation, with its bags.
+func ForSide(side conversation.Side, bags conversation.Bags) *wire.Own {
+	out := &wire.Own{Relation: side.Relation, Bag: forBag(side.Bag, bags)}
+	if !side.ApplicationBag.IsZero() {
+		out.Application = forBag(side.ApplicationBag, bags)
 	}
 	if writer := side.ApplicationWriter; writer.Application != "" {
 		out.ApplicationWriter = strconv.Itoa(writer.Number)
@@ -57,13 +57,10 @@ func ForSide(side conversation.Side) *wire.Own {
 	return out
 }
 
-func toSide(o *wire.Own, application string) conversation.Side {
-	side := conversation.Side{Relation: o.GetRelation(), Bag: o.GetBag().GetData()}
+func toSide(o *wire.Own, application string, contents conversation.BagMap) conversation.Side {
+	side := conversation.Side{Relation: o.GetRelation(), Bag: toBag(o.GetBag(), contents)}
 	if o.GetApplication() != nil {
-		side.ApplicationBag = o.GetApplication().GetData()
-		if side.ApplicationBag == nil {
-			side.ApplicationBag = conversation.Bag{}
-		}
+		side.ApplicationBag = toBag(o.GetApplication(), contents).OrEmpty()
 	}
 	side.ApplicationWriter, _ = conversation.ParseUnit(application + "/" + o.GetApplicationWriter()) // none where it is not known
 	return side
@@ -106,7 +103,7 @@ func EncodeMemory(u conversation.Update) ([]byte, error) {
 	own := conversation.Own{Number: u.Own.Number, Known: u.Own.Known}
 	s := &wire.Snapshot{Revisions: u.Revisions, Unit: ForUnit(u.View, own)}
 	for _, r := range u.View.Relations {
-		s.Relations = append(s.Relations, forMemory(r))
+		s.Relations = append(s.Relations, forMemory(r, u.View))
 	}
 	memory, err := proto.Marshal(s)
 	if err != nil {

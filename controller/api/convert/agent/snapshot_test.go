@@ -13,6 +13,7 @@ import (
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
@@ -29,13 +30,13 @@ func sent[M proto.Message](t require.TestingT, m M, received M) M {
 func forSnapshot(u conversation.Update) *wire.Snapshot {
 	s := &wire.Snapshot{Revisions: u.Revisions, Unit: ForUnit(u.View, u.Own)}
 	for _, r := range u.View.Relations {
-		s.Relations = append(s.Relations, ForRelation(r))
+		s.Relations = append(s.Relations, ForRelation(r, u.View))
 	}
 	for _, w := range u.View.Waiting {
 		s.Waiting = append(s.Waiting, ForWaiting(w))
 	}
 	for _, side := range u.Own.Sides {
-		s.Own = append(s.Own, ForSide(side))
+		s.Own = append(s.Own, ForSide(side, u.View))
 	}
 	for _, k := range u.Own.Secrets {
 		s.Secrets = append(s.Secrets, ForSecret(k))
@@ -47,13 +48,14 @@ func words() *rapid.Generator[string] { return rapid.StringMatching(`[a-z][a-z0-
 
 func maybe() *rapid.Generator[string] { return rapid.OneOf(rapid.Just(""), words()) }
 
-func bags() *rapid.Generator[conversation.Bag] {
-	return rapid.Custom(func(t *rapid.T) conversation.Bag {
+// bags refer to contents that are put beside them, or to none.
+func bags(contents conversation.BagMap) *rapid.Generator[databag.Ref] {
+	return rapid.Custom(func(t *rapid.T) databag.Ref {
 		bag := rapid.MapOfN(words(), words(), 0, 3).Draw(t, "bag")
 		if len(bag) == 0 {
-			return nil
+			return databag.Ref{}
 		}
-		return bag
+		return contents.Put(bag)
 	})
 }
 
@@ -75,7 +77,7 @@ func list[T any](t *rapid.T, label string, g func(*rapid.T) T) []T {
 	return all
 }
 
-func relations(t *rapid.T) conversation.Relation {
+func relations(t *rapid.T, contents conversation.BagMap) conversation.Relation {
 	r := conversation.Relation{
 		UID: words().Draw(t, "uid"), ID: numbers().Draw(t, "id"), Endpoint: words().Draw(t, "endpoint"),
 		Role:      rapid.SampledFrom([]application.Role{application.Requirer, application.Provider, application.Peer}).Draw(t, "role"),
@@ -83,7 +85,7 @@ func relations(t *rapid.T) conversation.Relation {
 		There: conversation.End{
 			Namespace: rapid.SampledFrom([]string{"shop", "data"}).Draw(t, "namespace"), Application: words().Draw(t, "there"), Endpoint: words().Draw(t, "remote"),
 		},
-		Life: conversation.Alive, RemoteBag: bags().Draw(t, "bag"),
+		Life: conversation.Alive, RemoteBag: bags(contents).Draw(t, "bag"),
 		Complete: rapid.Bool().Draw(t, "complete"), Reason: maybe().Draw(t, "reason"), Message: maybe().Draw(t, "message"), Held: rapid.Bool().Draw(t, "held"),
 	}
 	r.Remote = r.There.From("shop")
@@ -100,21 +102,21 @@ func relations(t *rapid.T) conversation.Relation {
 		return conversation.Unit{Application: r.Remote, Number: numbers().Draw(t, "number")}
 	}
 	r.Units = list(t, "units", func(t *rapid.T) conversation.Member {
-		return conversation.Member{Unit: unit(t), Bag: bags().Draw(t, "unit")}
+		return conversation.Member{Unit: unit(t), Bag: bags(contents).Draw(t, "unit")}
 	})
 	r.Departed = list(t, "departed", func(t *rapid.T) conversation.Tombstone {
 		return conversation.Tombstone{
-			Unit: unit(t), Reason: conversation.Replaced, Since: times().Draw(t, "since"), Bag: bags().Draw(t, "left"),
+			Unit: unit(t), Reason: conversation.Replaced, Since: times().Draw(t, "since"), Bag: bags(contents).Draw(t, "left"),
 			Owed: list(t, "owed", func(t *rapid.T) int { return numbers().Draw(t, "to") }), Inherited: rapid.Bool().Draw(t, "inherited"),
 		}
 	})
 	return r
 }
 
-func sides(t *rapid.T) conversation.Side {
-	side := conversation.Side{Relation: words().Draw(t, "relation"), Bag: bags().Draw(t, "own")}
+func sides(t *rapid.T, contents conversation.BagMap) conversation.Side {
+	side := conversation.Side{Relation: words().Draw(t, "relation"), Bag: bags(contents).Draw(t, "own")}
 	if rapid.Bool().Draw(t, "leads") {
-		side.ApplicationBag = rapid.MapOfN(words(), words(), 0, 2).Draw(t, "application")
+		side.ApplicationBag = contents.Put(rapid.MapOfN(words(), words(), 0, 2).Draw(t, "application"))
 		if rapid.Bool().Draw(t, "written") {
 			side.ApplicationWriter = conversation.Unit{Application: "web", Number: numbers().Draw(t, "writer")}
 		}
@@ -125,12 +127,14 @@ func sides(t *rapid.T) conversation.Side {
 // An agent knows what the relations API sent, all of it.
 func TestSnapshotRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		contents := conversation.BagMap{}
+		of := func(t *rapid.T) conversation.Relation { return relations(t, contents) }
 		want := conversation.Update{
-			View: conversation.View{Application: "web", Namespace: "shop", Relations: list(t, "relations", relations)},
+			View: conversation.View{Application: "web", Namespace: "shop", Relations: list(t, "relations", of), Bags: contents},
 			Own: conversation.Own{
 				Number: numbers().Draw(t, "number"), Known: rapid.Bool().Draw(t, "known"),
 				Leaving: rapid.SampledFrom([]conversation.Reason{"", conversation.ScaledDown}).Draw(t, "leaving"), Ignored: maybe().Draw(t, "ignored"),
-				Sides: list(t, "sides", sides),
+				Sides: list(t, "sides", func(t *rapid.T) conversation.Side { return sides(t, contents) }),
 			},
 		}
 		if rapid.Bool().Draw(t, "revisions") {
@@ -161,13 +165,42 @@ func TestSnapshotRoundTrip(t *testing.T) {
 
 // Old agents and controllers leave fields out.
 func TestAbsentFields(t *testing.T) {
-	assert.Equal(t, conversation.Update{}, ToUpdate(nil))
+	assert.Equal(t, conversation.Update{View: conversation.View{Bags: conversation.BagMap{}}}, ToUpdate(nil))
 	u := ToUpdate(&wire.Snapshot{Relations: []*wire.Relation{{RemoteApplication: "db"}}})
 	r := u.View.Relations[0]
 	assert.Equal(t, application.Requirer, r.Role)
 	assert.Equal(t, "db", r.Remote, "of the same namespace")
 	_, err := ParseMemory([]byte("\x00"))
 	require.Error(t, err)
+}
+
+// A bag is known by the version of its message, and by its own where it has none, as in a memory. In a
+// side, none and an empty bag of the application differ (RELATIONS.md P).
+func TestBags(t *testing.T) {
+	data := map[string]string{"a": "1"}
+	tests := map[string]struct {
+		why  string
+		bag  *wire.Databag
+		want databag.Ref
+	}{
+		"Versioned":   {why: "it is hashed once, by the controller", bag: &wire.Databag{Data: data, Version: "v"}, want: databag.Ref{Version: "v"}},
+		"Unversioned": {why: "a memory has no versions", bag: &wire.Databag{Data: data}, want: databag.RefTo(data)},
+		"Empty":       {why: "a message has no data for none and for an empty one", bag: forBag(databag.RefTo(conversation.Bag{}), conversation.BagMap{})},
+		"None":        {why: "there is no message"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			contents := conversation.BagMap{}
+			assert.Equal(t, test.want, toBag(test.bag, contents), test.why)
+			assert.Equal(t, test.bag.GetData(), contents.Bag(test.want), test.why)
+		})
+	}
+	none := forBag(databag.Ref{}, conversation.BagMap{})
+	assert.Equal(t, databag.Version(nil), none.GetVersion(), "every bag has a version")
+	side := ForSide(conversation.Side{ApplicationBag: databag.RefTo(conversation.Bag{})}, conversation.BagMap{})
+	assert.NotNil(t, side.GetApplication(), "the unit may read it")
+	assert.False(t, toSide(side, "web", conversation.BagMap{}).ApplicationBag.IsZero())
+	assert.Nil(t, ForSide(conversation.Side{}, conversation.BagMap{}).GetApplication())
 }
 
 func TestSecretsRoundTrip(t *testing.T) {
