@@ -67,7 +67,7 @@ func stopped() []Meaning {
 			"see the message: a permission, or a conversion webhook that does not answer"},
 		{condition.Stalled, "RollbackFailed", "the last healthy content cannot be restored", "see the message, and install a corrected bundle"},
 		{condition.Reconciling, "Deleting", "the objects of a deleted deployment are being deleted", ""},
-		{condition.Reconciling, string(InUse), "objects of a CustomResourceDefinition still exist",
+		{condition.Reconciling, string(InUse), "objects of a CustomResourceDefinition, or of the bundle controller, still exist",
 			"delete them while their operator is running"},
 		{condition.Reconciling, "DeletionStuck", "an object cannot be deleted; it is tried again",
 			"see the message: a finalizer, or a permission"},
