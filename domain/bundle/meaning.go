@@ -38,7 +38,7 @@ func stopped() []Meaning {
 		{condition.Stalled, "Paused", "spec.paused is true: nothing is written", "orcon resume NAME"},
 		{condition.Stalled, "InvalidSpec", "a field of the spec is wrong", "correct the field that the message names"},
 		{condition.Stalled, "AccountForbidden", "the ServiceAccount may not read the record of the deployment",
-			"bind it a role, with the command in the message"},
+			"bind it a role, with the command in the message; it is tried again every 30 seconds"},
 		{condition.Stalled, "RecordForged", "the stored content differs from its BundleRevision",
 			"delete the Secret that the message names: the bundle is deployed anew"},
 		{condition.Reconciling, "StoreFailed", "the record cannot be read", "none, if the API server recovers; else see the message"},
