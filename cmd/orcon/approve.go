@@ -38,12 +38,18 @@ plan waits for another one.
 
 Deletions that cannot be undone are confirmed by name, one by one. An approval is an Approval
 object: all users with permission to create those may approve, and its author is the user who
-created it.`,
+created it.
+
+ClusterRole orcon-bundle-approve permits that, together with the permission to get Secrets of the
+namespace: they hold the plan, and the names of those that do change with each revision. A user
+without these permissions gets the commands that give them.`,
 		Example: `  orcon approve shop -n shop
   orcon approve shop --yes --expires 1h
   orcon approve shop --confirm PersistentVolumeClaim/data`,
 		Args: arguments, ValidArgsFunction: o.complete("BundleDeployment"),
-		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.permitted(c.Context(), args[0], o.run(c, args[0]))
+		},
 	}
 	o.clusterOptions.flags(c)
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
@@ -99,18 +105,25 @@ func (o *approveOptions) run(c *cobra.Command, name string) error {
 
 // proposed returns the plan that waits, checked by its digest.
 func (o *approveOptions) proposed(c *cobra.Command, d *v1alpha1.BundleDeployment) (p bundle.Plan, err error) {
+	o.approves = true
 	deployed, err := o.connect(c, d.Name)
 	if err != nil {
 		return p, err
 	}
 	// Who approves need not be able to tell which cluster it is.
 	deployed.UID, deployed.Identity = string(d.UID), d.Status.Plan.Cluster
+	deployed.world.ReadOnly = true // the account of the deployment carries the plan out
 	if d.Status.Plan.Revision == "" {
 		p, err = deployed.Plan(c.Context(), engine.Wish{Uninstall: true, ConfirmKinds: d.Spec.Prune.ConfirmKinds})
 	} else if err = deployed.Load(c.Context()); err == nil {
 		p, err = deployed.Store.Plan(c.Context(), deployed.Record().Last().Number)
 	}
-	if err == nil && p.Digest != d.Status.Plan.Digest {
+	switch unread := deployed.world.Withheld().Unread; {
+	case err != nil || p.Digest == d.Status.Plan.Digest:
+	case len(unread) > 0:
+		err = fmt.Errorf("cannot show the plan of %s: to approve a deletion, you need get on what would be deleted, and may not read %s: "+
+			"bind ClusterRole view beside orcon-bundle-approve", convert.Owner(d), listed(unread))
+	default:
 		err = fmt.Errorf("cannot show the plan of %s: a new one is being made: run this again", convert.Owner(d))
 	}
 	return p, err

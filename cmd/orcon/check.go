@@ -30,8 +30,8 @@ Deployments, and whether the API server trusts its webhooks. It has the API serv
 declaring pod by a dry run in a namespace that has opted in, and sends a request to the relations
 API. It changes nothing.
 
-With -n it checks one namespace: its label, its schema mode, the webhook there, and whether each
-application is ready.
+With -n it checks one namespace: its label, its schema mode, the webhook there, whether each
+application is ready, and, if you may list them, Orcon's Deployments that serve relations.
 
 A check is "ok", "FAIL" with what helps, or "SKIP" where you may not see it, or where no namespace
 has opted in.

@@ -25,8 +25,9 @@ type deploymentOptions struct {
 
 	timeout time.Duration
 	confirm []string
-	// writes reports that the command changes the deployment.
-	writes bool
+	// writes reports that the command changes the deployment, approves that it explains itself which
+	// permissions it needs.
+	writes, approves bool
 }
 
 func (o *deploymentOptions) flags(c *cobra.Command) {
@@ -103,8 +104,12 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 		Cluster: world, Store: store, Owner: owner, Identity: identity,
 		Timeout: o.timeout, Now: time.Now, Tell: progress.tell,
 	}}
-	if err = d.Load(c.Context()); apierrors.IsForbidden(err) && o.writes {
+	err = d.Load(c.Context())
+	switch {
+	case apierrors.IsForbidden(err) && o.writes:
 		return d, o.unwritable(c.Context(), d)
+	case o.approves:
+		return d, err
 	}
 	return d, o.readable(c.Context(), d, err)
 }

@@ -68,17 +68,17 @@ Exit codes: 0 listed, 2 the command failed.`,
 }
 
 func (o *listOptions) run(c *cobra.Command) error {
-	all, unseen, err := o.bundles(c.Context(), o.namespace)
+	all, notes, err := o.bundles(c.Context(), o.namespace)
 	if err != nil {
 		return err
 	}
 	s := screenOf(c)
-	for _, note := range unseen {
+	for _, note := range notes {
 		s.note("note: " + note)
 	}
 	return o.output.print(s, all, func() error {
 		if len(all) == 0 {
-			return o.none(c.Context(), s, unseen)
+			return o.none(c.Context(), s, notes)
 		}
 		t := s.table("NAMESPACE", "NAME", "BY", "REVISION", "STATE", "MESSAGE")
 		t.below = true
@@ -117,9 +117,9 @@ func bundleStyle(state string) style {
 	return warns
 }
 
-// bundles returns the bundles of a namespace, of every one for "", in order; unseen says which the
-// user may not list.
-func (o *clusterOptions) bundles(ctx context.Context, namespace string) (all []installedBundle, unseen []string, err error) {
+// bundles returns the bundles of a namespace, of every one for "", in order; notes say which the user
+// may not list, and that no controller looks at those shown.
+func (o *clusterOptions) bundles(ctx context.Context, namespace string) (all []installedBundle, notes []string, err error) {
 	config, _, err := o.load()
 	if err != nil {
 		return nil, nil, err
@@ -128,17 +128,19 @@ func (o *clusterOptions) bundles(ctx context.Context, namespace string) (all []i
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err = listDeployed(ctx, kinds, namespace)
+	all, stopped, err := listDeployed(ctx, kinds, namespace)
 	switch {
+	case stopped != "":
+		notes = append(notes, stopped)
 	case apierrors.IsForbidden(err):
-		unseen = append(unseen, "you may not list BundleDeployments, which are not shown")
+		notes = append(notes, "you may not list BundleDeployments, which are not shown")
 	case err != nil:
 		return nil, nil, err
 	}
 	installed, err := cluster.List(ctx, config, namespace)
 	switch {
 	case apierrors.IsForbidden(err):
-		unseen = append(unseen, "you may not list Secrets, so the bundles of orcon install are not shown")
+		notes = append(notes, "you may not list Secrets, so the bundles of orcon install are not shown")
 	case err != nil:
 		return nil, nil, err
 	}
@@ -151,22 +153,27 @@ func (o *clusterOptions) bundles(ctx context.Context, namespace string) (all []i
 	slices.SortFunc(all, func(a, b installedBundle) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	return all, unseen, nil
+	return all, notes, nil
 }
 
-// listDeployed returns the bundles of BundleDeployments; none where the cluster has no such kind.
-func listDeployed(ctx context.Context, kinds client.Reader, namespace string) ([]installedBundle, error) {
-	all := []installedBundle{}
+// listDeployed returns the bundles of BundleDeployments, none where the cluster has no such kind;
+// stopped says that no controller looks at them.
+func listDeployed(ctx context.Context, kinds client.Reader, namespace string) (all []installedBundle, stopped string, err error) {
+	all = []installedBundle{}
 	var deployments v1alpha1.BundleDeploymentList
-	err := kinds.List(ctx, &deployments, client.InNamespace(namespace))
+	err = kinds.List(ctx, &deployments, client.InNamespace(namespace))
 	if err != nil && !meta.IsNoMatchError(err) {
-		return all, fmt.Errorf("cannot list BundleDeployments: %w", err)
+		return all, "", fmt.Errorf("cannot list BundleDeployments: %w", err)
 	}
+	if len(deployments.Items) == 0 {
+		return all, "", nil
+	}
+	running := lookAtControllers(ctx, kinds)
 	for _, d := range deployments.Items {
-		st := bundleLine(&d)
+		st := bundleLine(&d, running)
 		all = append(all, installedBundle{d.Namespace, d.Name, byDeployment, d.Status.ActiveRevision, st.State, st.Message})
 	}
-	return all, nil
+	return all, running.bundlesStopped(), nil
 }
 
 // installedByHand returns the bundle of a record that orcon install wrote.

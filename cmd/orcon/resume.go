@@ -17,6 +17,10 @@ func (o *installOptions) goOn(c *cobra.Command) error {
 	if err := d.installed(c.Context(), "resume"); err != nil {
 		return err
 	}
+	if len(d.Record().Removing) > 0 {
+		return fmt.Errorf("cannot resume %s: its uninstallation was interrupted, or is under way in another process: to continue it: "+
+			"orcon uninstall %s -n %s", d.Owner, o.resume, d.namespace)
+	}
 	switch interrupted, err := d.Interrupted(ctx); {
 	case err != nil:
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -61,6 +62,37 @@ func (o *deploymentOptions) unwritable(ctx context.Context, d *deployed) error {
 	return fmt.Errorf(`cannot read the record of %[1]s: %[2]s may not get Secrets in namespace %[3]s, which hold the record. An administrator of the namespace permits that by
 kubectl create role orcon-records -n %[3]s --verb=get,create,update,delete --resource=secrets
 kubectl create rolebinding orcon-records -n %[3]s --role=orcon-records --user=%[2]s`, d.Owner, o.me(ctx), d.namespace)
+}
+
+// permitted explains an error of a user who lacks a permission that approving needs, with the commands
+// that give all of them. Other errors, such as a refusal by an admission policy, stay as they are.
+func (o *approveOptions) permitted(ctx context.Context, name string, err error) error {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok || !apierrors.IsForbidden(status) || strings.Contains(status.Error(), "ValidatingAdmissionPolicy") {
+		return err
+	}
+	_, namespace, unloaded := o.load()
+	if unloaded != nil {
+		return err
+	}
+	me := o.me(ctx)
+	binding := objectName(me)
+	lines := []string{fmt.Sprintf("To approve, a user reads BundleDeployment %s and the Secrets that hold its plan, whose names change with "+
+		"each revision, and creates an Approval. An administrator of namespace %s permits that by", name, namespace)}
+	for _, command := range []string{
+		fmt.Sprintf("rolebinding orcon-approve-%s -n %s --clusterrole=orcon-bundle-approve --user=%s", binding, namespace, me),
+		fmt.Sprintf("role orcon-approve-secrets -n %s --verb=get --resource=secrets", namespace),
+		fmt.Sprintf("rolebinding orcon-approve-secrets-%s -n %s --role=orcon-approve-secrets --user=%s", binding, namespace, me),
+	} {
+		lines = append(lines, "kubectl create "+command+" --dry-run=client -o yaml | kubectl apply -f -")
+	}
+	return fmt.Errorf("%w\n%s", err, strings.Join(lines, "\n"))
+}
+
+// objectName returns a user's name as a part of a binding's name, in which Kubernetes takes neither /
+// nor %, and shells give other characters a meaning.
+func objectName(user string) string {
+	return regexp.MustCompile(`[^A-Za-z0-9.@:_-]`).ReplaceAllString(user, "-")
 }
 
 // withheld prints what a read-only look could not find out.

@@ -56,14 +56,17 @@ current-context: a
 	return []string{"--kubeconfig", file}
 }
 
-// recorded is the Secret of a deployment whose second revision has failed.
-func recorded(t *testing.T) any {
+// recorded is the Secret of a deployment whose second revision has failed, with changes.
+func recorded(t *testing.T, changes ...func(*bundle.Record)) any {
 	t.Helper()
 	record := bundle.Record{Quarantined: []string{"b"}, Revisions: []bundle.Revision{
 		{Number: 1, Content: 1, Healthy: true, ManifestDigest: "a", State: bundle.StateSuperseded},
 		{Number: 2, Content: 2, ManifestDigest: "b", State: bundle.StateFailed},
 		{Number: 3, Content: 1, Healthy: true, ManifestDigest: "a", State: bundle.StateSucceeded},
 	}}
+	for _, change := range changes {
+		change(&record)
+	}
 	text, err := json.Marshal(map[string]any{"record": record})
 	require.NoError(t, err)
 	return map[string]any{
@@ -75,6 +78,7 @@ func recorded(t *testing.T) any {
 // What cannot be done is said with what can.
 func TestCures(t *testing.T) {
 	nothing, something, forbidden := serves(t, nil, http.StatusNotFound), serves(t, recorded(t), http.StatusOK), serves(t, nil, http.StatusForbidden)
+	removing := serves(t, recorded(t, func(r *bundle.Record) { r.Removing = bundle.Removal{{}} }), http.StatusOK)
 	folder := filepath.Dir(write(t, "a.yaml", twoObjects))
 	lists := "nothing of that name is installed in namespace shop: orcon list shows all bundles, or kubectl get secrets -A --field-selector type=orcon.tengu.io/bundle"
 	tests := map[string]struct {
@@ -88,6 +92,7 @@ func TestCures(t *testing.T) {
 		"Rollback":        {"there is nothing to go back from", nothing, []string{"rollback", "shop"}, "cannot roll back shop/shop: " + lists},
 		"History":         {"nor to list", nothing, []string{"history", "shop"}, "cannot list shop/shop: " + lists},
 		"GoOn":            {"nor to go on with", nothing, []string{"install", "--resume", "shop"}, "cannot resume shop/shop: " + lists},
+		"GoOnUninstall":   {"an uninstallation has its own command", removing, []string{"install", "--resume", "shop"}, "cannot resume shop/shop: its uninstallation was interrupted, or is under way in another process: to continue it: orcon uninstall shop -n shop"},
 		"GoOnPolicy":      {"what is continued was planned before", nothing, []string{"install", "--resume", "shop", "--policy", "none.yaml"}, "cannot use --resume with --policy"},
 		"RollbackFailed":  {"rollback does not try again", something, []string{"rollback", "shop", "2"}, "choose another one of orcon history shop -n shop, or retry this one from its source: orcon install SOURCE --name shop -n shop --retry"},
 		"RollbackUnknown": {"which there are", something, []string{"rollback", "shop", "9"}, "the record does not have it: it has 3, 2, 1: orcon history shop -n shop"},

@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -50,6 +48,9 @@ Below the table it explains each one that is not ready, and what helps; and whic
 application do not run, as far as you may list pods. It reads Orcon's own objects: the cluster role
 view is enough. Bundles of orcon install are shown by orcon list.
 
+A note on standard error names a controller that has no ready replica, since the states may be old
+then. The note does not change the exit code; orcon check fails.
+
 Exit codes: 0 everything is ready, 1 something waits or failed, 2 the command failed.`,
 		Example: `  orcon status -n shop
   orcon status -A
@@ -71,12 +72,16 @@ func (o *statusOptions) run(c *cobra.Command) error {
 	if o.all {
 		namespace = ""
 	}
-	all, err := statusLines(c.Context(), kinds, namespace)
+	running := lookAtControllers(c.Context(), kinds)
+	all, err := statusLines(c.Context(), kinds, namespace, running)
 	if err != nil {
 		return err
 	}
 	s := screenOf(c)
-	if stopped := controllersStopped(c.Context(), kinds); stopped != "" {
+	if stopped := running.relationsStopped(); stopped != "" {
+		s.note("note: " + stopped)
+	}
+	if stopped := running.bundlesStopped(); stopped != "" && slices.ContainsFunc(all, statusLine.isBundle) {
 		s.note("note: " + stopped)
 	}
 	if len(all) == 0 && namespace != "" {
@@ -91,27 +96,6 @@ func (o *statusOptions) run(c *cobra.Command) error {
 		return silentError(exitFailed)
 	}
 	return nil
-}
-
-// controllersStopped returns that no relations controller runs, so that states may be old; empty if
-// one does, or where the user may not see it.
-func controllersStopped(ctx context.Context, kinds client.Client) string {
-	deployments := &unstructured.UnstructuredList{}
-	deployments.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DeploymentList"})
-	if err := kinds.List(ctx, deployments, client.MatchingLabels{
-		"app.kubernetes.io/part-of": "orcon", "app.kubernetes.io/name": "relations-controller",
-	}); err != nil {
-		return "" // what is shown is all that the user may see
-	}
-	stopped := ""
-	for _, d := range deployments.Items {
-		if ready, _, _ := unstructured.NestedInt64(d.Object, "status", "readyReplicas"); ready > 0 {
-			return ""
-		}
-		stopped = fmt.Sprintf("Deployment %s of namespace %s has no ready replica, so that the states of applications, relations and Offers "+
-			"may be old: orcon check shows the cause", d.GetName(), d.GetNamespace())
-	}
-	return stopped
 }
 
 // optedIn returns an error if a namespace does not exist, and notes one that has not opted in. It is

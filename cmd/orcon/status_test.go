@@ -147,7 +147,7 @@ func TestStatus(t *testing.T) {
 			"what no controller looks at may be old", append([]string{"status"}, answering(t, map[string]string{
 				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", db), group + "namespaces/shop/relations": listOf("Relation", ""),
 				group + "namespaces/shop/offers": listOf("Offer", ""), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
-				"/apis/apps/v1/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"orcon-system","name":"relations-controller"}}]}`,
+				"/apis/apps/v1/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"orcon-system","name":"relations-controller","labels":{"app.kubernetes.io/name":"relations-controller"}}}]}`,
 			})...), 0,
 			"application   db     ready", "note: Deployment relations-controller of namespace orcon-system has no ready replica, so that the states of applications, " +
 				"relations and Offers may be old: orcon check shows the cause\n",

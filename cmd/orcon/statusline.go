@@ -44,7 +44,7 @@ type statusLine struct {
 
 // statusLines returns how the applications, relations, Offers and bundles of a namespace are; of
 // all namespaces for "".
-func statusLines(ctx context.Context, kinds client.Client, namespace string) ([]statusLine, error) {
+func statusLines(ctx context.Context, kinds client.Client, namespace string, running controllers) ([]statusLine, error) {
 	var applications v1alpha1.RelatedApplicationList
 	var relations v1alpha1.RelationList
 	var offers v1alpha1.OfferList
@@ -77,7 +77,7 @@ func statusLines(ctx context.Context, kinds client.Client, namespace string) ([]
 		all = append(all, offerLine(&o, known))
 	}
 	for _, d := range bundles.Items {
-		all = append(all, bundleLine(&d))
+		all = append(all, bundleLine(&d, running))
 	}
 	slices.SortStableFunc(all, func(a, b statusLine) int { return strings.Compare(a.Namespace, b.Namespace) })
 	return all, nil
@@ -193,19 +193,39 @@ func offerLine(o *v1alpha1.Offer, known []string) statusLine {
 	return st
 }
 
-func bundleLine(d *v1alpha1.BundleDeployment) statusLine {
-	st := lineOf("bundle", d.Namespace, d.Name, d.Status.Conditions)
+// kindBundle is the kind of the line of a BundleDeployment.
+const kindBundle = "bundle"
+
+func (st statusLine) isBundle() bool { return st.Kind == kindBundle }
+
+// bundleLine returns the line of a BundleDeployment. While it is deleted it is never ready, since its
+// conditions may be those from before.
+func bundleLine(d *v1alpha1.BundleDeployment, running controllers) statusLine {
+	st := lineOf(kindBundle, d.Namespace, d.Name, d.Status.Conditions)
 	if st.State == stateFailed && (d.Spec.Paused || meta.IsStatusConditionFalse(d.Status.Conditions, string(bundle.Approved))) {
 		st.State = stateWaiting // as a person has asked
 	}
 	if len(d.Status.Conditions) == 0 {
 		st.Problems = []string{"no bundle controller has seen it; if none is installed: " +
-			"orcon install builtin:bundle-controller --name orcon-bundles -n orcon-system"}
+			installBundles}
+	}
+	if !d.DeletionTimestamp.IsZero() {
+		st.deleted(running)
 	}
 	if d.Status.ActiveRevision > 0 {
 		st.Detail = fmt.Sprintf("revision %d", d.Status.ActiveRevision)
 	}
 	return st
+}
+
+// deleted changes the line of a BundleDeployment that is being deleted.
+func (st *statusLine) deleted(running controllers) {
+	switch stuck := running.undeleted(); {
+	case stuck != "":
+		st.State, st.Reason, st.Message, st.Problems = stateFailed, "Deleting", stuck, []string{stuck}
+	case st.State == stateReady:
+		st.State, st.Reason, st.Message = stateWaiting, "Deleting", "it is being deleted"
+	}
 }
 
 // lineOf derives the state from the conditions that every kind has.

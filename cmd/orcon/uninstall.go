@@ -25,7 +25,8 @@ func newUninstall() *cobra.Command {
 		Short: "Delete every object of a deployment, in reverse order",
 		Long: `uninstall deletes the objects that install made, in reverse order, waits until they are gone, and
 then deletes the record of the deployment. Objects with annotation orcon.tengu.io/prune: Never
-stay. Finalizers are waited for, and never removed.
+stay. Finalizers are waited for, and never removed. What others still need is refused: a definition
+while there are objects of its kind, and the bundle controller while there are BundleDeployments.
 
 Exit codes: 0 done, 2 failed, 3 timed out, 4 other objects need what would be deleted, 130
 interrupted.`,

@@ -120,8 +120,9 @@ func (j *job) load(ctx context.Context) *domain.Stop {
 func (j *job) cure() string {
 	account := cmp.Or(j.deployment.Spec.ServiceAccountName, "default")
 	return fmt.Sprintf("kubectl create rolebinding orcon-%s -n %s --clusterrole=admin --serviceaccount=%[2]s:%[3]s, or bind a role with "+
-		"only the permissions that the bundle uses; if the account does not exist: kubectl create serviceaccount %[3]s -n %[2]s",
-		j.deployment.Name, j.deployment.Namespace, account)
+		"only the permissions that the bundle uses; if the account does not exist: kubectl create serviceaccount %[3]s -n %[2]s; the "+
+		"bundle controller tries again every %[4]s",
+		j.deployment.Name, j.deployment.Namespace, account, failed)
 }
 
 // awaitOthers returns the stop while a deployment that this one depends on is not ready.

@@ -60,7 +60,7 @@ const (
 	Conflicted Reason = "Conflict"
 	// Unapproved: nobody has approved this plan.
 	Unapproved Reason = "WaitingForApproval"
-	// InUse: others have objects of a kind whose definition would go.
+	// InUse: others have objects of a kind whose definition, or whose controller, would go.
 	InUse Reason = "InUse"
 	// Refused: the policy does not allow it.
 	Refused Reason = "PolicyRefused"

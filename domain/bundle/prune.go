@@ -52,6 +52,8 @@ func (p *Pruned) remove(e Entry, l Live) {
 	switch {
 	case l.leaving():
 		p.wait(e, l.ending())
+	case len(l.Used) > 0 && l.Used[0].Delete != "":
+		p.wait(e, fmt.Sprintf("is kept: without it %s could never be deleted: delete those first: %s", useNames(l.Used), l.Used[0].Delete))
 	case len(l.Used) > 0:
 		p.wait(e, fmt.Sprintf("is kept: deleting it would also delete %s, which other programs made: delete those first", useNames(l.Used)))
 	default:

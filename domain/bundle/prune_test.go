@@ -69,6 +69,11 @@ func TestUninstall(t *testing.T) {
 	require.Len(t, last.Waits, 1)
 	assert.Contains(t, last.Waits[0].For, "Engine office/v12")
 	assert.Len(t, rest.Inventory, 1)
+
+	definition.Used = []bundle.Use{{Name: "Engine office/v12", Delete: "kubectl delete engines v12 -n office"}}
+	used[engine().ID()] = definition
+	_, last, _ = uninstall(t, p, record, used)
+	assert.Equal(t, "is kept: without it Engine office/v12 could never be deleted: delete those first: kubectl delete engines v12 -n office", last.Waits[0].For)
 }
 
 // BUNDLES.md 3: what left stays in the inventory until it is gone, and nothing goes to

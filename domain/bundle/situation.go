@@ -32,8 +32,8 @@ type Live struct {
 	Since time.Time
 	// Restarts is how often a container of what is applied now has crashed, at most.
 	Restarts int
-	// Used are objects of others that exist only with it: those of a definition, or in a
-	// namespace. It is not deleted while there are any.
+	// Used are objects of others that exist only with it, those of a definition, or that only it can
+	// end. It is not deleted while there are any.
 	Used []Use
 }
 

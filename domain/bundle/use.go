@@ -6,28 +6,45 @@ import (
 	"strings"
 )
 
-// Use is an object that would be lost with another, and is of somebody else.
+// Use is an object of another party that needs an object which is deleted.
 type Use struct {
 	Name string
-	// Owned says that it goes with what owns it.
+	// Owned reports that it goes with its owner.
 	Owned bool
+	// Delete is the command that deletes it, if it stays and could not be deleted afterwards; empty if
+	// it is lost with the object that it needs.
+	Delete string
 }
 
-// Unused returns a RefusedError if the plan deletes definitions of which others have objects:
-// what serves those, and lets them end, would go before the definition (BUNDLES.md 7).
+// Unused returns a RefusedError if the plan deletes definitions of which others have objects, or the
+// controller that ends their objects: the program that serves those, and lets them end, would go first
+// (BUNDLES.md 7).
 func (p Plan) Unused(live map[ID]Live) error {
 	var all []string
 	for _, a := range p.Actions {
 		used := slices.DeleteFunc(slices.Clone(live[a.ID].Used), func(u Use) bool { return u.Owned })
 		if a.Verb == Delete && len(used) > 0 {
-			all = append(all, fmt.Sprintf("cannot delete %s: objects of this kind still exist: %s: delete them while their operator is still "+
-				"running: kubectl delete %s --all -A", a.ID, useNames(used), a.ID.Name))
+			all = append(all, refusal(a.ID, used))
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
 	return &RefusedError{InUse, strings.Join(all, "\n")}
+}
+
+// refusal returns why an object is not deleted while others need it, and the commands that delete those.
+func refusal(id ID, used []Use) string {
+	if used[0].Delete == "" {
+		return fmt.Sprintf("cannot delete %s: objects of this kind still exist: %s: delete them while their operator is still running: "+
+			"kubectl delete %s --all -A", id, useNames(used), id.Name)
+	}
+	lines := []string{fmt.Sprintf("cannot delete %s: without it these could never be deleted: %s: delete them while it is still running, "+
+		"with the objects that they deployed; an object with annotation %s: %s stays:", id, useNames(used), PruneKey, PruneNever)}
+	for _, u := range used {
+		lines = append(lines, u.Delete)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // useNames lists the first of what may be very many.

@@ -9,6 +9,24 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
+// The controller that ends objects goes only when none of them is left, and the refusal has the
+// commands (BUNDLES.md 7).
+func TestUnusedController(t *testing.T) {
+	controller := id("Deployment orcon-system/bundle-controller")
+	used := []bundle.Use{
+		{Name: "BundleDeployment shop/blog", Delete: "kubectl delete bundledeployments blog -n shop"},
+		{Name: "BundleDeployment shop/web", Delete: "kubectl delete bundledeployments web -n shop"},
+	}
+	p := bundle.Plan{Actions: []bundle.Action{{ID: controller, Verb: bundle.Delete}}}
+	var refused *bundle.RefusedError
+	require.ErrorAs(t, p.Unused(map[bundle.ID]bundle.Live{controller: {Used: used}}), &refused)
+	assert.Equal(t, bundle.InUse, refused.Reason)
+	assert.Equal(t, "cannot delete "+controller.String()+": without it these could never be deleted: BundleDeployment shop/blog, BundleDeployment "+
+		"shop/web: delete them while it is still running, with the objects that they deployed; an object with annotation orcon.tengu.io/prune: "+
+		"Never stays:\nkubectl delete bundledeployments blog -n shop\nkubectl delete bundledeployments web -n shop", refused.Message)
+	require.NoError(t, p.Unused(map[bundle.ID]bundle.Live{controller: {}}))
+}
+
 // A definition goes only when nobody else has objects of it that would be left without what
 // serves them (BUNDLES.md 7).
 func TestUnused(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,26 +14,78 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// used names what would go with a definition and is not this deployment's: the objects
-// of its kind.
+// used returns the objects of others that need an object: those of the kind that a definition defines,
+// and the BundleDeployments that the bundle controller ends.
 func (w *World) used(ctx context.Context, o *unstructured.Unstructured) ([]bundle.Use, error) {
-	if o.GetKind() != "CustomResourceDefinition" {
-		return nil, nil
+	var uses []bundle.Use
+	var err error
+	others := others{w.client, w.owner}
+	switch {
+	case o.GetKind() == definitionKind:
+		uses, err = others.instances(ctx, bundle.Object(o.Object))
+	case isBundleController(o):
+		uses, err = others.ended(ctx)
 	}
-	crd := bundle.Object(o.Object)
-	kind := schema.GroupVersionKind{Group: crd.Text("spec", "group"), Kind: crd.Text("spec", "names", "kind"), Version: served(crd)}
-	var all metav1.PartialObjectMetadataList
-	all.SetGroupVersionKind(kind)
-	if err := w.client.List(ctx, &all); client.IgnoreNotFound(err) != nil {
+	if err != nil {
 		return nil, fmt.Errorf("cannot find out whether %s is in use: %w", o.GetName(), err)
 	}
-	others := slices.DeleteFunc(all.Items, func(m metav1.PartialObjectMetadata) bool { return m.Annotations[bundle.OwnerKey] == w.owner })
+	return uses, nil
+}
+
+// others reads the objects that are not those of one deployment.
+type others struct {
+	client client.Client
+	owner  string
+}
+
+// instances returns the objects of the kind that a definition defines: they go with it.
+func (o others) instances(ctx context.Context, crd bundle.Object) ([]bundle.Use, error) {
+	kind := schema.GroupVersionKind{Group: crd.Text("spec", "group"), Kind: crd.Text("spec", "names", "kind"), Version: served(crd)}
+	all, err := o.list(ctx, kind)
 	var uses []bundle.Use
-	for _, m := range others {
+	for _, m := range all {
 		name := bundle.ID{Group: kind.Group, Kind: kind.Kind, Namespace: m.Namespace, Name: m.Name}.String()
 		uses = append(uses, bundle.Use{Name: name, Owned: len(m.OwnerReferences) > 0})
 	}
-	return uses, nil
+	return uses, err
+}
+
+// isBundleController reports whether an object is the Deployment of the bundle controller.
+func isBundleController(o *unstructured.Unstructured) bool {
+	labels := o.GetLabels()
+	return o.GetKind() == "Deployment" && labels["app.kubernetes.io/part-of"] == "orcon" &&
+		labels["app.kubernetes.io/name"] == "bundle-controller"
+}
+
+// ended returns the BundleDeployments of the cluster: each has a finalizer that only the bundle
+// controller removes.
+func (o others) ended(ctx context.Context) ([]bundle.Use, error) {
+	mapping, err := o.client.RESTMapper().RESTMapping(schema.GroupKind{Group: "orcon.tengu.io", Kind: "BundleDeployment"})
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err //nolint:wrapcheck // used does
+	}
+	all, err := o.list(ctx, mapping.GroupVersionKind)
+	var uses []bundle.Use
+	for _, m := range all {
+		uses = append(uses, bundle.Use{
+			Name:   fmt.Sprintf("%s %s/%s", mapping.GroupVersionKind.Kind, m.Namespace, m.Name),
+			Delete: fmt.Sprintf("kubectl delete %s %s -n %s", mapping.Resource.Resource, m.Name, m.Namespace),
+		})
+	}
+	return uses, err
+}
+
+// list returns the objects of a kind.
+func (o others) list(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.PartialObjectMetadata, error) {
+	var all metav1.PartialObjectMetadataList
+	all.SetGroupVersionKind(kind)
+	if err := o.client.List(ctx, &all); client.IgnoreNotFound(err) != nil {
+		return nil, err //nolint:wrapcheck // used does
+	}
+	return slices.DeleteFunc(all.Items, func(m metav1.PartialObjectMetadata) bool { return m.Annotations[bundle.OwnerKey] == o.owner }), nil
 }
 
 // served is a version in which the objects of a definition can be read.

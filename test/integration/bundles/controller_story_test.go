@@ -152,6 +152,32 @@ func TestDeploymentFourEyes(t *testing.T) {
 	w.ready(d, "Healthy")
 }
 
+// Another account approves after an administrator has pasted the commands that it got, also the
+// deletion, which it may not carry out itself (BUNDLES.md 9).
+func TestDeploymentApprovedByAnother(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	d := w.bundle(blue)
+	d.Spec.Approval, d.Spec.Prune.ConfirmKinds = v1alpha1.BundleApproval{Mode: "Digest"}, []string{"ConfigMap"}
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "WaitingForApproval")
+	approver := w.viewer()
+	approve := "approve shop --yes -n " + w.namespace
+	code, out := approver.run(approve)
+	assert.Equal(t, 2, code)
+	w.obey(out)
+	approver.must(approve)
+	w.ready(d, "Healthy")
+	require.NoError(t, w.admin.Delete(w.ctx, d))
+	w.ready(d, "Confirm")
+	for _, held := range d.Status.Plan.HeldObjects {
+		approve += " --confirm " + held
+	}
+	approver.must(approve)
+	controlplane.Eventually(t, func() bool { return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d)) }, soon)
+}
+
 // Who changes what is stored does not change what was planned (BUNDLES.md, Also).
 func TestDeploymentForged(t *testing.T) {
 	t.Parallel()

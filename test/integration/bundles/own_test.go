@@ -115,6 +115,30 @@ func TestInstallsItself(t *testing.T) {
 	controlplane.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, time.Minute, "what was stored is collected")
 }
 
+// The bundle controller is not uninstalled while a BundleDeployment is there, which only it can end;
+// afterwards it is (BUNDLES.md 7).
+func TestBundleControllerOutlivesItsDeployments(t *testing.T) {
+	t.Parallel()
+	c := controlplane.Start(t)
+	l := newCommandLine(t, c)
+	root, err := controlplane.Root()
+	require.NoError(t, err)
+	c.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
+	c.Kubectl(t, "create", "namespace", system)
+	pretendPods(t, c, system)
+	l.must("install builtin:bundle-controller --name orcon-bundles -n " + system + " --yes --timeout 3m")
+	c.Kubectl(t, "apply", "-n", "default", "-f", filepath.Join(root, "deployment", "examples", "bundledeployment.yaml"))
+	name := c.Kubectl(t, "get", "bundledeployments", "-n", "default", "-o", "jsonpath={.items[0].metadata.name}")
+	code, out := l.run("uninstall orcon-bundles -n " + system + " --yes")
+	assert.Equal(t, 4, code, out)
+	assert.Contains(t, out, "cannot delete Deployment orcon-system/bundle-controller: without it these could never be deleted: BundleDeployment default/"+name)
+	assert.Contains(t, out, "\nkubectl delete bundledeployments "+name+" -n default\n")
+	assert.NotContains(t, out, "leave.md", "no label has to be taken away")
+	c.Kubectl(t, "-n", system, "get", "deployment", "bundle-controller")
+	c.Kubectl(t, "delete", "bundledeployments", name, "-n", "default")
+	l.must("uninstall orcon-bundles -n " + system + " --yes --timeout 3m")
+}
+
 // pretendPods makes the pods of a namespace ready, and its Services answered: there is no node
 // that would.
 func pretendPods(t *testing.T, c *controlplane.Cluster, namespace string) {

@@ -80,7 +80,7 @@ func Check(ctx context.Context, cfg *rest.Config, namespace string) ([]Finding, 
 	c := checker{reader: reader, set: set, namespace: namespace}
 	looks := []func(context.Context) error{c.version, c.kinds, c.deployments, c.webhooks, c.admission}
 	if namespace != "" {
-		looks = []func(context.Context) error{c.version, c.kinds, c.optIn, c.admission, c.applications}
+		looks = []func(context.Context) error{c.version, c.kinds, c.deployments, c.optIn, c.admission, c.applications}
 	}
 	for _, look := range looks {
 		if err := look(ctx); err != nil {
@@ -146,19 +146,28 @@ func (c *checker) kinds(context.Context) error {
 }
 
 // deployments checks Orcon's own Deployments, and sends a request to the relations API of each controller.
+// For one namespace it checks only those that serve relations, and is silent where the user may not
+// list them: users of one namespace seldom may.
 func (c *checker) deployments(ctx context.Context) error {
+	const check = "Deployments of Orcon"
+	whole := c.namespace == ""
 	var list appsv1.DeploymentList
-	if ok, err := c.list(ctx, "Deployments of Orcon", &list, partOfOrcon); err != nil || !ok {
-		return err
-	}
-	if len(list.Items) == 0 {
-		c.add("Deployments of Orcon", notInstalled)
+	switch err := c.reader.List(ctx, &list, partOfOrcon); {
+	case apierrors.IsForbidden(err) && whole:
+		c.skip(check, "you may not list them")
+	case apierrors.IsForbidden(err):
+	case err != nil:
+		return fmt.Errorf("cannot list %s: %w", check, err)
+	case len(list.Items) == 0:
+		c.add(check, notInstalled)
 	}
 	for _, d := range list.Items {
-		c.add(fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name), deploymentTrouble(&d))
+		if whole || d.Labels["app.kubernetes.io/name"] != "bundle-controller" {
+			c.add(fmt.Sprintf("Deployment %s/%s", d.Namespace, d.Name), deploymentTrouble(&d))
+		}
 	}
 	for _, d := range list.Items {
-		if d.Labels["app.kubernetes.io/name"] == "relations-controller" {
+		if whole && d.Labels["app.kubernetes.io/name"] == "relations-controller" {
 			c.relationsAPI(ctx, d.Namespace)
 		}
 	}

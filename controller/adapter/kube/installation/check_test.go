@@ -127,6 +127,17 @@ func TestCheck(t *testing.T) {
 		"Namespace": {why: "what concerns one namespace", namespace: "shop", want: []string{
 			"ok namespace shop is opted in", "ok namespace shop: schema mode warn", "ok the webhook injects a pod (dry run in shop)", "ok application shop/web",
 		}},
+		"NamespaceStopped": {
+			why: "without the controller new pods of the namespace wait for ever", namespace: "shop",
+			change: answers{"GET /apis/apps/v1/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"metadata":{"namespace":"orcon-system","name":"relations-controller",
+				"labels":{"app.kubernetes.io/name":"relations-controller"}},"spec":{"replicas":0}}]}`},
+			want: []string{"FAIL Deployment orcon-system/relations-controller: 0 replicas are wanted: kubectl -n orcon-system scale deployment relations-controller --replicas=2"},
+		},
+		"NamespaceUnseen": {
+			why: "a user of one namespace may not list Deployments of others", namespace: "shop",
+			change: answers{"GET /apis/apps/v1/deployments": http.StatusForbidden},
+			want:   []string{"ok kinds of orcon.tengu.io/v1alpha1\nok namespace shop is opted in"},
+		},
 		"NotOptedIn": {
 			why: "the command that opts it in", namespace: "shop",
 			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop"}}`, namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[]}`},

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The values of label app.kubernetes.io/name of Orcon's controllers.
+const (
+	relationsController = "relations-controller"
+	bundleController    = "bundle-controller"
+)
+
+// installBundles is the command that installs the bundle controller.
+const installBundles = "orcon install builtin:bundle-controller --name orcon-bundles -n orcon-system"
+
+// controllers are the Deployments of Orcon.
+type controllers struct {
+	// unseen reports that the user may not list Deployments: nothing is known of them.
+	unseen bool
+	all    []unstructured.Unstructured
+}
+
+// lookAtControllers reads the Deployments of Orcon.
+func lookAtControllers(ctx context.Context, kinds client.Reader) controllers {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DeploymentList"})
+	if err := kinds.List(ctx, list, client.MatchingLabels{"app.kubernetes.io/part-of": "orcon"}); err != nil {
+		return controllers{unseen: true} // what is shown is all that the user may see
+	}
+	return controllers{all: list.Items}
+}
+
+// idle returns a Deployment of the controller if none of its Deployments has a ready replica, and nil
+// if there is no Deployment; runs reports that one has.
+func (c controllers) idle(name string) (idle *unstructured.Unstructured, runs bool) {
+	for i := range c.all {
+		d := &c.all[i]
+		if d.GetLabels()["app.kubernetes.io/name"] != name {
+			continue
+		}
+		if ready, _, _ := unstructured.NestedInt64(d.Object, "status", "readyReplicas"); ready > 0 {
+			return nil, true
+		}
+		idle = d
+	}
+	return idle, false
+}
+
+// relationsStopped returns that no relations controller runs, so that states may be old; empty if one
+// does, or where the user may not see it.
+func (c controllers) relationsStopped() string {
+	idle, runs := c.idle(relationsController)
+	if runs || idle == nil {
+		return ""
+	}
+	return fmt.Sprintf("Deployment %s of namespace %s has no ready replica, so that the states of applications, relations and Offers "+
+		"may be old: orcon check shows the cause", idle.GetName(), idle.GetNamespace())
+}
+
+// bundlesStopped returns that no bundle controller runs, so that states may be old; empty if one
+// does, or where the user may not see it.
+func (c controllers) bundlesStopped() string {
+	idle, runs := c.idle(bundleController)
+	switch {
+	case c.unseen || runs:
+		return ""
+	case idle == nil:
+		return "no bundle controller is installed, so that the states of BundleDeployments may be old, and nothing deploys or deletes " +
+			"them: " + installBundles
+	}
+	return fmt.Sprintf("Deployment %s of namespace %s has no ready replica, so that the states of BundleDeployments may be old, and "+
+		"nothing deploys or deletes them: orcon check shows the cause", idle.GetName(), idle.GetNamespace())
+}
+
+// undeleted returns why the deletion of a BundleDeployment makes no progress, and what helps; empty
+// while a bundle controller runs, or where the user may not see it.
+func (c controllers) undeleted() string {
+	idle, runs := c.idle(bundleController)
+	if c.unseen || runs {
+		return ""
+	}
+	const why = "it is being deleted, but no bundle controller runs, which would delete its objects and let it go: "
+	if idle == nil {
+		return why + installBundles
+	}
+	if replicas, set, _ := unstructured.NestedInt64(idle.Object, "spec", "replicas"); set && replicas == 0 {
+		return why + fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", idle.GetNamespace(), idle.GetName())
+	}
+	return why + fmt.Sprintf("orcon check shows why Deployment %s of namespace %s has no ready replica", idle.GetName(), idle.GetNamespace())
+}
