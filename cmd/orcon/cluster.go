@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -39,7 +38,7 @@ func (o *clusterOptions) open() (client.Client, string, error) {
 		return nil, "", err
 	}
 	scheme := runtime.NewScheme()
-	err = errors.Join(v1alpha1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme), corev1.AddToScheme(scheme))
+	err = errors.Join(v1alpha1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme))
 	kinds, failed := client.New(config, client.Options{Scheme: scheme})
 	if err := errors.Join(err, failed); err != nil {
 		return nil, "", fmt.Errorf("cannot reach the cluster: %w", err)

@@ -5,10 +5,9 @@ import (
 	"strings"
 	"unicode"
 
-	corev1 "k8s.io/api/core/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -22,16 +21,11 @@ const (
 // is gone with its pod.
 func tails(ctx context.Context, config *rest.Config) func(bundle.Log) []string {
 	return func(l bundle.Log) []string {
-		cluster, err := corev1client.NewForConfig(config)
+		text, err := cluster.Tail(ctx, config, l, tailLines)
 		if err != nil {
 			return nil
 		}
-		last := int64(tailLines)
-		text, err := cluster.Pods(l.Namespace).GetLogs(l.Pod, &corev1.PodLogOptions{Container: l.Container, TailLines: &last}).DoRaw(ctx)
-		if err != nil {
-			return nil
-		}
-		return printable(string(text))
+		return printable(text)
 	}
 }
 

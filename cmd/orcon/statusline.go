@@ -6,18 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
-	kube "gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
 )
@@ -61,7 +59,7 @@ func statusLines(ctx context.Context, kinds client.Client, namespace string, run
 	all := []statusLine{}
 	var troubles map[client.ObjectKey]string
 	if len(applications.Items) > 0 {
-		troubles = podTroubles(ctx, kinds, namespace)
+		troubles = cluster.PodTroubles(ctx, kinds, namespace)
 	}
 	for _, a := range applications.Items {
 		all = append(all, applicationLine(&a, troubles))
@@ -95,37 +93,6 @@ func unreadable(namespace string, err error) error {
 	default:
 		return fmt.Errorf("cannot read the status: %w", err)
 	}
-}
-
-// podTroubles returns what keeps pods of a namespace from running, of all namespaces for ""; nothing where
-// the user may not list them.
-func podTroubles(ctx context.Context, kinds client.Client, namespace string) map[client.ObjectKey]string {
-	var pods corev1.PodList
-	if err := kinds.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
-		return nil // what is shown is all that the user may see
-	}
-	troubles := map[client.ObjectKey]string{}
-	for i := range pods.Items {
-		troubles[client.ObjectKeyFromObject(&pods.Items[i])] = podTrouble(&pods.Items[i])
-	}
-	return troubles
-}
-
-// podTrouble returns what keeps the containers of a pod from running; empty if nothing does. Conditions
-// explain those that Orcon added.
-func podTrouble(p *corev1.Pod) string {
-	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-		why := kube.ContainerTrouble(c)
-		if why == "" || c.Name == injection.AgentContainer || c.Name == injection.HandlerContainer || p.DeletionTimestamp != nil {
-			continue
-		}
-		var log bundle.Log
-		if strings.HasPrefix(why, "exited ") {
-			log = bundle.Log{Namespace: p.Namespace, Pod: p.Name, Container: c.Name}
-		}
-		return log.After(fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why))
-	}
-	return ""
 }
 
 func applicationLine(a *v1alpha1.RelatedApplication, troubles map[client.ObjectKey]string) statusLine {
