@@ -122,7 +122,7 @@ func existing(ctx context.Context, kinds client.Client, namespace string) (*meta
 	return n, nil
 }
 
-// table prints the lines, and then explains those that are not ready.
+// table prints the lines, and then explains those that need it.
 func (o *statusOptions) table(s screen, namespace string, all []statusLine) error {
 	if len(all) == 0 {
 		s.note(emptyStatus(namespace))
@@ -145,7 +145,7 @@ func (o *statusOptions) table(s screen, namespace string, all []statusLine) erro
 		return err
 	}
 	for _, st := range all {
-		if st.State != stateReady || len(st.Pods) > 0 || s.verbose {
+		if st.explained() || s.verbose {
 			printWhy(s, namespace, st)
 		}
 	}

@@ -160,7 +160,8 @@ func TestStatus(t *testing.T) {
 		"ReferenceTooMany": {
 			"ready, and one reference leads nowhere", append([]string{"status"}, one(`{"metadata":{"namespace":"shop","name":"web"},"status":{"conditions":[
 			{"type":"Ready","status":"True","reason":"NoApplication","message":"every required relation is complete, but no Service or workload named cachee"}]}}`, "", "")...), 0,
-			"application   web    ready   every required relation is complete, but no Service or workload named cachee\n", "",
+			"application   web    ready   every required relation is complete, but no Service or workload named cachee\n\n" +
+				"application web: ready\n  every required relation is complete, but no Service or workload named cachee\n", "",
 		},
 		"Whole": {
 			"the whole message, which Ready shortens or only points to", append([]string{"status"}, one(handlerFails, "", "")...), exitFailed,

@@ -221,6 +221,11 @@ func needsPerson(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionTrue && condition.NeedsAttention(t) && !passes
 }
 
+// explained reports whether there is more to read than fits into the line.
+func (st statusLine) explained() bool {
+	return st.State != stateReady || len(st.Pods) > 0 || st.Detail != "" && st.Detail == st.Message
+}
+
 // explanations returns the sentences that explain a line: why it waits for its endpoints, each reason
 // once, or the message of its condition; and which pods do not run.
 func (st statusLine) explanations() []string {
