@@ -45,7 +45,7 @@ func (a *activity) log(text string) {
 		return
 	}
 	a.clear()
-	fmt.Fprintln(a.screen.errs, text)
+	fmt.Fprintln(a.screen.errs, visible(text))
 	a.status = ""
 }
 
@@ -55,6 +55,7 @@ func (a *activity) update(done, all int, waiting string) {
 	if a.screen.quiet {
 		return
 	}
+	waiting = visible(waiting)
 	now, status := a.now(), waiting
 	if all > 0 {
 		status = fmt.Sprintf("%d/%d healthy · %s", done, all, waiting)

@@ -98,7 +98,7 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 	if err != nil {
 		return nil, err
 	}
-	progress := &progress{activity: screenOf(c).activity(time.Now), tail: tails(c.Context(), config)}
+	progress := &progress{activity: screenOf(c).activity(time.Now), tail: tails(c.Context(), config), shown: map[bundle.Log]bool{}}
 	store := cluster.NewStore(world)
 	d := &deployed{world: world, store: store, options: o.clusterOptions, namespace: namespace, progress: progress, Engine: &engine.Engine{
 		Cluster: world, Store: store, Owner: owner, Identity: identity,

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strings"
-	"unicode"
 
 	"k8s.io/client-go/rest"
 
@@ -29,20 +28,11 @@ func tails(ctx context.Context, config *rest.Config) func(bundle.Log) []string {
 	}
 }
 
-// printable returns the lines of a text, without what would steer a terminal.
+// printable returns the lines of a log that are shown.
 func printable(text string) []string {
 	var lines []string
-	for line := range strings.Lines(text) {
-		line = strings.Map(func(r rune) rune {
-			switch {
-			case r == '\t':
-				return ' '
-			case unicode.IsPrint(r):
-				return r
-			}
-			return -1
-		}, line)
-		if line = strings.TrimRight(line, " "); line != "" {
+	for line := range strings.Lines(visible(text)) {
+		if line = strings.TrimRight(line, " \n"); line != "" {
 			lines = append(lines, shorten(line, tailWidth))
 		}
 	}

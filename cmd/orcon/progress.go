@@ -16,8 +16,8 @@ type progress struct {
 
 	// tail reads the last lines of a log.
 	tail func(bundle.Log) []string
-	// shown is the log of the last wait whose lines were printed.
-	shown bundle.Log
+	// shown has the logs of waits whose lines were printed.
+	shown map[bundle.Log]bool
 }
 
 func (p *progress) tell(now engine.Progress) {
@@ -35,8 +35,8 @@ func (p *progress) tell(now engine.Progress) {
 		p.quote(fmt.Sprintf("failed: %s: %s", f.ID, f.Why), f.Log)
 	}
 	if waits := now.Next.Waits; len(waits) > 0 && now.Next.Outcome == bundle.Progressing {
-		if first := now.Next.First(); first.Log != (bundle.Log{}) && first.Log != p.shown {
-			p.shown = first.Log
+		if first := now.Next.First(); first.Log != (bundle.Log{}) && !p.shown[first.Log] {
+			p.shown[first.Log] = true
 			p.quote("waiting for "+first.String(), first.Log)
 			p.waiting, p.whole = statusOf(now), true
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -64,11 +65,24 @@ func (s screen) note(text string) {
 	}
 }
 
+// visible returns a text of the cluster without what would steer a terminal: containers write parts of it.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r == '\n', unicode.IsPrint(r):
+			return r
+		}
+		return -1
+	}, text)
+}
+
 // wrap breaks a text into indented lines of a width; 0 leaves it one line. A command is not broken,
 // so that it can be pasted: it follows a colon, "see" or "run", begins a line, and ends at a
 // semicolon or before "or".
 func wrap(text, indent string, width int) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(visible(text)), " ")
 	if width == 0 || utf8.RuneCountInString(indent+text) <= width {
 		return indent + text + "\n"
 	}
@@ -96,7 +110,7 @@ func wrap(text, indent string, width int) string {
 // wrapLines breaks each line of a text that is longer than a width, and keeps its indentation.
 func wrapLines(text string, width int) string {
 	var out strings.Builder
-	for line := range strings.SplitSeq(text, "\n") {
+	for line := range strings.SplitSeq(visible(text), "\n") {
 		if width == 0 || utf8.RuneCountInString(line) <= width {
 			out.WriteString(line + "\n")
 			continue

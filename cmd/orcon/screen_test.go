@@ -157,6 +157,24 @@ func TestActivity(t *testing.T) {
 	}
 }
 
+// What a container writes into a message steers no terminal.
+func TestVisible(t *testing.T) {
+	const evil = "exited: \x1b]0;owned\x07\x1b[2J see\tit"
+	const shown = "exited: ]0;owned[2J see it"
+	assert.Equal(t, shown+"\n", wrap(evil, "", 0))
+	assert.Equal(t, shown+"\n", wrapLines(evil, 0))
+	var out bytes.Buffer
+	s := screen{out: &out, errs: &out}
+	a := s.activity(time.Now)
+	a.log(evil)
+	a.update(0, 0, evil)
+	rows := s.table("A")
+	rows.row(evil)
+	require.NoError(t, rows.print())
+	assert.Equal(t, 3, strings.Count(out.String(), shown))
+	assert.NotContains(t, out.String(), "\x1b")
+}
+
 // An error of several lines keeps them; only what a terminal would cut is broken, between words.
 func TestWrapLines(t *testing.T) {
 	const text = "orcon: cannot do this:\n  because   of that\n  - and another long reason"

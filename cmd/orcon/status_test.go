@@ -121,7 +121,7 @@ func TestStatus(t *testing.T) {
 					{"name":"app","state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":1,"reason":"Error"}}}]}},{"metadata":{"namespace":"shop","name":"other"},"status":{"containerStatuses":[
 					{"name":"app","state":{"terminated":{"exitCode":1,"reason":"Error"}}}]}}]}`,
 			})...), 0,
-			"db     ready   1 of 2 pods cannot run\n\napplication db: ready\n  container app of pod db-a exited with code 1 (Error); see kubectl -n shop logs db-a -c app\n", "",
+			"db     ready   trouble with 1 of 2 pods\n\napplication db: ready\n  container app of pod db-a exited with code 1 (Error); see kubectl -n shop logs db-a -c app\n", "",
 		},
 		"SameReason": {
 			"a reason that two endpoints share is printed once", append([]string{"status"}, one(strings.Replace(web, `"waits":[`, `"waits":[{"endpoint":"queue",`+

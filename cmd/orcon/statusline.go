@@ -114,7 +114,7 @@ func applicationLine(a *v1alpha1.RelatedApplication, troubles map[client.ObjectK
 		}
 	}
 	if st.Detail == "" && len(st.Pods) > 0 {
-		st.Detail = fmt.Sprintf("%d of %d pods cannot run", len(st.Pods), len(a.Status.Units))
+		st.Detail = fmt.Sprintf("trouble with %d of %d pods", len(st.Pods), len(a.Status.Units))
 	}
 	return st
 }

@@ -54,7 +54,7 @@ func (t *table) row(cells ...any) {
 		if !ok {
 			styled.text = fmt.Sprint(c)
 		}
-		styled.text = strings.Join(strings.Fields(styled.text), " ")
+		styled.text = strings.Join(strings.Fields(visible(styled.text)), " ")
 		row[i] = styled
 	}
 	t.rows = append(t.rows, row)

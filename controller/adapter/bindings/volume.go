@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -41,7 +42,7 @@ func (v Volume) Write(name string, files map[string]string) error {
 		if err := checkNames(name, files); err != nil {
 			return err
 		}
-		dir, err := root.OpenRoot(name)
+		dir, err := openDir(root, name)
 		if err != nil {
 			return create(root, name, files)
 		}
@@ -210,7 +211,7 @@ func prune(dir *os.Root) error {
 
 // same reports whether a version of dir holds exactly files.
 func same(dir *os.Root, version string, files map[string]string) bool {
-	held, err := dir.OpenRoot(version)
+	held, err := openDir(dir, version)
 	if err != nil {
 		return false
 	}
@@ -249,6 +250,19 @@ func discard(root *os.Root, name string) error {
 		return err
 	}
 	return root.RemoveAll(aside)
+}
+
+// openDir opens a directory in root. What else has its name is an error, and is not opened: a pipe would
+// wait for a writer.
+func openDir(root *os.Root, name string) (*os.Root, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	}
+	return root.OpenRoot(name)
 }
 
 // mkdir makes a directory in root and opens it.

@@ -114,6 +114,19 @@ func TestNothingIsWrittenWhereNothingDiffers(t *testing.T) {
 	assert.Equal(t, before, after, "a watcher would wake for nothing")
 }
 
+// A pipe in a directory's place waits for no writer.
+func TestPipeInTheWay(t *testing.T) {
+	volume := bindings.Volume{Path: t.TempDir()}
+	require.NoError(t, syscall.Mkfifo(filepath.Join(volume.Path, "db"), 0o600))
+	require.NoError(t, volume.Write("db", map[string]string{"host": "a"}))
+	version, err := os.Readlink(filepath.Join(volume.Path, "db", "..data"))
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(filepath.Join(volume.Path, "db", version)))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(volume.Path, "db", version), 0o600))
+	require.NoError(t, volume.Write("db", map[string]string{"host": "a"}))
+	assert.Equal(t, map[string]string{"host": "a"}, read(t, filepath.Join(volume.Path, "db")))
+}
+
 func TestRemove(t *testing.T) {
 	volume := bindings.Volume{Path: t.TempDir()}
 	require.NoError(t, volume.Write("db-7", map[string]string{"host": "a"}))

@@ -8,26 +8,37 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	kube "gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 )
 
 // PodTroubles returns what keeps pods of a namespace from running, of all namespaces for ""; nothing for an
 // account that may not list them. Conditions explain the containers that Orcon added.
 func PodTroubles(ctx context.Context, c client.Reader, namespace string) map[client.ObjectKey]string {
-	var all unstructured.UnstructuredList
-	all.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
-	if err := c.List(ctx, &all, client.InNamespace(namespace)); err != nil {
-		return nil // what is shown is all that the account may see
-	}
 	troubles := map[client.ObjectKey]string{}
-	for i := range all.Items {
-		var p corev1.Pod
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(all.Items[i].Object, &p); err != nil {
-			continue
+	for next := ""; ; {
+		var page unstructured.UnstructuredList
+		page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+		if err := c.List(ctx, &page, client.InNamespace(namespace), client.Limit(podsAtOnce), client.Continue(next)); err != nil {
+			return nil // what is shown is all that the account may see
 		}
-		if why, log := trouble(&p); why != "" && p.DeletionTimestamp == nil && object.AgentTrouble(&p) == "" {
-			troubles[client.ObjectKeyFromObject(&p)] = log.After(why)
+		for i := range page.Items {
+			addTrouble(troubles, page.Items[i].Object)
+		}
+		if next = page.GetContinue(); next == "" {
+			return troubles
 		}
 	}
-	return troubles
+}
+
+// podsAtOnce is how many pods are read at a time.
+const podsAtOnce = 500
+
+func addTrouble(troubles map[client.ObjectKey]string, object map[string]any) {
+	var p corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &p); err != nil || p.DeletionTimestamp != nil {
+		return
+	}
+	if why, log := trouble(&p); why != "" && why != kube.AgentTrouble(&p) {
+		troubles[client.ObjectKeyFromObject(&p)] = log.After(why)
+	}
 }
