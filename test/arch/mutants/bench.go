@@ -46,7 +46,6 @@ func (b *bench) prepare(ctx context.Context, all []mutant) error {
 	if err != nil {
 		return err
 	}
-	//nolint:gosec // the command is a constant
 	c := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", list, "-o", b.program, "./"+b.room)
 	c.Dir = b.root
 	if printed, err := output(c); err != nil {
@@ -96,7 +95,7 @@ func (b *bench) try(ctx context.Context, all []mutant) (survivors []mutant, trie
 func (b *bench) test(ctx context.Context, number int) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.patience)
 	defer cancel()
-	c := exec.CommandContext(ctx, b.program, "-test.failfast") //nolint:gosec // just compiled
+	c := exec.CommandContext(ctx, b.program, "-test.failfast")
 	c.Dir = filepath.Join(b.root, filepath.FromSlash(b.room))
 	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number))
 	return output(c)
