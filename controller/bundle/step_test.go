@@ -270,3 +270,106 @@ func TestBetween(t *testing.T) {
 	require.Len(t, all, 1)
 	assert.Equal(t, "b", all[0].ID.Name)
 }
+
+// What nobody has approved is neither begun nor removed, and nothing of it is stored.
+func TestUnapproved(t *testing.T) {
+	s := newScene(t)
+	require.NoError(t, s.install(t.Context(), "ConfigMap/a"))
+	before := s.store.record
+	s.Gate.Mode = bundle.ByDigest
+	w := s.wish("ConfigMap/b")
+	p, err := s.Plan(t.Context(), w)
+	require.NoError(t, err)
+	var refused *bundle.RefusedError
+	require.ErrorAs(t, s.Begin(t.Context(), p, w), &refused)
+	assert.Equal(t, bundle.Unapproved, refused.Reason)
+	everything, approval, err := s.uninstall(t.Context())
+	require.NoError(t, err)
+	require.ErrorAs(t, s.BeginRemoval(t.Context(), everything), &refused)
+	require.ErrorAs(t, s.Uninstall(t.Context(), everything), &refused)
+	assert.Equal(t, before, s.store.record)
+	assert.Equal(t, "ConfigMap/a", s.names())
+	require.NoError(t, s.Uninstall(t.Context(), everything, approval))
+	assert.Empty(t, s.names())
+}
+
+// A content that failed is refused, and when its way back was interrupted the refusal goes on with
+// that first.
+func TestQuarantinedInstall(t *testing.T) {
+	s := newScene(t)
+	require.NoError(t, s.install(t.Context(), "ConfigMap/a"))
+	w := s.wish("ConfigMap/a", "Job/m")
+	p, err := s.Plan(t.Context(), w)
+	require.NoError(t, err)
+	require.NoError(t, s.Begin(t.Context(), p, w))
+	for s.Record().Last().State == bundle.StateActive {
+		_, err := s.Advance(t.Context())
+		require.NoError(t, err)
+	}
+	require.True(t, s.Unfinished(), "the way back has not begun")
+	require.ErrorIs(t, s.install(t.Context(), "ConfigMap/a", "Job/m"), bundle.ErrQuarantined)
+	assert.False(t, s.Unfinished())
+	assert.Equal(t, "ConfigMap/a", s.names())
+	revision := s.Record().Last().Number
+	require.ErrorIs(t, s.install(t.Context(), "ConfigMap/a", "Job/m"), bundle.ErrQuarantined)
+	assert.Equal(t, revision, s.Record().Last().Number)
+	require.ErrorContains(t, s.advance(t.Context(), "ConfigMap/a", "Job/m"), "revision 2")
+
+	_, err = s.Rollback(t.Context(), 2)
+	require.ErrorIs(t, err, bundle.ErrQuarantined)
+	_, err = s.Rollback(t.Context(), 9)
+	require.Error(t, err)
+}
+
+// refusing is a cluster that refuses to delete, for a while.
+type refusing struct {
+	*cluster
+
+	refuses int
+}
+
+func (r *refusing) Delete(ctx context.Context, deletions []bundle.Deletion) map[bundle.ID]error {
+	refused := map[bundle.ID]error{}
+	for _, d := range deletions {
+		if r.refuses > 0 {
+			r.refuses--
+			refused[d.ID] = errNotNow
+			continue
+		}
+		_ = r.cluster.Delete(ctx, []bundle.Deletion{d})
+	}
+	return refused
+}
+
+// A deletion that is refused is stored with the time of its first refusal, and forgotten once it
+// is done.
+func TestRefusedDeletion(t *testing.T) {
+	s := newScene(t)
+	require.NoError(t, s.install(t.Context(), "ConfigMap/a", "ConfigMap/b"))
+	s.Cluster = &refusing{cluster: s.cluster, refuses: 4}
+	p, approval, err := s.uninstall(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, s.BeginRemoval(t.Context(), p, approval))
+	var first bundle.Rejections
+	step, gone := 0, false
+	for ; !gone; step++ {
+		require.Less(t, step, 10)
+		var pruned bundle.Pruned
+		pruned, gone, err = s.Remove(t.Context())
+		require.NoError(t, err)
+		switch step {
+		case 0:
+			first = s.store.record.Rejected
+			require.Len(t, first, 2)
+		case 1:
+			assert.Equal(t, first, s.store.record.Rejected)
+			require.Len(t, pruned.Waits, 2)
+			assert.Contains(t, pruned.Waits[0].For, errNotNow.Error())
+		case 2:
+			assert.Empty(t, s.store.record.Rejected)
+		}
+	}
+	assert.Greater(t, step, 3)
+	assert.Empty(t, s.names())
+	assert.Empty(t, s.store.record.Revisions)
+}
