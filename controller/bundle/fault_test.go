@@ -390,3 +390,45 @@ func TestClusterFaults(t *testing.T) {
 		})
 	}
 }
+
+// running is a cluster in which Jobs named m complete and others go on.
+type running struct{ *cluster }
+
+func (r running) Observe(ctx context.Context, look bundle.Look) (bundle.Seen, error) {
+	seen, err := r.cluster.Observe(ctx, look)
+	for id, live := range seen.Live {
+		if strings.HasPrefix(id.Name, "m") {
+			live.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
+		}
+	}
+	return seen, err
+}
+
+// A Job that is complete is stored as such while others run, or the step fails: it may be removed
+// from the cluster, and does not run twice.
+func TestCompletedJob(t *testing.T) {
+	s := newScene(t)
+	s.Cluster = running{s.cluster}
+	w := s.wish("Job/m", "Job/n")
+	p, err := s.Plan(t.Context(), w)
+	require.NoError(t, err)
+	require.NoError(t, s.Begin(t.Context(), p, w))
+	_, err = s.Advance(t.Context())
+	require.NoError(t, err)
+	before := s.store.record
+	s.store.breaks = s.store.requests + 2 // after Unmoved: Save
+	_, err = s.Advance(t.Context())
+	require.ErrorIs(t, err, errStorage)
+	require.Equal(t, before, s.store.record)
+	_, err = s.Advance(t.Context())
+	require.NoError(t, err)
+	require.Len(t, s.store.record.Completed, 1)
+	m := s.store.record.Completed[0]
+	delete(s.cluster.objects, m)
+	for range 3 {
+		_, err = s.Advance(t.Context())
+		require.NoError(t, err)
+	}
+	assert.Equal(t, bundle.StateActive, s.Record().Last().State)
+	assert.NotContains(t, s.names(), m.Name)
+}
