@@ -71,7 +71,7 @@ func (b *bench) try(ctx context.Context, all []mutant) (survivors []mutant, trie
 	var workers sync.WaitGroup
 	var mu sync.Mutex
 	var next atomic.Int64
-	for range runtime.NumCPU() {
+	for range 2 * runtime.NumCPU() { // tests wait about as long as they compute
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(all); i = next.Add(1) - 1 {
 				_, err := b.test(ctx, all[i].number)
