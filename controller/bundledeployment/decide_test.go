@@ -287,3 +287,54 @@ func TestWaitersAreEnqueued(t *testing.T) {
 	assert.Equal(t, []reconcile.Request{{NamespacedName: shop}}, approved(t.Context(), a))
 	assert.Empty(t, approved(t.Context(), base))
 }
+
+// A cluster that cannot be looked at gives no plan, and says why.
+func TestUnplannable(t *testing.T) {
+	w := newWorld(t, configMaps("a"))
+	w.unreadable = errors.New("cannot read ConfigMap shop/a: the server does not answer")
+	r := w.leader()
+	assert.Equal(t, failed, w.reconcile(r).RequeueAfter)
+	assert.Equal(t, "PlanFailed", w.ready().Reason)
+	assert.Contains(t, w.messages(), "the server does not answer")
+	assert.Zero(t, w.record.Last().Number)
+	w.unreadable = nil
+	w.run(r, "Healthy")
+}
+
+// Of a record that a person has deleted the BundleRevisions go too, and the bundle is deployed anew.
+func TestRecordThatIsGone(t *testing.T) {
+	w := newWorld(t, configMaps("a"))
+	w.run(w.leader(), "Healthy")
+	first := w.revisions()
+	require.Len(t, first, 1)
+	w.record, w.plans, w.source["all.yaml"] = domain.Record{}, map[int]domain.Plan{}, configMaps("b")
+	r := w.leader()
+	w.run(r, "Healthy")
+	w.reconcile(r)
+	assert.Equal(t, "Healthy", w.ready().Reason)
+	second := w.revisions()
+	require.Len(t, second, 1)
+	assert.NotEqual(t, first[0].Spec.PlanDigest, second[0].Spec.PlanDigest)
+	assert.Equal(t, w.record.Last().PlanDigest, second[0].Spec.PlanDigest)
+}
+
+// A deletion is looked at each second while it is fresh, then less often, and is stuck after a
+// quarter of an hour.
+func TestDeletionThatLasts(t *testing.T) {
+	w := newWorld(t, configMaps("a"))
+	r := w.leader()
+	w.run(r, "Healthy")
+	w.held = "ConfigMap"
+	require.NoError(t, w.client.Delete(t.Context(), w.deployment()))
+	w.reconcile(r)
+	assert.Equal(t, time.Second, w.reconcile(r).RequeueAfter)
+	assert.Equal(t, "Deleting", w.ready().Reason)
+	assert.Contains(t, w.messages(), "a webhook refuses it")
+	w.pass(2 * time.Minute)
+	assert.Equal(t, unhealthy, w.reconcile(r).RequeueAfter)
+	assert.Equal(t, "Deleting", w.ready().Reason)
+	w.pass(longDeletion)
+	w.reconcile(r)
+	assert.Equal(t, "DeletionStuck", w.ready().Reason)
+	assert.Contains(t, w.messages(), "not everything is deleted after 15m0s")
+}
