@@ -82,7 +82,7 @@ func measure(ctx context.Context, root, room string, o options, out io.Writer) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	slices.SortFunc(survivors, func(a, b mutant) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.from, b.from)) })
+	slices.SortFunc(survivors, func(a, b mutant) int { return cmp.Compare(a.number, b.number) })
 	for _, m := range survivors {
 		fmt.Fprintln(out, m)
 	}
