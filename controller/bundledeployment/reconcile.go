@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,9 +71,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		})
 	})
 	var d v1alpha1.BundleDeployment
-	if err := r.Reader.Get(ctx, req.NamespacedName, &d); err != nil {
+	err := r.Reader.Get(ctx, req.NamespacedName, &d)
+	switch {
+	case apierrors.IsNotFound(err):
 		r.forget(req.NamespacedName)
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+		return reconcile.Result{}, nil
+	case err != nil:
+		return reconcile.Result{}, fmt.Errorf("cannot read the deployment: %w", err)
 	}
 	deleting := !d.DeletionTimestamp.IsZero()
 	if deleting && !controllerutil.ContainsFinalizer(&d, Finalizer) {

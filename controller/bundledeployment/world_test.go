@@ -58,6 +58,12 @@ type world struct {
 	// BundleRevision.
 	unremovable error
 	unpublished error
+	// unloadable is why the record cannot be read.
+	unloadable error
+	// missing is why the objects that content is made of cannot be read; lacks are what workloads
+	// read and nothing has.
+	missing error
+	lacks   []domain.Lack
 	// dies reports that nothing can be read any more, as by a leader that dies; nil for never.
 	dies   func() bool
 	events *events.FakeRecorder
@@ -233,11 +239,11 @@ func (w *world) Delete(_ context.Context, deletions []domain.Deletion) map[domai
 }
 
 // Text implements Inputs.
-func (w *world) Text(context.Context, string, string, string) ([]byte, error) { return nil, nil }
+func (w *world) Text(context.Context, string, string, string) ([]byte, error) { return nil, w.missing }
 
 // Credentials implements Inputs.
 func (w *world) Credentials(context.Context, string) (domain.Credentials, error) {
-	return domain.Credentials{}, nil
+	return domain.Credentials{}, w.missing
 }
 
 // Files implements Inputs.
@@ -266,7 +272,7 @@ func (w *world) Files(ctx context.Context, _ []string) (domain.Tree, error) {
 
 // Lacks implements World.
 func (w *world) Lacks(context.Context, domain.Plan) ([]domain.Lack, []domain.ID, error) {
-	return nil, nil, nil
+	return w.lacks, nil, w.missing
 }
 
 // Namespaced implements World.
@@ -275,7 +281,12 @@ func (w *world) Namespaced(string, string) (namespaced, known bool, err error) {
 }
 
 // Load implements bundle.Store.
-func (w *world) Load(context.Context) (domain.Record, error) { return w.record, nil }
+func (w *world) Load(context.Context) (domain.Record, error) {
+	if w.unloadable != nil {
+		return domain.Record{}, w.unloadable
+	}
+	return w.record, nil
+}
 
 // Plan implements bundle.Store.
 func (w *world) Plan(_ context.Context, revision int) (domain.Plan, error) {
