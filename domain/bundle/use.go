@@ -11,7 +11,7 @@ type Use struct {
 	Name string
 	// Owned reports that it goes with its owner.
 	Owned bool
-	// Delete is the command that deletes it, if it stays and could not be deleted afterwards; empty if
+	// Delete has the commands that delete it, a line each, if it stays and could not be deleted afterwards; empty if
 	// it is lost with the object that it needs.
 	Delete string
 }

@@ -44,6 +44,13 @@ func TestUnsettled(t *testing.T) {
 		return corev1.ContainerStatus{Name: "web", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-since))}}}
 	}
 	exited := &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}
+	crashed := func(since, ran time.Duration) corev1.ContainerStatus {
+		c := runs(since)
+		end := now.Add(-since)
+		c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error",
+			StartedAt: metav1.NewTime(end.Add(-ran)), FinishedAt: metav1.NewTime(end)}
+		return c
+	}
 	again := runs(time.Minute)
 	again.RestartCount, again.LastTerminationState.Terminated = 1, exited
 	back := corev1.ContainerStatus{Name: "web", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
@@ -56,6 +63,11 @@ func TestUnsettled(t *testing.T) {
 	}{
 		"Runs":    {"for long enough", false, runs(settling), ""},
 		"Starts":  {"ready means nothing without a probe", false, runs(time.Second), "container web of pod shop has only just started"},
+		"Rounded": {"the kubelet cuts the second in which it started", false, runs(settling - time.Nanosecond), "container web of pod shop has only just started"},
+		"Again":   {"it has crashed after a short run", false, crashed(9*time.Second, 2*time.Second), "container web of pod shop exited with code 1 (Error), and counts as healthy when it has run for 10s; see kubectl -n a logs shop -c web"},
+		"Longer":  {"twice as long as before", false, crashed(39*time.Second, 20*time.Second), "container web of pod shop exited with code 1 (Error), and counts as healthy when it has run for 40s; see kubectl -n a logs shop -c web"},
+		"Proven":  {"it has run for longer than before", false, crashed(40*time.Second, 20*time.Second), ""},
+		"Days":    {"a crash after days", false, crashed(time.Minute, 72*time.Hour), ""},
 		"Ahead":   {"the node's clock is ahead", false, runs(-time.Second), ""},
 		"Probed":  {"its probe has answered", true, runs(time.Second), ""},
 		"Crashed": {"that was long ago", false, again, ""},

@@ -54,9 +54,15 @@ func (w *World) troubles(ctx context.Context, id bundle.ID, o *unstructured.Unst
 	return err
 }
 
-// settling is how long a container without a readiness probe runs before it counts as healthy.
-// The kubelet calls it ready at once, also if it exits a moment later.
-const settling = 3 * time.Second
+// settling is how long a container without a readiness probe runs before it counts as healthy. The
+// kubelet calls it ready at once, also if it exits a moment later; and it reports the start in whole
+// seconds, up to one too early. A container that has crashed runs for twice as long as before, within
+// the other two.
+const (
+	settling      = 4 * time.Second
+	leastSettling = 10 * time.Second
+	mostSettling  = time.Minute
+)
 
 // settled takes back that a workload is healthy while a container of it has crashed or has only
 // just started. An account that may not list pods has the workload's own word.
@@ -114,12 +120,27 @@ func unsettled(p *corev1.Pod, now time.Time) (why string, log bundle.Log, since 
 		if c.State.Running == nil || probed[c.Name] {
 			continue
 		}
-		started := c.State.Running.StartedAt.Time
-		if age := now.Sub(started); age >= 0 && age < settling {
+		started, crash := c.State.Running.StartedAt.Time, c.LastTerminationState.Terminated
+		age, must := now.Sub(started), settles(crash)
+		switch {
+		case age < 0 || age >= must:
+		case must == settling:
 			return fmt.Sprintf("container %s of pod %s has only just started", c.Name, p.Name), log, started
+		default:
+			return fmt.Sprintf("container %s of pod %s exited with code %d (%s), and counts as healthy when it has run for %s",
+				c.Name, p.Name, crash.ExitCode, crash.Reason, must), logOf(p, c), started
 		}
 	}
 	return "", log, time.Time{}
+}
+
+// settles returns how long a container has to run that may have crashed before.
+func settles(crash *corev1.ContainerStateTerminated) time.Duration {
+	if crash == nil || crash.ExitCode == 0 {
+		return settling
+	}
+	ran := crash.FinishedAt.Sub(crash.StartedAt.Time)
+	return min(max(2*ran, leastSettling), mostSettling)
 }
 
 // pods lists the pods of a workload; selected is false for an object that has none.

@@ -24,7 +24,7 @@ func (w *World) used(ctx context.Context, o *unstructured.Unstructured) ([]bundl
 	case o.GetKind() == definitionKind:
 		uses, err = others.instances(ctx, bundle.Object(o.Object))
 	case isBundleController(o):
-		uses, err = others.ended(ctx)
+		uses, err = others.ended(ctx, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot find out whether %s is in use: %w", o.GetName(), err)
@@ -58,8 +58,8 @@ func isBundleController(o *unstructured.Unstructured) bool {
 }
 
 // ended returns the BundleDeployments of the cluster: each has a finalizer that only the bundle
-// controller removes.
-func (o others) ended(ctx context.Context) ([]bundle.Use, error) {
+// controller removes. A controller that does not run is started first.
+func (o others) ended(ctx context.Context, controller *unstructured.Unstructured) ([]bundle.Use, error) {
 	mapping, err := o.client.RESTMapper().RESTMapping(schema.GroupKind{Group: "orcon.tengu.io", Kind: "BundleDeployment"})
 	if meta.IsNoMatchError(err) {
 		return nil, nil
@@ -69,11 +69,16 @@ func (o others) ended(ctx context.Context) ([]bundle.Use, error) {
 	}
 	all, err := o.list(ctx, mapping.GroupVersionKind)
 	var uses []bundle.Use
+	first := ""
+	if ready, _, _ := unstructured.NestedInt64(controller.Object, "status", "readyReplicas"); ready == 0 {
+		first = fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2\n", controller.GetNamespace(), controller.GetName())
+	}
 	for _, m := range all {
 		uses = append(uses, bundle.Use{
 			Name:   fmt.Sprintf("%s %s/%s", mapping.GroupVersionKind.Kind, m.Namespace, m.Name),
-			Delete: fmt.Sprintf("kubectl delete %s %s -n %s", mapping.Resource.Resource, m.Name, m.Namespace),
+			Delete: first + fmt.Sprintf("kubectl delete %s %s -n %s", mapping.Resource.Resource, m.Name, m.Namespace),
 		})
+		first = ""
 	}
 	return uses, err
 }

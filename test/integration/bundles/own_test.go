@@ -132,7 +132,13 @@ func TestBundleControllerOutlivesItsDeployments(t *testing.T) {
 	code, out := l.run("uninstall orcon-bundles -n " + system + " --yes")
 	assert.Equal(t, 4, code, out)
 	assert.Contains(t, out, "cannot delete Deployment orcon-system/bundle-controller: without it these could never be deleted: BundleDeployment default/"+name)
-	assert.Contains(t, out, "\nkubectl delete bundledeployments "+name+" -n default\n")
+	deletion := "\nkubectl delete bundledeployments " + name + " -n default\n"
+	assert.Contains(t, out, "stays:"+deletion, "the controller runs")
+	c.Kubectl(t, "-n", system, "scale", "deployment", "bundle-controller", "--replicas=0")
+	controlplane.Eventually(t, func() bool {
+		_, out := l.run("uninstall orcon-bundles -n " + system + " --yes")
+		return strings.Contains(out, "stays:\nkubectl -n "+system+" scale deployment bundle-controller --replicas=2"+deletion)
+	}, time.Minute, "a controller that does not run is started first")
 	assert.NotContains(t, out, "leave.md", "no label has to be taken away")
 	c.Kubectl(t, "-n", system, "get", "deployment", "bundle-controller")
 	c.Kubectl(t, "delete", "bundledeployments", name, "-n", "default")
