@@ -17,9 +17,9 @@ const standing = 3 * time.Second
 const barWidth = 20
 
 // activity shows how far long work has come, on standard error: on a terminal as one line with a
-// bar and the elapsed time that is written over, below what does not fit into it and lasts; elsewhere
-// as a line for each new status, repeated each half minute with the elapsed time. With --quiet it
-// prints nothing.
+// bar and the elapsed time that is written over, and a long status that lasts in full above it;
+// elsewhere as a line for each new status, repeated each half minute with the elapsed time. With
+// --quiet it prints nothing.
 type activity struct {
 	screen screen
 	now    func() time.Time

@@ -38,7 +38,7 @@ func (p *progress) tell(now engine.Progress) {
 		if first := now.Next.First(); first.Log != (bundle.Log{}) && !p.shown[first.Log] {
 			p.shown[first.Log] = true
 			p.quote("waiting for "+first.String(), first.Log)
-			p.waiting, p.whole = statusOf(now), true
+			p.waiting, p.whole = visible(statusOf(now)), true
 		}
 	}
 	switch status := statusOf(now); {

@@ -18,7 +18,7 @@ import (
 // errStorage is why a request to the store fails.
 var errStorage = errors.New("the API server is restarting")
 
-// flaky is a store of which one request fails.
+// flaky fails one request to a store.
 type flaky struct {
 	*store
 

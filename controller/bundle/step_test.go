@@ -271,7 +271,7 @@ func TestBetween(t *testing.T) {
 	assert.Equal(t, "b", all[0].ID.Name)
 }
 
-// What nobody has approved is neither begun nor removed, and nothing of it is stored.
+// A plan without approval is neither begun nor stored, and removes nothing.
 func TestUnapproved(t *testing.T) {
 	s := newScene(t)
 	require.NoError(t, s.install(t.Context(), "ConfigMap/a"))

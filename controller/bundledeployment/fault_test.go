@@ -25,7 +25,7 @@ import (
 // errRestarting is why a request to the API server fails.
 var errRestarting = errors.New("the API server is restarting")
 
-// flaky counts the requests of a controller, of which one fails.
+// flaky counts the requests of a controller, and fails one.
 type flaky struct {
 	requests int
 	// breaks is the number of the request that fails; 0 for none.

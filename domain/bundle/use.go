@@ -16,9 +16,8 @@ type Use struct {
 	Delete string
 }
 
-// Unused returns a RefusedError if the plan deletes definitions of which others have objects, or the
-// controller that ends their objects: the program that serves those, and lets them end, would go first
-// (BUNDLES.md 7).
+// Unused returns a RefusedError if the plan deletes a definition while others have objects of its kind, or
+// the controller that ends their objects: the objects could not end afterwards (BUNDLES.md 7).
 func (p Plan) Unused(live map[ID]Live) error {
 	var all []string
 	for _, a := range p.Actions {
