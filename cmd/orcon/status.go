@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
@@ -98,14 +99,19 @@ func (o *statusOptions) run(c *cobra.Command) error {
 	return nil
 }
 
-// optedIn returns an error if a namespace does not exist, and notes one that has not opted in. It is
-// silent where the user may not read the namespace.
+// optedIn returns an error if a namespace does not exist, and notes one in which Orcon does not act. It
+// is silent where the user may not read the namespace.
 func optedIn(ctx context.Context, s screen, kinds client.Client, namespace string) error {
 	n, err := existing(ctx, kinds, namespace)
-	if n != nil && n.Labels[application.LabelOptIn] != application.OptedIn {
+	if n == nil {
+		return err
+	}
+	if why := installation.Outside(ctx, kinds, n); why != "" {
+		s.note(fmt.Sprintf("namespace %s has no relations: %s", namespace, why))
+	} else if n.Labels[application.LabelOptIn] != application.OptedIn {
 		s.note(fmt.Sprintf("namespace %s has not opted in: %s", namespace, application.OptIn(namespace)))
 	}
-	return err
+	return nil
 }
 
 // existing returns a namespace, an error if it does not exist, and nil where the user may not read

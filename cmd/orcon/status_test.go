@@ -184,7 +184,12 @@ func TestStatus(t *testing.T) {
 		"JSON":       {"for programs", append([]string{"status", "-o", "json"}, one(web, "", "")...), exitFailed, `"state": "waiting"`, ""},
 		"YAML":       {"as well", append([]string{"status", "-o", "yaml"}, one(db, "", "")...), 0, "- kind: application\n", ""},
 		"Unlabelled": {"the label is missing", append([]string{"status"}, one("", "", "")...), 0, "", "namespace shop has not opted in: kubectl label namespace shop tengu-injector=enabled"},
-		"Empty":      {"nothing declares anything there", append([]string{"status"}, one("", "", "")...), 0, "", "namespace shop has no applications with relations and no BundleDeployments (orcon status -A"},
+		"OrconsOwn": {"a label would not help where Orcon itself runs", append([]string{"status"}, answering(t, map[string]string{
+			group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", ""), group + "namespaces/shop/relations": listOf("Relation", ""),
+			group + "namespaces/shop/offers": listOf("Offer", ""), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
+			"/api/v1/namespaces/shop": `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","labels":{"app.kubernetes.io/part-of":"orcon"}}}`,
+		})...), 0, "", "namespace shop has no relations: Orcon itself runs in it, so that it never acts there"},
+		"Empty": {"nothing declares anything there", append([]string{"status"}, one("", "", "")...), 0, "", "namespace shop has no applications with relations and no BundleDeployments (orcon status -A"},
 		"NoNamespace": {"a typo in its name", append([]string{"status", "-n", "shpo"}, answering(t, map[string]string{
 			group + "namespaces/shpo/relatedapplications": listOf("RelatedApplication", ""), group + "namespaces/shpo/relations": listOf("Relation", ""),
 			group + "namespaces/shpo/offers": listOf("Offer", ""), group + "namespaces/shpo/bundledeployments": listOf("BundleDeployment", ""),

@@ -112,7 +112,7 @@ func skipped(settings Settings, namespace string, pod *Shape) Skip {
 		return Skip{AlreadyInjected, "the pod has the container " + AgentContainer + " already"}
 	case pod.Metadata.Annotations[mirrorKey] != "":
 		return Skip{MirrorPod, "it is a mirror of a static pod, which only its kubelet can change"}
-	case namespace != "" && (namespace == settings.Namespace || systemNamespace(namespace)):
+	case namespace != "" && (namespace == settings.Namespace || SystemNamespace(namespace)):
 		return Skip{OrconItself, "pods of namespace " + namespace + " are never injected"}
 	case !speaks(pod.Metadata.Annotations):
 		return Skip{Undeclared, "the pod has no annotation " + application.KeyConsumes + "; write it on the workload or its pod template"}
@@ -143,8 +143,9 @@ func has(m map[string]string, key string) bool {
 
 func isAgent(c Container) bool { return c.Name == AgentContainer }
 
-// systemNamespace names the namespaces that a cluster cannot start without.
-func systemNamespace(name string) bool {
+// SystemNamespace reports whether a cluster cannot start without a namespace, so that Orcon never acts
+// in it, whatever its labels.
+func SystemNamespace(name string) bool {
 	return name == "kube-system" || name == "kube-node-lease" || name == "kube-public"
 }
 

@@ -221,6 +221,8 @@ func (c *checker) optIn(ctx context.Context) error {
 		c.add(check, "no such namespace: kubectl create namespace "+c.namespace)
 	case err != nil:
 		return fmt.Errorf("cannot read %s: %w", check, err)
+	case Outside(ctx, c.reader, &n) != "":
+		c.add(check, Outside(ctx, c.reader, &n))
 	case n.Labels[application.LabelOptIn] != application.OptedIn:
 		c.add(check, "not opted in: "+application.OptIn(c.namespace))
 	default:

@@ -31,8 +31,10 @@ func checked(changes answers) answers {
 		"GET /api/v1":  `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"namespaces","kind":"Namespace"},{"name":"pods","kind":"Pod","namespaced":true}]}`,
 		"GET /apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1",
 			"resources":[{"name":"relatedapplications","kind":"RelatedApplication","namespaced":true}]}`,
-		"GET /apis/apps/v1":                         `{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[{"name":"deployments","kind":"Deployment","namespaced":true}]}`,
-		"GET /apis/admissionregistration.k8s.io/v1": `{"kind":"APIResourceList","groupVersion":"admissionregistration.k8s.io/v1","resources":[{"name":"mutatingwebhookconfigurations","kind":"MutatingWebhookConfiguration"}]}`,
+		"GET /apis/apps/v1":                                `{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[{"name":"deployments","kind":"Deployment","namespaced":true}]}`,
+		"GET /apis/admissionregistration.k8s.io/v1":        `{"kind":"APIResourceList","groupVersion":"admissionregistration.k8s.io/v1","resources":[{"name":"mutatingwebhookconfigurations","kind":"MutatingWebhookConfiguration"}]}`,
+		"GET /apis/apps/v1/namespaces/shop/deployments":    `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[]}`,
+		"GET /apis/apps/v1/namespaces/default/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[]}`,
 		"GET /apis/apps/v1/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[` +
 			deployment("relations-controller") + "," + deployment("relations-mutating-webhook") + `]}`,
 		"GET /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations": `{"kind":"MutatingWebhookConfigurationList","apiVersion":"admissionregistration.k8s.io/v1",
@@ -146,13 +148,34 @@ func TestCheck(t *testing.T) {
 		},
 		"OwnNamespace": {
 			why: "the label does not help in Orcon's own namespace", namespace: "shop",
-			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","labels":{"tengu-injector":"enabled","app.kubernetes.io/part-of":"orcon"}}}`},
-			want:   []string{"SKIP the webhook injects a pod: the webhook never acts in namespace shop, which is the cluster's or Orcon's own"},
+			change: answers{shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","labels":{"app.kubernetes.io/part-of":"orcon"}}}`},
+			want: []string{"FAIL namespace shop: Orcon itself runs in it, so that it never acts there: use another namespace",
+				"SKIP the webhook injects a pod: the webhook never acts in namespace shop"},
+		},
+		"OwnByDeployment": {
+			why: "Helm makes Orcon's namespace without a label", namespace: "shop",
+			change: answers{
+				shop: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop"}}`,
+				"GET /apis/apps/v1/namespaces/shop/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"metadata":{"namespace":"shop","name":"relations-controller"}}]}`,
+			},
+			want: []string{"FAIL namespace shop: Orcon itself runs in it"},
+		},
+		"SystemNamespace": {
+			why: "the label does not help in a namespace of the cluster", namespace: "kube-public",
+			change: answers{"GET /api/v1/namespaces/kube-public": `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-public","labels":{"tengu-injector":"enabled"}}}`},
+			want:   []string{"FAIL namespace kube-public: it is one of the cluster's own, so that Orcon never acts there: use another namespace"},
+		},
+		"Default": {
+			why: "namespace default may opt in where Orcon runs elsewhere",
+			change: answers{namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[{"metadata":{"name":"default"}}]}`,
+				"POST /api/v1/namespaces/default/pods": well[pods]},
+			want: []string{"ok the webhook injects a pod (dry run in default)"},
 		},
 		"Outside": {
-			why:    "the webhook never acts in default and in Orcon's own namespace",
-			change: answers{namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[{"metadata":{"name":"default"}},{"metadata":{"name":"o","labels":{"app.kubernetes.io/part-of":"orcon"}}},{"metadata":{"name":"shop"}}]}`},
-			want:   []string{"ok the webhook injects a pod (dry run in shop)"},
+			why: "the webhook never acts in Orcon's own namespace",
+			change: answers{namespaces: `{"kind":"NamespaceList","apiVersion":"v1","items":[{"metadata":{"name":"o","labels":{"app.kubernetes.io/part-of":"orcon"}}},{"metadata":{"name":"default"}},{"metadata":{"name":"shop"}}]}`,
+				"GET /apis/apps/v1/namespaces/default/deployments": `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"metadata":{"namespace":"default","name":"relations-controller"}}]}`},
+			want: []string{"ok the webhook injects a pod (dry run in shop)"},
 		},
 		"NotListed": {
 			why: "a user of one namespace may not list all", namespace: "shop",

@@ -3,7 +3,6 @@ package installation
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -71,7 +70,7 @@ func (c *checker) labelled(ctx context.Context) (name, why string, err error) {
 		return "", "", fmt.Errorf("cannot list namespaces: %w", err)
 	}
 	for _, n := range list.Items {
-		if n.DeletionTimestamp == nil && !outside(&n) {
+		if n.DeletionTimestamp == nil && Outside(ctx, c.reader, &n) == "" {
 			return n.Name, "", nil
 		}
 	}
@@ -90,18 +89,12 @@ func (c *checker) optedIn(ctx context.Context) (name, why string, err error) {
 		return "", "there is no namespace " + c.namespace, nil
 	case err != nil:
 		return "", "", fmt.Errorf("cannot read namespace %s: %w", c.namespace, err)
-	case outside(&n):
-		return "", fmt.Sprintf("the webhook never acts in namespace %s, which is the cluster's or Orcon's own", c.namespace), nil
+	case Outside(ctx, c.reader, &n) != "":
+		return "", "the webhook never acts in namespace " + c.namespace, nil
 	case n.Labels[application.LabelOptIn] != application.OptedIn:
 		return "", fmt.Sprintf("the webhook does not act in namespace %s, which has not opted in", c.namespace), nil
 	}
 	return c.namespace, "", nil
-}
-
-// outside reports whether the webhook never acts in a namespace, although it opted in.
-func outside(n *corev1.Namespace) bool {
-	return slices.Contains([]string{"default", "kube-system", "kube-node-lease", "kube-public"}, n.Name) ||
-		n.Labels["app.kubernetes.io/part-of"] == "orcon"
 }
 
 // allowed reports whether the user has a permission.
