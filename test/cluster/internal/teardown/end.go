@@ -51,7 +51,7 @@ func End(ctx context.Context, d state.Dir) error {
 		removeLink(d),
 		removeCgroups(ctx, d),
 		unmount(d),
-		removeDir(d),
+		removeDir(ctx, d),
 	)
 }
 
@@ -109,9 +109,15 @@ func eventually(ctx context.Context, thing string, gone func() bool) error {
 	return nil
 }
 
-func removeDir(d state.Dir) error {
-	if err := os.RemoveAll(string(d)); err != nil {
-		return fmt.Errorf("cannot remove cluster folder: %w", err)
+// removeDir removes the folder, again if a program that is about to end adds a file meanwhile.
+func removeDir(ctx context.Context, d state.Dir) error {
+	var err error
+	waited := eventually(ctx, "the files of "+string(d), func() bool {
+		err = os.RemoveAll(string(d))
+		return !errors.Is(err, syscall.ENOTEMPTY)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot remove cluster folder: %w", errors.Join(err, waited))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -38,6 +39,35 @@ func TestEndFromTheRecord(t *testing.T) {
 	<-mineEnded
 	if !other.Alive() {
 		t.Error("a process that is not the cluster's was killed")
+	}
+	if _, err := os.Stat(string(d)); !os.IsNotExist(err) {
+		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+// TestEndBesideAWriter shows that a program that goes on writing for a moment does not keep the folder.
+func TestEndBesideAWriter(t *testing.T) {
+	d := state.Dir(filepath.Join(t.TempDir(), "c"))
+	if err := d.Create(); err != nil {
+		t.Fatal(err)
+	}
+	if err := (state.Record{Dir: d}).Save(); err != nil {
+		t.Fatal(err)
+	}
+	logs := filepath.Join(string(d), "logs")
+	if err := os.Mkdir(logs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := range 20000 {
+			_ = os.WriteFile(filepath.Join(logs, strconv.Itoa(i)), nil, 0o600) // fails once the folder is gone
+		}
+	})
+	err := teardown.End(t.Context(), d)
+	writer.Wait()
+	if err != nil {
+		t.Error(err)
 	}
 	if _, err := os.Stat(string(d)); !os.IsNotExist(err) {
 		t.Errorf("the folder is left: %v", err)
