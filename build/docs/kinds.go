@@ -109,7 +109,7 @@ func (g generator) kind(d definition) *page {
 	if example, err := os.ReadFile(file); err == nil {
 		p.line("## Example\n\n```yaml\n%s```\n", example)
 	}
-	for _, part := range []string{"spec", "status"} {
+	for _, part := range []string{"spec", "state", "status"} {
 		schema, ok := version.Schema.OpenAPI.Properties[part]
 		if !ok {
 			continue

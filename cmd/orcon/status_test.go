@@ -72,7 +72,7 @@ const (
 func TestStatus(t *testing.T) {
 	web := `{"metadata":{"namespace":"shop","name":"web"},"status":{` + waitsOnDB + `}}`
 	db := `{"metadata":{"namespace":"shop","name":"db"},"status":{` + readyNow + `}}`
-	related := `{"metadata":{"namespace":"shop","name":"web-db"},"spec":{"requirer":{"application":"web","endpoint":"store"},"provider":{"application":"db","endpoint":"main"},"interface":"pg"},"status":{"id":7,` + readyNow + `}}`
+	related := `{"metadata":{"namespace":"shop","name":"web-db"},"spec":{"requirer":{"application":"web","endpoint":"store"},"provider":{"application":"db","endpoint":"main"},"interface":"pg"},"state":{"id":7},"status":{` + readyNow + `}}`
 	failing := `{"metadata":{"namespace":"shop","name":"shop"},"status":{"activeRevision":1,` + stalled + `}}`
 	const (
 		approval = `{"metadata":{"namespace":"shop","name":"shop"},"status":{"conditions":[
@@ -115,7 +115,7 @@ func TestStatus(t *testing.T) {
 		},
 		"Crashes": {
 			"an application whose relations are complete may have pods that do not run", append([]string{"status"}, answering(t, map[string]string{
-				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", `{"metadata":{"namespace":"shop","name":"db"},"status":{"units":[{"number":0,"pod":"db-a"},{"number":1,"pod":"db-b"}],`+readyNow+`}}`),
+				group + "namespaces/shop/relatedapplications": listOf("RelatedApplication", `{"metadata":{"namespace":"shop","name":"db"},"state":{"units":[{"number":0,"pod":"db-a"},{"number":1,"pod":"db-b"}]},"status":{`+readyNow+`}}`),
 				group + "namespaces/shop/relations":           listOf("Relation", ""), group + "namespaces/shop/offers": listOf("Offer", ""), group + "namespaces/shop/bundledeployments": listOf("BundleDeployment", ""),
 				"/api/v1/namespaces/shop/pods": `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"namespace":"shop","name":"db-a"},"status":{"containerStatuses":[
 					{"name":"app","state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":1,"reason":"Error"}}}]}},{"metadata":{"namespace":"shop","name":"other"},"status":{"containerStatuses":[

@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -108,22 +109,22 @@ func applicationLine(a *v1alpha1.RelatedApplication, troubles map[client.ObjectK
 	case st.State == stateReady && st.Reason != relation.ReasonComplete:
 		st.Detail = st.Message // a reference too many
 	}
-	for _, u := range a.Status.Units {
+	for _, u := range a.State.Units {
 		if why := troubles[client.ObjectKey{Namespace: a.Namespace, Name: u.Pod}]; why != "" {
 			st.Pods = append(st.Pods, why)
 		}
 	}
 	if st.Detail == "" && len(st.Pods) > 0 {
-		st.Detail = fmt.Sprintf("trouble with %d of %d pods", len(st.Pods), len(a.Status.Units))
+		st.Detail = fmt.Sprintf("trouble with %d of %d pods", len(st.Pods), len(a.State.Units))
 	}
 	return st
 }
 
 func relationLine(r *v1alpha1.Relation) statusLine {
 	st := lineOf("relation", r.Namespace, r.Name, r.Status.Conditions)
-	st.Detail = fmt.Sprintf("%s → %s", r.Spec.Requirer, r.Spec.Provider)
-	if r.Status.ID > 0 {
-		st.Detail = fmt.Sprintf("%d: %s", r.Status.ID, st.Detail)
+	st.Detail = convert.EndText(r.Spec.Requirer) + " → " + convert.EndText(r.Spec.Provider)
+	if r.State.ID > 0 {
+		st.Detail = fmt.Sprintf("%d: %s", r.State.ID, st.Detail)
 	}
 	return st
 }

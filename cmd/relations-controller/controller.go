@@ -111,8 +111,11 @@ func (c *controller) addRelations(ctx context.Context) error {
 	return errors.Join((&relation.Reconciler{World: world}).Setup(c.manager), (&schema.Reconciler{World: c.interfaces}).Setup(c.manager))
 }
 
-func (c *controller) addSecrets(context.Context) error {
+func (c *controller) addSecrets(ctx context.Context) error {
 	vault := &secrets.Vault{Contents: c.contents, Cached: c.manager.GetCache()}
+	if err := vault.Follow(ctx, c.manager.GetCache()); err != nil {
+		return err
+	}
 	return c.manager.Add(&secret.Sweeper{World: vault, Tick: time.NewTicker(secret.Every).C})
 }
 

@@ -65,6 +65,8 @@ func until(wake, now time.Time) time.Duration {
 // describe names a decision for the log: never a value of a databag.
 func describe(decision relation.Decision) string {
 	switch d := decision.(type) {
+	case relation.Count:
+		return fmt.Sprintf("count relation %d", d.LastRelation)
 	case relation.Publish:
 		return fmt.Sprintf("publish the databag of %s:%s", d.Application, d.Endpoint)
 	case relation.Remember:

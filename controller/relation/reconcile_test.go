@@ -38,6 +38,8 @@ func (c *cluster) Apply(_ context.Context, _ string, decision relation.Decision)
 	}
 	c.applied = append(c.applied, decision)
 	switch d := decision.(type) {
+	case relation.Count:
+		c.LastRelation = d.LastRelation
 	case relation.Publish:
 		c.Databags = replace(c.Databags, d.Databag, func(b relation.Databag) string { return b.Application + ":" + b.Endpoint })
 	case relation.Remember:

@@ -92,27 +92,28 @@ func TestWhomAChangeConcerns(t *testing.T) {
 	all := []string{"bank", "shop"}
 	tests := map[string]struct {
 		why    string
-		change func(*v1alpha1.RelatedApplicationStatus)
+		change func(*v1alpha1.RelatedApplication)
 		want   []string
 	}{
-		"Renewed": {why: "nobody", change: func(s *v1alpha1.RelatedApplicationStatus) {
-			s.Leader.ExpirationTime = metav1.NewMicroTime(time.Unix(9, 0))
+		"Renewed": {why: "nobody", change: func(a *v1alpha1.RelatedApplication) {
+			a.Status.Leader.ExpirationTime = metav1.NewMicroTime(time.Unix(9, 0))
 		}},
-		"UnitSays":  {why: "condition ApplicationStatus", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].Workload = &v1alpha1.WorkloadStatus{} }, want: all[:1]},
-		"Failing":   {why: "condition HandlerFailed", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].Failure = &v1alpha1.Failure{} }, want: all[:1]},
-		"Says":      {why: "its leader says so", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Workload = &v1alpha1.WorkloadStatus{} }, want: all[:1]},
-		"Told":      {why: "people are told", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Conditions = []metav1.Condition{{}} }, want: all[:1]},
-		"Gone":      {why: "it departs from its consumers too", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Units[0].DepartureReason = "Replaced" }, want: all},
-		"Endpoints": {why: "what is offered", change: func(s *v1alpha1.RelatedApplicationStatus) { s.Endpoints = make([]v1alpha1.Endpoint, 1) }, want: all},
+		"UnitSays":  {why: "condition ApplicationStatus", change: func(a *v1alpha1.RelatedApplication) { a.Status.Reports[0].Workload = &v1alpha1.WorkloadStatus{} }, want: all[:1]},
+		"Failing":   {why: "condition HandlerFailed", change: func(a *v1alpha1.RelatedApplication) { a.Status.Reports[0].Failure = &v1alpha1.Failure{} }, want: all[:1]},
+		"Says":      {why: "its leader says so", change: func(a *v1alpha1.RelatedApplication) { a.Status.Workload = &v1alpha1.WorkloadStatus{} }, want: all[:1]},
+		"Told":      {why: "people are told", change: func(a *v1alpha1.RelatedApplication) { a.Status.Conditions = []metav1.Condition{{}} }, want: all[:1]},
+		"Gone":      {why: "it departs from its consumers too", change: func(a *v1alpha1.RelatedApplication) { a.State.Units[0].DepartureReason = "Replaced" }, want: all},
+		"Endpoints": {why: "what is offered", change: func(a *v1alpha1.RelatedApplication) { a.Status.Endpoints = make([]v1alpha1.Endpoint, 1) }, want: all},
 	}
 	reader := bank{offers: []v1alpha1.Offer{{Spec: v1alpha1.OfferSpec{Application: "vault", Consumers: []string{"shop"}}}}}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			before := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "vault", ResourceVersion: "1"}}
-			before.Status.Leader, before.Status.Units = &v1alpha1.Leader{}, []v1alpha1.Unit{{Number: 0}}
+			before.Status.Leader, before.State.Units = &v1alpha1.Leader{}, []v1alpha1.Unit{{Number: 0}}
+			before.Status.Reports = []v1alpha1.Report{{Unit: 0}}
 			after, q := before.DeepCopy(), &asked{}
 			after.ResourceVersion = "2"
-			test.change(&after.Status)
+			test.change(after)
 			settleLater(reader).Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
 			assert.Equal(t, test.want, q.namespaces, test.why)
 		})

@@ -69,8 +69,10 @@ func describe(decision secret.Decision) string {
 		return "removed secret " + d.ID + ", whose unit was forgotten"
 	case secret.LetGo:
 		return "release the ended part of secret " + d.ID
+	case secret.Unmark:
+		return "kept marked content, which a secret names"
 	case secret.Discard:
-		return "removed content that no secret names"
+		return "removed marked content that no secret names"
 	default:
 		return ""
 	}

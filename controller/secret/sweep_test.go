@@ -12,8 +12,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// cluster is a World in which namespace shop holds a secret that was never
-// finished, and broken cannot be observed.
+// cluster is a World in which namespace shop holds two secrets of a forgotten unit,
+// and broken cannot be observed.
 type cluster struct {
 	applied chan secret.Decision
 	refuse  error
@@ -27,7 +27,10 @@ func (c *cluster) Observe(_ context.Context, namespace string) (secret.Snapshot,
 	if namespace == "broken" {
 		return secret.Snapshot{}, errors.New("the API server is out of reach")
 	}
-	return secret.Snapshot{Secrets: []secret.Secret{{ID: "a"}, {ID: "b"}}}, nil
+	owned := secret.Secret{Owner: secret.Owner{Application: "db", Unit: "0"}, Revisions: []secret.Revision{{Number: 1}}}
+	a, b := owned, owned
+	a.ID, b.ID = "a", "b"
+	return secret.Snapshot{Secrets: []secret.Secret{a, b}, Units: map[string]secret.Roll{"db": {Next: 1}}}, nil
 }
 
 func (c *cluster) Apply(_ context.Context, _ string, d secret.Decision) error {
@@ -53,7 +56,7 @@ func TestSweeper(t *testing.T) {
 	}
 	stop()
 	require.NoError(t, <-done)
-	for _, d := range []secret.Decision{secret.End{ID: "x"}, secret.LetGo{ID: "x"}, secret.Discard{}} {
+	for _, d := range []secret.Decision{secret.End{ID: "x"}, secret.LetGo{ID: "x"}, secret.Unmark{}, secret.Discard{}} {
 		assert.NotEmpty(t, describe(d))
 	}
 }

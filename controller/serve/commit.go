@@ -102,7 +102,7 @@ func (t *telling) writable(uid string) (relation.Seen, error) {
 	switch {
 	case !ok:
 		return r, connect.NewError(connect.CodeNotFound, fmt.Errorf("no relation %s is known here: it has gone, or it is another application's", uid))
-	case !r.Alive():
+	case r.Ended():
 		return r, connect.NewError(connect.CodeNotFound, fmt.Errorf("the relation on endpoint %s has ended", r.Here.Endpoint))
 	case !r.Open():
 		return r, refuse(&domain.Error{
@@ -159,7 +159,7 @@ func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveR
 		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("one request answers for at most %d departures, this one for %d", maxChanges, len(departures)))
 	}
 	said := domain.Leave{Unit: unit, Departures: convert.ToAnswers(r.Unit(r.Shown.There, 0).Application, departures), Suspension: req.Msg.GetSuspension()}
-	if known && (len(departures) > 0 || said.Suspension && !r.Open() || !said.Suspension && !r.Alive()) {
+	if known && (len(departures) > 0 || said.Suspension && !r.Open() || !said.Suspension && r.Ended()) {
 		err = s.Store.Leave(ctx, r.Requirer.Namespace, r.Name, r.UID, said)
 	}
 	if err != nil {

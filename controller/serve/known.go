@@ -19,7 +19,7 @@ func (t *telling) takeSecrets(ctx context.Context, world World, namespace string
 	names := []name{{namespace, view.Application}}
 	var open []string
 	for _, r := range view.Relations {
-		if !r.Alive() || !r.Open() {
+		if r.Ended() || !r.Open() {
 			continue
 		}
 		open = append(open, r.UID)

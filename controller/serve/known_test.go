@@ -74,7 +74,6 @@ func TestTellingOfSecretsOfOpenRelations(t *testing.T) {
 	}{
 		"Open":      {why: "it may read", change: func(*relation.Seen) {}, told: 1},
 		"Ended":     {why: "its handlers are still to hear of the end", change: func(r *relation.Seen) { r.State.EndReason = "Deleted" }},
-		"Deleted":   {why: "the same", change: func(r *relation.Seen) { r.Deleted = time.Unix(1, 0) }},
 		"Suspended": {why: "until the Offer returns", change: func(r *relation.Seen) { r.Provider.Namespace, r.State.SuspendedSince = "bank", time.Unix(1, 0) }},
 		"Another":   {why: "the grant was of an older one of the same two", change: func(r *relation.Seen) { r.UID = "r-2" }},
 	}

@@ -102,7 +102,7 @@ func (c *conversation) visitors(t *telling, u unit) []secret.Visitor {
 			i = len(all)
 			all = append(all, secret.Visitor{Unit: secret.Unit{Application: r.Self(), Number: number}, Namespace: r.Shown.There.Namespace})
 		}
-		if r.Alive() {
+		if !r.Ended() {
 			all[i].Related = append(all[i].Related, r.Shown.There.Application)
 			all[i].Ties = append(all[i].Ties, secret.Tie{
 				Relation: uid, Name: r.Name, Home: r.Requirer.Namespace, Application: r.Shown.There.Application, Endpoint: r.Shown.There.Endpoint,

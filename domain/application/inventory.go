@@ -67,8 +67,10 @@ type Workload struct {
 	TemplateAnnotations map[string]string
 	// Replicas is how many units it wants; of use for a StatefulSet.
 	Replicas int
-	// RollingOut is set until its pods are those of its present template.
-	RollingOut bool
+	// RollingOut is set until its pods are those of its present template. LeftToPeople says why
+	// nothing replaces old pods: its strategy leaves that to people; empty if it does not.
+	RollingOut   bool
+	LeftToPeople string
 }
 
 // Restartable reports whether a change of its template replaces its pods.
@@ -104,8 +106,9 @@ type Pod struct {
 	AgentTrouble string
 	// Finished pods Succeeded or Failed: they are gone (SAFETY.md A2).
 	Finished bool
-	// Ending pods are being deleted.
-	Ending bool
+	// Ending pods are being deleted; Deadline is when their time to end is over.
+	Ending   bool
+	Deadline time.Time
 }
 
 // Inventory is all that a namespace holds of interest.
@@ -114,4 +117,6 @@ type Inventory struct {
 	Services  []Service
 	Workloads []Workload
 	Pods      []Pod
+	// Strays are pods whose workload is unknown: it is gone, or not seen yet.
+	Strays []Pod
 }

@@ -53,8 +53,8 @@ func Sentences() []Sentence {
 	}
 }
 
-// Meanings returns every reason that Relations, RelatedApplications, Offers, Interfaces,
-// Databags and RelatedSecrets show, except those that workloads choose themselves for
+// Meanings returns every reason that Relations, RelatedApplications, Offers, Interfaces
+// and Databags show, except those that workloads choose themselves for
 // ApplicationStatus, RequirerStatus and ProviderStatus. A reason of Ready stands in
 // Reconciling and Stalled too.
 func Meanings() []Meaning {
@@ -76,7 +76,6 @@ func working() []Meaning {
 		{Ready, "ConfirmEnd", "the Relation works, and too many would end at once to end it without a person", "declare it again, or delete it"},
 		{Ready, "Offered", "the endpoint of the Offer can be related to", ""},
 		{Ready, "Published", "this version of the interface is in force", ""},
-		{Ready, "Stored", "the content is stored", ""},
 	}
 }
 
@@ -124,6 +123,8 @@ func special() []Meaning {
 		{Held, "ConfirmEnd", "too many relations would end at once", "declare it again, or delete it"},
 		{Suspended, "NoOffer", "no Offer covers relations that were open", "restore the Offer"},
 		{RestartsPaused, "NothingToRestart", "Jobs, CronJobs and bare Pods are not restarted", "recreate them"},
+		{RestartsPaused, "LeftToPeople", "the update strategy of the workload replaces no pods by itself",
+			"delete the old pods, as the message shows"},
 		{RestartsPaused, "TooManyRestarts", "data changed too often within an hour", "wait, or find out what changes the data"},
 		{AgentFailed, "NotRunning", "its image cannot be pulled, or it exits: tengu.io/handlers names no folder of its image, for instance",
 			"correct what the message names; the kubelet retries by itself"},

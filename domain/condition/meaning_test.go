@@ -13,7 +13,7 @@ import (
 )
 
 // Every reason that the code gives to a condition of Relations, RelatedApplications, Offers,
-// Interfaces, Databags and RelatedSecrets is explained, and no other.
+// Interfaces and Databags is explained, and no other.
 func TestMeaningsAreThoseOfTheCode(t *testing.T) {
 	var explained, written []string
 	for _, m := range condition.Meanings() {

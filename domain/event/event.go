@@ -123,6 +123,8 @@ func wrongApplications() []Event {
 			"Mark one of the endpoints optional with '?', or set tengu.io/gate: none."},
 		{"InvalidDeclaration", false, []string{Workload}, "An annotation or label of Orcon is wrong.",
 			"Correct the entry that the message names."},
+		{"LeftToPeople", false, []string{Workload}, "The template has new data, but the workload's update strategy replaces no pods.",
+			"Delete the old pods, as the message shows."},
 		{"LimitReached", false, []string{Workload, Pod}, "An endpoint has as many relations as it allows.",
 			"Raise the limit (!N), or end another relation."},
 		{"MayNotRead", false, []string{Workload}, "Orcon may not read the Secret that is to be granted.",

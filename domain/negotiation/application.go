@@ -70,10 +70,7 @@ func (s standings) state(a application.Application, units []application.Unit, wa
 	was := s.record(s.here(a.Name, "")).State
 	is := relation.ApplicationState{
 		Endpoints: a.Endpoints, Sources: sources(a), LeftOut: s.ignored[a.Name], Units: units, NextUnit: s.units.next[a.Name],
-		LastRelation: was.LastRelation, Grants: s.contents.of[a.Name], Workload: was.Workload, Waiting: waiting,
-	}
-	for r := range s.relations.of(a.Name) {
-		is.LastRelation = max(is.LastRelation, r.State.ID)
+		Grants: s.contents.of[a.Name], Workload: was.Workload, Waiting: waiting,
 	}
 	is.Conditions = slices.Concat(s.conditions(a, waiting), said(condition.ApplicationStatus, is.Says()))
 	if len(cycle) > 0 {

@@ -46,9 +46,9 @@ func TestDepartures(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := index(relation.Snapshot{Namespace: "shop", Now: at(), Abroad: []relation.Abroad{
-				{Namespace: "office", OptedIn: true, Records: []relation.Record{recordOf("db", 0, gone)}},
+				{Namespace: "office", OptedIn: true, Records: []relation.Record{recordOf("db", gone)}},
 			}})
-			u := units{f, map[string][]application.Unit{"web": tc.web, "db": tc.db}, nil}
+			u := units{facts: f, numbered: map[string][]application.Unit{"web": tc.web, "db": tc.db}}
 			r := related(func(r *relation.Relation) { r.Created = at().Add(-30 * time.Minute) })
 			if tc.change != nil {
 				tc.change(&r)

@@ -23,7 +23,8 @@ type settlement struct {
 // decisions.
 func difference(f *facts, s settlement) []relation.Decision {
 	remembered, forgotten := s.records(f.Records)
-	return slices.Concat(s.releases(), deliveries(f.Outboxes), publications(f), remembered, s.relates(), s.updates(f.unreadable), s.answers(f.Offers),
+	return slices.Concat(s.releases(), s.counts(f.LastRelation), deliveries(f.Outboxes), publications(f), remembered, s.relates(),
+		s.updates(f.unreadable), s.answers(f.Offers),
 		s.withdrawals(), forgotten, f.unreadable.marks())
 }
 
@@ -37,6 +38,31 @@ func (s settlement) releases() []relation.Decision {
 	for _, r := range s.matching.refused {
 		if !r.Deleted.IsZero() {
 			decisions = append(decisions, relation.Release{Relation: r.Relation})
+		}
+	}
+	return decisions
+}
+
+// counts stores the highest id, which relates and updates give.
+func (s settlement) counts(before int) []relation.Decision {
+	last := s.lives.lastID
+	for _, r := range s.judged.relations.all {
+		last = max(last, r.State.ID)
+	}
+	if last == before {
+		return nil
+	}
+	return []relation.Decision{relation.Count{LastRelation: last}}
+}
+
+// ends stores the end of the relations that are being deleted, as far as it is new, and nothing else.
+func (s settlement) ends() []relation.Decision {
+	var decisions []relation.Decision
+	for i, r := range s.matching.relations.all {
+		_, released := s.lives.released[i]
+		if end := s.lives.relations.all[i].State.EndReason; !released && !r.Deleted.IsZero() && r.State.EndReason != end {
+			r.State.EndReason = end
+			decisions = append(decisions, relation.Update{Relation: r})
 		}
 	}
 	return decisions

@@ -23,7 +23,7 @@ type endings struct{ *facts }
 
 // teardown keeps a deleted relation for its units to hear of, but not for long.
 // Without units it is dead at once (RELATIONS.md L1, L4). It is not released
-// before a record holds its id, which must not be given again.
+// before its id is counted, which must not be given again.
 func (e endings) teardown(r relation.Relation) (after relation.Relation, released bool, wake time.Time) {
 	if r.Deleted.IsZero() {
 		return r, false, time.Time{}
@@ -32,8 +32,8 @@ func (e endings) teardown(r relation.Relation) (after relation.Relation, release
 	if over := e.overAt(r); e.Now.Before(over) {
 		return r, false, over
 	}
-	if !e.Ending && r.State.ID > e.recorded {
-		return r, false, time.Time{} // the record is written now, and wakes us
+	if !e.Ending && r.State.ID > e.LastRelation {
+		return r, false, time.Time{} // the id is counted now, which wakes us
 	}
 	return r, true, time.Time{}
 }

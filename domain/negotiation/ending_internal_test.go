@@ -43,7 +43,7 @@ func TestTeardown(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := relation.Snapshot{Namespace: "shop", Now: at().Add(tc.since), Ending: tc.ending, Records: []relation.Record{recordOf("web", tc.recorded, tc.units...)}}
+			s := relation.Snapshot{Namespace: "shop", Now: at().Add(tc.since), Ending: tc.ending, LastRelation: tc.recorded, Records: []relation.Record{recordOf("web", tc.units...)}}
 			if tc.pods != nil {
 				s.Applications = []application.Application{{Name: "web", Pods: tc.pods}}
 			}

@@ -29,8 +29,6 @@ type facts struct {
 	consents, lent map[relation.End][]string
 	// grantedAbroad has what other namespaces grant.
 	grantedAbroad map[relation.End]relation.Grant
-	// recorded is the highest relation id that a record of this namespace holds.
-	recorded int
 }
 
 // speaker identifies an application that says something in a relation, by the relation's
@@ -59,7 +57,6 @@ func index(s relation.Snapshot) *facts {
 	}
 	for _, r := range f.Records {
 		f.records[relation.End{Namespace: s.Namespace, Application: r.Name}] = r
-		f.recorded = max(f.recorded, r.State.LastRelation)
 	}
 	for _, from := range f.Abroad {
 		f.arrive(from)

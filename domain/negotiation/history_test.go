@@ -189,7 +189,7 @@ func byHand(t *rapid.T, w *world) {
 			Endpoint: rapid.SampledFrom([]string{"sse", "db", "main"}).Draw(t, label+" endpoint"),
 		}
 	}
-	w.relate(relation.Pair{Key: relation.Key{Requirer: end("requirer"), Provider: end("provider")}, Interface: "sse"}, false)
+	w.relate(relation.Pair{Key: relation.Key{Requirer: end("requirer"), Provider: end("provider")}, Interface: "sse"}, false, 0)
 }
 
 func (w *world) finishRollouts() {

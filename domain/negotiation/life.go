@@ -40,7 +40,7 @@ type lives struct {
 func live(f *facts, u units, m matching) lives {
 	l := living{u, lives{
 		relations: m.relations.with(slices.Clone(m.relations.all)), manyEnd: tooManyEnd(f.Now, m.relations),
-		released: map[int]relation.Relation{}, full: map[int]string{}, obstacles: map[string][]relation.Obstacle{}, lastID: f.recorded,
+		released: map[int]relation.Relation{}, full: map[int]string{}, obstacles: map[string][]relation.Obstacle{}, lastID: f.LastRelation,
 	}}
 	for _, r := range f.Relations {
 		l.lastID = max(l.lastID, r.State.ID)
@@ -63,9 +63,9 @@ func (l *living) settle(i int, r relation.Relation) {
 		l.freeze(i, r)
 		return
 	}
-	if r.State.ID == 0 && r.Declared {
-		// A crash came between the object and its first state: it must not
-		// end because its retention is not set yet.
+	if r.State.Status == "" && r.Declared {
+		// A crash came between the object and its first status, or a restore
+		// without it: it must not end because its retention is not known.
 		r.State.Retain = l.retention(r.Key)
 	}
 	r, released, dead := endings{l.facts}.teardown(offers{l.facts}.consent(r))

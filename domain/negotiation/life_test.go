@@ -275,7 +275,8 @@ func TestLostStateEndsNothing(t *testing.T) {
 	decisions, _ := w.negotiate(t)
 	for _, d := range decisions {
 		if relate, ok := d.(relation.Relate); ok {
-			w.relate(relate.Pair, true)
+			w.lastRelation = relate.State.ID
+			w.relate(relate.Pair, true, relate.State.ID)
 		}
 	}
 	w.workloads = map[string]application.Workload{}
@@ -294,7 +295,7 @@ func TestMadeByHand(t *testing.T) {
 	end := func(application, endpoint string) relation.End {
 		return relation.End{Namespace: namespace, Application: application, Endpoint: endpoint}
 	}
-	w.relate(relation.Pair{Key: relation.Key{Requirer: end("web", "store"), Provider: end("db", "main")}, Interface: "pg"}, false)
+	w.relate(relation.Pair{Key: relation.Key{Requirer: end("web", "store"), Provider: end("db", "main")}, Interface: "pg"}, false, 0)
 	w.settle(t)
 	made := w.only(t)
 	assert.Equal(t, 1, made.State.ID)
@@ -325,7 +326,7 @@ func TestMadeByHandAcrossNamespaces(t *testing.T) {
 	w.relate(relation.Pair{Key: relation.Key{
 		Requirer: relation.End{Namespace: namespace, Application: "web", Endpoint: "store"},
 		Provider: relation.End{Namespace: "other", Application: "db", Endpoint: "main"},
-	}, Interface: "pg"}, false)
+	}, Interface: "pg"}, false, 0)
 	w.settle(t)
 	assert.Equal(t, relation.ReasonNoOffer, ready(w.only(t)).Reason)
 	w.consumes("web", "store:pg", "db")
@@ -433,7 +434,7 @@ func TestIDsAreNeverGivenTwice(t *testing.T) {
 		w.settle(t)
 		w.later(t, time.Minute)
 		require.Empty(t, w.relations)
-		assert.Len(t, w.records, 1, "one record holds the last id, the others are forgotten")
+		assert.Empty(t, w.records, "no record is kept for its id")
 	}
 	assert.Equal(t, []int{1, 2, 3, 4}, given)
 
@@ -441,24 +442,30 @@ func TestIDsAreNeverGivenTwice(t *testing.T) {
 	w.consumes("worker", "amqp", "queue")
 	w.settle(t)
 	assert.Equal(t, 5, w.only(t).State.ID)
-	assert.Equal(t, []string{"queue", "worker"}, sortedNames(w.records), "and goes when another holds a later one")
-
-	delete(w.workloads, "Deployment/worker")
-	r := w.only(t)
-	w.remove(r.Name, r.UID)
-	w.settle(t)
-	assert.Equal(t, []string{"queue"}, sortedNames(w.records), "or one as late")
 }
 
-// A relation is not let go before a record holds its id, should the record's
-// write have failed until then.
-func TestIDIsRecordedBeforeTheRelationGoes(t *testing.T) {
+// Relations that were restored without the count of the namespace are counted again (TRUST.md T5).
+func TestCountFollowsRelations(t *testing.T) {
+	w := newWorld()
+	w.external("db", "main:pg")
+	w.consumes("web", "store:pg", "db")
+	w.settle(t)
+	w.lastRelation = 0
+	w.external("queue", "amqp")
+	w.consumes("worker", "amqp", "queue")
+	w.settle(t)
+	assert.Equal(t, 2, w.between(t, "worker:amqp-queue:amqp").State.ID)
+	assert.Equal(t, 2, w.lastRelation)
+}
+
+// A relation is not let go before its id is counted, should that write have failed until then.
+func TestIDIsCountedBeforeTheRelationGoes(t *testing.T) {
 	w := newWorld()
 	w.external("db", "main:pg")
 	w.consumes("web", "store:pg", "db")
 	w.settle(t)
 	r := w.only(t)
-	w.records = map[string]relation.Record{}
+	w.lastRelation = 0
 	w.remove(r.Name, r.UID)
 	decisions, _ := w.negotiate(t)
 	assert.False(t, slices.ContainsFunc(decisions, func(d relation.Decision) bool { _, is := d.(relation.Release); return is }))

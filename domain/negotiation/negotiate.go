@@ -14,8 +14,8 @@ import (
 // more. wake is when to look again although nothing changes; zero for never.
 //
 // In a namespace that is ending nothing can be made any more, and all goes by
-// itself: its relations are released, as soon as other namespaces have heard of
-// their end, and nothing else is done.
+// itself: its relations end, are released as soon as other namespaces have
+// handled that, and nothing else is done.
 func Negotiate(s relation.Snapshot) (decisions []relation.Decision, wake time.Time) {
 	f := index(s)
 	units := number(f)
@@ -24,9 +24,9 @@ func Negotiate(s relation.Snapshot) (decisions []relation.Decision, wake time.Ti
 	found.limited = limit(f, found.matching, found.lives)
 	contents := contents{f, grant(f, found.limited.relations)}
 	found.judged = judge(f, units, contents, found.lives, found.limited)
-	wake = soonest(found.lives.wake, contents.wake, found.judged.wake)
+	wake = soonest(units.overdueAt, found.lives.wake, contents.wake, found.judged.wake)
 	if f.Ending {
-		return found.releases(), wake
+		return slices.Concat(found.releases(), found.ends()), wake
 	}
 	ignored := ignore(f)
 	found.recorded = record(standings{

@@ -2,6 +2,7 @@ package negotiation
 
 import (
 	"slices"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -14,24 +15,47 @@ type units struct {
 	numbered map[string][]application.Unit
 	// next is the first number of each application that was never given.
 	next map[string]int
+	// overdueAt is when the first stray pod that still ends is overdue; zero for never.
+	overdueAt time.Time
 }
 
 // number gives each pod its unit. Where the namespace has not opted in, its objects
 // are not looked at, and all units are as they were (SAFETY.md E13).
 func number(f *facts) units {
-	u := units{f, map[string][]application.Unit{}, map[string]int{}}
+	u := units{facts: f, numbered: map[string][]application.Unit{}, next: map[string]int{}}
 	for _, r := range f.Records {
 		u.numbered[r.Name], u.next[r.Name] = r.State.Units, r.State.NextUnit
 		if _, there := f.apps[r.Name]; !there && !f.OptedOut {
-			gone := application.Application{Name: r.Name}
+			gone := u.withStrays(application.Application{Name: r.Name}, r.State.Units)
 			u.numbered[r.Name], u.next[r.Name] = application.Number(gone, r.State.Units, r.State.NextUnit, f.Now)
 		}
 	}
 	for name, a := range f.apps {
 		was := f.record(f.here(name, "")).State
-		u.numbered[name], u.next[name] = application.Number(a, was.Units, was.NextUnit, f.Now)
+		u.numbered[name], u.next[name] = application.Number(u.withStrays(a, was.Units), was.Units, was.NextUnit, f.Now)
 	}
 	return u
+}
+
+// overdue is how long after its deadline a pod without a workload may still be there: its node is lost then.
+const overdue = time.Minute
+
+// withStrays returns an application with the pods of its units whose workload is gone: they serve until they
+// are gone themselves (TRUST.md T11).
+func (u *units) withStrays(a application.Application, known []application.Unit) application.Application {
+	for _, pod := range u.Strays {
+		is := func(unit application.Unit) bool { return unit.PodUID == pod.UID && unit.Gone == "" }
+		if !slices.ContainsFunc(known, is) {
+			continue
+		}
+		if over := pod.Deadline.Add(overdue); pod.Ending && !u.Now.Before(over) {
+			continue
+		} else if pod.Ending {
+			u.overdueAt = soonest(u.overdueAt, over)
+		}
+		a.Pods = append(slices.Clip(a.Pods), pod)
+	}
+	return a
 }
 
 // of returns the units of an end: here as they are, elsewhere as they are recorded.

@@ -112,7 +112,7 @@ func TestWithoutAnOfferNothingShows(t *testing.T) {
 		w := newWorld()
 		w.consumes("web", "store:pg,other:pg?", rapid.SampledFrom([]string{"vault.bank", "store=vault.bank:main", "vault.bank:nothing", "nobody.bank", "nobody.nowhere"}).Draw(t, "names"))
 		if rapid.Bool().Draw(t, "by hand") {
-			w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false)
+			w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false, 0)
 		}
 		history(t, w, 8)
 		if rapid.Bool().Draw(t, "deleted") && len(w.relations) > 0 {
@@ -228,7 +228,7 @@ func TestAnOfferReplacesAnother(t *testing.T) {
 func TestMadeByHandWithAnOffer(t *testing.T) {
 	w := newWorld()
 	w.consumes("web", "store:pg", "")
-	w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false)
+	w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false, 0)
 	w.settle(t)
 	assert.Equal(t, relation.ReasonNoOffer, ready(w.only(t)).Reason)
 	record := relation.Record{Name: "vault"}
@@ -288,6 +288,7 @@ func TestSuspendedSidesSeeNothing(t *testing.T) {
 	}
 	r := w.only(t)
 	w.remove(r.Name, r.UID)
+	w.settle(t)
 	for _, view := range sides() {
 		assert.True(t, view.Heard(0).Relations[0].Final, "who ends it ends it for both")
 	}
@@ -327,7 +328,7 @@ func TestEndIsHeardAbroad(t *testing.T) {
 func TestNeverOpenedIsOverAtOnce(t *testing.T) {
 	w := newWorld()
 	w.consumes("web", "store:pg", "")
-	w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false)
+	w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false, 0)
 	w.settle(t)
 	r := w.only(t)
 	w.remove(r.Name, r.UID)
@@ -454,7 +455,7 @@ func TestMadeByHandWithAnotherInterface(t *testing.T) {
 	w.consumes("web", "store:redis", "")
 	w.pod(application.Deployment, "web", "web-1")
 	w.abroad = offering(offer("main", namespace))
-	w.relate(relation.Pair{Key: inVault(), Interface: "redis"}, false)
+	w.relate(relation.Pair{Key: inVault(), Interface: "redis"}, false, 0)
 	w.settle(t)
 	r := w.only(t)
 	assert.False(t, r.Open())

@@ -29,10 +29,31 @@ type restarted struct {
 	wake   time.Time
 }
 
-// restart decides whether a change of data rolls the application out. It looks
+// restart decides whether a change of data rolls the application out, and reports pods that a rollout of the
+// change leaves to people (TRUST.md A9).
+func restart(c contents, known relations, a application.Application, was relation.Restarts) restarted {
+	is := rollOut(c, known, a, was)
+	if a.OnChange == application.Restart && len(is.paused) == 0 && is.rollout == nil {
+		is.paused = leftToPeople(a)
+	}
+	return is
+}
+
+// leftToPeople returns the condition for workloads whose pods of an earlier template are replaced by nothing.
+func leftToPeople(a application.Application) []condition.Condition {
+	for _, w := range a.Workloads {
+		if w.LeftToPeople != "" && w.TemplateAnnotations[application.KeyDataVersion] != "" {
+			return paused(relation.ReasonLeftToPeople, fmt.Sprintf(
+				"the template of %s %s has new data, but %s: delete the old pods to use it", w.Kind, w.Name, w.LeftToPeople))
+		}
+	}
+	return nil
+}
+
+// rollOut decides whether a change of data rolls the application out. It looks
 // at the remote application's bag of ready relations only; the first data of a
 // relation is no change (SAFETY.md L8).
-func restart(c contents, known relations, a application.Application, was relation.Restarts) restarted {
+func rollOut(c contents, known relations, a application.Application, was relation.Restarts) restarted {
 	if a.OnChange != application.Restart {
 		return restarted{}
 	}

@@ -36,7 +36,7 @@ func (w *world) roll(t require.TestingT) {
 }
 
 // What is a change that restarts, and how often (SAFETY.md L8); the same data
-// again is none (RELATIONS.md P3).
+// again is none (RELATIONS.md P3). TRUST.md A9.
 func TestRestart(t *testing.T) {
 	tests := map[string]struct {
 		why     string
@@ -121,6 +121,22 @@ func TestRestart(t *testing.T) {
 				w.port("db", 2)
 			},
 			want: 1,
+		},
+		"LeftToPeople": {
+			why: "A9: what nothing replaces is reported, and not awaited",
+			happens: func(t require.TestingT, w *world) {
+				w.port("db", 1)
+				w.settle(t)
+				web := w.workloads["Deployment/web"]
+				web.RollingOut, web.LeftToPeople = false, "it is paused"
+				w.workloads["Deployment/web"] = web
+				w.settle(t)
+				assert.Contains(t, w.says("web", condition.RestartsPaused).Message, "Deployment web has new data, but it is paused")
+				w.now = w.now.Add(time.Hour)
+				w.port("db", 2)
+			},
+			want:   2,
+			paused: relation.ReasonLeftToPeople,
 		},
 		"AfterRolling": {
 			why: "and the next when it is over",

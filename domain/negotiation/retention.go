@@ -129,8 +129,7 @@ func (b retention) spoken(bag relation.Databag) (needed bool, wake time.Time) {
 }
 
 // named returns the applications to record: those that take part or try to,
-// those that would if they could, those that a relation names, and the one that
-// holds the last relation id.
+// those that would if they could, and those that a relation names.
 func (s standings) named() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range s.Applications {
@@ -153,31 +152,5 @@ func (s standings) named() map[string]bool {
 			names[r.Provider.Application] = true
 		}
 	}
-	if name := keeper(s.Relations, s.Records, names); name != "" {
-		names[name] = true
-	}
 	return names
-}
-
-// keeper returns the application that is needed for its record alone, which
-// alone holds the highest relation id: without it the id would be given again. Only
-// what is stored and stays counts: of what this look decides, any part may fail.
-func keeper(relations []relation.Relation, records []relation.Record, names map[string]bool) string {
-	highest, name := 0, ""
-	for _, r := range relations {
-		if r.Deleted.IsZero() {
-			highest = max(highest, r.State.ID)
-		}
-	}
-	for _, r := range records {
-		if names[r.Name] {
-			highest = max(highest, r.State.LastRelation)
-		}
-	}
-	for _, r := range records {
-		if r.State.LastRelation > highest {
-			highest, name = r.State.LastRelation, r.Name
-		}
-	}
-	return name
 }

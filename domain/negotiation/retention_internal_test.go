@@ -49,13 +49,13 @@ func TestRetain(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := index(relation.Snapshot{
-				Namespace: "shop", Now: at(), Applications: tc.apps, Databags: []relation.Databag{tc.bag}, Records: []relation.Record{recordOf("web", 1, tc.units...)},
+				Namespace: "shop", Now: at(), LastRelation: 1, Applications: tc.apps, Databags: []relation.Databag{tc.bag}, Records: []relation.Record{recordOf("web", tc.units...)},
 			})
 			known := newRelations("shop", 1, nil)
 			for _, r := range tc.relations {
 				known.add(r)
 			}
-			u := units{f, map[string][]application.Unit{"web": tc.units}, map[string]int{"web": len(tc.units)}}
+			u := units{facts: f, numbered: map[string][]application.Unit{"web": tc.units}, next: map[string]int{"web": len(tc.units)}}
 			is := retain(u, known)
 			if tc.withdrawn {
 				assert.Equal(t, []relation.Databag{tc.bag}, is.withdrawn, tc.why)

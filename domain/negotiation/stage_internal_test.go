@@ -28,6 +28,6 @@ func related(change func(*relation.Relation)) relation.Relation {
 }
 
 // recordOf returns the record of an application with units and the highest id that it holds.
-func recordOf(name string, lastID int, units ...application.Unit) relation.Record {
-	return relation.Record{Name: name, UID: "uid-" + name, State: relation.ApplicationState{Units: units, NextUnit: len(units), LastRelation: lastID}}
+func recordOf(name string, units ...application.Unit) relation.Record {
+	return relation.Record{Name: name, UID: "uid-" + name, State: relation.ApplicationState{Units: units, NextUnit: len(units)}}
 }

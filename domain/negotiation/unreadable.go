@@ -39,7 +39,7 @@ func newUnreadable(s relation.Snapshot) unreadable {
 	for _, one := range u.all {
 		switch one.Kind {
 		case relation.KindRelation:
-			u.relations[one.UID] = one
+			u.relations[one.Relation.UID] = one
 		case relation.KindRecord:
 			u.records[relation.End{Namespace: one.Namespace, Application: one.Name}] = one
 		case relation.KindDatabag:
@@ -144,8 +144,7 @@ func (u unreadable) freezes(r relation.Relation) bool {
 // whether there is one.
 func (u unreadable) numbering() (relation.Unreadable, bool) {
 	i := slices.IndexFunc(u.all, func(one relation.Unreadable) bool {
-		holds := one.Kind == relation.KindRecord || one.Kind == relation.KindRelation && one.Relation.State.ID == 0
-		return one.Namespace == u.namespace && holds
+		return one.Namespace == u.namespace && one.Kind == relation.KindRelation && one.Relation.State.ID == 0
 	})
 	if i < 0 {
 		return relation.Unreadable{}, false

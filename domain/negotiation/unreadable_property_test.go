@@ -76,12 +76,9 @@ func TestOneUnreadableObject(t *testing.T) {
 
 // untouched proves that no decision harms an unreadable object, what is about it, or an id.
 func untouched(t *rapid.T, s relation.Snapshot, one relation.Unreadable, decisions []relation.Decision) {
-	highest := 0
+	highest := s.LastRelation
 	for _, r := range s.Relations {
 		highest = max(highest, r.State.ID)
-	}
-	for _, r := range s.Records {
-		highest = max(highest, r.State.LastRelation)
 	}
 	given := map[int]bool{}
 	for _, r := range s.Relations {
@@ -102,6 +99,8 @@ func untouched(t *rapid.T, s relation.Snapshot, one relation.Unreadable, decisio
 			}
 		}
 		switch d := decision.(type) {
+		case relation.Count:
+			assert.Greater(t, d.LastRelation, s.LastRelation, "the count only grows")
 		case relation.Relate:
 			assert.NotEqual(t, one.Relation.Key, d.Key, name)
 			assert.Greater(t, d.State.ID, highest, "no id is given twice: %s", name)
@@ -139,13 +138,8 @@ func relatedTo(s relation.Snapshot, one relation.Unreadable, want []relation.Dec
 		}
 	}
 	for _, d := range want {
-		_, applications := about(d)
-		switch d := d.(type) {
-		case relation.Relate:
-			add(d.Key)
-		case relation.Forget: // it may be kept for the id that it holds
-			related[applications[0]] = true
-		default:
+		if relate, is := d.(relation.Relate); is {
+			add(relate.Key)
 		}
 	}
 	for _, r := range s.Relations {
@@ -186,7 +180,9 @@ func unrelated(decisions []relation.Decision, related map[string]bool) []relatio
 	var all []relation.Decision
 	for _, d := range decisions {
 		_, applications := about(d)
-		if _, mark := d.(relation.Mark); mark || slices.ContainsFunc(applications, func(name string) bool { return related[name] }) {
+		_, mark := d.(relation.Mark)
+		_, count := d.(relation.Count) // of ids
+		if mark || count || slices.ContainsFunc(applications, func(name string) bool { return related[name] }) {
 			continue
 		}
 		all = append(all, d)

@@ -51,6 +51,8 @@ type world struct {
 	// owners maps each id ever given to the UID of its relation.
 	owners map[int]string
 	uids   int
+	// lastRelation is the highest id that was counted.
+	lastRelation int
 }
 
 // kept is a Relation, and whether it has our finalizer.
@@ -59,7 +61,7 @@ type kept struct {
 	finalizer bool
 }
 
-// bag is a Databag, and whether its status was written.
+// bag is a Databag, and whether its state was written.
 type bag struct {
 	relation.Databag
 	written bool
@@ -107,7 +109,7 @@ func (w *world) inventory() application.Inventory {
 // observe returns what the controller sees.
 func (w *world) observe() relation.Snapshot {
 	s := relation.Snapshot{
-		Namespace: w.name, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, Records: values(w.records), Outboxes: w.outboxes,
+		Namespace: w.name, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, LastRelation: w.lastRelation, Records: values(w.records), Outboxes: w.outboxes,
 		Interfaces: w.interfaces, Schema: w.schema, Offers: values(w.offers), Consumers: w.consumers, Abroad: w.abroad,
 		Secrets: values(w.secrets), Account: "orcon-system:relations-controller",
 	}
@@ -137,7 +139,9 @@ func (w *world) writes(decision relation.Decision) []func() {
 	case relation.Remember:
 		return w.remember(d)
 	case relation.Relate:
-		return []func(){func() { w.relate(d.Pair, true) }, func() { w.setState(d.Name(), d.State) }}
+		return []func(){func() { w.relate(d.Pair, true, d.State.ID) }, func() { w.setState(d.Name(), d.State) }}
+	case relation.Count:
+		return []func(){func() { w.lastRelation = d.LastRelation }}
 	case relation.Update:
 		return []func(){func() { w.update(d.Relation) }}
 	case relation.Finish:
@@ -206,18 +210,27 @@ func (w *world) rollOut(workload application.Workload, version string) {
 	w.rollouts[key]++
 }
 
-// relate creates a relation's object, without its state.
-func (w *world) relate(p relation.Pair, declared bool) {
-	if _, there := w.relations[p.Name()]; there {
+// relate creates a relation's object, with its id and without the rest of its state. An id that is not
+// counted is refused.
+func (w *world) relate(p relation.Pair, declared bool, id int) {
+	if _, there := w.relations[p.Name()]; there || id > w.lastRelation {
 		return
 	}
+	uid := w.uid()
+	if id != 0 && w.owners[id] == "" {
+		w.owners[id] = uid
+	}
 	w.relations[p.Name()] = kept{relation.Relation{
-		Key: p.Key, Name: p.Name(), UID: w.uid(), Interface: p.Interface, Version: p.Version, Declared: declared, Created: w.now,
+		Key: p.Key, Name: p.Name(), UID: uid, Interface: p.Interface, Version: p.Version, Declared: declared, Created: w.now,
+		State: relation.State{ID: id},
 	}, declared}
 }
 
 func (w *world) setState(name string, s relation.State) {
-	r := w.relations[name]
+	r, there := w.relations[name]
+	if !there {
+		return
+	}
 	r.State = stored(s)
 	w.relations[name] = r
 	if s.ID != 0 && w.owners[s.ID] == "" {
@@ -227,7 +240,7 @@ func (w *world) setState(name string, s relation.State) {
 
 func (w *world) update(d relation.Relation) {
 	r, there := w.relations[d.Name]
-	if !there || r.UID != d.UID {
+	if !there || r.UID != d.UID || d.State.ID > w.lastRelation {
 		return
 	}
 	r.finalizer = r.finalizer || r.Deleted.IsZero()
@@ -285,7 +298,6 @@ func (w *world) settle(t require.TestingT) time.Time {
 func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 	s := w.observe()
 	decisions, wake := negotiation.Negotiate(s)
-	likeBefore(t, s, decisions, wake)
 	released := map[string]bool{}
 	for _, decision := range decisions {
 		switch d := decision.(type) {
@@ -308,6 +320,8 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 			assert.False(t, there && old.written && maps.Equal(old.Data, d.Data), "what is stored is not written again (SAFETY.md D12, RELATIONS.md P3)")
 		case relation.Remember:
 			w.checkForgotten(t, d, decisions)
+		case relation.Count:
+			assert.Greater(t, d.LastRelation, w.lastRelation, "the count only grows")
 		case relation.Relate, relation.Deliver, relation.Answer, relation.Withdraw, relation.Forget, relation.Mark:
 		}
 	}

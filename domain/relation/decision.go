@@ -9,6 +9,10 @@ import (
 //sumtype:decl
 type Decision interface{ decision() }
 
+// Count stores the highest id that a relation of the namespace was given. It comes before what has that id:
+// an id that is not counted is not given.
+type Count struct{ LastRelation int }
+
 // Publish stores the application bag of an endpoint.
 type Publish struct {
 	Databag
@@ -54,6 +58,7 @@ type Forget struct{ Record }
 // Mark stores on an unreadable object the conditions that say so, and changes nothing else.
 type Mark struct{ Unreadable }
 
+func (Count) decision()    {}
 func (Publish) decision()  {}
 func (Remember) decision() {}
 func (Relate) decision()   {}

@@ -52,6 +52,9 @@ const (
 	ReasonNotFiles = "NotFiles"
 	// ReasonNothingToRestart is the reason for workloads that are never restarted.
 	ReasonNothingToRestart = "NothingToRestart"
+	// ReasonLeftToPeople is the reason for workloads whose strategy leaves it to people to replace
+	// pods.
+	ReasonLeftToPeople = "LeftToPeople"
 	// ReasonTooManyRestarts is the reason for a restart that is put off.
 	ReasonTooManyRestarts = "TooManyRestarts"
 	// ReasonEnding: the relation is being taken down.

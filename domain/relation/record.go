@@ -25,9 +25,7 @@ type ApplicationState struct {
 	LeftOut  []application.Fault
 	Units    []application.Unit
 	NextUnit int
-	// LastRelation is the highest relation id that it was ever given.
-	LastRelation int
-	Restarts     Restarts
+	Restarts Restarts
 	// Grants are the Secrets that its endpoints grant, in order of endpoint.
 	Grants []Grant
 	// Workload is how its leader says it is.

@@ -15,7 +15,9 @@ import (
 type Relation struct {
 	Key
 	Name string
-	UID  string
+	// UID is the relation's identity, which a restore keeps; Object is the UID of its object, which a
+	// restore does not keep.
+	UID, Object string
 	// Interface and Version are what both sides agreed on when it was made.
 	Interface string
 	Version   int
@@ -122,12 +124,16 @@ func Compare(a, b Relation) int {
 // Alive reports whether nobody has ended the relation (RELATIONS.md L1).
 func (r Relation) Alive() bool { return r.Deleted.IsZero() && r.State.EndReason == "" }
 
+// Ended reports whether its end was decided. The deletion of its object alone may be that of its definition,
+// which ends nothing (TRUST.md T1).
+func (r Relation) Ended() bool { return r.State.EndReason != "" }
+
 // Heeds reports whether a unit of one of its ends, as a namespace names it, may still
 // read what it was granted for the relation: as long as that lives, and then until its
 // handlers have handled the end, so that one that began before can finish. Teardown ends
 // that in any case (RELATIONS.md P2, L4).
 func (r Relation) Heeds(namespace string, unit conversation.Unit) bool {
-	return r.Alive() || r.Open() && slices.ContainsFunc(r.Ends(), func(e End) bool {
+	return !r.Ended() || r.Open() && slices.ContainsFunc(r.Ends(), func(e End) bool {
 		return e.From(namespace) == unit.Application && !slices.Contains(r.State.Left, r.Unit(e, unit.Number).String())
 	})
 }

@@ -2,7 +2,6 @@ package relation_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -20,7 +19,7 @@ func TestHeeds(t *testing.T) {
 	}
 	abroad := key
 	abroad.Provider.Namespace = "data"
-	ended := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	const ended = "Deleted"
 	tests := map[string]struct {
 		why       string
 		r         relation.Relation
@@ -29,12 +28,12 @@ func TestHeeds(t *testing.T) {
 		want      bool
 	}{
 		"Lives":     {why: "it lives", r: relation.Relation{Key: key}, namespace: "shop", unit: conversation.Unit{Application: "web"}, want: true},
-		"Ends":      {why: "web/0 has yet to hear of it", r: relation.Relation{Key: key, Deleted: ended, State: relation.State{Left: []string{"web/1"}}}, namespace: "shop", unit: conversation.Unit{Application: "web"}, want: true},
-		"Handled":   {why: "it has", r: relation.Relation{Key: key, Deleted: ended, State: relation.State{Left: []string{"web/0"}}}, namespace: "shop", unit: conversation.Unit{Application: "web"}},
-		"Stranger":  {why: "it is of neither end", r: relation.Relation{Key: key, Deleted: ended}, namespace: "shop", unit: conversation.Unit{Application: "thief"}},
-		"Abroad":    {why: "in data it is called web.shop", r: relation.Relation{Key: abroad, Deleted: ended, State: relation.State{Offer: "all"}}, namespace: "data", unit: conversation.Unit{Application: "web.shop"}, want: true},
-		"Left":      {why: "the Relation names it as its own namespace does", r: relation.Relation{Key: abroad, Deleted: ended, State: relation.State{Offer: "all", Left: []string{"web/0"}}}, namespace: "data", unit: conversation.Unit{Application: "web.shop"}},
-		"Uncovered": {why: "the Offer was withdrawn before", r: relation.Relation{Key: abroad, Deleted: ended, Uncovered: true, State: relation.State{Offer: "all"}}, namespace: "data", unit: conversation.Unit{Application: "web.shop"}},
+		"Ends":      {why: "web/0 has yet to hear of it", r: relation.Relation{Key: key, State: relation.State{EndReason: ended, Left: []string{"web/1"}}}, namespace: "shop", unit: conversation.Unit{Application: "web"}, want: true},
+		"Handled":   {why: "it has", r: relation.Relation{Key: key, State: relation.State{EndReason: ended, Left: []string{"web/0"}}}, namespace: "shop", unit: conversation.Unit{Application: "web"}},
+		"Stranger":  {why: "it is of neither end", r: relation.Relation{Key: key, State: relation.State{EndReason: ended}}, namespace: "shop", unit: conversation.Unit{Application: "thief"}},
+		"Abroad":    {why: "in data it is called web.shop", r: relation.Relation{Key: abroad, State: relation.State{EndReason: ended, Offer: "all"}}, namespace: "data", unit: conversation.Unit{Application: "web.shop"}, want: true},
+		"Left":      {why: "the Relation names it as its own namespace does", r: relation.Relation{Key: abroad, State: relation.State{EndReason: ended, Offer: "all", Left: []string{"web/0"}}}, namespace: "data", unit: conversation.Unit{Application: "web.shop"}},
+		"Uncovered": {why: "the Offer was withdrawn before", r: relation.Relation{Key: abroad, Uncovered: true, State: relation.State{EndReason: ended, Offer: "all"}}, namespace: "data", unit: conversation.Unit{Application: "web.shop"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

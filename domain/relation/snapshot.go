@@ -12,12 +12,17 @@ import (
 type Snapshot struct {
 	Namespace string
 	Now       time.Time
+	// LastRelation is the highest id that a relation of the namespace was given.
+	LastRelation int
 	// Ending is set while the namespace is being deleted.
 	Ending bool
 	// OptedOut is set where the namespace has not opted in. Its objects are not
 	// looked at then, so that their units are as they were (SAFETY.md E13).
 	OptedOut     bool
 	Applications []application.Application
+	// Strays are pods whose workload is unknown. They are still units of an application that
+	// had them.
+	Strays []application.Pod
 	// Orphans are declarations that belong to no application.
 	Orphans   []application.Fault
 	Relations []Relation

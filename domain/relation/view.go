@@ -87,8 +87,8 @@ func (r Relation) SeenFrom(namespace, name string) (s Seen, concerned bool) {
 	return s, isEnd(s.Here) && (s.Shown.Role == application.Requirer || r.Opened())
 }
 
-// show fills what is shown of the relation itself. One that is not alive is over for good, one that is not
-// open may come back (SAFETY.md E14).
+// show fills what is shown of the relation itself. One that has ended is over for good, one that is not open
+// may come back (SAFETY.md E14).
 func (s *Seen) show() {
 	there := s.Other(s.Here)
 	ready := condition.Why(s.State.Conditions)
@@ -98,7 +98,7 @@ func (s *Seen) show() {
 		Life: conversation.Alive, Reason: ready.Reason, Message: ready.Message, Held: s.Held(),
 	}
 	switch {
-	case !s.Alive():
+	case s.Ended():
 		s.Shown.Life, s.Shown.EndReason, s.Shown.Final = conversation.Ending, conversation.RelationRemoved, true
 	case !s.Open():
 		s.Shown.Life, s.Shown.EndReason = conversation.Suspended, conversation.SuspendedReason

@@ -3,6 +3,7 @@ package secret
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
@@ -20,6 +21,8 @@ type Query struct {
 
 // Standing is how a unit stands to a secret's owner, as of now.
 type Standing struct {
+	// Now is when the unit asks.
+	Now time.Time
 	// Alive are the UIDs of the secret's relations that live, or of whose end the unit has
 	// yet to hear; Suspended are those of them that wait for an Offer to return.
 	Alive, Suspended []string
@@ -42,7 +45,8 @@ func (s Secret) Read(u Unit, q Query, is Standing) (Revision, Secret, error) {
 	if err := s.mayRead(u, is); err != nil {
 		return Revision{}, s, err
 	}
-	reader := s.reader(u)
+	before := s.reader(u)
+	reader := before
 	number := s.latest().Number
 	if q.Revision != 0 && q.Revision != number {
 		return Revision{}, s, gone("take the latest by --refresh", "cannot read revision %d of secret %s: the latest is %d", q.Revision, s.ID, number)
@@ -58,6 +62,9 @@ func (s Secret) Read(u Unit, q Query, is Standing) (Revision, Secret, error) {
 		reader.Revision = number
 	}
 	reader.Label = cmp.Or(q.Label, reader.Label)
+	if reader != before {
+		reader.Since = is.Now
+	}
 	after, err := s.keep(reader)
 	return seen, after, err
 }

@@ -81,6 +81,8 @@ type Reader struct {
 	Revision int
 	// Label is its own name for the secret.
 	Label string
+	// Since is when it came to that revision or label; zero for not known.
+	Since time.Time
 }
 
 // Unit is who asks.

@@ -45,7 +45,7 @@ func after(t *testing.T, writes ...secret.Write) secret.Secret {
 }
 
 func related() secret.Standing {
-	return secret.Standing{Alive: []string{"r"}, Related: true}
+	return secret.Standing{Now: epoch(), Alive: []string{"r"}, Related: true}
 }
 
 // Who may change a secret, and what nobody may do (RELATIONS.md P4).
@@ -146,6 +146,7 @@ func TestRevisions(t *testing.T) {
 		s = next
 	}
 	assert.Equal(t, 1, reads("web/0", secret.Query{}))
+	assert.Equal(t, epoch(), s.Readers[0].Since)
 	set(2)
 	assert.Equal(t, 1, reads("web/0", secret.Query{}), "it keeps to what it has")
 	assert.Equal(t, 2, reads("web/0", secret.Query{Peek: true}))

@@ -8,12 +8,13 @@ import (
 )
 
 // Snapshot is what is known of the secrets of a namespace, and of what they live
-// with. It is read in this order: Kept, Busy, Secrets, and then the rest, so that
+// with. It is read in this order: Marks, Busy, Secrets, and then the rest, so that
 // what a secret names was there when it was read.
 type Snapshot struct {
 	Now time.Time
-	// Kept is where content lies.
-	Kept []Place
+	// Marks are the contents that are marked. All others stay: that no secret names one
+	// says nothing, since its secret may be restored later (TRUST.md T5).
+	Marks []Mark
 	// Busy says that a transaction is on its way, which may name content.
 	Busy    bool
 	Secrets []Secret
@@ -23,31 +24,49 @@ type Snapshot struct {
 	Units map[string]Roll
 }
 
-// Roll lists an application's units by number.
+// Mark says of content that it goes unless a secret names it: no transaction had named
+// it yet, or its secret was about to let go of it, or was deleted. It outlives who
+// made it.
+type Mark struct {
+	Place Place
+	// Since is when it was made, or when the Secret that holds both was restored.
+	Since time.Time
+}
+
+// Roll lists the units of an application by number, as its record does.
 type Roll struct {
-	// Here are those that live, Gone those that have gone and are remembered.
+	// Here are those that live, Gone those that have departed and are remembered.
 	Here, Gone []string
-	// Next is the number of the next new unit: of lower ones all were given.
+	// Next is the number of the next new unit.
 	Next int
+	// Since is when the record was made. It knows nothing of units before that: a record
+	// that is made anew, by a restore too, lists only who is there then.
+	Since time.Time
 }
 
-// left reports whether a unit has gone. A number that was never given is unknown,
-// not gone (SAFETY.md E13).
-func (r Roll) left(unit string) bool {
+// left reports whether a unit that was there at a time has departed: the record lists
+// it as departed, or lists it no more although it was there in its time. Any other
+// unit is unknown, not gone (SAFETY.md E13, TRUST.md T5).
+func (r Roll) left(unit string, seen time.Time) bool {
+	if slices.Contains(r.Gone, unit) {
+		return true
+	}
 	number, err := strconv.Atoi(unit)
-	return err == nil && number < r.Next && !slices.Contains(r.Here, unit)
+	return err == nil && number < r.Next && !slices.Contains(r.Here, unit) && !seen.Before(r.Since)
 }
 
-// forgotten reports whether nothing of a unit is kept any more, its bags neither.
-func (r Roll) forgotten(unit string) bool { return r.left(unit) && !slices.Contains(r.Gone, unit) }
+// forgotten reports whether nothing of a unit that was there at a time is kept any
+// more, its bags neither.
+func (r Roll) forgotten(unit string, seen time.Time) bool {
+	return !slices.Contains(r.Gone, unit) && r.left(unit, seen)
+}
 
 // Decision is one thing to do.
 //
 //sumtype:decl
 type Decision interface{ decision() }
 
-// End removes the secret of a unit that was forgotten, or one that was never
-// finished.
+// End removes the secret of a unit that was forgotten.
 type End struct{ ID string }
 
 // LetGo forgets grants whose relation is over and readers that have gone, and with
@@ -58,20 +77,27 @@ type LetGo struct {
 	Readers   []Reader
 }
 
-// Discard removes content that no secret names.
+// Unmark takes the marks off contents that secrets name.
+type Unmark struct{ Places []Place }
+
+// Discard removes marked contents that no secret names.
 type Discard struct{ Places []Place }
 
 func (End) decision()     {}
 func (LetGo) decision()   {}
+func (Unmark) decision()  {}
 func (Discard) decision() {}
 
-// unnamed is how long content lies without a secret that names it: far longer than
-// a transaction takes.
-const unnamed = time.Hour
+// doubt is how long marked content is left alone: far longer than a transaction takes,
+// and than a restore of a namespace.
+const doubt = 24 * time.Hour
+
+// Doubted reports whether a mark is old enough to act on it.
+func (m Mark) Doubted(now time.Time) bool { return now.Sub(m.Since) > doubt }
 
 // Sweep returns what is to be removed because what it lived with has ended. What
 // an application owns is never among it: its declaration may have vanished by
-// mistake (SAFETY.md E14, L5). What is merely not known stays (E13).
+// mistake (SAFETY.md E14, L5). What is merely not known stays (E13, TRUST.md T5).
 func Sweep(s Snapshot) []Decision {
 	var decisions []Decision
 	named := map[Place]bool{}
@@ -79,8 +105,7 @@ func Sweep(s Snapshot) []Decision {
 		for _, p := range one.Places() {
 			named[p] = true
 		}
-		roll, known := s.Units[one.Owner.Application]
-		if one.Ended() && !s.Busy || one.Owner.Unit != "" && known && roll.forgotten(one.Owner.Unit) {
+		if s.forgotten(one) {
 			decisions = append(decisions, End{one.ID})
 			continue
 		}
@@ -88,21 +113,38 @@ func Sweep(s Snapshot) []Decision {
 			decisions = append(decisions, let)
 		}
 	}
-	var places []Place
-	for _, p := range s.Kept {
-		if made, known := p.made(); !named[p] && !s.Busy && known && s.Now.Sub(made) > unnamed {
-			places = append(places, p)
+	var unmarked, discarded []Place
+	for _, m := range s.Marks {
+		switch {
+		case s.Busy || !m.Doubted(s.Now):
+		case named[m.Place]:
+			unmarked = append(unmarked, m.Place)
+		default:
+			discarded = append(discarded, m.Place)
 		}
 	}
-	if len(places) > 0 {
-		slices.SortFunc(places, func(a, b Place) int { return strings.Compare(a.Key, b.Key) })
-		decisions = append(decisions, Discard{places})
+	if len(unmarked) > 0 {
+		decisions = append(decisions, Unmark{sortedByKey(unmarked)})
+	}
+	if len(discarded) > 0 {
+		decisions = append(decisions, Discard{sortedByKey(discarded)})
 	}
 	return decisions
 }
 
 func sortedByID(all []Secret) []Secret {
 	return slices.SortedFunc(slices.Values(all), func(a, b Secret) int { return strings.Compare(a.ID, b.ID) })
+}
+
+func sortedByKey(all []Place) []Place {
+	return slices.SortedFunc(slices.Values(all), func(a, b Place) int { return strings.Compare(a.Key, b.Key) })
+}
+
+// forgotten reports whether the unit that owns a secret is forgotten. It was there when
+// it wrote the last revision. A secret without revisions is unknown.
+func (s Snapshot) forgotten(one Secret) bool {
+	roll, known := s.Units[one.Owner.Application]
+	return known && one.Owner.Unit != "" && !one.Ended() && roll.forgotten(one.Owner.Unit, one.latest().Created)
 }
 
 func (s Snapshot) letGo(one Secret) LetGo {
@@ -113,7 +155,7 @@ func (s Snapshot) letGo(one Secret) LetGo {
 		}
 	}
 	for _, r := range one.Readers {
-		if roll, known := s.Units[r.Application]; known && roll.left(r.Unit) {
+		if roll, known := s.Units[r.Application]; known && roll.left(r.Unit, r.Since) {
 			let.Readers = append(let.Readers, r)
 		}
 	}
@@ -128,17 +170,4 @@ func (l LetGo) Of(s Secret) Secret {
 			return slices.ContainsFunc(l.Readers, func(r Reader) bool { return r.Application == application && r.Unit == unit })
 		},
 	)
-}
-
-// NewKey returns the key of a place, of text that no other has; it tells when it
-// was made.
-func NewKey(at time.Time, text string) string {
-	return strconv.FormatInt(at.Unix(), 36) + "-" + text
-}
-
-// made tells when the place was chosen; what does not say so is not ours.
-func (p Place) made() (time.Time, bool) {
-	text, _, found := strings.Cut(p.Key, "-")
-	seconds, err := strconv.ParseInt(text, 36, 64)
-	return time.Unix(seconds, 0), found && err == nil
 }

@@ -34,7 +34,7 @@ func relate(w *world, s step) error {
 			pair.Interface, pair.Version = e.Interface, e.Version
 		}
 	}
-	w.makeRelation(pair, false)
+	w.makeRelation(pair, false, 0)
 	return w.rest()
 }
 

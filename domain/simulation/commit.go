@@ -87,10 +87,7 @@ func (e *executor) finish(next func() (transaction.Request, error)) error {
 func (e *executor) carryOut(request transaction.Request) {
 	switch r := request.(type) {
 	case transaction.ReadOutbox:
-		pending, holds := e.outboxes[e.outbox]
-		e.stored.SetOutbox(transaction.StoredOutbox{There: holds, Commit: pending})
-	case transaction.CreateOutbox:
-		e.stored.Created(r)
+		e.stored.SetOutbox(transaction.StoredOutbox{Commit: e.outboxes[e.outbox]})
 	case transaction.Post:
 		e.outboxes[e.outbox] = r.Commit
 		e.revision++
@@ -98,15 +95,13 @@ func (e *executor) carryOut(request transaction.Request) {
 	case transaction.Empty:
 		delete(e.outboxes, e.outbox)
 		e.revision++
-		e.stored.SetOutbox(transaction.StoredOutbox{There: true})
+		e.stored.SetOutbox(transaction.StoredOutbox{})
 	case transaction.ReadBag:
-		b, there := e.databags[r.Bag.Name()]
-		e.stored.SetBag(r.Bag.Name(), transaction.StoredBag{There: there, Data: b.Data, Term: b.term})
-	case transaction.CreateBag:
-		e.stored.Created(r)
+		b := e.databags[r.Bag.Name()]
+		e.stored.SetBag(r.Bag.Name(), transaction.StoredBag{Data: b.Data, Term: b.term})
 	case transaction.WriteBag:
 		e.write(r)
-		e.stored.Wrote(r.Bag.Name(), transaction.StoredBag{There: true, Data: r.Data, Term: r.Term})
+		e.stored.Wrote(r.Bag.Name(), transaction.StoredBag{Data: r.Data, Term: r.Term})
 	}
 }
 
@@ -121,7 +116,7 @@ func (s *store) write(w transaction.WriteBag) {
 	// Nothing takes time here, but what is written later is later in the record.
 	w.Entry.Time, w.Entry.Address = s.now.Add(time.Duration(s.revision)*time.Microsecond), w.Bag.Address()
 	w.Bag.Data = w.Data
-	s.databags[w.Bag.Name()] = bag{w.Bag, true, w.Term, cmp.Or(w.Writer, before.writer), before.record.Append(w.Entry, before.Data, w.Data, nil)}
+	s.databags[w.Bag.Name()] = bag{w.Bag, w.Term, cmp.Or(w.Writer, before.writer), before.record.Append(w.Entry, before.Data, w.Data, nil)}
 }
 
 // leave notes that a unit has handled the end of a relation.

@@ -26,6 +26,8 @@ type store struct {
 	optedIn  bool
 	revision int
 	uids     int
+	// lastRelation is the highest relation id that was counted.
+	lastRelation int
 
 	services  map[string]application.Service
 	workloads map[string]application.Workload
@@ -46,14 +48,13 @@ type kept struct {
 	finalizer bool
 }
 
-// bag is a databag, whether its content was written, the term of the leader that
-// wrote it, and the record of what was said in it.
+// bag is a databag, the term of the leader that wrote it, and the record of what was
+// said in it.
 type bag struct {
 	relation.Databag
-	written bool
-	term    int
-	writer  string
-	record  history.Log
+	term   int
+	writer string
+	record history.Log
 }
 
 // epoch is when every scenario begins.
@@ -83,7 +84,8 @@ func values[V any](m map[string]V) []V {
 
 // observe is what the controller sees.
 func (s *store) observe() relation.Snapshot {
-	seen := relation.Snapshot{Namespace: namespace, Now: s.now.Truncate(time.Second), OptedOut: !s.optedIn, Records: values(s.records), Outboxes: sortedKeys(s.outboxes)}
+	seen := relation.Snapshot{Namespace: namespace, Now: s.now.Truncate(time.Second), OptedOut: !s.optedIn, LastRelation: s.lastRelation,
+		Records: values(s.records), Outboxes: sortedKeys(s.outboxes)}
 	if s.optedIn {
 		seen.Applications, seen.Orphans = application.Gather(application.Inventory{
 			Namespace: namespace, Services: values(s.services), Workloads: values(s.workloads), Pods: values(s.pods),
@@ -94,9 +96,7 @@ func (s *store) observe() relation.Snapshot {
 		seen.Relations = append(seen.Relations, r.Relation)
 	}
 	for _, b := range values(s.databags) {
-		if b.written {
-			seen.Databags = append(seen.Databags, b.Databag)
-		}
+		seen.Databags = append(seen.Databags, b.Databag)
 	}
 	return seen
 }
@@ -116,15 +116,14 @@ func consenting(applications []application.Application) []secret.Source {
 // writes are the writes to the API that a decision takes.
 func (s *store) writes(decision relation.Decision) []func() {
 	switch d := decision.(type) {
+	case relation.Count:
+		return []func(){func() { s.lastRelation = max(s.lastRelation, d.LastRelation) }}
 	case relation.Publish:
-		return []func(){
-			func() { s.open(d.Databag) },
-			func() { s.publish(d) },
-		}
+		return []func(){func() { s.publish(d) }}
 	case relation.Remember:
 		return s.remember(d)
 	case relation.Relate:
-		return []func(){func() { s.makeRelation(d.Pair, true) }, func() { s.setState(d.Name(), d.State) }}
+		return []func(){func() { s.makeRelation(d.Pair, true, d.State.ID) }, func() { s.setState(d.Name(), d.State) }}
 	case relation.Update:
 		return []func(){func() { s.update(d.Relation) }}
 	case relation.Finish:
@@ -147,16 +146,8 @@ func (s *store) publish(d relation.Publish) {
 	b := s.databags[d.Name()]
 	e := history.Entry{Time: s.now, Who: history.Controller, Cause: history.Declared, Address: d.Address()}
 	b.record = b.record.Append(e, b.Data, d.Data, d.Secret)
-	b.Databag, b.written = d.Databag, true
+	b.Databag = d.Databag
 	s.databags[d.Name()] = b
-}
-
-// open makes the object of a bag, without content.
-func (s *store) open(b relation.Databag) {
-	if _, there := s.databags[b.Name()]; !there {
-		b.Data = nil
-		s.databags[b.Name()] = bag{Databag: b}
-	}
 }
 
 func (s *store) remember(d relation.Remember) []func() {
@@ -200,13 +191,14 @@ func with(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// makeRelation makes a relation's object, without its state.
-func (s *store) makeRelation(p relation.Pair, declared bool) {
+// makeRelation makes a relation's object, with its id and without the rest of its state.
+func (s *store) makeRelation(p relation.Pair, declared bool, id int) {
 	if _, there := s.relations[p.Name()]; there {
 		return
 	}
 	s.relations[p.Name()] = kept{relation.Relation{
 		Key: p.Key, Name: p.Name(), UID: s.uid("relation"), Interface: p.Interface, Version: p.Version, Declared: declared, Created: s.now.Truncate(time.Second),
+		State: relation.State{ID: id},
 	}, declared}
 }
 

@@ -128,6 +128,8 @@ func (w *world) carryOut(d relation.Decision) {
 
 func describe(decision relation.Decision) string {
 	switch d := decision.(type) {
+	case relation.Count:
+		return fmt.Sprintf("count relation %d", d.LastRelation)
 	case relation.Publish:
 		return fmt.Sprintf("publish %s:%s", d.Application, d.Endpoint)
 	case relation.Remember:

@@ -6,19 +6,19 @@ import "gitlab.ilabt.imec.be/tengu/orcon/domain/history"
 func (d delivery) bag(change Change) (Request, error) {
 	to := d.Bag(change)
 	b := d.stored.bags[to.Name()]
-	switch {
-	case !b.There:
-		return CreateBag{to, change.Relation}, nil
-	case b.Term > d.termOf(change):
+	if b.Term > d.termOf(change) {
 		return nil, ErrDeposed
 	}
 	after, differs, err := Write(b.Data, change.Set)
 	if err != nil || !differs {
 		return nil, err
 	}
-	w := WriteBag{Bag: to, Data: after, Secret: change.Secret, Term: d.termOf(change), Entry: history.Entry{
-		Who: d.Application + "/" + d.number(), Cause: d.Cause, Transaction: d.ID, Term: d.termOf(change),
-	}}
+	w := WriteBag{
+		Bag: to, Relation: change.Relation, Data: after, Secret: change.Secret, Term: d.termOf(change),
+		Entry: history.Entry{
+			Who: d.Application + "/" + d.number(), Cause: d.Cause, Transaction: d.ID, Term: d.termOf(change),
+		},
+	}
 	if !change.Own {
 		w.Writer = d.number()
 	}

@@ -42,8 +42,6 @@ func Next(c Commit, s Stored, now time.Time) (Request, error) {
 		return d.bagAlone(c.Changes[0])
 	case len(secrets) == 1 && len(c.Changes) == 0:
 		return d.secretAlone(secrets[0])
-	case !s.outbox.There:
-		return CreateOutbox{}, nil
 	}
 	return Post{c}, nil
 }

@@ -13,10 +13,8 @@ type Request interface{ isRequest() }
 // ReadOutbox reads the unit's outbox.
 type ReadOutbox struct{}
 
-// CreateOutbox creates the unit's outbox, which is empty.
-type CreateOutbox struct{}
-
-// Post writes a commit to the unit's outbox. It is the commit point.
+// Post writes a commit to the unit's outbox, and creates the outbox if there is none. It is the commit
+// point.
 type Post struct{ Commit Commit }
 
 // Empty empties the unit's outbox: its transaction is delivered.
@@ -25,16 +23,12 @@ type Empty struct{}
 // ReadBag reads a databag.
 type ReadBag struct{ Bag relation.Databag }
 
-// CreateBag creates a databag without content. It is deleted with its relation, whose object has the
-// name Relation and is in the bag's Home, or in its own namespace.
-type CreateBag struct {
+// WriteBag writes the content of a databag, with its term and its record, and creates the databag if
+// there is none. The databag is deleted with its relation, whose object has the name Relation and is in the
+// bag's Home, or in its own namespace.
+type WriteBag struct {
 	Bag      relation.Databag
 	Relation string
-}
-
-// WriteBag writes the content of a databag, with its term and its record.
-type WriteBag struct {
-	Bag relation.Databag
 	// Data is the whole content, of which the record keeps no values of the keys in Secret.
 	Data   map[string]string
 	Secret []string
@@ -48,13 +42,7 @@ type WriteBag struct {
 // ReadSecret reads the object of a secret.
 type ReadSecret struct{ ID string }
 
-// CreateSecret creates the object of a secret, without revisions.
-type CreateSecret struct {
-	ID    string
-	Owner secret.Owner
-}
-
-// WriteSecret writes a secret; one without revisions has ended, and its object is deleted.
+// WriteSecret writes a secret, or creates its object; one without revisions has ended, and its object is deleted.
 type WriteSecret struct {
 	ID          string
 	Secret      secret.Secret
@@ -64,13 +52,10 @@ type WriteSecret struct {
 	Unreachable []secret.Place
 }
 
-func (ReadOutbox) isRequest()   {}
-func (CreateOutbox) isRequest() {}
-func (Post) isRequest()         {}
-func (Empty) isRequest()        {}
-func (ReadBag) isRequest()      {}
-func (CreateBag) isRequest()    {}
-func (WriteBag) isRequest()     {}
-func (ReadSecret) isRequest()   {}
-func (CreateSecret) isRequest() {}
-func (WriteSecret) isRequest()  {}
+func (ReadOutbox) isRequest()  {}
+func (Post) isRequest()        {}
+func (Empty) isRequest()       {}
+func (ReadBag) isRequest()     {}
+func (WriteBag) isRequest()    {}
+func (ReadSecret) isRequest()  {}
+func (WriteSecret) isRequest() {}

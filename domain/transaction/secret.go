@@ -33,23 +33,17 @@ func (d delivery) anySecret() (request Request, whole bool, err error) {
 // they are applied.
 func (d delivery) secret(writes []secret.Write) (Request, error) {
 	first := writes[0]
-	owner := secret.Owner{Application: d.Application}
-	if first.Own {
-		owner.Unit = d.number()
-	}
 	k := d.stored.secrets[first.ID]
 	switch {
 	case k.Transaction == d.ID:
 		return nil, nil
-	case !k.There && first.Kind == secret.Add:
-		return CreateSecret{first.ID, owner}, nil
-	case !k.There:
-		return nil, fmt.Errorf("cannot write secret %s: %w", first.ID, secret.Unknown(first.ID))
-	case first.Kind == secret.Add && k.Owner != owner:
+	case k.There && first.Kind == secret.Add:
 		return nil, &conversation.Error{
 			Kind: conversation.Invalid, Message: "cannot make secret " + first.ID + ": there is one", Cure: "make another",
 		}
-	case k.Owner.Unit == "" && k.Term > d.Term:
+	case !k.There && first.Kind != secret.Add:
+		return nil, fmt.Errorf("cannot write secret %s: %w", first.ID, secret.Unknown(first.ID))
+	case k.There && k.Owner.Unit == "" && k.Term > d.Term:
 		return nil, fmt.Errorf("cannot write secret %s: %w", first.ID, ErrDeposed)
 	}
 	after := k.Secret
@@ -59,10 +53,13 @@ func (d delivery) secret(writes []secret.Write) (Request, error) {
 			return nil, fmt.Errorf("cannot write secret %s: %w", first.ID, err)
 		}
 	}
+	if !k.There && after.Ended() {
+		return nil, nil // the transaction removes what it adds
+	}
 	request := WriteSecret{
 		ID: first.ID, Secret: after, Term: k.Term, Transaction: d.ID, Unreachable: secret.Unreachable(k.Secret, writes, after),
 	}
-	if k.Owner.Unit == "" {
+	if after.Owner.Unit == "" {
 		request.Term = d.Term
 	}
 	return request, nil

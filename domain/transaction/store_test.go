@@ -8,7 +8,6 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
 // now is when everything happens.
@@ -112,9 +111,7 @@ func (p *process) carryOut(request Request) error {
 	switch r := request.(type) {
 	case ReadOutbox:
 		p.seen[outbox] = s.outboxes[outbox].revision
-		p.stored.SetOutbox(StoredOutbox{There: p.seen[outbox] > 0, Commit: s.outboxes[outbox].content})
-	case CreateOutbox:
-		return p.created(r, s.putOutbox(p, outbox, Commit{}))
+		p.stored.SetOutbox(StoredOutbox{Commit: s.outboxes[outbox].content})
 	case Post:
 		err := s.putOutbox(p, outbox, r.Commit)
 		if err == nil {
@@ -125,7 +122,7 @@ func (p *process) carryOut(request Request) error {
 	case Empty:
 		err := s.putOutbox(p, outbox, Commit{})
 		if err == nil {
-			p.stored.SetOutbox(StoredOutbox{There: true})
+			p.stored.SetOutbox(StoredOutbox{})
 		}
 		return err
 	default:
@@ -142,26 +139,15 @@ func (s *store) putOutbox(p *process, name string, c Commit) error {
 	return err
 }
 
-func (p *process) created(r Request, err error) error {
-	if err == nil {
-		p.stored.Created(r)
-	}
-	return err
-}
-
 // carryOutPart carries out requests about bags and secrets.
 func (p *process) carryOutPart(request Request) error {
 	switch r := request.(type) {
 	case ReadBag:
 		name := r.Bag.Name()
 		p.seen[name] = p.store.bags[name].revision
-		b := p.store.bags[name].content
-		b.There = p.seen[name] > 0
-		p.stored.SetBag(name, b)
-	case CreateBag:
-		return p.created(r, p.putBag(r.Bag, StoredBag{}))
+		p.stored.SetBag(name, p.store.bags[name].content)
 	case WriteBag:
-		b := StoredBag{There: true, Data: maps.Clone(r.Data), Term: r.Term, Commits: p.store.bags[r.Bag.Name()].content.Commits + 1}
+		b := StoredBag{Data: maps.Clone(r.Data), Term: r.Term, Commits: p.store.bags[r.Bag.Name()].content.Commits + 1}
 		err := p.putBag(r.Bag, b)
 		if err == nil {
 			p.stored.Wrote(r.Bag.Name(), b)
@@ -173,8 +159,6 @@ func (p *process) carryOutPart(request Request) error {
 		k := p.store.secrets[r.ID].content
 		k.There = p.seen[r.ID] > 0
 		p.stored.SetSecret(r.ID, k)
-	case CreateSecret:
-		return p.created(r, p.putSecret(r.ID, StoredSecret{Secret: secret.Secret{ID: r.ID, Owner: r.Owner}}))
 	case WriteSecret:
 		k := StoredSecret{There: true, Secret: r.Secret, Term: r.Term, Transaction: r.Transaction}
 		err := p.putSecret(r.ID, k)

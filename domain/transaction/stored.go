@@ -17,8 +17,6 @@ type Stored struct {
 
 // StoredOutbox is the object of a unit's transactions. It holds at most one.
 type StoredOutbox struct {
-	// There is set where the object exists.
-	There bool
 	Commit
 
 	// at is when it was noted; 0 for an object that is not known.
@@ -27,9 +25,7 @@ type StoredOutbox struct {
 
 // StoredBag is a databag's object.
 type StoredBag struct {
-	// There is set where the object exists.
-	There bool
-	Data  map[string]string
+	Data map[string]string
 	// Term is that of the leader that wrote an application's bag last.
 	Term int
 	// Commits counts the changes of Data.
@@ -40,7 +36,7 @@ type StoredBag struct {
 	first int
 }
 
-// StoredSecret is a secret's object; one that was just created has no revisions.
+// StoredSecret is a secret's object.
 type StoredSecret struct {
 	// There is set where the object exists.
 	There bool
@@ -101,26 +97,9 @@ func (s *Stored) SetSecret(id string, k StoredSecret) {
 	s.secrets[id] = k
 }
 
-// Created notes the object that a request created. It counts as noted when it was found absent: nothing
-// came in between.
-func (s *Stored) Created(r Request) {
-	switch r := r.(type) {
-	case CreateOutbox:
-		s.outbox.There = true
-	case CreateBag:
-		b := s.bags[r.Bag.Name()]
-		b.There = true
-		s.bags[r.Bag.Name()] = b
-	case CreateSecret:
-		k := s.secrets[r.ID]
-		k.There, k.Secret = true, secret.Secret{ID: r.ID, Owner: r.Owner}
-		s.secrets[r.ID] = k
-	}
-}
-
 // Posted notes that the executor has written its commit to the outbox.
 func (s *Stored) Posted(c Commit) {
-	s.SetOutbox(StoredOutbox{There: true, Commit: c})
+	s.SetOutbox(StoredOutbox{Commit: c})
 	s.posted = true
 }
 
@@ -129,14 +108,10 @@ func (s *Stored) Forget(r Request) {
 	switch r := r.(type) {
 	case Post:
 		s.overtaken = true
-	case CreateOutbox, Empty:
+	case Empty:
 		s.outbox.at = 0
-	case CreateBag:
-		s.forgetBag(r.Bag.Name())
 	case WriteBag:
 		s.forgetBag(r.Bag.Name())
-	case CreateSecret:
-		s.forgetSecret(r.ID)
 	case WriteSecret:
 		s.forgetSecret(r.ID)
 	case ReadOutbox, ReadBag, ReadSecret: // a read is on no condition

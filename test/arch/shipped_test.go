@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
@@ -101,7 +104,7 @@ func TestAllVariantsAreTheSameObjects(t *testing.T) {
 func TestNamespaces(t *testing.T) {
 	clusterScoped := map[string]bool{
 		"Namespace": true, "CustomResourceDefinition": true, "ClusterRole": true, "ClusterRoleBinding": true, "MutatingWebhookConfiguration": true,
-		"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true,
+		"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "PriorityClass": true,
 	}
 	for label, v := range variants(t) {
 		t.Run(label, func(t *testing.T) {
@@ -121,6 +124,29 @@ func TestNamespaces(t *testing.T) {
 				for _, s := range b.Subjects {
 					assert.Equal(t, v.namespace, s.Namespace)
 				}
+			}
+		})
+	}
+}
+
+// A node that is full makes room for the webhook, and a control plane outside of the nodes' network reaches it
+// (TRUST.md A10).
+func TestWebhookIsReached(t *testing.T) {
+	for label, v := range variants(t) {
+		t.Run(label, func(t *testing.T) {
+			classes := map[string]int32{}
+			for _, c := range objects[schedulingv1.PriorityClass](t, v.all, "PriorityClass") {
+				classes[c.Name] = c.Value
+			}
+			for _, d := range objects[appsv1.Deployment](t, v.all, "Deployment") {
+				if d.Name != "relations-mutating-webhook" {
+					continue
+				}
+				webhook := d.Spec.Template.Spec.Containers[0]
+				assert.Positive(t, classes[d.Spec.Template.Spec.PriorityClassName])
+				assert.Contains(t, webhook.Args, "-port=10250")
+				i := slices.IndexFunc(webhook.Ports, func(p corev1.ContainerPort) bool { return p.Name == "webhook" })
+				assert.EqualValues(t, 10250, webhook.Ports[i].ContainerPort)
 			}
 		})
 	}

@@ -157,13 +157,18 @@ func (s *store) change(r int, own bool, i int) transaction.Change {
 // forgetful is a client that writes no records.
 type forgetful struct{ client.Client }
 
-func (f forgetful) Status() client.SubResourceWriter { return forgetfulStatus{f.Client.Status()} }
+func (f forgetful) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	forget(o)
+	return f.Client.Create(ctx, o, opts...)
+}
 
-type forgetfulStatus struct{ client.SubResourceWriter }
+func (f forgetful) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	forget(o)
+	return f.Client.Update(ctx, o, opts...)
+}
 
-func (f forgetfulStatus) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+func forget(o client.Object) {
 	if bag, ok := o.(*v1alpha1.Databag); ok {
-		bag.Status.Commits, bag.Status.Record = 0, nil
+		bag.State.Commits, bag.State.Record = 0, nil
 	}
-	return f.SubResourceWriter.Update(ctx, o, opts...)
 }

@@ -179,7 +179,7 @@ func (w *world) signedBy(root *certificate.Root) {
 func (w *world) leaves() map[string]*x509.Certificate {
 	w.t.Helper()
 	leaves := map[string]*x509.Certificate{}
-	for name, port := range map[string]int{webhookName: 8080, controllerName: 8443} {
+	for name, port := range map[string]int{webhookName: 10250, controllerName: 8443} {
 		for _, pod := range w.in(system).replicas(name) {
 			shown := w.Run(w.t, "exec", "--", "openssl", "s_client", "-connect", fmt.Sprintf("%s:%d", pod.Status.PodIP, port), "-servername", name+"."+system+".svc")
 			block, _ := pem.Decode([]byte(shown))

@@ -70,7 +70,7 @@ func TestRestart(t *testing.T) {
 	w.running("later", 1)
 	assert.Equal(t, 2, w.replicaSets("app"), "one change is one rollout")
 	assert.Equal(t, generation, w.kubectl("get", "deployment", "app", "-o", "jsonpath={.metadata.generation}"), "and one write of the workload")
-	w.prints("1", "get", "relatedapplication", "app", "-o", "go-template={{len .status.restarts.times}}")
+	w.prints("1", "get", "relatedapplication", "app", "-o", "go-template={{len .state.restarts.times}}")
 }
 
 // replicaSets counts the ReplicaSets of an application: one for each rollout.
@@ -131,7 +131,7 @@ func TestHeld(t *testing.T) {
 		test.restore()
 		back := w.relation("app", "db-endpoint", "ready again: "+test.why, func(r *v1alpha1.Relation) bool { return relationReady(r) && !relationHeld(r) })
 		assert.Equal(t, related.UID, back.UID, test.why)
-		assert.Equal(t, related.Status.ID, back.Status.ID, test.why)
+		assert.Equal(t, related.State.ID, back.State.ID, test.why)
 		assert.Equal(t, files, w.files(pod.Name), test.why)
 	}
 	w.move("db2.tengu.io")

@@ -29,7 +29,7 @@ func TestOffer(t *testing.T) {
 	shop.running("web", 1)
 	shop.reads("user-orders", web.Name, "/bindings/store/username")
 	bank.prints("1", "get", "offer", "db", "-o", "jsonpath={.status.relations}")
-	id := shop.kubectl("get", "relations", "-o", "jsonpath={.items[0].status.id}")
+	id := shop.kubectl("get", "relations", "-o", "jsonpath={.items[0].state.id}")
 	member := "web." + shop.namespace + "/0"
 	hears := func(what string) {
 		bank.eventually(func() string {
@@ -51,6 +51,6 @@ func TestOffer(t *testing.T) {
 	t.Log("given again")
 	bank.apply(offer)
 	hears("broken final=false\ncreated\n")
-	shop.prints("Complete "+id, "get", "relations", "-o", `jsonpath={.items[0].status.conditions[?(@.type=="Ready")].reason} {.items[0].status.id}`)
+	shop.prints("Complete "+id, "get", "relations", "-o", `jsonpath={.items[0].status.conditions[?(@.type=="Ready")].reason} {.items[0].state.id}`)
 	assert.NotContains(t, bank.heard(db.Name), "final=true")
 }

@@ -133,7 +133,7 @@ func (w *world) bags(n int, prefix string) {
 		require.NoError(w.t, w.objects.List(w.t.Context(), &list, client.InNamespace(w.namespace)))
 		right := 0
 		for _, bag := range list.Items {
-			if bag.Status.Data["host"] == prefix+strings.TrimPrefix(bag.Spec.Application, "db")+".tengu.io" {
+			if bag.State.Data["host"] == prefix+strings.TrimPrefix(bag.Spec.Application, "db")+".tengu.io" {
 				right++
 			}
 		}
@@ -229,7 +229,7 @@ func (w *world) posts(pod, path, body string) int {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	var status int
-	result := w.client.CoreV1().RESTClient().Post().Namespace(w.namespace).Resource("pods").Name("https:"+pod+":8080").
+	result := w.client.CoreV1().RESTClient().Post().Namespace(w.namespace).Resource("pods").Name("https:"+pod+":10250").
 		SubResource("proxy").Suffix(path).SetHeader("Content-Type", "application/json").Body([]byte(body)).Do(ctx)
 	result.StatusCode(&status)
 	if answer, err := result.Raw(); err == nil {

@@ -109,7 +109,7 @@ func TestControllerServesAgents(t *testing.T) {
 	r := w.relations()["db-endpoint"]
 	require.NoError(t, w.admin.Delete(w.ctx, &r))
 	hears(t, s, "the end", func(s *wire.Snapshot) bool {
-		return len(s.GetRelations()) > 0 && s.GetRelations()[0].GetUid() == string(r.UID) && s.GetRelations()[0].GetEnded()
+		return len(s.GetRelations()) > 0 && s.GetRelations()[0].GetUid() == r.State.Identity && s.GetRelations()[0].GetEnded()
 	})
 
 	t.Log("SAFETY.md S4: renewed by its own token, ended by its pod")

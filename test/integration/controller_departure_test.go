@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
@@ -63,4 +65,36 @@ func TestControllerOwesDepartures(t *testing.T) {
 	assert.Subset(t, w.versions(), before, "an answer that is given twice writes nothing")
 	assert.Zero(t, c.refused.Load(), "deployment/rbac grants what the controller needs")
 	require.NoError(t, w.admin.Delete(w.ctx, db.pod, client.GracePeriodSeconds(0)))
+}
+
+// A Deployment is deleted, and its pod serves on until it is gone: only then it departs (TRUST.md T11).
+func TestServingPodHasNotDeparted(t *testing.T) {
+	w := newControllerWorld(t)
+	c := w.controller(-1)
+	db := w.consumer("db", map[string]string{application.KeyProvides: "main:pg"})
+	db.Annotations = map[string]string{application.PrefixData + "main": "{port: '5432'}"}
+	w.create(db, w.consumer("web", consumes("store:pg,sse", "db,sse-endpoint")))
+	web, provider := w.speaker(c, "web", "10.9.0.1"), w.speaker(c, "db", "10.9.0.2")
+	units := func(s *wire.Snapshot, n int) bool {
+		return len(s.GetRelations()) > 0 && len(s.GetRelations()[0].GetUnits()) == n
+	}
+	hears(t, web.stream, "the database", func(s *wire.Snapshot) bool { return units(s, 1) })
+	w.change(provider.pod, func() { provider.pod.Finalizers = []string{"example.org/serves"} })
+
+	require.NoError(t, w.admin.Delete(w.ctx, db, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	w.eventually("the pod ends", func() bool {
+		var sets appsv1.ReplicaSetList
+		require.NoError(t, w.admin.List(w.ctx, &sets, client.InNamespace(w.namespace), client.MatchingLabels{"app": "db"}))
+		return len(sets.Items) == 0 && w.podOf("db").DeletionTimestamp != nil
+	})
+	w.create(w.provider("sse-endpoint", "sse.tengu.io"))
+	hears(t, web.stream, "something later", func(s *wire.Snapshot) bool {
+		assert.True(t, units(s, 1), "the unit is still there")
+		return len(s.GetRelations()) == 2
+	})
+	w.change(provider.pod, func() { provider.pod.Finalizers = nil })
+	hears(t, web.stream, "the departure", func(s *wire.Snapshot) bool {
+		departed := s.GetRelations()[0].GetDeparted()
+		return units(s, 0) && len(departed) == 1 && departed[0].GetReason() == "application-removed"
+	})
 }

@@ -149,7 +149,7 @@ func TestControllerHoldsAConversationToItsInterface(t *testing.T) {
 
 	t.Log("a secret in plain text is refused, with the command that does it right")
 	invalid(say(map[string]string{"host": "db", "password": "hunter2"}), "password: the field is secret and its value is not a reference to a secret; expected secret:<id>: run id=$(secret-add password#file=FILE)")
-	assert.Empty(t, w.bag("db").Status.Data, "refused whole")
+	assert.Empty(t, w.bag("db").State.Data, "refused whole")
 
 	t.Log("what does not fit is stored and told, as long as nobody enforces")
 	require.NoError(t, say(map[string]string{"host": "db", "port": "hunter2", "database": "orders", "password": "secret:c6b9fk2t7m0q3v8x1z5d"}))

@@ -30,20 +30,20 @@ func (w *controllerWorld) picture() string {
 	}
 	note := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, r := range relations.Items {
-		note("relation %s to %s id:%t held:%t end:%s finalizers:%v deleted:%t", r.Status.Requirer, r.Status.Provider, r.Status.ID > 0, r.Status.HoldTime != nil, r.Status.EndReason, r.Finalizers, r.DeletionTimestamp != nil)
+		note("relation %s to %s id:%t held:%t end:%s finalizers:%v deleted:%t", r.Status.Requirer, r.Status.Provider, r.State.ID > 0, r.Status.HoldTime != nil, r.Status.EndReason, r.Finalizers, r.DeletionTimestamp != nil)
 		for _, c := range r.Status.Conditions {
 			note("relation %s to %s %s=%s %s %s", r.Status.Requirer, r.Status.Provider, c.Type, c.Status, c.Reason, c.Message)
 		}
 	}
 	for _, a := range apps.Items {
 		live, restarts, versions := 0, 0, 0
-		for _, u := range a.Status.Units {
+		for _, u := range a.State.Units {
 			if u.DepartureReason == "" {
 				live++
 			}
 		}
-		if a.Status.Restarts != nil {
-			restarts, versions = len(a.Status.Restarts.Times), len(a.Status.Restarts.Versions)
+		if a.State.Restarts != nil {
+			restarts, versions = len(a.State.Restarts.Times), len(a.State.Restarts.Versions)
 		}
 		note("application %s sources:%v endpoints:%v waiting:%v live:%d restarts:%d versions:%d", a.Name, a.Status.Sources, a.Status.Endpoints, a.Status.Waits, live, restarts, versions)
 		for _, c := range a.Status.Conditions {
@@ -51,9 +51,9 @@ func (w *controllerWorld) picture() string {
 		}
 	}
 	for _, b := range bags.Items {
-		data, err := json.Marshal(b.Status.Data)
+		data, err := json.Marshal(b.State.Data)
 		require.NoError(w.t, err)
-		note("databag %s of %s:%s %s %s conditions:%d", b.Name, b.Spec.Application, b.Spec.Endpoint, data, b.Status.Version, len(b.Status.Conditions))
+		note("databag %s of %s:%s %s %s conditions:%d", b.Name, b.Spec.Application, b.Spec.Endpoint, data, b.State.Version, len(b.Status.Conditions))
 	}
 	for _, d := range deployments.Items {
 		note("deployment %s generation:%d restarted:%t", d.Name, d.Generation, d.Spec.Template.Annotations[application.KeyDataVersion] != "")
@@ -80,7 +80,7 @@ func life() []chapter {
 		},
 		done: func(w *controllerWorld) bool {
 			a := w.app("sleep")
-			return len(w.relations()) == 2 && w.settled() && len(a.Status.Units) == 1 && a.Status.Restarts != nil && len(a.Status.Restarts.Versions) == 2
+			return len(w.relations()) == 2 && w.settled() && len(a.State.Units) == 1 && a.State.Restarts != nil && len(a.State.Restarts.Versions) == 2
 		},
 	}, {
 		change: func(w *controllerWorld) {
@@ -89,7 +89,7 @@ func life() []chapter {
 		},
 		done: func(w *controllerWorld) bool {
 			a := w.app("sleep")
-			return w.bag("db-endpoint").Status.Data["host"] == "db2.tengu.io" && a.Status.Restarts != nil && len(a.Status.Restarts.Times) == 1
+			return w.bag("db-endpoint").State.Data["host"] == "db2.tengu.io" && a.State.Restarts != nil && len(a.State.Restarts.Times) == 1
 		},
 	}, {
 		change: func(w *controllerWorld) {
@@ -101,7 +101,7 @@ func life() []chapter {
 			})
 		},
 		done: func(w *controllerWorld) bool {
-			return len(w.relations()) == 1 && w.settled() && w.bag("db-endpoint").Status.Version != ""
+			return len(w.relations()) == 1 && w.settled() && w.bag("db-endpoint").State.Version != ""
 		},
 	}}
 }

@@ -57,7 +57,7 @@ func TestControllerChecksManualRelations(t *testing.T) {
 	stalled := func(name, why string) func() bool {
 		return func() bool {
 			var r v1alpha1.Relation
-			return w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &r) == nil && r.Status.ID == 0 && reason(r.Status.Conditions, "Ready") == "!"+why
+			return w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &r) == nil && r.State.ID == 0 && reason(r.Status.Conditions, "Ready") == "!"+why
 		}
 	}
 	w.eventually("an endpoint that does not exist is reported", stalled("misspelt", relation.ReasonNoMatch))
@@ -77,7 +77,7 @@ func TestControllerChecksManualRelations(t *testing.T) {
 		db.Annotations = map[string]string{application.KeyProvides: "dbs:db"}
 	})
 	w.becomes("db-endpoint", "Complete")
-	assert.NotZero(t, w.relations()["db-endpoint"].Status.ID)
+	assert.NotZero(t, w.relations()["db-endpoint"].State.ID)
 	hears(t, s.stream, "that the gate may open", func(s *wire.Snapshot) bool { return one(s).GetComplete() })
 	assert.Zero(t, c.refused.Load(), "deployment/rbac grants what the controller needs")
 }

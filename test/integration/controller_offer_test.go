@@ -175,7 +175,7 @@ func TestControllerRelatesNamespacesByConsent(t *testing.T) {
 	shop.becomes("vault", "!Suspended")
 	bank.change(ns, func() { ns.Labels[application.LabelOptIn] = application.OptedIn })
 	shop.becomes("vault", "Complete")
-	assert.Equal(t, id, shop.relations()["vault"].Status.ID)
+	assert.Equal(t, id, shop.relations()["vault"].State.ID)
 
 	t.Log("who ends it ends it for both, and what was said for it goes")
 	r := shop.relations()["vault"]
@@ -210,7 +210,7 @@ func TestControllerTellsOutsidersNothing(t *testing.T) {
 	secretive := bank.provider("vault", "vault.example.org")
 	secretive.Labels[application.KeyProvides] = "main"
 	bank.create(secretive, bank.offer(insider.namespace))
-	bank.eventually("the vault is there", func() bool { return bank.bag("vault").Status.Version != "" })
+	bank.eventually("the vault is there", func() bool { return bank.bag("vault").State.Version != "" })
 
 	answers := map[string]string{}
 	for name, asks := range map[string]string{"vault": bank.namespace, "nobody": bank.namespace, "nothing": empty.namespace, "nowhere": "no-such-namespace"} {

@@ -120,7 +120,7 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 		hears(t, s.stream, "the relation", func(s *wire.Snapshot) bool { return len(s.GetOwn()) == 1 && s.GetUnit().GetKnown() })
 	}
 	r := w.relations()["cache"]
-	uid := string(r.UID)
+	uid := r.State.Identity
 
 	t.Log("units and leaders speak")
 	term := one.leads(w)
@@ -133,7 +133,7 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	w.eventually("what is declared is stored", func() bool {
 		var declared v1alpha1.Databag
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: relation.DatabagName("cache", "main")}, &declared))
-		return declared.Status.Data["port"] == "6380"
+		return declared.State.Data["port"] == "6380"
 	})
 
 	t.Log("another leads, and the controller dies when its transaction is committed")
@@ -160,10 +160,10 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 
 	t.Log("what the command line reads is what happened")
 	cli := w.orcon("viewer")
-	entries, lines := cli.record(strconv.FormatInt(r.Status.ID, 10))
+	entries, lines := cli.record(strconv.FormatInt(r.State.ID, 10))
 	who := func(s *speaker) string {
 		i := 0
-		for _, u := range w.app("web").Status.Units {
+		for _, u := range w.app("web").State.Units {
 			if u.PodUID == string(s.pod.UID) {
 				i = int(u.Number)
 			}
@@ -202,7 +202,7 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	stored := map[conversation.Address]map[string]string{}
 	for _, b := range bags.Items {
 		if b.Spec.Purpose != v1alpha1.PurposeOutbox {
-			stored[convert.ToAddress(&b)] = b.Status.Data
+			stored[convert.ToAddress(&b)] = b.State.Data
 		}
 	}
 	for line := range strings.Lines(out) {
@@ -245,8 +245,8 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	for _, b := range bags.Items {
 		if b.Spec.Relation == uid && b.Spec.Application == "cache" {
 			require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(&b), &b))
-			b.Status.Data["host"] = "evil"
-			require.NoError(t, w.admin.Status().Update(w.ctx, &b))
+			b.State.Data["host"] = "evil"
+			require.NoError(t, w.admin.Update(w.ctx, &b))
 		}
 	}
 	out, code = cli.run("record", r.Name, "--replay")

@@ -109,7 +109,7 @@ func TestControllerLeaderKilled(t *testing.T) {
 	led := w.leader()
 	second := w.startProcess(program, kubeconfig)
 	w.create(w.provider("db-endpoint", "db.tengu.io"))
-	w.eventually("the leader works", func() bool { return w.bag("db-endpoint").Status.Version != "" })
+	w.eventually("the leader works", func() bool { return w.bag("db-endpoint").State.Version != "" })
 
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGKILL))
 	began := time.Now()
@@ -123,7 +123,7 @@ func TestControllerLeaderKilled(t *testing.T) {
 	require.NoError(t, second.cmd.Process.Signal(syscall.SIGTERM))
 	began = time.Now()
 	w.create(w.provider("sse-endpoint", "sse.tengu.io"))
-	w.eventually("the third works", func() bool { return w.bag("sse-endpoint").Status.Version != "" })
+	w.eventually("the third works", func() bool { return w.bag("sse-endpoint").State.Version != "" })
 	t.Logf("from the leader's orderly end to the next databag: %s", time.Since(began).Round(100*time.Millisecond))
 	for _, p := range []*controllerProcess{first, second, third} {
 		assert.NotContains(t, p.said.String(), "forbidden", "deployment/rbac grants what the binary needs")

@@ -43,13 +43,13 @@ func TestControllerFollowsDeclarations(t *testing.T) {
 	w.becomes("db-endpoint", "Complete")
 	w.eventually("the application is complete", func() bool { return reason(w.app("sleep").Status.Conditions, "Ready") == "Complete" })
 	related := w.relations()["db-endpoint"]
-	assert.Equal(t, "db.tengu.io", w.bag("db-endpoint").Status.Data["host"])
+	assert.Equal(t, "db.tengu.io", w.bag("db-endpoint").State.Data["host"])
 
 	t.Log("externalName and ports change")
 	w.change(db, func() { db.Spec.ExternalName = "db2.tengu.io" })
-	w.eventually("the bag follows", func() bool { return w.bag("db-endpoint").Status.Data["host"] == "db2.tengu.io" })
+	w.eventually("the bag follows", func() bool { return w.bag("db-endpoint").State.Data["host"] == "db2.tengu.io" })
 	w.change(db, func() { db.Spec.Ports = []corev1.ServicePort{{Name: "postgresql", Port: 5432}} })
-	w.eventually("the ports follow", func() bool { return w.bag("db-endpoint").Status.Data["url"] == "postgresql://db2.tengu.io:5432" })
+	w.eventually("the ports follow", func() bool { return w.bag("db-endpoint").State.Data["url"] == "postgresql://db2.tengu.io:5432" })
 
 	t.Log("SAFETY.md L5: an annotation removed and restored ends nothing")
 	w.change(sleep, func() { sleep.Spec.Template.Annotations = consumes("sse,db", "sse-endpoint") })
@@ -60,12 +60,12 @@ func TestControllerFollowsDeclarations(t *testing.T) {
 	w.change(sleep, func() { sleep.Spec.Template.Annotations = consumes("sse,db", "sse-endpoint,db-endpoint") })
 	w.eventually("it goes on", func() bool { return w.relations()["db-endpoint"].Status.HoldTime == nil })
 	assert.Equal(t, related.UID, w.relations()["db-endpoint"].UID)
-	assert.Equal(t, related.Status.ID, w.relations()["db-endpoint"].Status.ID)
+	assert.Equal(t, related.State.ID, w.relations()["db-endpoint"].State.ID)
 
 	t.Log("the provider is deleted: not ready, with the reason, and its last data kept")
 	require.NoError(t, w.admin.Delete(w.ctx, db))
 	w.becomes("db-endpoint", "!ProviderGone")
-	assert.Equal(t, "postgresql://db2.tengu.io:5432", w.bag("db-endpoint").Status.Data["url"])
+	assert.Equal(t, "postgresql://db2.tengu.io:5432", w.bag("db-endpoint").State.Data["url"])
 	db = w.provider("db-endpoint", "db3.tengu.io")
 	w.create(db)
 	w.becomes("db-endpoint", "Complete")
@@ -86,12 +86,12 @@ func TestControllerEndsWhatIsNotRetained(t *testing.T) {
 	sleep := w.consumer("sleep", declared)
 	w.create(w.provider("db-endpoint", "db.tengu.io"), sleep)
 	w.becomes("db-endpoint", "Complete")
-	first := w.relations()["db-endpoint"].Status.ID
+	first := w.relations()["db-endpoint"].State.ID
 	w.change(sleep, func() { delete(sleep.Spec.Template.Annotations, application.KeyRelations) })
 	w.eventually("it ends", func() bool { return w.relations()["db-endpoint"].Name == "" })
 	w.change(sleep, func() { sleep.Spec.Template.Annotations[application.KeyRelations] = "db-endpoint" })
 	w.becomes("db-endpoint", "Complete")
-	assert.Greater(t, w.relations()["db-endpoint"].Status.ID, first, "an id is never used again (SAFETY.md D10)")
+	assert.Greater(t, w.relations()["db-endpoint"].State.ID, first, "an id is never used again (SAFETY.md D10)")
 }
 
 func (w *controllerWorld) manual(requirer, provider string) *v1alpha1.Relation {
@@ -116,7 +116,7 @@ func TestControllerKeepsRelationsMadeByHand(t *testing.T) {
 	made := w.relations()["db-endpoint"]
 	assert.Equal(t, v1alpha1.OriginManual, made.Spec.Origin)
 	assert.Contains(t, made.Finalizers, v1alpha1.Finalizer)
-	assert.NotZero(t, made.Status.ID)
+	assert.NotZero(t, made.State.ID)
 
 	made.Spec.Provider.Application = "another"
 	err := w.admin.Update(w.ctx, &made)
@@ -131,7 +131,8 @@ func TestControllerKeepsRelationsMadeByHand(t *testing.T) {
 }
 
 // SAFETY.md C1: every kind says Ready, Reconciling and Stalled, of which
-// generation, from the first status that is written; watched from the start.
+// generation, from the first status that is written; watched from the start. A
+// Databag that can be read has no status, and its first write is one request.
 func TestControllerConditionsFromTheFirstWrite(t *testing.T) {
 	w := newControllerWorld(t)
 	watching, err := client.NewWithWatch(w.cluster.Config(t), client.Options{Scheme: w.scheme})
@@ -152,11 +153,12 @@ func TestControllerConditionsFromTheFirstWrite(t *testing.T) {
 		go func() {
 			for event := range watch.ResultChan() {
 				var o struct {
-					Metadata metav1.ObjectMeta
-					Status   map[string]any
+					Metadata      metav1.ObjectMeta
+					State, Status map[string]any
 				}
 				state := written{kind: fmt.Sprintf("%T", event.Object)}
-				if roundTripJSON(event.Object, &o) == nil && len(o.Status) > 0 && roundTripJSON(o.Status, &state.status) == nil {
+				_, bag := event.Object.(*v1alpha1.Databag)
+				if roundTripJSON(event.Object, &o) == nil && (len(o.Status) > 0 || bag) && roundTripJSON(o.Status, &state.status) == nil {
 					state.metadata = o.Metadata
 					states <- state
 				}
@@ -171,12 +173,17 @@ func TestControllerConditionsFromTheFirstWrite(t *testing.T) {
 		select {
 		case o := <-states:
 			kinds[o.kind] = true
+			assert.Empty(t, o.metadata.Labels, "SAFETY.md C2")
+			assert.Empty(t, o.metadata.Annotations, "SAFETY.md C2")
+			if o.kind == "*v1alpha1.Databag" {
+				assert.Empty(t, o.status)
+				assert.EqualValues(t, 1, o.metadata.Generation)
+				continue
+			}
 			for _, condition := range []string{"Ready", "Reconciling", "Stalled"} {
 				assert.NotEmpty(t, reason(o.status.Conditions, condition), "%s says %s", o.kind, condition)
 			}
 			assert.NotZero(t, o.status.ObservedGeneration, o.kind)
-			assert.Empty(t, o.metadata.Labels, "SAFETY.md C2")
-			assert.Empty(t, o.metadata.Annotations, "SAFETY.md C2")
 		case <-time.After(soon):
 			require.Failf(t, "not all kinds were written", "%v", kinds)
 		}
@@ -198,7 +205,7 @@ func TestControllerWritesAChangeOnce(t *testing.T) {
 	w.eventually("all are related", func() bool { return w.count(&v1alpha1.RelationList{}) == consumers && w.settled() })
 	before := w.versions()
 	w.change(db, func() { db.Spec.ExternalName = "db2.tengu.io" })
-	w.eventually("the bag follows", func() bool { return w.bag("db-endpoint").Status.Data["host"] == "db2.tengu.io" })
+	w.eventually("the bag follows", func() bool { return w.bag("db-endpoint").State.Data["host"] == "db2.tengu.io" })
 	w.marker("once")
 	var changed []string
 	for name, version := range w.versions() {
@@ -206,7 +213,10 @@ func TestControllerWritesAChangeOnce(t *testing.T) {
 			changed = append(changed, name)
 		}
 	}
-	assert.Equal(t, []string{"*v1alpha1.DatabagList/" + w.bag("db-endpoint").Name}, changed)
+	bag := w.bag("db-endpoint")
+	assert.Equal(t, []string{"*v1alpha1.DatabagList/" + bag.Name}, changed)
+	assert.EqualValues(t, 2, bag.Generation, "its first write and this one")
+	assert.Empty(t, bag.Status)
 	assert.Len(t, w.versions(), len(before))
 }
 
@@ -247,7 +257,7 @@ func TestControllerRestartWritesNothing(t *testing.T) {
 	w.create(w.provider("db-endpoint", "db.tengu.io"), w.provider("sse-endpoint", "sse.tengu.io"), w.consumer("sleep", declared))
 	w.eventually("settled", func() bool {
 		a := w.app("sleep")
-		return len(w.relations()) == 2 && w.settled() && len(a.Status.Units) == 1 && a.Status.Restarts != nil && len(a.Status.Restarts.Versions) == 2
+		return len(w.relations()) == 2 && w.settled() && len(a.State.Units) == 1 && a.State.Restarts != nil && len(a.State.Restarts.Versions) == 2
 	})
 	w.marker("before")
 	first.stop()
@@ -268,7 +278,7 @@ func TestControllerRestartsOnceAChange(t *testing.T) {
 	w.create(db, sleep)
 	w.eventually("the first data is known", func() bool {
 		a := w.app("sleep")
-		return a.Status.Restarts != nil && len(a.Status.Restarts.Versions) == 1
+		return a.State.Restarts != nil && len(a.State.Restarts.Versions) == 1
 	})
 	template := func() (string, int64) {
 		var d appsv1.Deployment
@@ -280,14 +290,14 @@ func TestControllerRestartsOnceAChange(t *testing.T) {
 
 	w.change(db, func() { db.Spec.ExternalName = "db2.tengu.io" })
 	w.eventually("a rollout", func() bool { _, g := template(); return g == generation+1 })
-	w.eventually("is recorded", func() bool { return len(w.app("sleep").Status.Restarts.Times) == 1 })
+	w.eventually("is recorded", func() bool { return len(w.app("sleep").State.Restarts.Times) == 1 })
 	w.marker("once")
 	_, now := template()
 	assert.Equal(t, generation+1, now, "exactly once")
 
 	t.Log("the next change waits: at most one in five minutes")
 	w.change(db, func() { db.Spec.ExternalName = "db3.tengu.io" })
-	w.eventually("the bag follows at once", func() bool { return w.bag("db-endpoint").Status.Data["host"] == "db3.tengu.io" })
+	w.eventually("the bag follows at once", func() bool { return w.bag("db-endpoint").State.Data["host"] == "db3.tengu.io" })
 	w.marker("twice")
 	_, now = template()
 	assert.Equal(t, generation+1, now)
@@ -305,7 +315,7 @@ func TestControllerPausesRestarts(t *testing.T) {
 	sleep.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType // no pod becomes ready without a node
 	w.create(db, sleep)
 	restarts := func() int {
-		if r := w.app("sleep").Status.Restarts; r != nil && len(r.Versions) == 1 {
+		if r := w.app("sleep").State.Restarts; r != nil && len(r.Versions) == 1 {
 			return len(r.Times)
 		}
 		return -1
@@ -329,7 +339,7 @@ func TestControllerPausesRestarts(t *testing.T) {
 	app := w.app("sleep")
 	paused := meta.FindStatusCondition(app.Status.Conditions, "RestartsPaused")
 	assert.Equal(t, "data changed more than 6 times within an hour: the next restart waits, files are up to date", paused.Message)
-	assert.Equal(t, "db7.tengu.io", w.bag("db-endpoint").Status.Data["host"], "files are")
+	assert.Equal(t, "db7.tengu.io", w.bag("db-endpoint").State.Data["host"], "files are")
 	w.marker("paused")
 	assert.True(t, rolledOut(begun+6))
 
@@ -410,7 +420,7 @@ func TestControllerRelatesPeers(t *testing.T) {
 	require.NoError(t, w.admin.Delete(w.ctx, &r))
 	w.eventually("removed by hand, it comes again", func() bool {
 		again, there := w.relations()["ring"]
-		return there && again.UID != r.UID && again.Status.ID > r.Status.ID
+		return there && again.UID != r.UID && again.State.ID > r.State.ID
 	})
 	end := v1alpha1.RelationEnd{Application: "ring", Endpoint: "members"}
 	byHand := &v1alpha1.Relation{ObjectMeta: w.meta("by-hand"), Spec: v1alpha1.RelationSpec{Requirer: end, Provider: end, Interface: "gossip"}}
@@ -430,7 +440,7 @@ func TestControllerNamespaceLabelRemoved(t *testing.T) {
 	w.becomes("db-endpoint", "Complete")
 	assert.Equal(t, before.UID, w.relations()["db-endpoint"].UID)
 	w.eventually("its units live", func() bool {
-		for _, u := range w.app("sleep").Status.Units {
+		for _, u := range w.app("sleep").State.Units {
 			return u.DepartureReason == ""
 		}
 		return false

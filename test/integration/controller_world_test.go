@@ -69,13 +69,25 @@ var installOrcon sync.Once
 func newControllerWorld(t *testing.T) *controllerWorld {
 	t.Helper()
 	cluster := controlplane.Shared(t)
+	installOrcon.Do(func() { install(t, cluster) })
+	return newWorldIn(t, cluster)
+}
+
+// install installs the kinds and what the controller may do.
+func install(t *testing.T, cluster *controlplane.Cluster) {
+	t.Helper()
 	root, err := controlplane.Root()
 	require.NoError(t, err)
-	installOrcon.Do(func() {
-		cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
-		cluster.Established(t)
-		cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "relations-controller.yaml"))
-	})
+	cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
+	cluster.Established(t)
+	cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "relations-controller.yaml"))
+	cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "relation-state.yaml"))
+}
+
+// newWorldIn returns a new namespace of a cluster that has the kinds.
+func newWorldIn(t *testing.T, cluster *controlplane.Cluster) *controllerWorld {
+	t.Helper()
+	var err error
 	w := &controllerWorld{t: t, ctx: t.Context(), cluster: cluster, scheme: runtime.NewScheme(), ahead: &atomic.Int64{}}
 	require.NoError(t, errors.Join(clientscheme.AddToScheme(w.scheme), v1alpha1.AddToScheme(w.scheme)))
 	w.admin, err = client.New(cluster.Config(t), client.Options{Scheme: w.scheme})
@@ -171,6 +183,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	require.NoError(w.t, err)
 	interfaces.Writer = m.GetClient()
 	contents := secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}}
+	require.NoError(w.t, (&secrets.Vault{Contents: contents, Cached: m.GetCache()}).Follow(ctx, m.GetCache()))
 	world := &settle.Settler{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
 	world.Outboxes = &commits.Commits{
 		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now,
@@ -338,7 +351,7 @@ func (w *controllerWorld) marker(name string) {
 	defer func() { w.namespace = home }()
 	w.namespace = w.newNamespace(map[string]string{application.LabelOptIn: application.OptedIn})
 	w.create(w.provider(name, "marker.tengu.io"))
-	w.eventually("the controller answers", func() bool { return w.bag(name).Status.Version != "" })
+	w.eventually("the controller answers", func() bool { return w.bag(name).State.Version != "" })
 }
 
 // roundTripJSON reads into one thing what another writes.

@@ -98,10 +98,8 @@ type Health string
 
 // The healths of a revision.
 const (
-	// HealthUnproven is the health of a revision that has not succeeded yet.
 	HealthUnproven Health = "Unproven"
-	// HealthProven is the health of a revision that has succeeded.
-	HealthProven Health = "Proven"
+	HealthProven   Health = "Proven"
 )
 
 // BundleRevisionList is a list of BundleRevisions.

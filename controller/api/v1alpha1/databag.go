@@ -9,15 +9,15 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:categories=orcon
-// +kubebuilder:validation:XValidation:rule="self.spec.purpose == 'Outbox' || !self.?status.transaction.hasValue()",message="only an Outbox commits"
-// +kubebuilder:validation:XValidation:rule="self.spec.purpose != 'Outbox' || !self.?status.data.hasValue()",message="an Outbox holds no data"
+// +kubebuilder:validation:XValidation:rule="self.spec.purpose == 'Outbox' || !self.?state.transaction.hasValue()",message="only an Outbox commits"
+// +kubebuilder:validation:XValidation:rule="self.spec.purpose != 'Outbox' || !self.?state.data.hasValue()",message="an Outbox holds no data"
 // +kubebuilder:selectablefield:JSONPath=`.spec.relation`
 // +kubebuilder:printcolumn:name="Application",type=string,JSONPath=`.spec.application`
 // +kubebuilder:printcolumn:name="Purpose",type=string,JSONPath=`.spec.purpose`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.spec.endpoint`
 // +kubebuilder:printcolumn:name="Unit",type=string,JSONPath=`.spec.unit`
 // +kubebuilder:printcolumn:name="Relation",type=string,JSONPath=`.spec.relation`,priority=1
-// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.state.version`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Databag struct {
 	metav1.TypeMeta `json:",inline"`
@@ -29,7 +29,11 @@ type Databag struct {
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a databag belongs to one endpoint for ever"
 	Spec DatabagSpec `json:"spec"`
-	// status holds the data, and is written by the controller; unset before the first write.
+	// state holds what the controller keeps and cannot compute again: a copy of the object without
+	// its status is whole. Unset: nothing was written yet.
+	// +optional
+	State DatabagState `json:"state,omitempty"`
+	// status shows whether the databag can be read, and is written by the controller. Unset: it can.
 	// +optional
 	Status DatabagStatus `json:"status,omitempty"`
 }
@@ -40,13 +44,9 @@ type Purpose string
 
 // The purposes.
 const (
-	// PurposeDeclared is the purpose of a databag with the declared data of an endpoint.
 	PurposeDeclared Purpose = "Declared"
-	// PurposeRelation is the purpose of a databag with the data of an application or a unit in one
-	// relation.
 	PurposeRelation Purpose = "Relation"
-	// PurposeOutbox is the purpose of a databag with a transaction of a unit.
-	PurposeOutbox Purpose = "Outbox"
+	PurposeOutbox   Purpose = "Outbox"
 )
 
 // DatabagSpec names the owner of a databag.
@@ -81,8 +81,7 @@ type DatabagSpec struct {
 	Home *RelationHome `json:"home,omitempty"`
 	// unit is the number of the unit that writes the databag. Unset: the application.
 	// +optional
-	// +kubebuilder:validation:MaxLength=10
-	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]*)$`
+	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})$`
 	Unit string `json:"unit,omitempty"`
 }
 
@@ -98,12 +97,8 @@ type RelationHome struct {
 	Name string `json:"name"`
 }
 
-// DatabagStatus is the content of a databag.
-type DatabagStatus struct {
-	// observedGeneration is the generation of the object that this status describes. Unset: not
-	// observed yet.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+// DatabagState is the content of a databag.
+type DatabagState struct {
 	// data maps keys to values, at most 512 KiB in all. Unset: empty.
 	// +optional
 	Data map[string]string `json:"data,omitempty"`
@@ -118,8 +113,7 @@ type DatabagStatus struct {
 	// writer is the number of the unit that last wrote an application's databag. Unset: no unit
 	// wrote it.
 	// +optional
-	// +kubebuilder:validation:MaxLength=10
-	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]*)$`
+	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})$`
 	Writer string `json:"writer,omitempty"`
 	// commits is the number of changes of data. Default 0.
 	// +optional
@@ -134,7 +128,15 @@ type DatabagStatus struct {
 	// or not an Outbox.
 	// +optional
 	Transaction *Transaction `json:"transaction,omitempty"`
-	// conditions has Ready, Reconciling and Stalled. At most 16.
+}
+
+// DatabagStatus shows that a databag cannot be read.
+type DatabagStatus struct {
+	// observedGeneration is the generation of the object that this status describes. Unset: not
+	// observed.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// conditions has Ready, Reconciling and Stalled. At most 16. Unset: the databag can be read.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

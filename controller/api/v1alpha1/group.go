@@ -20,6 +20,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Offer{}, &OfferList{},
 		&Interface{}, &InterfaceList{},
 		&RelatedSecret{}, &RelatedSecretList{},
+		&RelatedNamespace{}, &RelatedNamespaceList{},
 		&BundleDeployment{}, &BundleDeploymentList{},
 		&BundleRevision{}, &BundleRevisionList{},
 		&Approval{}, &ApprovalList{},

@@ -104,9 +104,7 @@ func (s InterfaceSpec) MarshalJSON() ([]byte, error) {
 
 // The origins of an interface: which definition of a name and version is in force.
 const (
-	// OriginCluster is the origin of a version that the object itself defines.
 	OriginCluster = "Cluster"
-	// OriginBuiltIn is the origin of a version that ships with Orcon.
 	OriginBuiltIn = "BuiltIn"
 )
 

@@ -21,9 +21,39 @@ type RelatedApplication struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// state holds what the controller keeps of the application and cannot compute again.
+	// +optional
+	State RelatedApplicationState `json:"state,omitzero"`
 	// status is written by the controller; unset before its first look.
 	// +optional
 	Status RelatedApplicationStatus `json:"status,omitempty"`
+}
+
+// RelatedApplicationState holds what the controller keeps of an application.
+type RelatedApplicationState struct {
+	// units lists the pods that have an agent, and at most 64 departed units, each for an hour and
+	// for as long as a relation remembers its departure. Unset: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=number
+	Units []Unit `json:"units,omitempty"`
+	// nextUnit is the number of the next new unit. Default 0.
+	// +optional
+	NextUnit int64 `json:"nextUnit,omitempty"`
+	// lastTerm is the highest term of a leader of the application. Default 0: none.
+	// +optional
+	LastTerm int64 `json:"lastTerm,omitempty"`
+	// grants lists the Secrets that the application's endpoints grant to related applications;
+	// their content stays in the Secrets. At most 256. Unset: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=endpoint
+	// +kubebuilder:validation:MaxItems=256
+	Grants []Grant `json:"grants,omitempty"`
+	// restarts is the restart history of an application with tengu.io/on-change: restart. Unset:
+	// never restarted.
+	// +optional
+	Restarts *Restarts `json:"restarts,omitempty"`
 }
 
 // RelatedApplicationStatus is the observed state of an application.
@@ -55,37 +85,19 @@ type RelatedApplicationStatus struct {
 	// livingUnits is the number of units with a living pod. Unset before the first look.
 	// +optional
 	LivingUnits *int64 `json:"livingUnits,omitempty"`
-	// units lists the pods that have an agent, and at most 64 departed units, each for an hour and
-	// for as long as a relation remembers its departure. Unset: none.
-	// +optional
-	// +listType=map
-	// +listMapKey=number
-	Units []Unit `json:"units,omitempty"`
-	// nextUnit is the number of the next new unit. Default 0.
-	// +optional
-	NextUnit int64 `json:"nextUnit,omitempty"`
-	// grants lists the Secrets that the application's endpoints grant to related applications;
-	// their content stays in the Secrets. At most 256. Unset: none.
-	// +optional
-	// +listType=map
-	// +listMapKey=endpoint
-	// +kubebuilder:validation:MaxItems=256
-	Grants []Grant `json:"grants,omitempty"`
 	// leader is the one unit that may write the application's databags. Unset: no unit has
 	// requested leadership yet.
 	// +optional
 	Leader *Leader `json:"leader,omitempty"`
+	// reports lists what living units report of themselves. Unset: none reports anything.
+	// +optional
+	// +listType=map
+	// +listMapKey=podUID
+	Reports []Report `json:"reports,omitempty"`
 	// workload is the status that the leader reports for the application with status-set
 	// --application. Unset: none reported.
 	// +optional
 	Workload *WorkloadStatus `json:"workload,omitempty"`
-	// lastRelation is the highest relation id that the application was given. Default 0: none.
-	// +optional
-	LastRelation int64 `json:"lastRelation,omitempty"`
-	// restarts is the restart history of an application with tengu.io/on-change: restart. Unset:
-	// never restarted.
-	// +optional
-	Restarts *Restarts `json:"restarts,omitempty"`
 	// conditions has Ready, Reconciling and Stalled; ApplicationStatus once the workload reports a
 	// status; and, while they are true, LeftOut, NotInjected, AgentFailed, HandlerFailed, Held,
 	// Suspended, RestartsPaused, GateCycle, EnvRefused, FilesRefused and GrantRefused. At most 16.
@@ -106,9 +118,7 @@ type Necessity string
 
 // The necessities.
 const (
-	// Required is the necessity of an endpoint for which the start gate waits.
 	Required Necessity = "Required"
-	// Optional is the necessity of an endpoint for which the start gate does not wait.
 	Optional Necessity = "Optional"
 )
 
@@ -209,6 +219,17 @@ type Unit struct {
 	// departureTime is the time at which the unit was found gone. Unset: it has not departed.
 	// +optional
 	DepartureTime *metav1.Time `json:"departureTime,omitempty"`
+}
+
+// Report is the report of a unit on itself; it ends with the unit's pod.
+type Report struct {
+	// podUID is the UID of the unit's pod.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	PodUID string `json:"podUID"`
+	// unit is the number of the unit.
+	// +required
+	Unit int64 `json:"unit"`
 	// workload is the status that the unit reports with status-set. Unset: none reported.
 	// +optional
 	Workload *WorkloadStatus `json:"workload,omitempty"`
@@ -223,9 +244,7 @@ type Consent string
 
 // The consents.
 const (
-	// ConsentGiven is the consent of a Secret that related applications may read.
-	ConsentGiven Consent = "Given"
-	// ConsentMissing is the consent of a Secret that is not granted; condition GrantRefused explains why.
+	ConsentGiven   Consent = "Given"
 	ConsentMissing Consent = "Missing"
 )
 

@@ -2,17 +2,16 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RelatedSecret is the observed state of one secret without its content: its owner, its grants and
-// its readers. Its name is the secret's ID. It is generated: use secret-add and secret-set.
-// Deleting it ends the secret.
+// RelatedSecret is one secret without its content: its owner, its revisions, its grants and its
+// readers. Its name is the secret's ID. It is generated: use secret-add and secret-set. Deleting it
+// ends the secret; its content stays for a day, in case it is restored.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=rsec,categories=orcon
 // +kubebuilder:printcolumn:name="Application",type=string,JSONPath=`.spec.application`
 // +kubebuilder:printcolumn:name="Unit",type=string,JSONPath=`.spec.unit`
-// +kubebuilder:printcolumn:name="Label",type=string,JSONPath=`.status.label`
-// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.latestRevision`
+// +kubebuilder:printcolumn:name="Label",type=string,JSONPath=`.state.label`
+// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.state.latestRevision`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type RelatedSecret struct {
 	metav1.TypeMeta `json:",inline"`
@@ -24,9 +23,10 @@ type RelatedSecret struct {
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a secret belongs to one owner for ever"
 	Spec RelatedSecretSpec `json:"spec"`
-	// status is written by the controller; unset before its first look.
+	// state holds what the controller keeps and cannot compute again. Unset: nothing is known of the
+	// secret, and nothing of it is removed.
 	// +optional
-	Status RelatedSecretStatus `json:"status,omitempty"`
+	State RelatedSecretState `json:"state,omitempty"`
 }
 
 // RelatedSecretSpec names the owner of a secret.
@@ -38,17 +38,12 @@ type RelatedSecretSpec struct {
 	Application string `json:"application"`
 	// unit is the number of the unit that owns the secret. Unset: the application owns it.
 	// +optional
-	// +kubebuilder:validation:MaxLength=10
-	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]*)$`
+	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})$`
 	Unit string `json:"unit,omitempty"`
 }
 
-// RelatedSecretStatus is the observed state of a secret.
-type RelatedSecretStatus struct {
-	// observedGeneration is the generation of the object that this status describes. Unset: not
-	// observed yet.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+// RelatedSecretState holds what the controller keeps of a secret and cannot compute again.
+type RelatedSecretState struct {
 	// label is the owner's own name for the secret. Unset: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
@@ -89,12 +84,6 @@ type RelatedSecretStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Transaction string `json:"transaction,omitempty"`
-	// conditions has Ready, Reconciling and Stalled. At most 16.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // Rotation is how often a new revision of a secret is due.
@@ -176,6 +165,9 @@ type SecretReader struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Label string `json:"label,omitempty"`
+	// readTime is the time at which the unit came to that revision or label. Unset: not known.
+	// +optional
+	ReadTime *metav1.Time `json:"readTime,omitempty"`
 }
 
 // SecretWrite is a transaction's change of a secret, without its content.
@@ -227,10 +219,8 @@ type SecretOwner string
 
 // The owners of a secret.
 const (
-	// OwnedByApplication is the owner of a secret that the application's leader writes.
 	OwnedByApplication SecretOwner = "Application"
-	// OwnedByUnit is the owner of a secret that its unit writes.
-	OwnedByUnit SecretOwner = "Unit"
+	OwnedByUnit        SecretOwner = "Unit"
 )
 
 // RelatedSecretList is a list of RelatedSecrets.

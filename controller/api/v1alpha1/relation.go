@@ -1,10 +1,6 @@
 package v1alpha1
 
-import (
-	"fmt"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Finalizer keeps a deleted Relation until its units have handled the end.
 const Finalizer = "orcon.tengu.io/teardown"
@@ -15,10 +11,8 @@ type Origin string
 
 // The origins.
 const (
-	// OriginDeclared is the origin of a Relation that annotations made.
 	OriginDeclared Origin = "Declared"
-	// OriginManual is the origin of a Relation that a person or a tool made.
-	OriginManual Origin = "Manual"
+	OriginManual   Origin = "Manual"
 )
 
 // Relation joins an endpoint of a requirer to an endpoint of a provider, or the units of one
@@ -28,7 +22,7 @@ const (
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=rel,categories=orcon
-// +kubebuilder:printcolumn:name="ID",type=integer,JSONPath=`.status.id`
+// +kubebuilder:printcolumn:name="ID",type=integer,JSONPath=`.state.id`
 // +kubebuilder:printcolumn:name="Requirer",type=string,JSONPath=`.status.requirer`
 // +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.status.provider`
 // +kubebuilder:printcolumn:name="Interface",type=string,JSONPath=`.spec.interface`
@@ -49,6 +43,10 @@ type Relation struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a relation cannot be changed: delete it and make another"
 	// +kubebuilder:validation:XValidation:rule="self.origin == 'Declared' || has(self.provider.__namespace__) || self.requirer.application != self.provider.application",message="an application cannot relate to itself; peer relations are created from tengu.io/peers alone"
 	Spec RelationSpec `json:"spec"`
+	// state holds what the controller keeps of the Relation and cannot compute again; unset before
+	// its first look. Only accounts that may update relations/status may write it.
+	// +optional
+	State RelationState `json:"state,omitzero"`
 	// status is written by the controller; unset before its first look.
 	// +optional
 	Status RelationStatus `json:"status,omitempty"`
@@ -82,6 +80,21 @@ type RelationSpec struct {
 	Origin Origin `json:"origin,omitempty"`
 }
 
+// RelationState holds what the controller keeps of a Relation.
+type RelationState struct {
+	// identity identifies the relation in databags, handlers and agents, also after a restore, which
+	// gives the Relation another UID. Unset: the Relation's UID.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the identity of a relation never changes"
+	Identity string `json:"identity,omitempty"`
+	// id is the number of the relation, from 1, unique in the namespace and never reused. Unset:
+	// none assigned yet, or the Relation is refused.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the id of a relation never changes"
+	ID int64 `json:"id,omitempty"`
+}
+
 // RelationEnd is one end of a Relation.
 type RelationEnd struct {
 	// application is the name of the application, at most 63 characters.
@@ -108,10 +121,6 @@ type RelationStatus struct {
 	// observed yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// id is the number of the relation, from 1, unique in the namespace and never reused. Unset:
-	// none assigned yet, or the Relation is refused.
-	// +optional
-	ID int64 `json:"id,omitempty"`
 	// requirer is the requirer's end as application:endpoint, for display. Unset before the first
 	// look.
 	// +optional
@@ -241,13 +250,4 @@ type RelationList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []Relation `json:"items"`
-}
-
-// String returns the end as it is displayed.
-func (e RelationEnd) String() string {
-	text := fmt.Sprintf("%s:%s", e.Application, e.Endpoint)
-	if e.Namespace != "" {
-		text += " in " + e.Namespace
-	}
-	return text
 }

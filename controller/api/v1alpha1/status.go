@@ -1,8 +1,6 @@
 package v1alpha1
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // WorkloadState is a workload status in one of Juju's words.
 // +kubebuilder:validation:Enum=maintenance;blocked;waiting;active

@@ -47,10 +47,12 @@ type Interfaces interface {
 
 // ContentStore keeps the contents of secrets, each in a place that only its RelatedSecret names.
 type ContentStore interface {
-	// Store stores the content of a secret in a new place.
+	// Store stores the content of a secret in a new place, marked.
 	Store(ctx context.Context, namespace, id string, content map[string][]byte) (secret.Place, error)
-	// Drop removes contents that no RelatedSecret names any more.
-	Drop(ctx context.Context, namespace string, places []secret.Place)
+	// Mark marks contents before their RelatedSecret lets go of them.
+	Mark(ctx context.Context, namespace string, places []secret.Place) error
+	// Settle takes the marks off contents that a RelatedSecret names, and removes those that it names no more.
+	Settle(ctx context.Context, namespace string, named, unreachable []secret.Place)
 }
 
 // Commit stores a transaction and returns the revision of the last bag; 0 if it changes no bag
@@ -84,7 +86,11 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 		return 0, err
 	}
 	commit.ID = rand.Text()
-	return e.finish(ctx, func() (transaction.Request, error) { return transaction.Next(commit, e.stored, c.Now()) })
+	revision, err = e.finish(ctx, func() (transaction.Request, error) { return transaction.Next(commit, e.stored, c.Now()) })
+	if err != nil && !e.tried {
+		c.discard(ctx, commit.Namespace, commit.Secrets)
+	}
+	return revision, err
 }
 
 // leadsNow reports whether a pod leads its application in its term, for long enough (SAFETY.md P1).
@@ -106,11 +112,20 @@ func (c *Commits) Lead(ctx context.Context, namespace, application string, unit 
 			return err
 		}
 		before := convert.ToLeader(&app)
+		last := int(app.State.LastTerm)
+		before.Term = max(before.Term, last)
 		if leader = before.Claim(unit, podUID, c.Now()); resign {
 			leader = before.Resign(podUID, c.Now())
 		}
 		if leader == before {
 			return nil
+		}
+		if leader.Term > last { // a term is taken before it is led in
+			app.State.LastTerm = int64(leader.Term)
+			if err := c.Writer.Update(ctx, &app); err != nil {
+				return err
+			}
+			app.Status.ObservedGeneration = app.Generation
 		}
 		convert.SetLeader(&app, leader)
 		return c.Writer.Status().Update(ctx, &app)
@@ -127,7 +142,7 @@ func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, said c
 	err := c.Turns.Write(ctx, namespace+"/"+name, func() error {
 		var r v1alpha1.Relation
 		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &r)
-		if err != nil || string(r.UID) != uid {
+		if err != nil || convert.Identity(&r) != uid {
 			return client.IgnoreNotFound(err)
 		}
 		if differs, err := left(&r, said); err != nil || !differs {

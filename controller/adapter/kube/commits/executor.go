@@ -32,6 +32,9 @@ type executor struct {
 	// at is the revision of the databag or outbox that was read or written last; 0 for a transaction of
 	// one secret.
 	at uint64
+	// tried is set before the first write that may commit contents: after an error of that, only what is stored
+	// tells whether it did.
+	tried bool
 	// ends end the turns that the executor has taken.
 	ends []func()
 }
@@ -91,25 +94,19 @@ func (e *executor) carryOut(ctx context.Context, request transaction.Request) er
 	switch r := request.(type) {
 	case transaction.ReadOutbox:
 		err = e.readOutbox(ctx)
-	case transaction.CreateOutbox:
-		err = e.create(ctx, r, e.bag(&v1alpha1.Databag{Spec: convert.ForOutbox(e.owner, e.unit)}, e.outbox))
 	case transaction.Post:
+		e.tried = true
 		err = e.post(ctx, r.Commit)
 	case transaction.Empty:
 		err = e.empty(ctx)
 	case transaction.ReadBag:
 		err = e.readBag(ctx, r.Bag)
-	case transaction.CreateBag:
-		err = e.create(ctx, r, e.bag(newBag(r), r.Bag.Name()))
 	case transaction.WriteBag:
 		err = e.writeBag(ctx, r)
 	case transaction.ReadSecret:
 		err = e.readSecret(ctx, r.ID)
-	case transaction.CreateSecret:
-		spec := v1alpha1.RelatedSecretSpec{Application: r.Owner.Application, Unit: r.Owner.Unit}
-		e.secrets[r.ID] = object.Named(&v1alpha1.RelatedSecret{Spec: spec}, e.namespace, r.ID)
-		err = e.create(ctx, r, e.secrets[r.ID])
 	case transaction.WriteSecret:
+		e.tried = true
 		err = e.writeSecret(ctx, r)
 	default:
 		err = fmt.Errorf("cannot carry out %T: it is not known here", request)
@@ -124,14 +121,6 @@ func (e *executor) bag(b *v1alpha1.Databag, name string) *v1alpha1.Databag {
 	}
 	e.bags[name] = object.Named(b, e.namespace, name)
 	return e.bags[name]
-}
-
-func (e *executor) create(ctx context.Context, r transaction.Request, o client.Object) error {
-	if err := e.Writer.Create(ctx, o); err != nil {
-		return fmt.Errorf("cannot create %s: %w", o.GetName(), err)
-	}
-	e.stored.Created(r)
-	return nil
 }
 
 // read reads a databag's object, and reports whether it exists.
@@ -152,8 +141,8 @@ func (e *executor) readOutbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := transaction.StoredOutbox{There: there}
-	if there && convert.Holds(b) {
+	o := transaction.StoredOutbox{}
+	if convert.Holds(b) {
 		o.Commit = convert.ToCommit(b)
 	}
 	e.stored.SetOutbox(o)
@@ -165,8 +154,9 @@ func (e *executor) readOutbox(ctx context.Context) error {
 
 func (e *executor) post(ctx context.Context, commit transaction.Commit) error {
 	b := e.bags[e.outbox]
+	b.Spec = convert.ForOutbox(e.owner, e.unit)
 	convert.SetCommit(b, commit)
-	if err := e.Writer.Status().Update(ctx, b); err != nil {
+	if err := object.WriteBag(ctx, e.Writer, b); err != nil {
 		return fmt.Errorf("cannot commit: %w", err)
 	}
 	e.at = object.Revision(b)
@@ -176,12 +166,12 @@ func (e *executor) post(ctx context.Context, commit transaction.Commit) error {
 
 func (e *executor) empty(ctx context.Context) error {
 	b := e.bags[e.outbox]
-	b.Status = v1alpha1.DatabagStatus{}
-	if err := e.Writer.Status().Update(ctx, b); err != nil {
+	b.State = v1alpha1.DatabagState{}
+	if err := object.WriteBag(ctx, e.Writer, b); err != nil {
 		return fmt.Errorf("cannot empty databag %s: %w", e.outbox, err)
 	}
 	e.at = object.Revision(b)
-	e.stored.SetOutbox(transaction.StoredOutbox{There: true})
+	e.stored.SetOutbox(transaction.StoredOutbox{})
 	return nil
 }
 
@@ -194,35 +184,49 @@ func (e *executor) readBag(ctx context.Context, bag relation.Databag) error {
 		return err
 	}
 	e.at = object.Revision(b)
-	e.stored.SetBag(b.Name, transaction.StoredBag{There: there, Data: b.Status.Data, Term: int(b.Status.Term), Commits: int(b.Status.Commits)})
+	e.stored.SetBag(b.Name, transaction.StoredBag{Data: b.State.Data, Term: int(b.State.Term), Commits: int(b.State.Commits)})
 	return nil
 }
 
-// newBag returns the object of a bag without content. The bag of a relation is deleted with the relation:
-// the relation owns it or, if it is in another namespace, whose objects can own none here, the bag names
-// it (SAFETY.md M7).
-func newBag(r transaction.CreateBag) *v1alpha1.Databag {
-	b := &v1alpha1.Databag{Spec: convert.ForBag(r.Bag)}
+// newBag returns the object of a bag without content. The bag of a relation is deleted with the relation: the
+// relation owns it or, if it is in another namespace, whose objects can own none here, the bag names it
+// (SAFETY.md M7).
+func newBag(ctx context.Context, reader client.Reader, namespace string, w transaction.WriteBag) (*v1alpha1.Databag, error) {
+	b := &v1alpha1.Databag{Spec: convert.ForBag(w.Bag)}
 	if b.Spec.Home != nil {
-		return b
+		return b, nil
+	}
+	owner := object.Named(&v1alpha1.Relation{}, namespace, w.Relation)
+	if err := reader.Get(ctx, client.ObjectKeyFromObject(owner), owner); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("cannot read relation %s, which a databag belongs to: %w", w.Relation, err)
+	}
+	if convert.Identity(owner) != w.Bag.Relation {
+		owner.UID = types.UID(w.Bag.Relation) // the relation is gone, and so will be the bag
 	}
 	b.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Relation", Name: r.Relation, UID: types.UID(r.Bag.Relation),
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Relation", Name: w.Relation, UID: owner.UID,
 	}}
-	return b
+	return b, nil
 }
 
 func (e *executor) writeBag(ctx context.Context, w transaction.WriteBag) error {
 	b := e.bags[w.Bag.Name()]
-	convert.SetData(b, w.Entry, w.Data, w.Secret, e.Now())
-	b.Status.Term = int64(w.Term)
-	if w.Writer != "" {
-		b.Status.Writer = w.Writer
+	if b.ResourceVersion == "" {
+		made, err := newBag(ctx, e.Reader, e.namespace, w)
+		if err != nil {
+			return err
+		}
+		b = e.bag(made, w.Bag.Name())
 	}
-	if err := e.Writer.Status().Update(ctx, b); err != nil {
+	convert.SetData(b, w.Entry, w.Data, w.Secret, e.Now())
+	b.State.Term = int64(w.Term)
+	if w.Writer != "" {
+		b.State.Writer = w.Writer
+	}
+	if err := object.WriteBag(ctx, e.Writer, b); err != nil {
 		return fmt.Errorf("cannot write the databag of %s:%s: %w", w.Bag.Application, w.Bag.Endpoint, err)
 	}
 	e.at = object.Revision(b)
-	e.stored.Wrote(b.Name, transaction.StoredBag{There: true, Data: b.Status.Data, Term: w.Term, Commits: int(b.Status.Commits)})
+	e.stored.Wrote(b.Name, transaction.StoredBag{Data: b.State.Data, Term: w.Term, Commits: int(b.State.Commits)})
 	return nil
 }

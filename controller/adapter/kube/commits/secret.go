@@ -30,6 +30,7 @@ func (e *executor) prepare(ctx context.Context, commit transaction.Commit, draft
 		}
 		place, err := e.Contents.Store(ctx, commit.Namespace, draft.ID, draft.Content)
 		if err != nil {
+			e.discard(ctx, e.namespace, writes[:i])
 			return nil, err
 		}
 		writes[i].Place = place
@@ -99,7 +100,7 @@ func (e *executor) readSecret(ctx context.Context, id string) error {
 		return fmt.Errorf("cannot read secret %s: %w", id, err)
 	}
 	e.secrets[id] = s
-	known := transaction.StoredSecret{There: err == nil, Term: int(s.Status.Term), Transaction: s.Status.Transaction}
+	known := transaction.StoredSecret{There: err == nil, Term: int(s.State.Term), Transaction: s.State.Transaction}
 	if err == nil {
 		known.Secret = convert.ToSecret(s)
 	}
@@ -107,22 +108,37 @@ func (e *executor) readSecret(ctx context.Context, id string) error {
 	return nil
 }
 
-// writeSecret writes a secret, or deletes the object of one that has ended, and then removes the content
-// that is out of reach.
+// writeSecret writes a secret, or creates its object, or deletes that of one that has ended. The content that is then
+// out of reach is marked before, and removed afterwards.
 func (e *executor) writeSecret(ctx context.Context, w transaction.WriteSecret) error {
+	if err := e.Contents.Mark(ctx, e.namespace, w.Unreachable); err != nil {
+		return fmt.Errorf("cannot write secret %s: %w", w.ID, err)
+	}
 	s := e.secrets[w.ID]
+	named := secret.Unreachable(w.Secret, nil, convert.ToSecret(s)) // it has them, and the stored one does not
+	s.Spec = v1alpha1.RelatedSecretSpec{Application: w.Secret.Owner.Application, Unit: w.Secret.Owner.Unit}
+	convert.SetSecret(s, w.Secret)
+	s.State.Transaction, s.State.Term = w.Transaction, int64(w.Term)
 	var err error
-	if w.Secret.Ended() {
+	switch {
+	case w.Secret.Ended():
 		err = client.IgnoreNotFound(e.Writer.Delete(ctx, s, object.Unchanged(s)))
-	} else {
-		convert.SetSecret(s, w.Secret, e.Now())
-		s.Status.Transaction, s.Status.Term = w.Transaction, int64(w.Term)
-		err = e.Writer.Status().Update(ctx, s)
+	case s.UID == "":
+		err = e.Writer.Create(ctx, s)
+	default:
+		err = e.Writer.Update(ctx, s)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write secret %s: %w", w.ID, err)
 	}
 	e.stored.WroteSecret(w.ID, transaction.StoredSecret{There: !w.Secret.Ended(), Secret: w.Secret, Term: w.Term, Transaction: w.Transaction})
-	e.Contents.Drop(ctx, e.namespace, w.Unreachable)
+	e.Contents.Settle(ctx, e.namespace, named, w.Unreachable)
 	return nil
+}
+
+// discard removes the content of writes that are known to be refused.
+func (c *Commits) discard(ctx context.Context, namespace string, writes []secret.Write) {
+	if places := secret.Unreachable(secret.Secret{}, writes, secret.Secret{}); len(places) > 0 {
+		c.Contents.Settle(ctx, namespace, nil, places)
+	}
 }

@@ -34,8 +34,10 @@ func (c contents) Store(_ context.Context, _, id string, content map[string][]by
 	return place, nil
 }
 
-func (c contents) Drop(_ context.Context, _ string, places []secret.Place) {
-	for _, p := range places {
+func (c contents) Mark(context.Context, string, []secret.Place) error { return nil }
+
+func (c contents) Settle(_ context.Context, _ string, _, unreachable []secret.Place) {
+	for _, p := range unreachable {
 		delete(c, p)
 	}
 }
@@ -69,6 +71,7 @@ func TestCommitSecrets(t *testing.T) {
 	server, commits, kept := keeping()
 	_, err := commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Add, secretID, "one")})
 	require.NoError(t, err)
+	assert.Equal(t, 1, server.Writes, "it is created with its state")
 	assert.Equal(t, secret.Owner{Application: "db"}, secretOf(t, server, secretID).Owner)
 	first := secretOf(t, server, secretID).Places()
 	require.Len(t, first, 1)
@@ -76,6 +79,7 @@ func TestCommitSecrets(t *testing.T) {
 
 	_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Set, secretID, "two")})
 	require.NoError(t, err)
+	assert.Equal(t, 2, server.Writes)
 	assert.NotContains(t, kept, first[0], "no unit has read the first revision")
 	assert.Len(t, kept, 1)
 
@@ -118,6 +122,21 @@ func TestCommitRefusesSecrets(t *testing.T) {
 	}
 }
 
+// The content of a transaction that is refused before it could commit is removed at once.
+func TestRefusedContentIsRemoved(t *testing.T) {
+	server, commits, kept := keeping()
+	_, err := commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Add, secretID, "one")})
+	require.NoError(t, err)
+	s := object.Named(&v1alpha1.RelatedSecret{}, "shop", secretID)
+	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(s), s))
+	s.State.Term = 9
+	require.NoError(t, server.Update(t.Context(), s))
+	before := maps.Clone(kept)
+	_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Set, secretID, "two")})
+	require.ErrorIs(t, err, transaction.ErrDeposed)
+	assert.Equal(t, before, kept)
+}
+
 // A writer that met another takes its turn at the secret, and ends it: what the other wrote stays.
 func TestSecretWritersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -130,8 +149,8 @@ func TestSecretWritersTakeTurns(t *testing.T) {
 			require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(s), s))
 			read := convert.ToSecret(s)
 			read.Readers = []secret.Reader{{Application: "blog", Unit: "0", Revision: 1}}
-			convert.SetSecret(s, read, kubetest.Epoch())
-			require.NoError(t, server.Status().Update(t.Context(), s))
+			convert.SetSecret(s, read)
+			require.NoError(t, server.Update(t.Context(), s))
 		}}
 		commits.Reader, commits.Writer, commits.Turns = late, late, turns
 		_, err = commits.Commit(t.Context(), kubetest.Commit(), []secret.Draft{write(secret.Set, secretID, "two")})

@@ -39,12 +39,12 @@ type Statuses struct {
 func (c *Statuses) Report(ctx context.Context, by status.Reporter, failure status.Failure) error {
 	var before, after status.Failure
 	var unit v1alpha1.Unit
-	err := c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
-		before, after = convert.ToFailure(u.Failure), status.Failure{}
+	err := c.changeReport(ctx, by, func(u v1alpha1.Unit, r *v1alpha1.Report) bool {
+		before, after = convert.ToFailure(r.Failure), status.Failure{}
 		if failure.Fails() {
 			after = failure.Bounded().Follows(before, c.Now())
 		}
-		u.Failure, unit = convert.ForFailure(after), *u
+		r.Failure, unit = convert.ForFailure(after), u
 		return after != before
 	})
 	if err == nil && after.IsNews(before) {
@@ -57,8 +57,8 @@ func (c *Statuses) Report(ctx context.Context, by status.Reporter, failure statu
 // ReportWaiting writes an Event with what the handlers of a pod's unit wait for. All such Events of one pod
 // are one series, so that a pod cannot fill its namespace with Events.
 func (c *Statuses) ReportWaiting(ctx context.Context, by status.Reporter, text string) error {
-	return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool {
-		c.Events.Eventf(reporterPod(by, u), nil, corev1.EventTypeNormal, event.HandlerWaiting, event.Negotiate, "%s",
+	return c.changeReport(ctx, by, func(u v1alpha1.Unit, _ *v1alpha1.Report) bool {
+		c.Events.Eventf(reporterPod(by, &u), nil, corev1.EventTypeNormal, event.HandlerWaiting, event.Negotiate, "%s",
 			status.LastWords(text))
 		return false
 	})
@@ -84,7 +84,7 @@ func (c *Statuses) SetStatus(ctx context.Context, by status.Reporter, ofApplicat
 		return differs
 	}
 	if !ofApplication {
-		return c.changeUnit(ctx, by, func(u *v1alpha1.Unit) bool { return set(&u.Workload) })
+		return c.changeReport(ctx, by, func(_ v1alpha1.Unit, r *v1alpha1.Report) bool { return set(&r.Workload) })
 	}
 	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
 		if !convert.ToLeader(a).MayWrite(by.PodUID, by.Term, c.Now()) {
@@ -108,7 +108,7 @@ func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relatio
 	err = c.Turns.Write(ctx, side.Namespace+"/"+side.Name, func() error {
 		r := object.Named(&v1alpha1.Relation{}, side.Namespace, side.Name)
 		err := c.Reader.Get(ctx, client.ObjectKeyFromObject(r), r)
-		if apierrors.IsNotFound(err) || err == nil && string(r.UID) != side.UID {
+		if apierrors.IsNotFound(err) || err == nil && convert.Identity(r) != side.UID {
 			return status.ErrGone
 		}
 		if err != nil {
@@ -143,14 +143,16 @@ func (c *Statuses) Status(ctx context.Context, by status.Reporter, ofApplication
 	return record.State, err
 }
 
-// changeUnit changes the unit of a pod, and writes it if change reports a difference.
-func (c *Statuses) changeUnit(ctx context.Context, by status.Reporter, change func(*v1alpha1.Unit) (differs bool)) error {
+// changeReport changes the report of a pod's unit, and writes it if change reports a difference.
+func (c *Statuses) changeReport(
+	ctx context.Context, by status.Reporter, change func(v1alpha1.Unit, *v1alpha1.Report) (differs bool),
+) error {
 	return c.changeApplication(ctx, by, func(a *v1alpha1.RelatedApplication) (bool, error) {
 		unit, lives := object.UnitOfPod(a, by.PodUID)
 		if !lives {
 			return false, status.ErrGone
 		}
-		return change(unit), nil
+		return change(*unit, object.ReportOf(a, unit)), nil
 	})
 }
 

@@ -25,7 +25,7 @@ func inhabited(t *testing.T) (*kubetest.Strict, *Statuses, *events.FakeRecorder)
 	server := kubetest.Shop()
 	recorder := events.NewFakeRecorder(8)
 	app := stored(t, server)
-	app.Status.Units = []v1alpha1.Unit{{Number: 0, Pod: "db-a", PodUID: "pod-0", DepartureReason: "replaced"}, {Number: 1, Pod: "db-b", PodUID: "pod-1"}, {Number: 2, Pod: "db-c", PodUID: "pod-2"}}
+	app.State.Units = []v1alpha1.Unit{{Number: 0, Pod: "db-a", PodUID: "pod-0", DepartureReason: "replaced"}, {Number: 1, Pod: "db-b", PodUID: "pod-1"}, {Number: 2, Pod: "db-c", PodUID: "pod-2"}}
 	server.Keep(app)
 	return server, &Statuses{Reader: server, Writer: server, Now: kubetest.Epoch, Events: recorder}, recorder
 }
@@ -35,6 +35,16 @@ func stored(t *testing.T, server *kubetest.Strict) *v1alpha1.RelatedApplication 
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(app), app))
 	return app
+}
+
+// reportOf returns the report of a unit; the zero value if there is none.
+func reportOf(app *v1alpha1.RelatedApplication, unit int64) v1alpha1.Report {
+	for _, r := range app.Status.Reports {
+		if r.Unit == unit {
+			return r
+		}
+	}
+	return v1alpha1.Report{}
 }
 
 func pod(uid string, term int) status.Reporter {
@@ -49,16 +59,16 @@ func TestReport(t *testing.T) {
 	require.NoError(t, statuses.Report(t.Context(), pod("pod-2", 0), failure))
 	want := failure
 	want.Said, want.Since = "exit code 4: no room", kubetest.Epoch()
-	assert.Equal(t, want, convert.ToFailure(stored(t, server).Status.Units[2].Failure))
-	assert.Nil(t, stored(t, server).Status.Units[1].Failure)
+	assert.Equal(t, want, convert.ToFailure(reportOf(stored(t, server), 2).Failure))
+	assert.Nil(t, reportOf(stored(t, server), 1).Failure)
 	assert.Equal(t, []string{"Warning HandlerFailed " + want.Text("shop", "db/2", "db-c")}, kubetest.Recorded(recorder))
 
 	t.Log("again")
 	statuses.Now = func() time.Time { return kubetest.Epoch().Add(time.Hour) }
 	failure.Attempts = 2
 	require.NoError(t, statuses.Report(t.Context(), pod("pod-2", 0), failure))
-	assert.EqualValues(t, 2, stored(t, server).Status.Units[2].Failure.Attempts)
-	assert.Equal(t, kubetest.Epoch(), stored(t, server).Status.Units[2].Failure.StartTime.UTC())
+	assert.EqualValues(t, 2, reportOf(stored(t, server), 2).Failure.Attempts)
+	assert.Equal(t, kubetest.Epoch(), reportOf(stored(t, server), 2).Failure.StartTime.UTC())
 	assert.Empty(t, kubetest.Recorded(recorder), "that it failed again is no news")
 	writes := server.Writes
 	require.NoError(t, statuses.Report(t.Context(), pod("pod-2", 0), failure))
@@ -66,7 +76,7 @@ func TestReport(t *testing.T) {
 
 	t.Log("it succeeds")
 	require.NoError(t, statuses.Report(t.Context(), pod("pod-2", 0), status.Failure{}))
-	assert.Nil(t, stored(t, server).Status.Units[2].Failure)
+	assert.Nil(t, reportOf(stored(t, server), 2).Failure)
 	assert.Empty(t, kubetest.Recorded(recorder))
 	writes = server.Writes
 	require.NoError(t, statuses.Report(t.Context(), pod("pod-2", 0), status.Failure{}))
@@ -96,8 +106,8 @@ func TestSetStatus(t *testing.T) {
 	require.NoError(t, statuses.SetStatus(t.Context(), pod("pod-2", 0), false, busy))
 	require.NoError(t, statuses.SetStatus(t.Context(), pod("pod-1", 3), true, serving))
 	app := stored(t, server)
-	assert.True(t, convert.ToStatus(app.Status.Units[2].Workload).Same(busy))
-	assert.Equal(t, kubetest.Epoch(), app.Status.Units[2].Workload.ReportTime.UTC())
+	assert.True(t, convert.ToStatus(reportOf(app, 2).Workload).Same(busy))
+	assert.Equal(t, kubetest.Epoch(), reportOf(app, 2).Workload.ReportTime.UTC())
 	assert.True(t, convert.ToStatus(app.Status.Workload).Same(serving))
 
 	writes := server.Writes

@@ -36,7 +36,7 @@ func FindRelation(ctx context.Context, reader client.Reader, namespace, name str
 		if err := reader.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 			return relation.Relation{}, fmt.Errorf("cannot list the relations of namespace %s: %w", namespace, err)
 		}
-		if i := slices.IndexFunc(list.Items, func(r v1alpha1.Relation) bool { return r.Status.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(list.Items, func(r v1alpha1.Relation) bool { return r.State.ID == id }); i >= 0 {
 			r, err = list.Items[i], nil
 		}
 	}
@@ -83,7 +83,7 @@ func Bags(ctx context.Context, reader client.Reader, r relation.Relation, e rela
 // read reads a bag; abroad is a bag of another namespace than the relation's.
 func read(b *v1alpha1.Databag, abroad bool) (RecordedBag, error) {
 	record, err := convert.ToHistory(b)
-	bag := RecordedBag{convert.ToAddress(b), b.Status.Data, record}
+	bag := RecordedBag{convert.ToAddress(b), b.State.Data, record}
 	if abroad {
 		bag.At.Owner = strings.Replace(bag.At.Owner, b.Spec.Application, b.Spec.Application+"."+b.Namespace, 1)
 	}

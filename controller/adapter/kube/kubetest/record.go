@@ -25,7 +25,7 @@ func Entries(t *testing.T, s *Strict) []string {
 		require.NoError(t, err)
 		to, err := r.Replay(convert.ToAddress(&b))
 		require.NoError(t, err)
-		assert.Empty(t, to.Differs(b.Status.Data), b.Name)
+		assert.Empty(t, to.Differs(b.State.Data), b.Name)
 		records = append(records, r)
 	}
 	var lines []string

@@ -36,6 +36,7 @@ func Related(namespace, requirer, providerNamespace, provider string) *v1alpha1.
 		Requirer: relation.End{Namespace: namespace, Application: requirer, Endpoint: "db"},
 		Provider: relation.End{Namespace: providerNamespace, Application: provider, Endpoint: "db"},
 	}, Interface: "db"})
+	r.State.ID = 7
 	convert.SetRelation(r, relation.State{ID: 7, Conditions: condition.Settled("Complete", "all is there")}, Epoch())
 	r.ResourceVersion = "5"
 	return r
@@ -96,7 +97,7 @@ func BagsOf(t *testing.T, s *Strict) map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for _, b := range list.Items {
 		if b.Spec.Purpose != v1alpha1.PurposeOutbox {
-			all[b.Spec.Relation+"/"+b.Spec.Unit] = b.Status.Data
+			all[b.Spec.Relation+"/"+b.Spec.Unit] = b.State.Data
 		} else {
 			assert.False(t, convert.Holds(&b), "everything is delivered")
 		}

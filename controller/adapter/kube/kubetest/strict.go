@@ -56,11 +56,8 @@ func (s *Strict) Create(ctx context.Context, o client.Object, _ ...client.Create
 	if there, _ := o.DeepCopyObject().(client.Object); s.Kept.Get(ctx, client.ObjectKeyFromObject(o), there) == nil {
 		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "things"}, o.GetName())
 	}
-	switch typed := o.(type) {
-	case *v1alpha1.Databag:
-		typed.Status = v1alpha1.DatabagStatus{}
-	case *v1alpha1.RelatedSecret:
-		typed.Status = v1alpha1.RelatedSecretStatus{}
+	if bag, is := o.(*v1alpha1.Databag); is {
+		bag.Status = v1alpha1.DatabagStatus{}
 	}
 	s.Writes++
 	o.SetResourceVersion(strconv.Itoa(100 + s.Writes))
@@ -84,29 +81,50 @@ type statusOf struct {
 	server *Strict
 }
 
-// Update implements client.SubResourceWriter.
-func (s statusOf) Update(ctx context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
-	return s.server.Update(ctx, o)
+// Update implements client.SubResourceWriter. It writes the status alone.
+func (s statusOf) Update(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
+	return s.server.update(o, func(stored client.Object) client.Object {
+		copyStatus(stored, o)
+		return stored
+	})
+}
+
+// copyStatus sets the status of an object whose kind has one to that of another.
+func copyStatus(to, from client.Object) {
+	if status := reflect.ValueOf(to).Elem().FieldByName("Status"); status.IsValid() {
+		status.Set(reflect.ValueOf(from).Elem().FieldByName("Status"))
+	}
 }
 
 func conflict(o client.Object, why string) error {
 	return apierrors.NewConflict(schema.GroupResource{Resource: "things"}, o.GetName(), errors.New(why))
 }
 
-// Update implements client.Writer.
-func (s *Strict) Update(ctx context.Context, o client.Object, _ ...client.UpdateOption) error {
+// Update implements client.Writer. It writes all but the status.
+func (s *Strict) Update(_ context.Context, o client.Object, _ ...client.UpdateOption) error {
+	return s.update(o, func(stored client.Object) client.Object {
+		wanted, _ := o.DeepCopyObject().(client.Object)
+		copyStatus(wanted, stored)
+		return wanted
+	})
+}
+
+// update writes what wanted returns of the stored object, if o has the stored revision, and returns it in o.
+func (s *Strict) update(o client.Object, wanted func(stored client.Object) client.Object) error {
 	if s.Most > 0 && s.Writes >= s.Most {
 		return ErrGone
 	}
 	stored, _ := o.DeepCopyObject().(client.Object)
-	if err := s.Kept.Get(ctx, client.ObjectKeyFromObject(o), stored); err != nil {
+	if err := s.Kept.Get(context.Background(), client.ObjectKeyFromObject(o), stored); err != nil {
 		return err
 	}
 	if o.GetResourceVersion() == "" || o.GetResourceVersion() != stored.GetResourceVersion() || o.GetUID() != stored.GetUID() {
 		return conflict(o, "the object has been modified")
 	}
-	o.SetResourceVersion(strconv.FormatUint(object.Revision(o)+1, 10))
-	s.Keep(o)
+	kept := wanted(stored)
+	kept.SetResourceVersion(strconv.FormatUint(object.Revision(o)+1, 10))
+	s.Keep(kept)
+	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(kept).Elem())
 	s.Writes++
 	return nil
 }

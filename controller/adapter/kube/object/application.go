@@ -32,27 +32,35 @@ func OnlyReports(a, before *v1alpha1.RelatedApplication) bool {
 // withoutReports returns a copy of the application without reported statuses and conditions.
 func withoutReports(a *v1alpha1.RelatedApplication) *v1alpha1.RelatedApplication {
 	without := *a
-	without.Status.Workload, without.Status.Conditions, without.Status.Units = nil, nil, slices.Clone(a.Status.Units)
-	for i := range without.Status.Units {
-		without.Status.Units[i].Workload, without.Status.Units[i].Failure = nil, nil
-	}
+	without.Status.Workload, without.Status.Conditions, without.Status.Reports = nil, nil, nil
+	without.Status.ObservedGeneration = 0 // what changed with the generation is compared
 	return &without
 }
 
 // UnitOfPod returns the living unit of a pod.
 func UnitOfPod(a *v1alpha1.RelatedApplication, uid string) (unit *v1alpha1.Unit, lives bool) {
-	for i := range a.Status.Units {
-		if u := &a.Status.Units[i]; u.PodUID == uid && u.DepartureReason == "" {
+	for i := range a.State.Units {
+		if u := &a.State.Units[i]; u.PodUID == uid && u.DepartureReason == "" {
 			return u, true
 		}
 	}
 	return nil, false
 }
 
-// SameToOthers reports whether two states of a unit are the same to other applications. Its reported
-// status and the time of its end are for people only, and that it leaves counts once it has gone.
+// ReportOf returns the report of a unit, and adds an empty one if there is none.
+func ReportOf(a *v1alpha1.RelatedApplication, unit *v1alpha1.Unit) *v1alpha1.Report {
+	i := slices.IndexFunc(a.Status.Reports, func(r v1alpha1.Report) bool { return r.PodUID == unit.PodUID })
+	if i < 0 {
+		i = len(a.Status.Reports)
+		a.Status.Reports = append(a.Status.Reports, v1alpha1.Report{PodUID: unit.PodUID, Unit: unit.Number})
+	}
+	return &a.Status.Reports[i]
+}
+
+// SameToOthers reports whether two states of a unit are the same to other applications. The time of its
+// end is for people only, and that it leaves counts once it has gone.
 func SameToOthers(u, v v1alpha1.Unit) bool {
-	u.Workload, u.Failure, u.DepartureTime, u.TerminationReason = nil, nil, nil, ""
-	v.Workload, v.Failure, v.DepartureTime, v.TerminationReason = nil, nil, nil, ""
+	u.DepartureTime, u.TerminationReason = nil, ""
+	v.DepartureTime, v.TerminationReason = nil, ""
 	return u == v
 }

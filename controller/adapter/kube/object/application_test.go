@@ -14,10 +14,12 @@ import (
 // led is an application with a leader and a unit that reports.
 func led() *v1alpha1.RelatedApplication {
 	reported := &v1alpha1.WorkloadStatus{State: "active"}
-	return &v1alpha1.RelatedApplication{Status: v1alpha1.RelatedApplicationStatus{
-		Leader: &v1alpha1.Leader{PodUID: "a", Term: 2}, Workload: reported,
-		Units: []v1alpha1.Unit{{Number: 1, PodUID: "a", Workload: reported}, {Number: 2, PodUID: "b", DepartureReason: "replaced"}},
-	}}
+	return &v1alpha1.RelatedApplication{
+		State: v1alpha1.RelatedApplicationState{Units: []v1alpha1.Unit{{Number: 1, PodUID: "a"}, {Number: 2, PodUID: "b", DepartureReason: "replaced"}}},
+		Status: v1alpha1.RelatedApplicationStatus{
+			Leader: &v1alpha1.Leader{PodUID: "a", Term: 2}, Workload: reported, Reports: []v1alpha1.Report{{PodUID: "a", Unit: 1, Workload: reported}},
+		},
+	}
 }
 
 // Most writes of an application renew a term or report a status. They wake no other namespace.
@@ -31,12 +33,12 @@ func TestOnly(t *testing.T) {
 		}, renews: true},
 		"Led by another": {change: func(a *v1alpha1.RelatedApplication) { a.Status.Leader.Term = 3 }},
 		"Reported": {change: func(a *v1alpha1.RelatedApplication) {
-			a.ResourceVersion, a.Status.Units[0].Workload, a.Status.Workload = "2", nil, nil
+			a.ResourceVersion, a.Status.Reports[0].Workload, a.Status.Workload = "2", nil, nil
 		}, reported: true},
 		"Failing": {change: func(a *v1alpha1.RelatedApplication) {
-			a.Status.Units[0].Failure = &v1alpha1.Failure{Event: "e"}
+			a.Status.Reports[0].Failure = &v1alpha1.Failure{Event: "e"}
 		}, reported: true},
-		"Gone":    {change: func(a *v1alpha1.RelatedApplication) { a.Status.Units[0].DepartureReason = "scaled-down" }},
+		"Gone":    {change: func(a *v1alpha1.RelatedApplication) { a.State.Units[0].DepartureReason = "scaled-down" }},
 		"Nothing": {change: func(*v1alpha1.RelatedApplication) {}, renews: true, reported: true},
 	}
 	for label, tc := range tests {
@@ -54,16 +56,16 @@ func TestUnitOfPod(t *testing.T) {
 	a := led()
 	unit, lives := object.UnitOfPod(a, "a")
 	assert.True(t, lives)
-	assert.Same(t, &a.Status.Units[0], unit)
+	assert.Same(t, &a.State.Units[0], unit)
 	for _, uid := range []string{"b", "c"} {
 		_, lives := object.UnitOfPod(a, uid)
 		assert.False(t, lives, "gone, or of another application")
 	}
 }
 
-// The reported status of a unit is for people: no other application's agents are woken for it.
+// The time of a unit's end is for people: no other application's agents are woken for it.
 func TestSameToOthers(t *testing.T) {
-	u := v1alpha1.Unit{Number: 1, PodUID: "a", Workload: &v1alpha1.WorkloadStatus{State: "active"}, Failure: &v1alpha1.Failure{Event: "e"}}
+	u := v1alpha1.Unit{Number: 1, PodUID: "a", DepartureTime: &metav1.Time{}, TerminationReason: "scaled-down"}
 	assert.True(t, object.SameToOthers(u, v1alpha1.Unit{Number: 1, PodUID: "a"}))
 	assert.False(t, object.SameToOthers(u, v1alpha1.Unit{Number: 1, PodUID: "a", Address: "10.0.0.1"}))
 }

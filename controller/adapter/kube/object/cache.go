@@ -37,7 +37,7 @@ func strip(o any) (any, error) {
 	}
 	switch typed := o.(type) {
 	case *v1alpha1.Databag:
-		typed.Status.Record = nil
+		typed.State.Record = nil
 	case *appsv1.Deployment:
 		typed.Spec.Template.Spec = corev1.PodSpec{}
 	case *appsv1.StatefulSet:

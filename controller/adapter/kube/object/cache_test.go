@@ -78,8 +78,8 @@ func mustJSON(t *testing.T, o any) string {
 // The caches keep the content of a databag and not its record, which is read when the bag is written.
 func TestTheCachesKeepNoRecord(t *testing.T) {
 	b := object.Named(&v1alpha1.Databag{}, "shop", "db-main")
-	b.Status = v1alpha1.DatabagStatus{Data: map[string]string{"host": "db"}, Version: "v", Commits: 3, Record: []byte("gzip")}
+	b.State = v1alpha1.DatabagState{Data: map[string]string{"host": "db"}, Version: "v", Commits: 3, Record: []byte("gzip")}
 	kept, err := object.CacheOptions().DefaultTransform(b)
 	require.NoError(t, err)
-	assert.Equal(t, v1alpha1.DatabagStatus{Data: map[string]string{"host": "db"}, Version: "v", Commits: 3}, kept.(*v1alpha1.Databag).Status)
+	assert.Equal(t, v1alpha1.DatabagState{Data: map[string]string{"host": "db"}, Version: "v", Commits: 3}, kept.(*v1alpha1.Databag).State)
 }

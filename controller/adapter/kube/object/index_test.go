@@ -30,11 +30,11 @@ func TestKeys(t *testing.T) {
 	asked := relation(v1alpha1.RelationEnd{Namespace: "data", Application: "db", Endpoint: "db"}, "")
 	offered := relation(v1alpha1.RelationEnd{Namespace: "data", Application: "db", Endpoint: "db"}, "all")
 	full := object.Named(&v1alpha1.Databag{}, "shop", "db-0-outbox")
-	full.Spec.Application, full.Status.Transaction = "db", &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
+	full.Spec.Application, full.State.Transaction = "db", &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
 	empty := object.Named(&v1alpha1.Databag{}, "shop", "db-1-outbox")
 	read := object.Named(&v1alpha1.RelatedSecret{}, "shop", "c6b9fk2t7m0q3v8x1z5d")
 	read.Spec.Application = "db"
-	read.Status.Readers = []v1alpha1.SecretReader{{Application: "web.office"}, {Application: "db"}, {Application: "web.office", Unit: "1"}}
+	read.State.Readers = []v1alpha1.SecretReader{{Application: "web.office"}, {Application: "db"}, {Application: "web.office", Unit: "1"}}
 	tests := map[string]struct {
 		why   string
 		field string

@@ -45,7 +45,7 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 
 	v := &Vault{Contents: secrets.Contents, Cached: server}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "office", "blog")
-	app.Status.NextUnit, app.Status.Units = 1, []v1alpha1.Unit{{Number: 0, PodUID: "b0"}}
+	app.State.NextUnit, app.State.Units = 1, []v1alpha1.Unit{{Number: 0, PodUID: "b0"}}
 	server.Kept.Put(app)
 	sweep := func() []secret.Decision {
 		snapshot, err := v.Observe(t.Context(), "shop")
@@ -53,12 +53,12 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 		return secret.Sweep(snapshot)
 	}
 	assert.Empty(t, sweep(), "neither the grant nor its reader has gone")
-	app.Status.Units[0].DepartureReason = "replaced"
+	app.State.Units[0].DepartureReason = "replaced"
 	server.Kept.Put(app)
 	r.UID = "another"
 	server.Kept.Put(r)
 	assert.Equal(t, []secret.Decision{secret.LetGo{ID: secretID, Relations: []string{"abroad"}, Readers: []secret.Reader{
-		{Application: "blog.office", Unit: "0", Revision: 1, Label: "admin"},
+		{Application: "blog.office", Unit: "0", Revision: 1, Label: "admin", Since: kubetest.Epoch()},
 	}}}, sweep())
 	assert.Equal(t, conversation.Gone, reads())
 }

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/golang/glog"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
@@ -55,12 +53,12 @@ type Contents struct {
 	Turns *object.Turns
 }
 
-// Store stores content in a new place, which is out of reach until a RelatedSecret names it. It begins with a
-// shard by the secret's ID and goes on to the next if there is no room.
+// Store stores content in a new place, which is out of reach until a RelatedSecret names it, and marked until
+// Settle takes the mark off. It begins with a shard by the secret's ID and goes on to the next if there is no room.
 func (c *Contents) Store(ctx context.Context, namespace, id string, content map[string][]byte) (secret.Place, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
-	place := secret.Place{Key: secret.NewKey(c.Now(), strings.ToLower(rand.Text()))}
+	place := secret.Place{Key: strings.ToLower(rand.Text())}
 	for i := range uint32(shards) {
 		place.Shard = int((h.Sum32() + i) % shards)
 		stored, err := c.put(ctx, namespace, place, content)
@@ -82,7 +80,8 @@ func (c *Contents) put(ctx context.Context, namespace string, place secret.Place
 		if err != nil {
 			return err
 		}
-		if stored = size(shard.Data)+size(content) <= maxShard; !stored {
+		setMark(shard, place.Key, markWritten, c.Now())
+		if stored = size(shard)+sizeOf(content) <= maxShard; !stored {
 			return nil
 		}
 		if shard.Data == nil {
@@ -99,7 +98,16 @@ func (c *Contents) put(ctx context.Context, namespace string, place secret.Place
 	return stored, nil
 }
 
-func size(content map[string][]byte) int {
+// size returns how much of a Secret is in use, marks included.
+func size(shard *corev1.Secret) int {
+	all := sizeOf(shard.Data)
+	for key, value := range shard.Annotations {
+		all += len(key) + len(value)
+	}
+	return all
+}
+
+func sizeOf(content map[string][]byte) int {
 	all := 0
 	for key, value := range content {
 		all += len(key) + len(value) + 64 // the place's key, and what JSON needs
@@ -139,44 +147,4 @@ func (c *Contents) read(ctx context.Context, namespace string, place secret.Plac
 		return nil, errNoContent
 	}
 	return content, nil
-}
-
-// Drop removes contents that no RelatedSecret names any more. They are out of reach: if it fails, the next
-// sweep removes them.
-func (c *Contents) Drop(ctx context.Context, namespace string, places []secret.Place) {
-	shards := map[int][]string{}
-	for _, p := range places {
-		shards[p.Shard] = append(shards[p.Shard], p.Key)
-	}
-	for shard, keys := range shards {
-		err := c.keep(ctx, namespace, shard, func(key string) bool { return !slices.Contains(keys, key) })
-		if err != nil {
-			glog.Warningf("namespace %s: %v; the next sweep does it", namespace, err)
-		}
-	}
-}
-
-// keep removes from a Secret all contents whose keys are not to be kept.
-func (c *Contents) keep(ctx context.Context, namespace string, shard int, keep func(key string) bool) error {
-	err := c.Turns.Write(ctx, namespace+"/"+ContentSecret(shard), func() error {
-		s := object.Named(&corev1.Secret{}, namespace, ContentSecret(shard))
-		if err := c.Reader.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-		changed := false
-		for name := range s.Data {
-			if key, _, _ := strings.Cut(name, "."); !keep(key) {
-				delete(s.Data, name)
-				changed = true
-			}
-		}
-		if !changed {
-			return nil
-		}
-		return c.Writer.Update(ctx, s)
-	})
-	if err != nil {
-		return fmt.Errorf("cannot remove content from Secret %s: %w", ContentSecret(shard), err)
-	}
-	return nil
 }

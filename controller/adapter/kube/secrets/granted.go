@@ -45,7 +45,7 @@ func (c *Secrets) readGranted(
 // grantedBy returns the grant of the other end of a relation, with relation, Offers and record as they are now.
 func (c *Secrets) grantedBy(ctx context.Context, namespace string, tie secret.Tie) (relation.Grant, bool, error) {
 	r, err := c.granted(ctx, namespace, secret.Access{Relation: tie.Relation, Name: tie.Name, Namespace: tie.Home})
-	if err != nil || r.UID == "" || !r.Alive() {
+	if err != nil || r.UID == "" || r.Ended() {
 		return relation.Grant{}, false, err
 	}
 	var app v1alpha1.RelatedApplication

@@ -23,7 +23,7 @@ func TestReadingWhatIsGranted(t *testing.T) {
 	live := &kubetest.Door{Memory: server.Kept}
 	secrets.Reader = live
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
-	app.Status.Grants = []v1alpha1.Grant{{Endpoint: "db", Secret: "admin", Key: "secret", Consent: v1alpha1.ConsentGiven, Revision: 3}}
+	app.State.Grants = []v1alpha1.Grant{{Endpoint: "db", Secret: "admin", Key: "secret", Consent: v1alpha1.ConsentGiven, Revision: 3}}
 	server.Kept.Put(app, kubetest.Consenting("7"))
 	id := secret.GrantedID("shop", "db", "db")
 	r := kubetest.Related("shop", "blog", "shop", "db")

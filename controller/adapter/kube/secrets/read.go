@@ -122,20 +122,23 @@ func (c *Secrets) look(ctx context.Context, by secret.Visitor, id string, query 
 			return err
 		}
 		unreachable = secret.Unreachable(before, nil, after)
-		convert.SetSecret(&stored, after, c.Now())
-		return c.Writer.Status().Update(ctx, &stored)
+		if err := c.Mark(ctx, by.Namespace, unreachable); err != nil {
+			return err
+		}
+		convert.SetSecret(&stored, after)
+		return c.Writer.Update(ctx, &stored)
 	})
 	if err != nil {
 		return revision, fmt.Errorf("cannot read secret: %w", err)
 	}
-	c.Drop(ctx, by.Namespace, unreachable)
+	c.Settle(ctx, by.Namespace, nil, unreachable)
 	return revision, nil
 }
 
 // standing returns what a unit's access depends on: which of the relations that grant its application the
 // secret are alive for the unit, and which of those wait for an Offer.
 func (c *Secrets) standing(ctx context.Context, by secret.Visitor, s secret.Secret) (secret.Standing, error) {
-	is := secret.Standing{Related: slices.Contains(by.Related, s.Owner.Application)}
+	is := secret.Standing{Now: c.Now(), Related: slices.Contains(by.Related, s.Owner.Application)}
 	for _, a := range s.Access {
 		if a.Application != by.Application {
 			continue
@@ -162,7 +165,7 @@ func (c *Secrets) granted(ctx context.Context, namespace string, a secret.Access
 	if err := c.Reader.Get(ctx, key, &stored); client.IgnoreNotFound(err) != nil {
 		return relation.Relation{}, fmt.Errorf("cannot read relation %s: %w", a.Name, err)
 	}
-	if string(stored.UID) != a.Relation {
+	if convert.Identity(&stored) != a.Relation {
 		return relation.Relation{}, nil
 	}
 	r, err := convert.ToRelation(&stored)

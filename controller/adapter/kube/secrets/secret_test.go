@@ -245,7 +245,7 @@ func TestSecretAndReferenceAreOne(t *testing.T) {
 		require.ErrorIs(t, transaction(commits), kubetest.ErrGone)
 		server.Most = 0
 		bag := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}.Name())
-		if server.Get(t.Context(), client.ObjectKeyFromObject(bag), bag) == nil && bag.Status.Data["password"] != "" {
+		if server.Get(t.Context(), client.ObjectKeyFromObject(bag), bag) == nil && bag.State.Data["password"] != "" {
 			_, err := reads(t, secrets, secret.Query{Peek: true})
 			require.NoError(t, err, "after %d writes the reference is there", most)
 		}
@@ -273,14 +273,14 @@ func TestDeposedLeadersSecretIsDropped(t *testing.T) {
 	server, commits, secrets := vault()
 	_, err := commits.Commit(t.Context(), kubetest.Commit(), drafts(adds(secretID, "hunter2")))
 	require.NoError(t, err)
-	server.Most = server.Writes + 2 // the outbox is made and filled
+	server.Most = server.Writes + 1 // the outbox is written
 	_, err = commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "password", "secret:"+secretID)), drafts(does(secret.Grant, secretID)))
 	require.ErrorIs(t, err, kubetest.ErrGone)
 	server.Most = 0
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
 	convert.SetLeader(&app, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)})
-	require.NoError(t, server.Update(t.Context(), &app))
+	require.NoError(t, server.Status().Update(t.Context(), &app))
 	_, err = commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 4}, drafts(sets(secretID, "hunter4")))
 	require.NoError(t, err)
 	w := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
@@ -345,7 +345,7 @@ func TestVaultIsSwept(t *testing.T) {
 
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
-	app.Status.NextUnit, app.Status.Units = 6, []v1alpha1.Unit{{Number: 1}}
+	app.State.NextUnit, app.State.Units = 6, []v1alpha1.Unit{{Number: 1}}
 	require.NoError(t, server.Update(t.Context(), &app))
 	r := kubetest.Related("shop", "blog", "shop", "db")
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
@@ -353,7 +353,7 @@ func TestVaultIsSwept(t *testing.T) {
 	server.Keep(r)
 
 	later := secrets.Contents
-	later.Now = func() time.Time { return kubetest.Epoch().Add(2 * time.Hour) }
+	later.Now = func() time.Time { return kubetest.Epoch().Add(25 * time.Hour) }
 	v := &Vault{Contents: later, Cached: server}
 	for range 2 {
 		snapshot, err := v.Observe(t.Context(), "shop")

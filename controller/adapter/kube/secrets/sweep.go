@@ -43,7 +43,7 @@ func (v *Vault) Namespaces(ctx context.Context) ([]string, error) {
 // there does not exist.
 func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapshot, err error) {
 	s.Now = v.Now()
-	if s.Kept, err = v.kept(ctx, namespace); err != nil {
+	if s.Marks, err = v.marks(ctx, namespace); err != nil {
 		return s, err
 	}
 	var bags v1alpha1.DatabagList
@@ -59,7 +59,7 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 		return s, fmt.Errorf("cannot list relations: %w", err)
 	}
 	for i := range relations.Items {
-		s.Relations = append(s.Relations, string(relations.Items[i].UID))
+		s.Relations = append(s.Relations, convert.Identity(&relations.Items[i]))
 	}
 	var apps v1alpha1.RelatedApplicationList
 	if err := v.Reader.List(ctx, &apps, client.InNamespace(namespace)); err != nil {
@@ -68,7 +68,7 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 	s.Units = make(map[string]secret.Roll, len(apps.Items))
 	for i := range apps.Items {
 		if _, err := convert.ToRecord(&apps.Items[i]); err == nil { // else its units are unknown
-			s.Units[apps.Items[i].Name] = rollOf(apps.Items[i].Status)
+			s.Units[apps.Items[i].Name] = rollOf(&apps.Items[i])
 		}
 	}
 	return s, v.observeVisitors(ctx, &s)
@@ -100,7 +100,7 @@ func (v *Vault) observeGrant(ctx context.Context, s *secret.Snapshot, a secret.A
 	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, &r); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot read relation %s: %w", a.Name, err)
 	}
-	if string(r.UID) == a.Relation {
+	if convert.Identity(&r) == a.Relation {
 		s.Relations = append(s.Relations, a.Relation)
 	}
 	return nil
@@ -116,33 +116,27 @@ func (v *Vault) observeReader(ctx context.Context, s *secret.Snapshot, reader se
 		return client.IgnoreNotFound(err) // what is not there is not known
 	}
 	if _, err := convert.ToRecord(&app); err == nil {
-		s.Units[reader.Application] = rollOf(app.Status)
+		s.Units[reader.Application] = rollOf(&app)
 	}
 	return nil
 }
 
-// kept returns the places of all stored contents.
-func (v *Vault) kept(ctx context.Context, namespace string) ([]secret.Place, error) {
-	var places []secret.Place
+// marks returns the marks of all stored contents.
+func (v *Vault) marks(ctx context.Context, namespace string) ([]secret.Mark, error) {
+	var all []secret.Mark
 	for i := range shards {
 		shard := object.Named(&corev1.Secret{}, namespace, ContentSecret(i))
 		if err := v.Reader.Get(ctx, client.ObjectKeyFromObject(shard), shard); client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("cannot read Secret %s: %w", shard.Name, err)
 		}
-		seen := map[string]bool{}
-		for name := range shard.Data {
-			if key, _, _ := strings.Cut(name, "."); !seen[key] {
-				seen[key] = true
-				places = append(places, secret.Place{Shard: i, Key: key})
-			}
-		}
+		all = append(all, marksOf(shard, i)...)
 	}
-	return places, nil
+	return all, nil
 }
 
-func rollOf(s v1alpha1.RelatedApplicationStatus) secret.Roll {
-	roll := secret.Roll{Next: int(s.NextUnit)}
-	for _, u := range s.Units {
+func rollOf(app *v1alpha1.RelatedApplication) secret.Roll {
+	roll := secret.Roll{Next: int(app.State.NextUnit), Since: app.CreationTimestamp.UTC()}
+	for _, u := range app.State.Units {
 		number := strconv.FormatInt(u.Number, 10)
 		if u.DepartureReason == "" {
 			roll.Here = append(roll.Here, number)
@@ -160,12 +154,27 @@ func (v *Vault) Apply(ctx context.Context, namespace string, decision secret.Dec
 		return v.forget(ctx, namespace, d.ID, func(secret.Secret) secret.Secret { return secret.Secret{} })
 	case secret.LetGo:
 		return v.forget(ctx, namespace, d.ID, d.Of)
+	case secret.Unmark:
+		return v.settleDoubted(ctx, namespace, d.Places, unmark)
 	case secret.Discard:
-		v.Drop(ctx, namespace, d.Places)
-		return nil
+		return v.settleDoubted(ctx, namespace, d.Places, removeMarked)
 	default:
 		return fmt.Errorf("cannot apply %T: it is not known here", decision)
 	}
+}
+
+// settleDoubted changes contents whose marks are still there, and still old enough.
+func (v *Vault) settleDoubted(
+	ctx context.Context, namespace string, places []secret.Place, change func(shard *corev1.Secret, key string) (differs bool),
+) error {
+	return v.changeEach(ctx, namespace, places, func(shard *corev1.Secret, keys []string) (differs bool) {
+		for _, m := range marksOf(shard, 0) {
+			if slices.Contains(keys, m.Place.Key) && m.Doubted(v.Now()) {
+				differs = change(shard, m.Place.Key) || differs
+			}
+		}
+		return differs
+	})
 }
 
 // forget changes or removes a secret, and then removes the content that is out of reach.
@@ -181,17 +190,23 @@ func (v *Vault) forget(ctx context.Context, namespace, id string, change func(se
 			return err
 		}
 		before := convert.ToSecret(&stored)
+		if before.Ended() {
+			return nil // it was restored without state meanwhile
+		}
 		after := change(before)
 		unreachable = secret.Unreachable(before, nil, after)
+		if err := v.Mark(ctx, namespace, unreachable); err != nil {
+			return err
+		}
 		if after.Ended() {
 			return client.IgnoreNotFound(v.Writer.Delete(ctx, &stored, object.Unchanged(&stored)))
 		}
-		convert.SetSecret(&stored, after, v.Now())
-		return v.Writer.Status().Update(ctx, &stored)
+		convert.SetSecret(&stored, after)
+		return v.Writer.Update(ctx, &stored)
 	})
 	if err != nil {
 		return fmt.Errorf("cannot remove the ended revisions of secret %s: %w", id, err)
 	}
-	v.Drop(ctx, namespace, unreachable)
+	v.Settle(ctx, namespace, nil, unreachable)
 	return nil
 }

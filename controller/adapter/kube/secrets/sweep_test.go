@@ -24,10 +24,10 @@ func TestSweepKeepsWhatIsUnreadable(t *testing.T) {
 	require.NoError(t, err)
 	var app v1alpha1.RelatedApplication
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
-	app.Status.Units, app.Status.NextUnit = []v1alpha1.Unit{{Number: -1, PodUID: "pod-1"}}, 2
+	app.State.Units, app.State.NextUnit = []v1alpha1.Unit{{Number: -1, PodUID: "pod-1"}}, 2
 	server.Keep(&app)
 	s, err := (&Vault{Contents: secrets.Contents, Cached: server}).Observe(t.Context(), "shop")
 	require.NoError(t, err)
-	s.Now = s.Now.Add(24 * time.Hour)
+	s.Now = s.Now.Add(48 * time.Hour)
 	assert.Empty(t, secret.Sweep(s))
 }

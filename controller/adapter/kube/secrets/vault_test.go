@@ -56,7 +56,7 @@ func TestObserve(t *testing.T) {
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"one", "abroad"}, s.Relations)
 	assert.Len(t, s.Secrets, 1)
-	assert.Len(t, s.Kept, 1)
+	assert.Empty(t, s.Marks, "its content is committed")
 	assert.False(t, s.Busy)
 	assert.NotContains(t, s.Units, "blog.office", "the record of its application does not exist")
 }
@@ -82,7 +82,7 @@ func TestObserveBusy(t *testing.T) {
 	server, _, v := grantedVault(t)
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", "db-1")
 	outbox.Spec = convert.ForOutbox("db", "1")
-	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Relation: "r-one", RelationUID: "one", Endpoint: "main"}}}
+	outbox.State.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Relation: "r-one", RelationUID: "one", Endpoint: "main"}}}
 	server.Kept.Put(outbox)
 	s, err := v.Observe(t.Context(), "shop")
 	require.NoError(t, err)
@@ -97,6 +97,12 @@ func TestApply(t *testing.T) {
 	assert.Empty(t, contentOf(t, server))
 	require.NoError(t, v.Apply(t.Context(), "shop", secret.End{ID: secretID}), "twice is once")
 	require.Error(t, v.Apply(t.Context(), "shop", nil))
+	stateless := object.Named(&v1alpha1.RelatedSecret{}, "shop", otherID)
+	server.Kept.Put(stateless)
+	for _, d := range []secret.Decision{secret.End{ID: otherID}, secret.LetGo{ID: otherID, Relations: []string{"one"}}} {
+		require.NoError(t, v.Apply(t.Context(), "shop", d))
+		require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(stateless), stateless), "nothing is known of it any more")
+	}
 	_, err := reads(t, secrets, secret.Query{})
 	assert.Equal(t, conversation.Gone, conversation.RefusalOf(err))
 }

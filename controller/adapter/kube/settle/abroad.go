@@ -140,7 +140,7 @@ func (j *journey) bag(at *relation.Abroad, of relation.Databag) {
 	}
 	if bag, err := convert.ToDatabag(&stored); err != nil {
 		j.unreadable = append(j.unreadable, convert.UnreadableDatabag(&stored, bag, err))
-	} else if stored.Status.Version != "" {
+	} else if stored.State.Version != "" {
 		at.Databags = append(at.Databags, bag)
 	}
 }

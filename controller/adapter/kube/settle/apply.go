@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,9 +35,9 @@ type writer struct {
 }
 
 // get returns the object as last seen or written; ok is false if there is none.
-func get[T client.Object](ctx context.Context, w writer, o T) (found T, ok bool, err error) {
-	unseen := w.latest.unseen(scopeOf(o))
-	err = w.reader.Get(ctx, client.ObjectKeyFromObject(o), o)
+func get[T client.Object](ctx context.Context, reader client.Reader, latest *latest, o T) (found T, ok bool, err error) {
+	unseen := latest.unseen(scopeOf(o))
+	err = reader.Get(ctx, client.ObjectKeyFromObject(o), o)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return o, false, fmt.Errorf("cannot read %T: %w", o, err)
 	}
@@ -45,21 +47,47 @@ func get[T client.Object](ctx context.Context, w writer, o T) (found T, ok bool,
 	return o, o.GetResourceVersion() != "", nil
 }
 
-// store creates the object if it does not exist, and then writes its status. fill must set the status from
-// the object as it is, and fail if that cannot be read: it has changed since the decision.
-func store[T client.Object](ctx context.Context, w writer, o T, fill func(T) error) (T, error) {
+// liveOf returns an object with what no cache has. It is that of the revision that was seen, so that a later
+// writer of the object is not overtaken.
+func liveOf[T client.Object](ctx context.Context, w writer, seen T) (T, error) {
+	live, _ := reflect.TypeAssert[T](reflect.New(reflect.TypeFor[T]().Elem()))
+	if err := w.live.Get(ctx, client.ObjectKeyFromObject(seen), live); err != nil {
+		return seen, fmt.Errorf("cannot read %s: %w", seen.GetName(), err)
+	}
+	live.SetUID(seen.GetUID())
+	live.SetResourceVersion(seen.GetResourceVersion())
+	return live, nil
+}
+
+// store creates or updates the object, and then writes its status. keep and fill must set the object itself
+// and its status, from the object as it is, and fail if that cannot be read: it has changed since the decision.
+func store[T client.Object](ctx context.Context, w writer, o T, keep, fill func(T) error) (T, error) {
 	empty, _ := o.DeepCopyObject().(T)
-	found, there, err := get(ctx, w, empty)
+	found, there, err := get(ctx, w.reader, w.latest, empty)
 	if err != nil {
 		return o, err
 	}
 	if !there {
 		found = o
-		if err := w.client.Create(ctx, found); err != nil {
-			return o, fmt.Errorf("cannot create %s: %w", o.GetName(), err)
-		}
-		w.latest.wrote(found)
 	}
+	before := found.DeepCopyObject()
+	if err := keep(found); err != nil {
+		return o, err
+	}
+	if !there {
+		err = w.client.Create(ctx, found)
+	} else if !equality.Semantic.DeepEqual(before, found) {
+		if found, err = liveOf(ctx, w, found); err == nil {
+			err = keep(found)
+		}
+		if err == nil {
+			err = w.client.Update(ctx, found)
+		}
+	}
+	if err != nil {
+		return o, fmt.Errorf("cannot write %s: %w", o.GetName(), err)
+	}
+	w.latest.wrote(found)
 	if err := fill(found); err != nil {
 		return o, err
 	}
@@ -70,33 +98,52 @@ func store[T client.Object](ctx context.Context, w writer, o T, fill func(T) err
 	return found, nil
 }
 
-func (w writer) publish(ctx context.Context, namespace string, d relation.Publish) error {
-	bag := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
-	bag.Spec = convert.ForBag(relation.Databag{Application: d.Application, Endpoint: d.Endpoint})
-	_, err := store(ctx, w, bag, func(b *v1alpha1.Databag) error {
-		if _, err := convert.ToDatabag(b); err != nil {
-			return err
-		}
-		if err := w.recall(ctx, b); err != nil {
-			return err
-		}
-		convert.SetData(b, history.Entry{Who: history.Controller, Cause: history.Declared}, d.Data, d.Secret, w.now())
-		return nil
-	})
+// count stores the highest id that a relation was given. Where two replicas give one, the later write is refused.
+func (w writer) count(ctx context.Context, namespace string, d relation.Count) error {
+	n, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.RelatedNamespace{}, namespace, v1alpha1.NamespaceRecord))
+	if err != nil {
+		return err
+	}
+	n.State.LastRelation = int64(d.LastRelation)
+	if there {
+		err = w.client.Update(ctx, n)
+	} else {
+		err = w.client.Create(ctx, n)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot count relation %d: %w", d.LastRelation, err)
+	}
+	w.latest.wrote(n)
+	return nil
+}
+
+// counted returns an error if the id of a relation is not counted: another relation may get it.
+func (w writer) counted(ctx context.Context, namespace string, id int) error {
+	n, _, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.RelatedNamespace{}, namespace, v1alpha1.NamespaceRecord))
+	if err == nil && int(n.State.LastRelation) < id {
+		err = fmt.Errorf("cannot give relation id %d: it is not counted", id)
+	}
 	return err
 }
 
-// recall reads the record of a bag, which no cache has. A later writer of the bag is not overtaken: the bag
-// is written in the revision that was seen.
-func (w writer) recall(ctx context.Context, b *v1alpha1.Databag) error {
-	if b.Status.Version == "" {
-		return nil // nothing is stored yet
+func (w writer) publish(ctx context.Context, namespace string, d relation.Publish) error {
+	bag := object.Named(&v1alpha1.Databag{}, namespace, relation.DatabagName(d.Application, d.Endpoint))
+	bag.Spec = convert.ForBag(relation.Databag{Application: d.Application, Endpoint: d.Endpoint})
+	seen, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.Databag{}, namespace, bag.Name))
+	if err == nil && there {
+		bag, err = liveOf(ctx, w, seen)
 	}
-	var live v1alpha1.Databag
-	if err := w.live.Get(ctx, client.ObjectKeyFromObject(b), &live); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("cannot read the record of databag %s: %w", b.Name, err)
+	if err == nil {
+		_, err = convert.ToDatabag(bag)
 	}
-	b.Status.Commits, b.Status.Record = live.Status.Commits, live.Status.Record
+	if err != nil {
+		return err
+	}
+	convert.SetData(bag, history.Entry{Who: history.Controller, Cause: history.Declared}, d.Data, d.Secret, w.now())
+	if err := object.WriteBag(ctx, w.client, bag); err != nil {
+		return fmt.Errorf("cannot write databag %s: %w", bag.Name, err)
+	}
+	w.latest.wrote(bag)
 	return nil
 }
 
@@ -106,13 +153,15 @@ func (w writer) remember(ctx context.Context, namespace string, d relation.Remem
 			return err
 		}
 	}
-	var before v1alpha1.RelatedApplicationStatus
+	var before *v1alpha1.RelatedApplication
 	app := object.Named(&v1alpha1.RelatedApplication{}, namespace, d.Name)
-	app, err := store(ctx, w, app, func(a *v1alpha1.RelatedApplication) error {
-		before = a.Status
-		if _, err := convert.ToRecord(a); err != nil {
-			return err
-		}
+	keep := func(a *v1alpha1.RelatedApplication) error {
+		before = a.DeepCopy()
+		_, err := convert.ToRecord(a)
+		convert.KeepApplication(a, d.State)
+		return err
+	}
+	app, err := store(ctx, w, app, keep, func(a *v1alpha1.RelatedApplication) error {
 		convert.SetApplication(a, d.State, w.now())
 		return nil
 	})
@@ -146,10 +195,15 @@ func (w writer) rollOut(ctx context.Context, namespace string, r relation.Rollou
 }
 
 func (w writer) relate(ctx context.Context, namespace string, d relation.Relate) error {
-	r, err := store(ctx, w, convert.ForPair(namespace, d.Pair), func(r *v1alpha1.Relation) error {
-		if _, err := convert.ToRelation(r); err != nil {
-			return err
-		}
+	if err := w.counted(ctx, namespace, d.State.ID); err != nil {
+		return err
+	}
+	keep := func(r *v1alpha1.Relation) error {
+		_, err := convert.ToRelation(r)
+		convert.KeepRelation(r, d.State)
+		return err
+	}
+	r, err := store(ctx, w, convert.ForPair(namespace, d.Pair), keep, func(r *v1alpha1.Relation) error {
 		convert.SetRelation(r, d.State, w.now())
 		return nil
 	})
@@ -161,16 +215,30 @@ func (w writer) relate(ctx context.Context, namespace string, d relation.Relate)
 }
 
 func (w writer) update(ctx context.Context, namespace string, d relation.Update) error {
-	r, there, err := get(ctx, w, object.Named(&v1alpha1.Relation{}, namespace, d.Name))
-	if err != nil || !there || string(r.UID) != d.UID {
+	r, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.Relation{}, namespace, d.Name))
+	if err != nil || !there || string(r.UID) != d.Object {
 		return err
 	}
 	if _, err := convert.ToRelation(r); err != nil {
 		return err // it has changed since the decision
 	}
-	if r.DeletionTimestamp == nil && controllerutil.AddFinalizer(r, v1alpha1.Finalizer) {
-		if err := w.client.Update(ctx, r); err != nil {
-			return fmt.Errorf("cannot put the finalizer on relation %s: %w", d.Name, err)
+	if err := w.counted(ctx, namespace, d.State.ID); err != nil {
+		return err
+	}
+	keep := func(r *v1alpha1.Relation) (differs bool) {
+		was := r.DeepCopy()
+		convert.KeepRelation(r, d.State)
+		if r.DeletionTimestamp == nil {
+			controllerutil.AddFinalizer(r, v1alpha1.Finalizer)
+		}
+		return !equality.Semantic.DeepEqual(was, r)
+	}
+	if keep(r) {
+		if r, err = liveOf(ctx, w, r); err == nil && keep(r) {
+			err = w.client.Update(ctx, r)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot write relation %s: %w", d.Name, err)
 		}
 		w.latest.wrote(r)
 	}
@@ -185,9 +253,12 @@ func (w writer) update(ctx context.Context, namespace string, d relation.Update)
 }
 
 func (w writer) release(ctx context.Context, namespace string, d relation.Release) error {
-	r, there, err := get(ctx, w, object.Named(&v1alpha1.Relation{}, namespace, d.Name))
-	if err != nil || !there || string(r.UID) != d.UID || !slices.Contains(r.Finalizers, v1alpha1.Finalizer) {
+	r, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.Relation{}, namespace, d.Name))
+	if err != nil || !there || string(r.UID) != d.Object || !slices.Contains(r.Finalizers, v1alpha1.Finalizer) {
 		return err
+	}
+	if r, err = liveOf(ctx, w, r); err != nil {
+		return client.IgnoreNotFound(err)
 	}
 	controllerutil.RemoveFinalizer(r, v1alpha1.Finalizer)
 	if err := w.client.Update(ctx, r); client.IgnoreNotFound(err) != nil {
@@ -197,7 +268,7 @@ func (w writer) release(ctx context.Context, namespace string, d relation.Releas
 }
 
 func (w writer) answer(ctx context.Context, namespace string, d relation.Answer) error {
-	o, there, err := get(ctx, w, object.Named(&v1alpha1.Offer{}, namespace, d.Name))
+	o, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.Offer{}, namespace, d.Name))
 	if err != nil || !there || string(o.UID) != d.UID {
 		return err
 	}
@@ -221,11 +292,11 @@ func (w writer) withdraw(ctx context.Context, namespace string, d relation.Withd
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("cannot read relation %s in namespace %s: %w", d.Home.Name, d.Home.Namespace, err)
 		}
-		if string(r.UID) == d.Relation {
+		if convert.Identity(&r) == d.Relation {
 			return nil
 		}
 	}
-	bag, there, err := get(ctx, w, object.Named(&v1alpha1.Databag{}, namespace, d.Name()))
+	bag, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.Databag{}, namespace, d.Name()))
 	if err != nil || !there {
 		return err
 	}

@@ -21,11 +21,14 @@ import (
 // conditional returns one object of each generated kind, with the Relation being deleted or not.
 func conditional(version, uid string, deleted bool) kubetest.Memory {
 	r := kubetest.Related("shop", "blog", "shop", "db")
+	r.State.Identity = "first"
 	if deleted {
 		r.DeletionTimestamp = &metav1.Time{Time: kubetest.Epoch()}
 	}
 	m := kubetest.Memory{}
-	for _, o := range []client.Object{r, kubetest.DeclaredBag("shop", "db", map[string]string{"host": "old"}), object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")} {
+	counted := object.Named(&v1alpha1.RelatedNamespace{}, "shop", v1alpha1.NamespaceRecord)
+	counted.State.LastRelation = 7
+	for _, o := range []client.Object{r, counted, kubetest.DeclaredBag("shop", "db", map[string]string{"host": "old"}), object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")} {
 		o.SetResourceVersion(version)
 		o.SetUID(types.UID(uid))
 		m.Put(o)
@@ -38,16 +41,17 @@ func conditional(version, uid string, deleted bool) kubetest.Memory {
 func TestApplyIsConditional(t *testing.T) {
 	r, err := convert.ToRelation(kubetest.Related("shop", "blog", "shop", "db"))
 	require.NoError(t, err)
-	r.UID = "first"
+	r.UID, r.Object = "first", "first"
 	bag := relation.Databag{Application: "db", Endpoint: "db", Data: map[string]string{"host": "new"}}
 	record := relation.Record{Name: "blog", UID: "first"}
 	tests := map[string]struct {
 		decision relation.Decision
 		deleted  bool
 	}{
+		"Count":    {decision: relation.Count{LastRelation: 8}},
 		"Publish":  {decision: relation.Publish{Databag: bag}},
 		"Remember": {decision: relation.Remember{Record: record}},
-		"Relate":   {decision: relation.Relate{Pair: relation.Pair{Key: r.Key, Interface: "db"}}},
+		"Relate":   {decision: relation.Relate{Pair: relation.Pair{Key: r.Key, Interface: "db"}, State: r.State}},
 		"Update":   {decision: relation.Update{Relation: r}},
 		"Finish":   {decision: relation.Finish{Relation: r}},
 		"Release":  {decision: relation.Release{Relation: r}, deleted: true},
@@ -70,7 +74,7 @@ func TestApplyIsConditional(t *testing.T) {
 			assert.Zero(t, anew.Writes, "an object made anew is another")
 		})
 	}
-	for _, name := range []string{"Publish", "Remember", "Relate", "Update", "Release"} {
+	for _, name := range []string{"Count", "Publish", "Remember", "Relate", "Update", "Release"} {
 		t.Run(name+"Changed", func(t *testing.T) {
 			test := tests[name]
 			server := &kubetest.Strict{Kept: conditional("8", "first", test.deleted)}

@@ -61,7 +61,7 @@ func (t eventWriter) offer(o *v1alpha1.Offer, before v1alpha1.OfferStatus) {
 
 // application writes what an application waits for, on its own objects and on each new pod.
 // A bare Pod is both, and has each Event once. A pod has no Event about another pod.
-func (t eventWriter) application(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
+func (t eventWriter) application(ctx context.Context, a, before *v1alpha1.RelatedApplication) {
 	t.ignored(ctx, a, before)
 	var done types.UID
 	if source := t.first(ctx, a); source != nil {
@@ -74,10 +74,10 @@ func (t eventWriter) application(ctx context.Context, a *v1alpha1.RelatedApplica
 }
 
 // ignored writes on each object that is ignored from now on, and on each of its pods.
-func (t eventWriter) ignored(ctx context.Context, a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus) {
+func (t eventWriter) ignored(ctx context.Context, a, before *v1alpha1.RelatedApplication) {
 	for _, o := range a.Status.Exclusions {
 		var known []string
-		for _, was := range before.Exclusions {
+		for _, was := range before.Status.Exclusions {
 			if was.Message == o.Message {
 				known = append(known, withPods(was)...)
 			}
@@ -106,15 +106,14 @@ func withPods(o v1alpha1.Exclusion) []string {
 
 // source writes the conditions of an application on its first object, and returns the UID of that object if one of
 // them is Ready.
-func (t eventWriter) source(source client.Object, a *v1alpha1.RelatedApplication,
-	before v1alpha1.RelatedApplicationStatus) (done types.UID) {
+func (t eventWriter) source(source client.Object, a, before *v1alpha1.RelatedApplication) (done types.UID) {
 	_, bare := source.(*corev1.Pod)
-	for _, c := range news(before.Conditions, a.Status.Conditions) {
+	for _, c := range news(before.Status.Conditions, a.Status.Conditions) {
 		switch {
 		case bare && c.Type == string(condition.HandlerFailed): // Statuses.Report has written it on the pod
 		case c.Type != string(condition.Ready) || c.Status != metav1.ConditionTrue:
 			t.warning(source, c.Reason, c.Message)
-		case before.ObservedGeneration > 0 || len(a.Status.Units) > 0:
+		case before.Status.ObservedGeneration > 0 || len(a.State.Units) > 0:
 			t.normal(source, event.RelationsReady, c.Message)
 		}
 		if c.Type == string(condition.Ready) {
@@ -125,13 +124,13 @@ func (t eventWriter) source(source client.Object, a *v1alpha1.RelatedApplication
 }
 
 // newPods writes an Event on each pod that is a unit from now on, except on the one that has it already.
-func (t eventWriter) newPods(a *v1alpha1.RelatedApplication, before v1alpha1.RelatedApplicationStatus,
+func (t eventWriter) newPods(a, before *v1alpha1.RelatedApplication,
 	ready metav1.Condition, done types.UID) {
 	known := map[types.UID]bool{done: true}
-	for _, u := range before.Units {
+	for _, u := range before.State.Units {
 		known[types.UID(u.PodUID)] = true
 	}
-	for _, u := range a.Status.Units {
+	for _, u := range a.State.Units {
 		if !known[types.UID(u.PodUID)] && u.DepartureReason == "" {
 			pod := object.Named(&corev1.Pod{}, a.Namespace, u.Pod)
 			pod.UID = types.UID(u.PodUID)

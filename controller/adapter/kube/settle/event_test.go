@@ -27,19 +27,19 @@ func TestABarePodHasEachEventOnce(t *testing.T) {
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "worker")
 	app.Status = v1alpha1.RelatedApplicationStatus{
 		Sources: []string{"Pod/worker"}, Conditions: []metav1.Condition{waiting},
-		Units: []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-1"}},
 	}
+	app.State.Units = []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-1"}}
 
-	writes.application(t.Context(), app, v1alpha1.RelatedApplicationStatus{})
+	writes.application(t.Context(), app, &v1alpha1.RelatedApplication{})
 	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, kubetest.Recorded(recorder))
 
-	before := *app.Status.DeepCopy()
+	before := app.DeepCopy()
 	app.Status.Conditions = append(app.Status.Conditions, failing)
 	writes.application(t.Context(), app, before)
 	assert.Empty(t, kubetest.Recorded(recorder))
 
-	before = *app.Status.DeepCopy()
-	app.Status.Units = []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-2"}}
+	before = app.DeepCopy()
+	app.State.Units = []v1alpha1.Unit{{Pod: "worker", PodUID: "pod-2"}}
 	writes.application(t.Context(), app, before)
 	assert.Equal(t, []string{"Warning WaitingForRelations waits for db"}, kubetest.Recorded(recorder), "made again")
 }
@@ -54,8 +54,8 @@ func TestANewPodHasNoEventOfAnother(t *testing.T) {
 		{Type: "Ready", Status: "False", Reason: "NotInjected", Message: "every required relation is complete, but see condition NotInjected"},
 		{Type: "NotInjected", Status: "True", Reason: "NoAgent", Message: "pod old has no agent"},
 	}
-	before := *app.Status.DeepCopy()
-	app.Status.Units = []v1alpha1.Unit{{Pod: "new", PodUID: "pod-1"}}
+	before := app.DeepCopy()
+	app.State.Units = []v1alpha1.Unit{{Pod: "new", PodUID: "pod-1"}}
 	writes.application(t.Context(), app, before)
 	assert.Empty(t, kubetest.Recorded(recorder))
 }

@@ -30,8 +30,12 @@ func inventory(ctx context.Context, reader client.Reader, namespace string) (app
 	var pods corev1.PodList
 	l.list(&pods)
 	for i := range pods.Items {
-		if owner, known := owners.Of(ctx, &pods.Items[i]); known {
-			in.Pods = append(in.Pods, toPod(&pods.Items[i], owner))
+		owner, known := owners.Of(ctx, &pods.Items[i])
+		switch pod := toPod(&pods.Items[i], owner); {
+		case known:
+			in.Pods = append(in.Pods, pod)
+		case pod.Injected && !pod.Finished:
+			in.Strays = append(in.Strays, pod)
 		}
 	}
 	return in, l.err
@@ -69,6 +73,9 @@ func (l *lister) workloads() []application.Workload {
 		w := toWorkload(application.Deployment, d, d.Spec.Template)
 		w.Replicas = replicas(d.Spec.Replicas)
 		w.RollingOut = deploymentRolls(d)
+		if d.Spec.Paused {
+			leave(&w, "it is paused")
+		}
 		all = append(all, w)
 	}
 	l.list(&statefulSets)
@@ -77,6 +84,7 @@ func (l *lister) workloads() []application.Workload {
 		w := toWorkload(application.StatefulSet, s, s.Spec.Template)
 		w.Replicas = replicas(s.Spec.Replicas)
 		w.RollingOut = s.Status.ObservedGeneration < s.Generation || s.Status.UpdateRevision != s.Status.CurrentRevision
+		leave(&w, statefulSetLeaves(s))
 		all = append(all, w)
 	}
 	l.list(&daemonSets)
@@ -84,6 +92,9 @@ func (l *lister) workloads() []application.Workload {
 		d := &daemonSets.Items[i]
 		w := toWorkload(application.DaemonSet, d, d.Spec.Template)
 		w.RollingOut = d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedNumberScheduled < d.Status.DesiredNumberScheduled
+		if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+			leave(&w, "its update strategy is OnDelete")
+		}
 		all = append(all, w)
 	}
 	l.list(&cronJobs)
@@ -134,6 +145,29 @@ func deploymentRolls(d *appsv1.Deployment) bool {
 		d.Status.Replicas > d.Status.UpdatedReplicas
 }
 
+// leave notes why nothing replaces the old pods of a workload, if it has old ones; why is empty if something
+// does.
+func leave(w *application.Workload, why string) {
+	if w.RollingOut && why != "" {
+		w.RollingOut, w.LeftToPeople = false, why
+	}
+}
+
+// statefulSetLeaves returns why a StatefulSet replaces no more pods; empty if it still does.
+func statefulSetLeaves(s *appsv1.StatefulSet) string {
+	strategy := s.Spec.UpdateStrategy
+	if strategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		return "its update strategy is OnDelete"
+	}
+	if r := strategy.RollingUpdate; r != nil && r.Partition != nil {
+		kept := min(int(*r.Partition), replicas(s.Spec.Replicas))
+		if kept > 0 && int(s.Status.UpdatedReplicas) >= replicas(s.Spec.Replicas)-kept && s.Status.ObservedGeneration >= s.Generation {
+			return fmt.Sprintf("partition %d of its update strategy keeps them", *r.Partition)
+		}
+	}
+	return ""
+}
+
 func toService(s *corev1.Service) application.Service {
 	service := application.Service{Object: toObject(s), Selector: s.Spec.Selector}
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
@@ -154,6 +188,9 @@ func toPod(p *corev1.Pod, owner object.Owner) application.Pod {
 		Object: toObject(p), OwnerKind: owner.Kind, OwnerName: owner.Name, Ordinal: -1,
 		Address: p.Status.PodIP, Injected: object.Injected(p), Ending: p.DeletionTimestamp != nil,
 		Finished: object.Finished(p), AgentTrouble: object.AgentTrouble(p),
+	}
+	if p.DeletionTimestamp != nil {
+		pod.Deadline = p.DeletionTimestamp.UTC()
 	}
 	if owner.Kind == application.StatefulSet {
 		if n, err := strconv.Atoi(p.Name[strings.LastIndexByte(p.Name, '-')+1:]); err == nil {

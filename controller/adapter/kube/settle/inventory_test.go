@@ -89,6 +89,7 @@ func TestInventory(t *testing.T) {
 	assert.Equal(t, 1, in.Workloads[0].Replicas, "the API's default")
 	assert.Len(t, in.Services, 1)
 	assert.Empty(t, in.Pods, "a pod whose owner is not known is not guessed at")
+	assert.Empty(t, in.Strays, "and has no agent")
 }
 
 func TestDeploymentRolls(t *testing.T) {
@@ -111,5 +112,52 @@ func TestDeploymentRolls(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, deploymentRolls(with(test.status))) })
+	}
+}
+
+// What a strategy leaves to people is not awaited (TRUST.md A9).
+func TestLeftToPeople(t *testing.T) {
+	three := int32(3)
+	old := appsv1.StatefulSetStatus{ObservedGeneration: 1, CurrentRevision: "a", UpdateRevision: "b"}
+	partition := func(n int32) appsv1.StatefulSetUpdateStrategy {
+		return appsv1.StatefulSetUpdateStrategy{RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &n}}
+	}
+	updated := func(n int32) appsv1.StatefulSetStatus {
+		status := old
+		status.UpdatedReplicas = n
+		return status
+	}
+	tests := map[string]struct {
+		strategy appsv1.StatefulSetUpdateStrategy
+		status   appsv1.StatefulSetStatus
+		rolls    bool
+		left     string
+	}{
+		"Rolling":      {status: old, rolls: true},
+		"NoPartition":  {strategy: partition(0), status: updated(2), rolls: true},
+		"OnDelete":     {strategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}, status: old, left: "its update strategy is OnDelete"},
+		"OnDeleteDone": {strategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}, status: appsv1.StatefulSetStatus{ObservedGeneration: 1}},
+		"Partition":    {strategy: partition(2), status: updated(1), left: "partition 2 of its update strategy keeps them"},
+		"BeforeIt":     {strategy: partition(2), status: updated(0), rolls: true},
+		"BeyondAll":    {strategy: partition(9), status: updated(0), left: "partition 9 of its update strategy keeps them"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := object.Named(&appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Replicas: &three, UpdateStrategy: test.strategy}, Status: test.status}, "shop", "db")
+			s.Generation = 1
+			daemons := object.Named(&appsv1.DaemonSet{}, "shop", "logs")
+			daemons.Spec.UpdateStrategy.Type, daemons.Status.DesiredNumberScheduled = appsv1.OnDeleteDaemonSetStrategyType, 1
+			paused := object.Named(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: &three, Paused: true}}, "shop", "web")
+			m := kubetest.Memory{}
+			m.Put(s, daemons, paused)
+			in, err := inventory(t.Context(), m, "shop")
+			require.NoError(t, err)
+			require.Len(t, in.Workloads, 3)
+			assert.Equal(t, "it is paused", in.Workloads[0].LeftToPeople)
+			assert.Equal(t, test.rolls, in.Workloads[1].RollingOut)
+			assert.Equal(t, test.left, in.Workloads[1].LeftToPeople)
+			assert.Equal(t, "its update strategy is OnDelete", in.Workloads[2].LeftToPeople)
+			assert.False(t, in.Workloads[0].RollingOut || in.Workloads[2].RollingOut)
+		})
 	}
 }

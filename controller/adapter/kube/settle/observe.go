@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -19,6 +22,7 @@ import (
 // observer reads a namespace from the caches, with what this process wrote laid over them.
 type observer struct {
 	reader client.Reader
+	live   client.Reader
 	latest *latest
 }
 
@@ -33,20 +37,54 @@ func (o observer) namespace(ctx context.Context, s *relation.Snapshot) error {
 	return nil
 }
 
+// counter reads the highest id that a relation of the namespace was given.
+func (o observer) counter(ctx context.Context, s *relation.Snapshot) error {
+	n, _, err := get(ctx, o.reader, o.latest, object.Named(&v1alpha1.RelatedNamespace{}, s.Namespace, v1alpha1.NamespaceRecord))
+	if err == nil {
+		s.LastRelation, err = value.Int(n.State.LastRelation)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read the last relation of namespace %s: %w", s.Namespace, err)
+	}
+	return nil
+}
+
 func (o observer) relations(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.RelationList
 	unseen := o.latest.unseen(scope{reflect.TypeFor[*v1alpha1.Relation](), s.Namespace})
 	if err := o.reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list relations: %w", err)
 	}
+	ends := sync.OnceValues(func() (bool, error) { return o.deletionEnds(ctx) })
 	for _, r := range merge(pointers(list.Items), unseen) {
-		if d, err := convert.ToRelation(r); err != nil {
-			s.Unreadable = append(s.Unreadable, convert.UnreadableRelation(r, d, err))
+		d, unreadable := convert.ToRelation(r)
+		if !d.Deleted.IsZero() && !d.Ended() {
+			is, err := ends()
+			if err != nil {
+				return err
+			}
+			if !is {
+				d.Deleted = time.Time{}
+			}
+		}
+		if unreadable != nil {
+			s.Unreadable = append(s.Unreadable, convert.UnreadableRelation(r, d, unreadable))
 		} else {
 			s.Relations = append(s.Relations, d)
 		}
 	}
 	return nil
+}
+
+// deletionEnds reports whether a Relation that is being deleted ends: not if its definition is being deleted,
+// and all Relations with it (TRUST.md T1). It is called after the deletion was seen, and reads the definition
+// from the API server.
+func (o observer) deletionEnds(ctx context.Context) (bool, error) {
+	definition, err := object.Definition(ctx, o.live, "relations")
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("cannot find out whether deleted relations end: %w", err)
+	}
+	return err == nil && definition.DeletionTimestamp == nil, nil
 }
 
 func (o observer) records(ctx context.Context, s *relation.Snapshot) error {
@@ -80,7 +118,7 @@ func (o observer) databags(ctx context.Context, s *relation.Snapshot) error {
 			if convert.Holds(b) {
 				s.Outboxes = append(s.Outboxes, b.Name)
 			}
-		case b.Status.Version != "": // else a crash came before the content: it is published again
+		case b.State.Version != "": // else it has no content: it is published again
 			s.Databags = append(s.Databags, bag)
 		}
 	}

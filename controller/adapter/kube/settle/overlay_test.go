@@ -127,7 +127,7 @@ func TestOverlayKeepsACopy(t *testing.T) {
 	var o overlay
 	b := bagAt("a", 1)
 	o.wrote(b)
-	b.ResourceVersion, b.Status.Version = "9", "changed"
+	b.ResourceVersion, b.State.Version = "9", "changed"
 	kept := slices.Collect(maps.Values(o.newer(scopeOf(b), 0)))
 	assert.Equal(t, "1", kept[0].GetResourceVersion(), fmt.Sprint(kept))
 }

@@ -26,7 +26,7 @@ func TestDeclaredDataIsRecorded(t *testing.T) {
 		if err := server.Kept.Get(t.Context(), key, cached); err == nil {
 			_, err = object.CacheOptions().DefaultTransform(cached)
 			require.NoError(t, err)
-			assert.Empty(t, cached.Status.Record)
+			assert.Empty(t, cached.State.Record)
 			seen.Put(cached)
 		}
 	}
@@ -35,8 +35,9 @@ func TestDeclaredDataIsRecorded(t *testing.T) {
 		bag.Data = data
 		return w.Apply(t.Context(), "shop", relation.Publish{Databag: bag, Secret: []string{"token"}})
 	}
-	for _, host := range []string{"a", "b"} {
+	for i, host := range []string{"a", "b"} {
 		require.NoError(t, publish(map[string]string{"host": host, "token": "t-" + host}))
+		assert.Equal(t, i+1, server.Writes, "SAFETY.md D12: each is one write, the first one too")
 		see()
 	}
 	want := []string{

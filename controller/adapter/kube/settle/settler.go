@@ -58,7 +58,9 @@ type Settler struct {
 // Follow makes the settler forget its writes as soon as the informers show them. It comes before the
 // first Observe.
 func (s *Settler) Follow(ctx context.Context, informers cache.Cache) error {
-	for _, kind := range []client.Object{&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{}} {
+	for _, kind := range []client.Object{
+		&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{}, &v1alpha1.RelatedNamespace{},
+	} {
 		store, err := object.StoreOf(ctx, informers, kind)
 		if err != nil {
 			return err
@@ -72,7 +74,7 @@ func (s *Settler) Follow(ctx context.Context, informers cache.Cache) error {
 // opted in has no applications: its relations are held.
 func (s *Settler) Observe(ctx context.Context, namespace string) (relation.Snapshot, error) {
 	snapshot := relation.Snapshot{Namespace: namespace, Now: s.Now().UTC().Truncate(time.Second), Account: s.Account}
-	o := observer{s.Reader, &s.latest}
+	o := observer{s.Reader, s.Live, &s.latest}
 	if err := o.namespace(ctx, &snapshot); err != nil {
 		return snapshot, err
 	}
@@ -85,10 +87,11 @@ func (s *Settler) Observe(ctx context.Context, namespace string) (relation.Snaps
 			return snapshot, err
 		}
 		snapshot.Applications, snapshot.Orphans = application.Gather(in)
+		snapshot.Strays = in.Strays
 	}
 	secrets := granted{s.Live, &s.sights, cmp.Or(s.LookEvery, lookEvery), s.Now}
 	return snapshot, errors.Join(
-		o.relations(ctx, &snapshot), o.records(ctx, &snapshot), o.databags(ctx, &snapshot),
+		o.counter(ctx, &snapshot), o.relations(ctx, &snapshot), o.records(ctx, &snapshot), o.databags(ctx, &snapshot),
 		o.offers(ctx, &snapshot), o.consumers(ctx, &snapshot), o.abroad(ctx, &snapshot),
 		secrets.observe(ctx, &snapshot),
 	)
@@ -99,6 +102,8 @@ func (s *Settler) Observe(ctx context.Context, namespace string) (relation.Snaps
 func (s *Settler) Apply(ctx context.Context, namespace string, decision relation.Decision) error {
 	w := writer{s.Reader, s.Live, s.Writer, &s.latest, eventWriter{s.Reader, s.Events}, s.Now}
 	switch d := decision.(type) {
+	case relation.Count:
+		return w.count(ctx, namespace, d)
 	case relation.Publish:
 		return w.publish(ctx, namespace, d)
 	case relation.Remember:
@@ -108,7 +113,7 @@ func (s *Settler) Apply(ctx context.Context, namespace string, decision relation
 	case relation.Update:
 		return w.update(ctx, namespace, d)
 	case relation.Finish:
-		return w.remove(ctx, object.Named(&v1alpha1.Relation{}, namespace, d.Name), d.UID)
+		return w.remove(ctx, object.Named(&v1alpha1.Relation{}, namespace, d.Name), d.Object)
 	case relation.Release:
 		return w.release(ctx, namespace, d)
 	case relation.Deliver:

@@ -19,15 +19,17 @@ type markable struct {
 	client.Object
 
 	conditions *[]metav1.Condition
+	// observed is the generation that the conditions describe.
+	observed *int64
 }
 
 // markables returns an empty object of each kind that can be marked.
 func markables() map[string]markable {
 	r, a, b := &v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}
 	return map[string]markable{
-		relation.KindRelation: {r, &r.Status.Conditions},
-		relation.KindRecord:   {a, &a.Status.Conditions},
-		relation.KindDatabag:  {b, &b.Status.Conditions},
+		relation.KindRelation: {r, &r.Status.Conditions, &r.Status.ObservedGeneration},
+		relation.KindRecord:   {a, &a.Status.Conditions, &a.Status.ObservedGeneration},
+		relation.KindDatabag:  {b, &b.Status.Conditions, &b.Status.ObservedGeneration},
 	}
 }
 
@@ -42,6 +44,7 @@ func (w writer) mark(ctx context.Context, namespace string, d relation.Mark) err
 	if err != nil || string(o.GetUID()) != d.UID {
 		return client.IgnoreNotFound(err)
 	}
+	*o.observed = o.GetGeneration()
 	*o.conditions = value.SetConditions(*o.conditions, d.Conditions, o.GetGeneration(), w.now())
 	if err := w.client.Status().Update(ctx, o.Object); err != nil {
 		return fmt.Errorf("cannot write the conditions of %s %s: %w", d.Kind, d.Name, err)

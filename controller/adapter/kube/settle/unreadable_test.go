@@ -14,6 +14,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle/settletest"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -110,10 +111,10 @@ func TestUnreadableIsUnknown(t *testing.T) {
 	}
 }
 
-// While a record is unreadable no id is given, since it may hold the highest.
-func TestUnreadableRecordHoldsIDs(t *testing.T) {
+// While a Relation without an id is unreadable no id is given, since it may have the next.
+func TestUnreadableRelationHoldsIDs(t *testing.T) {
 	n := settletest.New(t)
-	settletest.Change(n, "shop", "blog", func(a *v1alpha1.RelatedApplication) { a.Status.LastRelation = -1 })
+	settletest.Change(n, "shop", n.RelationOf("shop").Name, func(r *v1alpha1.Relation) { r.State.ID = -1 })
 	n.Server.Kept.Put(settletest.Consumer("shop", "wiki", "db"))
 	for _, d := range n.Decide("shop") {
 		_, relates := d.(relation.Relate)
@@ -155,7 +156,7 @@ func TestMarkAndMend(t *testing.T) {
 			},
 			spoil: func(n *settletest.Namespaces, name string) { settletest.Change(n, "shop", name, settletest.NoRevision) },
 			mend: func(n *settletest.Namespaces, name string) {
-				settletest.Change(n, "shop", name, func(a *v1alpha1.RelatedApplication) { a.Status.Grants = nil })
+				settletest.Change(n, "shop", name, func(a *v1alpha1.RelatedApplication) { a.State.Grants = nil })
 			},
 		},
 		"Databag": {
@@ -177,12 +178,16 @@ func TestMarkAndMend(t *testing.T) {
 			healthy := read()
 			test.spoil(n, o.GetName())
 			spoilt := read()
+			spoilt.SetGeneration(3)
+			n.Server.Keep(spoilt)
 			n.Settle("shop")
 			marked := read()
 			assert.NotEqual(t, spoilt, marked)
 			why := conditionsOf(marked)
 			assert.Equal(t, relation.ReasonUnreadable, why[0].Reason)
 			assert.Contains(t, why[2].Message, "kubectl -n shop get ")
+			_, observed := statusIn(marked)
+			assert.EqualValues(t, 3, *observed, "SAFETY.md C1")
 			silence(spoilt)
 			silence(marked)
 			assert.Equal(t, spoilt, marked, "nothing else of it is written")
@@ -194,29 +199,40 @@ func TestMarkAndMend(t *testing.T) {
 			n.Restart()
 			n.Settle("shop")
 			mended := read()
-			assert.Equal(t, conditionsOf(healthy)[0].Reason, conditionsOf(mended)[0].Reason)
-			assert.Equal(t, 1, int(n.RelationOf("shop").Status.ID))
+			assert.Equal(t, reasonOf(healthy), reasonOf(mended))
+			assert.Equal(t, 1, int(n.RelationOf("shop").State.ID))
 		})
 	}
 }
 
-func conditionsOf(o client.Object) []metav1.Condition { return *conditionsIn(o) }
+// reasonOf returns the reason of Ready; none for a databag that can be read.
+func reasonOf(o client.Object) string {
+	why, _ := value.Why(conditionsOf(o))
+	return why.Reason
+}
 
-func conditionsIn(o client.Object) *[]metav1.Condition {
+func conditionsOf(o client.Object) []metav1.Condition {
+	conditions, _ := statusIn(o)
+	return *conditions
+}
+
+// statusIn returns what a mark writes.
+func statusIn(o client.Object) (conditions *[]metav1.Condition, observedGeneration *int64) {
 	switch o := o.(type) {
 	case *v1alpha1.Relation:
-		return &o.Status.Conditions
+		return &o.Status.Conditions, &o.Status.ObservedGeneration
 	case *v1alpha1.RelatedApplication:
-		return &o.Status.Conditions
+		return &o.Status.Conditions, &o.Status.ObservedGeneration
 	case *v1alpha1.Databag:
-		return &o.Status.Conditions
+		return &o.Status.Conditions, &o.Status.ObservedGeneration
 	}
-	return nil
+	return nil, nil
 }
 
 // silence removes what a mark writes.
 func silence(o client.Object) {
-	*conditionsIn(o) = nil
+	conditions, observed := statusIn(o)
+	*conditions, *observed = nil, 0
 	o.SetResourceVersion("")
 }
 
@@ -263,7 +279,7 @@ func TestOutboxesOfASnapshot(t *testing.T) {
 			before, err := n.Settler.Observe(t.Context(), "shop")
 			require.NoError(t, err)
 			b := object.Named(&v1alpha1.Databag{}, "shop", test.name)
-			b.Spec, b.Status.Transaction = test.spec, test.transaction
+			b.Spec, b.State.Transaction = test.spec, test.transaction
 			n.Server.Keep(b)
 			s, err := n.Settler.Observe(t.Context(), "shop")
 			require.NoError(t, err)

@@ -92,10 +92,10 @@ func TestIgnoredHasEvents(t *testing.T) {
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
 	app.Status.Exclusions = []v1alpha1.Exclusion{{Object: "StatefulSet/db", Reason: "NameTaken", Message: "Deployment/db has the name", Pods: []string{"db-0"}}}
 	writes := eventWriter{server, recorder}
-	writes.application(t.Context(), app, v1alpha1.RelatedApplicationStatus{})
+	writes.application(t.Context(), app, &v1alpha1.RelatedApplication{})
 	assert.Len(t, kubetest.Recorded(recorder), 2, "the workload and its pod")
 
-	before := *app.Status.DeepCopy()
+	before := app.DeepCopy()
 	writes.application(t.Context(), app, before)
 	assert.Empty(t, kubetest.Recorded(recorder), "once")
 
@@ -115,6 +115,9 @@ func TestFinalizer(t *testing.T) {
 	r.UID, r.Finalizers = "one", nil
 	server := kubetest.Shop()
 	server.Kept.Put(r)
+	counted := object.Named(&v1alpha1.RelatedNamespace{}, "shop", v1alpha1.NamespaceRecord)
+	counted.State.LastRelation = 7
+	server.Kept.Put(counted)
 	s := &Settler{Reader: server, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 	known, err := convert.ToRelation(r)
 	require.NoError(t, err)
@@ -127,7 +130,7 @@ func TestFinalizer(t *testing.T) {
 	assert.Equal(t, []string{v1alpha1.Finalizer}, stored().Finalizers)
 	writes := server.Writes
 	other := known
-	other.UID = "two"
+	other.Object = "two"
 	for _, d := range []relation.Decision{relation.Update{Relation: other}, relation.Release{Relation: other}} {
 		require.NoError(t, s.Apply(t.Context(), "shop", d))
 	}

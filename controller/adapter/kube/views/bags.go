@@ -51,11 +51,11 @@ func (l *lookup) shared(e relation.End) map[string]string {
 }
 
 // own returns the application's bag in one relation.
-func (l *lookup) own(r relation.Relation, e relation.End) v1alpha1.DatabagStatus {
+func (l *lookup) own(r relation.Relation, e relation.End) v1alpha1.DatabagState {
 	return l.bag(e.Namespace, relation.Databag{Application: e.Application, Endpoint: e.Endpoint, Relation: r.UID})
 }
 
-func (l *lookup) bag(namespace string, of relation.Databag) v1alpha1.DatabagStatus {
+func (l *lookup) bag(namespace string, of relation.Databag) v1alpha1.DatabagState {
 	key := client.ObjectKey{Namespace: namespace, Name: of.Name()}
 	b, err := l.stored(l.ctx, key)
 	if err == nil && b.Name != "" {
@@ -66,7 +66,7 @@ func (l *lookup) bag(namespace string, of relation.Databag) v1alpha1.DatabagStat
 		l.bags[key] = b.ResourceVersion
 	}
 	l.raise("databags", object.Revision(&b))
-	return b.Status
+	return b.State
 }
 
 func (l *lookup) units(e relation.End) []application.Unit {

@@ -157,7 +157,7 @@ func (c changes) updated(ctx context.Context, kind string, before, after any) {
 		return
 	}
 	c.seen(ctx, kind, after)
-	if !slices.EqualFunc(was.Status.Units, is.Status.Units, object.SameToOthers) || !slices.Equal(was.Status.Grants, is.Status.Grants) {
+	if !slices.EqualFunc(was.State.Units, is.State.Units, object.SameToOthers) || !slices.Equal(was.State.Grants, is.State.Grants) {
 		c.peersChanged(ctx, is.Namespace, is.Name, func(v1alpha1.RelationEnd) bool { return true })
 	}
 }

@@ -35,7 +35,7 @@ func TestViewOfTheUnreadable(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			n := settletest.New(t)
-			settletest.Change(n, "shop", "db", func(a *v1alpha1.RelatedApplication) { a.Status.Units = unit })
+			settletest.Change(n, "shop", "db", func(a *v1alpha1.RelatedApplication) { a.State.Units = unit })
 			views := &Views{Reader: n.Server}
 			view, err := views.View(t.Context(), "shop", "blog")
 			require.NoError(t, err)

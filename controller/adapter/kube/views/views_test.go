@@ -44,7 +44,7 @@ func TestViewOfBothSides(t *testing.T) {
 	m := kubetest.Memory{}
 	units := func(name string, all ...v1alpha1.Unit) *v1alpha1.RelatedApplication {
 		app := object.Named(&v1alpha1.RelatedApplication{}, "shop", name)
-		app.Status.Units = all
+		app.State.Units = all
 		return app
 	}
 	r := kubetest.Related("shop", "blog", "shop", "db")
@@ -87,8 +87,8 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 		return b
 	}
 	blog, db := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog"), object.Named(&v1alpha1.RelatedApplication{}, "shop", "db")
-	blog.Status.Units = []v1alpha1.Unit{{Number: 2, PodUID: "b2", Address: "10.0.0.2"}}
-	db.Status.Units = []v1alpha1.Unit{{Number: 1, PodUID: "d1", Address: "10.0.0.1"}}
+	blog.State.Units = []v1alpha1.Unit{{Number: 2, PodUID: "b2", Address: "10.0.0.2"}}
+	db.State.Units = []v1alpha1.Unit{{Number: 1, PodUID: "d1", Address: "10.0.0.1"}}
 	m.Put(r, blog, db, kubetest.DeclaredBag("shop", "db", map[string]string{"host": "here", "port": "1"}),
 		said("db", "", map[string]string{"port": "2"}), said("db", "1", map[string]string{"ready": "yes"}), said("blog", "2", map[string]string{"name": "b"}))
 	view, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
@@ -101,11 +101,11 @@ func TestViewOfWhatIsSaid(t *testing.T) {
 
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
 	outbox.Spec = convert.ForOutbox("db", "1")
-	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
+	outbox.State.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
 	m.Put(outbox)
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.ErrorIs(t, err, relation.ErrUnsettled)
-	outbox.Status.Transaction = nil
+	outbox.State.Transaction = nil
 	_, err = (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.NoError(t, err)
 }
@@ -119,7 +119,7 @@ func TestViewNamesTheWriter(t *testing.T) {
 	written := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"}.Name())
 	written.Spec = convert.ForBag(relation.Databag{Application: "ring", Endpoint: "db", Relation: "r-1"})
 	convert.SetData(written, history.Entry{}, map[string]string{"primary": "ring/2"}, nil, kubetest.Epoch())
-	written.Status.Writer = "2"
+	written.State.Writer = "2"
 	writer := func() string {
 		view, err := (&Views{Reader: m}).View(t.Context(), "shop", "ring")
 		require.NoError(t, err)
@@ -148,12 +148,12 @@ func TestUnitsAreAnnounced(t *testing.T) {
 		v.changes().updated(t.Context(), "relatedapplications", before, after)
 		return told
 	}
-	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.Status.NextUnit = 4 }))
+	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { a.State.NextUnit = 4 }))
 	assert.Equal(t, []string{"blog", "db"}, change(func(a *v1alpha1.RelatedApplication) {
-		a.Status.Units = []v1alpha1.Unit{{Number: 3, Address: "10.0.0.3"}}
+		a.State.Units = []v1alpha1.Unit{{Number: 3, Address: "10.0.0.3"}}
 	}))
 	assert.Equal(t, []string{"blog", "db"}, change(func(a *v1alpha1.RelatedApplication) {
-		a.Status.Grants = []v1alpha1.Grant{{Endpoint: "db", Secret: "admin", Revision: 2}}
+		a.State.Grants = []v1alpha1.Grant{{Endpoint: "db", Secret: "admin", Revision: 2}}
 	}))
 	assert.Equal(t, []string{"blog"}, change(func(a *v1alpha1.RelatedApplication) { convert.SetLeader(a, leading(3, 1, 0)) }))
 	assert.Empty(t, change(func(a *v1alpha1.RelatedApplication) {
@@ -263,7 +263,7 @@ func TestViewWaitsForNobodyBehindAWall(t *testing.T) {
 	m := kubetest.Memory{}
 	outbox := object.Named(&v1alpha1.Databag{}, "bank", relation.OutboxName("vault", "0"))
 	outbox.Spec = convert.ForOutbox("vault", "0")
-	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
+	outbox.State.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
 	m.Put(kubetest.Related("mallory", "blog", "bank", "vault"), outbox)
 	_, err := (&Views{Reader: m}).View(t.Context(), "mallory", "blog")
 	require.NoError(t, err)
@@ -314,7 +314,7 @@ func TestChangesAreAnnounced(t *testing.T) {
 func TestSecretsAreAnnounced(t *testing.T) {
 	m, told := kubetest.Memory{}, []string(nil)
 	s := object.Named(&v1alpha1.RelatedSecret{Spec: v1alpha1.RelatedSecretSpec{Application: "db"}}, "bank", "one")
-	s.Status.Readers = []v1alpha1.SecretReader{{Application: "web"}, {Application: "web.shop"}}
+	s.State.Readers = []v1alpha1.SecretReader{{Application: "web"}, {Application: "web.shop"}}
 	m.Put(s)
 	v := &Views{Reader: m, Changed: func(namespace, name string) { told = append(told, namespace+"/"+name) }}
 	for _, event := range []any{s, cache.DeletedFinalStateUnknown{Obj: s}} {
@@ -346,7 +346,7 @@ func BenchmarkView(b *testing.B) {
 	m := kubetest.Memory{}
 	app := object.Named(&v1alpha1.RelatedApplication{}, "shop", "blog")
 	for i := range 1000 {
-		app.Status.Units = append(app.Status.Units, v1alpha1.Unit{Number: int64(i), Pod: fmt.Sprintf("blog-%d", i), PodUID: fmt.Sprintf("uid-%d", i)})
+		app.State.Units = append(app.State.Units, v1alpha1.Unit{Number: int64(i), Pod: fmt.Sprintf("blog-%d", i), PodUID: fmt.Sprintf("uid-%d", i)})
 	}
 	m.Put(app, kubetest.Related("shop", "blog", "shop", "db"), kubetest.DeclaredBag("shop", "db", map[string]string{"host": "here"}))
 	v := &Views{Reader: m}
@@ -363,7 +363,7 @@ func TestViewBesideAnUnreadableOutbox(t *testing.T) {
 	m := kubetest.Memory{}
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", "another-name")
 	outbox.Spec = convert.ForOutbox("blog", "0")
-	outbox.Status.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
+	outbox.State.Transaction = &v1alpha1.Transaction{Changes: []v1alpha1.Change{{Endpoint: "db"}}}
 	m.Put(kubetest.Related("shop", "blog", "shop", "db"), outbox)
 	_, err := (&Views{Reader: m}).View(t.Context(), "shop", "blog")
 	require.ErrorIs(t, err, relation.ErrUnreadable)

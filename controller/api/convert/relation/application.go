@@ -3,6 +3,7 @@ package relation
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +16,7 @@ import (
 
 // ToRecord returns the record of an application.
 func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
-	s := a.Status
+	s, kept := a.Status, a.State
 	record := relation.Record{Name: a.Name, UID: string(a.UID), State: relation.ApplicationState{
 		Sources: s.Sources, Workload: ToStatus(s.Workload), Conditions: value.Conditions(s.Conditions),
 	}}
@@ -35,7 +36,11 @@ func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
 			Endpoint: w.Endpoint, Optional: w.Necessity == v1alpha1.Optional, Reason: w.Reason, Message: w.Message,
 		})
 	}
-	for _, u := range s.Units {
+	said := map[string]v1alpha1.Report{}
+	for _, r := range s.Reports {
+		said[r.PodUID] = r
+	}
+	for _, u := range kept.Units {
 		number, err := value.Int(u.Number)
 		if err != nil {
 			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
@@ -43,20 +48,17 @@ func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
 		state.Units = append(state.Units, application.Unit{
 			Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == v1alpha1.HandlersPresent,
 			Since: u.CreationTime.UTC(), Leaving: u.TerminationReason, Gone: u.DepartureReason, GoneSince: value.Time(u.DepartureTime),
-			Workload: ToStatus(u.Workload), Failing: ToFailure(u.Failure),
+			Workload: ToStatus(said[u.PodUID].Workload), Failing: ToFailure(said[u.PodUID].Failure),
 		})
 	}
-	if r := s.Restarts; r != nil {
+	if r := kept.Restarts; r != nil {
 		state.Restarts.Versions = r.Versions
 		for i := range r.Times {
 			state.Restarts.Times = append(state.Restarts.Times, r.Times[i].UTC())
 		}
 	}
 	var err error
-	if state.NextUnit, err = value.Int(s.NextUnit); err == nil {
-		state.LastRelation, err = value.Int(s.LastRelation)
-	}
-	if err == nil {
+	if state.NextUnit, err = value.Int(kept.NextUnit); err == nil {
 		state.Grants, err = ToGrants(a)
 	}
 	if err != nil {
@@ -65,14 +67,43 @@ func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
 	return record, nil
 }
 
-// SetApplication writes the domain's state into the status. The relations API writes the leader and the
-// reported statuses, which stay.
+// KeepApplication writes what cannot be computed again into the object itself. The highest term, which the
+// relations API writes, stays.
+func KeepApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState) {
+	kept := v1alpha1.RelatedApplicationState{NextUnit: int64(s.NextUnit), LastTerm: a.State.LastTerm}
+	for _, u := range s.Units {
+		unit := v1alpha1.Unit{
+			Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address,
+			CreationTime: metav1.NewTime(u.Since), TerminationReason: u.Leaving, DepartureReason: u.Gone, DepartureTime: value.FromTime(u.GoneSince),
+		}
+		if u.Handles {
+			unit.Handlers = v1alpha1.HandlersPresent
+		}
+		kept.Units = append(kept.Units, unit)
+	}
+	for _, g := range s.Grants {
+		kept.Grants = append(kept.Grants, v1alpha1.Grant{
+			Endpoint: g.Endpoint, Secret: g.Secret, Consent: consent(g.Refused), Key: g.Key, Version: g.Version, Revision: int64(g.Revision),
+		})
+	}
+	if len(s.Restarts.Versions)+len(s.Restarts.Times) > 0 {
+		kept.Restarts = &v1alpha1.Restarts{Versions: maps.Clone(s.Restarts.Versions)}
+		for _, t := range s.Restarts.Times {
+			kept.Restarts.Times = append(kept.Restarts.Times, metav1.NewTime(t))
+		}
+	}
+	a.State = kept
+}
+
+// SetApplication writes the rest of the domain's state into the status, after KeepApplication. The relations
+// API writes the leader and the reported statuses, which stay (SAFETY.md D11).
 func SetApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState, now time.Time) {
 	status := v1alpha1.RelatedApplicationStatus{
 		ObservedGeneration: a.Generation,
 		Sources:            s.Sources,
-		NextUnit:           int64(s.NextUnit),
-		LastRelation:       int64(s.LastRelation),
+		Leader:             a.Status.Leader,
+		Reports:            reports(a),
+		Workload:           a.Status.Workload,
 		Conditions:         value.SetConditions(a.Status.Conditions, s.Conditions, a.Generation, now),
 	}
 	for _, e := range s.Endpoints {
@@ -92,31 +123,18 @@ func SetApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState,
 	living := int64(0)
 	status.LivingUnits = &living
 	for _, u := range s.Units {
-		unit := v1alpha1.Unit{
-			Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address,
-			CreationTime: metav1.NewTime(u.Since), TerminationReason: u.Leaving, DepartureReason: u.Gone, DepartureTime: value.FromTime(u.GoneSince),
-		}
-		if u.Handles {
-			unit.Handlers = v1alpha1.HandlersPresent
-		}
 		if u.Gone == "" {
 			living++
 		}
-		status.Units = append(status.Units, unit)
 	}
-	for _, g := range s.Grants {
-		status.Grants = append(status.Grants, v1alpha1.Grant{
-			Endpoint: g.Endpoint, Secret: g.Secret, Consent: consent(g.Refused), Key: g.Key, Version: g.Version, Revision: int64(g.Revision),
-		})
-	}
-	if len(s.Restarts.Versions)+len(s.Restarts.Times) > 0 {
-		status.Restarts = &v1alpha1.Restarts{Versions: maps.Clone(s.Restarts.Versions)}
-		for _, t := range s.Restarts.Times {
-			status.Restarts.Times = append(status.Restarts.Times, metav1.NewTime(t))
-		}
-	}
-	keepReports(&status, a.Status)
 	a.Status = status
+}
+
+// reports returns what living units report of themselves: it ends with the unit's pod.
+func reports(a *v1alpha1.RelatedApplication) []v1alpha1.Report {
+	return slices.DeleteFunc(slices.Clone(a.Status.Reports), func(r v1alpha1.Report) bool {
+		return !slices.ContainsFunc(a.State.Units, func(u v1alpha1.Unit) bool { return u.PodUID == r.PodUID && u.DepartureReason == "" })
+	})
 }
 
 func necessity(optional bool) v1alpha1.Necessity {
@@ -129,7 +147,7 @@ func necessity(optional bool) v1alpha1.Necessity {
 // ToGrants returns the grants of an application.
 func ToGrants(a *v1alpha1.RelatedApplication) ([]relation.Grant, error) {
 	var all []relation.Grant
-	for _, g := range a.Status.Grants {
+	for _, g := range a.State.Grants {
 		revision, err := value.Int(g.Revision)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read what endpoint %s grants: %w", g.Endpoint, err)
@@ -146,19 +164,4 @@ func consent(refused bool) v1alpha1.Consent {
 		return v1alpha1.ConsentMissing
 	}
 	return v1alpha1.ConsentGiven
-}
-
-// keepReports copies the leader and the reported statuses, which the relations API writes (SAFETY.md
-// D11). A unit's status ends with its pod.
-func keepReports(s *v1alpha1.RelatedApplicationStatus, before v1alpha1.RelatedApplicationStatus) {
-	said := map[string]v1alpha1.Unit{}
-	for _, u := range before.Units {
-		said[u.PodUID] = u
-	}
-	for i := range s.Units {
-		if u := &s.Units[i]; u.DepartureReason == "" {
-			u.Workload, u.Failure = said[u.PodUID].Workload, said[u.PodUID].Failure
-		}
-	}
-	s.Leader, s.Workload = before.Leader, before.Workload
 }

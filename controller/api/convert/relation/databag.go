@@ -5,9 +5,7 @@ import (
 	"maps"
 	"time"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/history"
@@ -33,7 +31,7 @@ func ForBag(b relation.Databag) v1alpha1.DatabagSpec {
 func ToDatabag(b *v1alpha1.Databag) (relation.Databag, error) {
 	bag := relation.Databag{
 		Application: b.Spec.Application, Endpoint: b.Spec.Endpoint,
-		Relation: b.Spec.Relation, Unit: b.Spec.Unit, Data: b.Status.Data,
+		Relation: b.Spec.Relation, Unit: b.Spec.Unit, Data: b.State.Data,
 	}
 	if h := b.Spec.Home; h != nil {
 		bag.Home = relation.Home{Namespace: h.Namespace, Name: h.Name}
@@ -64,7 +62,7 @@ func fits(s v1alpha1.DatabagSpec) bool {
 	return false
 }
 
-// SetData writes data into the status, and an entry without the values of secret fields into the
+// SetData writes data into the state, and an entry without the values of secret fields into the
 // history: one write, so that the two cannot differ. An unreadable history begins anew.
 func SetData(b *v1alpha1.Databag, said history.Entry, data map[string]string, secret []string, now time.Time) {
 	said.Address, said.Time = ToAddress(b), now
@@ -72,12 +70,9 @@ func SetData(b *v1alpha1.Databag, said history.Entry, data map[string]string, se
 	if err != nil {
 		record.Entries = nil
 	}
-	setHistory(b, record.Append(said, b.Status.Data, data, secret))
-	b.Status.ObservedGeneration = b.Generation
-	b.Status.Data = maps.Clone(data)
-	b.Status.Version = databag.Version(data)
-	stored := condition.Settled("Stored", "the content is stored")
-	b.Status.Conditions = value.SetConditions(b.Status.Conditions, stored, b.Generation, now)
+	setHistory(b, record.Append(said, b.State.Data, data, secret))
+	b.State.Data = maps.Clone(data)
+	b.State.Version = databag.Version(data)
 }
 
 // ToAddress returns the owner of a databag and its relation.

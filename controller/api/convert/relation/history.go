@@ -15,8 +15,8 @@ import (
 // ToHistory returns the commits of a databag; with an error, for a record that Orcon did not write,
 // their number.
 func ToHistory(b *v1alpha1.Databag) (history.Log, error) {
-	r := history.Log{Commits: b.Status.Commits}
-	lines, err := unzipped(b.Status.Record)
+	r := history.Log{Commits: b.State.Commits}
+	lines, err := unzipped(b.State.Record)
 	if err != nil {
 		return r, fmt.Errorf("cannot read the record of databag %s: %w", b.Name, err)
 	}
@@ -31,7 +31,7 @@ func ToHistory(b *v1alpha1.Databag) (history.Log, error) {
 	return r, nil
 }
 
-// setHistory writes the commits into the status, without the address that the spec has. It writes none
+// setHistory writes the commits into the state, without the address that the spec has. It writes none
 // if JSON cannot hold them (a time after the year 9999).
 func setHistory(b *v1alpha1.Databag, r history.Log) {
 	entries := slices.Clone(r.Entries)
@@ -42,7 +42,7 @@ func setHistory(b *v1alpha1.Databag, r history.Log) {
 	if err != nil {
 		lines = nil
 	}
-	b.Status.Commits, b.Status.Record = r.Commits, zipped(lines)
+	b.State.Commits, b.State.Record = r.Commits, zipped(lines)
 }
 
 // maxHistory is how many bytes of a record are read. Orcon writes fewer.

@@ -35,7 +35,7 @@ func TestRecordIsSmall(t *testing.T) {
 		}
 		plain, err := json.Marshal(last)
 		require.NoError(t, err)
-		stored, err := json.Marshal(b.Status.Record)
+		stored, err := json.Marshal(b.State.Record)
 		require.NoError(t, err)
 		sizes[i] = [2]int{len(stored), len(plain)}
 	}

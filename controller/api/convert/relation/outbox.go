@@ -14,7 +14,7 @@ func ForOutbox(application, unit string) v1alpha1.DatabagSpec {
 
 // Holds reports whether an outbox has a transaction that changes something.
 func Holds(b *v1alpha1.Databag) bool {
-	t := b.Status.Transaction
+	t := b.State.Transaction
 	return t != nil && len(t.Changes)+len(t.SecretWrites) > 0
 }
 
@@ -22,7 +22,7 @@ func Holds(b *v1alpha1.Databag) bool {
 func ToCommit(b *v1alpha1.Databag) transaction.Commit {
 	unit, _ := strconv.Atoi(b.Spec.Unit) // the schema admits numbers only
 	c := transaction.Commit{Namespace: b.Namespace, Application: b.Spec.Application, Unit: unit}
-	t := b.Status.Transaction
+	t := b.State.Transaction
 	if t == nil {
 		return c
 	}
@@ -57,5 +57,5 @@ func SetCommit(b *v1alpha1.Databag, c transaction.Commit) {
 	for _, w := range c.Secrets {
 		t.SecretWrites = append(t.SecretWrites, ForWrite(w))
 	}
-	b.Status = v1alpha1.DatabagStatus{Transaction: t}
+	b.State = v1alpha1.DatabagState{Transaction: t}
 }

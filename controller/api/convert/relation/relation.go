@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -20,7 +21,7 @@ func ToRelation(r *v1alpha1.Relation) (relation.Relation, error) {
 			Requirer: toEnd(r.Spec.Requirer, r.Namespace),
 			Provider: toEnd(r.Spec.Provider, r.Namespace),
 		},
-		Name: r.Name, UID: string(r.UID),
+		Name: r.Name, UID: Identity(r), Object: string(r.UID),
 		Interface: r.Spec.Interface, Version: int(r.Spec.InterfaceVersion),
 		Declared: r.Spec.Origin == v1alpha1.OriginDeclared,
 		Created:  r.CreationTimestamp.UTC(),
@@ -36,7 +37,7 @@ func ToRelation(r *v1alpha1.Relation) (relation.Relation, error) {
 	if r.Status.Retention != nil {
 		d.State.Retain = r.Status.Retention.Duration
 	}
-	id, err := value.Int(r.Status.ID)
+	id, err := value.Int(r.State.ID)
 	d.State.ID = id
 	if err != nil {
 		return d, fmt.Errorf("cannot read relation %q: id: %w", r.Name, err)
@@ -50,12 +51,21 @@ func ToRelation(r *v1alpha1.Relation) (relation.Relation, error) {
 	return d, nil
 }
 
-// SetRelation writes the domain's state into the status. The relations API writes the statuses of the
+// Identity returns the identity of a relation: its object's UID until the controller has kept another.
+func Identity(r *v1alpha1.Relation) string { return cmp.Or(r.State.Identity, string(r.UID)) }
+
+// KeepRelation writes what cannot be computed again into the object itself. A Relation that does not exist
+// yet gets an identity of its own.
+func KeepRelation(r *v1alpha1.Relation, s relation.State) {
+	r.State.ID = int64(s.ID)
+	r.State.Identity = cmp.Or(Identity(r), string(uuid.NewUUID()))
+}
+
+// SetRelation writes the rest of the domain's state into the status. The relations API writes the statuses of the
 // sides, which stay.
 func SetRelation(r *v1alpha1.Relation, s relation.State, now time.Time) {
 	r.Status.ObservedGeneration = r.Generation
-	r.Status.ID = int64(s.ID)
-	r.Status.Requirer, r.Status.Provider = r.Spec.Requirer.String(), r.Spec.Provider.String()
+	r.Status.Requirer, r.Status.Provider = EndText(r.Spec.Requirer), EndText(r.Spec.Provider)
 	r.Status.HoldTime, r.Status.HoldReason, r.Status.Data = value.FromTime(s.HeldSince), s.HeldReason, string(s.Data)
 	r.Status.Retention = nil
 	if s.Retain != 0 {
@@ -87,6 +97,15 @@ func ForPair(namespace string, p relation.Pair) *v1alpha1.Relation {
 
 func toEnd(e v1alpha1.RelationEnd, namespace string) relation.End {
 	return relation.End{Namespace: cmp.Or(e.Namespace, namespace), Application: e.Application, Endpoint: e.Endpoint}
+}
+
+// EndText returns an end as it is displayed.
+func EndText(e v1alpha1.RelationEnd) string {
+	text := e.Application + ":" + e.Endpoint
+	if e.Namespace != "" {
+		text += " in " + e.Namespace
+	}
+	return text
 }
 
 // Side returns the field that holds the status of a side. The one side of a peer relation is its

@@ -1,13 +1,10 @@
 package relation
 
 import (
-	"time"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
@@ -15,47 +12,45 @@ import (
 func ToSecret(s *v1alpha1.RelatedSecret) secret.Secret {
 	d := secret.Secret{
 		ID: s.Name, Owner: secret.Owner{Application: s.Spec.Application, Unit: s.Spec.Unit},
-		Label: s.Status.Label, Description: s.Status.Description,
-		Rotation: secret.Rotation(s.Status.Rotation), Rotates: value.Time(s.Status.RotationTime), Latest: int(s.Status.LatestRevision),
+		Label: s.State.Label, Description: s.State.Description,
+		Rotation: secret.Rotation(s.State.Rotation), Rotates: value.Time(s.State.RotationTime), Latest: int(s.State.LatestRevision),
 	}
-	for _, r := range s.Status.Revisions {
+	for _, r := range s.State.Revisions {
 		d.Revisions = append(d.Revisions, secret.Revision{
 			Number: int(r.Number), Place: secret.Place{Shard: int(r.Shard), Key: r.Key},
 			Created: r.CreationTime.UTC(), Expires: value.Time(r.ExpirationTime),
 		})
 	}
-	for _, a := range s.Status.Access {
+	for _, a := range s.State.Access {
 		d.Access = append(d.Access, toAccess(a))
 	}
-	for _, r := range s.Status.Readers {
+	for _, r := range s.State.Readers {
 		d.Readers = append(d.Readers, secret.Reader{
-			Application: r.Application, Unit: r.Unit, Revision: int(r.Revision), Label: r.Label,
+			Application: r.Application, Unit: r.Unit, Revision: int(r.Revision), Label: r.Label, Since: value.Time(r.ReadTime),
 		})
 	}
 	return d
 }
 
-// SetSecret writes the domain's secret into the status; its owner stays.
-func SetSecret(s *v1alpha1.RelatedSecret, d secret.Secret, now time.Time) {
-	stored := condition.Settled("Stored", "the secret is stored")
-	s.Status = v1alpha1.RelatedSecretStatus{
-		ObservedGeneration: s.Generation, Label: d.Label, Description: d.Description,
+// SetSecret writes the domain's secret into the state; its owner stays.
+func SetSecret(s *v1alpha1.RelatedSecret, d secret.Secret) {
+	s.State = v1alpha1.RelatedSecretState{
+		Label: d.Label, Description: d.Description,
 		Rotation: v1alpha1.Rotation(d.Rotation), RotationTime: value.FromTime(d.Rotates), LatestRevision: int64(d.Latest),
-		Term: s.Status.Term, Transaction: s.Status.Transaction,
-		Conditions: value.SetConditions(s.Status.Conditions, stored, s.Generation, now),
+		Term: s.State.Term, Transaction: s.State.Transaction,
 	}
 	for _, r := range d.Revisions {
-		s.Status.Revisions = append(s.Status.Revisions, v1alpha1.SecretRevision{
+		s.State.Revisions = append(s.State.Revisions, v1alpha1.SecretRevision{
 			Number: int64(r.Number), Shard: value.FromInt(r.Place.Shard), Key: r.Place.Key,
 			CreationTime: metav1.NewTime(r.Created), ExpirationTime: value.FromTime(r.Expires),
 		})
 	}
 	for _, a := range d.Access {
-		s.Status.Access = append(s.Status.Access, *fromAccess(a))
+		s.State.Access = append(s.State.Access, *fromAccess(a))
 	}
 	for _, r := range d.Readers {
-		s.Status.Readers = append(s.Status.Readers, v1alpha1.SecretReader{
-			Application: r.Application, Unit: r.Unit, Revision: int64(r.Revision), Label: r.Label,
+		s.State.Readers = append(s.State.Readers, v1alpha1.SecretReader{
+			Application: r.Application, Unit: r.Unit, Revision: int64(r.Revision), Label: r.Label, ReadTime: value.FromTime(r.Since),
 		})
 	}
 }

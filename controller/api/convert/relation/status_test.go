@@ -42,18 +42,22 @@ func TestWhatIsSaidStays(t *testing.T) {
 	at := metav1.NewTime(time.Unix(100, 0))
 	said := &v1alpha1.WorkloadStatus{State: "active", ReportTime: at}
 	failing := &v1alpha1.Failure{Event: "db-relation-changed (db)", Attempts: 1, StartTime: at}
-	a := &v1alpha1.RelatedApplication{Status: v1alpha1.RelatedApplicationStatus{
-		Workload: said, Leader: &v1alpha1.Leader{Term: 2},
-		Units: []v1alpha1.Unit{{Number: 0, PodUID: "a", Workload: said, Failure: failing}, {Number: 1, PodUID: "b", Workload: said, Failure: failing}, {Number: 2, PodUID: "c", Workload: said}},
-	}}
-	SetApplication(a, relation.ApplicationState{Units: []application.Unit{{Number: 0, PodUID: "a"}, {Number: 1, PodUID: "b", Gone: application.GoneReplaced}, {Number: 2, PodUID: "d"}}}, at.Time)
+	report := func(number int64, pod string) v1alpha1.Report {
+		return v1alpha1.Report{Unit: number, PodUID: pod, Workload: said, Failure: failing}
+	}
+	a := &v1alpha1.RelatedApplication{
+		State: v1alpha1.RelatedApplicationState{LastTerm: 2},
+		Status: v1alpha1.RelatedApplicationStatus{
+			Workload: said, Leader: &v1alpha1.Leader{Term: 2}, Reports: []v1alpha1.Report{report(0, "a"), report(1, "b"), report(2, "c")},
+		},
+	}
+	is := relation.ApplicationState{Units: []application.Unit{{Number: 0, PodUID: "a"}, {Number: 1, PodUID: "b", Gone: application.GoneReplaced}, {Number: 2, PodUID: "d"}}}
+	KeepApplication(a, is)
+	SetApplication(a, is, at.Time)
 	assert.Equal(t, said, a.Status.Workload)
 	assert.EqualValues(t, 2, a.Status.Leader.Term)
-	assert.Equal(t, said, a.Status.Units[0].Workload)
-	assert.Equal(t, failing, a.Status.Units[0].Failure)
-	assert.Nil(t, a.Status.Units[1].Failure, "its pod has gone")
-	assert.Nil(t, a.Status.Units[1].Workload)
-	assert.Nil(t, a.Status.Units[2].Workload, "another pod of the same number")
+	assert.EqualValues(t, 2, a.State.LastTerm)
+	assert.Equal(t, []v1alpha1.Report{report(0, "a")}, a.Status.Reports, "a pod has gone, and another has the number")
 
 	r := &v1alpha1.Relation{Status: v1alpha1.RelationStatus{RequirerStatus: ForSide(status.Info{State: status.Active}, 1)}}
 	SetRelation(r, relation.State{}, at.Time)

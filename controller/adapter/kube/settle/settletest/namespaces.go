@@ -14,11 +14,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/negotiation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
+
+// Definition is the name of the definition of Relations.
+const Definition = "relations.orcon.tengu.io"
 
 // Provider returns a Service outside the cluster that provides db.
 func Provider(namespace, name string) *corev1.Service {
@@ -50,7 +54,7 @@ func New(t *testing.T) *Namespaces {
 	t.Helper()
 	server := &kubetest.Strict{Kept: kubetest.Memory{}}
 	server.Kept.Put(kubetest.OptedIn("shop"), kubetest.OptedIn("office"), kubetest.OfferTo("office"), Provider("shop", "db"), Consumer("shop", "blog", "db"),
-		Consumer("office", "blog", "db.shop"))
+		Consumer("office", "blog", "db.shop"), object.Named(&metav1.PartialObjectMetadata{}, "", Definition))
 	n := &Namespaces{t, server, nil}
 	n.Restart()
 	for range 5 {
@@ -108,17 +112,17 @@ func (n *Namespaces) RelationOf(namespace string) *v1alpha1.Relation {
 
 // BagToOffice returns the name of the bag of db in the relation of the office.
 func (n *Namespaces) BagToOffice() string {
-	return relation.Databag{Application: "db", Endpoint: "db", Relation: string(n.RelationOf("office").UID)}.Name()
+	return relation.Databag{Application: "db", Endpoint: "db", Relation: convert.Identity(n.RelationOf("office"))}.Name()
 }
 
 // NoUnit makes a Relation unreadable.
 func NoUnit(r *v1alpha1.Relation) { r.Status.Departures = []v1alpha1.Departure{{Unit: "no unit"}} }
 
 // NoRevision makes the grants of an application unreadable.
-func NoRevision(a *v1alpha1.RelatedApplication) { a.Status.Grants = []v1alpha1.Grant{{Revision: -1}} }
+func NoRevision(a *v1alpha1.RelatedApplication) { a.State.Grants = []v1alpha1.Grant{{Revision: -1}} }
 
 // NoNumber makes the units of an application unreadable.
-func NoNumber(a *v1alpha1.RelatedApplication) { a.Status.Units[0].Number = -1 }
+func NoNumber(a *v1alpha1.RelatedApplication) { a.State.Units[0].Number = -1 }
 
 // Elsewhere makes a Databag unreadable.
 func Elsewhere(b *v1alpha1.Databag) { b.Spec.Application = "stranger" }

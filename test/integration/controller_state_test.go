@@ -1,0 +1,92 @@
+package integration
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+// Ids, identities, the numbers of units and the terms of leaders outlive every status: a backup without
+// statuses has them (TRUST.md T5, SAFETY.md D10).
+func TestNumbersOutliveStatuses(t *testing.T) {
+	w := newControllerWorld(t)
+	c := w.controller(-1)
+	declared := consumes("one,two", "one-endpoint")
+	declared[application.KeyRetain] = "0s"
+	web := w.consumer("web", declared)
+	w.create(w.provider("one-endpoint", "one.tengu.io"), w.provider("two-endpoint", "two.tengu.io"), web)
+	w.becomes("one-endpoint", "Complete")
+	require.NoError(t, w.admin.Delete(w.ctx, w.podOf("web"), client.GracePeriodSeconds(0)))
+	w.eventually("its pod is replaced", func() bool { return len(livingUnits(w.app("web"))) == 1 && livingUnits(w.app("web"))[0].Number == 1 })
+	w.change(web, func() { web.Spec.Template.Annotations[application.KeyRelations] = "two-endpoint" })
+	w.eventually("relation 1 ends", func() bool { return w.relations()["one-endpoint"].Name == "" })
+	w.becomes("two-endpoint", "Complete")
+	w.eventually("a pod of the new template", func() bool { return len(livingUnits(w.app("web"))) == 2 })
+	speaker := w.speaker(c, "web", "10.9.1.2")
+	hears(t, speaker.stream, "its unit", func(s *wire.Snapshot) bool { return s.GetUnit().GetKnown() })
+	term := speaker.leads(w)
+	relation, units := w.relations()["two-endpoint"], livingUnits(w.app("web"))
+	require.EqualValues(t, 2, relation.State.ID)
+
+	app := w.app("web")
+	for _, o := range []client.Object{&app, &relation} {
+		require.NoError(t, w.admin.Status().Patch(w.ctx, o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(`{"status":null}`))))
+	}
+	w.becomes("two-endpoint", "Complete")
+	w.eventually("the status of the application", func() bool { return reason(w.app("web").Status.Conditions, "Ready") == "!WaitingForRelations" })
+	assert.Equal(t, relation.State, w.relations()["two-endpoint"].State)
+	assert.Equal(t, units, livingUnits(w.app("web")))
+	assert.Greater(t, speaker.leads(w), term, "a term is never led in twice")
+}
+
+// Only the controller writes what it keeps of a Relation: an editor of the namespace could open it to itself.
+func TestStateOfARelationIsTheControllers(t *testing.T) {
+	w := newControllerWorld(t)
+	editor := w.editor("somebody")
+	forged := w.manual("web", "db")
+	forged.State.ID = 7
+	err := editor.Create(w.ctx, forged)
+	require.True(t, apierrors.IsForbidden(err), "%v", err)
+	assert.Contains(t, err.Error(), "only the controller writes the state of a Relation")
+	made := w.manual("web", "db")
+	require.NoError(t, editor.Create(w.ctx, made))
+	before := made.DeepCopy()
+	made.State.Identity = "another"
+	require.True(t, apierrors.IsForbidden(editor.Patch(w.ctx, made, client.MergeFrom(before))))
+	require.NoError(t, w.admin.Patch(w.ctx, made, client.MergeFrom(before)), "a backup is restored by an administrator")
+}
+
+// editor returns a client for a user who may edit the namespace.
+func (w *controllerWorld) editor(name string) client.Client {
+	w.t.Helper()
+	root, err := controlplane.Root()
+	require.NoError(w.t, err)
+	w.cluster.Kubectl(w.t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "people.yaml"))
+	w.create(&rbacv1.RoleBinding{
+		ObjectMeta: w.meta("editors"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "orcon-edit"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: name}},
+	})
+	cfg := w.cluster.Config(w.t)
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: name}
+	editor, err := client.New(cfg, client.Options{Scheme: w.scheme})
+	require.NoError(w.t, err)
+	return editor
+}
+
+// livingUnits returns the units of an application that have not departed.
+func livingUnits(a v1alpha1.RelatedApplication) []v1alpha1.Unit {
+	return slices.DeleteFunc(a.State.Units, func(u v1alpha1.Unit) bool { return u.DepartureReason != "" })
+}
