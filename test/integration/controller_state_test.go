@@ -2,7 +2,6 @@ package integration
 
 import (
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,15 +29,15 @@ func TestNumbersOutliveStatuses(t *testing.T) {
 	w.create(w.provider("one-endpoint", "one.tengu.io"), w.provider("two-endpoint", "two.tengu.io"), web)
 	w.becomes("one-endpoint", "Complete")
 	require.NoError(t, w.admin.Delete(w.ctx, w.podOf("web"), client.GracePeriodSeconds(0)))
-	w.eventually("its pod is replaced", func() bool { return len(livingUnits(w.app("web"))) == 1 && livingUnits(w.app("web"))[0].Number == 1 })
+	w.eventually("its pod is replaced", func() bool { return len(podsByNumber(w.app("web"))) == 1 && podsByNumber(w.app("web"))[1] != "" })
 	w.change(web, func() { web.Spec.Template.Annotations[application.KeyRelations] = "two-endpoint" })
 	w.eventually("relation 1 ends", func() bool { return w.relations()["one-endpoint"].Name == "" })
 	w.becomes("two-endpoint", "Complete")
-	w.eventually("a pod of the new template", func() bool { return len(livingUnits(w.app("web"))) == 2 })
+	w.eventually("a pod of the new template", func() bool { return len(podsByNumber(w.app("web"))) == 2 })
 	speaker := w.speaker(c, "web", "10.9.1.2")
 	hears(t, speaker.stream, "its unit", func(s *wire.Snapshot) bool { return s.GetUnit().GetKnown() })
 	term := speaker.leads(w)
-	relation, units := w.relations()["two-endpoint"], livingUnits(w.app("web"))
+	relation, pods := w.relations()["two-endpoint"], podsByNumber(w.app("web"))
 	require.EqualValues(t, 2, relation.State.ID)
 
 	app := w.app("web")
@@ -48,7 +47,7 @@ func TestNumbersOutliveStatuses(t *testing.T) {
 	w.becomes("two-endpoint", "Complete")
 	w.eventually("the status of the application", func() bool { return reason(w.app("web").Status.Conditions, "Ready") == "!WaitingForRelations" })
 	assert.Equal(t, relation.State, w.relations()["two-endpoint"].State)
-	assert.Equal(t, units, livingUnits(w.app("web")))
+	assert.Equal(t, pods, podsByNumber(w.app("web")))
 	assert.Greater(t, speaker.leads(w), term, "a term is never led in twice")
 }
 
@@ -86,7 +85,13 @@ func (w *controllerWorld) editor(name string) client.Client {
 	return editor
 }
 
-// livingUnits returns the units of an application that have not departed.
-func livingUnits(a v1alpha1.RelatedApplication) []v1alpha1.Unit {
-	return slices.DeleteFunc(a.State.Units, func(u v1alpha1.Unit) bool { return u.DepartureReason != "" })
+// podsByNumber returns the UIDs of the pods of an application's living units, by the numbers of the units.
+func podsByNumber(a v1alpha1.RelatedApplication) map[int64]string {
+	pods := map[int64]string{}
+	for _, u := range a.State.Units {
+		if u.DepartureReason == "" {
+			pods[u.Number] = u.PodUID
+		}
+	}
+	return pods
 }
