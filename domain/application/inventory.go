@@ -67,8 +67,8 @@ type Workload struct {
 	TemplateAnnotations map[string]string
 	// Replicas is how many units it wants; of use for a StatefulSet.
 	Replicas int
-	// RollingOut is set until its pods are those of its present template. LeftToPeople says why
-	// nothing replaces old pods: its strategy leaves that to people; empty if it does not.
+	// RollingOut is set until its pods are those of its present template. LeftToPeople is why
+	// nothing replaces old pods but a person, with the cure; empty if something does.
 	RollingOut   bool
 	LeftToPeople string
 }

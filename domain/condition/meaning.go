@@ -124,7 +124,7 @@ func special() []Meaning {
 		{Suspended, "NoOffer", "no Offer covers relations that were open", "restore the Offer"},
 		{RestartsPaused, "NothingToRestart", "Jobs, CronJobs and bare Pods are not restarted", "recreate them"},
 		{RestartsPaused, "LeftToPeople", "the update strategy of the workload replaces no pods by itself",
-			"delete the old pods, as the message shows"},
+			"do what the message shows: resume it, lower its partition, or delete the pods"},
 		{RestartsPaused, "TooManyRestarts", "data changed too often within an hour", "wait, or find out what changes the data"},
 		{AgentFailed, "NotRunning", "its image cannot be pulled, or it exits: tengu.io/handlers names no folder of its image, for instance",
 			"correct what the message names; the kubelet retries by itself"},

@@ -44,7 +44,7 @@ func leftToPeople(a application.Application) []condition.Condition {
 	for _, w := range a.Workloads {
 		if w.LeftToPeople != "" && w.TemplateAnnotations[application.KeyDataVersion] != "" {
 			return paused(relation.ReasonLeftToPeople, fmt.Sprintf(
-				"the template of %s %s has new data, but %s: delete the old pods to use it", w.Kind, w.Name, w.LeftToPeople))
+				"%s %s has pods of an earlier template, which may have earlier data: %s", w.Kind, w.Name, w.LeftToPeople))
 		}
 	}
 	return nil

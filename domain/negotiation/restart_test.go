@@ -131,7 +131,7 @@ func TestRestart(t *testing.T) {
 				web.RollingOut, web.LeftToPeople = false, "it is paused"
 				w.workloads["Deployment/web"] = web
 				w.settle(t)
-				assert.Contains(t, w.says("web", condition.RestartsPaused).Message, "Deployment web has new data, but it is paused")
+				assert.Contains(t, w.says("web", condition.RestartsPaused).Message, "Deployment web has pods of an earlier template, which may have earlier data: it is paused")
 				w.now = w.now.Add(time.Hour)
 				w.port("db", 2)
 			},

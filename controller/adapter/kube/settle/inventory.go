@@ -74,7 +74,7 @@ func (l *lister) workloads() []application.Workload {
 		w.Replicas = replicas(d.Spec.Replicas)
 		w.RollingOut = deploymentRolls(d)
 		if d.Spec.Paused {
-			leave(&w, "it is paused")
+			leave(&w, fmt.Sprintf("it is paused: kubectl -n %s rollout resume deployment %s", d.Namespace, d.Name))
 		}
 		all = append(all, w)
 	}
@@ -93,7 +93,7 @@ func (l *lister) workloads() []application.Workload {
 		w := toWorkload(application.DaemonSet, d, d.Spec.Template)
 		w.RollingOut = d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedNumberScheduled < d.Status.DesiredNumberScheduled
 		if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
-			leave(&w, "its update strategy is OnDelete")
+			leave(&w, onDelete)
 		}
 		all = append(all, w)
 	}
@@ -145,24 +145,27 @@ func deploymentRolls(d *appsv1.Deployment) bool {
 		d.Status.Replicas > d.Status.UpdatedReplicas
 }
 
-// leave notes why nothing replaces the old pods of a workload, if it has old ones; why is empty if something
-// does.
+// onDelete is why strategy OnDelete replaces no pods, and the cure.
+const onDelete = "its update strategy is OnDelete: delete them"
+
+// leave notes why nothing replaces the old pods of a workload, with the cure, if it has old ones; why is empty
+// if something does.
 func leave(w *application.Workload, why string) {
 	if w.RollingOut && why != "" {
 		w.RollingOut, w.LeftToPeople = false, why
 	}
 }
 
-// statefulSetLeaves returns why a StatefulSet replaces no more pods; empty if it still does.
+// statefulSetLeaves returns why a StatefulSet replaces no more pods, and the cure; empty if it still does.
 func statefulSetLeaves(s *appsv1.StatefulSet) string {
 	strategy := s.Spec.UpdateStrategy
 	if strategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
-		return "its update strategy is OnDelete"
+		return onDelete
 	}
 	if r := strategy.RollingUpdate; r != nil && r.Partition != nil {
 		kept := min(int(*r.Partition), replicas(s.Spec.Replicas))
 		if kept > 0 && int(s.Status.UpdatedReplicas) >= replicas(s.Spec.Replicas)-kept && s.Status.ObservedGeneration >= s.Generation {
-			return fmt.Sprintf("partition %d of its update strategy keeps them", *r.Partition)
+			return fmt.Sprintf("partition %d of its update strategy keeps them: lower it", *r.Partition)
 		}
 	}
 	return ""

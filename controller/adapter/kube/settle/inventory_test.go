@@ -135,11 +135,11 @@ func TestLeftToPeople(t *testing.T) {
 	}{
 		"Rolling":      {status: old, rolls: true},
 		"NoPartition":  {strategy: partition(0), status: updated(2), rolls: true},
-		"OnDelete":     {strategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}, status: old, left: "its update strategy is OnDelete"},
+		"OnDelete":     {strategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}, status: old, left: "its update strategy is OnDelete: delete them"},
 		"OnDeleteDone": {strategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}, status: appsv1.StatefulSetStatus{ObservedGeneration: 1}},
-		"Partition":    {strategy: partition(2), status: updated(1), left: "partition 2 of its update strategy keeps them"},
+		"Partition":    {strategy: partition(2), status: updated(1), left: "partition 2 of its update strategy keeps them: lower it"},
 		"BeforeIt":     {strategy: partition(2), status: updated(0), rolls: true},
-		"BeyondAll":    {strategy: partition(9), status: updated(0), left: "partition 9 of its update strategy keeps them"},
+		"BeyondAll":    {strategy: partition(9), status: updated(0), left: "partition 9 of its update strategy keeps them: lower it"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -153,10 +153,10 @@ func TestLeftToPeople(t *testing.T) {
 			in, err := inventory(t.Context(), m, "shop")
 			require.NoError(t, err)
 			require.Len(t, in.Workloads, 3)
-			assert.Equal(t, "it is paused", in.Workloads[0].LeftToPeople)
+			assert.Equal(t, "it is paused: kubectl -n shop rollout resume deployment web", in.Workloads[0].LeftToPeople)
 			assert.Equal(t, test.rolls, in.Workloads[1].RollingOut)
 			assert.Equal(t, test.left, in.Workloads[1].LeftToPeople)
-			assert.Equal(t, "its update strategy is OnDelete", in.Workloads[2].LeftToPeople)
+			assert.Equal(t, "its update strategy is OnDelete: delete them", in.Workloads[2].LeftToPeople)
 			assert.False(t, in.Workloads[0].RollingOut || in.Workloads[2].RollingOut)
 		})
 	}
