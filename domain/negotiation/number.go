@@ -45,12 +45,11 @@ const overdue = time.Minute
 func (u *units) withStrays(a application.Application, known []application.Unit) application.Application {
 	for _, pod := range u.Strays {
 		is := func(unit application.Unit) bool { return unit.PodUID == pod.UID && unit.Gone == "" }
-		if !slices.ContainsFunc(known, is) {
+		over := pod.Deadline.Add(overdue)
+		if !slices.ContainsFunc(known, is) || pod.Ending && !u.Now.Before(over) {
 			continue
 		}
-		if over := pod.Deadline.Add(overdue); pod.Ending && !u.Now.Before(over) {
-			continue
-		} else if pod.Ending {
+		if pod.Ending {
 			u.overdueAt = soonest(u.overdueAt, over)
 		}
 		a.Pods = append(slices.Clip(a.Pods), pod)

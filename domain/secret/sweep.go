@@ -24,9 +24,9 @@ type Snapshot struct {
 	Units map[string]Roll
 }
 
-// Mark says of content that it goes unless a secret names it: no transaction had named
-// it yet, or its secret was about to let go of it, or was deleted. It outlives who
-// made it.
+// Mark marks content that goes unless a secret names it: no transaction had named it
+// yet, or its secret was about to let go of it, or was deleted. It outlives the process
+// that made it.
 type Mark struct {
 	Place Place
 	// Since is when it was made, or when the Secret that holds both was restored.

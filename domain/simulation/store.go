@@ -48,8 +48,7 @@ type kept struct {
 	finalizer bool
 }
 
-// bag is a databag, the term of the leader that wrote it, and the record of what was
-// said in it.
+// bag is a databag with the term of its last leader, its last writer, and the record of its changes.
 type bag struct {
 	relation.Databag
 	term   int

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
@@ -48,13 +46,7 @@ type orcon struct {
 
 func (w *controllerWorld) orcon(user string) *orcon {
 	w.t.Helper()
-	root, err := controlplane.Root()
-	require.NoError(w.t, err)
-	w.cluster.Kubectl(w.t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "people.yaml"))
-	w.create(&rbacv1.RoleBinding{
-		ObjectMeta: w.meta("viewers"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "orcon-view"},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
-	})
+	w.allow(user, "orcon-view")
 	return &orcon{w, controlplane.Binary(w.t, "orcon"), w.kubeconfigOf(user)}
 }
 

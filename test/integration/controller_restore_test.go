@@ -99,7 +99,7 @@ func TestControllerKeepsContentRestoredBeforeItsSecret(t *testing.T) {
 	assert.Equal(t, dbPassword, w.kept())
 }
 
-// The content of a secret that somebody deletes goes with it: a deletion that was seen is a known end (TRUST.md T5).
+// The content of a deleted secret goes with it: a deletion that was seen is a known end (TRUST.md T5).
 func TestControllerRemovesContentOfDeletedSecret(t *testing.T) {
 	w := newControllerWorld(t)
 	w.grantedSecret()

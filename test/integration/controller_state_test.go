@@ -1,12 +1,10 @@
 package integration
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -15,7 +13,6 @@ import (
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
-	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // Ids, identities, the numbers of units and the terms of leaders outlive every status: a backup without
@@ -54,7 +51,7 @@ func TestNumbersOutliveStatuses(t *testing.T) {
 // Only the controller writes what it keeps of a Relation: an editor of the namespace could open it to itself.
 func TestStateOfARelationIsTheControllers(t *testing.T) {
 	w := newControllerWorld(t)
-	editor := w.editor("somebody")
+	editor := w.editor("alice")
 	forged := w.manual("web", "db")
 	forged.State.ID = 7
 	err := editor.Create(w.ctx, forged)
@@ -71,13 +68,7 @@ func TestStateOfARelationIsTheControllers(t *testing.T) {
 // editor returns a client for a user who may edit the namespace.
 func (w *controllerWorld) editor(name string) client.Client {
 	w.t.Helper()
-	root, err := controlplane.Root()
-	require.NoError(w.t, err)
-	w.cluster.Kubectl(w.t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "people.yaml"))
-	w.create(&rbacv1.RoleBinding{
-		ObjectMeta: w.meta("editors"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "orcon-edit"},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: name}},
-	})
+	w.allow(name, "orcon-edit")
 	cfg := w.cluster.Config(w.t)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: name}
 	editor, err := client.New(cfg, client.Options{Scheme: w.scheme})

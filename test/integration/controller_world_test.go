@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -100,6 +101,18 @@ func (w *controllerWorld) newNamespace(labels map[string]string) string {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "controller-", Labels: labels}}
 	w.create(ns)
 	return ns.Name
+}
+
+// allow gives a user a role for people in the namespace.
+func (w *controllerWorld) allow(user, role string) {
+	w.t.Helper()
+	root, err := controlplane.Root()
+	require.NoError(w.t, err)
+	w.cluster.Kubectl(w.t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "people.yaml"))
+	w.create(&rbacv1.RoleBinding{
+		ObjectMeta: w.meta(role), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
+	})
 }
 
 func (w *controllerWorld) create(all ...client.Object) {

@@ -214,6 +214,10 @@ func (c *checker) optIn(ctx context.Context) error {
 	var n corev1.Namespace
 	check := "namespace " + c.namespace
 	err := c.reader.Get(ctx, client.ObjectKey{Name: c.namespace}, &n)
+	outside := ""
+	if err == nil {
+		outside = Outside(ctx, c.reader, &n)
+	}
 	switch value := n.Labels[application.LabelSchema]; {
 	case apierrors.IsForbidden(err):
 		c.skip(check, "you may not read it")
@@ -221,8 +225,8 @@ func (c *checker) optIn(ctx context.Context) error {
 		c.add(check, "no such namespace: kubectl create namespace "+c.namespace)
 	case err != nil:
 		return fmt.Errorf("cannot read %s: %w", check, err)
-	case Outside(ctx, c.reader, &n) != "":
-		c.add(check, Outside(ctx, c.reader, &n))
+	case outside != "":
+		c.add(check, outside)
 	case n.Labels[application.LabelOptIn] != application.OptedIn:
 		c.add(check, "not opted in: "+application.OptIn(c.namespace))
 	default:

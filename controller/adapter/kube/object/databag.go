@@ -9,7 +9,7 @@ import (
 )
 
 // WriteBag creates a databag that was read as absent, or updates one in the revision in which it was read. A
-// databag that can be read has no status: a mark that another release has left there is removed first.
+// databag that can be read has no status: a mark as unreadable is removed first.
 func WriteBag(ctx context.Context, c client.Client, b *v1alpha1.Databag) error {
 	if b.ResourceVersion == "" {
 		return c.Create(ctx, b)

@@ -15,7 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// The content of a secret goes when somebody deletes its object, and only then: not with the definition of its kind,
+// The content of a secret goes when its object is deleted, and only then: not with the definition of its kind,
 // and not when the object is merely missing (TRUST.md T1, T5).
 func TestDeletion(t *testing.T) {
 	made := metav1.NewTime(kubetest.Epoch())

@@ -79,7 +79,7 @@ func TestRefusedContentIsRemoved(t *testing.T) {
 	assert.NotContains(t, contentOf(t, server), "hunter2")
 }
 
-// A mark counts from the restore of its Secret, and so does one that somebody made without a time.
+// A mark counts from the restore of its Secret, and so does a mark without a time.
 func TestMarksOf(t *testing.T) {
 	now := kubetest.Epoch()
 	shard := object.Named(&corev1.Secret{}, "shop", ContentSecret(3))

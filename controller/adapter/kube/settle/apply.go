@@ -47,8 +47,8 @@ func get[T client.Object](ctx context.Context, reader client.Reader, latest *lat
 	return o, o.GetResourceVersion() != "", nil
 }
 
-// liveOf returns an object with what no cache has. It is that of the revision that was seen, so that a later
-// writer of the object is not overtaken.
+// liveOf returns an object with what no cache has, such as annotations of kubectl on an object that a person
+// made. It has the revision that was seen, so that a later writer of the object is not overtaken.
 func liveOf[T client.Object](ctx context.Context, w writer, seen T) (T, error) {
 	live, _ := reflect.TypeAssert[T](reflect.New(reflect.TypeFor[T]().Elem()))
 	if err := w.live.Get(ctx, client.ObjectKeyFromObject(seen), live); err != nil {
@@ -77,12 +77,7 @@ func store[T client.Object](ctx context.Context, w writer, o T, keep, fill func(
 	if !there {
 		err = w.client.Create(ctx, found)
 	} else if !equality.Semantic.DeepEqual(before, found) {
-		if found, err = liveOf(ctx, w, found); err == nil {
-			err = keep(found)
-		}
-		if err == nil {
-			err = w.client.Update(ctx, found)
-		}
+		err = w.client.Update(ctx, found)
 	}
 	if err != nil {
 		return o, fmt.Errorf("cannot write %s: %w", o.GetName(), err)
@@ -98,9 +93,16 @@ func store[T client.Object](ctx context.Context, w writer, o T, keep, fill func(
 	return found, nil
 }
 
+// recordOf returns the record of a namespace as last seen or written; ok is false if there is none.
+func recordOf(
+	ctx context.Context, reader client.Reader, latest *latest, namespace string,
+) (record *v1alpha1.RelatedNamespace, ok bool, err error) {
+	return get(ctx, reader, latest, object.Named(&v1alpha1.RelatedNamespace{}, namespace, v1alpha1.NamespaceRecord))
+}
+
 // count stores the highest id that a relation was given. Where two replicas give one, the later write is refused.
 func (w writer) count(ctx context.Context, namespace string, d relation.Count) error {
-	n, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.RelatedNamespace{}, namespace, v1alpha1.NamespaceRecord))
+	n, there, err := recordOf(ctx, w.reader, w.latest, namespace)
 	if err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func (w writer) count(ctx context.Context, namespace string, d relation.Count) e
 
 // counted returns an error if the id of a relation is not counted: another relation may get it.
 func (w writer) counted(ctx context.Context, namespace string, id int) error {
-	n, _, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.RelatedNamespace{}, namespace, v1alpha1.NamespaceRecord))
+	n, _, err := recordOf(ctx, w.reader, w.latest, namespace)
 	if err == nil && int(n.State.LastRelation) < id {
 		err = fmt.Errorf("cannot give relation id %d: it is not counted", id)
 	}

@@ -42,7 +42,7 @@ func TestDeletionOfTheDefinition(t *testing.T) {
 	}
 }
 
-// While nobody knows whether the definition stays, nothing is decided.
+// While it is unknown whether the definition stays, nothing is decided.
 func TestUnknownDefinition(t *testing.T) {
 	n := settletest.New(t)
 	now := metav1.NewTime(kubetest.Epoch())

@@ -39,7 +39,7 @@ func (o observer) namespace(ctx context.Context, s *relation.Snapshot) error {
 
 // counter reads the highest id that a relation of the namespace was given.
 func (o observer) counter(ctx context.Context, s *relation.Snapshot) error {
-	n, _, err := get(ctx, o.reader, o.latest, object.Named(&v1alpha1.RelatedNamespace{}, s.Namespace, v1alpha1.NamespaceRecord))
+	n, _, err := recordOf(ctx, o.reader, o.latest, s.Namespace)
 	if err == nil {
 		s.LastRelation, err = value.Int(n.State.LastRelation)
 	}
