@@ -1,6 +1,6 @@
 # A short menu: each target is one script or one go command.
 .DEFAULT_GOAL := help
-.PHONY: help build images release test demo lint generate cluster bench fuzz clean
+.PHONY: help build images release test demo lint generate cluster bench fuzz chaos clean
 
 help: ## This menu
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -34,6 +34,9 @@ bench: ## Run the benchmarks (ONLY=Change chooses)
 
 fuzz: ## Run every fuzz target (TIME=60s each)
 	scripts/fuzz.sh $(or $(TIME),60s)
+
+chaos: ## Kill and cut off what runs, under load (SEED=7 MINUTES=10)
+	scripts/chaos.sh '$(or $(SEED),1)' '$(or $(MINUTES),10)'
 
 clean: ## Remove bin/ and dist/
 	rm -rf bin dist

@@ -16,7 +16,7 @@ import (
 // What somebody makes beside the manifests, such as a webhook configuration with a
 // certificate of their own, is not among these.
 //
-//go:embed bundle-controller certmanager crd images orcon-system rbac relations-controller selfsigned
+//go:embed bundle-controller certmanager crd images network-policies orcon-system rbac relations-controller selfsigned
 //go:embed relations-mutating-webhook/controller-configmap.yaml relations-mutating-webhook/controller.yaml
 //go:embed relations-mutating-webhook/kustomization.yaml relations-mutating-webhook/service.yaml
 //go:embed relations-mutating-webhook/webhook-config-templ.yaml
@@ -26,8 +26,16 @@ var manifests embed.FS
 func Manifests() fs.FS { return manifests }
 
 // Variants are what can be installed, each a folder with a kustomization: Orcon in one of two
-// ways, and beside it the controller of bundles.
-func Variants() []string { return []string{"bundle-controller", "certmanager", "selfsigned"} }
+// ways, and beside it the controller of bundles and NetworkPolicies.
+func Variants() []string {
+	return []string{"bundle-controller", "certmanager", "network-policies", "selfsigned"}
+}
+
+// NetworkPolicies returns the manifest of the NetworkPolicies, which are installed on request only.
+func NetworkPolicies() string {
+	text, _ := manifests.ReadFile("network-policies/ingress.yaml") // it is embedded
+	return string(text)
+}
 
 // ImagesFile is the one file of the manifests that says where the images come from.
 const ImagesFile = "images/kustomization.yaml"

@@ -91,6 +91,8 @@ restore() {
   for _ in 1 2 3; do # a second Ctrl-C may end one of them
     kubectl delete namespace "$ns" --ignore-not-found --timeout=180s >&2 || true
     uninstall >&2 || true
+    # Definitions outlive an uninstallation, which no policy protects any more.
+    kubectl delete -f "$work/orcon.yaml" --ignore-not-found --timeout=60s >&2 || true
     if ! left=$(present) || [ -n "$left" ]; then continue; fi
     heading "Everything that the demo created in context $context is deleted"
     return 0
@@ -285,7 +287,7 @@ story_waiting() {
   run kubectl -n "$ns" logs deploy/sleep -c relation-agent
 }
 
-pod_waits() { kubectl -n "$ns" logs deploy/sleep -c relation-agent | grep -q db; }
+pod_waits() { [[ "$(kubectl -n "$ns" logs deploy/sleep -c relation-agent)" == *db* ]]; }
 
 story_starting() {
   heading 'db-endpoint is created: the pod starts by itself'

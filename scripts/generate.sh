@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates files: deepcopy functions and CRDs from controller/api/v1alpha1, Go from the
+# Generates files: deepcopy functions and CRDs from the kinds, Go from the
 # relations API's .proto, deployment/rbac.yaml, which holds the CRDs and deployment/rbac in
 # one file, and the pages of docs/reference from code, CRDs and the command line.
 #
@@ -21,15 +21,24 @@ esac
 packages protoc:protobuf-compiler
 "$root/scripts/tools.sh" controller-gen protoc-gen-go protoc-gen-connect-go
 
-api=controller/api/v1alpha1
+apis=(controller/api/v1alpha1 controller/api/bundle/v1alpha1)
 wire=controller/api/relations/v1alpha1
 out="$(mktemp -d)"
 trap 'rm -rf "$out"' EXIT
 
-heading "CRDs and deepcopy functions from $api"
-nice bin/controller-gen \
-  object paths="./$api/..." "output:object:dir=$out/$api" \
-  crd:crdVersions=v1 "output:crd:dir=$out/deployment/crd"
+for api in "${apis[@]}"; do
+  heading "CRDs and deepcopy functions from $api"
+  nice bin/controller-gen \
+    object paths="./$api/..." "output:object:dir=$out/$api" \
+    crd:crdVersions=v1 "output:crd:dir=$out/deployment/crd"
+done
+
+# Whatever applies and prunes manifests leaves definitions where they are: with them every relation would go.
+sed -i '/^    controller-gen.kubebuilder.io\/version:/i\
+    argocd.argoproj.io/sync-options: Prune=false,Delete=false' "$out"/deployment/crd/*.yaml
+sed -i '/^    controller-gen.kubebuilder.io\/version:/a\
+    kustomize.toolkit.fluxcd.io/prune: disabled\
+    orcon.tengu.io/prune: Never' "$out"/deployment/crd/*.yaml
 
 heading "Go from $wire"
 nice protoc --go_out="$out" --go_opt=paths=source_relative \

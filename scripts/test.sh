@@ -27,13 +27,13 @@ cd "$root"
 module=gitlab.ilabt.imec.be/tengu/orcon
 logs="$root/dist/test"
 
-# go_test ARG... runs go test with the flags of every stage. A stage that uses clusters adds
-# -count=1, so that its results never come from the cache.
-go_test() { nice ${ORCON_TEST_RACE:+env CGO_ENABLED=1} go test -p 2 -timeout 25m ${ORCON_TEST_RACE:+-race} "$@"; }
+# go_test ARG... runs go test with the flags of every stage; lint has vetted the packages. A stage
+# that uses clusters adds -count=1, so that its results never come from the cache.
+go_test() { nice ${ORCON_TEST_RACE:+env CGO_ENABLED=1} go test -vet=off -p 2 -timeout 25m ${ORCON_TEST_RACE:+-race} "$@"; }
 
 # has FOLDER ends the script if the folder has no Go files: a stage without tests is a fault
 # of the repository.
-has() { find "$1" -name '*.go' 2>/dev/null | grep -q . || die "nothing to test in $1" "the stage '$stage' needs it"; }
+has() { [ -n "$(find "$1" -name '*.go' -print -quit 2>/dev/null)" ] || die "nothing to test in $1" "the stage '$stage' needs it"; }
 
 stage_unit() {
   local pkgs
@@ -93,10 +93,14 @@ stage_images() {
 stage_e2e() {
   ready_for_pods
   local bare failed=0
+  export ORCON_AUDIT="$logs/audit"
+  rm -rf "$ORCON_AUDIT" && mkdir -p "$ORCON_AUDIT"
   go_test -count=1 -v -run '^TestBareCluster$' ./test/e2e/... &
   bare=$!
   go_test -count=1 -v -parallel 4 -skip '^TestBareCluster$' ./test/e2e/... || failed=1
   wait "$bare" || failed=1
+  { for folder in selfsigned bundle-controller; do bin/kubectl kustomize "deployment/$folder"; printf -- '---\n'; done; } |
+    go run ./test/audit "$ORCON_AUDIT" || failed=1
   return "$failed"
 }
 

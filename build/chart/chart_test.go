@@ -117,6 +117,10 @@ func TestChartIsTheManifests(t *testing.T) {
 			"what is installed beside it", development(), "orcon-system",
 			[]string{"bundleController.enabled=true"}, same, []string{"selfsigned", "bundle-controller"},
 		},
+		"Policies": {
+			"an add-on without a Deployment", development(), "orcon-system",
+			[]string{"networkPolicies.enabled=true"}, same, []string{"selfsigned", "network-policies"},
+		},
 		"Release": {"a release's images, and another namespace", release(), "elsewhere", nil, released, []string{"selfsigned"}},
 		"ReleaseCertManager": {
 			"hosts in certificates have the namespace in them", release(), "elsewhere",
@@ -165,6 +169,10 @@ func TestValues(t *testing.T) {
 		"PullSecrets": {why: "a private registry", set: []string{"imagePullSecrets[0].name=mine"}, want: `"imagePullSecrets":[{"name":"mine"}]`},
 		"Nodes":       {why: "nodes of Orcon's own", set: []string{"nodeSelector.role=system"}, want: `"nodeSelector":{"role":"system"}`},
 		"Config":      {why: "what is injected", set: []string{"configuration=agent: x"}, want: `"data":{"tenguconfig.yaml":"agent: x"}`},
+		"Allow": {
+			why: "a registry in the cluster",
+			set: []string{"bundleController.enabled=true", "bundleController.allow={registry.shop.svc,10.0.0.0/8}"}, want: `"-allow=registry.shop.svc,10.0.0.0/8"`,
+		},
 		"NoCRDs": {
 			why: "applied by an administrator",
 			set: []string{"crds.enabled=false"}, want: `"kind":"Deployment"`, not: `"kind":"CustomResourceDefinition"`,

@@ -40,7 +40,12 @@ type places struct {
 type workload struct {
 	Replicas  any `json:"replicas"`
 	Resources any `json:"resources"`
+	// Allows reports that it has the flag allowFlag, which the value "allow" is for.
+	Allows bool `json:"-"`
 }
+
+// allowFlag is the argument for servers that are allowed (TRUST.md R4).
+const allowFlag = "-allow="
 
 // An expression stands in an object as mark, its text and mark again, until the object is
 // YAML: no text of a manifest has such a mark, and YAML writes it as it is.
@@ -141,7 +146,12 @@ func (p *places) deployment(name string, o map[string]any) error {
 	}
 	container, _ := containers[i].(map[string]any)
 	values := ".Values." + key(name)
-	p.workloads[key(name)] = workload{Replicas: spec["replicas"], Resources: container["resources"]}
+	args, _ := container["args"].([]any)
+	allows := slices.Index(args, any(allowFlag))
+	if allows >= 0 {
+		args[allows] = expression(fmt.Sprintf(`printf "%s%%s" (join "," %s.allow) | quote`, allowFlag, values))
+	}
+	p.workloads[key(name)] = workload{Replicas: spec["replicas"], Resources: container["resources"], Allows: allows >= 0}
 	spec["replicas"] = expression(values + ".replicas")
 	container["resources"] = expression("toJson " + values + ".resources")
 	for field := range strings.FieldsSeq(podFields) {

@@ -64,9 +64,27 @@ func (p *places) workloadValues(m manifests, add func(comment, name string, valu
 			w["enabled"] = false
 			comment = "Deployment " + kebab(name) + ", which is optional."
 		}
+		if p.workloads[name].Allows {
+			w["allow"] = []any{}
+			comment += "\nallow: servers in the cluster that sources may name: networks, addresses, hosts."
+		}
 		err = errors.Join(err, add(comment, name, w))
 	}
+	for _, name := range p.bare(m) {
+		err = errors.Join(err, add("Add-on "+kebab(name)+", which is optional and has no Deployment.", name, map[string]any{"enabled": false}))
+	}
 	return err
+}
+
+// bare returns the names of the values of add-ons without a Deployment.
+func (p *places) bare(m manifests) []string {
+	var all []string
+	for _, name := range names(m.addOns) {
+		if _, has := p.workloads[key(name)]; !has {
+			all = append(all, key(name))
+		}
+	}
+	return all
 }
 
 func (p *places) noImages() map[string]any {
@@ -114,7 +132,10 @@ func (p *places) schema(m manifests) (string, error) {
 		"global": object, // Helm's own
 	}
 	for name := range p.workloads {
-		properties[name] = workloadSchema(slices.Contains(names(m.addOns), kebab(name)))
+		properties[name] = workloadSchema(slices.Contains(names(m.addOns), kebab(name)), p.workloads[name].Allows)
+	}
+	for _, name := range p.bare(m) {
+		properties[name] = strict(map[string]any{"enabled": typed("boolean")})
 	}
 	all := strict(properties)
 	all["$schema"] = "http://json-schema.org/draft-07/schema#" // what every Helm 3 and 4 reads
@@ -126,10 +147,13 @@ func (p *places) schema(m manifests) (string, error) {
 }
 
 // workloadSchema returns the schema of the values of a Deployment.
-func workloadSchema(optional bool) map[string]any {
+func workloadSchema(optional, allows bool) map[string]any {
 	of := map[string]any{"replicas": map[string]any{"type": "integer", "minimum": 0}, "resources": typed("object")}
 	if optional {
 		of["enabled"] = typed("boolean")
+	}
+	if allows {
+		of["allow"] = map[string]any{"type": "array", "items": typed("string")}
 	}
 	return strict(of)
 }

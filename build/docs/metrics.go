@@ -13,7 +13,8 @@ type metric struct{ name, kind, labels, help, program string }
 func programs() map[string]string {
 	return map[string]string{
 		"controller/serve": "relations-controller", "cmd/relations-controller": "relations-controller",
-		"controller/relation":            "relations-controller",
+		"controller/relation":         "relations-controller",
+		"controller/adapter/listener": "relations-controller", "controller/adapter/kube/identity": "relations-controller",
 		"cmd/relations-mutating-webhook": "relations-mutating-webhook", "webhook/...": "relations-mutating-webhook",
 		"cmd/bundle-controller": "bundle-controller", "controller/bundledeployment": "bundle-controller",
 		"controller/agent": "relation-agent", "controller/adapter/stream": "relation-agent",

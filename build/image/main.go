@@ -36,8 +36,9 @@ const usage = `Builds Orcon's binaries, images and releases.
                                    builds what is published of a version into dist/release/:
                                    images for linux/amd64 and linux/arm64 (OCI layouts), orcon
                                    for six platforms, bills of materials (CycloneDX), the Helm
-                                   chart, the plugin manifest for krew, SHA256SUMS. NAME...
-                                   limits it to some binaries
+                                   chart, the plugin manifest for krew, their provenance
+                                   (SLSA, unsigned), SHA256SUMS. NAME... limits it to some
+                                   binaries
 
 Instead of NAME, --all means every folder of cmd/: %s
 

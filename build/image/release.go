@@ -22,14 +22,14 @@ const checksums = "SHA256SUMS"
 var versions = regexp.MustCompile(`^v?((?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*))(-rc\.?\d+)?$`)
 
 // candidate returns a version with its leading v. No other release than a candidate can be
-// made until Orcon's trust work is done.
+// made until every rule of docs/rules/TRUST.md holds.
 func candidate(version string) (string, error) {
 	parts := versions.FindStringSubmatch(version)
 	switch {
 	case parts == nil:
 		return "", fmt.Errorf("cannot release version %q: a version is MAJOR.MINOR.PATCH-rc.NUMBER, such as v0.1.0-rc.1: %w", version, errUsage)
 	case parts[2] == "":
-		return "", fmt.Errorf("cannot release version %q: the rules about trust (ends, tenants, limits) are not implemented yet, "+
+		return "", fmt.Errorf("cannot release version %q: the rules about trust that docs/rules/TRUST.md marks (next) do not hold yet, "+
 			"so every version is a release candidate: v%s-rc.1: %w", version, parts[1], errUsage)
 	}
 	return "v" + parts[1] + parts[2], nil
@@ -118,6 +118,9 @@ func (r *release) all(ctx context.Context) error {
 		if err := build(ctx, name); err != nil {
 			return err
 		}
+	}
+	if err := r.provenance(ctx); err != nil {
+		return err
 	}
 	return r.sum()
 }

@@ -88,6 +88,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 		"orcon_1.2.3-rc.4_linux_amd64.cdx.json", "orcon_1.2.3-rc.4_linux_amd64.tar.gz",
 		"orcon_1.2.3-rc.4_linux_arm64.cdx.json", "orcon_1.2.3-rc.4_linux_arm64.tar.gz",
 		"orcon_1.2.3-rc.4_windows_amd64.cdx.json", "orcon_1.2.3-rc.4_windows_amd64.zip",
+		"provenance.intoto.json",
 		"small_1.2.3-rc.4_linux_amd64.cdx.json", "small_1.2.3-rc.4_linux_arm64.cdx.json", "small_1.2.3-rc.4_oci.tar",
 	}, names(all[0]))
 	for name, content := range all[0] {
@@ -112,6 +113,20 @@ func TestReleaseHoldsItsVersion(t *testing.T) {
 	out, err := sums.CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Len(t, strings.Split(strings.TrimSpace(string(out)), "\n"), len(files)-1, "every file has a checksum")
+
+	var provenance struct {
+		PredicateType string
+		Subject       []struct {
+			Name   string
+			Digest map[string]string
+		}
+	}
+	require.NoError(t, json.Unmarshal(files[provenanceFile], &provenance))
+	assert.Equal(t, "https://slsa.dev/provenance/v1", provenance.PredicateType)
+	assert.Len(t, provenance.Subject, len(files)-2, "every file but itself and the checksums")
+	for _, s := range provenance.Subject {
+		assert.Equal(t, fmt.Sprintf("%x", sha256.Sum256(files[s.Name])), s.Digest["sha256"], s.Name)
+	}
 
 	assert.Equal(t, map[string]string{"orcon/Chart.yaml": "version: 1.2.3-rc.4"}, unpacked(t, files["orcon-1.2.3-rc.4.tgz"]))
 	assertRuns(t, files["orcon_1.2.3-rc.4_linux_amd64.tar.gz"], "v1.2.3-rc.4 r.example.org/team:v1.2.3-rc.4")

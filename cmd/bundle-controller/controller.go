@@ -20,10 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/networks"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/metadata"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
 )
 
 // name is that of the Deployment and of the Lease.
@@ -52,7 +54,10 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 	}
 	m, err := ctrl.NewManager(cfg, manager.Options{
 		Scheme: scheme,
-		Cache:  cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject:         map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: networks.Strip}},
+		},
 		// Revisions list what they do, and are read once each; namespaces hardly ever.
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&v1alpha1.BundleRevision{}, &corev1.Namespace{}}}},
 		Metrics:                       server.Options{BindAddress: fmt.Sprintf(":%d", s.healthPort), ExtraHandlers: health()},
@@ -72,15 +77,28 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 	if err != nil {
 		return nil, err
 	}
+	contents, err := supply.Isolate(s.cache)
+	if err != nil {
+		return nil, err
+	}
+	contents.Mirrors, contents.Destinations = s.mirrors, destinations(m.GetClient(), s.allowed)
 	r := &bundledeployment.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name),
 		Connect:  bundledeployment.Impersonate(cfg, m.GetRESTMapper()),
-		Fetcher:  content.Fetcher{Cache: content.Cache(s.cache), Mirrors: s.mirrors},
-		Identity: identity, Now: time.Now, Resync: s.resync,
+		Contents: contents, Places: supply.Places(),
+		Identity: identity, Account: s.namespace + ":" + name, Now: time.Now, Resync: s.resync,
 	}
 	watches := metadata.New(cfg, m.GetRESTMapper(), s.resync, r.Changed)
 	r.Watches = watches
 	return m, errors.Join(m.Add(watches), r.Setup(m))
+}
+
+// destinations returns the rules about servers that sources name.
+func destinations(reader client.Reader, allowed destination.Allowed) func(context.Context) (destination.Rules, error) {
+	return func(ctx context.Context) (destination.Rules, error) {
+		all, err := networks.Read(ctx, reader)
+		return destination.Rules{Cluster: all, Allowed: allowed}, err
+	}
 }
 
 // health reports that the process lives. Readiness is the same: no Service selects its replicas.

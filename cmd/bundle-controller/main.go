@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/go-logr/glogr"
@@ -15,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
 )
 
 const help = `bundle-controller keeps BundleDeployments: it fetches and renders what they want, carries
@@ -27,6 +30,7 @@ Examples:
   bundle-controller -alsologtostderr -v=1
   bundle-controller -kubeconfig ~/.kube/config -namespace orcon-system -leaderElect=false
   bundle-controller -mirror registry.example.org=mirror.example.org -resync 5m
+  bundle-controller -allow registry.shop.svc,10.20.0.0/16
 
 Flags:
 `
@@ -36,12 +40,14 @@ type settings struct {
 	namespace   string
 	cache       string
 	mirrors     mirrors
+	allowed     destination.Allowed
 	resync      time.Duration
 	healthPort  int
 	leaderElect bool
 }
 
 func main() {
+	supply.Child()
 	s, err := parse(flag.CommandLine, os.Args[1:])
 	if err == nil {
 		err = start(ctrl.SetupSignalHandler(), s)
@@ -60,8 +66,11 @@ func parse(flags *flag.FlagSet, args []string) (settings, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&s.namespace, "namespace", installation.OwnNamespace(), "Orcon's own namespace, where replicas agree on a leader")
-	flags.StringVar(&s.cache, "cache", "", "folder that keeps pinned content (default: none)")
+	flags.StringVar(&s.cache, "cache", filepath.Join(os.TempDir(), name),
+		"folder of this process alone for fetched content; pinned content stays there, 512 MiB at most")
 	flags.Var(s.mirrors, "mirror", "registry=mirror: a host to ask before a registry; may be given several times")
+	flags.Func("allow", "servers that sources may name although they are refused, joined by commas: networks (10.0.0.0/8), addresses, "+
+		"hosts (registry.shop.svc); refused are loopback, link-local, metadata and cluster addresses", s.allowed.Set)
 	flags.DurationVar(&s.resync, "resync", 2*time.Minute, "how often what is settled is looked at, and what is tracked is fetched")
 	flags.IntVar(&s.healthPort, "healthPort", 8081, "port of /healthz, /readyz and /metrics")
 	flags.BoolVar(&s.leaderElect, "leaderElect", true, "let one replica of several write")
@@ -70,6 +79,11 @@ func parse(flags *flag.FlagSet, args []string) (settings, error) {
 	}
 	if err := flags.Parse(args); err != nil {
 		return s, err
+	}
+	for _, hosts := range s.mirrors { // who names a mirror allows it
+		for _, host := range hosts {
+			s.allowed.AddHost(host)
+		}
 	}
 	switch {
 	case flags.NArg() > 0:

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )

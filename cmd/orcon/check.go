@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	"gitlab.ilabt.imec.be/tengu/orcon/deployment"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // exitSkipped is the further exit code of check: nothing failed, and a check was skipped.
@@ -26,12 +28,16 @@ func newCheck() *cobra.Command {
 		Use:   "check",
 		Short: "Check whether Orcon can serve a cluster, and whether it does",
 		Long: `check looks at the cluster's version and at what is installed of Orcon: its kinds, its
-Deployments, and whether the API server trusts its webhooks. It has the API server admit a
+Deployments, whether the API server trusts its webhooks, and whether NetworkPolicies cut a port
+of its pods, or those of builtin:network-policies would. It has the API server admit a
 declaring pod by a dry run in a namespace that has opted in, and sends a request to the relations
-API. It changes nothing.
+API. It lists the namespaces that do not let the bundle controller act as the accounts of their
+BundleDeployments. It also lists who may change what Orcon runs, according to the cluster's roles,
+which you must be permitted to list. It changes nothing.
 
 With -n it checks one namespace: its label, its schema mode, the webhook there, whether each
-application is ready, and, if you may list them, Orcon's Deployments that serve relations.
+application is ready, and, if you may list them, Orcon's Deployments that serve relations and the
+accounts of its BundleDeployments.
 
 A check is "ok", "FAIL" with what helps, or "SKIP" where you may not see it, or where no namespace
 has opted in.
@@ -53,7 +59,7 @@ func (o *checkOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	findings, err := installation.Check(c.Context(), config, o.namespace)
+	findings, err := installation.Check(c.Context(), config, o.namespace, deployment.NetworkPolicies(), bundle.LetIn)
 	if err != nil {
 		return err
 	}

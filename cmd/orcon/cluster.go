@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
@@ -25,10 +26,15 @@ type clusterOptions struct{ kubeconfig, context, namespace string }
 
 func (o *clusterOptions) flags(c *cobra.Command) {
 	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace (default: that of the context)")
-	c.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)")
-	c.Flags().StringVar(&o.context, "context", "", "context of the kubeconfig (default: its current one)")
 	_ = c.RegisterFlagCompletionFunc("namespace", o.completeNamespaces)
-	_ = c.RegisterFlagCompletionFunc("context", completeContexts(&o.kubeconfig))
+	clusterFlags(c, &o.kubeconfig, &o.context)
+}
+
+// clusterFlags adds the flags that name a cluster.
+func clusterFlags(c *cobra.Command, kubeconfig, context *string) {
+	c.Flags().StringVar(kubeconfig, "kubeconfig", "", "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)")
+	c.Flags().StringVar(context, "context", "", "context of the kubeconfig (default: its current one)")
+	_ = c.RegisterFlagCompletionFunc("context", completeContexts(kubeconfig))
 }
 
 // open returns a client for Orcon's kinds, and the namespace of the command.
@@ -38,7 +44,7 @@ func (o *clusterOptions) open() (client.Client, string, error) {
 		return nil, "", err
 	}
 	scheme := runtime.NewScheme()
-	err = errors.Join(v1alpha1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme))
+	err = errors.Join(v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme))
 	kinds, failed := client.New(config, client.Options{Scheme: scheme})
 	if err := errors.Join(err, failed); err != nil {
 		return nil, "", fmt.Errorf("cannot reach the cluster: %w", err)

@@ -83,9 +83,6 @@ func cure(err error) string {
 	dial, noDial := errors.AsType[*net.OpError](err)
 	_, ofSource := errors.AsType[sourceError](err)
 	switch {
-	case ofSource && unknownAuthority:
-		return "\nNo authority that this machine trusts signed the certificate of the bundle's server: give its authority as ca.crt in " +
-			"the file of --credentials."
 	case ofSource:
 		return ""
 	case apierrors.IsUnauthorized(err):

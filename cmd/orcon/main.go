@@ -85,11 +85,12 @@ Exit codes: 0 done, 1 the answer is no (see the help of each command), 2 the com
 	c.SetVersionTemplate("orcon {{.Version}}\n")
 	c.SetFlagErrorFunc(knownFlag)
 	screenFlags(c)
-	addGroup(c, "relations", "Relations:", newStatus(), newAdd(), newInterfaces(), newRecord(), newInject(), newUninject(), newSim())
+	addGroup(c, "relations", "Relations:", newStatus(), newEnds(), newAdd(),
+		newInterfaces(), newOffer(), newRecord(), newInject(), newUninject(), newSim())
 	addGroup(c, "bundles", "Bundles:",
 		newList(), newRender(), newPlan(), newInstall(), newDiff(), newHistory(), newRollback(), newUninstall(), newApprove(),
 		newPause(), newResume())
-	addGroup(c, "cluster", "Cluster and command line:", newCheck(), newVersion())
+	addGroup(c, "cluster", "Cluster and command line:", newCheck(), newCertificates(), newLeave(), newRelease(), newVersion())
 	c.SetHelpCommandGroupID("cluster")
 	c.SetCompletionCommandGroupID("cluster") // before the command exists, or it has no effect
 	c.InitDefaultHelpCmd()

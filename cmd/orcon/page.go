@@ -41,7 +41,7 @@ func printPage(out io.Writer, p bundle.Plan) error {
 			continue // it is counted
 		}
 		title := "Phase " + a.Phase
-		if a.Verb == bundle.Delete || a.Verb == bundle.Keep {
+		if a.Verb == bundle.Delete || a.Verb == bundle.Keep || a.Verb == bundle.GiveBack {
 			title = "When all is healthy: what left the bundle"
 		}
 		if last := len(shown.Steps) - 1; last < 0 || shown.Steps[last].Title != title {

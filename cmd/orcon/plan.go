@@ -141,7 +141,8 @@ func summary(p bundle.Plan) string {
 		counts[a.Verb]++
 	}
 	var all []string
-	for _, verb := range []bundle.Verb{bundle.Create, bundle.Update, bundle.Adopt, bundle.Take, bundle.Recreate, bundle.Run, bundle.Delete, bundle.Keep} {
+	for _, verb := range []bundle.Verb{bundle.Create, bundle.Update, bundle.Adopt, bundle.Take, bundle.Recreate, bundle.Run, bundle.Delete,
+		bundle.GiveBack, bundle.Keep} {
 		if counts[verb] > 0 {
 			all = append(all, fmt.Sprintf("%d to %s", counts[verb], verb))
 		}

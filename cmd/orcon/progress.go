@@ -29,7 +29,11 @@ func (p *progress) tell(now engine.Progress) {
 		p.log(fmt.Sprintf("%s %s", verb, w.Object.ID()))
 	}
 	for _, d := range now.Next.Delete {
-		p.log(fmt.Sprintf("deletes %s", d.ID))
+		verb := "deletes"
+		if d.Original != nil {
+			verb = "gives back"
+		}
+		p.log(fmt.Sprintf("%s %s", verb, d.ID))
 	}
 	for _, f := range now.Next.Failures {
 		p.quote(fmt.Sprintf("failed: %s: %s", f.ID, f.Why), f.Log)

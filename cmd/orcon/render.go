@@ -32,6 +32,7 @@ func newRender() *cobra.Command {
     builtin:selfsigned, builtin:certmanager              Orcon itself, with certificates of its
                                                          own or by cert-manager
     builtin:bundle-controller                            the controller of BundleDeployments
+    builtin:network-policies                             what lets into Orcon's pods only what they serve
 
 and may end in #folder=a/b (after a checksum: &folder=a/b) to select a folder. A source that is
 not pinned, such as a tag or a branch, needs --track. Pinned content is fetched once and kept

@@ -58,7 +58,7 @@ func TestRender(t *testing.T) {
 		"Nowhere": {"a folder that is not there", []string{"render", "nowhere"}, 2, "", "cannot fetch nowhere: file does not exist\n"},
 		"Format":  {"a format that is none", []string{"render", good, "--format", "jsonnet"}, 2, "", "it is one of plain"},
 		"Output":  {"an output that is none", []string{"render", good, "-o", "xml"}, 2, "", "use yaml or json"},
-		"Builtin": {"a variant that is none", []string{"render", "builtin:selfsignd"}, 2, "", "use builtin:bundle-controller, builtin:certmanager, builtin:selfsigned"},
+		"Builtin": {"a variant that is none", []string{"render", "builtin:selfsignd"}, 2, "", "use builtin:bundle-controller, builtin:certmanager, builtin:network-policies, builtin:selfsigned"},
 		"Path":    {"a variant is a path", []string{"render", "builtin:selfsigned", "--path", "crd"}, 2, "", "cannot use --path"},
 		"Setting": {"a setting that is none", []string{"render", "builtin:selfsigned", "--set", "image=x"}, 2, "", "registry=HOST/PATH and tag=TAG"},
 		"Source":  {"a source that is none", []string{"render", "ftp://x/y"}, 2, "", "does not begin with one of"},
@@ -157,7 +157,7 @@ func TestRenderBlamesTheSource(t *testing.T) {
 	defer private.Close()
 	code, _, errs := call("", "render", private.URL+"/shop.tgz", "--track")
 	assert.Equal(t, exitMisuse, code)
-	assert.Contains(t, errs, "give its authority as ca.crt in the file of --credentials")
+	assert.Contains(t, errs, "add ca.crt to the credentials")
 	assert.NotContains(t, errs, "kubeconfig")
 
 	gone := httptest.NewServer(http.NotFoundHandler())

@@ -70,7 +70,7 @@ func (o *sourceOptions) fetch(c *cobra.Command, source string) (bundle.Tree, err
 		return bundle.Tree{}, err
 	}
 	if folder, err := os.UserCacheDir(); err == nil {
-		o.Cache = content.Cache(filepath.Join(folder, "orcon", "content"))
+		o.Cache = content.Cache{Folder: filepath.Join(folder, "orcon", "content")}
 	}
 	o.Mirrors = map[string][]string{}
 	for registry, mirror := range o.mirrors {

@@ -13,6 +13,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -47,7 +48,7 @@ func statusLines(ctx context.Context, kinds client.Client, namespace string, run
 	var applications v1alpha1.RelatedApplicationList
 	var relations v1alpha1.RelationList
 	var offers v1alpha1.OfferList
-	var bundles v1alpha1.BundleDeploymentList
+	var bundles bundlev1alpha1.BundleDeploymentList
 	for _, list := range []client.ObjectList{&applications, &relations, &offers, &bundles} {
 		err := kinds.List(ctx, list, client.InNamespace(namespace))
 		if list == &bundles && (meta.IsNoMatchError(err) || apierrors.IsForbidden(err)) {
@@ -168,7 +169,7 @@ func (st statusLine) isBundle() bool { return st.Kind == kindBundle }
 
 // bundleLine returns the line of a BundleDeployment. While it is deleted it is never ready, since its
 // conditions may be those from before.
-func bundleLine(d *v1alpha1.BundleDeployment, running controllers) statusLine {
+func bundleLine(d *bundlev1alpha1.BundleDeployment, running controllers) statusLine {
 	st := lineOf(kindBundle, d.Namespace, d.Name, d.Status.Conditions)
 	if st.State == stateFailed && (d.Spec.Paused || meta.IsStatusConditionFalse(d.Status.Conditions, string(bundle.Approved))) {
 		st.State = stateWaiting // as a person has asked

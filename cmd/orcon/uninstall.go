@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +24,9 @@ func newUninstall() *cobra.Command {
 		Short: "Delete every object of a deployment, in reverse order",
 		Long: `uninstall deletes the objects that install made, in reverse order, waits until they are gone, and
 then deletes the record of the deployment. Objects with annotation orcon.tengu.io/prune: Never
-stay. Finalizers are waited for, and never removed. What others still need is refused: a definition
+stay, as Orcon's own definitions do: see orcon leave. Objects that existed before and were adopted
+are given back: they stay, and fields that the bundle set get their values from before back.
+Finalizers are waited for, and never removed. What others still need is refused: a definition
 while there are objects of its kind, and the bundle controller while there are BundleDeployments.
 
 Exit codes: 0 done, 2 failed, 3 timed out, 4 other objects need what would be deleted, 130
@@ -55,7 +56,7 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 	}
 	d.busy(screenOf(c))
 	if err := d.Unused(ctx, p); err != nil {
-		return coded(ownKinds(err))
+		return coded(err)
 	}
 	approval, err := o.approve(p)
 	if err != nil {
@@ -76,14 +77,4 @@ func (o *uninstallOptions) run(c *cobra.Command, name string) error {
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s is uninstalled\n", d.Owner)
 	return err
-}
-
-// ownKinds adds to the error of an uninstallation of Orcon itself what must come before: Orcon
-// makes again what is deleted while its namespace is opted in.
-func ownKinds(err error) error {
-	if !strings.Contains(err.Error(), ".orcon.tengu.io") {
-		return err
-	}
-	return fmt.Errorf("before you delete objects of Orcon, end its relations as docs/how-to/leave.md describes: first take the label "+
-		"from each namespace, since else Orcon makes them again: kubectl label namespace -l tengu-injector=enabled tengu-injector-\n%w", err)
 }

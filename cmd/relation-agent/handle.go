@@ -23,13 +23,8 @@ import (
 // agent's status, in bytes: its end.
 const maxSaid = 400
 
-// When its container ends a handler may go on for farewell, and so may those of what a unit
-// that leaves is still owed; then it is interrupted and has lastWords to end. Both together
-// are less than the 30 s that a pod has where it says nothing else.
-const (
-	farewell  = 15 * time.Second
-	lastWords = 5 * time.Second
-)
+// lastWords is how long a handler that is interrupted has to end.
+const lastWords = 5 * time.Second
 
 // program says what is run for a hook, and in which folder; no command for a hook
 // without one.
@@ -82,34 +77,13 @@ func executables(folder string) program {
 	}
 }
 
-// handle runs a program for each event until ctx is done, and then for a moment for those
-// of the unit's own end.
-func handle(ctx context.Context, socket string, of program) {
-	runner := agent.Runner{Socket: socket}
-	until, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(farewell, stop) })()
-	for turn, ok := runner.Next(ctx); ok; turn, ok = runner.Next(ctx) {
-		handleOne(until, runner, of, turn)
-	}
-	for turn, ok := runner.Last(until); ok; turn, ok = runner.Last(until) {
-		handleOne(until, runner, of, turn)
-	}
-}
-
-// handleOne runs what there is for one event. What it has not finished when ctx is done is
-// told again.
-func handleOne(ctx context.Context, runner agent.Runner, of program, turn agent.Turn) {
+// handle returns what handles an event by the program.
+func (of program) handle(ctx context.Context, turn agent.Turn) agent.Done {
 	done := agent.Done{Context: turn.Context}
 	if command, folder := of(turn.Hook); len(command) > 0 {
 		done.Handled, done.Failure = true, runHook(ctx, command, folder, turn)
 	}
-	if ctx.Err() != nil {
-		return
-	}
-	if err := runner.Done(ctx, done); err != nil {
-		glog.Warningf("%s: %v", turn.Hook, err)
-	}
+	return done
 }
 
 // runHook runs the command of an event and returns why it has failed, or nothing.

@@ -93,9 +93,9 @@ func TestRunnerHandlesTheEnd(t *testing.T) {
 
 	ctx, end := context.WithCancel(t.Context())
 	go func() { <-asked; end() }()
-	handle(ctx, socket, func(string) ([]string, string) {
+	agent.Runner{Socket: socket}.Run(ctx, program(func(string) ([]string, string) {
 		return []string{"sh", "-c", `echo "$HOOK" >> "$1"`, "sh", heard}, dir
-	})
+	}).handle)
 	text, err := os.ReadFile(heard)
 	require.NoError(t, err)
 	assert.Equal(t, "store-relation-departed\nstore-relation-broken\n", string(text))

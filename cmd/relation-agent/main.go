@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/golang/glog"
 
@@ -36,13 +37,20 @@ Usage:
   relation-agent [flags]          run the agent, until a signal
   relation-agent [flags] once     run the agent until the gate is open, as an
                                   ordinary init container
-  relation-agent [flags] wait     return when the start gate is open
+  relation-agent [flags] wait     return when the start gate is open; fail after 30 s
+                                  if the controller cannot be reached, or files
+                                  cannot be written
   relation-agent [flags] started  return when the first files are written, for
                                   pods that start without waiting
   relation-agent [flags] installed
-                                  return when the pod's tools are installed
-  relation-agent [flags] gate     return when the start gate is open, in a
-                                  container that has the tools
+                                  return when the pod's tools and the first files
+                                  are there
+  relation-agent [flags] gate [canary]
+                                  return when the start gate is open, in a
+                                  container that has the tools; with canary only
+                                  if the command below succeeds
+  relation-agent [flags] canary   fail unless the kubelet has read this container's
+                                  variable ORCON_ENV_FILES from the agent's file
   relation-agent [flags] handle FOLDER
                                   run the executables of a folder for events, in
                                   a container that has the tools
@@ -63,7 +71,7 @@ Examples:
 
 Settings come from the environment, as the webhook wrote it: ORCON_ADDRESS,
 ORCON_SERVER_NAME, ORCON_TRUST, ORCON_CONSUMES, ORCON_ENV, ORCON_ON_CHANGE,
-ORCON_BATCH, ORCON_LOG_LEVEL, ORCON_METRICS_ADDRESS (":9465" by default),
+ORCON_BATCH, ORCON_LOG_LEVEL, ORCON_METRICS_ADDRESS (none by default),
 POD_NAME, POD_NAMESPACE.
 
 Flags:
@@ -107,7 +115,7 @@ type exitError int
 func (c exitError) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // commands names the commands for a person who misspelt one.
-const commands = "once, wait, started, installed, gate, handle, run, status, tool and version"
+const commands = "once, wait, started, installed, gate, canary, handle, run, status, tool and version"
 
 // run carries out one command line.
 func run(args []string, out io.Writer) error {
@@ -128,20 +136,14 @@ func run(args []string, out io.Writer) error {
 		return serve(ctx, root)
 	case "once":
 		return serveOnce(ctx, root)
-	case "wait":
-		return agent.Wait(ctx, root.socket(), root.opened())
-	case "started":
-		return agent.WaitFor(ctx, root.env())
-	case "installed":
-		return agent.WaitFor(ctx, root.tools())
-	case "gate":
-		return agent.Gate(ctx, containerSocket)
+	case "wait", "started", "installed", "gate", "canary":
+		return probe(ctx, root, command, flags.Arg(1))
 	case "handle", "run":
 		of, err := programOf(command, flags.Args()[1:])
 		if err != nil {
 			return err
 		}
-		handle(ctx, containerSocket, of)
+		agent.Runner{Socket: containerSocket}.Run(ctx, of.handle)
 		return nil
 	case "status":
 		return agent.Status(ctx, root.socket(), out)
@@ -162,6 +164,25 @@ func run(args []string, out io.Writer) error {
 	default:
 		return fmt.Errorf("unknown command %q: the commands are %s; see relation-agent -help", command, commands)
 	}
+}
+
+// probe carries out a command that waits or checks. A gate with the argument canary is one of a container whose
+// variables come from the file.
+func probe(ctx context.Context, root folder, command, argument string) error {
+	switch command {
+	case "wait":
+		return agent.Wait(ctx, root.socket(), root.opened(), agent.Patience)
+	case "started":
+		return agent.WaitFor(ctx, root.socket(), agent.Patience, root.env())
+	case "installed":
+		return agent.WaitFor(ctx, root.socket(), agent.Patience, root.tools(), root.env())
+	}
+	if command == "canary" || argument == "canary" {
+		if err := agent.Canary(os.Getenv); err != nil || command == "canary" {
+			return err
+		}
+	}
+	return agent.Gate(ctx, containerSocket, agent.Patience)
 }
 
 // serve runs the agent until ctx is done, and at that moment returns: nothing
@@ -209,7 +230,7 @@ func prepare(ctx context.Context, root folder) (a *agent.Agent, talk func(contex
 	spareMemory()
 	client := &stream.Client{
 		Address: settings.Address, ServerName: settings.ServerName, Trust: settings.Trust,
-		TrustFile: root.path("identity", "ca.crt"), TokenFile: root.path("identity", "token"),
+		TrustFile: root.path("identity", "ca.crt"), TrustKept: root.path("state", "trust.crt"), TokenFile: root.path("identity", "token"),
 		Pace: stream.DefaultPace(),
 	}
 	a = agent.New(settings, root.disk(), client, process.Containers{Proc: "/proc", Bindings: root.path("bindings"), Kill: syscall.Kill})
@@ -222,7 +243,9 @@ func prepare(ctx context.Context, root folder) (a *agent.Agent, talk func(contex
 	if settings.OnChange.Post.Port != 0 {
 		go a.Post(ctx)
 	}
-	go a.ServeMetrics(ctx)
+	if settings.MetricsAddress != "" {
+		go a.ServeMetrics(ctx)
+	}
 	return a, func(ctx context.Context) {
 		go client.Run(ctx)
 		a.Speech().Run(ctx)
@@ -232,12 +255,9 @@ func prepare(ctx context.Context, root folder) (a *agent.Agent, talk func(contex
 // giveTools installs the tools and listens for the containers that have them. A
 // pod without its tools still has its data.
 func giveTools(ctx context.Context, a *agent.Agent, root folder, containers []string) {
-	err := installTools(root.path("tools"))
-	if err == nil {
-		err = root.tools().Replace(nil)
-	}
-	if err != nil {
-		glog.Errorf("%v; going on without", err)
+	if err := markInstalled(a, root); err != nil {
+		glog.Errorf("%v; trying again", err)
+		go installLater(ctx, a, root)
 	}
 	for _, container := range containers {
 		at := filepath.Join("sockets", container)
@@ -247,6 +267,34 @@ func giveTools(ctx context.Context, a *agent.Agent, root folder, containers []st
 		}
 		go a.ServeTools(ctx, root.path("run", at, "agent.sock"), container)
 	}
+}
+
+// installAgain is the pause before another attempt to install the tools: a volume that is full may have room later.
+const installAgain = 5 * time.Second
+
+// installLater installs the tools as soon as that succeeds.
+func installLater(ctx context.Context, a *agent.Agent, root folder) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(installAgain):
+		}
+		if markInstalled(a, root) == nil {
+			glog.Info("the tools are installed")
+			return
+		}
+	}
+}
+
+// markInstalled installs the tools and writes the file that shows it.
+func markInstalled(a *agent.Agent, root folder) error {
+	err := installTools(root.path("tools"))
+	if err == nil {
+		err = root.tools().Replace(nil)
+	}
+	a.Hold().ToolsInstalled(err)
+	return err
 }
 
 // spareMemory lets the collector run early: the agent's data is small, and the

@@ -82,7 +82,7 @@ func newPod(t *testing.T, address, trust string) *pod {
 	p.put("identity/token", "token-1")
 	p.env = []string{
 		"POD_NAME=sleep-1", "POD_NAMESPACE=demo", "ORCON_ADDRESS=" + address, "ORCON_SERVER_NAME=" + streamtest.ServerName,
-		"ORCON_TRUST=" + trust, "ORCON_CONSUMES=db", "ORCON_METRICS_ADDRESS=127.0.0.1:0",
+		"ORCON_TRUST=" + trust, "ORCON_CONSUMES=db",
 	}
 	return p
 }
@@ -193,7 +193,7 @@ func TestTheGateOpensByItselfWhenTheDataComes(t *testing.T) {
 	assert.Equal(t, "db.tengu.io", p.read("bindings/db-7/host"))
 	assert.Equal(t, "db", p.read("bindings/db/type"))
 	assert.Equal(t, "db-endpoint", p.read("bindings/db/provider"))
-	assert.Equal(t, "DB='db.tengu.io'\nDB_HOST='db.tengu.io'\nDB_PORT='5432'\n", p.read("run/env"), "SAFETY.md D4")
+	assert.Equal(t, "ORCON_ENV_FILES='1'\nDB='db.tengu.io'\nDB_HOST='db.tengu.io'\nDB_PORT='5432'\n", p.read("run/env"), "SAFETY.md D4")
 	assert.Contains(t, p.status(), "sleep/3")
 
 	controller.Say(database(3, "db2.tengu.io"))
@@ -470,7 +470,7 @@ func TestTheCommandLine(t *testing.T) {
 		"Version":    {why: "one line for scripts", args: []string{"version"}, want: "v1.2.3\n"},
 		"Help":       {why: "examples are what people read", args: []string{"--help"}, want: "kubectl exec POD"},
 		"HelpWord":   {why: "as they also write it", args: []string{"help"}, want: "kubectl exec POD"},
-		"Unknown":    {why: "a typo must not start a second agent", args: []string{"statsu"}, want: "the commands are once, wait, started, installed, gate, handle, run, status, tool and version", code: 1},
+		"Unknown":    {why: "a typo must not start a second agent", args: []string{"statsu"}, want: "the commands are once, wait, started, installed, gate, canary, handle, run, status, tool and version", code: 1},
 		"RunNothing": {why: "what should run?", args: []string{"run"}, want: "relation-agent run COMMAND", code: 1},
 		"NoFolder":   {why: "which handlers?", args: []string{"handle"}, want: "relation-agent handle FOLDER", code: 1},
 		"NoHandlers": {why: "a mistyped folder would handle nothing, and say nothing", args: []string{"handle", "/nonexistent"}, want: "check that tengu.io/handlers names a folder", code: 1},

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -20,33 +19,38 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/election"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/meter"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/views"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/relation"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/schema"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/serve"
 )
 
 // service is the name of the controller's Service, Deployment and Lease.
 const service = "relations-controller"
 
+// webhook is the name of the webhook's Service.
+const webhook = "relations-mutating-webhook"
+
 // controller is the wired process.
 type controller struct {
 	settings
+	cfg       *rest.Config
 	manager   manager.Manager
 	clientset kubernetes.Interface
 	source    certificate.Source
 	// interfaces are those that ship with Orcon and those that the cluster has.
 	interfaces *interfaces.Catalogue
-	// contents keeps what secrets hold.
+	// contents keeps what secrets hold, and vault what is known of them.
 	contents secrets.Contents
+	vault    *secrets.Vault
+	// watches has something whenever a watch has begun.
+	watches <-chan struct{}
 }
 
 func newController(ctx context.Context, cfg *rest.Config, s settings) (*controller, error) {
@@ -54,6 +58,8 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("cannot register kinds: %w", err)
 	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(meter.Wrap)
 	clientset, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
@@ -62,28 +68,28 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	if err := installation.CheckVersion(clientset.Discovery()); err != nil {
 		return nil, err
 	}
-	m, err := ctrl.NewManager(cfg, manager.Options{
-		Scheme:                        scheme,
-		Cache:                         object.CacheOptions(),
-		Metrics:                       server.Options{BindAddress: "0"}, // served with health
-		LeaderElection:                s.leaderElect,
-		LeaderElectionID:              service,
-		LeaderElectionNamespace:       s.namespace,
-		LeaderElectionReleaseOnCancel: true,
-	})
+	definitions, err := object.NewDefinitions(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
+		return nil, err
+	}
+	watches := make(chan struct{}, 1)
+	m, err := newManager(ctx, cfg, scheme, definitions, watches)
+	if err != nil {
+		return nil, err
 	}
 	interfaces, err := interfaces.New(m.GetCache())
 	if err != nil {
 		return nil, err
 	}
 	interfaces.Writer = m.GetClient()
-	c := &controller{settings: s, manager: m, clientset: clientset, interfaces: interfaces}
+	c := &controller{settings: s, cfg: cfg, manager: m, clientset: clientset, interfaces: interfaces, watches: watches}
 	c.contents = secrets.Contents{ // read from the API server itself
 		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{},
 	}
-	for _, add := range []func(context.Context) error{c.addRelations, c.addSecrets, c.addCertificates, c.addServers} {
+	if err := object.Index(ctx, m.GetFieldIndexer()); err != nil {
+		return nil, err
+	}
+	for _, add := range []func(context.Context) error{c.addSecrets, c.addCertificate, c.addServers} {
 		if err := add(ctx); err != nil {
 			return nil, err
 		}
@@ -91,95 +97,94 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	return c, nil
 }
 
-func (c *controller) addRelations(ctx context.Context) error {
-	alone := c.contents // its writes take no turns with those of agents
-	alone.Turns = nil
-	world := &settle.Settler{
-		Reader: c.manager.GetCache(), Live: c.manager.GetAPIReader(), Writer: c.manager.GetClient(),
-		Events: c.manager.GetEventRecorder(service), Now: time.Now, Interfaces: c.interfaces,
-		Account: c.namespace + ":" + service,
-		Outboxes: &commits.Commits{
-			Reader: alone.Reader, Writer: alone.Writer, Now: alone.Now, Contents: &alone,
-		},
+// newManager returns a manager whose caches keep what goes with its definition. It notes in watches that a watch has
+// begun.
+func newManager(
+	ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, definitions *object.Definitions, watches chan<- struct{},
+) (manager.Manager, error) {
+	note := func() {
+		select {
+		case watches <- struct{}{}:
+		default: // it is noted already
+		}
 	}
-	if err := object.Index(ctx, c.manager.GetFieldIndexer()); err != nil {
-		return err
+	cached := definitions.CacheOptions()
+	var err error
+	if cached.HTTPClient, err = object.InformerClient(ctx, cfg, note); err != nil {
+		return nil, err
 	}
-	if err := world.Follow(ctx, c.manager.GetCache()); err != nil {
-		return err
+	m, err := ctrl.NewManager(cfg, manager.Options{
+		Scheme:  scheme,
+		Cache:   cached,
+		Metrics: server.Options{BindAddress: "0"}, // served with health
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	return errors.Join((&relation.Reconciler{World: world}).Setup(c.manager), (&schema.Reconciler{World: c.interfaces}).Setup(c.manager))
+	return m, m.Add(definitions)
 }
 
+// addSecrets has each replica mark the content of secrets whose deletion it sees.
 func (c *controller) addSecrets(ctx context.Context) error {
-	vault := &secrets.Vault{Contents: c.contents, Cached: c.manager.GetCache()}
-	if err := vault.Follow(ctx, c.manager.GetCache()); err != nil {
-		return err
-	}
-	return c.manager.Add(&secret.Sweeper{World: vault, Tick: time.NewTicker(secret.Every).C})
+	c.vault = &secrets.Vault{Contents: c.contents, Cached: c.manager.GetCache()}
+	return c.vault.Follow(ctx, c.manager.GetCache())
 }
 
-func (c *controller) addCertificates(ctx context.Context) error {
-	informer, err := c.manager.GetCache().GetInformer(ctx, &corev1.Namespace{})
-	if err != nil {
-		return fmt.Errorf("cannot watch namespaces: %w", err)
-	}
-	namespaces, err := certificate.NewNamespaces(informer)
-	if err != nil {
-		return err
-	}
-	var publisher manager.Runnable
+// addCertificate gives each replica its certificate.
+func (c *controller) addCertificate(context.Context) (err error) {
 	if c.certFile != "" {
 		c.source, err = certificate.NewFiles(c.certFile, c.keyFile)
-		if err != nil {
-			return err
-		}
-		publisher, err = certificate.NewTrustFile(certificate.TrustFileOptions{
-			Client: c.clientset, Namespace: c.namespace, Namespaces: namespaces, File: c.trustFile,
-		})
 	} else {
 		c.source, err = certificate.NewSelfManaged(certificate.SelfManagedOptions{
 			Client: c.clientset, Namespace: c.namespace, DNSNames: certificate.ServiceNames(service, c.namespace),
 		})
-		if err != nil {
-			return err
-		}
-		publisher, err = certificate.NewRotator(certificate.RotatorOptions{
-			Client: c.clientset, Namespace: c.namespace, WebhookConfiguration: c.webhookConfiguration, Namespaces: namespaces,
-		})
 	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.manager.Add(c.source), c.manager.Add(publisher))
+	return c.manager.Add(c.source)
+}
+
+// rotation returns the options of the rotator. It signs for the webhook whose configuration it keeps.
+func (c *controller) rotation(namespaces certificate.Namespaces) certificate.RotatorOptions {
+	o := certificate.RotatorOptions{
+		Client: c.clientset, Namespace: c.namespace, WebhookConfiguration: c.webhookConfiguration, Namespaces: namespaces,
+	}
+	if c.webhookConfiguration != "" {
+		o.WebhookNames = certificate.ServiceNames(webhook, c.namespace)
+	}
+	return o
 }
 
 func (c *controller) addServers(ctx context.Context) error {
 	live := certificate.NewLiveTrust(c.clientset, c.namespace)
-	store := &commits.Commits{
+	bags := &commits.Commits{
 		Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Turns: c.contents.Turns,
-		Interfaces: c.interfaces, Contents: &c.contents,
+		Interfaces: c.interfaces, Contents: &c.contents, Succeeded: commits.NewSucceeded(),
 	}
 	statuses := &commits.Statuses{
 		Reader: c.contents.Reader, Writer: c.contents.Writer, Now: time.Now, Turns: c.contents.Turns,
 		Events: c.manager.GetEventRecorder(service),
 	}
 	api := &serve.Server{
-		Identities: identity.Reviewer{Reader: c.manager.GetCache(), Writer: c.manager.GetClient()},
-		Store:      store, Secrets: &secrets.Secrets{Contents: c.contents}, Statuses: statuses, Now: time.Now,
+		Identities: identity.NewReviewer(c.manager.GetCache(), c.manager.GetClient(), c.clientset.Discovery().RESTClient()),
+		Store:      bags, Statuses: statuses, Now: time.Now,
+		Secrets: &secrets.Secrets{Contents: c.contents, Deliveries: commits.Pending{Cached: c.manager.GetCache(), Commits: bags}},
 	}
-	views := &views.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
-	api.World = views
+	shown := &views.Views{Reader: c.manager.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
+	store := views.StoreRevisions{Reader: c.manager.GetAPIReader()}
+	api.World, api.Live = shown, store
+	api.Budgets = serve.NewBudgets(shown, statuses, time.Now)
+	bags.Afford = api.Budgets.Afford
 	synced := make(chan struct{})
 	follow := everywhere(func(ctx context.Context) error {
-		if err := views.Follow(ctx, c.manager.GetCache()); err != nil {
+		if err := shown.Follow(ctx, c.manager.GetCache()); err != nil {
 			return err
 		}
 		close(synced)
-		<-ctx.Done()
-		return nil
+		return shown.Guard(ctx, store, c.watches)
 	})
-	apiServer := newAPIServer(fmt.Sprintf(":%d", c.port), api.Handler(), c.source)
+	apiServer := api.HTTP(fmt.Sprintf(":%d", c.port), &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.source.GetCertificate})
 	serveAPI := everywhere(func(ctx context.Context) error {
 		select {
 		case <-synced:
@@ -196,26 +201,25 @@ func (c *controller) addServers(ctx context.Context) error {
 			return errors.New("the informers have not synced yet")
 		}
 	}
-	health := &http.Server{Addr: fmt.Sprintf(":%d", c.healthPort), Handler: healthHandler(ready), ReadHeaderTimeout: 5 * time.Second}
-	serveHealth := everywhere(func(ctx context.Context) error { return listenUntil(ctx, health, health.ListenAndServe) })
-	return errors.Join(c.manager.Add(live), c.manager.Add(follow), c.manager.Add(serveAPI), c.manager.Add(serveHealth))
+	return errors.Join(c.manager.Add(live), c.manager.Add(follow), c.manager.Add(serveAPI), c.addHealth(ready))
 }
 
-// newAPIServer returns a server for many agents, each with a connection of its
-// own that is silent most of the time. An agent that is gone without a word is
-// found by a ping; what has no stream is closed; and what an agent may say is
-// small, so that few bytes are buffered for each.
-func newAPIServer(address string, handler http.Handler, source certificate.Source) *http.Server {
-	return &http.Server{
-		Addr: address, Handler: handler,
-		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: source.GetCertificate},
-		HTTP2: &http.HTTP2Config{
-			SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: 15 * time.Second,
-			MaxConcurrentStreams:          100,
-			MaxReceiveBufferPerConnection: 128 << 10, MaxReceiveBufferPerStream: 64 << 10,
-		},
+// addHealth serves health and metrics, and the identity of this replica for as long as it leads.
+func (c *controller) addHealth(ready healthz.Checker) error {
+	name, err := c.identity()
+	if err != nil {
+		return err
 	}
+	mux := healthHandler(ready)
+	mux.Handle(election.Path, election.Handler(name))
+	health := &http.Server{Addr: fmt.Sprintf(":%d", c.healthPort), Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	led := make(chan struct{})
+	lead := everywhere(func(ctx context.Context) error {
+		defer close(led)
+		return c.candidate(name).Start(ctx)
+	})
+	serveHealth := everywhere(func(ctx context.Context) error { return listenUntil(after(ctx, led), health, health.ListenAndServe) })
+	return errors.Join(c.manager.Add(lead), c.manager.Add(serveHealth))
 }
 
 // everywhere is a runnable of every replica, not of the leader alone.
@@ -227,7 +231,7 @@ func (e everywhere) Start(ctx context.Context) error { return e(ctx) }
 // NeedLeaderElection is false.
 func (e everywhere) NeedLeaderElection() bool { return false }
 
-func healthHandler(ready healthz.Checker) http.Handler {
+func healthHandler(ready healthz.Checker) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.Handle("/healthz", http.StripPrefix("/healthz", &healthz.Handler{}))
 	mux.Handle("/readyz", http.StripPrefix("/readyz", &healthz.Handler{Checks: map[string]healthz.Checker{"serving": ready}}))

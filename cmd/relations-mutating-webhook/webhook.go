@@ -32,6 +32,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
+	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/bundle"
@@ -73,7 +74,7 @@ func newWebhook(ctx context.Context, cfg *rest.Config, o options) (*process, err
 	}
 	present.Learn(func(s *injection.Settings) { s.Fields = interfaces.Fields })
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("cannot register kinds: %w", err)
 	}
 	p := &process{options: o, clientset: clientset, settings: present, interfaces: interfaces}
@@ -113,10 +114,8 @@ func (p *process) chooseCertificate() (err error) {
 		p.source, err = certificate.NewFiles(p.certFile, p.keyFile)
 		return err
 	}
-	p.source, err = certificate.NewSelfManaged(certificate.SelfManagedOptions{
-		Client: p.clientset, Namespace: p.namespace, DNSNames: certificate.ServiceNames(service, p.namespace),
-	})
-	return err
+	p.source = certificate.NewServed(p.clientset, p.namespace)
+	return nil
 }
 
 func (p *process) addHandlers(ctx context.Context) error {

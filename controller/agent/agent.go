@@ -73,6 +73,7 @@ type Agent struct {
 	retry   *time.Timer
 	reread  *time.Timer // what is granted and could not be read
 	unread  int         // attempts to read it that failed in a row
+	reset   bool        // this connection has shown an earlier state of the store
 	report  report
 }
 
@@ -140,13 +141,23 @@ func (a *Agent) Speech() *Speech { return a.speech }
 // Opened is closed when the gate is open.
 func (a *Agent) Opened() <-chan struct{} { return a.gate }
 
-// Heard acts on a snapshot, unless it is older than the one in use (SAFETY.md V4). Secrets that are newly
+// Heard acts on a snapshot, unless it is older than the one in use (SAFETY.md V4). Once a connection, it may be older, if
+// the controller has found that the store was restored (TRUST.md T6). Secrets that are newly
 // granted are read first, so that all of a change is in the files at once.
 func (a *Agent) Heard(snapshot *wire.Snapshot) {
 	heard := convert.ToUpdate(snapshot)
 	given, failed := a.readGranted(a.anew(heard))
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if heard.Reset && !a.reset {
+		a.reset = true
+		a.report.reset(a.view.Revisions, heard.Revisions)
+		if a.handlers != nil { // first: an agent that is killed meanwhile does the same again
+			restored := heard.View.For(heard.Own)
+			a.handlers.drop(&restored)
+		}
+		a.view = rewind(a.view, heard)
+	}
 	if kind := a.view.Behind(heard); kind != "" {
 		a.report.refuse(kind, a.view.Revisions[kind], heard.Revisions[kind])
 		return
@@ -157,16 +168,24 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) {
 	a.ready = true
 	a.apply()
 	a.speech.hear(heard) // last: a handler of a change finds it in the files
+	if heard.Reset && a.handlers != nil {
+		a.handlers.era.begins.Store(false)
+		a.handlers.ring()
+	}
 }
 
 // anew lists the Secrets that the agent must read for an update.
 func (a *Agent) anew(heard conversation.Update) []conversation.Granted {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.view.Behind(heard) != "" {
+	view := a.view
+	if heard.Reset && !a.reset {
+		view = rewind(view, heard)
+	}
+	if view.Behind(heard) != "" {
 		return nil
 	}
-	return a.view.Merge(heard).Unread()
+	return view.Merge(heard).Unread()
 }
 
 // apply writes what the projection holds, and plans another attempt for what failed. Memory comes first: an
@@ -232,6 +251,9 @@ func (a *Agent) remove(name string) error {
 	return nil
 }
 
+// canary is the line of the env file that shows whether the kubelet reads it.
+const canary = injection.CanaryVariable + "='" + injection.CanaryValue + "'\n"
+
 func (a *Agent) writeEnv() error {
 	text, left := a.view.Environment(a.settings.Variables)
 	if a.env != nil && *a.env == text {
@@ -240,7 +262,7 @@ func (a *Agent) writeEnv() error {
 	if a.env == nil && (text == "" || !a.view.allRead()) && a.disk.Env.Exists() {
 		return nil // the last process knew more
 	}
-	if err := a.disk.Env.Replace([]byte(text)); err != nil {
+	if err := a.disk.Env.Replace([]byte(canary + text)); err != nil {
 		return err
 	}
 	a.env = &text

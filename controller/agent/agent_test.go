@@ -96,9 +96,11 @@ func (m *model) hear(s *wire.Snapshot) {
 		}
 	}
 	m.used, m.present = s.GetRevisions(), map[string]bool{}
+	here := map[int64]bool{}
 	var came []int64
 	for _, r := range s.GetRelations() {
 		id := r.GetId()
+		here[id] = true
 		m.ended[id] = m.ended[id] || r.GetEnded()
 		if r.GetComplete() && !m.ended[id] {
 			m.present[endpointOf(id)] = true
@@ -112,6 +114,9 @@ func (m *model) hear(s *wire.Snapshot) {
 	}
 	slices.Sort(came)
 	m.order = append(m.order, came...)
+	lost := func(id int64) bool { return !here[id] && m.present[endpointOf(id)] }
+	m.order = slices.Concat(slices.DeleteFunc(slices.Clone(m.order), lost),
+		slices.DeleteFunc(slices.Clone(m.order), func(id int64) bool { return !lost(id) })) // TRUST.md T7
 	m.opened = m.opened || m.present["db"] && m.present["mail"]
 }
 
@@ -281,7 +286,7 @@ func TestWhoSeesTheGateOpenSeesTheData(t *testing.T) {
 		}
 		env, err := os.ReadFile(v.path("run", "env"))
 		require.NoError(t, err)
-		assert.Equal(t, "DB='a'\nDB_HOST='a'\nDB_PORT='1'\nDB_URL='u'\n", string(env))
+		assert.Equal(t, canary+"DB='a'\nDB_HOST='a'\nDB_PORT='1'\nDB_URL='u'\n", string(env))
 		assert.Len(t, v.tree(t)["db"], 5)
 	}
 }
@@ -403,4 +408,27 @@ func TestStatusSaysWhatAPersonAsks(t *testing.T) {
 		assert.Contains(t, out.String(), want)
 	}
 	assert.NotContains(t, out.String(), "s3cret", "STYLE.md: never a databag value")
+}
+
+// An agent is cut off while its consumer is pointed to another provider, and the end of the first relation passes it by:
+// the lost relation gives way in <endpoint>/ once the other is complete, and its own folder stays (TRUST.md T7).
+func TestLostRelationGivesWay(t *testing.T) {
+	v := newVolumes(t, t.TempDir())
+	a := New(settings(t, "db", ""), v.disk(), nil, nil)
+	a.Start()
+	hears := func(revision uint64, uid string, id int64, host string, complete bool) {
+		r := &wire.Relation{Id: id, Uid: uid, Endpoint: "db", Interface: "pg", Role: "requires", RemoteApplication: uid, Complete: complete,
+			Bag: &wire.Databag{Data: map[string]string{"host": host}}}
+		a.Heard(&wire.Snapshot{Revisions: map[string]uint64{"databags": revision}, Relations: []*wire.Relation{r},
+			Unit: &wire.Unit{Application: "web", Namespace: "shop", Known: true}})
+	}
+	hears(1, "db1", 1, "one", true)
+	require.Equal(t, "one", v.tree(t)["db"]["host"])
+	hears(2, "db2", 2, "two", false)
+	assert.Equal(t, "one", v.tree(t)["db"]["host"], "the other is not complete yet")
+	hears(3, "db2", 2, "two", true)
+	assert.Equal(t, "two", v.tree(t)["db"]["host"])
+	assert.Equal(t, "one", v.tree(t)["db-1"]["host"], "what is lost is not ended: it may be restored")
+	hears(4, "db1", 1, "one", true)
+	assert.Equal(t, "one", v.tree(t)["db"]["host"], "it is back, and now the other is lost")
 }

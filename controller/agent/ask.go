@@ -3,40 +3,102 @@ package agent
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 // lookAgain is how soon to look again for an agent that does not listen yet.
 const lookAgain = 20 * time.Millisecond
 
+// Patience is how long one startup probe waits before it ends with what keeps the gate closed besides missing
+// data. The kubelet makes an Event of that, and runs the probe again (TRUST.md A4).
+const Patience = 30 * time.Second
+
+// answerTimeout bounds how long the agent may take to name its trouble.
+const answerTimeout = 5 * time.Second
+
 // Wait returns when the gate is open: because opened is there, or because the
-// agent at socket says so. An agent that is not there yet, or no more, is waited
-// for; only ctx ends that (SAFETY.md I19).
-func Wait(ctx context.Context, socket string, opened File) error {
+// agent at socket answers so. After patience it returns an error if anything but
+// data is missing; else it goes on until ctx is done.
+func Wait(ctx context.Context, socket string, opened File, patience time.Duration) error {
+	return await(ctx, socket, patience, func(ctx context.Context) bool {
+		return opened.Exists() || ask(ctx, socket, pathGate, io.Discard) == nil
+	})
+}
+
+// Gate is Wait in a container that does not see the file.
+func Gate(ctx context.Context, socket string, patience time.Duration) error {
+	return await(ctx, socket, patience, func(ctx context.Context) bool {
+		return ask(ctx, socket, pathGate, io.Discard) == nil
+	})
+}
+
+// ErrEnvFiles reports a kubelet that does not read variables from the agent's file (TRUST.md A5).
+var ErrEnvFiles = errors.New("EnvFiles: the kubelet of this node does not read variables from files, so that they would be empty: " +
+	"use a node with Kubernetes 1.35 or newer and feature gate EnvFiles")
+
+// Canary returns ErrEnvFiles unless the kubelet has read the canary from the agent's file.
+func Canary(getenv func(string) string) error {
+	if getenv(injection.CanaryVariable) != injection.CanaryValue {
+		return ErrEnvFiles
+	}
+	return nil
+}
+
+// WaitFor returns when all files are there: a container that starts earlier
+// would find none. It ends with an error as Wait does.
+func WaitFor(ctx context.Context, socket string, patience time.Duration, files ...File) error {
+	return await(ctx, socket, patience, func(context.Context) bool {
+		return !slices.ContainsFunc(files, func(f File) bool { return !f.Exists() })
+	})
+}
+
+// await returns when done reports true.
+func await(ctx context.Context, socket string, patience time.Duration, done func(context.Context) bool) error {
 	for {
-		if opened.Exists() {
+		until, cancel := context.WithTimeout(ctx, patience)
+		is := poll(until, done)
+		cancel()
+		if is {
 			return nil
 		}
-		if err := ask(ctx, socket, pathGate, io.Discard); err == nil {
-			return nil
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		if err := pause(ctx); err != nil {
+		if err := trouble(ctx, socket); err != nil {
 			return err
 		}
 	}
 }
 
-// WaitFor returns when file is there. A pod whose gate is none waits so for the
-// env file, without which the kubelet starts no container.
-func WaitFor(ctx context.Context, file File) error {
-	for !file.Exists() {
-		if err := pause(ctx); err != nil {
-			return err
+// poll reports whether done reports true before ctx is.
+func poll(ctx context.Context, done func(context.Context) bool) bool {
+	for !done(ctx) {
+		if pause(ctx) != nil {
+			return false
 		}
+	}
+	return true
+}
+
+// trouble returns what keeps the gate closed besides missing data; nil if nothing does.
+func trouble(ctx context.Context, socket string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	var why strings.Builder
+	if err := ask(ctx, socket, pathTrouble, &why); err != nil {
+		return fmt.Errorf("the agent does not answer: %w: see its log", err)
+	}
+	if why.Len() > 0 {
+		return errors.New(why.String())
 	}
 	return nil
 }

@@ -119,9 +119,9 @@ func TestPlan(t *testing.T) {
 			write: map[string]map[string]string{"db": files("a"), "db-7": files("a")},
 		},
 		"AbsentAndYounger": {
-			why:   "E13, W2: the short name waits for the one that is absent",
+			why:   "T7: the short name goes to the one that is complete, and what is absent keeps its own",
 			view:  after(heard(db(7, "a")), heard(db(9, "b"))),
-			write: map[string]map[string]string{"db": files("a"), "db-7": files("a"), "db-9": files("b")},
+			write: map[string]map[string]string{"db": files("b"), "db-7": files("a"), "db-9": files("b")},
 		},
 		"Ended": {
 			why:    "E13: only a tombstone removes",

@@ -11,6 +11,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
@@ -105,7 +106,7 @@ func (a *Agent) take(given map[string]Content, failed error) {
 		return
 	}
 	a.unread++
-	pause := conversation.RetryAfter(a.unread)
+	pause := retry.After(a.unread)
 	if failed != nil {
 		glog.Warningf("%v; again in %s", failed, pause)
 	}

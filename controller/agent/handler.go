@@ -1,17 +1,22 @@
 package agent
 
-import "net/http"
+import (
+	"io"
+	"net/http"
+)
 
 // The paths that the agent serves on its socket.
 const (
-	pathGate   = "/gate"
-	pathStatus = "/status"
+	pathGate    = "/gate"
+	pathStatus  = "/status"
+	pathTrouble = "/trouble"
 )
 
 // SocketHandler answers the commands of this binary within the pod.
 func (a *Agent) SocketHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+pathGate, a.serveGate)
+	mux.HandleFunc("GET "+pathTrouble, respond(a.Hold().Trouble))
 	mux.Handle("POST "+pathTool, a.ToolHandler("relation-agent"))
 	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, _ *http.Request) {
 		_ = a.WriteStatus(w) // whoever asked has gone
@@ -25,6 +30,13 @@ func (a *Agent) serveGate(w http.ResponseWriter, r *http.Request) {
 	case <-a.gate:
 		w.WriteHeader(http.StatusOK)
 	case <-r.Context().Done():
+	}
+}
+
+// respond serves a text.
+func respond(text func() string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, text()) // the client may be gone
 	}
 }
 

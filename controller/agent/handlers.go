@@ -9,11 +9,13 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
@@ -39,9 +41,17 @@ type Handlers struct {
 	reported *status.Failure
 	// waiting is what the next event waits for before it can be sent; empty for nothing.
 	waiting string
-	// left is what the controller was told, as long as it asks for it.
+	era     era
+	rung    chan struct{}
+}
+
+// era is the time between two resets of the store.
+type era struct {
+	number int
+	// begins is set until the speech has the first snapshot of the era.
+	begins atomic.Bool
+	// left are the answers that were sent, as long as the controller waits for them.
 	left map[string]bool
-	rung chan struct{}
 }
 
 // candidacy is how often a unit that does not lead asks to, at most, while much
@@ -61,7 +71,11 @@ func (f failure) isOf(t *turn) bool {
 
 // NewHandlers returns handlers that go on where the last process was.
 func NewHandlers(speech *Speech, settings Settings, memory File) *Handlers {
-	h := &Handlers{speech: speech, namespace: settings.Namespace, batch: settings.Batch, memory: memory, left: map[string]bool{}, rung: make(chan struct{}, 1)}
+	h := &Handlers{
+		speech: speech, namespace: settings.Namespace, batch: settings.Batch, memory: memory,
+		rung: make(chan struct{}, 1),
+	}
+	h.era.left = map[string]bool{}
 	text, err := memory.Read()
 	if err == nil && len(text) > 0 {
 		h.told, err = conversation.ParseMemory(text)
@@ -93,7 +107,7 @@ func (h *Handlers) Next(ctx context.Context) (Turn, error) {
 // next returns the next turn when there is one. A turn that was given before and
 // not done is over: its runner is gone.
 func (h *Handlers) next(ctx context.Context) (*turn, error) {
-	h.drop()
+	h.drop(nil)
 	var asked time.Time
 	for {
 		if time.Since(asked) >= candidacy {
@@ -126,13 +140,14 @@ const untilChange = time.Hour
 // begin starts the turn that is owed; wait is how long to wait for one that is
 // owed again or later, and idle says that nothing is owed.
 func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	begins := h.era.begins.Load() // first: the speech has the snapshot of the era by the time that it is not set
 	snapshot, err := h.speech.Snapshot()
-	if err != nil {
+	if err != nil || begins {
 		return nil, untilChange, false
 	}
 	snapshot.Batch, snapshot.Now = h.batch, time.Now()
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.told = h.told.Observe(snapshot)
 	event, owed := conversation.Next(h.told, snapshot)
 	if !owed {
@@ -142,7 +157,7 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 		}
 		return nil, untilChange, true
 	}
-	next := &turn{Turn: tool.NewTurn(h.told, event, snapshot), context: rand.Text()}
+	next := &turn{Turn: tool.NewTurn(h.told, event, snapshot), context: rand.Text(), era: h.era.number}
 	if h.failed.isOf(next) {
 		if left := time.Until(h.failed.next); left > 0 {
 			return nil, left, false
@@ -154,12 +169,13 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 	return next, 0, false
 }
 
-// leaving is what the controller waits to hear of a relation: that its end was
-// handled, or its suspension, or where there are any, departures in it.
+// leaving is an answer that the controller waits for: for the end of a relation and whether the unit has
+// handled it, or for its suspension, or for departures in it.
 type leaving struct {
 	relation   string
 	departures []conversation.Answer
 	suspension bool
+	handled    bool
 }
 
 // leave tells the controller of the ends that the handlers have nothing more to hear
@@ -174,7 +190,7 @@ func (h *Handlers) leave(ctx context.Context) error {
 			return fmt.Errorf("cannot report which ends were handled in relation %s: %w", l.relation, err)
 		}
 		h.mu.Lock()
-		h.left[said] = true
+		h.era.left[said] = true
 		h.mu.Unlock()
 	}
 	return nil
@@ -186,8 +202,8 @@ func (h *Handlers) leavings(snapshot conversation.Snapshot) map[string]leaving {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := map[string]leaving{}
-	for _, uid := range h.told.Handled(snapshot) {
-		all[uid] = leaving{relation: uid}
+	for _, end := range h.told.Ends(snapshot) {
+		all[fmt.Sprint("end of ", end)] = leaving{relation: end.Relation, handled: end.Handled}
 	}
 	for _, uid := range h.told.Suspended(snapshot) {
 		all["suspension of "+uid] = leaving{relation: uid, suspension: true}
@@ -195,15 +211,26 @@ func (h *Handlers) leavings(snapshot conversation.Snapshot) map[string]leaving {
 	for uid, answers := range h.told.Answers(snapshot) {
 		all[fmt.Sprint(uid, answers)] = leaving{relation: uid, departures: answers}
 	}
-	maps.DeleteFunc(h.left, func(said string, _ bool) bool { _, owed := all[said]; return !owed })
-	maps.DeleteFunc(all, func(said string, _ leaving) bool { return h.left[said] })
+	maps.DeleteFunc(h.era.left, func(said string, _ bool) bool { _, owed := all[said]; return !owed })
+	maps.DeleteFunc(all, func(said string, _ leaving) bool { return h.era.left[said] })
 	return all
 }
 
-func (h *Handlers) drop() {
+// drop ends the turn, whose event comes again. If the store was restored to a state that a snapshot shows, it forgets what
+// that may contradict, and no turn begins while era.begins is set.
+func (h *Handlers) drop(restored *conversation.Snapshot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.turn = nil
+	if restored == nil {
+		return
+	}
+	h.told, h.reported, h.era.left = h.told.Reset(*restored), nil, map[string]bool{}
+	h.era.number++
+	h.era.begins.Store(true)
+	if err := h.save(); err != nil {
+		glog.Errorf("%v", err)
+	}
 }
 
 // at returns the turn of that context.
@@ -233,16 +260,23 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 		h.fail(t, status.LastWords(done.Failure, slices.Concat(t.secrets.values(), h.speech.concealed())...))
 		return nil
 	}
-	err = h.speech.Commit(ctx, t.String(), t.Transaction, t.secrets.writes)
+	err = patiently(ctx, h.wait, func() error { return h.speech.Commit(ctx, t.String(), t.Transaction, t.secrets.writes) })
 	if err == nil {
-		err = t.secrets.keep(ctx, h.speech)
+		err = patiently(ctx, h.wait, func() error { return t.secrets.keep(ctx, h.speech) })
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		h.drop(nil) // the runner has gone, or the agent ends: the event is sent again
+		return ctx.Err()
+	case err != nil:
 		h.fail(t, err.Error())
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if t.era != h.era.number {
+		return ErrNoTurn
+	}
 	h.told, h.turn = h.told.After(t.Event, t.Snapshot), nil
 	if h.failed.isOf(t) {
 		h.failed = failure{}
@@ -271,7 +305,7 @@ func (h *Handlers) save() error {
 func (h *Handlers) fail(t *turn, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	pause := conversation.RetryAfter(t.Attempt)
+	pause := retry.After(t.Attempt)
 	h.turn = nil
 	h.failed = failure{
 		Failure: status.Failure{Event: t.String(), Relation: t.Event.Relation, Attempts: t.Attempt, Said: why},

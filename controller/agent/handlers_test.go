@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -58,6 +59,15 @@ func (s *stage) nothing() {
 	defer cancel()
 	turn, err := s.agent.handlers.Next(ctx)
 	require.Error(s.t, err, "but there is %s", turn.Hook)
+}
+
+// ends is what the agent receives of the end of its relation: the units that are asked whether they have
+// handled it. Without any, the leader inherits it.
+func (s *stage) ends(revision uint64, owed ...int64) {
+	snapshot := heardAt(revision)
+	r := snapshot.GetRelations()[0]
+	r.Ended, r.EndOwed, r.EndInherited = true, owed, len(owed) == 0
+	s.agent.Heard(snapshot)
 }
 
 func (s *stage) done(turn Turn, failure string) {
@@ -172,9 +182,7 @@ func TestHandlersLeave(t *testing.T) {
 	for range 4 {
 		s.done(s.next(), "")
 	}
-	over := heardAt(2)
-	over.Relations[0].Ended = true
-	s.agent.Heard(over)
+	s.ends(2, 2)
 	turn := s.next()
 	assert.Equal(t, "store-relation-departed", turn.Hook)
 	s.done(turn, "")
@@ -186,6 +194,50 @@ func TestHandlersLeave(t *testing.T) {
 	s.nothing()
 	s.nothing()
 	assert.Equal(t, []string{"r"}, s.controller.left, "once")
+
+	t.Log("no unit has handled it for the application: that is left to the leader")
+	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1}
+	s.ends(3)
+	turn = s.next()
+	assert.Equal(t, "leader-elected", turn.Hook)
+	s.done(turn, "")
+	s.done(s.next(), "exit code 1: cannot drop the database")
+	s.again()
+	turn = s.next()
+	assert.Equal(t, "store-relation-broken", turn.Hook)
+	assert.Equal(t, "true", turn.Env["ORCON_FINAL"])
+	assert.Len(t, s.controller.left, 1, "not yet")
+	s.done(turn, "")
+	s.nothing()
+	s.nothing()
+	assert.Equal(t, []string{"r", "r handled"}, s.controller.left, "once more")
+}
+
+// The answer for an end is sent until it is accepted, and once by each process that is asked for it; the end
+// is not handled again after a restart (TRUST.md T2).
+func TestHandlersAnswerForTheEndUntilAccepted(t *testing.T) {
+	s := newStage(t)
+	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1}
+	for range 5 {
+		s.done(s.next(), "")
+	}
+	s.ends(2, 2)
+	for range 2 {
+		s.done(s.next(), "")
+	}
+	s.controller.err = errors.New("the controller is away")
+	require.Error(t, s.agent.handlers.leave(t.Context()))
+	s.controller.err = nil
+	require.NoError(t, s.agent.handlers.leave(t.Context()))
+	require.NoError(t, s.agent.handlers.leave(t.Context()))
+	assert.Equal(t, []string{"r handled", "r handled"}, s.controller.left)
+
+	s.restart()
+	s.ends(2)
+	s.controller.left = nil
+	s.nothing()
+	s.nothing()
+	assert.Equal(t, []string{"r handled"}, s.controller.left)
 }
 
 // A secret is refreshed when the handler that does so has succeeded, so that one that
@@ -269,4 +321,53 @@ func TestHandlersHearOfSecrets(t *testing.T) {
 	assert.False(t, time.Now().Before(due), "not before its time")
 	s.done(turn, "")
 	s.nothing()
+}
+
+// TRUST.md U1: what the controller puts off fails no handler and uses up no attempt: the agent waits as long as it
+// requests, and reports that. A tool outside of handlers gets the error, with the wait. If the runner goes meanwhile,
+// nothing has happened.
+func TestHandlersWaitForTheirBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		put := func(waits ...time.Duration) {
+			for _, wait := range waits {
+				s.controller.delays = append(s.controller.delays, &conversation.Error{
+					Wait: wait, Kind: conversation.NotYet, Message: "the budget is used up", Cure: "try again",
+				})
+			}
+		}
+		turn := s.next()
+		put(time.Second)
+		began := time.Now()
+		assert.Zero(t, s.types(turn, "status-set", "active").ExitCode, "a tool of the handler waits too")
+		assert.GreaterOrEqual(t, time.Since(began), time.Second)
+		s.types(turn, "relation-set", "a=1")
+		put(time.Minute, time.Hour)
+		done := make(chan error, 1)
+		go func() { done <- s.agent.handlers.Done(t.Context(), Done{Context: turn.Context, Handled: true}) }()
+		synctest.Wait()
+		assert.Contains(t, s.agent.handlers.status(), "waiting for the controller to accept more writes: the budget is used up")
+		began = time.Now()
+		require.NoError(t, <-done)
+		assert.GreaterOrEqual(t, time.Since(began), time.Hour)
+		assert.Len(t, s.controller.commits, 1)
+		assert.NotContains(t, s.agent.handlers.status(), "waiting for the controller")
+
+		second := s.next()
+		assert.NotEqual(t, turn.Hook, second.Hook, "the first is handled")
+		s.types(second, "relation-set", "a=2")
+		put(time.Hour)
+		ctx, gone := context.WithTimeout(t.Context(), time.Second)
+		defer gone()
+		require.ErrorIs(t, s.agent.handlers.Done(ctx, Done{Context: second.Context, Handled: true}), context.DeadlineExceeded)
+		assert.Len(t, s.controller.commits, 1)
+		again := s.next()
+		assert.Equal(t, second.Hook, again.Hook)
+		assert.Equal(t, "1", again.Env["ORCON_ATTEMPT"], "no attempt is used up")
+
+		put(time.Hour)
+		alone := s.agent.runTool(t.Context(), tool.Call{Name: "status-set", Args: []string{"active"}})
+		assert.NotZero(t, alone.ExitCode)
+		assert.Contains(t, string(alone.Stderr), "the budget is used up; try again")
+	})
 }

@@ -28,22 +28,22 @@ func TestHandlersHearOfTheirOwnEnd(t *testing.T) {
 		s.done(s.next(), "")
 	}
 	s.leaves(conversation.ScaledDown)
-	turn, owed := s.agent.handlers.Last(t.Context())
+	turn, owed := s.agent.handlers.Last(t.Context(), never)
 	require.True(t, owed)
 	assert.Equal(t, "store-relation-departed", turn.Hook)
 	assert.Equal(t, "web/2", turn.Env["JUJU_DEPARTING_UNIT"])
 	s.done(turn, "not yet")
-	turn, owed = s.agent.handlers.Last(t.Context())
+	turn, owed = s.agent.handlers.Last(t.Context(), never)
 	require.True(t, owed, "what has failed is told again")
 	require.Equal(t, "2", turn.Env["ORCON_ATTEMPT"])
 	s.done(turn, "")
-	turn, owed = s.agent.handlers.Last(t.Context())
+	turn, owed = s.agent.handlers.Last(t.Context(), never)
 	require.True(t, owed)
 	assert.Equal(t, "store-relation-broken", turn.Hook)
 	assert.Equal(t, "false", turn.Env["ORCON_FINAL"])
 	assert.Equal(t, "scaled-down", turn.Env["ORCON_REASON"])
 	s.done(turn, "")
-	_, owed = s.agent.handlers.Last(t.Context())
+	_, owed = s.agent.handlers.Last(t.Context(), never)
 	assert.False(t, owed, "that was all")
 }
 
@@ -54,15 +54,103 @@ func TestHandlersThatOnlyRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &Handlers{speech: s.agent.speech, rung: make(chan struct{}, 1)}
 		began := time.Now()
-		_, owed := h.Last(t.Context())
+		_, owed := h.Last(t.Context(), never)
 		assert.False(t, owed)
 		assert.Equal(t, newsTime, time.Since(began))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, owed = h.Last(ctx)
+		_, owed = h.Last(ctx, never)
 		assert.False(t, owed)
 		assert.Equal(t, newsTime, time.Since(began), "nobody asks any more")
 	})
+}
+
+// The news that the unit leaves may come late, from a controller that is slow: its handlers still run, as long as the
+// controller answers and the container may take (TRUST.md T2).
+func TestHandlersHearOfTheirOwnEndLate(t *testing.T) {
+	for name, late := range map[string]time.Duration{"Soon": 3 * time.Second, "Late": 14 * time.Second, "Never": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			for range 4 {
+				s.done(s.next(), "")
+			}
+			synctest.Test(t, func(t *testing.T) {
+				h := s.agent.handlers
+				h.rung = make(chan struct{}, 1)
+				time.AfterFunc(late, func() { s.leaves(conversation.Replaced) })
+				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+				defer cancel()
+				began := time.Now()
+				_, owed := h.Last(ctx, func() bool { return true })
+				assert.Equal(t, name != "Never", owed)
+				assert.Equal(t, min(late, 15*time.Second), time.Since(began))
+				<-ctx.Done()
+			})
+		})
+	}
+}
+
+// A pod that is known to end is awaited without the controller too: its reason may come when the stream is back
+// (TRUST.md T2).
+func TestHandlersAwaitTheReasonOfTheirEnd(t *testing.T) {
+	s := newStage(t)
+	for range 4 {
+		s.done(s.next(), "")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		h := s.agent.handlers
+		h.rung = make(chan struct{}, 1)
+		h.speech.hear(ending(time.Now().Add(30 * time.Second)))
+		time.AfterFunc(20*time.Second, func() { s.leaves(conversation.Replaced) })
+		began := time.Now()
+		_, owed := h.Last(t.Context(), never)
+		assert.True(t, owed)
+		assert.Equal(t, 20*time.Second, time.Since(began))
+	})
+}
+
+// Handlers of a container that ends have until 2 s before the deadline of their pod, whenever that comes and however it
+// changes (TRUST.md T2).
+func TestTheTimeOfHandlersThatEnd(t *testing.T) {
+	type news struct{ after, deadline time.Duration }
+	tests := map[string]struct {
+		why  string
+		news []news
+		want time.Duration
+	}{
+		"Default": {"a pod with 30 s of grace", []news{{0, 30 * time.Second}}, 28 * time.Second},
+		"Long":    {"a pod with an hour", []news{{0, time.Hour}}, time.Hour - 2*time.Second},
+		"Rest":    {"the pod's own containers ended before", []news{{0, 9 * time.Second}}, 7 * time.Second},
+		"Late":    {"the news is late", []news{{20 * time.Second, time.Minute}}, 58 * time.Second},
+		"Hurried": {"a person deletes it once more", []news{{0, time.Hour}, {10 * time.Second, 15 * time.Second}}, 13 * time.Second},
+		"Past":    {"the kubelet leaves 2 s in any case", []news{{0, -time.Second}}, 2 * time.Second},
+		"Unknown": {"what most pods have", nil, 28 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				speech, began := NewSpeech(nil), time.Now()
+				for _, n := range test.news {
+					time.AfterFunc(n.after, func() { speech.hear(ending(began.Add(n.deadline))) })
+				}
+				synctest.Wait()
+				farewell(t.Context(), speech.Snapshot)
+				assert.Equal(t, test.want, time.Since(began), test.why)
+			})
+		})
+	}
+}
+
+// A pod of a StatefulSet that is only made again is gone as soon as that is known.
+func TestHandlersOfAUnitThatReturns(t *testing.T) {
+	s := newStage(t)
+	snapshot := heardAt(2)
+	snapshot.Unit.Returns = true
+	s.agent.Heard(snapshot)
+	began := time.Now()
+	_, owed := s.agent.handlers.Last(t.Context(), never)
+	assert.False(t, owed)
+	assert.Less(t, time.Since(began), newsTime)
 }
 
 // That a suspension was handled is told once, and again when there is another
@@ -110,3 +198,11 @@ func TestWhoLeavesIsNoCandidate(t *testing.T) {
 	assert.False(t, leads)
 	assert.Empty(t, s.controller.leads)
 }
+
+// ending is what is known of a unit whose pod ends, before its application shows why.
+func ending(deadline time.Time) conversation.Update {
+	return conversation.Update{Own: conversation.Own{Known: true, Deadline: deadline}}
+}
+
+// never answers whether the controller does.
+func never() bool { return false }

@@ -22,6 +22,7 @@ func (a *Agent) Connected() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.report.connected, a.report.since, a.report.why = true, time.Now(), ""
+	a.reset = false
 	glog.Infof("connected to the controller at %s", a.settings.Address)
 }
 
@@ -36,7 +37,11 @@ func (a *Agent) Lost(reason error, pause time.Duration) {
 	}
 	if text := reason.Error(); text != r.why {
 		r.why = text
-		glog.Warningf("%s; trying again", text)
+		warn := glog.Warningf
+		if pause == 0 { // a replica has sent the agent away: no fault
+			warn = glog.Infof
+		}
+		warn("%s; trying again", text)
 	}
 	glog.V(2).Infof("the next attempt is in %s", pause.Round(time.Millisecond))
 	if !a.isOpen() {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -41,6 +42,28 @@ func (v Projection) Behind(heard conversation.Update) string {
 	return older
 }
 
+// rewind returns what is known before an update that shows an earlier state of the store: heard may be older, a relation
+// that it shows has not ended, and each granted Secret must be read again. Until then its content stays (TRUST.md T6).
+func rewind(v Projection, heard conversation.Update) Projection {
+	present := make(map[string]bool, len(heard.View.Relations))
+	for _, r := range heard.View.Relations {
+		present[key(r)] = true
+	}
+	v.Revisions = nil
+	v.View.Relations = slices.DeleteFunc(slices.Clone(v.View.Relations), func(r conversation.Relation) bool {
+		return ended(r) && present[key(r)]
+	})
+	v.Contents = maps.Clone(v.Contents)
+	for id, content := range v.Contents {
+		content.Revision = unknownRevision
+		v.Contents[id] = content
+	}
+	return v
+}
+
+// unknownRevision is that of a content that may not be in the store.
+const unknownRevision = -1
+
 // Merge returns what is known after an update that is not behind. What it does not name is kept
 // (SAFETY.md E13).
 func (v Projection) Merge(heard conversation.Update) Projection {
@@ -68,10 +91,27 @@ func (v Projection) Merge(heard conversation.Update) Projection {
 	slices.SortFunc(merged.View.Relations, func(a, b conversation.Relation) int {
 		return cmp.Or(cmp.Compare(senior[key(a)], senior[key(b)]), cmp.Compare(a.ID, b.ID), cmp.Compare(key(a), key(b)))
 	})
+	giveWay(merged.View.Relations, merged.Present)
 	merged.forget()
 	merged.View = merged.View.Retaining(v.View)
 	merged.keepContents(v.Contents)
 	return merged
+}
+
+// giveWay makes relations that are lost, which the controller knows no more although they have not ended, the youngest
+// of an endpoint that has a complete one (TRUST.md T7).
+func giveWay(relations []conversation.Relation, present map[string]bool) {
+	complete := map[string]bool{}
+	for _, r := range relations {
+		complete[r.Endpoint] = complete[r.Endpoint] || present[key(r)] && r.Complete && projected(r)
+	}
+	lost := func(r conversation.Relation) int {
+		if complete[r.Endpoint] && !present[key(r)] {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(relations, func(a, b conversation.Relation) int { return lost(a) - lost(b) })
 }
 
 // forget drops the oldest ended relations beyond maxEnded.

@@ -18,14 +18,15 @@ type report struct {
 	why        string    // not connected
 	reconnects int
 
-	applied, refused int
-	refusal          string // the latest
+	applied, refused, resets int
+	refusal                  string // the latest
 
 	lastChange time.Time
 	failures   int    // of writing, in a row
 	failing    string // why
 	failed     int    // of writing, in all
 	waiting    string // what the gate waits for
+	untooled   string // why the tools are not installed
 }
 
 // The pauses between attempts to write what could not be written.
@@ -62,6 +63,12 @@ func (r *report) refuse(kind string, used, got uint64) {
 		glog.Warning(text)
 	}
 	r.refusal = text
+}
+
+// reset notes that the store was restored to an earlier state than the one in use.
+func (r *report) reset(used, got map[string]uint64) {
+	r.resets++
+	glog.Warningf("the store was restored: accepting revisions %v after %v", got, used)
 }
 
 // changed notes a change of the files.

@@ -16,6 +16,7 @@ const (
 	pathNext = "/next"
 	pathLast = "/last"
 	pathDone = "/done"
+	pathOver = "/over"
 )
 
 // RunnerHandler answers the runner of handlers, and the tools that they run.
@@ -29,13 +30,18 @@ func (a *Agent) RunnerHandler(container string) http.Handler {
 		writeTurn(w, turn)
 	})
 	mux.HandleFunc("POST "+pathLast, func(w http.ResponseWriter, r *http.Request) {
-		turn, owed := a.handlers.Last(r.Context())
+		turn, owed := a.handlers.Last(r.Context(), func() bool {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			return a.report.connected
+		})
 		if !owed {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
 		writeTurn(w, turn)
 	})
+	mux.HandleFunc("POST "+pathOver, func(_ http.ResponseWriter, r *http.Request) { farewell(r.Context(), a.speech.Snapshot) })
 	mux.HandleFunc("POST "+pathDone, func(w http.ResponseWriter, r *http.Request) {
 		var done Done
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&done)
@@ -59,6 +65,43 @@ func writeTurn(w http.ResponseWriter, turn Turn) {
 
 // Runner is the runner's end of the agent's socket.
 type Runner struct{ Socket string }
+
+// Run has handle handle each event until ctx is done, and then, until the time of the container that ends is over, those
+// of the unit's own end. What it has not finished when its own context is done is sent again.
+func (r Runner) Run(ctx context.Context, handle func(context.Context, Turn) Done) {
+	until, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		r.farewell(until)
+		stop()
+	})()
+	for turn, ok := r.Next(ctx); ok; turn, ok = r.Next(ctx) {
+		r.handle(until, turn, handle)
+	}
+	for turn, ok := r.Last(until); ok; turn, ok = r.Last(until) {
+		r.handle(until, turn, handle)
+	}
+}
+
+func (r Runner) handle(ctx context.Context, turn Turn, handle func(context.Context, Turn) Done) {
+	done := handle(ctx, turn)
+	if ctx.Err() != nil {
+		return
+	}
+	if err := r.Done(ctx, done); err != nil {
+		glog.Warningf("%s: %v", turn.Hook, err)
+	}
+}
+
+// farewell returns when the time of the handlers of a container that ends is over. Where no agent answers it is that of a
+// pod without a known deadline.
+func (r Runner) farewell(ctx context.Context) {
+	alone, stop := context.WithTimeout(ctx, unknownTime)
+	defer stop()
+	var nothing strings.Builder
+	for post(ctx, r.Socket, pathOver, nil, &nothing) != nil && pause(alone) == nil {
+	}
+}
 
 // Next waits for the next event; ok is false when ctx is done, which alone ends
 // that. An agent that is not there yet, or no more, is waited for.
@@ -98,17 +141,4 @@ func (r Runner) Done(ctx context.Context, done Done) error {
 		return fmt.Errorf("%w: %w", errDropped, err)
 	}
 	return nil
-}
-
-// Gate returns when the gate of the agent at socket is open.
-func Gate(ctx context.Context, socket string) error {
-	for {
-		var nothing strings.Builder
-		if err := ask(ctx, socket, pathGate, &nothing); err == nil {
-			return nil
-		}
-		if err := pause(ctx); err != nil {
-			return err
-		}
-	}
 }

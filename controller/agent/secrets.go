@@ -176,7 +176,11 @@ func (t *toolContext) Get(query tool.SecretQuery) (map[string][]byte, error) {
 	if refreshes || t.secrets.hasRefreshed(id, query.Label) {
 		request.Peek, request.Refresh = true, false
 	}
-	read, err := t.speech.getSecret(t.ctx, id, request)
+	var read secret.Reading
+	err := patiently(t.ctx, t.wait, func() (err error) {
+		read, err = t.speech.getSecret(t.ctx, id, request)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +217,7 @@ func (s *secrets) hasRefreshed(id, label string) bool {
 func (s *secrets) keep(ctx context.Context, speech *Speech) error {
 	for _, r := range s.refreshed {
 		_, err := speech.getSecret(ctx, r.id, secret.Query{Refresh: true, Revision: r.revision})
-		if err != nil && conversation.RefusalOf(err) == "" {
+		if conversation.DelayOf(err) > 0 || err != nil && conversation.RefusalOf(err) == "" {
 			return fmt.Errorf("cannot note that secret %s was refreshed: %w", r.id, err)
 		}
 	}

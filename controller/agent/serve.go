@@ -82,7 +82,7 @@ func letAsk(folder *os.Root, name string) error {
 	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), 0o666) //nolint:gosec // as said
 }
 
-// ServeMetrics serves metrics on the settings' address until ctx is done. A port
+// ServeMetrics serves metrics at the settings' address until ctx is done. A port
 // that is taken, as on a host network, costs the metrics and nothing else.
 func (a *Agent) ServeMetrics(ctx context.Context) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.MetricsAddress)

@@ -44,11 +44,16 @@ func ParseSettings(getenv func(string) string) (Settings, []application.Problem)
 		Address:        strings.TrimSuffix(getenv("ORCON_ADDRESS"), "/"),
 		ServerName:     getenv("ORCON_SERVER_NAME"),
 		Trust:          getenv("ORCON_TRUST"),
-		MetricsAddress: ":9465",
+		MetricsAddress: getenv("ORCON_METRICS_ADDRESS"),
 	}
 	var problems []application.Problem
 	if text := getenv("ORCON_CONSUMES"); text != "" {
 		s.Consumes, problems = application.ParseConsumes(text)
+	}
+	if getenv("ORCON_GATE") == application.GateNone {
+		for i := range s.Consumes {
+			s.Consumes[i].Optional = true
+		}
 	}
 	keys := map[string]map[string][]string{}
 	for _, name := range []string{"ORCON_FIELDS", "ORCON_ENV"} {
@@ -67,9 +72,6 @@ func ParseSettings(getenv func(string) string) (Settings, []application.Problem)
 		problems = append(problems, *problem)
 	}
 	s.OnChange, s.Batch = onChange, getenv("ORCON_BATCH") == "true"
-	if address := getenv("ORCON_METRICS_ADDRESS"); address != "" {
-		s.MetricsAddress = address
-	}
 	if text := getenv("ORCON_LOG_LEVEL"); text != "" {
 		level, err := strconv.Atoi(text)
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/golang/glog"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
@@ -77,7 +77,7 @@ func (s *signals) try() {
 	if s.opened.Exists() {
 		reached, err := s.processes.Signal(s.name)
 		if s.failed = s.failure(err); err != nil && reached == 0 {
-			pause := conversation.RetryAfter(s.failed.Attempts)
+			pause := retry.After(s.failed.Attempts)
 			s.failed.next = time.Now().Add(pause)
 			s.retry = time.AfterFunc(pause, s.tryAgain)
 			return

@@ -60,9 +60,9 @@ const (
 	renewal = 20 * time.Second
 	// answer is how long one call may take.
 	answer = 5 * time.Second
-	// farewell is how long a leader that ends may take to resign: a pod's deletion
+	// resigning is how long a leader that ends may take to resign: a pod's deletion
 	// waits for it.
-	farewell = time.Second
+	resigning = time.Second
 )
 
 // Speech is the state of a unit's conversation: what it knows, and its writes that no snapshot shows yet.
@@ -106,11 +106,14 @@ func (s *Speech) notify(f func()) {
 	s.changed = f
 }
 
-// hear stores an update, and forgets the writes that it shows.
+// hear stores an update, and forgets the writes that it shows. A store that went back may lack them, and the term.
 func (s *Speech) hear(update conversation.Update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heard = &update
+	if update.Reset {
+		s.unseen, s.lease = nil, lease{}
+	}
 	kept := s.unseen[:0]
 	for _, u := range s.unseen {
 		for kind, revision := range u.revisions {
@@ -206,7 +209,9 @@ func (s *Speech) listSecrets(ctx context.Context) (*wire.ListSecretsResponse, er
 
 // leave sends what the handlers have handled of a relation.
 func (s *Speech) leave(ctx context.Context, l leaving) error {
-	request := &wire.LeaveRequest{Relation: l.relation, Suspension: l.suspension, Departures: convert.ForAnswers(l.departures)}
+	request := &wire.LeaveRequest{
+		Relation: l.relation, Suspension: l.suspension, Departures: convert.ForAnswers(l.departures), Handled: l.handled,
+	}
 	s.mu.Lock()
 	request.Revisions = revisionsOf(s.heard)
 	s.mu.Unlock()
@@ -294,7 +299,7 @@ func (s *Speech) resign(ctx context.Context) {
 	if !leads {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, farewell)
+	ctx, cancel := context.WithTimeout(ctx, resigning)
 	defer cancel()
 	if err := s.lead(ctx, true); err != nil {
 		glog.Warningf("cannot resign: %v", err)

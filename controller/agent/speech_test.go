@@ -24,6 +24,8 @@ type controller struct {
 	revision uint64
 	leader   *wire.LeadResponse
 	err      error
+	// delays are what the next requests that write are put off with.
+	delays []error
 
 	// secrets are what ListSecrets answers, content what GetSecret does.
 	secrets []*wire.Secret
@@ -59,6 +61,9 @@ func (c *controller) Report(_ context.Context, request *wire.ReportRequest) (*wi
 }
 
 func (c *controller) SetStatus(_ context.Context, request *wire.SetStatusRequest) (*wire.SetStatusResponse, error) {
+	if err := c.delayed(); err != nil {
+		return nil, err
+	}
 	c.statuses = append(c.statuses, request)
 	return &wire.SetStatusResponse{}, c.mute
 }
@@ -78,8 +83,21 @@ func (c *controller) ListSecrets(context.Context, *wire.ListSecretsRequest) (*wi
 }
 
 func (c *controller) Commit(_ context.Context, request *wire.CommitRequest) (*wire.CommitResponse, error) {
+	if err := c.delayed(); err != nil {
+		return nil, err
+	}
 	c.commits = append(c.commits, request)
 	return &wire.CommitResponse{Revisions: map[string]uint64{"databags": c.revision}}, c.err
+}
+
+// delayed puts a request off, as long as there are delays.
+func (c *controller) delayed() error {
+	if len(c.delays) == 0 {
+		return nil
+	}
+	delay := c.delays[0]
+	c.delays = c.delays[1:]
+	return delay
 }
 
 func (c *controller) Lead(_ context.Context, request *wire.LeadRequest) (*wire.LeadResponse, error) {
@@ -91,6 +109,9 @@ func (c *controller) Leave(_ context.Context, request *wire.LeaveRequest) (*wire
 	what := request.GetRelation()
 	if request.GetSuspension() {
 		what += " suspended"
+	}
+	if request.GetHandled() {
+		what += " handled"
 	}
 	c.left = append(c.left, what)
 	return &wire.LeaveResponse{}, c.err

@@ -21,9 +21,9 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "pod\t%s/%s\n", a.settings.Namespace, a.settings.Pod)
 	fmt.Fprintf(t, "unit\t%s\n", unitStatus(a.view.Update))
-	fmt.Fprintf(t, "controller\t%s\n", a.controllerStatus())
-	fmt.Fprintf(t, "gate\t%s\n", a.gateStatus())
-	fmt.Fprintf(t, "files\t%s\n", a.filesStatus())
+	fmt.Fprintf(t, "controller\t%s\n", a.report.controllerStatus(a.settings.Address))
+	fmt.Fprintf(t, "gate\t%s\n", a.Hold().status())
+	fmt.Fprintf(t, "files\t%s\n", a.report.filesStatus())
 	if a.handlers != nil {
 		fmt.Fprintf(t, "handlers\t%s\n", a.handlers.status())
 	}
@@ -85,19 +85,19 @@ func stateOf(r conversation.Relation, present bool) string {
 	}
 }
 
-func (a *Agent) controllerStatus() string {
-	r := a.report
+func (r report) controllerStatus(address string) string {
 	switch {
 	case r.connected:
-		return fmt.Sprintf("%s, connected since %s", a.settings.Address, stamp(r.since))
+		return fmt.Sprintf("%s, connected since %s", address, stamp(r.since))
 	case r.since.IsZero():
-		return fmt.Sprintf("%s, connecting since %s", a.settings.Address, stamp(r.started))
+		return fmt.Sprintf("%s, connecting since %s", address, stamp(r.started))
 	default:
-		return fmt.Sprintf("%s, not connected since %s: %s", a.settings.Address, stamp(r.since), r.why)
+		return fmt.Sprintf("%s, not connected since %s: %s", address, stamp(r.since), r.why)
 	}
 }
 
-func (a *Agent) gateStatus() string {
+func (h Hold) status() string {
+	a := h.agent
 	if a.isOpen() {
 		return fmt.Sprintf("open since %s, after %s", stamp(a.report.opened), a.report.waited())
 	}
@@ -108,14 +108,51 @@ func (a *Agent) gateStatus() string {
 	return fmt.Sprintf("closed for %s, waiting for %s", a.report.waited(), why)
 }
 
-func (a *Agent) filesStatus() string {
-	if a.report.failing != "" {
-		return "not all are written: " + a.report.failing
+// Hold keeps the containers of the pod from starting, and has what its probes report.
+type Hold struct{ agent *Agent }
+
+// Hold returns the hold of the pod.
+func (a *Agent) Hold() Hold { return Hold{a} }
+
+// Trouble returns what keeps the gate closed besides missing data; "" if nothing does.
+func (h Hold) Trouble() string {
+	a := h.agent
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := a.report
+	switch {
+	case a.isOpen():
+		return ""
+	case r.untooled != "":
+		return "cannot install the tools: " + r.untooled
+	case r.failing != "":
+		return "cannot write the files of the relations: " + r.failing
+	case !r.connected:
+		return fmt.Sprintf("cannot reach the controller at %s: %s", a.settings.Address, cmp.Or(r.why, "no answer yet"))
+	default:
+		return ""
 	}
-	if a.report.lastChange.IsZero() {
+}
+
+// ToolsInstalled notes whether the tools are there; err is why they are not.
+func (h Hold) ToolsInstalled(err error) {
+	a := h.agent
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.report.untooled = ""
+	if err != nil {
+		a.report.untooled = err.Error()
+	}
+}
+
+func (r report) filesStatus() string {
+	if r.failing != "" {
+		return "not all are written: " + r.failing
+	}
+	if r.lastChange.IsZero() {
 		return "unchanged since the start"
 	}
-	return "last changed " + stamp(a.report.lastChange)
+	return "last changed " + stamp(r.lastChange)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -26,6 +26,7 @@ const maxCall = 2 << 20
 func (a *Agent) ToolHandler(container string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+pathGate, a.serveGate)
+	mux.HandleFunc("GET "+pathTrouble, respond(a.Hold().Trouble))
 	mux.HandleFunc("POST "+pathTool, func(w http.ResponseWriter, r *http.Request) {
 		var call tool.Call
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&call); err != nil {
@@ -55,6 +56,7 @@ func (a *Agent) runTool(ctx context.Context, call tool.Call) tool.Result {
 			return tool.Failed(tooLate(err))
 		}
 		t.snapshot, t.transaction, t.membership, t.secrets, t.inTurn = turn.Snapshot, turn.Transaction, turn.Membership, &turn.secrets, true
+		t.wait = a.handlers.wait
 		return t.run(call)
 	}
 	if concernsApplication(call) {
@@ -99,6 +101,8 @@ type toolContext struct {
 	secrets     *secrets
 	// inTurn says that it is a handler's, which succeeds or fails later.
 	inTurn bool
+	// wait notes why a handler waits; nil for a tool outside of handlers.
+	wait func(what string) string
 }
 
 // begin starts the call's transaction when it is first needed.

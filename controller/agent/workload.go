@@ -50,7 +50,7 @@ func (t *toolContext) setStatus(leads bool, request *wire.SetStatusRequest, info
 	}
 	request.Status = convert.ForStatus(info)
 	request.Term = t.transaction.Term()
-	return t.speech.setStatus(t.ctx, request)
+	return patiently(t.ctx, t.wait, func() error { return t.speech.setStatus(t.ctx, request) })
 }
 
 // speaks begins the transaction of the call, and requests leadership where only a leader may. The controller

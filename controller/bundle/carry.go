@@ -136,6 +136,9 @@ const writesAtOnce = 32
 // write writes and deletes until the time of this step is up, and stores what was refused. more
 // reports that nothing was.
 func (l *looking) write(ctx context.Context, next bundle.Next) (more bool, err error) {
+	if err := l.overwrite(ctx, next.Apply); err != nil {
+		return false, err
+	}
 	var done []bundle.ID
 	refused := map[bundle.ID]error{}
 	for writes := range slices.Chunk(next.Apply, writesAtOnce) {
@@ -159,6 +162,17 @@ func (l *looking) write(ctx context.Context, next bundle.Next) (more bool, err e
 		err = stored(l.save(ctx, record, nil))
 	}
 	return len(next.Apply)+len(next.Delete) > 0 && len(record.Rejected) == 0, err
+}
+
+// overwrite stores what writes overwrite of adopted objects, before they are done.
+func (l *looking) overwrite(ctx context.Context, writes []bundle.Write) error {
+	originals, changed := l.Engine.record.Originals.Overwrite(writes)
+	if !changed {
+		return nil
+	}
+	record := l.Engine.record
+	record.Originals, l.record.Originals = originals, originals
+	return stored(l.save(ctx, record, nil))
 }
 
 // past reports whether a bound is passed; a zero one never is.

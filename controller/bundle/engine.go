@@ -341,7 +341,7 @@ func (e *Engine) Uninstall(ctx context.Context, p bundle.Plan, approvals ...bund
 	if err := e.BeginRemoval(ctx, p, approvals...); err != nil {
 		return err
 	}
-	if err := e.prune(ctx, e.record.Removing.Plan(e.Owner, e.record.Inventory), 0); err != nil {
+	if err := e.prune(ctx, e.record.Removing.Plan(e.Owner, e.record), 0); err != nil {
 		return err
 	}
 	return e.Store.Remove(ctx)
@@ -364,7 +364,7 @@ func (e *Engine) BeginRemoval(ctx context.Context, p bundle.Plan, approvals ...b
 // Remove does one step of the uninstallation under way. When nothing is left of it, the record
 // is deleted, and gone is true.
 func (e *Engine) Remove(ctx context.Context) (pruned bundle.Pruned, gone bool, err error) {
-	pruned, err = e.pruneOnce(ctx, e.record.Removing.Plan(e.Owner, e.record.Inventory), 0)
+	pruned, err = e.pruneOnce(ctx, e.record.Removing.Plan(e.Owner, e.record), 0)
 	if err != nil || !pruned.Done() {
 		return pruned, false, err
 	}

@@ -151,8 +151,7 @@ func (s *scene) keep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		kept.Correct(ctx)
-		if err := kept.Settle(ctx); err != nil {
+		if err := errors.Join(kept.Correct(ctx), kept.Settle(ctx)); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ func (e *Engine) Interrupted(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	return slices.ContainsFunc(p.Actions, func(a bundle.Action) bool {
-		return a.Verb == bundle.Delete && slices.ContainsFunc(e.record.Inventory, func(entry bundle.Entry) bool { return entry.ID == a.ID })
+		leaves := a.Verb == bundle.Delete || a.Verb == bundle.GiveBack
+		return leaves && slices.ContainsFunc(e.record.Inventory, func(entry bundle.Entry) bool { return entry.ID == a.ID })
 	}), nil
 }

@@ -44,13 +44,17 @@ func (e *Engine) Look(ctx context.Context) (*Kept, error) {
 	return k, nil
 }
 
-// Correct undoes what others have changed.
-func (k *Kept) Correct(ctx context.Context) {
+// Correct undoes what others have changed. The error is that the record cannot be written.
+func (k *Kept) Correct(ctx context.Context) error {
+	if err := (&looking{Engine: k.engine}).overwrite(ctx, k.Apply); err != nil {
+		return err
+	}
 	_, refused := k.engine.Cluster.Apply(ctx, k.Apply)
 	for id, why := range refused {
 		k.Failures = append(k.Failures, bundle.Failure{ID: id, Why: "cannot be corrected: " + why.Error()})
 	}
 	slices.SortFunc(k.Failures, func(a, b bundle.Failure) int { return a.ID.Compare(b.ID) })
+	return nil
 }
 
 // Settle labels objects and deletes what is left of earlier revisions, one step of it, and waits

@@ -181,7 +181,7 @@ func TestRefusedCorrection(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, kept.Drift, 5)
 	s.cluster.refuses = 4
-	kept.Correct(t.Context())
+	require.NoError(t, kept.Correct(t.Context()))
 	var names []string
 	for _, f := range kept.Failures {
 		names = append(names, f.ID.Name)

@@ -42,6 +42,9 @@ type Store interface {
 	// Contents returns the names of the Secrets that a revision consists of; none where it is not
 	// stored.
 	Contents(revision int) []string
+	// Stage stores what a revision consists of, before the record that names it, and returns the names
+	// of the Secrets.
+	Stage(ctx context.Context, p domain.Plan) ([]string, error)
 }
 
 // Access identifies an account and its deployment.
@@ -50,9 +53,12 @@ type Access struct {
 	Account, Owner string
 	Ignores        []domain.Ignore
 	Probes         cluster.Probes
+	// Secretive reports that the objects are made with values of Secrets.
+	Secretive bool
 }
 
-// Impersonate returns how accounts reach a cluster: the configuration's own user acts for them.
+// Impersonate returns how accounts reach a cluster: the configuration's own user acts for them, in namespaces
+// that let it (TRUST.md R1).
 func Impersonate(config *rest.Config, mapper meta.RESTMapper) func(Access) (World, Store, error) {
 	return func(a Access) (World, Store, error) {
 		config := rest.CopyConfig(config)
@@ -61,7 +67,7 @@ func Impersonate(config *rest.Config, mapper meta.RESTMapper) func(Access) (Worl
 		if err != nil {
 			return nil, nil, err
 		}
-		world.Definitions, world.Ignores, world.Probes = crdify.Judge{}, a.Ignores, a.Probes
+		world.Definitions, world.Ignores, world.Probes, world.Secretive = crdify.Judge{}, a.Ignores, a.Probes, a.Secretive
 		return world, cluster.NewStore(world), nil
 	}
 }

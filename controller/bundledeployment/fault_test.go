@@ -11,14 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -172,7 +171,7 @@ func TestForgotten(t *testing.T) {
 		t.Helper()
 		assert.Empty(t, r.memories.known)
 		assert.Empty(t, r.looks.due)
-		assert.Empty(t, r.pool.orders)
+		assert.Zero(t, r.pool.Orders())
 	}
 	w := newWorld(t, configMaps("a"))
 	r := w.leader()
@@ -194,7 +193,7 @@ func TestForgotten(t *testing.T) {
 	r.enqueue = func(types.NamespacedName, time.Duration) {}
 	w.reconcile(r)
 	r.Changed("shop/shop")
-	require.NotEmpty(t, r.pool.orders)
+	require.Equal(t, 1, r.pool.Orders())
 	d := w.deployment()
 	d.Finalizers = nil
 	require.NoError(t, w.client.Update(t.Context(), d))
@@ -229,6 +228,14 @@ func TestUnreadableRecord(t *testing.T) {
 	assert.Contains(t, w.messages(), "kubectl create rolebinding orcon-shop -n shop --clusterrole=admin --serviceaccount=shop:default")
 	assert.Equal(t, failed, result.RequeueAfter, "new permissions are not reported")
 
+	w.closed = true
+	w.reconcile(r)
+	assert.Equal(t, forbidden, w.ready().Reason)
+	assert.Contains(t, w.messages(), "the bundle controller may not act as ServiceAccount default: namespace shop has no RoleBinding to "+
+		"ClusterRole orcon-bundle-account for it: kubectl create rolebinding orcon-bundle-account -n shop "+
+		"--clusterrole=orcon-bundle-account --serviceaccount=orcon-system:bundle-controller; ", "TRUST.md R1")
+	assert.Equal(t, status.ActiveRevision, w.deployment().Status.ActiveRevision)
+
 	w.unloadable = nil
 	w.run(r, "Healthy")
 }
@@ -250,8 +257,10 @@ func TestDeletionWithoutPermissions(t *testing.T) {
 	w = newWorld(t, configMaps("a"))
 	r = w.leader()
 	w.run(r, "Healthy")
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Finalizers: []string{"example.org/hold"}}}
-	require.NoError(t, w.client.Create(t.Context(), namespace))
+	namespace := &corev1.Namespace{}
+	require.NoError(t, w.client.Get(t.Context(), client.ObjectKey{Name: shop.Namespace}, namespace))
+	namespace.Finalizers = []string{"example.org/hold"}
+	require.NoError(t, w.client.Update(t.Context(), namespace))
 	w.unloadable = denied()
 	require.NoError(t, w.client.Delete(t.Context(), w.deployment()))
 	w.reconcile(r)

@@ -5,16 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -61,7 +64,7 @@ func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 	j := &job{Reconciler: r, deployment: d, said: d.DeepCopy(), memory: r.memories.of(d)}
 	rules, probes, wrong := compile(d)
 	j.policy, j.wrong = rules, wrong
-	access := Access{Account: convert.Account(d), Owner: convert.Owner(d), Ignores: convert.ToIgnores(d.Spec.Drift)}
+	access := Access{Account: convert.Account(d), Owner: convert.Owner(d), Ignores: convert.ToIgnores(d.Spec.Drift), Secretive: secretive(d)}
 	if wrong == nil {
 		access.Probes = probes
 	}
@@ -70,7 +73,7 @@ func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 		return nil, err
 	}
 	j.engine = &bundle.Engine{
-		Cluster: j.world, Store: j.store, Owner: convert.Owner(d), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
+		Cluster: j.world, Store: witnessed{j.store, revisions{j}}, Owner: convert.Owner(d), UID: string(d.UID), Identity: r.Identity, Now: r.Now,
 		Gate: convert.ToGate(d), History: int(d.Spec.HistoryLimit), NoWayBack: convert.Keeps(d.Spec.Rollback),
 		LogHint:  "its log goes with its pod on the way back; spec.rollback.onFailure: Keep keeps both",
 		Patience: convert.ToWanted(d).Deadline, Kept: true, Until: r.Now().Add(bound), Cache: &j.memory.run,
@@ -82,6 +85,11 @@ func (j *job) name() types.NamespacedName {
 	return types.NamespacedName{Namespace: j.deployment.Namespace, Name: j.deployment.Name}
 }
 
+// secretive reports whether values of a deployment are of Secrets.
+func secretive(d *v1alpha1.BundleDeployment) bool {
+	return slices.ContainsFunc(d.Spec.Render.ValuesFrom, func(v v1alpha1.BundleValues) bool { return v.Kind == "Secret" })
+}
+
 // compile checks the spec, and compiles its expressions.
 func compile(d *v1alpha1.BundleDeployment) (*policy.Policy, *policy.Health, error) {
 	var rules []policy.Rule
@@ -91,6 +99,15 @@ func compile(d *v1alpha1.BundleDeployment) (*policy.Policy, *policy.Health, erro
 	compiled, wrong := policy.Compile(rules)
 	probes, mistaken := policy.CompileHealth(convert.ToProbes(d))
 	return compiled, probes, errors.Join(convert.ToWanted(d).Check(), wrong, mistaken)
+}
+
+// confined returns a gate that is as strict at least as a namespace requires.
+func confined(ctx context.Context, c client.Reader, gate domain.Gate, name string) (domain.Gate, error) {
+	var namespace corev1.Namespace
+	if err := c.Get(ctx, client.ObjectKey{Name: name}, &namespace); err != nil {
+		return gate, fmt.Errorf("cannot read which approvals the namespace requires: %w", err)
+	}
+	return gate.Within(namespace.Annotations), nil
 }
 
 // load reads the record, and returns what stops it. An account that may not do so needs a person.
@@ -110,19 +127,34 @@ func (j *job) load(ctx context.Context) *domain.Stop {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		return &domain.Stop{Reason: forbidden,
-			Message: fmt.Sprintf("%v: the deployment's account stores revisions in Secrets of this namespace: %s", err, j.cure()), Person: true}
+		return &domain.Stop{Reason: forbidden, Message: j.refused(ctx, err), Person: true}
 	}
 	return &domain.Stop{Reason: "StoreFailed", Message: err.Error()}
 }
 
-// cure returns the command that gives the account its permissions.
-func (j *job) cure() string {
+// refused explains why the record may not be read, with the command that helps: the namespace does not let the
+// controller act as the account, or the account lacks permissions.
+func (j *job) refused(ctx context.Context, err error) string {
 	account := cmp.Or(j.deployment.Spec.ServiceAccountName, "default")
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: "impersonate", Resource: "serviceaccounts", Namespace: j.deployment.Namespace, Name: account,
+		},
+	}}
+	if unknown := j.Client.Create(ctx, review); unknown == nil && !review.Status.Allowed {
+		return fmt.Sprintf("the bundle controller may not act as ServiceAccount %s: namespace %s has no RoleBinding to ClusterRole %s for it: "+
+			"%s; the bundle controller tries again every %s", account, j.deployment.Namespace, domain.AccountRole,
+			domain.LetIn(j.deployment.Namespace, j.Account), failed)
+	}
+	return fmt.Sprintf("%v: the deployment's account stores revisions in Secrets of this namespace: %s", err, cure(j.deployment, account))
+}
+
+// cure returns the command that gives the account its permissions.
+func cure(d *v1alpha1.BundleDeployment, account string) string {
 	return fmt.Sprintf("kubectl create rolebinding orcon-%s -n %s --clusterrole=admin --serviceaccount=%[2]s:%[3]s, or bind a role with "+
 		"only the permissions that the bundle uses; if the account does not exist: kubectl create serviceaccount %[3]s -n %[2]s; the "+
 		"bundle controller tries again every %[4]s",
-		j.deployment.Name, j.deployment.Namespace, account, failed)
+		d.Name, d.Namespace, account, failed)
 }
 
 // awaitOthers returns the stop while a deployment that this one depends on is not ready.

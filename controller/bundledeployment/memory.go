@@ -6,8 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -21,9 +22,10 @@ type memories struct {
 // deployment's own reconcile uses it.
 type memory struct {
 	uid types.UID
-	// contents were rendered from this input, at a time.
+	// contents were rendered from this content and input, at a time.
 	contents contents
-	input    digest
+	content  supply.Digest
+	input    supply.Digest
 	at       time.Time
 	// annotations are those of the deployment at that time: another one has tracked sources fetched.
 	annotations map[string]string

@@ -22,14 +22,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/queue"
 )
-
-// Finalizer keeps a BundleDeployment until all that it made is deleted.
-const Finalizer = "orcon.tengu.io/bundle"
 
 // Reconciler keeps BundleDeployments.
 type Reconciler struct {
@@ -40,21 +39,25 @@ type Reconciler struct {
 	Reader client.Reader
 	// Connect returns the cluster as an account sees it, and what is stored of its deployment.
 	Connect func(Access) (World, Store, error)
-	// Fetcher fetches what is not in the cluster.
-	Fetcher content.Fetcher
-	Events  events.EventRecorder
+	// Contents fetches and renders what sources name.
+	Contents *content.Isolated
+	// Places bounds how much of that happens at a time.
+	Places queue.Limits
+	Events events.EventRecorder
 	// Watches is nil where changes are found only by looking.
 	Watches Watches
 	// Identity tells this cluster from others.
 	Identity string
-	Now      func() time.Time
+	// Account is the controller's own ServiceAccount as namespace:name.
+	Account string
+	Now     func() time.Time
 	// Resync is how often what is settled is looked at.
 	Resync time.Duration
 	// Pause is the least time between two looks; a second where it is 0.
 	Pause time.Duration
 
 	start sync.Once
-	pool  *pool
+	pool  *supply.Pool
 	// enqueue has a deployment reconciled after a time; nil before Setup.
 	enqueue  func(types.NamespacedName, time.Duration)
 	memories memories
@@ -64,12 +67,13 @@ type Reconciler struct {
 // Reconcile does what can be done for one deployment within seconds.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	r.start.Do(func() {
-		r.pool = newPool(func(name types.NamespacedName) {
+		r.pool = supply.New(r.Places, func(name types.NamespacedName) {
 			if r.enqueue != nil {
 				r.enqueue(name, 0)
 			}
 		})
 	})
+	defer r.pool.Use(req.NamespacedName)()
 	var d v1alpha1.BundleDeployment
 	err := r.Reader.Get(ctx, req.NamespacedName, &d)
 	switch {
@@ -80,10 +84,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, fmt.Errorf("cannot read the deployment: %w", err)
 	}
 	deleting := !d.DeletionTimestamp.IsZero()
-	if deleting && !controllerutil.ContainsFinalizer(&d, Finalizer) {
+	if deleting && !controllerutil.ContainsFinalizer(&d, v1alpha1.Finalizer) {
 		return reconcile.Result{}, nil
 	}
-	if before := d.DeepCopy(); !deleting && controllerutil.AddFinalizer(&d, Finalizer) {
+	if before := d.DeepCopy(); !deleting && controllerutil.AddFinalizer(&d, v1alpha1.Finalizer) {
 		if err := r.Client.Patch(ctx, &d, client.MergeFrom(before)); err != nil {
 			return reconcile.Result{}, fmt.Errorf("cannot add the finalizer: %w", err)
 		}
@@ -100,13 +104,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // forget drops the memory of a deployment that is gone.
 func (r *Reconciler) forget(name types.NamespacedName) {
-	r.pool.forget(name)
+	r.pool.Forget(name)
 	r.memories.forget(name)
 	r.unwatch(name)
 }
 
 // keep brings the wanted content about, keeps what is there, and publishes the state.
 func (j *job) keep(ctx context.Context) (reconcile.Result, error) {
+	var err error
+	if j.engine.Gate, err = confined(ctx, j.Client, j.engine.Gate, j.deployment.Namespace); err != nil {
+		return reconcile.Result{}, err
+	}
 	if stop := j.load(ctx); stop != nil {
 		return j.stopped(ctx, stop)
 	}
@@ -165,7 +173,9 @@ func (j *job) correct(ctx context.Context, stop *domain.Stop) (*bundle.Kept, err
 		}
 	}
 	if !j.standing.Reported {
-		kept.Correct(ctx)
+		if err := kept.Correct(ctx); err != nil {
+			return nil, err
+		}
 		j.corrected(kept)
 	}
 	err = kept.Settle(ctx)

@@ -1,8 +1,10 @@
 package bundledeployment
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -12,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -217,10 +220,16 @@ func TestSlowSource(t *testing.T) {
 	w.run(r, "Healthy")
 }
 
-// The contents are not fetched again while nothing has to be planned for them.
+// The contents are not fetched again while nothing has to be planned for them, nor rendered again where
+// what was fetched is the same.
 func TestContentsAreRemembered(t *testing.T) {
 	w := newWorld(t, configMaps("a"))
 	r := w.leader()
+	renders := 0
+	r.Contents.Rendering = func(ctx context.Context, in io.Reader, out io.Writer) error {
+		renders++
+		return content.Work(ctx, in, out)
+	}
 	w.run(r, "Healthy")
 	assert.Equal(t, 1, w.fetches)
 	w.reconcile(r)
@@ -231,9 +240,16 @@ func TestContentsAreRemembered(t *testing.T) {
 	w.edit(func(d *v1alpha1.BundleDeployment) { d.Annotations = map[string]string{"example.org/again": "1"} })
 	w.reconcile(r)
 	assert.Equal(t, 3, w.fetches, "a person has them fetched")
+	assert.Equal(t, 1, renders, "they are the same")
+	w.source["all.yaml"] = configMaps("a", "b")
+	w.pass(2 * time.Minute)
+	w.run(r, "Healthy")
+	assert.Equal(t, 4, w.fetches)
+	assert.Equal(t, 2, renders)
+	assert.Contains(t, w.names(), "ConfigMap/b")
 	w.edit(func(d *v1alpha1.BundleDeployment) { d.Spec.Render.InstallNamespace = "other" })
 	w.reconcile(r)
-	assert.Equal(t, 4, w.fetches, "they mean something else")
+	assert.Equal(t, 5, w.fetches, "they mean something else")
 }
 
 // A cluster that cannot be read stops a run, and says why, and the run goes on afterwards.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -26,7 +27,7 @@ const longDeletion = 15 * time.Minute
 // remove deletes what can be deleted at once of all that the deployment made, and lets the
 // deployment go when nothing is left (BUNDLES.md 7).
 func (j removal) remove(ctx context.Context) (reconcile.Result, error) {
-	j.pool.forget(j.name())
+	j.pool.Forget(j.name())
 	j.unwatch(j.name())
 	j.engine.Gate = domain.Gate{} // the request to delete the deployment is the approval
 	stop, err := j.uninstall(ctx)
@@ -70,7 +71,7 @@ func (j removal) uninstall(ctx context.Context) (*domain.Stop, error) {
 	if record.Last().Number == 0 {
 		return nil, nil
 	}
-	if len(record.Removing) == 0 {
+	if len(record.Removing) == 0 || !j.agreed(record.Removing) {
 		if stop, err := j.beginRemoval(ctx); stop != nil || err != nil {
 			return stop, err
 		}
@@ -124,7 +125,16 @@ func (j removal) beginRemoval(ctx context.Context) (*domain.Stop, error) {
 	if err != nil {
 		return stuck(ctx, err)
 	}
-	return nil, nil
+	j.deployment.Status.Plan = convert.ForRemoval(p)
+	_, err = j.stopped(ctx, j.deletion(domain.Pruned{}))
+	return nil, err
+}
+
+// agreed reports whether the status names the removal: users who may write the record cannot write
+// that (TRUST.md R2).
+func (j removal) agreed(r domain.Removal) bool {
+	plan := j.said.Status.Plan
+	return plan != nil && plan.Digest == r.Digest()
 }
 
 // deletion returns the stop of a deletion that is under way.
@@ -151,7 +161,7 @@ func (j removal) lost(ctx context.Context) bool {
 // release lets the deployment go.
 func (j removal) release(ctx context.Context) error {
 	before := j.deployment.DeepCopy()
-	controllerutil.RemoveFinalizer(j.deployment, Finalizer)
+	controllerutil.RemoveFinalizer(j.deployment, v1alpha1.Finalizer)
 	if err := j.Client.Patch(ctx, j.deployment, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot remove the finalizer: %w", err)
 	}

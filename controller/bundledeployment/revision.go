@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -22,6 +22,8 @@ type publishedRevision struct {
 	// planDigest and contents never change.
 	planDigest string
 	contents   []string
+	// begun reports that it was published as carried out, as only the controller can do.
+	begun bool
 	// revision is what its status was written from by this process.
 	revision domain.Revision
 }
@@ -39,7 +41,7 @@ func (j revisions) published(ctx context.Context) (map[int]publishedRevision, er
 	known := map[int]publishedRevision{}
 	for i := range all.Items {
 		if r := &all.Items[i]; r.Spec.Deployment == j.deployment.Name && metav1.IsControlledBy(r, j.deployment) {
-			known[int(r.Spec.Revision)] = publishedRevision{planDigest: r.Spec.PlanDigest, contents: r.Spec.Contents}
+			known[int(r.Spec.Revision)] = publishedRevision{planDigest: r.Spec.PlanDigest, contents: r.Spec.Contents, begun: convert.Begun(r)}
 		}
 	}
 	j.memory.revisions = known
@@ -71,50 +73,67 @@ func (j revisions) publish(ctx context.Context) error {
 		if known[v.Number].revision == v {
 			continue
 		}
-		one, err := j.publishOne(ctx, v)
-		if err != nil {
-			return fmt.Errorf("cannot write revision %d: %w", v.Number, err)
+		if err := j.publishOne(ctx, v, nil, j.store.Contents(v.Number)); err != nil {
+			return err
 		}
-		known[v.Number] = one
 	}
 	for number := range known {
 		if stored[number] {
 			continue
 		}
-		r := &v1alpha1.BundleRevision{}
-		r.Namespace, r.Name = j.deployment.Namespace, convert.RevisionName(j.deployment, number)
-		if err := j.Client.Delete(ctx, r); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("cannot delete revision %d: %w", number, err)
+		if err := j.withdraw(ctx, number); err != nil {
+			return err
 		}
-		delete(known, number)
 	}
 	return nil
 }
 
-func (j revisions) publishOne(ctx context.Context, v domain.Revision) (publishedRevision, error) {
-	var r v1alpha1.BundleRevision
-	err := j.Client.Get(ctx, client.ObjectKey{Namespace: j.deployment.Namespace, Name: convert.RevisionName(j.deployment, v.Number)}, &r)
-	if apierrors.IsNotFound(err) {
-		p, err := j.engine.Store.Plan(ctx, v.Number)
+// withdraw deletes the BundleRevision of a revision.
+func (j revisions) withdraw(ctx context.Context, number int) error {
+	r := &v1alpha1.BundleRevision{}
+	r.Namespace, r.Name = j.deployment.Namespace, convert.RevisionName(j.deployment, number)
+	if err := j.Client.Delete(ctx, r); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cannot delete revision %d: %w", number, err)
+	}
+	delete(j.memory.revisions, number)
+	return nil
+}
+
+// publishOne writes the BundleRevision of a revision, and its status. p has its objects; nil if they
+// are stored.
+func (j revisions) publishOne(ctx context.Context, v domain.Revision, p *domain.Plan, contents []string) error {
+	r, err := j.found(ctx, v, p, contents)
+	if err == nil && !metav1.IsControlledBy(r, j.deployment) {
+		err = fmt.Errorf("BundleRevision %s belongs to another deployment: if that was deleted, the cluster removes it soon; else delete it",
+			r.Name)
+	}
+	if err == nil && convert.SetRevision(r, v) {
+		err = j.Client.Status().Update(ctx, r)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write revision %d: %w", v.Number, err)
+	}
+	j.memory.revisions[v.Number] = publishedRevision{
+		planDigest: r.Spec.PlanDigest, contents: r.Spec.Contents, begun: convert.Begun(r), revision: v,
+	}
+	return nil
+}
+
+// found returns the BundleRevision of a revision, which is created if there is none.
+func (j revisions) found(ctx context.Context, v domain.Revision, p *domain.Plan, contents []string) (*v1alpha1.BundleRevision, error) {
+	r := &v1alpha1.BundleRevision{}
+	err := j.Client.Get(ctx, client.ObjectKey{Namespace: j.deployment.Namespace, Name: convert.RevisionName(j.deployment, v.Number)}, r)
+	if !apierrors.IsNotFound(err) {
+		return r, err
+	}
+	if p == nil {
+		stored, err := j.store.Plan(ctx, v.Number)
 		if err != nil {
-			return publishedRevision{}, err
+			return nil, err
 		}
-		r = *convert.ForRevision(j.deployment, v, p, j.store.Contents(v.Number))
-		r.Spec.Content = int64(j.engine.Record().Twin(v))
-		if err := j.Client.Create(ctx, &r); err != nil {
-			return publishedRevision{}, err
-		}
-	} else if err != nil {
-		return publishedRevision{}, err
+		p = &stored
 	}
-	if !metav1.IsControlledBy(&r, j.deployment) {
-		return publishedRevision{}, fmt.Errorf("BundleRevision %s belongs to another deployment: if that was deleted, the "+
-			"cluster removes it soon; else delete it", r.Name)
-	}
-	if convert.SetRevision(&r, v) {
-		if err := j.Client.Status().Update(ctx, &r); err != nil {
-			return publishedRevision{}, err
-		}
-	}
-	return publishedRevision{planDigest: r.Spec.PlanDigest, contents: r.Spec.Contents, revision: v}, nil
+	r = convert.ForRevision(j.deployment, v, *p, contents)
+	r.Spec.Content = int64(j.engine.Record().Twin(v))
+	return r, j.Client.Create(ctx, r)
 }

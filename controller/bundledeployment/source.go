@@ -17,8 +17,10 @@ import (
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
 )
 
 // contents are the objects that the sources stand for.
@@ -48,38 +50,54 @@ func (j sourcing) source(ctx context.Context) (contents, *domain.Stop) {
 	if err != nil {
 		return contents{}, stopAt(domain.Sourced, "FetchFailed", err)
 	}
-	fetch := work{input: sum(sources, options), source: j.shared(sources)}
-	if j.remembered(fetch.input, sources) {
-		return j.memory.contents, nil
+	fetch := supply.Work{Input: sum(sources, options), Source: j.shared(sources)}
+	if j.memory.input == fetch.Input && j.settled() {
+		if !j.stale(sources) {
+			return j.memory.contents, nil
+		}
+		fetch.Known = j.memory.content
 	}
-	fetch.fetch = func(ctx context.Context) (f fetched, err error) {
-		fetcher := j.Fetcher
-		fetcher.ConfigMaps, fetcher.Track = j.world.Files, true // the spec says what need not be pinned
-		f.tree, f.resolved, err = fetcher.Fetch(ctx, sources...)
-		return f, err
+	fetch.Fetch = func(ctx context.Context) (*content.Fetched, error) {
+		return j.Contents.Fetch(ctx, sources, j.world.Files)
 	}
-	fetch.render = func(ctx context.Context, f fetched) (contents, *domain.Stop) { return j.render(ctx, f, options) }
-	var c contents
-	var stop *domain.Stop
-	if c, stop, j.since = j.pool.order(ctx, j.name(), fetch, j.Now()); stop != nil || j.pending() {
-		return contents{}, stop
+	fetch.Render = func(ctx context.Context, f *content.Fetched) ([]byte, error) {
+		return j.Contents.Render(ctx, f, options)
 	}
-	j.memory.contents, j.memory.input, j.memory.at, j.memory.annotations = c, fetch.input, j.Now(), j.deployment.Annotations
+	var r supply.Result
+	if r, j.since, err = j.pool.Order(ctx, j.name(), fetch, j.Now()); err != nil || j.pending() {
+		return contents{}, unsupplied(err)
+	}
+	c := j.memory.contents
+	switch {
+	case r.Objects == nil && !j.settled(): // it was when the content was asked for
+		j.memory.content = supply.Digest{}
+		return j.source(ctx)
+	case r.Objects != nil:
+		if c, err = j.arrange(r.Objects, options.Secret()); err != nil {
+			return contents{}, stopAt(domain.Rendered, "RenderFailed", err)
+		}
+	}
+	c.resolved = nil
+	for _, one := range r.Resolved {
+		c.resolved = append(c.resolved, one.String())
+	}
+	j.memory.contents, j.memory.content, j.memory.input = c, r.Content, fetch.Input
+	j.memory.at, j.memory.annotations = j.Now(), j.deployment.Annotations
 	j.memory.contents.sequence = nil // a thousand deployments would fill the memory
 	return c, nil
 }
 
-// remembered reports whether the contents are known, and nothing has to be planned for them.
-func (j sourcing) remembered(input digest, sources []content.Source) bool {
-	c := j.memory.contents
-	tracked := slices.ContainsFunc(sources, func(s content.Source) bool { return s.Digest == "" })
-	stale := j.Now().Sub(j.memory.at) >= j.Resync || !maps.Equal(j.memory.annotations, j.deployment.Annotations)
-	if j.memory.input != input || tracked && stale {
-		return false
-	}
-	d := deploying{j.job, c}
+// settled reports that nothing has to be planned for the contents that are remembered.
+func (j sourcing) settled() bool {
+	d := deploying{j.job, j.memory.contents}
 	underWay := j.engine.Unfinished() && !d.supersedes()
 	return underWay || d.isThere() || d.quarantined() != nil && !j.retried()
+}
+
+// stale reports that sources may have other content by now.
+func (j sourcing) stale(sources []content.Source) bool {
+	tracked := slices.ContainsFunc(sources, func(s content.Source) bool { return s.Digest == "" })
+	return tracked && (j.Now().Sub(j.memory.at) >= j.Resync || !maps.Equal(j.memory.annotations, j.deployment.Annotations))
 }
 
 // sources returns what is fetched, with the credentials that the account may read.
@@ -103,7 +121,7 @@ func (j sourcing) sources(ctx context.Context) ([]content.Source, error) {
 
 // shared identifies a fetch: deployments share it that fetch the same with the same credentials.
 // ConfigMaps are read by an account, and shared by its own deployments alone.
-func (j sourcing) shared(sources []content.Source) digest {
+func (j sourcing) shared(sources []content.Source) supply.Digest {
 	if slices.ContainsFunc(sources, func(s content.Source) bool { return s.Origin == domain.ConfigMaps }) {
 		return sum(sources, convert.Account(j.deployment))
 	}
@@ -111,7 +129,7 @@ func (j sourcing) shared(sources []content.Source) digest {
 }
 
 // sum returns the digest of values.
-func sum(values ...any) digest {
+func sum(values ...any) supply.Digest {
 	text, err := json.Marshal(values)
 	if err != nil { // nothing of it can fail: they are strings, numbers and bytes
 		panic(err)
@@ -149,7 +167,8 @@ func (j sourcing) options(ctx context.Context) (content.Options, error) {
 		if err != nil {
 			faults = append(faults, fmt.Errorf("spec.render.valuesFrom[%d]: %w", i, err))
 		}
-		o.Values = append(o.Values, content.ValuesFile{Name: fmt.Sprintf("%s %s, key %s", v.Kind, v.Name, key), Text: text})
+		o.Values = append(o.Values, content.ValuesFile{Name: fmt.Sprintf("%s %s, key %s", v.Kind, v.Name, key), Text: text,
+			Secret: v.Kind == "Secret"})
 	}
 	if d.Spec.Render.Values != nil {
 		o.Values = append(o.Values, content.ValuesFile{Name: "spec.render.values", Text: d.Spec.Render.Values.Raw})
@@ -162,14 +181,15 @@ func (j sourcing) target() string {
 	return cmp.Or(j.deployment.Spec.Render.InstallNamespace, j.deployment.Namespace)
 }
 
-// fetching returns the stop of sources that take long. One that was published for them stays, so
-// that a source that fails slowly has one reason and not two by turns.
+// fetching returns the stop of sources that take long. One that was published for them or for what they
+// render to stays, so that a source that fails slowly has one reason and not two by turns.
 func (j sourcing) fetching() *domain.Stop {
 	d, stop := j.deployment, &domain.Stop{Stage: domain.Sourced}
-	said := meta.FindStatusCondition(d.Status.Conditions, string(domain.Sourced))
-	if said != nil && said.Status == metav1.ConditionFalse && said.ObservedGeneration == d.Generation {
-		stop.Reason, stop.Message = said.Reason, said.Message
-		return stop
+	for _, stage := range []condition.Type{domain.Sourced, domain.Rendered} {
+		said := meta.FindStatusCondition(d.Status.Conditions, string(stage))
+		if said != nil && said.Status == metav1.ConditionFalse && said.ObservedGeneration == d.Generation {
+			return &domain.Stop{Stage: stage, Reason: said.Reason, Message: said.Message}
+		}
 	}
 	var all []string
 	for _, s := range d.Spec.Sources {
@@ -179,25 +199,43 @@ func (j sourcing) fetching() *domain.Stop {
 	return stop
 }
 
-// render returns the objects of a tree in their order, or what stops that.
-func (j sourcing) render(ctx context.Context, f fetched, o content.Options) (contents, *domain.Stop) {
+// arrange returns what was rendered in its order. An error quotes no value of a Secret.
+func (j sourcing) arrange(text []byte, secret bool) (contents, error) {
 	c := contents{}
-	rendered, err := content.Render(ctx, f.tree, o)
-	if err != nil {
-		return c, stopAt(domain.Rendered, "RenderFailed", err)
+	objects, err := content.Decode(text)
+	if err == nil {
+		objects, err = domain.Place(objects, j.target(), j.world.Namespaced)
 	}
-	placed, err := domain.Place(rendered.Objects, o.Namespace, j.world.Namespaced)
-	if err != nil {
-		return c, stopAt(domain.Rendered, "RenderFailed", err)
+	if err == nil {
+		c.sequence, err = domain.Order(objects)
 	}
-	if c.sequence, err = domain.Order(placed); err != nil {
-		return c, stopAt(domain.Rendered, "RenderFailed", err)
+	if err != nil && secret {
+		err = domain.Unquoted(err)
+	}
+	if err != nil {
+		return contents{}, err
 	}
 	c.manifest = c.sequence.Digest()
-	for _, r := range f.resolved {
-		c.resolved = append(c.resolved, r.String())
-	}
 	return c, nil
+}
+
+// unsupplied returns the stop of contents that could not be fetched or rendered; nil without an error.
+func unsupplied(err error) *domain.Stop {
+	fetch, unfetched := errors.AsType[*supply.FetchError](err)
+	_, refused := errors.AsType[*destination.RefusedError](err)
+	switch {
+	case err == nil:
+		return nil
+	case refused:
+		return &domain.Stop{Stage: domain.Sourced, Reason: "SourceRefused", Message: err.Error(), Person: true}
+	case unfetched:
+		stop := stopAt(domain.Sourced, "FetchFailed", fetch.Err)
+		stop.Person = stop.Person || content.Exceeded(err)
+		return stop
+	}
+	stop := stopAt(domain.Rendered, "RenderFailed", err)
+	stop.Person = !errors.Is(err, content.ErrProcess)
+	return stop
 }
 
 // stopAt returns the stop of a stage that an error ends. What the content or a permission has

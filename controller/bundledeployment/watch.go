@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 

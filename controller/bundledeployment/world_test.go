@@ -3,6 +3,7 @@ package bundledeployment
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,12 +24,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // shop is the deployment of all tests here.
 var shop = types.NamespacedName{Namespace: "shop", Name: "shop"} //nolint:gochecknoglobals // a name
+
+// fetched holds the contents of all tests. What is fetched may outlive the test that it is for.
+var fetched string //nolint:gochecknoglobals // TestMain has no other way to hand it on
+
+func TestMain(m *testing.M) {
+	var err error
+	if fetched, err = os.MkdirTemp("", "orcon-contents-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(fetched)
+	os.Exit(code)
+}
 
 // world is a cluster in memory with one deployment, its record, and a clock. It behaves as the
 // real one, but that its objects are as healthy as the test says.
@@ -58,8 +76,10 @@ type world struct {
 	// BundleRevision.
 	unremovable error
 	unpublished error
-	// unloadable is why the record cannot be read.
+	// unloadable is why the record cannot be read; closed reports that the namespace does not let the controller act
+	// as its accounts.
 	unloadable error
+	closed     bool
 	// missing is why the objects that content is made of cannot be read; lacks are what workloads
 	// read and nothing has.
 	missing error
@@ -83,7 +103,7 @@ func newWorld(t *testing.T, manifests string, change ...func(*v1alpha1.BundleDep
 		t: t, now: time.Now().Truncate(time.Second), objects: map[domain.ID]domain.Object{}, since: map[domain.ID]time.Time{},
 		source: map[string]string{"all.yaml": manifests}, plans: map[int]domain.Plan{}, events: events.NewFakeRecorder(100),
 	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(d).
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(d, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop.Namespace}}).
 		WithStatusSubresource(&v1alpha1.BundleDeployment{}, &v1alpha1.BundleRevision{})
 	w.client = builder.WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: func(
 		ctx context.Context, c client.Client, name string, o client.Object, options ...client.SubResourceUpdateOption,
@@ -93,6 +113,12 @@ func newWorld(t *testing.T, manifests string, change ...func(*v1alpha1.BundleDep
 			return err
 		}
 		return c.SubResource(name).Update(ctx, o, options...)
+	}, Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+		if review, is := o.(*authorizationv1.SelfSubjectAccessReview); is {
+			review.Status.Allowed = !w.closed
+			return nil
+		}
+		return c.Create(ctx, o, options...)
 	}}).Build()
 	return w
 }
@@ -101,7 +127,8 @@ func newWorld(t *testing.T, manifests string, change ...func(*v1alpha1.BundleDep
 func (w *world) leader() *Reconciler {
 	return &Reconciler{
 		Client: w.client, Reader: w.client, Connect: func(Access) (World, Store, error) { return w, w, nil },
-		Events: w.events, Identity: "c1", Now: w.clock, Resync: 2 * time.Minute,
+		Events: w.events, Identity: "c1", Account: "orcon-system:bundle-controller", Now: w.clock, Resync: 2 * time.Minute,
+		Contents: &content.Isolated{Fetching: content.Work, Rendering: content.Work, Cache: content.Cache{Folder: fetched}}, Places: supply.Places(),
 	}
 }
 
@@ -315,6 +342,9 @@ func (w *world) Remove(context.Context) error {
 
 // Contents implements Store.
 func (w *world) Contents(int) []string { return nil }
+
+// Stage implements Store.
+func (w *world) Stage(context.Context, domain.Plan) ([]string, error) { return nil, nil }
 
 // configMaps returns manifests of ConfigMaps.
 func configMaps(names ...string) string {

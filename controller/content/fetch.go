@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,15 +14,17 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/directory"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/egress"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/git"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/oci"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/web"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
 )
 
 const (
 	// limit is how long one source may take in all, silence how long a server may send
-	// nothing, and pause how long to wait before it is asked again.
+	// nothing, and pause how long to wait before it is asked again if nothing else is said.
 	limit   = 10 * time.Minute
 	silence = 30 * time.Second
 	pause   = time.Second
@@ -47,8 +50,13 @@ type Fetcher struct {
 	ConfigMaps func(ctx context.Context, names []string) (bundle.Tree, error)
 	// Mirrors are hosts to ask before a registry, by the registry's host.
 	Mirrors map[string][]string
+	// Destinations returns the rules about servers; nil lets all through, as a person at a command line
+	// may reach what the machine reaches.
+	Destinations func(ctx context.Context) (destination.Rules, error)
 	// Builtin is what the program itself holds, for references to it; nil if it holds nothing.
 	Builtin fs.FS
+	// Pause is how long to wait before a server is asked again; 0 for a second.
+	Pause time.Duration
 }
 
 // Fetch returns what all sources hold, laid over each other in the order given, and the
@@ -60,9 +68,6 @@ func (f Fetcher) Fetch(ctx context.Context, sources ...Source) (bundle.Tree, []b
 			return bundle.Tree{}, nil, err
 		}
 		tree, digest, err := f.cached(ctx, s)
-		if err == nil {
-			tree, err = tree.Sub(s.Folder)
-		}
 		if err != nil {
 			return bundle.Tree{}, nil, fmt.Errorf("cannot fetch %s: %w", s.Reference, err)
 		}
@@ -76,15 +81,27 @@ func (f Fetcher) Fetch(ctx context.Context, sources ...Source) (bundle.Tree, []b
 
 // cached returns pinned content from the cache, and puts it there.
 func (f Fetcher) cached(ctx context.Context, s Source) (bundle.Tree, string, error) {
-	if s.Origin == bundle.Local || s.Digest == "" {
-		return f.fetch(ctx, s)
+	if !cacheable(s) {
+		return f.folder(ctx, s)
 	}
-	if tree, ok := f.Cache.get(s.Reference); ok {
+	if tree, ok := f.Cache.get(s); ok {
 		return tree, s.Digest, nil
 	}
+	tree, digest, err := f.folder(ctx, s)
+	if err == nil {
+		_ = f.Cache.put(s, tree) // what is not kept is fetched again
+	}
+	return tree, digest, err
+}
+
+// cacheable reports whether a source always has the same content.
+func cacheable(s Source) bool { return s.Origin != bundle.Local && s.Digest != "" }
+
+// folder returns the part of a source's content that its reference means.
+func (f Fetcher) folder(ctx context.Context, s Source) (bundle.Tree, string, error) {
 	tree, digest, err := f.fetch(ctx, s)
 	if err == nil {
-		_ = f.Cache.put(s.Reference, tree) // what is not kept is fetched again
+		tree, err = tree.Sub(s.Folder)
 	}
 	return tree, digest, err
 }
@@ -94,10 +111,6 @@ func (f Fetcher) cached(ctx context.Context, s Source) (bundle.Tree, string, err
 func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no complete answer within %s", limit))
 	defer cancel()
-	transport, err := trusting(s.Credentials.CA)
-	if err != nil {
-		return bundle.Tree{}, "", err
-	}
 	switch s.Origin {
 	case bundle.ConfigMaps:
 		if f.ConfigMaps == nil {
@@ -114,20 +127,53 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 		}
 		tree, err := directory.Files(f.Builtin)
 		return tree, "", err
-	case bundle.HTTP:
-		packed, err := web.Client{Transport: transport, Credentials: s.Credentials, Silence: silence, Pause: pause}.Fetch(ctx, s.Location, s.Digest)
+	case bundle.HTTP, bundle.Image, bundle.Git:
+		return f.remote(ctx, s)
+	default:
+		return bundle.Tree{}, "", fmt.Errorf("unknown origin %q", s.Origin)
+	}
+}
+
+// remote asks a server.
+func (f Fetcher) remote(ctx context.Context, s Source) (bundle.Tree, string, error) {
+	carry, dial, err := f.ways(ctx, s.Credentials.CA)
+	if err != nil {
+		return bundle.Tree{}, "", err
+	}
+	switch s.Origin {
+	case bundle.Image:
+		client := oci.Client{
+			Transport: carry, Credentials: s.Credentials, Mirrors: f.Mirrors, Pause: cmp.Or(f.Pause, pause), Untar: archive.Untar,
+		}
+		return client.Fetch(ctx, s.Reference)
+	case bundle.Git:
+		return git.Client{Transport: carry, Dial: dial, Credentials: s.Credentials, Limit: maxObjects}.Fetch(ctx, s.Reference)
+	default:
+		client := web.Client{Transport: carry, Credentials: s.Credentials, Silence: silence, Pause: cmp.Or(f.Pause, pause)}
+		packed, err := client.Fetch(ctx, s.Location, s.Digest)
 		if err != nil {
 			return bundle.Tree{}, "", err
 		}
 		tree, err := archive.Unpack(packed)
 		return tree, web.Sum(packed), err
-	case bundle.Image:
-		return oci.Client{Transport: transport, Credentials: s.Credentials, Mirrors: f.Mirrors, Pause: pause, Untar: archive.Untar}.Fetch(ctx, s.Reference)
-	case bundle.Git:
-		return git.Client{Credentials: s.Credentials, Limit: maxObjects}.Fetch(ctx, s.Reference)
-	default:
-		return bundle.Tree{}, "", fmt.Errorf("unknown origin %q", s.Origin)
 	}
+}
+
+// ways returns how servers are reached: over HTTP, trusting an authority, and over SSH.
+func (f Fetcher) ways(ctx context.Context, authority string) (http.RoundTripper, git.Dial, error) {
+	transport, err := trusting(authority)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.Destinations == nil {
+		return egress.Open(transport), nil, nil
+	}
+	rules, err := f.Destinations(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot find out which servers are refused: %w", err)
+	}
+	guard := egress.Guard{Rules: rules}
+	return guard.Transport(transport), guard.DialByProxy, nil
 }
 
 // local reads a folder or an archive.

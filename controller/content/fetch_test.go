@@ -1,6 +1,7 @@
 package content_test
 
 import (
+	"bytes"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -30,10 +31,13 @@ func packed(t *testing.T, at, text string) []byte {
 	t.Helper()
 	var tree bundle.Tree
 	require.NoError(t, tree.Add(at, bundle.File{Content: []byte(text)}))
-	out, err := archive.Pack(&tree)
-	require.NoError(t, err)
-	return out
+	var out bytes.Buffer
+	require.NoError(t, archive.Pack(&out, &tree))
+	return out.Bytes()
 }
+
+// sum returns the checksum of an archive.
+func sum(packed []byte) string { return strings.TrimPrefix(web.Sum(packed), "sha256:") }
 
 // parsed returns the source of a reference's text.
 func parsed(t *testing.T, text string) content.Source {
@@ -113,7 +117,7 @@ func TestFetchCache(t *testing.T) {
 	defer server.Close()
 	source := parsed(t, server.URL+"/a.tar#sha256="+strings.TrimPrefix(web.Sum(text), "sha256:"))
 	other := parsed(t, server.URL+"/a.tar#sha256="+strings.Repeat("0", 64))
-	f := content.Fetcher{Cache: content.Cache(filepath.Join(t.TempDir(), "cache"))}
+	f := content.Fetcher{Cache: content.Cache{Folder: filepath.Join(t.TempDir(), "cache")}}
 	_, _, err := f.Fetch(t.Context(), other)
 	require.Error(t, err)
 	fetch := func() int {
@@ -126,7 +130,7 @@ func TestFetchCache(t *testing.T) {
 	}
 	assert.Equal(t, 1, fetch())
 	assert.Equal(t, 0, fetch())
-	files, err := filepath.Glob(filepath.Join(string(f.Cache), "*"))
+	files, err := filepath.Glob(filepath.Join(f.Cache.Folder, "*"))
 	require.NoError(t, err)
 	require.Len(t, files, 1, "and nothing else is left there")
 	require.NoError(t, os.WriteFile(files[0], packed(t, "a.yaml", "evil"), 0o600))

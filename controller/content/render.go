@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/helm"
@@ -61,9 +62,22 @@ func Render(ctx context.Context, tree bundle.Tree, o Options) (Rendered, error) 
 	}
 	r := Rendered{Format: format}
 	if err := r.render(ctx, &tree, &folder, o); err != nil {
-		return Rendered{}, fmt.Errorf("cannot render as %s: %w", format, err)
+		return Rendered{}, fmt.Errorf("cannot render as %s: %w", format, o.unquoted(err))
 	}
 	return r, nil
+}
+
+// Secret reports whether values are of Secrets: then so may be whatever is rendered.
+func (o Options) Secret() bool {
+	return slices.ContainsFunc(o.Values, func(f ValuesFile) bool { return f.Secret })
+}
+
+// unquoted returns an error that quotes no value of a Secret.
+func (o Options) unquoted(err error) error {
+	if o.Secret() {
+		return bundle.Unquoted(err)
+	}
+	return err
 }
 
 func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Options) error {

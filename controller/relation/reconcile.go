@@ -24,6 +24,8 @@ type World interface {
 	Observe(ctx context.Context, namespace string) (relation.Snapshot, error)
 	// Apply carries out one decision. Applying it twice does no harm.
 	Apply(ctx context.Context, namespace string, d relation.Decision) error
+	// Referrers returns the namespaces whose applications refer to one of another namespace.
+	Referrers(namespace, application string) []string
 }
 
 // Reconciler settles one namespace at a time; the request's name is the
@@ -71,6 +73,10 @@ func describe(decision relation.Decision) string {
 		return fmt.Sprintf("publish the databag of %s:%s", d.Application, d.Endpoint)
 	case relation.Remember:
 		return "record application " + d.Name
+	case relation.Keep:
+		return fmt.Sprintf("keep the side of %s of relation %d", d.Here(), d.ID)
+	case relation.Drop:
+		return fmt.Sprintf("drop the side of %s of relation %d", d.Here(), d.ID)
 	case relation.Relate:
 		return fmt.Sprintf("relate %s and %s, id %d", d.Requirer, d.Provider, d.State.ID)
 	case relation.Update:
@@ -79,8 +85,14 @@ func describe(decision relation.Decision) string {
 		return fmt.Sprintf("end relation %d: %s", d.State.ID, d.State.EndReason)
 	case relation.Release:
 		return fmt.Sprintf("release relation %d", d.State.ID)
+	case relation.Deliver:
+		return fmt.Sprintf("deliver what %s/%s has committed", d.Application, d.Unit)
+	case relation.Discard:
+		return fmt.Sprintf("delete the outbox of %s/%s, which has gone", d.Application, d.Unit)
 	case relation.Withdraw:
 		return fmt.Sprintf("withdraw the databag of %s:%s", d.Application, d.Endpoint)
+	case relation.Admit:
+		return "record the consumers of offer " + d.Name
 	case relation.Answer:
 		return fmt.Sprintf("answer offer %s, which %d relation(s) use", d.Name, d.State.Relations)
 	case relation.Forget:

@@ -54,6 +54,8 @@ func (c *cluster) Apply(_ context.Context, _ string, decision relation.Decision)
 	return nil
 }
 
+func (c *cluster) Referrers(string, string) []string { return nil }
+
 func replace[T any](all []T, one T, name func(T) string) []T {
 	kept := []T{one}
 	for _, x := range all {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -54,9 +55,9 @@ func (r *Reconciler) Setup(m manager.Manager) error {
 		&corev1.Namespace{}, &corev1.Service{}, &corev1.Pod{},
 		&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &batchv1.Job{}, &batchv1.CronJob{},
 		object.ReplicaSet(),
-		&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{},
+		&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{}, &v1alpha1.RelationSide{},
 	} {
-		if err := c.Watch(source.Kind(m.GetCache(), kind, settleLater(m.GetCache()))); err != nil {
+		if err := c.Watch(source.Kind(m.GetCache(), kind, r.settleLater(m.GetCache()))); err != nil {
 			return fmt.Errorf("cannot watch %T: %w", kind, err)
 		}
 	}
@@ -97,9 +98,10 @@ func settleAll(reader client.Reader) handler.EventHandler {
 }
 
 // settleLater asks for the namespaces to be settled that an object concerns.
-func settleLater(reader client.Reader) handler.EventHandler {
+func (r *Reconciler) settleLater(reader client.Reader) handler.EventHandler {
+	n := neighbours{reader, r.World}
 	later := func(ctx context.Context, o client.Object, q queue) {
-		for _, namespace := range concerned(ctx, reader, o) {
+		for _, namespace := range n.concerned(ctx, o) {
 			ask(q, namespace)
 		}
 	}
@@ -122,41 +124,82 @@ func settleLater(reader client.Reader) handler.EventHandler {
 	}
 }
 
+// neighbours finds the namespaces that objects of another one concern.
+type neighbours struct {
+	reader client.Reader
+	world  World
+}
+
 // concerned returns the namespaces that an object concerns: its own, and as far as
-// an Offer lets them see each other that of the other side. Nobody else's settling
-// depends on it, in time neither (SAFETY.md M7).
-func concerned(ctx context.Context, reader client.Reader, o client.Object) []string {
+// an Offer lets them see each other that of the other side, if it asked (TRUST.md U4).
+// No other namespace's settling depends on it, in time neither (SAFETY.md M7).
+func (n neighbours) concerned(ctx context.Context, o client.Object) []string {
 	own := cmp.Or(o.GetNamespace(), o.GetName())
 	switch typed := o.(type) {
 	case *v1alpha1.Offer:
-		return append([]string{own}, typed.Spec.Consumers...)
+		return append([]string{own}, n.asking(ctx, typed)...)
 	case *v1alpha1.Relation:
 		if other := typed.Spec.Provider.Namespace; other != "" && typed.Status.Offer != "" {
 			return []string{own, other}
 		}
+	case *v1alpha1.RelationSide:
+		if other := object.OtherNamespace(typed); other != "" {
+			return []string{own, other}
+		}
 	case *corev1.Namespace:
-		return consumers(ctx, reader, own, func(string) bool { return true })
+		return append(n.consumers(ctx, own, func(string) bool { return true }), n.offering(ctx, own)...)
 	case *v1alpha1.RelatedApplication:
-		return consumers(ctx, reader, own, func(application string) bool { return application == typed.Name })
+		return n.consumers(ctx, own, func(application string) bool { return application == typed.Name })
 	case *v1alpha1.Databag:
 		if typed.Spec.Unit == "" { // what units say is not negotiated
-			return consumers(ctx, reader, own, func(application string) bool { return application == typed.Spec.Application })
+			return n.consumers(ctx, own, func(application string) bool { return application == typed.Spec.Application })
 		}
 	}
 	return []string{own}
 }
 
-// consumers returns a namespace and those to which it offers some of its applications.
-func consumers(ctx context.Context, reader client.Reader, namespace string, offered func(application string) bool) []string {
+// consumers returns a namespace and those that asked for one of its applications and to which it offers that.
+func (n neighbours) consumers(ctx context.Context, namespace string, offered func(application string) bool) []string {
 	all := []string{namespace}
 	var offers v1alpha1.OfferList
-	if err := object.List(ctx, reader, &offers, client.InNamespace(namespace)); err != nil {
+	if err := object.List(ctx, n.reader, &offers, client.InNamespace(namespace)); err != nil {
 		return all
 	}
 	for i := range offers.Items {
 		if offered(offers.Items[i].Spec.Application) {
-			all = append(all, offers.Items[i].Spec.Consumers...)
+			all = append(all, n.asking(ctx, &offers.Items[i])...)
 		}
+	}
+	return all
+}
+
+// asking returns the consumers of an Offer that refer to its application or have a relation with it.
+func (n neighbours) asking(ctx context.Context, offer *v1alpha1.Offer) []string {
+	asking := map[string]bool{}
+	for _, namespace := range n.world.Referrers(offer.Namespace, offer.Spec.Application) {
+		asking[namespace] = true
+	}
+	var relations v1alpha1.RelationList
+	to := client.MatchingFields{object.ByProviderNamespace: offer.Namespace}
+	if err := object.List(ctx, n.reader, &relations, to); err != nil {
+		return offer.Spec.Consumers
+	}
+	for i := range relations.Items {
+		if relations.Items[i].Spec.Provider.Application == offer.Spec.Application {
+			asking[relations.Items[i].Namespace] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(offer.Spec.Consumers), func(namespace string) bool { return !asking[namespace] })
+}
+
+// offering returns the namespaces whose Offers name one: they record which one it is (TRUST.md T8).
+func (n neighbours) offering(ctx context.Context, namespace string) (all []string) {
+	var offers v1alpha1.OfferList
+	if err := object.List(ctx, n.reader, &offers, client.MatchingFields{object.ByConsumer: namespace}); err != nil {
+		return nil
+	}
+	for i := range offers.Items {
+		all = append(all, offers.Items[i].Namespace)
 	}
 	return all
 }

@@ -14,22 +14,49 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
-// bank is a Reader of the Offers of namespace bank.
+// bank is a Reader of the Offers of namespace bank, and of the relations with it.
 type bank struct {
 	client.Reader
-	offers []v1alpha1.Offer
+	offers    []v1alpha1.Offer
+	relations []v1alpha1.Relation
 }
 
 func (b bank) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
 	var options client.ListOptions
 	options.ApplyOptions(opts)
-	if list, ok := into.(*v1alpha1.OfferList); ok && options.Namespace == "bank" {
-		list.Items = b.offers
+	field := ""
+	if options.FieldSelector != nil {
+		field = options.FieldSelector.String()
+	}
+	switch list := into.(type) {
+	case *v1alpha1.OfferList:
+		if options.Namespace == "bank" || field == object.ByConsumer+"=shop" {
+			list.Items = b.offers
+		}
+	case *v1alpha1.RelationList:
+		if field == object.ByProviderNamespace+"=bank" {
+			list.Items = b.relations
+		}
 	}
 	return nil
+}
+
+// refers is a World in which namespaces refer to the bank's vault.
+type refers struct {
+	World
+
+	namespaces []string
+}
+
+func (r refers) Referrers(namespace, application string) []string {
+	if namespace != "bank" || application != "vault" {
+		return nil
+	}
+	return r.namespaces
 }
 
 // What happens in a namespace is looked at in others as far as Offers name them, and
@@ -44,7 +71,15 @@ func TestWhomAnObjectConcerns(t *testing.T) {
 			Status: v1alpha1.RelationStatus{Offer: offer},
 		}
 	}
-	offer := v1alpha1.Offer{ObjectMeta: in("bank"), Spec: v1alpha1.OfferSpec{Application: "vault", Consumers: []string{"shop", "office"}}}
+	offer := v1alpha1.Offer{ObjectMeta: in("bank"), Spec: v1alpha1.OfferSpec{
+		Application: "vault", Consumers: []string{"shop", "lab", "office", "idle"},
+	}}
+	till := offer
+	till.Spec.Application = "till"
+	made := elsewhere("an-offer")
+	made.Namespace, made.Spec.Provider.Application = "office", "vault"
+	other := elsewhere("an-offer")
+	other.Namespace, other.Spec.Provider.Application = "idle", "safe"
 	record := &v1alpha1.RelatedApplication{ObjectMeta: in("bank")}
 	record.Name = "vault"
 	bag := func(application, unit string) *v1alpha1.Databag {
@@ -55,7 +90,9 @@ func TestWhomAnObjectConcerns(t *testing.T) {
 		object client.Object
 		want   []string
 	}{
-		"Offer":          {why: "M6: consent that comes, changes or goes", object: &offer, want: []string{"bank", "shop", "office"}},
+		"Offer":          {why: "M6, U4: consent that comes, changes or goes, for those that refer to it or have a relation", object: &offer, want: []string{"bank", "shop", "office"}},
+		"OtherOffer":     {why: "U4: no namespace asked for that", object: &till, want: []string{"bank"}},
+		"Consumer":       {why: "T8: the bank records which namespace it is", object: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, want: []string{"shop", "bank"}},
 		"Record":         {why: "endpoints of what is offered", object: record, want: []string{"bank", "shop", "office"}},
 		"OtherRecord":    {why: "nobody was offered that", object: &v1alpha1.RelatedApplication{ObjectMeta: in("bank")}, want: []string{"bank"}},
 		"OtherBag":       {why: "nobody was offered that", object: bag("till", ""), want: []string{"bank"}},
@@ -70,7 +107,10 @@ func TestWhomAnObjectConcerns(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, test.want, concerned(t.Context(), bank{offers: []v1alpha1.Offer{offer}}, test.object), test.why)
+			n := neighbours{
+				bank{offers: []v1alpha1.Offer{offer}, relations: []v1alpha1.Relation{*made, *other}}, refers{namespaces: []string{"shop", "stranger"}},
+			}
+			assert.Equal(t, test.want, n.concerned(t.Context(), test.object), test.why)
 		})
 	}
 }
@@ -105,7 +145,7 @@ func TestWhomAChangeConcerns(t *testing.T) {
 		"Gone":      {why: "it departs from its consumers too", change: func(a *v1alpha1.RelatedApplication) { a.State.Units[0].DepartureReason = "Replaced" }, want: all},
 		"Endpoints": {why: "what is offered", change: func(a *v1alpha1.RelatedApplication) { a.Status.Endpoints = make([]v1alpha1.Endpoint, 1) }, want: all},
 	}
-	reader := bank{offers: []v1alpha1.Offer{{Spec: v1alpha1.OfferSpec{Application: "vault", Consumers: []string{"shop"}}}}}
+	reader := bank{offers: []v1alpha1.Offer{{ObjectMeta: metav1.ObjectMeta{Namespace: "bank"}, Spec: v1alpha1.OfferSpec{Application: "vault", Consumers: []string{"shop"}}}}}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			before := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "vault", ResourceVersion: "1"}}
@@ -114,7 +154,7 @@ func TestWhomAChangeConcerns(t *testing.T) {
 			after, q := before.DeepCopy(), &asked{}
 			after.ResourceVersion = "2"
 			test.change(after)
-			settleLater(reader).Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+			(&Reconciler{refers{namespaces: []string{"shop"}}}).settleLater(reader).Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
 			assert.Equal(t, test.want, q.namespaces, test.why)
 		})
 	}
@@ -138,8 +178,8 @@ func (h hiccup) List(ctx context.Context, into client.ObjectList, opts ...client
 // A change whose namespaces cannot be listed is not lost: nothing repeats its event.
 func TestAFailedListIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reader := bank{offers: []v1alpha1.Offer{{Spec: v1alpha1.OfferSpec{Application: "vault", Consumers: []string{"shop"}}}}}
+		reader := bank{offers: []v1alpha1.Offer{{ObjectMeta: metav1.ObjectMeta{Namespace: "bank"}, Spec: v1alpha1.OfferSpec{Application: "vault", Consumers: []string{"shop"}}}}}
 		app := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "vault"}}
-		assert.Equal(t, []string{"bank", "shop"}, concerned(t.Context(), hiccup{reader, new(bool)}, app))
+		assert.Equal(t, []string{"bank", "shop"}, neighbours{hiccup{reader, new(bool)}, refers{namespaces: []string{"shop"}}}.concerned(t.Context(), app))
 	})
 }

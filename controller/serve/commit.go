@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"connectrpc.com/connect"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
@@ -26,7 +26,7 @@ const maxChanges = 256
 // own bags and secrets and, if it leads, its application's: no request can name
 // another's.
 func (s *Server) Commit(ctx context.Context, req *connect.Request[v1alpha1.CommitRequest]) (*connect.Response[v1alpha1.CommitResponse], error) {
-	c, err := s.caller(ctx, req.Header())
+	c, err := s.caller(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func (s *Server) Commit(ctx context.Context, req *connect.Request[v1alpha1.Commi
 func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (transaction.Commit, error) {
 	u := t.unit(c.identity.UID)
 	commit := transaction.Commit{
-		Namespace: c.identity.Namespace, Application: c.application, Unit: int(u.number),
-		PodUID: c.identity.UID, Term: int(req.GetTerm()), Cause: shortened(req.GetCause()),
+		Namespace: c.identity.Namespace, Application: c.Application, Unit: int(u.number),
+		PodUID: c.identity.UID, Term: int(req.GetTerm()), Cause: condition.Cut(req.GetCause(), maxCause),
 	}
 	switch {
 	case !u.known:
@@ -86,14 +86,6 @@ func (c *conversation) transaction(t *telling, req *v1alpha1.CommitRequest) (tra
 
 // maxCause is how much of a cause the record keeps, in bytes.
 const maxCause = 200
-
-// shortened returns a cause as the record keeps it.
-func shortened(cause string) string {
-	if len(cause) <= maxCause {
-		return cause
-	}
-	return strings.ToValidUTF8(cause[:maxCause-len("…")], "") + "…"
-}
 
 // writable returns the relation of that UID, if the application has it and it
 // lives and is not suspended.
@@ -131,12 +123,12 @@ func codeOf(err error) connect.Code {
 
 // Lead has the calling pod's unit lead its application, or resign.
 func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadRequest]) (*connect.Response[v1alpha1.LeadResponse], error) {
-	c, _, u, err := s.unit(ctx, req.Header())
+	c, _, u, err := s.unit(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
-	leader, err := s.Store.Lead(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID, req.Msg.GetResign())
+	leader, err := s.Store.Lead(ctx, c.identity.Namespace, c.Application, int(u.number), c.identity.UID, req.Msg.GetResign())
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
@@ -148,7 +140,7 @@ func (s *Server) Lead(ctx context.Context, req *connect.Request[v1alpha1.LeadReq
 // a relation, its suspension, or departures in it. A relation that is not known here any more needs no
 // such word.
 func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveRequest]) (*connect.Response[v1alpha1.LeaveResponse], error) {
-	c, t, u, err := s.unitAt(ctx, req.Header(), req.Msg.GetRevisions())
+	c, t, u, err := s.unitAt(ctx, req.Msg.GetRevisions())
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +150,27 @@ func (s *Server) Leave(ctx context.Context, req *connect.Request[v1alpha1.LeaveR
 	if len(departures) > maxChanges {
 		return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("one request answers for at most %d departures, this one for %d", maxChanges, len(departures)))
 	}
-	said := domain.Leave{Unit: unit, Departures: convert.ToAnswers(r.Unit(r.Shown.There, 0).Application, departures), Suspension: req.Msg.GetSuspension()}
-	if known && (len(departures) > 0 || said.Suspension && !r.Open() || !said.Suspension && r.Ended()) {
-		err = s.Store.Leave(ctx, r.Requirer.Namespace, r.Name, r.UID, said)
+	said := domain.Leave{
+		Unit: unit, Departures: convert.ToAnswers(r.Unit(r.Shown.There, 0).Application, departures),
+		Suspension: req.Msg.GetSuspension(), Handled: req.Msg.GetHandled(),
+	}
+	if known {
+		err = note(ctx, s.Store, r, said)
 	}
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
 	return connect.NewResponse(&v1alpha1.LeaveResponse{}), nil
+}
+
+// note stores what a unit has handled of a relation.
+func note(ctx context.Context, store Store, r relation.Seen, said domain.Leave) error {
+	switch {
+	case len(said.Departures) > 0 || said.Suspension && !r.Open():
+		return store.Leave(ctx, r.Requirer.Namespace, r.Name, r.UID, said)
+	case !said.Suspension && r.Shown.Life == domain.Ending:
+		said.Unit.Application = r.Here.Application // as its own namespace names it
+		return store.AnswerEnd(ctx, r.Here.Namespace, r.SideName(r.Shown.Role), r.UID, said)
+	}
+	return nil
 }

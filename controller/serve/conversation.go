@@ -19,22 +19,30 @@ import (
 
 // conversation is one stream: whose it is, and what was said last.
 type conversation struct {
-	server      *Server
-	bell        *bell
-	identity    identity.Identity
-	application string
-	// ignored is why the pod's workload takes part in nothing; empty if it takes part.
-	ignored string
+	server   *Server
+	bell     *bell
+	identity identity.Identity
+	// Membership is what was known of the pod last.
+	identity.Membership
 	// refused is set once the agent has received that.
 	refused  bool
 	audience *audience
 	leaving  []func()
-	// floor are the revisions that the agent has used (SAFETY.md V4).
-	floor map[string]uint64
+	floor    floor
 	// said is the content that was sent last, with what was private, as unit.
 	said    *content
 	private *private
 	unit    unit
+	// deadline is the pod's that was sent last.
+	deadline time.Time
+}
+
+// floor is what an agent must not be sent less than.
+type floor struct {
+	// revisions are those that the agent has used (SAFETY.md V4).
+	revisions map[string]uint64
+	// wentBack is set if the agent has used later ones of a store that was restored since.
+	wentBack bool
 }
 
 // unit is the pod as its application knows it.
@@ -45,6 +53,8 @@ type unit struct {
 	// leaving is why it ends, or is gone already while its pod still ends, as where its
 	// workload went first.
 	leaving string
+	// returns says that its pod ends and another one takes its place.
+	returns bool
 }
 
 func (c *conversation) leave() {
@@ -53,24 +63,20 @@ func (c *conversation) leave() {
 	}
 }
 
-// identify finds out whose stream this is. A pod that the informers do not show
+// join finds the application of the pod that calls. A pod that the informers do not show
 // yet is waited for: it is often younger than they are.
-func (c *conversation) identify(ctx context.Context, token string) error {
-	if err := c.review(ctx, token); err != nil {
-		return err
-	}
-	id := c.identity
+func (c *conversation) join(ctx context.Context, id identity.Identity) error {
+	c.identity = id
 	_, leave := c.server.hub.join(podTopic(id.Namespace, id.Pod), c.bell)
 	c.leaving = append(c.leaving, leave)
 	known := c.await(ctx, func() bool {
-		m := c.server.Identities.Membership(ctx, id)
-		c.application, c.ignored = m.Application, m.Ignored
-		return c.application != ""
+		c.Membership = c.server.Identities.Membership(ctx, id)
+		return c.Application != ""
 	})
 	if !known {
 		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("pod %s/%s or its application is not known here yet", id.Namespace, id.Pod))
 	}
-	c.audience, leave = c.server.hub.join(applicationTopic(id.Namespace, c.application), c.bell)
+	c.audience, leave = c.server.hub.join(applicationTopic(id.Namespace, c.Application), c.bell)
 	c.leaving = append(c.leaving, leave)
 	return nil
 }
@@ -96,29 +102,19 @@ func (c *conversation) await(ctx context.Context, done func() bool) bool {
 	}
 }
 
-func (c *conversation) review(ctx context.Context, token string) error {
-	id, err := c.server.Identities.Review(ctx, token)
-	switch {
-	case errors.Is(err, identity.ErrToken):
-		return connect.NewError(connect.CodeUnauthenticated, err)
-	case err != nil:
-		return connect.NewError(connect.CodeUnavailable, err)
-	case c.identity.UID != "" && (id.UID != c.identity.UID || id.Account != c.identity.Account):
-		return connect.NewError(connect.CodePermissionDenied, errors.New("the new token belongs to another pod"))
-	}
-	c.identity = id
-	return nil
-}
-
 // waitFor waits until this replica has seen what the agent has (SAFETY.md V4).
 func (c *conversation) waitFor(ctx context.Context, revisions map[string]uint64) error {
-	c.floor = revisions
+	began := time.Now()
+	c.floor.revisions = revisions
 	behind := ""
 	caughtUp := c.await(ctx, func() bool {
 		behind = behindIn(c.server.World.CaughtUp(), revisions)
 		return behind == ""
 	})
 	if !caughtUp {
+		c.floor = c.server.read.floor(ctx, c.server.World, c.server.Live, began, revisions)
+	}
+	if !caughtUp && !c.floor.wentBack {
 		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("this replica is behind in %s: connect to another one", behind))
 	}
 	return nil
@@ -141,16 +137,18 @@ type sender interface {
 }
 
 // talk sends a snapshot at once and after each change, until the agent goes,
-// its token ends or its pod has been gone for a while.
-func (c *conversation) talk(ctx context.Context, stream sender, heard <-chan *v1alpha1.ConverseRequest) error {
+// its token ends, its pod has been gone for a while, or it is dismissed.
+func (c *conversation) talk(
+	ctx context.Context, stream sender, heard <-chan *v1alpha1.ConverseRequest, dismissed <-chan error,
+) error {
 	expires := time.NewTimer(time.Until(c.identity.Expires))
 	defer expires.Stop()
 	var gone <-chan time.Time
 	for {
-		if err := c.say(ctx, stream); err != nil {
-			return err
-		}
 		lives, err := c.checkPod(ctx)
+		if err == nil {
+			err = c.say(ctx, stream)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -170,6 +168,8 @@ func (c *conversation) talk(ctx context.Context, stream sender, heard <-chan *v1
 			}
 		case <-gone:
 			return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("pod %s/%s is gone", c.identity.Namespace, c.identity.Pod))
+		case why := <-dismissed:
+			return why
 		case <-expires.C:
 			return connect.NewError(connect.CodeUnauthenticated, errors.New("the token has expired"))
 		case <-ctx.Done():
@@ -183,30 +183,37 @@ func (c *conversation) renew(ctx context.Context, renew *v1alpha1.Renew, expires
 	if renew == nil {
 		return nil // said by a newer agent
 	}
-	if err := c.review(ctx, renew.GetToken()); err != nil {
+	id, err := prover{c.server.Identities}.review(ctx, renew.GetToken(), true)
+	switch {
+	case err != nil:
 		return err
+	case !id.Same(c.identity):
+		return connect.NewError(connect.CodePermissionDenied, errors.New("the new token belongs to another pod"))
 	}
+	c.identity = id
 	expires.Reset(time.Until(c.identity.Expires))
 	return nil
 }
 
-// checkPod tells whether the pod still lives. A pod that has become a unit of
+// checkPod reports whether the pod still lives, and stores its deadline. A pod that has become a unit of
 // another application must begin anew.
 func (c *conversation) checkPod(ctx context.Context) (lives bool, err error) {
 	id := c.identity
 	m := c.server.Identities.Membership(ctx, id)
-	if m.Application != "" && (m.Application != c.application || m.Ignored != c.ignored) {
+	if m.Application != "" && (m.Application != c.Application || m.Ignored != c.Ignored) {
 		return m.Lives, connect.NewError(connect.CodeUnavailable,
 			fmt.Errorf("pod %s/%s belongs to application %s now: connect again", id.Namespace, id.Pod, m.Application))
+	}
+	if m.Lives {
+		c.Deadline = m.Deadline
 	}
 	return m.Lives, nil
 }
 
-// telling is what the pod's application may know now. The end of a transaction that
-// is being delivered is waited for.
+// telling returns what the pod's application may know now, as soon as it can be read.
 func (c *conversation) telling(ctx context.Context) (t *telling, err error) {
 	c.await(ctx, func() bool {
-		t, err = c.audience.get(ctx, c.server.World, c.identity.Namespace, c.application, c.floor)
+		t, err = c.audience.get(ctx, c.server.World, c.identity.Namespace, c.Application, c.floor.revisions)
 		return !errors.Is(err, relation.ErrUnsettled)
 	})
 	if err != nil {
@@ -217,7 +224,7 @@ func (c *conversation) telling(ctx context.Context) (t *telling, err error) {
 
 // say sends the present snapshot, unless nothing in it differs from the last.
 func (c *conversation) say(ctx context.Context, stream sender) error {
-	if c.ignored != "" {
+	if c.Ignored != "" {
 		return c.refuse(stream)
 	}
 	t, err := c.telling(ctx)
@@ -228,14 +235,14 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 		return c.keep()
 	}
 	u := t.unit(c.identity.UID)
-	if c.said == t.content && c.private == t.privateTo(u) && c.unit == u {
+	if c.said == t.content && c.private == t.privateTo(u) && c.unit == u && c.deadline.Equal(c.Deadline) {
 		return nil
 	}
 	snapshot := c.snapshot(t)
 	if err := stream.Send(&v1alpha1.ConverseResponse{Snapshot: snapshot}); err != nil {
 		return err
 	}
-	c.said, c.private, c.unit = t.content, t.privateTo(u), u
+	c.said, c.private, c.unit, c.deadline = t.content, t.privateTo(u), u, c.Deadline
 	snapshots.Inc()
 	glog.V(2).Infof("sent %d relation(s) to pod %s/%s", len(snapshot.GetRelations()), c.identity.Namespace, c.identity.Pod)
 	return nil
@@ -261,9 +268,9 @@ func (c *conversation) refuse(stream sender) error {
 		return nil
 	}
 	c.refused = true
-	unit := convert.ForUnit(domain.View{Namespace: c.identity.Namespace}, domain.Own{Ignored: c.ignored})
-	return stream.Send(&v1alpha1.ConverseResponse{Snapshot: &v1alpha1.Snapshot{Revisions: atLeast(c.floor, c.server.World.Revisions()),
-		Unit: unit}})
+	unit := convert.ForUnit(domain.View{Namespace: c.identity.Namespace}, domain.Own{Ignored: c.Ignored})
+	revisions := atLeast(c.floor.revisions, c.server.World.Revisions())
+	return stream.Send(&v1alpha1.ConverseResponse{Snapshot: &v1alpha1.Snapshot{Revisions: revisions, Unit: unit}})
 }
 
 func (t *telling) unit(uid string) unit { return t.units[uid] }
@@ -294,11 +301,15 @@ func atLeast(floor, seen map[string]uint64) map[string]uint64 {
 func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 	u := t.unit(c.identity.UID)
 	snapshot := &v1alpha1.Snapshot{
-		Revisions: atLeast(c.floor, t.revisions),
-		Unit: convert.ForUnit(domain.View{Application: c.application, Namespace: c.identity.Namespace},
-			domain.Own{Number: int(u.number), Known: u.known || u.leaving != "", Leaving: domain.Reason(u.leaving)}),
+		Revisions: atLeast(c.floor.revisions, t.revisions),
+		Unit: convert.ForUnit(domain.View{Application: c.Application, Namespace: c.identity.Namespace},
+			domain.Own{
+				Number: int(u.number), Known: u.known || u.leaving != "", Leaving: domain.Reason(u.leaving), Returns: u.returns,
+				Deadline: c.Deadline,
+			}),
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,
+		WentBack:  c.floor.wentBack && c.said == nil,
 	}
 	if mine := t.privateTo(u); mine != nil {
 		snapshot.Own, snapshot.Secrets = mine.own, mine.secrets

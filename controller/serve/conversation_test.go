@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,16 +23,29 @@ func converse(ctx context.Context, r *replica, a *agent, token string, revisions
 	go func() {
 		c := conversation{server: r.server, bell: newBell()}
 		defer c.leave()
-		err := c.identify(ctx, token)
+		id, err := prover{r}.review(ctx, token, false)
+		if err == nil {
+			err = c.join(ctx, id)
+		}
 		if err == nil {
 			err = c.waitFor(ctx, revisions)
 		}
 		if err == nil {
-			err = c.talk(ctx, a, a.requests)
+			err = talkInPlace(ctx, r, &c, a)
 		}
 		ended <- err
 	}()
 	return ended
+}
+
+// talkInPlace talks as a stream that has a place in its replica.
+func talkInPlace(ctx context.Context, r *replica, c *conversation, a *agent) error {
+	place, free, err := r.server.Streams.enter(c.identity.Namespace)
+	if err != nil {
+		return err
+	}
+	defer free()
+	return c.talk(ctx, a, a.requests, place.dismissed)
 }
 
 // scene is what a test in a bubble has: a clock of its own and a pod that is
@@ -149,7 +161,7 @@ func TestIgnoredPodReceivesTheReason(t *testing.T) {
 		r.publish("two", 11)
 		synctest.Wait()
 		assert.Len(t, a.heard, 1, "nothing that is new to the application")
-		_, err := r.server.caller(ctx, http.Header{"Authorization": {"Bearer token-blog-1"}})
+		_, err := r.server.caller(r.as(ctx, "token-blog-1"))
 		assert.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(err), "it may write nothing, either")
 		r.set(func() { r.pods["blog-1"] = pod{uid: "uid-blog-1", account: "default", application: "blog"} })
 		assert.Equal(t, connect.CodeUnavailable, connect.CodeOf(<-ended), "the name is free: connect again")
@@ -160,6 +172,7 @@ func TestIgnoredPodReceivesTheReason(t *testing.T) {
 func TestStreamEndsWithItsToken(t *testing.T) {
 	inBubble(t, func(s scene) {
 		t, ctx, r, a := s.t, s.ctx, s.r, s.a
+		r.server.Streams.Greatest = 24 * time.Hour
 		began := time.Now()
 		err := <-converse(ctx, r, a, "token-blog-1", nil)
 		assert.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err))
@@ -171,6 +184,7 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 func TestRenewProlongs(t *testing.T) {
 	inBubble(t, func(s scene) {
 		t, ctx, r, a := s.t, s.ctx, s.r, s.a
+		r.server.Streams.Greatest = 24 * time.Hour
 		began := time.Now()
 		ended := converse(ctx, r, a, "token-blog-1", nil)
 		pass(50 * time.Minute)
@@ -379,12 +393,34 @@ func TestUnitHearsOfItsOwnEnd(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, application.GoneApplication, a.last().GetUnit().GetLeaving())
 		assert.True(t, a.last().GetUnit().GetKnown(), "it knows who it is")
-		c, err := r.server.caller(ctx, http.Header{"Authorization": {"Bearer token-blog-1"}})
+		c, err := r.server.caller(r.as(ctx, "token-blog-1"))
 		require.NoError(t, err)
 		defer c.leave()
 		told, err := c.telling(ctx)
 		require.NoError(t, err)
 		assert.False(t, told.unit(c.identity.UID).known)
+	})
+}
+
+// A pod that ends receives its deadline as soon as the replica knows it, also before its application shows why it ends
+// (TRUST.md T2).
+func TestPodReceivesItsDeadline(t *testing.T) {
+	inBubble(t, func(s scene) {
+		t, ctx, r, a := s.t, s.ctx, s.r, s.a
+		converse(ctx, r, a, "token-blog-1", nil)
+		synctest.Wait()
+		assert.Zero(t, a.last().GetUnit().GetDeadline())
+		for _, grace := range []time.Duration{30 * time.Second, time.Second} {
+			deadline := time.Now().Add(grace)
+			r.set(func() { p := r.pods["blog-1"]; p.deadline = deadline; r.pods["blog-1"] = p })
+			synctest.Wait()
+			assert.Equal(t, deadline.Unix(), a.last().GetUnit().GetDeadline())
+			assert.Empty(t, a.last().GetUnit().GetLeaving())
+		}
+		sent := len(a.hosts())
+		r.set(func() {})
+		synctest.Wait()
+		assert.Len(t, a.hosts(), sent, "once")
 	})
 }
 

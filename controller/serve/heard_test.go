@@ -16,6 +16,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -31,7 +32,7 @@ func TestAgentsHearWhatTheDomainSays(t *testing.T) {
 		for unit := range 3 {
 			told := &telling{}
 			told.take(view)
-			c := conversation{application: view.Application}
+			c := conversation{Membership: identity.Membership{Application: view.Application}}
 			c.identity.UID, c.identity.Namespace = "uid-"+strconv.Itoa(unit), "shop"
 			file := func(name string) bindings.File {
 				return bindings.File{Path: dir + "/" + name + strconv.Itoa(runs) + "-" + strconv.Itoa(unit)}
@@ -72,6 +73,11 @@ func (granter) GetSecret(context.Context, *v1alpha1.GetSecretRequest) (*v1alpha1
 	return &v1alpha1.GetSecretResponse{}, nil
 }
 
+// owing is what one unit, the leader or neither owes.
+func owing() *rapid.Generator[domain.Owing] {
+	return rapid.SampledFrom([]domain.Owing{{}, {Owed: []int{1}}, {Inherited: true}})
+}
+
 // anyView is what db may see of web and of its own units.
 func anyView(t *rapid.T) relation.View {
 	contents := domain.BagMap{}
@@ -101,6 +107,9 @@ func anyView(t *rapid.T) relation.View {
 		r.State.Conditions = condition.Settled("Complete", "")
 		s, _ := r.SeenFrom("shop", "db")
 		s.OwnWriter = writer
+		if r.Ended() {
+			s.Shown.End = owing().Draw(t, "end")
+		}
 		s.Shown.Granted = rapid.SampledFrom([]domain.Granted{{}, {ID: "c6b9fk2t7m0q3v8x1z5d", Revision: 3}}).Draw(t, "granted")
 		s.Shown.RemoteBag, s.OwnBag = bag.Draw(t, "bag"), bag.Draw(t, "own")
 		for n := range 3 {
@@ -111,7 +120,7 @@ func anyView(t *rapid.T) relation.View {
 			case 1:
 				s.Shown.Departed = append(s.Shown.Departed, domain.Tombstone{
 					Unit: unit, Bag: said, Reason: domain.Replaced, Since: time.Unix(rapid.Int64Range(1, 9).Draw(t, "since"), 0).UTC(),
-					Owed: rapid.SampledFrom([][]int{nil, {1}}).Draw(t, "owed"), Inherited: rapid.Bool().Draw(t, "inherited"),
+					Owing: owing().Draw(t, "owed"),
 				})
 			}
 			if rapid.Bool().Draw(t, "in scope") {

@@ -113,7 +113,7 @@ func (w *wanderer) hop(l lagging) bool {
 	if behindIn(l.CaughtUp(), w.view.Revisions) != "" {
 		return false
 	}
-	c := &conversation{server: l.server, bell: newBell(), floor: w.view.Revisions, application: "blog"}
+	c := &conversation{server: l.server, bell: newBell(), floor: floor{revisions: w.view.Revisions}, Membership: identity.Membership{Application: "blog"}}
 	c.identity = identity.Identity{Namespace: "shop", Pod: "blog-1", UID: "uid-blog-1"}
 	a, leave := l.server.hub.join(applicationTopic("shop", "blog"), c.bell)
 	c.audience, c.leaving = a, append(c.leaving, leave)

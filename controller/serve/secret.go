@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +17,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// headerCure is the header of a refusal with its cure.
-const headerCure = "Orcon-Cure"
+// headerCure is the header of a refusal with its cure, and headerWait with how long it lasts, in milliseconds.
+const (
+	headerCure = "Orcon-Cure"
+	headerWait = "Orcon-Wait"
+)
 
 // refuse maps a refusal to an answer of the API: a code for each kind (RELATIONS.md P4).
 func refuse(err error) error {
@@ -34,7 +36,14 @@ func refuse(err error) error {
 		domain.Forbidden: connect.CodePermissionDenied, domain.Invalid: connect.CodeInvalidArgument,
 		domain.Gone: connect.CodeNotFound, domain.NotYet: connect.CodeFailedPrecondition,
 	}[refused.Kind]
+	wait := domain.DelayOf(err)
+	if wait > 0 {
+		code = connect.CodeResourceExhausted
+	}
 	answer := connect.NewError(code, errors.New(refused.Message))
+	if wait > 0 {
+		answer.Meta().Set(headerWait, strconv.FormatInt(wait.Milliseconds(), 10))
+	}
 	answer.Meta().Set(headerCure, refused.Cure)
 	return answer
 }
@@ -75,7 +84,7 @@ func (c *conversation) access(t *telling, to *v1alpha1.SecretAccess) (secret.Acc
 
 // GetSecret returns what the calling pod's unit reads of a secret.
 func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.GetSecretRequest]) (*connect.Response[v1alpha1.GetSecretResponse], error) {
-	c, t, u, err := s.unit(ctx, req.Header())
+	c, t, u, err := s.unit(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +100,7 @@ func (s *Server) GetSecret(ctx context.Context, req *connect.Request[v1alpha1.Ge
 // relations, in order of name. A suspended relation counts: what was granted for it is not gone.
 func (c *conversation) visitors(t *telling, u unit) []secret.Visitor {
 	number := strconv.FormatInt(u.number, 10)
-	all := []secret.Visitor{{Unit: secret.Unit{Application: c.application, Number: number}, Namespace: c.identity.Namespace}}
+	all := []secret.Visitor{{Unit: secret.Unit{Application: c.Application, Number: number}, Namespace: c.identity.Namespace}}
 	for _, uid := range slices.Sorted(maps.Keys(t.relations)) {
 		r := t.relations[uid]
 		if !r.Opened() {
@@ -115,12 +124,12 @@ func (c *conversation) visitors(t *telling, u unit) []secret.Visitor {
 
 // ListSecrets returns the secrets that the calling pod's unit may manage.
 func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.ListSecretsRequest]) (*connect.Response[v1alpha1.ListSecretsResponse], error) {
-	c, _, u, err := s.unit(ctx, req.Header())
+	c, _, u, err := s.unit(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
-	all, err := s.Secrets.Secrets(ctx, c.identity.Namespace, c.application, int(u.number), c.identity.UID)
+	all, err := s.Secrets.Secrets(ctx, c.identity.Namespace, c.Application, int(u.number), c.identity.UID)
 	if err != nil {
 		return nil, refuse(err)
 	}
@@ -132,13 +141,13 @@ func (s *Server) ListSecrets(ctx context.Context, req *connect.Request[v1alpha1.
 }
 
 // unit returns the unit that calls. The caller of unit calls leave.
-func (s *Server) unit(ctx context.Context, header http.Header) (*conversation, *telling, unit, error) {
-	return s.unitAt(ctx, header, nil)
+func (s *Server) unit(ctx context.Context) (*conversation, *telling, unit, error) {
+	return s.unitAt(ctx, nil)
 }
 
 // unitAt is unit once this replica has seen what the agent has (SAFETY.md V4).
-func (s *Server) unitAt(ctx context.Context, header http.Header, revisions map[string]uint64) (*conversation, *telling, unit, error) {
-	c, err := s.caller(ctx, header)
+func (s *Server) unitAt(ctx context.Context, revisions map[string]uint64) (*conversation, *telling, unit, error) {
+	c, err := s.caller(ctx)
 	if err != nil {
 		return nil, nil, unit{}, err
 	}

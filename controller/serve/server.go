@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
@@ -29,15 +26,16 @@ const (
 	afterPod = 2 * time.Second
 	// helloWithin is how long an agent may take to say who it is.
 	helloWithin = 10 * time.Second
-	// maxRequest is the size of the largest thing an agent may say: a transaction of
-	// two bags as large as a bag may be (RELATIONS.md P6).
-	maxRequest = 1<<20 + 64<<10
+	// maxCommit is the size of the largest transaction that is read: two bags as large as a bag may be
+	// (RELATIONS.md P6). maxRequest is that of all other messages.
+	maxCommit, maxRequest = 1<<20 + 64<<10, 64 << 10
 )
 
 // Identities knows the pods that call.
 type Identities interface {
-	// Review returns the pod that a token names; the error wraps identity.ErrToken if it names none.
-	Review(ctx context.Context, token string) (identity.Identity, error)
+	// Review returns the pod that a token names; the error wraps identity.ErrToken if it names none. A token that
+	// renews one of a stream goes first.
+	Review(ctx context.Context, token string, renews bool) (identity.Identity, error)
 	// Membership returns what is known in memory of the pod and its application.
 	Membership(ctx context.Context, id identity.Identity) identity.Membership
 }
@@ -64,8 +62,11 @@ type Store interface {
 	Commit(ctx context.Context, commit transaction.Commit, secrets []secret.Draft) (revision uint64, err error)
 	// Lead claims, renews or resigns the leadership of a pod, and returns the leader.
 	Lead(ctx context.Context, namespace, application string, unit int, podUID string, resign bool) (leadership.Leader, error)
-	// Leave records what a unit, as relation.Key names it, has handled of a relation in a namespace.
+	// Leave records the departures, or the suspension, that a unit, as relation.Key names it, has handled.
 	Leave(ctx context.Context, namespace, relation, uid string, said domain.Leave) error
+	// AnswerEnd records what a unit, as its own namespace names it, answers for the end of the relation with that
+	// identity, in a side of that name.
+	AnswerEnd(ctx context.Context, namespace, side, identity string, said domain.Leave) error
 }
 
 // SecretStore reads secrets for units.
@@ -84,10 +85,18 @@ type Server struct {
 	Store      Store
 	Secrets    SecretStore
 	Statuses   Statuses
+	// Live reads the revisions of the store itself; without it, each agent with later ones is sent away.
+	Live StoreRevisions
+	// Budgets bound what units write; nil for no bound.
+	Budgets *Budgets
 	// Now is the clock of leases.
 	Now func() time.Time
 
-	hub hub
+	// Streams bounds the streams of agents.
+	Streams Streams
+
+	hub  hub
+	read lastRead
 }
 
 // ApplicationChanged wakes the streams of an application's units.
@@ -98,16 +107,9 @@ func (s *Server) ApplicationChanged(namespace, name string) {
 // PodChanged wakes the streams of a pod.
 func (s *Server) PodChanged(namespace, name string) { s.hub.changed(podTopic(namespace, name)) }
 
-// Handler returns the HTTP handler of the API.
-func (s *Server) Handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle(relationsv1alpha1connect.NewRelationsServiceHandler(s, connect.WithReadMaxBytes(maxRequest)))
-	return mux
-}
-
 // Get returns the present snapshot of the pod that the bearer token names.
-func (s *Server) Get(ctx context.Context, req *connect.Request[v1alpha1.GetRequest]) (*connect.Response[v1alpha1.GetResponse], error) {
-	c, err := s.caller(ctx, req.Header())
+func (s *Server) Get(ctx context.Context, _ *connect.Request[v1alpha1.GetRequest]) (*connect.Response[v1alpha1.GetResponse], error) {
+	c, err := s.caller(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,17 +124,12 @@ func (s *Server) Get(ctx context.Context, req *connect.Request[v1alpha1.GetReque
 	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: c.snapshot(t)}), nil
 }
 
-// caller finds out which pod calls, by its bearer token. Whoever gets a caller has
-// it leave.
-func (s *Server) caller(ctx context.Context, header http.Header) (*conversation, error) {
-	token, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer ")
-	if !ok {
-		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("the Authorization header has no bearer token"))
-	}
+// caller returns the pod that calls. The caller of caller calls leave.
+func (s *Server) caller(ctx context.Context) (*conversation, error) {
 	c := &conversation{server: s, bell: newBell()}
-	err := c.identify(ctx, token)
-	if err == nil && c.ignored != "" {
-		err = connect.NewError(connect.CodeFailedPrecondition, errors.New(c.ignored))
+	err := c.join(ctx, proven(ctx))
+	if err == nil && c.Ignored != "" {
+		err = connect.NewError(connect.CodeFailedPrecondition, errors.New(c.Ignored))
 	}
 	if err != nil {
 		c.leave()
@@ -143,6 +140,7 @@ func (s *Server) caller(ctx context.Context, header http.Header) (*conversation,
 
 // Converse holds one agent's stream until either side or the pod ends it.
 func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alpha1.ConverseRequest, v1alpha1.ConverseResponse]) error {
+	stream.ResponseHeader().Set("Connection", "close") // with this stream, so that the next may reach another replica
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	heard := make(chan *v1alpha1.ConverseRequest)
@@ -151,9 +149,19 @@ func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alph
 	if err != nil {
 		return err
 	}
+	id, done, err := prover{s.Identities}.prove(ctx, hello.GetToken())
+	if err != nil {
+		return err
+	}
+	defer done()
+	place, free, err := s.Streams.enter(id.Namespace)
+	if err != nil {
+		return err
+	}
+	defer free()
 	c := conversation{server: s, bell: newBell()}
 	defer c.leave()
-	if err := c.identify(ctx, hello.GetToken()); err != nil {
+	if err := c.join(ctx, id); err != nil {
 		return err
 	}
 	if err := c.waitFor(ctx, hello.GetRevisions()); err != nil {
@@ -161,7 +169,7 @@ func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alph
 	}
 	streams.Inc()
 	defer streams.Dec()
-	return c.talk(ctx, stream, heard)
+	return c.talk(ctx, stream, heard, place.dismissed)
 }
 
 // greet waits for hello.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +23,8 @@ import (
 // listen serves a replica over real TLS and HTTP/2.
 func serveTLS(t *testing.T, r *replica) *httptest.Server {
 	t.Helper()
-	s := httptest.NewUnstartedServer(r.server.Handler())
+	s := httptest.NewUnstartedServer(nil)
+	s.Config = r.server.HTTP("", nil)
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -116,6 +119,51 @@ func TestConverseRefuses(t *testing.T) {
 				return
 			}
 			assert.Equal(t, test.want, connect.CodeOf(err), test.why)
+		})
+	}
+}
+
+// counted is a body that counts what is read of it.
+type counted struct {
+	io.ReadCloser
+
+	read *atomic.Int64
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+// TRUST.md U3: the body of a caller that proves nothing is not read, and only a transaction may be large.
+func TestBodiesAreBounded(t *testing.T) {
+	tests := map[string]struct {
+		why, token, procedure string
+		reads                 bool
+		code                  int
+	}{
+		"Stranger": {why: "it proves nothing", token: "garbage", procedure: relationsv1alpha1connect.RelationsServiceCommitProcedure, code: http.StatusUnauthorized},
+		"Large":    {why: "a report is small", token: "token-blog-1", procedure: relationsv1alpha1connect.RelationsServiceReportProcedure, reads: true, code: http.StatusTooManyRequests},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server, read := serveTLS(t, readyReplica()), &atomic.Int64{}
+			next := server.Config.Handler
+			server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				r.Body = counted{r.Body, read}
+				next.ServeHTTP(w, r)
+			})
+			body := strings.NewReader(`{"waiting":"` + strings.Repeat("x", 1<<20) + `"}`)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+test.procedure, body)
+			require.NoError(t, err)
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Authorization", "Bearer "+test.token)
+			res, err := server.Client().Do(req)
+			require.NoError(t, err)
+			require.NoError(t, res.Body.Close())
+			assert.Equal(t, test.code, res.StatusCode, test.why)
+			assert.Equal(t, test.reads, read.Load() > 0, test.why)
 		})
 	}
 }

@@ -21,19 +21,19 @@ type Statuses interface {
 	// SetStatus stores the status of a unit or of its application.
 	SetStatus(ctx context.Context, by status.Reporter, ofApplication bool, info status.Info) error
 	// SetSide stores the status of an application in a relation.
-	SetSide(ctx context.Context, by status.Reporter, side relation.Side, info status.Info) error
+	SetSide(ctx context.Context, by status.Reporter, side relation.SideRef, info status.Info) error
 	// Status returns the state of a unit's application. With ofApplication set, the unit must lead.
 	Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error)
 }
 
 func (c *conversation) speaker(term int64) status.Reporter {
-	return status.Reporter{Namespace: c.identity.Namespace, Application: c.application, PodUID: c.identity.UID, Term: int(term)}
+	return status.Reporter{Namespace: c.identity.Namespace, Application: c.Application, PodUID: c.identity.UID, Term: int(term)}
 }
 
 // Report stores what the handlers of the calling pod's unit fail at, or writes an Event
 // of what they wait for.
 func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.ReportRequest]) (*connect.Response[v1alpha1.ReportResponse], error) {
-	c, t, _, err := s.unit(ctx, req.Header())
+	c, t, _, err := s.unit(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.Repor
 // SetStatus stores how the calling pod's unit, its application or its side of a
 // relation is.
 func (s *Server) SetStatus(ctx context.Context, req *connect.Request[v1alpha1.SetStatusRequest]) (*connect.Response[v1alpha1.SetStatusResponse], error) {
-	c, t, _, err := s.unit(ctx, req.Header())
+	c, t, _, err := s.unit(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +85,13 @@ func (c *conversation) setSide(ctx context.Context, t *telling, req *v1alpha1.Se
 	if err != nil {
 		return err
 	}
-	side := relation.Side{Namespace: r.Requirer.Namespace, Name: r.Name, UID: r.UID, Role: r.Shown.Role}
+	side := relation.SideRef{Namespace: r.Requirer.Namespace, Name: r.Name, UID: r.UID, Role: r.Shown.Role}
 	return c.server.Statuses.SetSide(ctx, c.speaker(req.GetTerm()), side, info)
 }
 
 // GetStatus returns how the calling pod's unit or its application is.
 func (s *Server) GetStatus(ctx context.Context, req *connect.Request[v1alpha1.GetStatusRequest]) (*connect.Response[v1alpha1.GetStatusResponse], error) {
-	c, _, _, err := s.unit(ctx, req.Header())
+	c, _, _, err := s.unit(ctx)
 	if err != nil {
 		return nil, err
 	}

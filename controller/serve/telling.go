@@ -89,7 +89,7 @@ func (a *audience) get(ctx context.Context, world World, namespace, application 
 	next, err := newTelling(ctx, world, namespace, application, change)
 	switch {
 	case errors.Is(err, relation.ErrUnsettled) && last != nil && behindIn(last.caughtUp, newerThan) == "":
-		return last, nil // the end of the delivery is a change, which wakes all
+		return last, nil // what kept it from being read is a change, which wakes all
 	case errors.Is(err, relation.ErrUnreadable):
 		a.last.fail(namespace, application, failure{err, change, time.Now().Add(retryView)})
 		return a.last.kept(newerThan)
@@ -157,7 +157,7 @@ func (t *telling) take(view relation.View) {
 	t.content, t.private, t.units = &content{}, map[int64]*private{}, make(map[string]unit, len(view.Units))
 	t.relations = make(map[string]relation.Seen, len(view.Relations))
 	for _, u := range view.Units {
-		t.units[u.PodUID] = unit{int64(u.Number), u.Gone == "", cmp.Or(u.Gone, u.Leaving)}
+		t.units[u.PodUID] = unit{number: int64(u.Number), known: u.Gone == "", leaving: cmp.Or(u.Gone, u.Leaving), returns: u.Returns}
 	}
 	for _, r := range view.Relations {
 		t.relations[r.UID] = r

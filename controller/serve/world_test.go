@@ -38,7 +38,10 @@ type replica struct {
 	looks      int
 }
 
-type pod struct{ uid, account, application, ignored string }
+type pod struct {
+	uid, account, application, ignored string
+	deadline                           time.Time
+}
 
 func newReplica() *replica {
 	r := &replica{
@@ -88,7 +91,12 @@ func blog(value string) relation.View {
 	}
 }
 
-func (r *replica) Review(_ context.Context, token string) (identity.Identity, error) {
+// as returns the context of a request whose token was reviewed.
+func (r *replica) as(ctx context.Context, token string) context.Context {
+	return context.WithValue(ctx, provenKey{}, r.tokens[token])
+}
+
+func (r *replica) Review(_ context.Context, token string, _ bool) (identity.Identity, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.broken != nil {
@@ -108,7 +116,7 @@ func (r *replica) Membership(_ context.Context, id identity.Identity) identity.M
 	if !ok || p.uid != id.UID || p.account != id.Account {
 		return identity.Membership{}
 	}
-	return identity.Membership{Lives: true, Application: p.application, Ignored: p.ignored}
+	return identity.Membership{Lives: true, Application: p.application, Ignored: p.ignored, Deadline: p.deadline}
 }
 
 func (r *replica) View(_ context.Context, _, name string) (relation.View, error) {

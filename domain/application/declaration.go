@@ -169,7 +169,7 @@ func (p *parser) setting(key, value string) {
 	case KeyOnChange:
 		p.onChange(value)
 	case KeyGate:
-		d.Ungated = value == "none"
+		d.Ungated = value == GateNone
 		if !d.Ungated && value != "wait" {
 			p.refuse(Problem{Key: key, Entry: value, Reason: "it must be wait or none", Cure: "write none to start without waiting, or remove it"})
 		}
@@ -302,8 +302,8 @@ func knownKeys() []string {
 	return []string{
 		KeyProvides, KeyConsumes, KeyRelations, KeyPeers, KeyEnv, KeyOnChange, KeyGate, KeyRetain,
 		KeyApplication, KeyRelationships, KeyInjected, KeyInject, KeyStatus, KeyDataVersion,
-		KeyMode, KeyContainers, KeyImage, KeyPullSecrets, KeyLogLevel, KeyCPURequest, KeyCPULimit, KeyMemoryRequest, KeyMemoryLimit,
-		KeyHandlers, KeyHandlerImage, KeyHandlerVolumes, KeyBatch, KeyTools, KeyRecord, KeyCopied,
+		KeyMode, KeyContainers, KeyImage, KeyPullSecrets, KeyLogLevel, KeyMetricsPort, KeyCPURequest, KeyCPULimit, KeyMemoryRequest,
+		KeyMemoryLimit, KeyHandlers, KeyHandlerImage, KeyHandlerVolumes, KeyBatch, KeyTools, KeyRecord, KeyCopied,
 	}
 }
 

@@ -71,6 +71,8 @@ type Workload struct {
 	// nothing replaces old pods but a person, with the cure; empty if something does.
 	RollingOut   bool
 	LeftToPeople string
+	// PastDeadline is the progressDeadlineSeconds that its rollout has exceeded; 0 if it has not.
+	PastDeadline int
 }
 
 // Restartable reports whether a change of its template replaces its pods.
@@ -104,12 +106,24 @@ type Pod struct {
 	Injected bool
 	// AgentTrouble says why a container that Orcon added to the pod does not run; empty if all run.
 	AgentTrouble string
+	// NodeReason and NodeTrouble say why the pod's node gives it no data; empty if it does.
+	NodeReason, NodeTrouble string
+	// Holding is since when a container that Orcon added runs and holds back those after it; zero if none does.
+	Holding time.Time
+	// EgressDenied names the NetworkPolicies that keep the pod from the controller; empty for none.
+	EgressDenied string
 	// Finished pods Succeeded or Failed: they are gone (SAFETY.md A2).
 	Finished bool
 	// Ending pods are being deleted; Deadline is when their time to end is over.
 	Ending   bool
 	Deadline time.Time
 }
+
+// The reasons why a pod's node gives it no data.
+const (
+	ReasonOldKubelet  = "OldKubelet"
+	ReasonVirtualNode = "VirtualNode"
+)
 
 // Inventory is all that a namespace holds of interest.
 type Inventory struct {

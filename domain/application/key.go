@@ -19,6 +19,8 @@ const (
 	KeyOnChange = "tengu.io/on-change"
 	// KeyGate says whether containers wait for their relations.
 	KeyGate = "tengu.io/gate"
+	// GateNone is the value of KeyGate for containers that start without waiting.
+	GateNone = "none"
 	// KeyRetain says how long a relation outlives its declaration.
 	KeyRetain = "tengu.io/retain"
 	// KeyApplication names the application of a pod.
@@ -45,6 +47,8 @@ const (
 	KeyPullSecrets = "injector.tengu.io/image-pull-secrets"
 	// KeyLogLevel is the agent's -v, 0 to 9.
 	KeyLogLevel = "injector.tengu.io/log-level"
+	// KeyMetricsPort is the port of the pod at which its agent serves metrics; unset for none.
+	KeyMetricsPort = "injector.tengu.io/metrics-port"
 	// KeyCPURequest is what the agent requests of the processor.
 	KeyCPURequest = "injector.tengu.io/cpu-request"
 	// KeyCPULimit is the most that the agent gets of the processor.

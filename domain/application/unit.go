@@ -24,10 +24,14 @@ type Unit struct {
 	// Leaving says why it will be gone, by the same words, while its pod ends: the unit
 	// itself hears of it, the others when it is gone (SAFETY.md E14).
 	Leaving string
+	// Returns is set while the unit's pod ends and another one takes its place: the unit does not leave.
+	Returns bool
 	// Gone says why the unit is gone; empty while it lives. GoneSince is when that was
 	// found.
 	Gone      string
 	GoneSince time.Time
+	// Overdue is since when its pod's gate is closed although its application has all data; zero if it is not.
+	Overdue time.Time
 	// Workload is how its pod says it is, and Failing what its handlers fail at. Both
 	// end with the pod.
 	Workload status.Info
@@ -79,28 +83,29 @@ func Number(app Application, units []Unit, next int, now time.Time) ([]Unit, int
 	}
 	for i := range units {
 		pod, lives := live[units[i].PodUID]
-		units[i].follow(app, pod, lives, now)
+		units[i] = followed(units[i], app, pod, lives, now)
 	}
 	slices.SortFunc(units, func(a, b Unit) int { return cmp.Compare(a.Number, b.Number) })
 	return forget(units), next
 }
 
-// follow makes of a unit what its pod is, which lives or does not: a living one is not
+// followed returns a unit as its pod is, which lives or does not: a living one is not
 // gone, whatever it was while its application had lost its name.
-func (u *Unit) follow(app Application, pod Pod, lives bool, now time.Time) {
-	returns := app.returns(*u)
-	u.Leaving = ""
+func followed(u Unit, app Application, pod Pod, lives bool, now time.Time) Unit {
+	returns := app.returns(u)
+	u.Leaving, u.Returns = "", lives && pod.Ending && returns
 	switch {
 	case lives:
 		u.Gone, u.GoneSince = "", time.Time{}
 		u.Address = cmp.Or(pod.Address, u.Address)
 		if pod.Ending && !returns {
-			u.Leaving = app.whyGone(*u)
+			u.Leaving = app.whyGone(u)
 		}
 	case u.Gone == "" && !returns:
-		u.Gone, u.GoneSince = app.whyGone(*u), now
+		u.Gone, u.GoneSince = app.whyGone(u), now
 		u.Workload, u.Failing = status.Info{}, status.Failure{}
 	}
+	return u
 }
 
 // ordinals reports whether the application is one StatefulSet.

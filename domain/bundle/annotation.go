@@ -28,6 +28,14 @@ const (
 	MakesKey = prefix + "makes"
 )
 
+// What administrators write on a namespace; the policy orcon-bundle-approval keeps others from it.
+const (
+	// ApprovalKey has the value Digest where each plan needs an Approval, whatever a deployment says.
+	ApprovalKey = prefix + "approval"
+	// SelfApprovalKey has the value Forbid where users do not approve their own requests.
+	SelfApprovalKey = prefix + "self-approval"
+)
+
 // What Orcon writes on objects that it applies.
 const (
 	// OwnerKey names the deployment that the object belongs to, as namespace/name.

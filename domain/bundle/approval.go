@@ -44,6 +44,18 @@ type Gate struct {
 	Now       time.Time
 }
 
+// Within returns a gate that is as strict at least as the annotations of a namespace require. A value
+// that is unknown counts as the strictest.
+func (g Gate) Within(namespace map[string]string) Gate {
+	if mode, set := namespace[ApprovalKey]; set && mode != string(Auto) {
+		g.Mode = ByDigest
+	}
+	if choice, set := namespace[SelfApprovalKey]; set && choice != "Allow" {
+		g.FourEyes = true
+	}
+	return g
+}
+
 // RefusedError says what a plan waits for.
 type RefusedError struct {
 	Reason Reason
@@ -115,6 +127,8 @@ func (g Gate) voids(p Plan, a Approval) string {
 		return "is for another plan"
 	case !a.Expires.IsZero() && !g.Now.Before(a.Expires):
 		return "has expired"
+	case g.FourEyes && g.Requester == "":
+		return "cannot count: annotation orcon.tengu.io/requester of the deployment must name who asks for the change"
 	case g.FourEyes && (a.By == "" || a.By == g.Requester):
 		return "must come from another person"
 	}

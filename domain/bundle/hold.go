@@ -107,7 +107,11 @@ func (d *drafting) remove() {
 			a.Why = ""
 		}
 		switch {
-		case situation != Ours, d.Back > 0 && d.confirms(e.ID):
+		case situation != Ours:
+			continue
+		case d.Record.Originals.of(e.ID) != nil:
+			a.Verb, a.Why, a.Original = GiveBack, "was there before", d.Record.Originals.of(e.ID).Digest()
+		case d.Back > 0 && d.confirms(e.ID):
 			continue
 		case d.prunes(e.ID) == PruneNever:
 			a.Verb, a.Why = Keep, "no longer part of the bundle, kept by "+PruneKey+": "+string(PruneNever)

@@ -18,6 +18,8 @@ type Look struct {
 	// Kept are objects that stay as they are where they are there: nothing of them is
 	// compared then.
 	Kept map[ID]bool
+	// Adopted are those of Read that are given back instead of deleted.
+	Adopted map[ID]bool
 	// Uses asks of definitions and namespaces that are only read what else they hold.
 	Uses bool
 }
@@ -32,7 +34,7 @@ type Seen struct {
 // Look asks for all objects of a sequence and of the inventory, with what is applied
 // compared: all that a plan needs. before is what was applied last.
 func (s Sequence) Look(owner string, r Record, before Sequence) Look {
-	look := Look{Before: map[ID]Object{}, Aside: s.aside(), Kept: map[ID]bool{}}
+	look := Look{Before: map[ID]Object{}, Aside: s.aside(), Kept: map[ID]bool{}, Adopted: map[ID]bool{}}
 	asked := map[ID]bool{}
 	for _, item := range s {
 		asked[item.ID] = true
@@ -42,6 +44,7 @@ func (s Sequence) Look(owner string, r Record, before Sequence) Look {
 	for _, e := range r.Inventory {
 		if !asked[e.ID] {
 			look.Read = append(look.Read, e.ID)
+			look.Adopted[e.ID] = r.Originals.of(e.ID) != nil
 		}
 	}
 	for _, item := range before {

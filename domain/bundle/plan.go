@@ -21,6 +21,8 @@ const (
 	Delete   Verb = "delete"
 	// Keep lets go of what has left the bundle: it stays where it is.
 	Keep Verb = "keep"
+	// GiveBack leaves an adopted object as it was before.
+	GiveBack Verb = "give back"
 	// Run runs a Job.
 	Run  Verb = "run"
 	None Verb = "none"
@@ -40,6 +42,8 @@ type Action struct {
 	Force []string
 	// Replaces is the UID of what is deleted before it is created anew.
 	Replaces string
+	// Original is the digest of the original that is given back.
+	Original string
 	// Restarts says that pods start anew, Pods how many there are now.
 	Restarts bool
 	Pods     int

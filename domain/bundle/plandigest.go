@@ -26,11 +26,18 @@ type approved struct {
 	Actions      []string
 	Order        []string
 	Probes       []Probe
+	// Originals are the digests of those that are given back.
+	Originals []string `json:",omitempty"`
 }
 
 func (p Plan) digest() string {
 	a := approved{Cluster: p.Cluster, UID: p.UID, Base: p.Base, Back: p.Back, Manifest: p.ManifestDigest,
 		Actions: p.lines(ID.canonical), Probes: p.Probes}
+	for _, action := range p.Actions {
+		if action.Original != "" {
+			a.Originals = append(a.Originals, action.Original)
+		}
+	}
 	for _, item := range p.Sequence {
 		var after []string
 		for _, e := range item.After {

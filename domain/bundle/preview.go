@@ -37,7 +37,7 @@ type PreviewObject struct {
 type PreviewAction struct {
 	PreviewObject
 
-	// Verb is create, update, adopt, take, recreate, run, delete, keep or none.
+	// Verb is create, update, adopt, take, recreate, run, delete, keep, give back or none.
 	Verb  Verb   `json:"verb"`
 	Phase string `json:"phase"`
 	Why   string `json:"why"`

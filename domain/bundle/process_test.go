@@ -143,11 +143,19 @@ func (w *world) back(t *rapid.T) bool {
 // keep puts right what a stranger has changed.
 func (w *world) keep(t *rapid.T, p bundle.Plan) bool {
 	next := bundle.Correct(p, w.record, w.seen(p.Sequence), bundle.Pace{Now: w.now(w.tick)})
+	w.overwrite(next.Apply)
 	for _, a := range next.Apply {
 		w.write(func() { w.apply(t, a) })
 	}
 	require.Empty(t, next.Delete, "what has succeeded has replaced all that it replaces")
 	return len(next.Apply) > 0
+}
+
+// overwrite stores what is overwritten of strangers' objects.
+func (w *world) overwrite(writes []bundle.Write) {
+	if all, changed := w.record.Originals.Overwrite(writes); changed {
+		w.write(func() { w.record.Originals = all })
+	}
 }
 
 // step does what the next step says.
@@ -159,6 +167,7 @@ func (w *world) step(t *rapid.T, p bundle.Plan) bool {
 	for _, d := range next.Delete {
 		w.write(func() { w.remove(d) })
 	}
+	w.overwrite(next.Apply)
 	for _, a := range next.Apply {
 		w.write(func() {
 			w.inTurn(t, p, a.Object.ID())

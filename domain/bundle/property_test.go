@@ -168,7 +168,17 @@ func TestStories(t *testing.T) {
 			assert.LessOrEqual(t, failures, 1, "BUNDLES.md 6: a content that has failed is not tried again")
 		}
 		w.healthy(t)
+		kept := map[bundle.ID]string{}
+		for id, is := range w.objects {
+			kept[id] = is.object.Text("metadata", "uid")
+		}
 		w.uninstall(t)
+		for _, o := range s.strangers {
+			if kept[o.ID()] == "stranger" {
+				assert.Equal(t, "0", w.objects[o.ID()].object.Text("spec", "fixed"), "TRUST.md T9: what was adopted is given back")
+				assert.Empty(t, w.objects[o.ID()].object.Text("spec", "ready"), "TRUST.md T9: without what the bundle set")
+			}
+		}
 	})
 }
 

@@ -16,16 +16,28 @@ func NewRemoval(p Plan) Removal {
 	return r
 }
 
-// Plan returns the plan for the rest of a removal: it deletes the listed objects that an inventory
-// still has, and keeps all others.
-func (r Removal) Plan(owner string, inventory []Entry) Plan {
+// Digest identifies what a removal deletes.
+func (r Removal) Digest() string {
+	var texts []string
+	for _, id := range r {
+		texts = append(texts, id.canonical())
+	}
+	return digest(texts...)
+}
+
+// Plan returns the plan for the rest of a removal: it deletes the listed objects that the inventory of a
+// record still has, gives adopted ones back, and keeps all others.
+func (r Removal) Plan(owner string, record Record) Plan {
 	p := Plan{Owner: owner}
-	for _, e := range inventory {
+	for _, e := range record.Inventory {
 		verb := Keep
-		if slices.Contains(r, e.ID) {
+		switch {
+		case record.Originals.of(e.ID) != nil:
+			verb = GiveBack
+		case slices.Contains(r, e.ID):
 			verb = Delete
 		}
-		p.Actions = append(p.Actions, Action{ID: e.ID, Verb: verb})
+		p.Actions = append(p.Actions, Action{ID: e.ID, Verb: verb, Original: record.Originals.of(e.ID).Digest()})
 	}
 	return p
 }

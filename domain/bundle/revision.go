@@ -47,6 +47,8 @@ type Record struct {
 	Rejected Rejections `json:",omitempty"`
 	// Removing is the uninstallation under way; empty if there is none.
 	Removing Removal `json:",omitempty"`
+	// Originals are those of adopted objects. They are stored apart, since they may be large.
+	Originals Originals `json:"-"`
 }
 
 // ErrQuarantined reports that a content failed before: it is not tried again until it
@@ -278,6 +280,7 @@ func (r Record) Return(p Plan, now time.Time) (Record, error) {
 // Drop forgets what is gone (Pruned.Gone).
 func (r Record) Drop(gone ...ID) Record {
 	r.Inventory = slices.DeleteFunc(slices.Clone(r.Inventory), func(e Entry) bool { return slices.Contains(gone, e.ID) })
+	r.Originals = r.Originals.without(gone...)
 	return r
 }
 

@@ -15,6 +15,8 @@ type Live struct {
 	NoAPI bool
 	// Changes are those that applying would make, by a dry run; empty also without one.
 	Changes []Change
+	// Fields are all that applying would set, with their present values.
+	Fields []OriginalField
 	// Immutable is the server's reason to refuse the change in place.
 	Immutable string
 

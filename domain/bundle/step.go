@@ -40,12 +40,18 @@ type Write struct {
 	// Force are the paths that it may take from other managers; a conflict about others is an
 	// error.
 	Force []string
+	// Adopts reports that the object is of others so far.
+	Adopts bool
+	// Fields are those that it sets, with their values before.
+	Fields []OriginalField
 }
 
 // Deletion is one object to be deleted, if it is still that one.
 type Deletion struct {
 	ID                   ID
 	UID, ResourceVersion string
+	// Original has the values that the object gets back instead, if it was adopted; else nil.
+	Original *Original
 }
 
 // Wait describes why an object waits, in words that do not change meanwhile.
@@ -392,7 +398,9 @@ func (s *stepping) write(item Item, l Live) {
 
 // write returns the write that makes the live object the item's.
 func (i Item) write(owner string, a Action, l Live) Write {
-	return Write{Object: i.marked(owner), ResourceVersion: l.Object.Text("metadata", "resourceVersion"), Force: force(a, l)}
+	situation, _ := l.Situation(owner)
+	return Write{Object: i.marked(owner), ResourceVersion: l.Object.Text("metadata", "resourceVersion"), Force: force(a, l),
+		Adopts: situation == Unowned || situation == Foreign, Fields: l.Fields}
 }
 
 // covers reports whether the action was planned for an object in this situation.

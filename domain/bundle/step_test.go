@@ -182,7 +182,7 @@ func TestStepWrites(t *testing.T) {
 
 	theirs := is(web, "")
 	theirs.Changes = []bundle.Change{{Path: "spec.replicas", Manager: "kubectl"}}
-	assert.Equal(t, []bundle.Write{{Object: created[0].Object, ResourceVersion: "7", Force: []string{"spec.replicas"}}}, step(theirs, bundle.TakeAll).Apply)
+	assert.Equal(t, []bundle.Write{{Object: created[0].Object, ResourceVersion: "7", Force: []string{"spec.replicas"}, Adopts: true}}, step(theirs, bundle.TakeAll).Apply)
 
 	adopted := draft(t, map[bundle.ID]bundle.Live{web.ID(): is(web, "")}, func(in *bundle.Intent) { in.Conflicts = bundle.AdoptUnowned }, web)
 	taken := map[bundle.ID]bundle.Live{web.ID(): is(web, "shop/other")}

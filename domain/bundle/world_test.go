@@ -85,6 +85,7 @@ func (w *world) look(id bundle.ID, wanted bundle.Object) bundle.Live {
 	if wanted == nil || id.Kind == "Job" {
 		return l
 	}
+	l.Fields = []bundle.OriginalField{{Path: "spec", Value: is.object["spec"]}}
 	if is.object.Text("spec", "fixed") != wanted.Text("spec", "fixed") {
 		l.Immutable = "spec.fixed is immutable"
 	}
@@ -98,8 +99,15 @@ func (w *world) now(tick int) time.Time { return noon().Add(time.Duration(tick) 
 
 // remove is the API server's answer to a deletion with preconditions.
 func (w *world) remove(d bundle.Deletion) {
-	if w.objects[d.ID].object.Text("metadata", "uid") == d.UID {
+	is := w.objects[d.ID].object
+	switch {
+	case is.Text("metadata", "uid") != d.UID:
+	case d.Original == nil:
 		delete(w.objects, d.ID)
+	default:
+		metadata := maps.Clone(is["metadata"].(map[string]any))
+		delete(metadata, "annotations")
+		w.objects[d.ID] = thing{bundle.Object{"apiVersion": is["apiVersion"], "kind": is["kind"], "metadata": metadata, "spec": d.Original.Fields[0].Value}, w.tick}
 	}
 }
 

@@ -51,6 +51,14 @@ const (
 	GrantRefused Type = "GrantRefused"
 	// HandlerFailed names units whose handlers fail, and at what (RELATIONS.md L3).
 	HandlerFailed Type = "HandlerFailed"
+	// EndsOwed names relations whose end an application owes to its handlers (TRUST.md T2).
+	EndsOwed Type = "EndsOwed"
+	// EndsHeld names relations whose end waits for a person, since too many ended at once (TRUST.md T4).
+	EndsHeld Type = "EndsHeld"
+	// WritesLimited names units whose writes are put off, and whose budget is used up (TRUST.md U1).
+	WritesLimited Type = "WritesLimited"
+	// CommitRefused names units whose transaction the API server refuses, or that was dropped, and why (TRUST.md T10).
+	CommitRefused Type = "CommitRefused"
 	// ApplicationStatus is what an application's workload says of how it is.
 	ApplicationStatus Type = "ApplicationStatus"
 	// RequirerStatus and ProviderStatus are what the sides of a relation say of how
@@ -78,12 +86,14 @@ type Condition struct {
 // before a person acts.
 //
 //nolint:gochecknoglobals // a table
-var needPerson = []Type{Suspended, NotInjected, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, SchemaViolated}
+var needPerson = []Type{
+	Suspended, NotInjected, LeftOut, GateCycle, EnvRefused, FilesRefused, GrantRefused, SchemaViolated, EndsHeld, CommitRefused,
+}
 
 // passing are those that may pass by themselves.
 //
 //nolint:gochecknoglobals // a table
-var passing = []Type{Held, RestartsPaused, HandlerFailed, AgentFailed}
+var passing = []Type{Held, RestartsPaused, HandlerFailed, AgentFailed, EndsOwed, WritesLimited}
 
 // NeedsAttention reports whether a condition that is true is a problem that Ready may not show: the
 // rest may work.
@@ -181,14 +191,7 @@ func Cell(message string) string {
 	return strings.TrimRight(head[:end], " ,") + "…"
 }
 
-// maxMessage is the longest message in bytes: the API refuses more than 32 KiB,
-// and nobody reads as much.
-const maxMessage = 4096
-
-// New returns a condition with its message no longer than anybody reads.
+// New returns a condition whose message is cut to MaxMessage.
 func New(t Type, is bool, reason, message string) Condition {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage-len("…")], "") + "…"
-	}
-	return Condition{Type: t, True: is, Reason: reason, Message: message}
+	return Condition{Type: t, True: is, Reason: reason, Message: Cut(message, MaxMessage)}
 }

@@ -48,14 +48,20 @@ func TestMeaningsAreDistinct(t *testing.T) {
 }
 
 // reasons returns the reasons of conditions in a folder: beside constants and fields, the first
-// argument of Settled, Waiting and Stuck. Deleted is the reason of an end, which no condition has.
+// argument of Settled, Waiting and Stuck, and the third one of New. Reasons of ends are none of conditions.
 func reasons(t *testing.T, folder string) []string {
 	t.Helper()
 	all := reason.Literals(t, folder, func(call *ast.CallExpr) []ast.Expr {
-		if f, is := call.Fun.(*ast.SelectorExpr); is && slices.Contains([]string{"Settled", "Waiting", "Stuck"}, f.Sel.Name) {
+		f, is := call.Fun.(*ast.SelectorExpr)
+		switch {
+		case is && slices.Contains([]string{"Settled", "Waiting", "Stuck"}, f.Sel.Name):
 			return call.Args[:1]
+		case is && f.Sel.Name == "New" && len(call.Args) == 4:
+			return call.Args[2:3]
 		}
 		return nil
 	})
-	return slices.DeleteFunc(all, func(text string) bool { return text == "Deleted" || text == "" || !unicode.IsUpper(rune(text[0])) })
+	return slices.DeleteFunc(all, func(text string) bool {
+		return text == "Deleted" || text == "NamespaceDeleted" || text == "" || !unicode.IsUpper(rune(text[0]))
+	})
 }

@@ -54,11 +54,13 @@ func (r *Relation) read(u Unit) (databag.Ref, error) {
 	_, ended := r.tombstone(u)
 	switch {
 	case ended && bag.IsZero(), !known && r.Life == Ending:
-		return databag.Ref{}, &Error{Gone, fmt.Sprintf("cannot read the databag of %s: it has departed, and its data is not kept any more", u),
-			"save what you need while the unit is in the relation"}
+		return databag.Ref{}, &Error{Kind: Gone,
+			Message: fmt.Sprintf("cannot read the databag of %s: it has departed, and its data is not kept any more", u),
+			Cure:    "save what you need while the unit is in the relation"}
 	case !known:
-		return databag.Ref{}, &Error{NotYet, fmt.Sprintf("cannot read the databag of %s: the unit is not known to be in the relation", u),
-			"wait until it joins; relation-list names those that have"}
+		return databag.Ref{}, &Error{Kind: NotYet,
+			Message: fmt.Sprintf("cannot read the databag of %s: the unit is not known to be in the relation", u),
+			Cure:    "wait until it joins; relation-list names those that have"}
 	default:
 		return bag, nil
 	}
@@ -79,11 +81,11 @@ func MayWrite(s Snapshot, at Address) error {
 	case !isUnit && (at.Owner != s.Unit.Application || !s.Leader):
 		return forbidden("write", at, fmt.Sprintf("only the leader of %s may", at.Owner))
 	case r.Life == Ending:
-		return &Error{Gone, fmt.Sprintf("cannot write the databag of %s: relation %s has ended", at.Owner, r.name()),
-			"write into another relation; relation-ids lists them"}
+		return &Error{Kind: Gone, Message: fmt.Sprintf("cannot write the databag of %s: relation %s has ended", at.Owner, r.name()),
+			Cure: "write into another relation; relation-ids lists them"}
 	case r.Life == Suspended:
-		return &Error{NotYet, fmt.Sprintf("cannot write the databag of %s: relation %s is suspended", at.Owner, r.name()),
-			"write it when the relation is created again"}
+		return &Error{Kind: NotYet, Message: fmt.Sprintf("cannot write the databag of %s: relation %s is suspended", at.Owner, r.name()),
+			Cure: "write it when the relation is created again"}
 	default:
 		return nil
 	}
@@ -100,11 +102,11 @@ func (s *Snapshot) find(at Address) (*Relation, error) {
 	_, isUnit := at.Unit()
 	switch {
 	case r == nil:
-		return nil, &Error{NotYet, fmt.Sprintf("cannot find relation %q: %s is not known to be in it", at.Relation, s.Unit),
-			"relation-ids lists those that it is in"}
+		return nil, &Error{Kind: NotYet, Message: fmt.Sprintf("cannot find relation %q: %s is not known to be in it", at.Relation, s.Unit),
+			Cure: "relation-ids lists those that it is in"}
 	case !slices.Contains(r.applications(s.Unit), at.Application()), strings.Contains(at.Owner, "/") && !isUnit:
-		return nil, &Error{Invalid, fmt.Sprintf("cannot find the databag of %q in relation %s", at.Owner, r.name()),
-			fmt.Sprintf("name %s or a unit of it", strings.Join(r.applications(s.Unit), ", "))}
+		return nil, &Error{Kind: Invalid, Message: fmt.Sprintf("cannot find the databag of %q in relation %s", at.Owner, r.name()),
+			Cure: fmt.Sprintf("name %s or a unit of it", strings.Join(r.applications(s.Unit), ", "))}
 	default:
 		return r, nil
 	}
@@ -122,5 +124,5 @@ func (r *Relation) applications(of Unit) []string {
 func (r *Relation) name() string { return fmt.Sprintf("%s:%d", r.Endpoint, r.ID) }
 
 func forbidden(verb string, at Address, who string) error {
-	return &Error{Forbidden, fmt.Sprintf("cannot %s the databag of %s", verb, at.Owner), who}
+	return &Error{Kind: Forbidden, Message: fmt.Sprintf("cannot %s the databag of %s", verb, at.Owner), Cure: who}
 }

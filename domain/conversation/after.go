@@ -39,7 +39,7 @@ func (t Told) after(e Event, r *Relation, s *Snapshot) Told {
 	case Broken:
 		t = Told{ID: r.ID, Stage: Closed, Departed: t.Departed}
 		if e.Final {
-			t.Stage = Over
+			t.Stage, t.Acted = Over, s.Leader
 		}
 	case Elected, SecretChanged, SecretRotate, SecretExpired: // of no relation
 	}

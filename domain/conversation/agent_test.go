@@ -25,6 +25,8 @@ type agent struct {
 	shown conversation.Snapshot
 	// heard is what the handlers know, and knew when the memory was saved.
 	heard, kept heard
+	// acted are the ends that were handled while the unit led and saved so, of all agents.
+	acted map[string]bool
 	// repeated is the event that was handled when the process died.
 	repeated *conversation.Event
 	// parsed is what is on the disk.
@@ -42,15 +44,26 @@ type heard struct {
 type heardOf struct {
 	open, over bool
 	// closed says that it was broken and may come back.
-	closed      bool
+	closed bool
+	// acted says that it was broken for good while the unit led.
+	acted       bool
 	members     map[conversation.Unit]conversation.Bag
 	pending     *conversation.Unit
 	application conversation.Bag
+	// left are the units that have departed, at least those that the unit must remember.
+	left []conversation.Unit
 }
 
-func newAgent(u conversation.Unit) *agent {
-	nothing := func() heard { return heard{relations: map[string]heardOf{}} }
-	return &agent{unit: u, disk: []byte("{}"), heard: nothing(), kept: nothing()}
+func newAgent(u conversation.Unit, acted map[string]bool) *agent {
+	a := &agent{unit: u, acted: acted}
+	a.forget()
+	return a
+}
+
+// forget starts the process with an empty memory.
+func (a *agent) forget() {
+	a.disk, a.parsed, a.kept = []byte("{}"), nil, heard{relations: map[string]heardOf{}}
+	a.restart()
 }
 
 // restart starts the process again, from what it saved.
@@ -87,10 +100,13 @@ func (a *agent) deliver(revision int, s conversation.Snapshot) {
 	a.memory = a.memory.Observe(s)
 	a.heard.leader = a.heard.leader && s.Leader
 	for uid, of := range a.heard.relations {
-		if i := slices.IndexFunc(s.Relations, func(r conversation.Relation) bool { return r.UID == uid }); i >= 0 && own(&s, &s.Relations[i]) {
+		i := slices.IndexFunc(s.Relations, func(r conversation.Relation) bool { return r.UID == uid })
+		if i < 0 {
+			of.acted = false // what is over and not mentioned is forgotten
+		} else if own(&s, &s.Relations[i]) {
 			of.application = s.Bag(s.Relations[i].OwnApplicationBag)
-			a.heard.relations[uid] = of
 		}
+		a.heard.relations[uid] = of
 	}
 }
 
@@ -123,6 +139,9 @@ func (a *agent) tell(t require.TestingT, dies bool) bool {
 	a.heard = after
 	a.memory = a.memory.After(e, a.shown)
 	a.save(t)
+	if a.heard.relations[e.Relation].acted {
+		a.acted[handledEnd(e.Relation, a.unit.Application)] = true
+	}
 	return true
 }
 
@@ -156,15 +175,16 @@ func (h *hearing) closing() bool {
 }
 
 func (h *hearing) hear(e conversation.Event) heardOf {
-	require.False(h.t, h.of.over, "SAFETY.md E16: broken for good is the last of a relation")
-	require.NotEqual(h.t, e.Kind == conversation.Created || e.Kind == conversation.Broken && !h.of.open, h.of.open, "RELATIONS.md E1: created comes first, once: %v", e)
+	require.False(h.t, h.of.over && !h.inherits(e), "SAFETY.md E16: broken for good is the last of a relation")
+	outside := e.Kind == conversation.Created || !h.of.open && (e.Kind == conversation.Broken || h.inherits(e))
+	require.NotEqual(h.t, outside, h.of.open, "RELATIONS.md E1: created comes first, once: %v", e)
 	if h.of.pending != nil && h.known(*h.of.pending) {
 		require.True(h.t, e.Kind == conversation.Changed && e.Unit != nil && *e.Unit == *h.of.pending, "RELATIONS.md E2: %v", e)
 	}
 	switch e.Kind {
 	case conversation.Created:
 		require.False(h.t, h.closing(), "RELATIONS.md E1: nobody hears of a relation when it ends")
-		h.of = heardOf{open: true, members: map[conversation.Unit]conversation.Bag{}}
+		h.of = heardOf{open: true, members: map[conversation.Unit]conversation.Bag{}, left: h.of.left}
 		if own(&h.a.shown, h.r) {
 			h.of.application = h.applicationBag()
 		}
@@ -180,6 +200,18 @@ func (h *hearing) hear(e conversation.Event) heardOf {
 		require.Fail(h.t, "an event of no kind", "%v", e)
 	}
 	return h.of
+}
+
+// inherits reports whether an event is of an end that is left to the leader, which has not handled it yet
+// (TRUST.md T2).
+func (h *hearing) inherits(e conversation.Event) bool {
+	ends := e.Kind == conversation.Broken && e.Final || e.Kind == conversation.Departed && h.r.Final && h.stranger()
+	return ends && h.r.End.Inherited && h.a.shown.Leader && h.a.shown.Leaving == "" && !h.of.acted
+}
+
+// stranger reports whether the unit never knew the relation.
+func (h *hearing) stranger() bool {
+	return !h.of.open && !h.of.closed && !h.of.over && h.r.Role != application.Peer
 }
 
 func (h *hearing) known(u conversation.Unit) bool {
@@ -273,7 +305,8 @@ func (h *hearing) departed(e conversation.Event) {
 	i := slices.IndexFunc(h.r.Departed, func(d conversation.Tombstone) bool { return d.Unit == u })
 	require.True(h.t, i >= 0 || h.closing(), "SAFETY.md E13: an end is never guessed")
 	if _, knew := h.of.members[u]; !knew {
-		require.True(h.t, h.a.shown.Leader && i >= 0 && h.r.Departed[i].Inherited, "SAFETY.md E15: only the leader inherits a departure")
+		inherits := h.a.shown.Leader && i >= 0 && (h.r.Departed[i].Inherited || !h.of.open && h.inherits(e))
+		require.True(h.t, inherits, "SAFETY.md E15: only the leader inherits a departure")
 	}
 	require.NotEmpty(h.t, e.Reason)
 	want := u
@@ -282,6 +315,7 @@ func (h *hearing) departed(e conversation.Event) {
 	}
 	require.Equal(h.t, want, *e.Departing, "RELATIONS.md E3")
 	delete(h.of.members, u)
+	h.of.left = append(slices.Clone(h.of.left), u)
 	if h.of.pending != nil && *h.of.pending == u {
 		h.of.pending = nil
 	}
@@ -291,7 +325,12 @@ func (h *hearing) broken(e conversation.Event) {
 	require.True(h.t, h.closing() && h.r.Role != application.Peer, "RELATIONS.md E4")
 	require.Empty(h.t, h.of.members, "RELATIONS.md E4: after every departure")
 	require.Equal(h.t, h.r.Life == conversation.Ending, e.Final, "SAFETY.md E14")
-	require.True(h.t, h.of.open || e.Final, "RELATIONS.md E4: broken once")
+	require.True(h.t, h.of.open || h.of.closed && e.Final || h.inherits(e), "RELATIONS.md E4: broken once")
 	require.NotEmpty(h.t, e.Reason)
-	h.of = heardOf{over: e.Final, closed: !e.Final}
+	if h.stranger() {
+		for _, d := range h.r.Departed {
+			require.Contains(h.t, h.of.left, d.Unit, "RELATIONS.md E4, TRUST.md T2: after every departure")
+		}
+	}
+	h.of = heardOf{over: e.Final, closed: !e.Final, acted: e.Final && h.a.shown.Leader, left: h.of.left}
 }

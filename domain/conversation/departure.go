@@ -14,12 +14,9 @@ type Departure struct {
 	Address string
 	// Since is when the unit was found gone.
 	Since time.Time
-	// Owed are the units with handlers that were there then, and may have known it,
-	// until each has answered or has gone itself. In order.
-	Owed []Unit
-	// Handled is set once one of them has handled it, or where nobody ever could.
-	Handled bool
-	// OverSince is when it was found to be owed to nobody any more.
+	// Debt is owed to the units with handlers that were there then, and may have known it.
+	Debt
+	// OverSince is when it was found to be owed no more.
 	OverSince time.Time
 }
 
@@ -32,20 +29,15 @@ type Answer struct {
 	Handled bool
 }
 
-// Leave is what a unit says that its handlers have handled of a relation: departures or,
-// without any, its suspension, or else its end.
+// Leave is the answer of a unit for a relation: for departures or, without any, for its suspension, or else
+// for its end.
 type Leave struct {
 	Unit       Unit
 	Departures []Answer
 	Suspension bool
+	// Handled reports of the end whether the unit has handled it, as EndAnswer does.
+	Handled bool
 }
-
-// Inherited reports whether nobody is left who could handle it: then the leader
-// does.
-func (d Departure) Inherited() bool { return len(d.Owed) == 0 && !d.Handled }
-
-// Over reports whether it is owed to nobody any more.
-func (d Departure) Over() bool { return len(d.Owed) == 0 && d.Handled }
 
 // Answered returns the departure after a unit has answered. An answer about another
 // one changes nothing.
@@ -53,16 +45,13 @@ func (d Departure) Answered(by Unit, a Answer) Departure {
 	if a.Unit != d.Unit || !a.Since.Equal(d.Since) {
 		return d
 	}
-	d.Handled = d.Handled || a.Handled
-	return d.Without(func(u Unit) bool { return u == by })
+	d.Debt = d.Debt.Answered(by, a.Handled)
+	return d
 }
 
 // Without returns the departure without those it was owed to and who have gone.
 func (d Departure) Without(gone func(Unit) bool) Departure {
-	d.Owed = slices.DeleteFunc(slices.Clone(d.Owed), gone)
-	if len(d.Owed) == 0 {
-		d.Owed = nil
-	}
+	d.Debt = d.Debt.Without(gone)
 	return d
 }
 

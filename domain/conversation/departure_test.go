@@ -74,13 +74,13 @@ func TestAnswers(t *testing.T) {
 		leader    bool
 		want      []conversation.Answer
 	}{
-		"Knows":     {why: "it is still to be handled", told: conversation.Told{Members: map[conversation.Unit]conversation.Seen{left: {}}}, tombstone: conversation.Tombstone{Owed: []int{0}}},
-		"Handled":   {why: "it was", told: conversation.Told{Departed: []conversation.Unit{left}}, tombstone: conversation.Tombstone{Owed: []int{0}}, want: []conversation.Answer{{Handled: true}}},
-		"Unknown":   {why: "it never joined", tombstone: conversation.Tombstone{Owed: []int{0}}, want: []conversation.Answer{{}}},
+		"Knows":     {why: "it is still to be handled", told: conversation.Told{Members: map[conversation.Unit]conversation.Seen{left: {}}}, tombstone: conversation.Tombstone{Owing: conversation.Owing{Owed: []int{0}}}},
+		"Handled":   {why: "it was", told: conversation.Told{Departed: []conversation.Unit{left}}, tombstone: conversation.Tombstone{Owing: conversation.Owing{Owed: []int{0}}}, want: []conversation.Answer{{Handled: true}}},
+		"Unknown":   {why: "it never joined", tombstone: conversation.Tombstone{Owing: conversation.Owing{Owed: []int{0}}}, want: []conversation.Answer{{}}},
 		"NotAsked":  {why: "it has answered, or came later", told: conversation.Told{Departed: []conversation.Unit{left}}},
-		"Inherited": {why: "the leader has handled what nobody else could", told: conversation.Told{Departed: []conversation.Unit{left}}, tombstone: conversation.Tombstone{Inherited: true}, leader: true, want: []conversation.Answer{{Handled: true}}},
-		"Inherits":  {why: "the leader has yet to", tombstone: conversation.Tombstone{Inherited: true}, leader: true},
-		"Follower":  {why: "only the leader inherits", told: conversation.Told{Departed: []conversation.Unit{left}}, tombstone: conversation.Tombstone{Inherited: true}},
+		"Inherited": {why: "the leader has handled what nobody else could", told: conversation.Told{Departed: []conversation.Unit{left}}, tombstone: conversation.Tombstone{Owing: conversation.Owing{Inherited: true}}, leader: true, want: []conversation.Answer{{Handled: true}}},
+		"Inherits":  {why: "the leader has yet to", tombstone: conversation.Tombstone{Owing: conversation.Owing{Inherited: true}}, leader: true},
+		"Follower":  {why: "only the leader inherits", told: conversation.Told{Departed: []conversation.Unit{left}}, tombstone: conversation.Tombstone{Owing: conversation.Owing{Inherited: true}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

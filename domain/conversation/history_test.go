@@ -118,7 +118,7 @@ func (s *stage) turn(t *rapid.T) {
 	}
 	switch upTo(t, 4, "life") {
 	case 0:
-		l.life, l.ends = conversation.Ending, s.revision+1
+		s.end(l)
 	case 1:
 		l.life = conversation.Alive
 	default:
@@ -194,17 +194,19 @@ func partial(t *rapid.T, s conversation.Snapshot) conversation.Snapshot {
 	return s
 }
 
-// listen lets an agent tell some events, die over one, or start again.
+// listen lets an agent tell some events, die over one, or start again, perhaps without its memory.
 func (s *stage) listen(t *rapid.T) {
 	all := s.everybody()
 	if len(all) == 0 {
 		return
 	}
 	a := s.agents[oneOf(t, all, "listener")]
-	switch upTo(t, 8, "agent") {
+	switch upTo(t, 16, "agent") {
 	case 0:
+		a.forget()
+	case 1, 2:
 		a.restart()
-	case 1:
+	case 3, 4:
 		a.tell(t, true)
 	default:
 		for range 1 + upTo(t, 6, "events") {

@@ -58,6 +58,8 @@ const (
 type Told struct {
 	ID    int   `json:"id,omitempty"`
 	Stage Stage `json:"stage,omitempty"`
+	// Acted is set if the final broken was handled while the unit led.
+	Acted bool `json:"acted,omitempty"`
 	// Members are the units that have joined, and what was told of their bags: a
 	// zero Seen is that of a unit whose bag is announced next (RELATIONS.md E2).
 	Members map[Unit]Seen `json:"members,omitempty"`
@@ -116,22 +118,6 @@ func (m Memory) Observe(s Snapshot) Memory {
 	m.forget(mentioned)
 	m.forgetSecrets(&s)
 	return m
-}
-
-// Handled lists the UIDs of the ended relations of a snapshot of which the unit has
-// nothing more to hear: it may leave them (RELATIONS.md L4). Among peers that is so
-// when all have departed, for there is no broken (E4).
-func (m Memory) Handled(s Snapshot) []string {
-	var all []string
-	for i := range s.Relations {
-		r := &s.Relations[i]
-		told := m.Relations[r.UID]
-		alone := r.Role == application.Peer && len(told.Members) == 0
-		if r.Life == Ending && (told.Stage == "" || told.Stage == Over || alone) {
-			all = append(all, r.UID)
-		}
-	}
-	return all
 }
 
 // Suspended lists the UIDs of the suspended relations of a snapshot of which the unit has
@@ -213,4 +199,28 @@ func (t Told) forget(r *Relation) Told {
 // news to the unit: it leads, or wrote it itself (RELATIONS.md E5, E8).
 func ownsPeerBag(r *Relation, s *Snapshot) bool {
 	return r.Role == application.Peer && (s.Leader || r.OwnApplicationWriter == s.Unit)
+}
+
+// Reset returns the memory of a unit after the store went back to an earlier state, which s shows. What was said of order
+// is forgotten: ends, departures, terms, revisions of secrets. What the handlers know of units and bags stays. So a
+// living relation that was over is created, each secret that the unit reads has changed, and the difference of a bag is
+// that to what they know (TRUST.md T6).
+func (m Memory) Reset(s Snapshot) Memory {
+	m.Leader, m.Term = false, 0
+	relations := make(map[string]Told, len(m.Relations))
+	for uid, told := range m.Relations {
+		if told.Stage != Over {
+			told.Departed, told.Acted = nil, false
+			relations[uid] = told
+		}
+	}
+	secrets := make(map[string]ToldSecret, len(m.Secrets))
+	for id := range maps.Keys(m.Secrets) {
+		secrets[id] = ToldSecret{Again: true}
+	}
+	for _, secret := range s.Secrets {
+		secrets[secret.ID] = ToldSecret{Again: secret.Kept > 0}
+	}
+	m.Relations, m.Secrets = relations, secrets
+	return m
 }

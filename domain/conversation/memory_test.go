@@ -26,9 +26,9 @@ func TestSuspensionIsHandled(t *testing.T) {
 	assert.Empty(t, m.Suspended(suspended), "broken is still to come")
 	hear(suspended)
 	assert.Equal(t, []string{"uid-1"}, m.Suspended(suspended))
-	ended := sees(life(db(), conversation.Ending, ""))
+	ended := sees(owedEnd(life(db(), conversation.Ending, ""), 0))
 	assert.Empty(t, m.Suspended(ended))
-	assert.Empty(t, m.Handled(ended), "the end is still to come")
+	assert.Empty(t, m.Ends(ended), "the end is still to come")
 	hear(alive)
 	assert.Empty(t, m.Suspended(suspended), "it has begun anew")
 }
@@ -102,7 +102,7 @@ func TestAfterStranger(t *testing.T) {
 // unit can go on to the end.
 func FuzzParseMemory(f *testing.F) {
 	f.Add([]byte(`{"leader":true,"turn":{"id":1},"relations":{"uid-1":{"stage":"open","members":{"db/0":{}},"application":{"version":"x","values":{"a":1}},"departed":["db/1"]}}}`))
-	f.Add([]byte(`{"relations":{"uid-1":{"stage":"closed"},"uid-9":{"stage":"over"}}}`))
+	f.Add([]byte(`{"relations":{"uid-1":{"stage":"closed"},"uid-9":{"stage":"over","acted":true}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, err := conversation.ParseMemory(text)
 		if err != nil {
@@ -122,18 +122,4 @@ func FuzzParseMemory(f *testing.F) {
 		m, _ = hear(t, m, leader(sees(gone(saying(db("db/0 a=1", "db/2"), bag{"a": "1"}), "db/1", conversation.ScaledDown), peers("web/1"))))
 		_, _ = hear(t, m, sees(life(db("db/2"), conversation.Ending, ""), life(peers(), conversation.Ending, "")))
 	})
-}
-
-// A unit leaves what ended when it has nothing more to hear of it: at once if it
-// was never told, after broken for good, and among peers when all have departed
-// (RELATIONS.md L4, E4).
-func TestWhatIsHandled(t *testing.T) {
-	ended := life(db("db/0"), conversation.Ending, conversation.RelationRemoved)
-	ring := life(peers("web/1"), conversation.Ending, conversation.RelationRemoved)
-	assert.Equal(t, []string{"uid-1", "uid-9"}, conversation.Memory{}.Handled(sees(ended, ring)), "never told of either")
-	m, _ := hear(t, conversation.Memory{}, sees(db("db/0"), peers("web/1")))
-	assert.Empty(t, m.Handled(sees(db("db/0"), peers("web/1"))), "nothing has ended")
-	assert.Empty(t, m.Handled(sees(ended, ring)), "the end is not told yet")
-	m, _ = hear(t, m, sees(ended, ring))
-	assert.Equal(t, []string{"uid-1", "uid-9"}, m.Handled(sees(ended, ring)))
 }

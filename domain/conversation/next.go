@@ -7,11 +7,10 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
 
-// Next returns the event that the unit is owed now, or false if it has heard all
-// that the snapshot says (RELATIONS.md E1–E9). Secrets come before relations: each
-// has few events, and a password that is due waits for nobody. It is a pure function: the same
-// memory and snapshot give the same event, in whatever order the snapshot lists
-// things. Show the handler this snapshot, and remember the event by After with it.
+// Next returns the event that the unit is owed now, or false if it has heard all that the snapshot holds (RELATIONS.md
+// E1–E9). Secrets come before relations: each has few events, and a password that is due does not wait. It is a pure
+// function: the same memory and snapshot give the same event, in whatever order the snapshot lists things. Show the
+// handler this snapshot, and remember the event by After with it.
 func Next(m Memory, s Snapshot) (Event, bool) {
 	if toldTerm := m.Leader && m.Term == s.Term; s.Leader && !toldTerm && s.Leaving == "" {
 		return Event{Kind: Elected}, true
@@ -40,8 +39,7 @@ func Owed(m Memory, s Snapshot, most int) int {
 	return most
 }
 
-// inTurn returns the relations in the order in which they are asked: after the
-// one that had the last event, and then from the beginning (RELATIONS.md E9).
+// inTurn orders the relations: after the one that had the last event, and then from the beginning (RELATIONS.md E9).
 func inTurn(last Turn, relations []Relation) []*Relation {
 	order := make([]*Relation, len(relations))
 	for i := range relations {
@@ -89,20 +87,24 @@ func (a *audience) first(rules ...func(*audience) (Event, bool)) (Event, bool) {
 	return Event{}, false
 }
 
-// closing reports whether the relation comes to an end for this unit: then
-// everybody departs, and nobody joins or says anything any more. A life that is
-// not known is no end (SAFETY.md E13).
+// closing reports whether the relation comes to an end for this unit: then all units depart, and none joins or changes. A
+// life that is not known is no end (SAFETY.md E13).
 func (a *audience) closing() bool {
 	return a.relation.Life == Suspended || a.relation.Life == Ending || a.snapshot.Leaving != ""
 }
 
-// reopened is RELATIONS.md E1, for a relation that the unit is not in: it is
-// created, also where it was suspended before, once the others see the unit
-// (RELATIONS.md L2). What ends before it was created is never told; what ends for
-// good while it was closed is told once more, since data may be deleted only now
-// (SAFETY.md E14).
+// reopened is RELATIONS.md E1, for a relation that the unit is not in: it is created, also where it was suspended before,
+// once the others see the unit (RELATIONS.md L2). An end before it was created concerns only the leader that inherits it,
+// also after it was over (TRUST.md T2); what ends for good while it was closed is told once more, since data may be
+// deleted only now (SAFETY.md E14).
 func (a *audience) reopened() (Event, bool) {
+	inherits := a.relation.End.inheritedBy(a.snapshot) && !a.told.Acted
 	switch {
+	case inherits && a.relation.ended() && a.relation.Role != application.Peer:
+		if e, owed := a.departed(); owed && a.told.Stage == "" {
+			return e, true
+		}
+		return a.end(Broken), true
 	case a.told.Stage == Over, !a.closing() && a.relation.Unseen:
 		return Event{}, false
 	case !a.closing():
@@ -114,8 +116,7 @@ func (a *audience) reopened() (Event, bool) {
 	}
 }
 
-// pending is RELATIONS.md E2: who has joined is heard next, even if it has left
-// meanwhile.
+// pending is RELATIONS.md E2: the bag of a unit that has joined comes next, even if the unit has left meanwhile.
 func (a *audience) pending() (Event, bool) {
 	var first *Unit
 	for u, seen := range a.told.Members {
@@ -159,17 +160,16 @@ func (a *audience) departed() (Event, bool) {
 	return e, true
 }
 
-// owes reports whether the unit must hear of a departure. A unit that is in scope
-// again has not departed, whatever is left of its earlier life; and who leaves itself
-// inherits nothing.
+// owes reports whether a departure is owed to the unit. One that is in scope again has not departed, unless the relation
+// has ended. A unit that inherits that end and never knew the relation is owed all departures (TRUST.md T2).
 func (a *audience) owes(t Tombstone) bool {
 	_, knows := a.told.Members[t.Unit]
-	inherits := t.Inherited && a.snapshot.Leader && a.snapshot.Leaving == "" && !slices.Contains(a.told.Departed, t.Unit)
-	if !knows && !inherits {
+	inherits := t.inheritedBy(a.snapshot) || a.told.Stage == "" && a.relation.End.inheritedBy(a.snapshot)
+	if !knows && (!inherits || slices.Contains(a.told.Departed, t.Unit)) {
 		return false
 	}
 	_, back := a.relation.member(t.Unit)
-	return !back
+	return !back || a.relation.ended()
 }
 
 // broken is RELATIONS.md E4, after every departure.
@@ -180,8 +180,7 @@ func (a *audience) broken() (Event, bool) {
 	return a.end(Broken), true
 }
 
-// together is RELATIONS.md E12: a whole first join, and what its application
-// said, as one event.
+// together is RELATIONS.md E12: a whole first join, with the bag of its application, as one event.
 func (a *audience) together() (Event, bool) {
 	if !a.snapshot.Batch || len(a.told.Members) > 0 {
 		return Event{}, false
@@ -251,8 +250,8 @@ func (a *audience) change(u Unit) Event {
 	return e
 }
 
-// end tells of an end. Its reason is the relation's if that has ended for good,
-// else the unit's own, else what suspends the relation.
+// end returns the event of an end, with the reason of the relation if that has ended for good, else of the unit, else of
+// the suspension.
 func (a *audience) end(kind Kind) Event {
 	r, e := a.relation, a.event(kind)
 	e.Final = kind == Broken && r.ended()

@@ -1,6 +1,10 @@
 package conversation
 
-import "gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+import (
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+)
 
 // Own is the part of a snapshot that one unit sees alone.
 type Own struct {
@@ -9,6 +13,10 @@ type Own struct {
 	Known  bool
 	// Leaving is why the unit or its application is ending; empty while it is not.
 	Leaving Reason
+	// Returns is set while the unit's pod ends and another one takes its place.
+	Returns bool
+	// Deadline is when the grace period of the unit's pod is over; zero while that does not end.
+	Deadline time.Time
 	// Ignored is why Orcon ignores the pod's workload; empty if it does not.
 	Ignored string
 	// Sides are the unit's own sides of relations. A relation in which no unit sees it yet has none.
@@ -34,4 +42,6 @@ type Update struct {
 	Revisions map[string]uint64
 	View      View
 	Own       Own
+	// Reset reports that the store went back: the revisions may be lower than those of earlier updates.
+	Reset bool
 }

@@ -87,9 +87,9 @@ func (s *stage) knows(t require.TestingT, a *agent) {
 	}
 }
 
-// Once everybody has heard all, nobody is owed a departure any more, unless there
-// is nobody to hear it (SAFETY.md E15).
-func TestDeparturesAreOwedUntilHandled(t *testing.T) {
+// Once all units have heard all, no departure and no end is owed any more, and each application
+// has handled each end while a unit led (SAFETY.md E15, TRUST.md T2).
+func TestDebtsAreOwedUntilHandled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStage()
 		happenings(t, s)
@@ -115,10 +115,10 @@ func TestDeparturesAreOwedUntilHandled(t *testing.T) {
 		s.elect()
 		s.settle(t)
 		for _, l := range s.relations {
-			if l.life == conversation.Alive {
-				require.Empty(t, l.departed, l.uid)
-			}
+			require.Equal(t, conversation.Alive, l.life, l.uid)
+			require.Empty(t, l.departed, l.uid)
 		}
+		require.Empty(t, s.unheard)
 	})
 }
 

@@ -1,6 +1,9 @@
 package conversation
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Refusal is why something is refused, so that a program can tell what to do
 // about it (RELATIONS.md P4).
@@ -22,14 +25,14 @@ type Error struct {
 	Message string
 	// Cure says what to do, or who may.
 	Cure string
+	// Wait is how long to wait before the next attempt; 0 for a refusal that no wait ends.
+	Wait time.Duration
 }
 
 // Error returns the message and the cure as one sentence.
 func (e *Error) Error() string { return e.Message + "; " + e.Cure }
 
-// Is makes an error the same as another of its kind, so that callers may ask
-//
-//	errors.Is(err, &conversation.Error{Kind: conversation.NotYet})
+// Is reports whether the target is an Error of the same kind.
 func (e *Error) Is(target error) bool {
 	other, ok := errors.AsType[*Error](target)
 	return ok && other.Kind == e.Kind
@@ -41,4 +44,12 @@ func RefusalOf(err error) Refusal {
 		return e.Kind
 	}
 	return ""
+}
+
+// DelayOf returns how long to wait before the next attempt; 0 for an error that no wait ends.
+func DelayOf(err error) time.Duration {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Wait
+	}
+	return 0
 }

@@ -85,6 +85,13 @@ func inherited(r conversation.Relation, why conversation.Reason) conversation.Re
 	return r
 }
 
+// owedEnd adds the units that are asked whether they have handled the end; without any, the leader inherits
+// it.
+func owedEnd(r conversation.Relation, numbers ...int) conversation.Relation {
+	r.End = conversation.Owing{Owed: numbers, Inherited: len(numbers) == 0}
+	return r
+}
+
 func saying(r conversation.Relation, b bag) conversation.Relation {
 	if r.Role == application.Peer {
 		r.OwnApplicationBag = contents.Put(b)

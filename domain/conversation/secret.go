@@ -29,6 +29,8 @@ type ToldSecret struct {
 	Expired int `json:"expired,omitempty"`
 	// Rotated is the time to rotate that was told last.
 	Rotated time.Time `json:"rotated,omitzero"`
+	// Again is set if the secret has changed whatever its revision is, since the store went back (TRUST.md T6).
+	Again bool `json:"again,omitempty"`
 }
 
 // nextSecret returns the first event of a secret that is owed, in order of ID. Each
@@ -44,7 +46,7 @@ func nextSecret(m Memory, s *Snapshot) (Event, bool) {
 		cares := secret.Own || s.Leader
 		e := Event{Secret: secret.ID, Label: secret.Label, Revision: secret.Latest}
 		switch {
-		case secret.Kept > 0 && secret.Kept < secret.Latest && told.Changed < secret.Latest:
+		case told.Again && !secret.Own, secret.Kept > 0 && secret.Kept < secret.Latest && told.Changed < secret.Latest:
 			e.Kind = SecretChanged
 		case cares && due(secret.Rotates, s.Now) && !told.Rotated.Equal(secret.Rotates):
 			e.Kind = SecretRotate
@@ -64,7 +66,7 @@ func (m Memory) secrets(s *Snapshot) []Secret {
 	all := slices.Clone(s.Secrets)
 	for i := range s.Relations {
 		g := s.Relations[i].Granted
-		if told := m.Secrets[g.ID]; g.ID != "" && told.Changed > 0 {
+		if told := m.Secrets[g.ID]; g.ID != "" && (told.Changed > 0 || told.Again) {
 			all = append(all, Secret{ID: g.ID, Latest: g.Revision, Kept: told.Changed})
 		}
 	}
@@ -119,7 +121,7 @@ func (m Memory) afterSecret(e Event, s *Snapshot) Memory {
 	return m.told(e.Secret, func(told *ToldSecret) {
 		switch e.Kind {
 		case SecretChanged:
-			told.Changed = e.Revision
+			told.Changed, told.Again = e.Revision, false
 		case SecretRotate:
 			told.Rotated = all[i].Rotates
 		case SecretExpired:

@@ -45,6 +45,10 @@ type Snapshot struct {
 	Term int64
 	// Leaving is why the unit or its application is ending; empty while it is not.
 	Leaving Reason
+	// Returns is set while the unit's pod ends and another one takes its place.
+	Returns bool
+	// Deadline is when the grace period of the unit's pod is over; zero while that does not end.
+	Deadline time.Time
 	// Batch asks for a whole first join as one event (RELATIONS.md E12).
 	Batch bool
 	// Relations in any order; Bags has the contents of their bags.
@@ -79,8 +83,7 @@ func (s Snapshot) With(changes []Change) Snapshot {
 
 // Relation is one relation as the unit sees it.
 type Relation struct {
-	// UID is its identity, ID its name for people and tools, unique in the
-	// namespace of the requirer and never used again.
+	// UID is its identity, and ID its number in the namespace, never used again.
 	UID string
 	ID  int
 	// Endpoint and Role are the unit's own.
@@ -100,11 +103,13 @@ type Relation struct {
 	// Final says that it never comes back, so that data may be deleted
 	// (SAFETY.md E14).
 	Final bool
+	// End is the end as it is owed, of a relation that has ended (TRUST.md T2).
+	End Owing
 	// Units are the other units in scope, with their bags, in any order. Of a peer
 	// relation they are the other units of the application.
 	Units []Member
 	// Departed are the units that went out of scope for good: tombstones. A unit
-	// that is also in Units has come back.
+	// that is also in Units has come back, unless the relation has ended.
 	Departed []Tombstone
 	// RemoteBag is the other application's bag; of a peer relation it is empty. None
 	// and an empty one are the same.
@@ -151,9 +156,9 @@ func (r *Relation) member(u Unit) (Member, bool) {
 	return Member{}, false
 }
 
-// tombstone returns what is left of a unit that departed for good.
+// tombstone returns what is left of a unit that departed for good: all have where the relation has ended.
 func (r *Relation) tombstone(u Unit) (Tombstone, bool) {
-	if _, back := r.member(u); back {
+	if _, back := r.member(u); back && !r.ended() {
 		return Tombstone{}, false
 	}
 	for _, t := range r.Departed {
@@ -197,9 +202,6 @@ type Tombstone struct {
 	Since time.Time
 	// Bag is the unit's last bag as long as it is kept (RELATIONS.md P2), then zero.
 	Bag databag.Ref
-	// Owed are the numbers of the units that are asked whether they have handled the departure.
-	// Inherited is set where no unit is left that knew the departed one, so that the leader handles it
-	// (SAFETY.md E15).
-	Owed      []int
-	Inherited bool
+	// Owing is the departure as it is owed (SAFETY.md E15).
+	Owing
 }

@@ -56,8 +56,8 @@ func (t *Transaction) Read(at Address) (Bag, error) {
 
 // Set writes keys of the unit's own bag of a relation, or with app of its
 // application's. An empty value deletes the key (RELATIONS.md P3). What is over a
-// limit is refused whole, with the size and the limit (P6): then none of the keys
-// is written. An error is an *Error.
+// limit is refused whole, with the size and the limit (P6), unless it shrinks: then none
+// of the keys is written. An error is an *Error.
 func (t *Transaction) Set(relation string, app bool, values Bag) error {
 	at := ForUnit(relation, t.snapshot.Unit)
 	if app {
@@ -73,13 +73,14 @@ func (t *Transaction) Set(relation string, app bool, values Bag) error {
 	if err != nil {
 		return err
 	}
+	before := copied(bag)
 	for _, k := range slices.Sorted(maps.Keys(values)) {
 		if err := setKey(bag, k, values[k]); err != nil {
 			return err
 		}
 	}
-	if p := databag.CheckSize(bag); p != nil {
-		return &Error{Invalid, "cannot write the databag of " + at.Owner + ": " + p.Reason, p.Cure}
+	if p := databag.CheckChange(before, bag); p != nil {
+		return &Error{Kind: Invalid, Message: "cannot write the databag of " + at.Owner + ": " + p.Reason, Cure: p.Cure}
 	}
 	t.bags[at] = bag
 	return nil
@@ -87,10 +88,10 @@ func (t *Transaction) Set(relation string, app bool, values Bag) error {
 
 func setKey(bag Bag, key, value string) error {
 	if key == "" {
-		return &Error{Invalid, "cannot write a value without a key", "write key=value"}
+		return &Error{Kind: Invalid, Message: "cannot write a value without a key", Cure: "write key=value"}
 	}
 	if p := databag.CheckPair(key, value); p != nil {
-		return &Error{Invalid, "cannot write key " + p.Key + ": " + p.Reason, p.Cure}
+		return &Error{Kind: Invalid, Message: "cannot write key " + p.Key + ": " + p.Reason, Cure: p.Cure}
 	}
 	if value == "" {
 		delete(bag, key)

@@ -44,7 +44,10 @@ func (e End) Written(namespace string) string { return e.From(namespace) + ":" +
 // For returns what one unit of the application knows, without its leadership, which its own lease
 // tells.
 func (v View) For(own Own) Snapshot {
-	s := Snapshot{Unit: Unit{v.Application, own.Number}, Leaving: own.Leaving, Secrets: own.Secrets, Bags: v.Bags}
+	s := Snapshot{
+		Unit: Unit{v.Application, own.Number}, Leaving: own.Leaving, Returns: own.Returns, Deadline: own.Deadline,
+		Secrets: own.Secrets, Bags: v.Bags,
+	}
 	sides := make(map[string]Side, len(own.Sides))
 	for _, side := range own.Sides {
 		sides[side.Relation] = side

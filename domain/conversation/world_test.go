@@ -28,6 +28,10 @@ type world struct {
 	relations []*link
 	// agents are the processes and what is left of their memories, by unit.
 	agents map[conversation.Unit]*agent
+	// acted are the ends that an application has handled, as handledEnd names them, and unheard those that
+	// were buried although it had not.
+	acted   map[string]bool
+	unheard []string
 	// contents are those of all bags that there ever were.
 	contents conversation.BagMap
 }
@@ -45,6 +49,8 @@ type link struct {
 	writers            map[string]conversation.Unit
 	// departed are the departures of units, by unit.
 	departed map[conversation.Unit]conversation.Departure
+	// owed are the debts of its end, by application.
+	owed map[string]conversation.Debt
 	// ends is when something ended here last.
 	ends    int
 	records map[conversation.Address]history.Log
@@ -70,7 +76,7 @@ const secret = "password"
 func newWorld() *world {
 	w := &world{
 		units: map[conversation.Unit]*pod{}, leaders: map[string]conversation.Unit{}, terms: map[string]int64{},
-		agents: map[conversation.Unit]*agent{}, contents: conversation.BagMap{},
+		agents: map[conversation.Unit]*agent{}, acted: map[string]bool{}, contents: conversation.BagMap{},
 	}
 	w.relate("db")
 	w.relate("cache")
@@ -89,7 +95,7 @@ func (w *world) relate(provider string) {
 	w.relations = append(w.relations, &link{
 		uid: "uid-" + string(rune('a'+id)), id: id, requirer: "web", provider: provider, life: conversation.Alive,
 		bags: map[conversation.Address]conversation.Bag{}, records: map[conversation.Address]history.Log{}, writers: map[string]conversation.Unit{},
-		departed: map[conversation.Unit]conversation.Departure{},
+		departed: map[conversation.Unit]conversation.Departure{}, owed: map[string]conversation.Debt{},
 	})
 	w.revision++
 }
@@ -117,11 +123,19 @@ func (w *world) arrive(u conversation.Unit) {
 	if a, ok := w.agents[u]; ok {
 		a.restart()
 	} else {
-		w.agents[u] = newAgent(u)
+		w.agents[u] = newAgent(u, w.acted)
 	}
 	w.revision++
 	w.agents[u].used = w.revision // a replica that does not know the pod does not serve it
 	w.elect()
+}
+
+// end ends a relation for good.
+func (w *world) end(l *link) {
+	l.life, l.ends = conversation.Ending, w.revision+1
+	for _, application := range []string{l.requirer, l.provider} {
+		l.owed[application] = conversation.Debt{Owed: w.remembering(application)}
+	}
 }
 
 // depart ends a unit for good. A StatefulSet's memory, that of db, is kept.
@@ -129,7 +143,7 @@ func (w *world) depart(u conversation.Unit, reason conversation.Reason) {
 	delete(w.units, u)
 	for _, l := range w.relations {
 		if l.has(u.Application) {
-			l.departed[u] = conversation.Departure{Unit: u, Reason: reason, Since: w.now(), Owed: w.hearers(l, u)}
+			l.departed[u] = conversation.Departure{Unit: u, Reason: reason, Since: w.now(), Debt: conversation.Debt{Owed: w.hearers(l, u)}}
 		}
 	}
 	if u.Application != "db" {
@@ -217,9 +231,8 @@ func (w *world) link(uid string) *link {
 	return nil
 }
 
-// bury drops the tombstones that nobody is owed any more, and relations of which
-// everybody has heard the end. Both wait until nobody acts on what was before the
-// end, as the hour more of SAFETY.md P2 does.
+// bury drops tombstones and ended relations that are owed no more. Both wait until no unit
+// acts on what was before the end, as the hour more of SAFETY.md P2 does.
 func (w *world) bury() {
 	for _, l := range w.relations {
 		if w.behind(l) {
@@ -242,9 +255,36 @@ func (w *world) bury() {
 		}
 	}
 	w.relations = slices.DeleteFunc(w.relations, func(l *link) bool {
-		return l.life == conversation.Ending && !w.behind(l) && w.toldTheEnd(l)
+		return l.life == conversation.Ending && !w.behind(l) && w.paysTheEnd(l)
 	})
 }
+
+// paysTheEnd takes note of the units that have handled the end of a relation, and reports whether it is owed no more.
+func (w *world) paysTheEnd(l *link) bool {
+	over := true
+	for application, was := range l.owed {
+		d := was.Without(func(u conversation.Unit) bool { return w.agents[u] == nil })
+		for listener, a := range w.agents {
+			for _, answer := range a.saved().Ends(a.shown) {
+				if listener.Application == application && answer.Relation == l.uid {
+					d = d.Answered(listener, answer.Handled)
+				}
+			}
+		}
+		if !reflect.DeepEqual(d, was) {
+			l.owed[application] = d
+			w.revision++
+		}
+		over = over && d.Over()
+		if d.Over() && !w.acted[handledEnd(l.uid, application)] {
+			w.unheard = append(w.unheard, handledEnd(l.uid, application))
+		}
+	}
+	return over
+}
+
+// handledEnd names the end of a relation as an application has handled it.
+func handledEnd(uid, application string) string { return uid + " by " + application }
 
 // behind reports whether some unit has not seen the last end in a relation.
 func (w *world) behind(l *link) bool {
@@ -256,22 +296,18 @@ func (w *world) behind(l *link) bool {
 	return false
 }
 
-func (w *world) toldTheEnd(l *link) bool {
-	for u, a := range w.agents {
-		told := a.saved().Relations[l.uid]
-		if l.has(u.Application) && told.Stage != "" && told.Stage != conversation.Over {
-			return false
-		}
-	}
-	return true
-}
-
 // hearers are the units at the other end of one, and those of which a memory is
 // left.
 func (w *world) hearers(l *link, departed conversation.Unit) []conversation.Unit {
+	all := w.remembering(l.other(departed.Application))
+	return slices.DeleteFunc(all, func(u conversation.Unit) bool { return u == departed })
+}
+
+// remembering are the units of an application, and those of which a memory is left, in order.
+func (w *world) remembering(application string) []conversation.Unit {
 	var all []conversation.Unit
 	for u := range w.agents {
-		if u.Application == l.other(departed.Application) && u != departed {
+		if u.Application == application {
 			all = append(all, u)
 		}
 	}
@@ -319,7 +355,7 @@ func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 	}
 	switch l.life {
 	case conversation.Ending:
-		r.Final, r.EndReason = true, conversation.RelationRemoved
+		r.Final, r.EndReason, r.End = true, conversation.RelationRemoved, l.owed[u.Application].Owing()
 	case conversation.Suspended:
 		r.EndReason = conversation.SuspendedReason
 	case conversation.Alive:
@@ -333,12 +369,8 @@ func (w *world) view(l *link, u conversation.Unit) conversation.Relation {
 		if d.Unit.Application == remote && d.Unit != u {
 			r.Departed = append(r.Departed, conversation.Tombstone{
 				Unit: d.Unit, Reason: d.Reason, Since: d.Since, Bag: w.said(l, conversation.ForUnit(l.uid, d.Unit)),
-				Inherited: d.Inherited(),
+				Owing: d.Owing(),
 			})
-			for _, owed := range d.Owed {
-				last := &r.Departed[len(r.Departed)-1]
-				last.Owed = append(last.Owed, owed.Number)
-			}
 		}
 	}
 	slices.SortFunc(r.Departed, func(a, b conversation.Tombstone) int { return a.Unit.Compare(b.Unit) })

@@ -10,6 +10,9 @@ const (
 	MaxKey   = 253
 	MaxValue = 64 << 10
 	MaxBag   = 512 << 10
+	// MaxEncoded is how large a databag and its history are as Kubernetes encodes them: less than the 1 MiB that an
+	// object may have.
+	MaxEncoded = 1<<20 - 128<<10
 )
 
 // Breach is a limit that a databag does not keep.
@@ -34,15 +37,71 @@ func CheckPair(key, value string) *Breach {
 	}
 }
 
-// CheckSize returns why a databag is too large as a whole, or nil
-// (RELATIONS.md P6).
+// CheckSize returns why a databag is too large as a whole, or nil: for what people write, or for what Kubernetes makes
+// of it, which writes some characters as six (RELATIONS.md P6, TRUST.md U1).
 func CheckSize(bag map[string]string) *Breach {
+	size, encoded := Size(bag), Encoded(bag)
+	b := Breach{Cure: "remove some of its keys"}
+	switch {
+	case size > MaxBag:
+		b.Reason = fmt.Sprintf("a databag has at most %d bytes, this one has %d", MaxBag, size)
+	case encoded > MaxEncoded:
+		b.Reason = fmt.Sprintf("a databag has at most %d bytes as Kubernetes encodes it, this one, of %d bytes, has %d",
+			MaxEncoded, size, encoded)
+	default:
+		return nil
+	}
+	return &b
+}
+
+// CheckChange returns why a databag cannot become another as a whole, or nil. One that is too large already may shrink.
+func CheckChange(before, after map[string]string) *Breach {
+	breach := CheckSize(after)
+	if breach != nil && Size(after) <= Size(before) && Encoded(after) <= Encoded(before) {
+		return nil
+	}
+	return breach
+}
+
+// Size is how many bytes the keys and values of a databag have.
+func Size(bag map[string]string) int {
 	size := 0
 	for k, v := range bag {
 		size += len(k) + len(v)
 	}
-	if size <= MaxBag {
-		return nil
+	return size
+}
+
+// Encoded is how many bytes a databag has as JSON, or somewhat more, with the name of each key once more, since
+// Kubernetes notes who manages it.
+func Encoded(bag map[string]string) int {
+	size := 0
+	for k, v := range bag {
+		size += 2*EncodedText(k) + EncodedText(v) + len(`f::{}`)
 	}
-	return &Breach{Reason: fmt.Sprintf("a databag has at most %d bytes, this one has %d", MaxBag, size), Cure: "remove some of its keys"}
+	return size
+}
+
+// EncodedText is how many bytes a text has as JSON, with its quotes and what stands between it and the next.
+func EncodedText(text string) int {
+	size := len(text) + len(`"",`)
+	for i, c := range text {
+		switch c {
+		case '"', '\\', '\n', '\r', '\t':
+			size++
+		case '<', '>', '&':
+			size += len(`\u0000`) - 1
+		case '\u2028', '\u2029':
+			size += len(`\u0000`) - 3
+		case utf8.RuneError:
+			if text[i] != "\ufffd"[0] {
+				size += len(`\u0000`) - 1 // no UTF-8
+			}
+		default:
+			if c < ' ' {
+				size += len(`\u0000`) - 1
+			}
+		}
+	}
+	return size
 }

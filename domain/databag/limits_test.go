@@ -1,11 +1,14 @@
 package databag_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
@@ -33,4 +36,55 @@ func TestLimits(t *testing.T) {
 	full["k"] += "v"
 	require.NotNil(t, databag.CheckSize(full))
 	assert.Equal(t, "a databag has at most 524288 bytes, this one has 524289", databag.CheckSize(full).Reason)
+}
+
+// TRUST.md U1: what Kubernetes writes longer than people do is limited too, and what is over a limit may shrink.
+func TestEncoded(t *testing.T) {
+	markup := map[string]string{"k": strings.Repeat("<", 160<<10)}
+	require.NotNil(t, databag.CheckSize(markup))
+	assert.Equal(t, "a databag has at most 917504 bytes as Kubernetes encodes it, this one, of 163841 bytes, has 983056", databag.CheckSize(markup).Reason)
+	names := map[string]string{}
+	for n := range 50_000 {
+		names[fmt.Sprintf("key%06d", n)] = "v"
+	}
+	assert.NotNil(t, databag.CheckSize(names), "names are written twice")
+
+	tests := map[string]struct {
+		why           string
+		before, after map[string]string
+		fits          bool
+	}{
+		"Fits":    {why: "it is within both limits", after: map[string]string{"k": "<"}, fits: true},
+		"New":     {why: "it is too large", after: markup},
+		"Same":    {why: "it does not grow", before: markup, after: markup, fits: true},
+		"Shrinks": {why: "it is less than before, although too large", before: map[string]string{"k": strings.Repeat("<", 200<<10)}, after: markup, fits: true},
+		"Grows":   {why: "it is more than before", before: map[string]string{"k": strings.Repeat("<", 159<<10)}, after: markup},
+		"Swaps":   {why: "it is fewer bytes, and more as they are encoded", before: map[string]string{"k": strings.Repeat("v", databag.MaxBag+1)}, after: markup},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.fits, databag.CheckChange(test.before, test.after) == nil, test.why)
+		})
+	}
+}
+
+// What is counted is never less than what JSON has.
+func TestEncodedIsEnough(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bag := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "bag")
+		text, err := json.Marshal(bag)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, databag.Encoded(bag)+2, len(text))
+	})
+}
+
+func FuzzEncodedText(f *testing.F) {
+	for _, text := range []string{"", "a\"<>&", "\u2028\x00\n", "\xff\ufffd"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		written, err := json.Marshal(text)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, databag.EncodedText(text), len(written)+1)
+	})
 }

@@ -20,6 +20,8 @@ const (
 	Related = "Related"
 	// Restarted is the reason on a workload that Orcon restarted.
 	Restarted = "Restarted"
+	// RestartRefused is the reason on a workload that Orcon could not restart.
+	RestartRefused = "RestartRefused"
 	// HandlerWaiting is the reason on a pod whose handlers cannot be reached yet.
 	HandlerWaiting = "HandlerWaiting"
 	// RelationsReady is the reason on a workload or Service whose required relations are
@@ -55,7 +57,7 @@ type Event struct {
 
 // Relations returns the Events of relations, ordered by reason.
 func Relations() []Event {
-	all := slices.Concat(good(), wrongRelations(), wrongApplications())
+	all := slices.Concat(good(), wrongRelations(), wrongApplications(), wrongPods())
 	slices.SortFunc(all, func(a, b Event) int { return cmp.Compare(a.Reason, b.Reason) })
 	return all
 }
@@ -82,12 +84,15 @@ func wrongRelations() []Event {
 			"Read the message: it names the keys and who must set them."},
 		{"DoesNotFit", false, []string{Workload, Pod, Relation}, "Data does not fit the schema of the interface.",
 			"Correct the value that the message names."},
-		{"Ending", false, []string{Relation}, "The relation ends and waits for the handlers that the message names.",
-			"Mend the handler, or wait for the deadline."},
+		{"Ending", false, []string{Relation}, "The relation ends; the message says what it waits for.",
+			"Wait."},
 		{"HandlerFailed", false, []string{Workload, Pod, Relation}, "A handler fails; its event is sent again by itself.",
 			"Read the handler's log: kubectl logs POD --all-containers."},
 		{Invalid, false, []string{Relation, Record, Databag}, "The object cannot be read, so that nothing is done to it; all else goes on.",
 			"Correct the field that the message names, or delete the object."},
+		{"NamespaceReplaced", false, []string{Workload, Pod, Relation, Offer},
+			"A namespace was deleted and made again, and gets nothing from relations with the earlier one.",
+			"Renew the Offer or delete the Relation, with the command in the message."},
 		{"NoData", false, []string{Workload, Pod, Relation}, "The other side has given no data yet.", "Wait, or check the other application."},
 		{"NoMatchingEndpoint", false, []string{Workload, Pod, Relation, Offer}, "The two applications have no endpoints that fit.",
 			"Compare interface names, versions and roles in the message."},
@@ -116,9 +121,14 @@ func wrongApplications() []Event {
 			"End the relations by hand: kubectl delete relation NAME."},
 		{"DeclarationGone", false, []string{Workload, Pod}, "The application declares nothing any more; its relations are held for a while.",
 			"Restore the annotation, or delete the relations."},
-		{"DotInName", false, []string{Workload, Pod},
-			"A workload whose name has a dot is ignored: application.namespace names another namespace.",
+		{"DotInName", false, []string{Workload, Pod}, "A workload whose name has a dot is ignored: a dot precedes a namespace.",
 			"Set tengu.io/application to a name without a dot."},
+		{"EndOwed", false, []string{Workload, Pod}, "An earlier relation of the same two endpoints has ended, and that is not handled yet.",
+			"See condition EndsOwed of the application that the message names."},
+		{"EndsOwed", false, []string{Workload}, "Relations have ended, and no unit that leads has handled that yet.",
+			"Start a unit with handlers, or fix the handler; to waive an end: orcon ends waive NAME."},
+		{"EndsHeld", false, []string{Workload}, "Many relations ended at once: no handler runs for those in the message until a person decides.",
+			"List them: orcon ends; then: orcon ends confirm, or orcon ends keep."},
 		{"GateCycle", false, []string{Workload}, "Applications wait for each other to start.",
 			"Mark one of the endpoints optional with '?', or set tengu.io/gate: none."},
 		{"InvalidDeclaration", false, []string{Workload}, "An annotation or label of Orcon is wrong.",
@@ -133,13 +143,13 @@ func wrongApplications() []Event {
 			"Rename one of them, or set tengu.io/application."},
 		{"NeverGranted", false, []string{Workload}, "A Secret of this type is never granted.",
 			"Copy what may be granted into a Secret of type Opaque."},
-		{"NotRunning", false, []string{Workload}, "A container that Orcon added to a pod does not run.", "Correct what the message names."},
-		{"NoAgent", false, []string{Workload}, "Pods that should have an agent have none.", "Recreate them: kubectl rollout restart."},
 		{"NoApplication", false, []string{Workload, Pod, Offer}, "No application has the name.", "Create it, or correct the name."},
 		{"NoConsent", false, []string{Workload}, "The Secret does not consent to be granted.", "Annotate the Secret as the message shows."},
 		{"NoRelationDeclared", false, []string{Workload, Pod}, "No provider is named for a required endpoint.", "Add it to tengu.io/relations."},
 		{"NoSecret", false, []string{Workload}, "The Secret that is to be granted does not exist.", "Create it, or correct its name."},
 		{"NotFiles", false, []string{Workload}, "Keys cannot be file names and are left out of the files.", "Rename the keys."},
+		{RestartRefused, false, []string{Workload}, "Data changed, and the API server refuses to restart the workload for it.",
+			"Change the policy that the message names, or restart it: kubectl rollout restart."},
 		{"NotVariables", false, []string{Workload}, "Keys cannot be environment variables and are left out of the environment.",
 			"Read the files, or rename the keys."},
 		{"NothingToRestart", false, []string{Workload}, "Data changed, but Orcon does not restart a Job, a CronJob or a bare Pod.",
@@ -154,5 +164,24 @@ func wrongApplications() []Event {
 		{"WaitingForRelations", false, []string{Workload, Pod},
 			"Required relations are not complete; the application's pods wait with their start gate closed.",
 			"Read the message: it names each endpoint and what is missing."},
+	}
+}
+
+// wrongPods returns the Warnings on workloads whose pods have no agent, or one that does not do its work.
+func wrongPods() []Event {
+	return []Event{
+		{"GateClosed", false, []string{Workload}, "The data is complete, and the start gate of a pod stays closed.",
+			"Read the Events of the pod: its agent names what it cannot reach or write."},
+		{"EgressDenied", false, []string{Workload}, "A pod waits at its gate, and NetworkPolicies keep its agent from the controller.",
+			"Allow egress to TCP port 8443 of the pods of relations-controller."},
+		{"OldKubelet", false, []string{Workload}, "The kubelet of a pod's node is older than 1.35, and leaves its variables empty.",
+			"Upgrade the node, or keep the pods from it."},
+		{"VirtualNode", false, []string{Workload}, "A pod is on a virtual node, which starts no native sidecar.", "Keep the pods from it."},
+		{"NotRunning", false, []string{Workload}, "A container that Orcon added to a pod does not run.", "Correct what the message names."},
+		{"NoAgent", false, []string{Workload}, "Pods that should have an agent have none.", "Recreate them: kubectl rollout restart."},
+		{"WritesLimited", false, []string{Workload}, "A unit writes more than a budget allows, so that its writes are put off.",
+			"Write less, or less often; the message names the unit and the budget."},
+		{"CommitRefused", false, []string{Workload}, "A transaction of a unit cannot be delivered, or was dropped.",
+			"Refused: correct the policy or quota in the message. Dropped: write the data again."},
 	}
 }

@@ -33,7 +33,7 @@ func TestComplete(t *testing.T) {
 	for _, e := range event.Relations() {
 		documented = append(documented, e.Reason)
 	}
-	written := []string{event.HandlerWaiting, event.RelationsReady, event.Ready, event.Related, event.Restarted, event.Invalid, "HandlerFailed"}
+	written := []string{event.HandlerWaiting, event.RelationsReady, event.Ready, event.Related, event.Restarted, event.RestartRefused, event.Invalid, "HandlerFailed", "EndsOwed", "EndsHeld", "WritesLimited", "CommitRefused"}
 	for _, room := range []string{"../relation", "../negotiation", "../application", "../secret", "../../controller/adapter/kube/commits", "../../controller/adapter/kube/settle"} {
 		written = append(written, reasons(t, room)...)
 	}
@@ -44,14 +44,19 @@ func TestComplete(t *testing.T) {
 // silent returns the reasons of which no Event has one: those of a relation's end, and
 // of conditions without Events.
 func silent() []string {
-	return []string{"Published", "InvalidDocument", "Changed", "WrongName", "BuiltIn", "Complete", "Deleted", "ProgressDeadlineExceeded"}
+	return []string{"Published", "InvalidDocument", "Changed", "WrongName", "BuiltIn", "Complete", "Deleted", "NamespaceDeleted", "ProgressDeadlineExceeded"}
 }
 
 // reasons returns the reasons in a folder: beside constants and fields, arguments that stand
 // where a reason does.
 func reasons(t *testing.T, folder string) []string {
 	t.Helper()
-	all := reason.Literals(t, folder, func(call *ast.CallExpr) []ast.Expr { return call.Args[:min(2, len(call.Args))] })
+	all := reason.Literals(t, folder, func(call *ast.CallExpr) []ast.Expr {
+		if f, is := call.Fun.(*ast.SelectorExpr); is && f.Sel.Name == "New" && len(call.Args) == 4 { // condition.New
+			return call.Args[2:3]
+		}
+		return call.Args[:min(2, len(call.Args))]
+	})
 	return slices.DeleteFunc(all, func(text string) bool { return !isReason(text) })
 }
 

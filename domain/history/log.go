@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
 // The limits of a log (SAFETY.md P2).
@@ -14,10 +15,6 @@ const (
 	MaxEntries = 256
 	// maxLog is how many bytes of JSON the log of one bag has at most.
 	maxLog = 128 << 10
-	// maxStored is how large a bag and its log are together: less than the 1 MiB that an object may
-	// have, since Kubernetes notes the name of each key once more. A bag that takes all of it has an
-	// empty log.
-	maxStored = 1<<20 - 128<<10
 	// maxValue is the longest value that a log keeps, in bytes.
 	maxValue = 4 << 10
 )
@@ -72,8 +69,8 @@ type Log struct {
 // gets the next sequence, what makes one content of the bag of another, and a time
 // that is not before the last. The values of secret fields are kept in no entry,
 // also of what came before they were known to be secret. The oldest entries are
-// dropped where there are too many, or too large ones. What changes nothing adds
-// nothing.
+// dropped where there are too many, or too large ones: a bag that takes all the room of its object
+// has an empty log. What changes nothing adds nothing.
 func (r Log) Append(e Entry, before, after conversation.Bag, secret []string) Log {
 	change := conversation.Compare(e.Address, before, after)
 	if change.Before == change.After {
@@ -96,7 +93,7 @@ func (r Log) Append(e Entry, before, after conversation.Bag, secret []string) Lo
 	for i := range r.Entries {
 		r.Entries[i] = r.Entries[i].withholding(secret)
 	}
-	return r.within(min(maxLog, maxStored-sizeOf(after)))
+	return r.within(min(maxLog, databag.MaxEncoded-databag.Encoded(after)))
 }
 
 // shortened returns the entry without the values that are too long, and without any
@@ -172,7 +169,7 @@ const frame = 400
 func (e Entry) size() int {
 	size := frame + sizeOf(e.Added) + sizeOf(e.Changed)
 	for _, text := range slices.Concat([]string{e.Who, e.Cause, e.Transaction, e.Relation, e.Owner}, e.Removed, e.TooLong) {
-		size += written(text)
+		size += databag.EncodedText(text)
 	}
 	return size
 }
@@ -181,22 +178,7 @@ func (e Entry) size() int {
 func sizeOf(bag conversation.Bag) int {
 	size := 0
 	for k, v := range bag {
-		size += written(k) + written(v)
-	}
-	return size
-}
-
-// written is how many bytes a text has as JSON, with its quotes and what stands
-// between it and the next.
-func written(text string) int {
-	size := len(text) + len(`"",`)
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c < ' ', c == '<', c == '>', c == '&':
-			size += len(`\u0000`) - 1
-		case c == '"', c == '\\':
-			size++
-		}
+		size += databag.EncodedText(k) + databag.EncodedText(v)
 	}
 	return size
 }

@@ -16,6 +16,22 @@ const AgentContainer = "relation-agent"
 // HandlerContainer is the name of the container in which handlers run.
 const HandlerContainer = "relation-handlers"
 
+// CanaryContainer is the name of the container that proves that variables from files arrive, in pods without handlers.
+const CanaryContainer = "relation-canary"
+
+// CanaryVariable is the variable that shows whether the kubelet reads variables from the agent's file, where its value
+// is CanaryValue (TRUST.md A5). An older kubelet sets it to nothing, as it does with all others.
+const (
+	CanaryVariable = "ORCON_ENV_FILES"
+	CanaryValue    = "1"
+)
+
+// containerNames are those of the containers that Orcon adds.
+func containerNames() []string { return []string{AgentContainer, HandlerContainer, CanaryContainer} }
+
+// Added reports whether a container of an injected pod is one that Orcon added.
+func Added(container string) bool { return slices.Contains(containerNames(), container) }
+
 // The volumes of an injected pod.
 const (
 	volumeBindings = "orcon-bindings"
@@ -79,7 +95,14 @@ type (
 		ValueFrom *envSource `json:"valueFrom,omitempty"`
 	}
 	envSource struct {
-		FieldRef fieldRef `json:"fieldRef"`
+		FieldRef   *fieldRef   `json:"fieldRef,omitempty"`
+		FileKeyRef *fileKeyRef `json:"fileKeyRef,omitempty"`
+	}
+	fileKeyRef struct {
+		VolumeName string `json:"volumeName"`
+		Path       string `json:"path"`
+		Key        string `json:"key"`
+		Optional   bool   `json:"optional"`
 	}
 	fieldRef struct {
 		APIVersion string `json:"apiVersion"`
@@ -139,11 +162,8 @@ func (b *builder) agent() container {
 			{Name: volumeIdentity, MountPath: "/orcon/identity", ReadOnly: true},
 			{Name: volumeIdentity, MountPath: accountPath, ReadOnly: true},
 		},
-		Resources: b.agentResources(),
-		SecurityContext: securityContext{
-			Capabilities: capabilities{Drop: []string{"ALL"}}, ReadOnlyRootFilesystem: true, RunAsNonRoot: true,
-			SeccompProfile: seccompProfile{Type: "RuntimeDefault"},
-		},
+		Resources:       b.agentResources(),
+		SecurityContext: agentSecurity(b.pod.Spec.SecurityContext.RunAsUser),
 		StartupProbe: &probe{
 			Exec:           execAction{Command: []string{"/relation-agent", "wait"}},
 			TimeoutSeconds: probeSeconds, PeriodSeconds: 1, FailureThreshold: forever,
@@ -151,9 +171,6 @@ func (b *builder) agent() container {
 	}
 	if b.options.Tools {
 		c.VolumeMounts = append(c.VolumeMounts, mount{Name: volumeTools, MountPath: "/orcon/tools"})
-	}
-	if user := b.pod.Spec.SecurityContext.RunAsUser; user != nil && *user == 0 {
-		c.SecurityContext.RunAsUser = nobody
 	}
 	if b.options.handlersRun() {
 		// The gate is on the last container (INJECTION.md I16), and that needs the tools.
@@ -178,15 +195,16 @@ func (b *builder) handlers() container {
 			{Name: volumeTmp, MountPath: "/tmp", SubPath: "tmp"},
 			{Name: volumeTmp, MountPath: accountPath, SubPath: "no-token", ReadOnly: true},
 		}, toolMounts(HandlerContainer)...),
-		Resources: b.agentResources(),
-		SecurityContext: securityContext{
-			Capabilities: capabilities{Drop: []string{"ALL"}}, ReadOnlyRootFilesystem: true, RunAsNonRoot: true,
-			SeccompProfile: seccompProfile{Type: "RuntimeDefault"},
-		},
+		Resources:       b.agentResources(),
+		SecurityContext: agentSecurity(b.pod.Spec.SecurityContext.RunAsUser),
 		StartupProbe: &probe{
 			Exec:           execAction{Command: []string{toolsPath + "/relation-agent", "gate"}},
 			TimeoutSeconds: probeSeconds, PeriodSeconds: 1, FailureThreshold: forever,
 		},
+	}
+	if needsCanary(b.variables, b.ungated) {
+		c.Env = append(c.Env, canaryEnv())
+		c.StartupProbe.Exec.Command = append(c.StartupProbe.Exec.Command, "canary")
 	}
 	for _, v := range b.options.HandlerVolumes {
 		if !slices.ContainsFunc(b.pod.Spec.Volumes, func(own Named) bool { return own.Name == v[0] }) {
@@ -196,10 +214,43 @@ func (b *builder) handlers() container {
 		c.VolumeMounts = append(c.VolumeMounts, mount{Name: v[0], MountPath: v[1]})
 	}
 	// An image of the author's is often one of root, which must not start here.
-	if user := b.pod.Spec.SecurityContext.RunAsUser; user == nil || *user == 0 {
+	if b.pod.Spec.SecurityContext.RunAsUser == nil {
 		c.SecurityContext.RunAsUser = nobody
 	}
 	return c
+}
+
+// needsCanary reports whether the pod must not start with variables that are silently empty: it takes some, and has a
+// gate.
+func needsCanary(variables []Variable, ungated bool) bool { return len(variables) > 0 && !ungated }
+
+// canaryEnv is the variable of a container that starts after the file is written.
+func canaryEnv() env {
+	return env{Name: CanaryVariable, ValueFrom: &envSource{FileKeyRef: &fileKeyRef{volumeRun, envPath, CanaryVariable, true}}}
+}
+
+// canary returns the container that ends well if the kubelet has read its variable from the file, which is there as
+// soon as the gate is open; else the pod's own containers do not start (TRUST.md A5).
+func canary(agent AgentConfig, resources *requirements, security securityContext) container {
+	return container{
+		Name: CanaryContainer, Image: agent.Image, ImagePullPolicy: agent.PullPolicy,
+		Command: []string{"/relation-agent", "canary"}, Env: []env{canaryEnv()},
+		VolumeMounts:    []mount{{Name: volumeBindings, MountPath: accountPath, ReadOnly: true}}, // no token
+		Resources:       resources,
+		SecurityContext: security,
+	}
+}
+
+// agentSecurity passes Pod Security's restricted, for a pod with a user of its own or nil (INJECTION.md I4).
+func agentSecurity(user *int64) securityContext {
+	security := securityContext{
+		Capabilities: capabilities{Drop: []string{"ALL"}}, ReadOnlyRootFilesystem: true, RunAsNonRoot: true,
+		SeccompProfile: seccompProfile{Type: "RuntimeDefault"},
+	}
+	if user != nil && *user == 0 {
+		security.RunAsUser = nobody
+	}
+	return security
 }
 
 // runner is the command of the handlers' container: for each event it runs an
@@ -218,7 +269,7 @@ func (b *builder) runner() []string {
 
 func (b *builder) agentEnv() []env {
 	downward := func(name, path string) env {
-		return env{Name: name, ValueFrom: &envSource{FieldRef: fieldRef{APIVersion: "v1", FieldPath: path}}}
+		return env{Name: name, ValueFrom: &envSource{FieldRef: &fieldRef{APIVersion: "v1", FieldPath: path}}}
 	}
 	name := cmp.Or(b.settings.Config.ControllerServerName, "relations-controller."+b.settings.Namespace+".svc")
 	vars := []env{
@@ -228,7 +279,10 @@ func (b *builder) agentEnv() []env {
 	if b.settings.Trust != "" {
 		vars = append(vars, env{Name: "ORCON_TRUST", Value: b.settings.Trust})
 	}
-	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: b.declared()})
+	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: literal(b.pod.Metadata.Annotations[application.KeyConsumes])})
+	if b.ungated {
+		vars = append(vars, ungatedEnv())
+	}
 	if fields := b.named(); fields != "" {
 		vars = append(vars, env{Name: "ORCON_FIELDS", Value: fields})
 	}
@@ -240,8 +294,8 @@ func (b *builder) agentEnv() []env {
 	}
 	vars = append(vars, b.hearing()...)
 	vars = append(vars, env{Name: "ORCON_LOG_LEVEL", Value: b.options.Agent.LogLevel})
-	if b.pod.Spec.HostNetwork {
-		vars = append(vars, env{Name: "ORCON_METRICS_ADDRESS", Value: "127.0.0.1:0"})
+	if b.options.MetricsPort != "" {
+		vars = append(vars, env{Name: "ORCON_METRICS_ADDRESS", Value: ":" + b.options.MetricsPort})
 	}
 	return vars
 }
@@ -275,34 +329,18 @@ func (b *builder) address(name string) string {
 	case b.settings.Config.ControllerAddress != "":
 		return b.settings.Config.ControllerAddress
 	case b.pod.Spec.HostNetwork && b.settings.ControllerIP != "":
-		if strings.Contains(b.settings.ControllerIP, ":") {
-			return "https://[" + b.settings.ControllerIP + "]"
-		}
-		return "https://" + b.settings.ControllerIP
+		return withPort(b.settings.ControllerIP)
 	default:
-		return "https://" + name
+		return withPort(name)
 	}
 }
 
-// declared is the declaration as the agent gets it: as written. With
-// tengu.io/gate: none every entry is optional, so that the gate opens at once
-// and still not before the file of variables exists, without which the kubelet
-// starts no container (SAFETY.md I17).
-func (b *builder) declared() string {
-	written := b.pod.Metadata.Annotations[application.KeyConsumes]
-	if !b.ungated {
-		return literal(written)
-	}
-	entries := strings.Split(written, ",")
-	for i, entry := range entries {
-		name, limit, limited := strings.Cut(strings.TrimSpace(entry), "!")
-		entries[i] = strings.TrimSuffix(name, "?") + "?"
-		if limited {
-			entries[i] += "!" + limit
-		}
-	}
-	return literal(strings.Join(entries, ","))
-}
+// ungatedEnv makes every endpoint optional for the agent, so that the gate opens at once and still not before the file
+// of variables exists, without which the kubelet starts no container (SAFETY.md I17).
+func ungatedEnv() env { return env{Name: gateVariable, Value: application.GateNone} }
+
+// gateVariable has the value of tengu.io/gate, where that is none.
+const gateVariable = "ORCON_GATE"
 
 // literal keeps the kubelet from taking $(NAME) in a value for a variable.
 func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }

@@ -19,6 +19,8 @@ type Injection struct {
 	labels      []pair
 	annotations []pair
 	pullSecrets []string
+	// released is the index of the agent of a copied pod, which gets nothing else; nil for none.
+	released *int
 }
 
 // target is what one of the author's containers gets.
@@ -105,6 +107,9 @@ func (b *builder) insert() {
 	b.injection.inserted = append(b.injection.inserted, encode(b.agent()))
 	if b.options.handlersRun() {
 		b.injection.inserted = append(b.injection.inserted, encode(b.handlers()))
+	} else if needsCanary(b.variables, b.ungated) {
+		security := agentSecurity(b.pod.Spec.SecurityContext.RunAsUser)
+		b.injection.inserted = append(b.injection.inserted, encode(canary(b.options.Agent, b.agentResources(), security)))
 	}
 }
 
@@ -249,10 +254,14 @@ func unmountable(path string, c *Container) string {
 	return ""
 }
 
+// envPath is the agent's file of variables in its volume.
+const envPath = "env"
+
 // fromFile is a variable whose value the kubelet reads from the agent's file
 // (SAFETY.md D4). Names are of [A-Z0-9_] and need no quoting.
 func fromFile(name string) json.RawMessage {
-	return json.RawMessage(`{"name":"` + name + `","valueFrom":{"fileKeyRef":{"volumeName":"` + volumeRun + `","path":"env","key":"` + name + `","optional":true}}}`)
+	return json.RawMessage(`{"name":"` + name + `","valueFrom":{"fileKeyRef":{` +
+		`"volumeName":"` + volumeRun + `","path":"` + envPath + `","key":"` + name + `","optional":true}}}`)
 }
 
 // secrets adds the Secrets to pull the agent's image with (INJECTION.md I11).
@@ -290,6 +299,9 @@ func (b *builder) mark() {
 		{application.KeyStatus, "injected"},
 		{evictKey, merged(b.pod.Metadata.Annotations[evictKey], b.options.localVolumes())},
 	}
+	if b.settings.Config.ControllerAddress == "" && !b.pod.Spec.HostNetwork {
+		b.injection.annotations = append(b.injection.annotations, agentPortExcluded(b.pod.Metadata.Annotations)...)
+	}
 	_, b.record.DefaultContainer = b.pod.Metadata.Annotations[defaultKey]
 	if name := firstContainer(b.pod); name != "" && !b.record.DefaultContainer {
 		b.injection.annotations = append(b.injection.annotations, pair{defaultKey, name})
@@ -299,11 +311,11 @@ func (b *builder) mark() {
 	}
 }
 
-// merged adds our volumes to a list of the author's, which stays as it is
-// written (INJECTION.md I8).
-func merged(list string, local []string) string {
+// merged adds names of ours to a list of the author's, which stays as it is
+// written (INJECTION.md I8, TRUST.md A3).
+func merged(list string, names []string) string {
 	have := split(list)
-	for _, name := range local {
+	for _, name := range names {
 		if slices.Contains(have, name) {
 			continue
 		}

@@ -23,7 +23,7 @@ import (
 //	    requests: {cpu: 10m, memory: 32Mi}
 //	    limits: {cpu: 200m, memory: 64Mi}
 //	controller:
-//	  address: https://relations-controller.orcon-system.svc
+//	  address: https://relations-controller.orcon-system.svc:9466
 //	  serverName: relations-controller.orcon-system.svc
 //	bindingsRoot: /bindings       # where containers find their files
 //
@@ -207,7 +207,7 @@ func (r *configReader) containers(path string, n *yaml.Node) []InitContainer {
 		return nil
 	}
 	var containers []InitContainer
-	taken := map[string]bool{AgentContainer: true}
+	taken := map[string]bool{AgentContainer: true, HandlerContainer: true, CanaryContainer: true}
 	for i, item := range n.Content {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		var fields map[string]any

@@ -122,6 +122,7 @@ func TestParseOptions(t *testing.T) {
 		"Image":         {why: "a reference", key: application.KeyImage, good: "r.example.org/a:1", wrong: []string{"", "a b", "$(X)", "https://x//y"}},
 		"Secrets":       {why: "names", key: application.KeyPullSecrets, good: "a,b.c", wrong: []string{"", "a..b", "A"}},
 		"LogLevel":      {why: "a small number", key: application.KeyLogLevel, good: "9", wrong: []string{"", "10", "-1", "x"}},
+		"MetricsPort":   {why: "a port that the agent may open", key: application.KeyMetricsPort, good: "9465", wrong: []string{"", "0", "80", "65536", "http", ":9465", "09465", "+9465"}},
 		"OnChange":      {why: "SAFETY.md I24", key: application.KeyOnChange, good: "http::8080/x", wrong: []string{"http:", "signal:HUP", "exec:reload"}},
 		"Batch":         {why: "nobody would hear of it", key: application.KeyBatch, good: "false", wrong: []string{"true", "yes"}},
 		"CPURequest":    {why: "a quantity", key: application.KeyCPURequest, good: "20m", wrong: []string{"", "0", "20 m", "1e3", "2"}},
@@ -145,6 +146,44 @@ func TestParseOptions(t *testing.T) {
 		})
 	}
 	assert.Equal(t, []string{"installed"}, agent.PullSecrets, "the installation's list is shared")
+}
+
+// TRUST.md R7: a port that the agent cannot have for its metrics is refused at admission, with the cure.
+func TestMetricsPortIsFree(t *testing.T) {
+	web := injection.Container{Name: "web", Ports: []injection.Port{{ContainerPort: 9465}, {ContainerPort: 9466, Protocol: "UDP"}}}
+	tests := map[string]struct {
+		why, port, key, value, reason string
+		init                          bool
+	}{
+		"Free":      {why: "no container has it", port: "9464"},
+		"UDP":       {why: "metrics are served over TCP", port: "9466"},
+		"Taken":     {why: "two cannot listen", port: "9465", reason: "container web has it"},
+		"TakenInit": {why: "a sidecar listens as well", port: "9465", init: true, reason: "container web has it"},
+		"Events":    {why: "the pod listens there, though it declares no port", port: "8080", key: application.KeyOnChange, value: "http::8080/x", reason: "the pod receives its events there"},
+		"Init":      {why: "nothing serves them", port: "9464", key: application.KeyMode, value: "init", reason: "a pod in mode init has no container that serves metrics"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := annotated(application.KeyMetricsPort, tc.port)
+			if tc.key != "" {
+				pod.Metadata.Annotations[tc.key] = tc.value
+			}
+			if pod.Spec.Containers = []injection.Container{web}; tc.init {
+				pod.Spec.InitContainers, pod.Spec.Containers = pod.Spec.Containers, nil
+			}
+			o, problems := injection.ParseOptions(pod, injection.DefaultConfig().Agent)
+			if tc.reason == "" {
+				assert.Empty(t, problems, tc.why)
+				assert.Equal(t, tc.port, o.MetricsPort)
+				return
+			}
+			require.Len(t, problems, 1, tc.why)
+			assert.Equal(t, application.KeyMetricsPort, problems[0].Key)
+			assert.Equal(t, tc.reason, problems[0].Reason, tc.why)
+			assert.NotEmpty(t, problems[0].Cure)
+			assert.Empty(t, o.MetricsPort)
+		})
+	}
 }
 
 // FuzzParseOptions: no annotation stops the process.

@@ -64,6 +64,7 @@ const (
 	WindowsPod      SkipReason = "WindowsPod"
 	OrconItself     SkipReason = "OrconItself"
 	OldCluster      SkipReason = "OldCluster"
+	VirtualNode     SkipReason = application.ReasonVirtualNode
 )
 
 // mirrorKey is on pods that a kubelet made from a file.
@@ -78,6 +79,15 @@ const mirrorKey = "kubernetes.io/config.mirror"
 // ever starting again. If no entry is right, the pod would start bare, and
 // that is refused.
 func For(settings Settings, namespace string, pod *Shape) Decision {
+	if copied(pod) {
+		if injection := release(pod); injection != nil {
+			return Decision{Injection: injection, Told: []application.Problem{{
+				Key: application.KeyGate, Warning: true,
+				Reason: "this copy of an injected pod starts without waiting and without data, since it does not belong to the application",
+				Cure:   "to leave its agent out, use kubectl debug --copy-to with --keep-init-containers=false",
+			}}}
+		}
+	}
 	if skip := skipped(settings, namespace, pod); skip.Reason != "" {
 		return Decision{Skip: skip}
 	}
@@ -120,6 +130,8 @@ func skipped(settings Settings, namespace string, pod *Shape) Skip {
 		return Skip{OptedOut, "the pod opts out by " + application.KeyInject + ": false"}
 	case pod.Spec.windows():
 		return Skip{WindowsPod, "it is for Windows nodes, for which there is no agent"}
+	case pod.Spec.virtual():
+		return Skip{VirtualNode, "it is for virtual nodes, which start neither native sidecars nor variables from files"}
 	case settings.Unsupported != "":
 		return Skip{OldCluster, settings.Unsupported}
 	default:
@@ -161,7 +173,7 @@ var ErrTaken = errors.New("name taken")
 // holds the agent's token (SAFETY.md I28, S4).
 func clash(pod *Shape) error {
 	for i, c := range pod.Spec.Containers {
-		if isAgent(c) || c.Name == HandlerContainer {
+		if Added(c.Name) {
 			return taken(fmt.Sprintf("spec.containers[%d].name", i), c.Name, "choose another name")
 		}
 	}

@@ -30,7 +30,7 @@ func TestForSkips(t *testing.T) {
 	}{
 		"Undeclared":         {why: "nothing is asked for", pod: "metadata: {name: p}\nspec: {containers: [{name: a}]}", want: injection.Undeclared},
 		"ProvidesOnly":       {why: "a provider without code needs no agent", pod: "metadata: {annotations: {tengu.io/provides: sse}}", want: injection.Undeclared},
-		"Again":              {why: "I6: decided by the container, not by a label or annotation", pod: declares + "spec: {initContainers: [{name: relation-agent}]}", want: injection.AlreadyInjected},
+		"Again":              {why: "I6: decided by the container, not by a label or annotation", pod: `{metadata: {labels: {tengu.io/injected: "true"}, annotations: {tengu.io/consumes: sse}}, spec: {initContainers: [{name: relation-agent}]}}`, want: injection.AlreadyInjected},
 		"AnnotatedOut":       {why: "the author's wish", pod: "metadata: {annotations: {tengu.io/consumes: sse, injector.tengu.io/inject: 'false'}}", want: injection.OptedOut},
 		"LabelledOut":        {why: "the same by label, which an object selector can read", pod: "metadata: {labels: {injector.tengu.io/inject: 'false'}, annotations: {tengu.io/consumes: sse}}", want: injection.OptedOut},
 		"Mirror":             {why: "only the kubelet can change it", pod: "metadata: {annotations: {tengu.io/consumes: sse, kubernetes.io/config.mirror: x}}", want: injection.MirrorPod},
@@ -39,6 +39,9 @@ func TestForSkips(t *testing.T) {
 		"WindowsByContext":   {why: "only Windows has these options", pod: declares + "spec: {securityContext: {windowsOptions: {}}}", want: injection.WindowsPod},
 		"Orcon":              {why: "Orcon must start without Orcon", pod: declares, namespace: "orcon-system", want: injection.OrconItself},
 		"System":             {why: "and so must the cluster", pod: declares, namespace: "kube-system", want: injection.OrconItself},
+		"VirtualNode":        {why: "TRUST.md A5: it would start with empty variables", pod: declares + "spec: {nodeSelector: {type: virtual-kubelet}}", want: injection.VirtualNode},
+		"Adopted":            {why: "TRUST.md A8: a pod of a controller has its data", pod: `{metadata: {ownerReferences: [{kind: ReplicaSet, name: web, controller: true}]}, spec: {initContainers: [{name: relation-agent}]}}`, want: injection.AlreadyInjected},
+		"Released":           {why: "TRUST.md A8: a copy that does not wait already", pod: `{spec: {initContainers: [{name: relation-agent, env: [{name: ORCON_GATE, value: none}]}]}}`, want: injection.AlreadyInjected},
 		"OldCluster":         {why: "D13: its kubelets read no environment from files", pod: declares, settings: func(s *injection.Settings) { s.Unsupported = "1.34" }, want: injection.OldCluster},
 		"MarkedButNotDone":   {why: "I22: a forged mark is no agent", pod: "metadata: {labels: {tengu.io/injected: 'true'}, annotations: {tengu.io/consumes: sse, tengu.io/relations: x, injector.tengu.io/status: injected}}\nspec: {containers: [{name: a}]}"},
 		"HostNetwork":        {why: "I1: is injected", pod: declares + "spec: {hostNetwork: true, containers: [{name: a}]}"},

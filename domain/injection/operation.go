@@ -14,6 +14,11 @@ import (
 // the template in a workload.
 func Operations(prefix string, pod *Shape, injection *Injection) []jsonpatch.Operation {
 	p := patch{prefix: prefix, operations: make([]jsonpatch.Operation, 0, 32)}
+	if at := injection.released; at != nil {
+		path := "/spec/initContainers/" + strconv.Itoa(*at) + "/env"
+		p.appends(path, len(pod.Spec.InitContainers[*at].Env), []json.RawMessage{encode(ungatedEnv())})
+		return p.operations
+	}
 	p.fields("/metadata/labels", pod.Metadata.Labels == nil, injection.labels)
 	p.fields("/metadata/annotations", pod.Metadata.Annotations == nil, injection.annotations)
 	volumes := make([]json.RawMessage, 0, len(injection.volumes))

@@ -2,6 +2,7 @@ package injection
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -25,6 +26,8 @@ type Options struct {
 	OnChange OnChange
 	// Batch is set where handlers hear of a whole first join as one event.
 	Batch bool
+	// MetricsPort is the port at which the agent serves metrics; empty for none.
+	MetricsPort string
 	// Containers get variables and files; nil for all of them.
 	Containers []string
 	// Agent is the installation's, with what the pod chose.
@@ -42,12 +45,15 @@ func ParseOptions(pod *Shape, agent AgentConfig) (Options, []application.Problem
 	o.take(application.KeyImage, isImage, "it is not the reference of an image", "write for example registry.example.org/relation-agent:v1", func(s string) { o.Agent.Image = s })
 	o.take(application.KeyPullSecrets, areNames(dnsName), "it is not a list of Secrets' names", "write names separated by single commas", o.addSecrets)
 	o.take(application.KeyLogLevel, isLogLevel, "it is not a whole number from 0 to 9", "write for example 2", func(s string) { o.Agent.LogLevel = s })
+	o.take(application.KeyMetricsPort, isOpenPort, "it is not a whole number from 1024 to 65535", "write for example 9465",
+		func(s string) { o.MetricsPort = s })
 	o.take(application.KeyHandlers, mountable, "it is not the path of a folder in the handlers' container", "write for example /handlers", func(s string) { o.Handlers = s })
 	o.take(application.KeyHandlerImage, isImage, "it is not the reference of an image", "write for example registry.example.org/db-handlers:v1", func(s string) { o.HandlerImage = s })
 	o.take(application.KeyHandlerVolumes, areVolumes, "it is not a list of volumes and where to mount them", "write name=/path, separated by single commas", func(s string) { o.HandlerVolumes = volumes(s) })
 	o.take(application.KeyBatch, isBool, "it is neither true nor false", "write true for one event of a whole first join", func(s string) { o.Batch = s == "true" })
 	o.onChange()
 	o.resources(agent.Resources)
+	o.metrics(&pod.Spec)
 	o.together(&pod.Spec)
 	o.Tools = o.Tools || o.handlersRun()
 	return o.Options, o.problems
@@ -93,6 +99,40 @@ func (o *optionReader) onChange() {
 		o.problems = append(o.problems, *problem)
 	}
 	o.OnChange = onChange
+}
+
+// metrics refuses a port that the agent cannot have.
+func (o *optionReader) metrics(spec *Spec) {
+	if o.MetricsPort == "" {
+		return
+	}
+	reason, cure := "", "choose another port"
+	switch taken := spec.listens(o.MetricsPort); {
+	case o.InitOnly:
+		reason, cure = "a pod in mode init has no container that serves metrics", "take "+application.KeyMode+" out"
+	case taken != "":
+		reason = "container " + taken + " has it"
+	case o.MetricsPort == strconv.Itoa(o.OnChange.Post.Port):
+		reason = "the pod receives its events there"
+	}
+	if reason != "" {
+		o.problems = append(o.problems, application.Problem{
+			Key: application.KeyMetricsPort, Entry: o.MetricsPort, Reason: reason, Cure: cure,
+		})
+		o.MetricsPort = ""
+	}
+}
+
+// listens returns the container that declares a TCP port; empty for none.
+func (s *Spec) listens(port string) string {
+	for _, c := range slices.Concat(s.InitContainers, s.Containers) {
+		for _, p := range c.Ports {
+			if strconv.FormatInt(p.ContainerPort, 10) == port && (p.Protocol == "" || p.Protocol == "TCP") {
+				return c.Name
+			}
+		}
+	}
+	return ""
 }
 
 // together finds what no option can know by itself. A pod of which something is so
@@ -152,6 +192,12 @@ func (o *optionReader) resources(installed Resources) {
 }
 
 func isBool(s string) bool { return s == "true" || s == "false" }
+
+// isOpenPort reports whether s is a port that a process without rights may open.
+func isOpenPort(s string) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && n >= 1024 && n <= 65535 && s == strconv.Itoa(n)
+}
 
 func areNames(fits func(string) bool) func(string) bool {
 	return func(list string) bool {

@@ -69,6 +69,7 @@ type Container struct {
 	RestartPolicy   string          `json:"restartPolicy"`
 	Env             []EnvVar        `json:"env"`
 	VolumeMounts    []VolumeMount   `json:"volumeMounts"`
+	Ports           []Port          `json:"ports"`
 	Resources       ContainerLimits `json:"resources"`
 	SecurityContext SecurityContext `json:"securityContext"`
 }
@@ -83,6 +84,12 @@ type EnvVar struct {
 type VolumeMount struct {
 	Name      string `json:"name"`
 	MountPath string `json:"mountPath"`
+}
+
+// Port is a port that a container declares.
+type Port struct {
+	ContainerPort int64  `json:"containerPort"`
+	Protocol      string `json:"protocol"`
 }
 
 // ContainerLimits are the resources that decide a pod's class.

@@ -116,7 +116,7 @@ func (u *uninjector) containers() {
 			without(c, "volumeMounts", named(volumeBindings, volumeTools, volumeRun))
 		}
 	}
-	without(u.spec, "initContainers", named(append([]string{AgentContainer, HandlerContainer}, u.record.InitContainers...)...))
+	without(u.spec, "initContainers", named(append(containerNames(), u.record.InitContainers...)...))
 }
 
 // variables takes out ours, which are the first of the container's. Whether
@@ -159,10 +159,16 @@ func (u *uninjector) metadata() {
 	if u.injectedBefore && !u.record.DefaultContainer && annotations[defaultKey] == u.firstContainer() {
 		delete(annotations, defaultKey) // pods of releases that set none may have the author's, without a record
 	}
-	if list := unmerged(u.annotation(evictKey)); list != "" {
-		annotations[evictKey] = list
-	} else {
-		delete(annotations, evictKey)
+	added := map[string][]string{evictKey: Options{Tools: true, Handlers: "/"}.localVolumes()}
+	for _, key := range meshPortKeys() {
+		added[key] = []string{agentPort}
+	}
+	for key, names := range added {
+		if list := unmerged(u.annotation(key), names); list != "" {
+			annotations[key] = list
+		} else {
+			delete(annotations, key)
+		}
 	}
 	dropEmpty(metadata, "annotations", annotations)
 }
@@ -184,8 +190,8 @@ func dropEmpty(of map[string]any, key string, m map[string]any) {
 }
 
 // unmerged undoes merged.
-func unmerged(list string) string {
-	for _, name := range slices.Backward(Options{Tools: true, Handlers: "/"}.localVolumes()) {
+func unmerged(list string, names []string) string {
+	for _, name := range slices.Backward(names) {
 		if list == name {
 			return ""
 		}

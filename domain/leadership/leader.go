@@ -9,8 +9,11 @@ import "time"
 const (
 	// lease is how long a leader leads without renewing.
 	lease = 60 * time.Second
-	// writes is how much of the lease must be left for a write.
-	writes = 10 * time.Second
+	// renewal is the part of a lease that must have passed before it is renewed: more often, each renewal would be a
+	// write for nothing (TRUST.md U1).
+	renewal = 10 * time.Second
+	// Margin is how much of the lease must be left for a write, which must end earlier (TRUST.md U1).
+	Margin = 10 * time.Second
 	// pause is how long after the end of a lease another may lead, since
 	// clocks differ.
 	pause = 5 * time.Second
@@ -38,7 +41,9 @@ func (l Leader) Claim(unit int, podUID string, now time.Time) Leader {
 	ended := l.Term == 0 || !now.Before(l.Expires.Add(pause))
 	switch {
 	case l.PodUID == podUID && now.Before(l.Expires):
-		l.Expires = now.Add(lease)
+		if now.Add(lease - renewal).After(l.Expires) {
+			l.Expires = now.Add(lease)
+		}
 	case ended || l.Unit == unit && l.PodUID != podUID:
 		return Leader{Unit: unit, PodUID: podUID, Term: l.Term + 1, Expires: now.Add(lease)}
 	}
@@ -56,7 +61,7 @@ func (l Leader) Resign(podUID string, now time.Time) Leader {
 
 // MayWrite reports whether a pod may still write as the leader of a term.
 func (l Leader) MayWrite(podUID string, term int, now time.Time) bool {
-	return l.PodUID == podUID && l.Term == term && !now.After(l.Expires.Add(-writes))
+	return l.PodUID == podUID && l.Term == term && !now.After(l.Expires.Add(-Margin))
 }
 
 // Left is how long a pod leads without renewing; zero or less if it does not.

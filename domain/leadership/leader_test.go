@@ -23,6 +23,7 @@ func TestLeaderClaims(t *testing.T) {
 	}{
 		"First":      {why: "nobody led", pod: "a", want: leadership.Leader{PodUID: "a", Term: 1, Expires: now.Add(time.Minute)}},
 		"Renew":      {why: "the term stays while the lease holds", pod: "a", at: 59 * time.Second, want: leadership.Leader{PodUID: "a", Term: 1, Expires: now.Add(119 * time.Second)}},
+		"Early":      {why: "a lease that was renewed just now is not written again", pod: "a", at: 10 * time.Second, want: first},
 		"Other":      {why: "one leads", unit: 1, pod: "b", at: 30 * time.Second, want: first},
 		"OtherEarly": {why: "clocks differ", unit: 1, pod: "b", at: 64 * time.Second, want: first},
 		"OtherThen":  {why: "5 s after the end", unit: 1, pod: "b", at: 65 * time.Second, want: leadership.Leader{Unit: 1, PodUID: "b", Term: 2, Expires: now.Add(125 * time.Second)}},

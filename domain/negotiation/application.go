@@ -42,10 +42,11 @@ func record(s standings) recorded {
 		a := s.apps[name]
 		a.Name = name
 		units, fades := remembered(s.units, mourned, name)
+		units, closed := overdueGates(a, units, waiting[name], s.Now)
 		state, restarted := s.state(a, units, waiting[name], cycles[name])
 		uid := s.record(s.here(name, "")).UID
 		is.entries = append(is.entries, entry{relation.Record{Name: name, UID: uid, State: state}, restarted.rollout})
-		is.wake = soonest(is.wake, fades, restarted.wake)
+		is.wake = soonest(is.wake, fades, closed, restarted.wake, shortageEnds(s.Now, state.Shortages))
 	}
 	return is
 }
@@ -56,6 +57,9 @@ type standings struct {
 	units     units
 	contents  contents
 	relations relations
+	sides     []relation.Side
+	// ends has the latest ends of each provider.
+	ends map[string][]relation.RecentEnd
 	// ignored lists what declares something and takes no part, by the application that it
 	// would be of.
 	ignored map[string][]application.Fault
@@ -70,12 +74,13 @@ func (s standings) state(a application.Application, units []application.Unit, wa
 	was := s.record(s.here(a.Name, "")).State
 	is := relation.ApplicationState{
 		Endpoints: a.Endpoints, Sources: sources(a), LeftOut: s.ignored[a.Name], Units: units, NextUnit: s.units.next[a.Name],
-		Grants: s.contents.of[a.Name], Workload: was.Workload, Waiting: waiting,
+		Grants: s.contents.of[a.Name], Workload: was.Workload, Shortages: was.Shortages, Waiting: waiting,
+		Ends: s.ends[a.Name],
 	}
-	is.Conditions = slices.Concat(s.conditions(a, waiting), said(condition.ApplicationStatus, is.Says()))
+	is.Conditions = slices.Concat(s.conditions(a, units, waiting), said(condition.ApplicationStatus, is.Says()))
 	if len(cycle) > 0 {
-		is.Conditions = condition.With(is.Conditions, condition.Condition{Type: condition.GateCycle, True: true, Reason: "GateCycle",
-			Message: fmt.Sprintf("%s wait for each other: set %s: none on one of them", listed(cycle), application.KeyGate)})
+		is.Conditions = condition.With(is.Conditions, condition.New(condition.GateCycle, true, "GateCycle",
+			fmt.Sprintf("%s wait for each other: set %s: none on one of them", listed(cycle), application.KeyGate)))
 	}
 	after := restart(s.contents, s.relations, a, was.Restarts)
 	is.Restarts, is.Conditions = after.restarts, append(is.Conditions, after.paused...)
@@ -96,12 +101,15 @@ func sources(a application.Application) []string {
 
 // conditions sums an application up: what a person must mend comes
 // before what may still happen by itself.
-func (s standings) conditions(a application.Application, waiting []relation.Waiting) []condition.Condition {
+func (s standings) conditions(a application.Application, units []application.Unit, waiting []relation.Waiting) []condition.Condition {
 	var stuck, open []string
 	why := ""
-	others := slices.Concat(leftOutOf(s.ignored[a.Name]), notInjected(s.Namespace, a), agentFailed(s.Namespace, a),
+	others := slices.Concat(leftOutOf(s.ignored[a.Name]), notInjected(s.Namespace, a), s.agentFailed(a, units),
 		s.projected(a), offers{s.facts}.suspended(a), s.contents.grantRefused(a.Name), s.heldOf(a),
-		handlerFailed(s.Namespace, stumbles(a.Name, s.units.numbered[a.Name])))
+		endsOwed(s.Now, s.sides, a.Name), endsHeld(s.Namespace, s.sides, a.Name),
+		handlerFailed(s.Namespace, stumbles(a.Name, s.units.numbered[a.Name])),
+		writesLimited(s.Now, a.Name, s.record(s.here(a.Name, "")).State.Shortages),
+		commitRefused(a.Name, s.Outboxes))
 	for _, f := range a.Faults {
 		why, stuck = cmp.Or(why, f.Reason), append(stuck, f.Message)
 	}
@@ -129,9 +137,10 @@ func (s standings) conditions(a application.Application, waiting []relation.Wait
 		cs = condition.Stuck(relation.ReasonOptedOut,
 			fmt.Sprintf("the pods opt out of injection and get no data: remove %s=false or what they consume", application.KeyInject))
 	case len(open) > 0:
-		cs = condition.Waiting(relation.ReasonWaiting, "waits for "+strings.Join(open, "; "))
+		text := "waits for " + strings.Join(open, "; ") + pastDeadline(a)
+		cs = condition.Waiting(relation.ReasonWaiting, text)
 		if s.waitsForPerson(a.Name, waiting) {
-			cs = condition.Stuck(relation.ReasonWaiting, "waits for "+strings.Join(open, "; "))
+			cs = condition.Stuck(relation.ReasonWaiting, text)
 		}
 	}
 	return condition.With(cs, others...)
@@ -230,5 +239,5 @@ func (s standings) heldOf(a application.Application) []condition.Condition {
 		return nil
 	}
 	slices.Sort(all)
-	return []condition.Condition{{Type: condition.Held, True: true, Reason: why, Message: strings.Join(all, "; ")}}
+	return []condition.Condition{condition.New(condition.Held, true, why, strings.Join(all, "; "))}
 }

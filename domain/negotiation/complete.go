@@ -20,7 +20,7 @@ func (j judging) standing(r relation.Relation) []condition.Condition {
 	case r.State.EndReason != "":
 		return condition.Waiting(relation.ReasonEnding, endings{j.facts}.waits(r))
 	case !r.Open():
-		return j.closed(r)
+		return offers{j.facts}.closed(r)
 	case j.OptedOut:
 		return condition.Stuck(relation.ReasonOptedOut, notOptedIn(j.Namespace))
 	case !provider:

@@ -101,7 +101,7 @@ func (c contents) grantRefused(name string) []condition.Condition {
 // granted, because no Offer lists it.
 func (c contents) withholds(o relation.Offer, g relation.Grant) bool {
 	return !g.Refused && slices.ContainsFunc(c.Consumers, func(r relation.Relation) bool {
-		r = r.Under(c.Offers)
+		r = r.Under(c.Offers, offers{c.facts}.uid)
 		_, granted := r.Granted(r.Provider, []relation.Grant{g})
 		return r.Open() && r.State.Offer == o.Name && r.Provider == o.End() && !granted
 	})

@@ -10,12 +10,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// How many departures a relation remembers (SAFETY.md P2), and how many units are asked
-// for each: they stand in one object.
-const (
-	mostDepartures = 64
-	mostOwed       = 128
-)
+// mostDepartures is how many departures a relation remembers (SAFETY.md P2): they stand in one object.
+const mostDepartures = 64
 
 // departures returns those that the relation remembers, the last ones of too many: of
 // units that were in scope, as long as handlers at the other end have yet to handle
@@ -67,7 +63,7 @@ func (u units) departuresFrom(r relation.Relation, e, hearer relation.End) []con
 		if hasLeft(r, gone, u.Now) && !slices.ContainsFunc(known, func(d conversation.Departure) bool { return d.Unit == unit }) {
 			known = append(known, conversation.Departure{
 				Unit: unit, Reason: conversation.Reason(gone.Gone), Address: gone.Address, Since: gone.GoneSince,
-				Owed: u.hearers(r, hearer, unit), Handled: !u.handles(hearer),
+				Debt: conversation.Debt{Owed: u.hearers(r, hearer, unit), Handled: !u.handles(hearer)},
 			})
 		}
 	}

@@ -14,6 +14,8 @@ type settlement struct {
 	lives    lives
 	limited  limited
 	judged   judged
+	shelves  shelves
+	upkeep   upkeep
 	recorded recorded
 	offers   []relation.OfferState
 	retained retained
@@ -23,9 +25,10 @@ type settlement struct {
 // decisions.
 func difference(f *facts, s settlement) []relation.Decision {
 	remembered, forgotten := s.records(f.Records)
-	return slices.Concat(s.releases(), s.counts(f.LastRelation), deliveries(f.Outboxes), publications(f), remembered, s.relates(),
-		s.updates(f.unreadable), s.answers(f.Offers),
-		s.withdrawals(), forgotten, f.unreadable.marks())
+	return slices.Concat(s.releases(), s.counts(f.LastRelation), deliveries(f.Outboxes), publications(f), s.keeps(f.sides),
+		remembered, s.relates(), s.updates(f.unreadable), offers{f}.admissions(),
+		s.answers(f.Offers),
+		s.withdrawals(), s.drops(), forgotten, f.unreadable.marks())
 }
 
 // releases lets go of the relations that are dead, and of the refused that are deleted: no
@@ -33,7 +36,8 @@ func difference(f *facts, s settlement) []relation.Decision {
 func (s settlement) releases() []relation.Decision {
 	var decisions []relation.Decision
 	for _, i := range slices.Sorted(maps.Keys(s.lives.released)) {
-		decisions = append(decisions, relation.Release{Relation: s.lives.released[i]})
+		r := s.lives.released[i]
+		decisions = append(decisions, relation.Release{Relation: r, Bags: s.shelves.without(r)})
 	}
 	for _, r := range s.matching.refused {
 		if !r.Deleted.IsZero() {
@@ -45,7 +49,7 @@ func (s settlement) releases() []relation.Decision {
 
 // counts stores the highest id, which relates and updates give.
 func (s settlement) counts(before int) []relation.Decision {
-	last := s.lives.lastID
+	last := max(s.lives.lastID, s.upkeep.lastID)
 	for _, r := range s.judged.relations.all {
 		last = max(last, r.State.ID)
 	}
@@ -55,13 +59,31 @@ func (s settlement) counts(before int) []relation.Decision {
 	return []relation.Decision{relation.Count{LastRelation: last}}
 }
 
+// keeps stores the sides that are new or differ.
+func (s settlement) keeps(stored sides) []relation.Decision {
+	var decisions []relation.Decision
+	for _, side := range s.upkeep.kept(stored) {
+		decisions = append(decisions, relation.Keep{Side: side})
+	}
+	return decisions
+}
+
+// drops deletes the sides that owe nothing more.
+func (s settlement) drops() []relation.Decision {
+	var decisions []relation.Decision
+	for _, side := range s.upkeep.dropped {
+		decisions = append(decisions, relation.Drop{Side: side, Bags: s.shelves.of(side.Relation, side.Here())})
+	}
+	return decisions
+}
+
 // ends stores the end of the relations that are being deleted, as far as it is new, and nothing else.
 func (s settlement) ends() []relation.Decision {
 	var decisions []relation.Decision
 	for i, r := range s.matching.relations.all {
 		_, released := s.lives.released[i]
 		if end := s.lives.relations.all[i].State.EndReason; !released && !r.Deleted.IsZero() && r.State.EndReason != end {
-			r.State.EndReason = end
+			r.State.EndReason, r.State.EndedSince = end, s.lives.relations.all[i].State.EndedSince
 			decisions = append(decisions, relation.Update{Relation: r})
 		}
 	}
@@ -69,10 +91,12 @@ func (s settlement) ends() []relation.Decision {
 }
 
 // deliveries finishes the commits that a replica began and did not finish.
-func deliveries(outboxes []string) []relation.Decision {
+func deliveries(outboxes []relation.Outbox) []relation.Decision {
 	var decisions []relation.Decision
-	for _, name := range slices.Sorted(slices.Values(outboxes)) {
-		decisions = append(decisions, relation.Deliver{Outbox: name})
+	for _, o := range outboxes {
+		if o.Holds {
+			decisions = append(decisions, relation.Deliver{Outbox: o})
+		}
 	}
 	return decisions
 }
@@ -120,7 +144,8 @@ func (s settlement) relates() []relation.Decision {
 	var decisions []relation.Decision
 	known := len(s.matching.relations.all)
 	for i, p := range s.limited.made {
-		decisions = append(decisions, relation.Relate{Pair: p, State: s.judged.relations.all[known+i].State})
+		r := s.judged.relations.all[known+i]
+		decisions = append(decisions, relation.Relate{Pair: p, Identity: r.UID, State: r.State})
 	}
 	return decisions
 }
@@ -156,7 +181,8 @@ func (s settlement) answers(offers []relation.Offer) []relation.Decision {
 	var decisions []relation.Decision
 	for i, o := range offers {
 		is := s.offers[i]
-		if !o.Seen || o.State.Relations != is.Relations || !slices.Equal(o.State.Conditions, is.Conditions) {
+		if !o.Seen || o.State.Relations != is.Relations || !slices.Equal(o.State.Replaced, is.Replaced) ||
+			!slices.Equal(o.State.Conditions, is.Conditions) {
 			o.Seen, o.State = true, is
 			decisions = append(decisions, relation.Answer{Offer: o})
 		}
@@ -164,9 +190,12 @@ func (s settlement) answers(offers []relation.Offer) []relation.Decision {
 	return decisions
 }
 
-// withdrawals deletes the bags that nothing needs.
+// withdrawals deletes the bags and the outboxes that nothing needs.
 func (s settlement) withdrawals() []relation.Decision {
 	var decisions []relation.Decision
+	for _, o := range s.retained.discarded {
+		decisions = append(decisions, relation.Discard{Outbox: o})
+	}
 	for _, b := range s.retained.withdrawn {
 		decisions = append(decisions, relation.Withdraw{Databag: b})
 	}

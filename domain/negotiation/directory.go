@@ -23,8 +23,9 @@ type directory struct {
 	// offered has the applications of other namespaces with the endpoints that they
 	// offer to this one, by namespace and name.
 	offered map[relation.End]application.Application
-	// unknown has those whose endpoints cannot be read.
-	unknown map[relation.End]bool
+	// unknown has those whose endpoints cannot be read, and outlived those that are offered to an earlier
+	// namespace of this one's name.
+	unknown, outlived map[relation.End]bool
 	// orphans lists the ignored objects of the namespace.
 	orphans []application.Fault
 }
@@ -33,7 +34,7 @@ func newDirectory(namespace string, orphans []application.Fault) directory {
 	return directory{
 		namespace: namespace, orphans: orphans, apps: map[string]application.Application{}, services: map[string]string{},
 		providers: map[string][]application.Application{}, offered: map[relation.End]application.Application{},
-		unknown: map[relation.End]bool{},
+		unknown: map[relation.End]bool{}, outlived: map[relation.End]bool{},
 	}
 }
 
@@ -134,7 +135,8 @@ func (d *directory) absent(e relation.End) *relation.Obstacle {
 		if _, offered := d.offered[application]; offered {
 			return nil
 		}
-		return &relation.Obstacle{Reason: relation.ReasonNoOffer, Message: noOffer(e.Namespace, e.Application), Stuck: true}
+		reason, message := d.notOffered(application)
+		return &relation.Obstacle{Reason: reason, Message: message, Stuck: true}
 	}
 	if _, there := d.apps[e.Application]; there {
 		return nil

@@ -21,14 +21,27 @@ const (
 // endings says how deleted relations end.
 type endings struct{ *facts }
 
-// teardown keeps a deleted relation for its units to hear of, but not for long.
-// Without units it is dead at once (RELATIONS.md L1, L4). It is not released
-// before its id is counted, which must not be given again.
+// teardown keeps a deleted relation until each of its sides holds the end, and until agents without handlers have
+// heard of it (RELATIONS.md L1, L4, TRUST.md T2). It is not released before its id is counted, which must not be
+// given again.
 func (e endings) teardown(r relation.Relation) (after relation.Relation, released bool, wake time.Time) {
 	if r.Deleted.IsZero() {
 		return r, false, time.Time{}
 	}
-	r.State.EndReason = cmp.Or(r.State.EndReason, "Deleted")
+	reason := relation.EndDeleted
+	if e.Ending {
+		reason = relation.EndNamespaceDeleted
+	}
+	r.State.EndReason = cmp.Or(r.State.EndReason, reason)
+	switch {
+	case e.unreadable.relation(r):
+		r.State.EndedSince = r.Deleted // nothing can be kept in it
+	case r.State.EndedSince.IsZero():
+		r.State.EndedSince = e.Now
+	}
+	if slices.ContainsFunc(r.Ends(), func(end relation.End) bool { return e.notes(r, end) }) {
+		return r, false, time.Time{} // what it waits for wakes us
+	}
 	if over := e.overAt(r); e.Now.Before(over) {
 		return r, false, over
 	}
@@ -38,29 +51,39 @@ func (e endings) teardown(r relation.Relation) (after relation.Relation, release
 	return r, true, time.Time{}
 }
 
-// overAt is when a deleted relation is dead at the latest: at once without units, later for
-// agents to receive the end, and much later for handlers to handle it, or where the units
-// are unknown.
+// overAt is when a deleted relation is dead once its sides have taken note: at once if no agent has to hear of it,
+// later for agents, and much later if the units are unknown. The time before the end was found does not count.
 func (e endings) overAt(r relation.Relation) time.Time {
-	unknown := func(end relation.End) bool { return e.unreadable.record(end) }
-	if len(e.blocking(r, r.State.Left)) > 0 || slices.ContainsFunc(e.listening(r), unknown) {
-		return r.Deleted.Add(handling)
+	since := r.State.EndedSince
+	if slices.ContainsFunc(e.listening(r), func(end relation.End) bool { return e.unreadable.record(end) }) {
+		return since.Add(handling)
 	}
 	if slices.ContainsFunc(e.listening(r), e.hearsAlone) {
-		return r.Deleted.Add(hearing)
+		return since.Add(hearing)
 	}
-	return r.Deleted
+	return since
+}
+
+// notes reports whether the side of an end has yet to take note of a relation's end. The debts of a namespace end
+// with it.
+func (e endings) notes(r relation.Relation, end relation.End) bool {
+	side, there := e.sides.of(r, end)
+	if end.Namespace == e.Namespace {
+		return there && side.Teardown == nil && !e.Ending
+	}
+	over := slices.ContainsFunc(e.Abroad, func(a relation.Abroad) bool { return a.Namespace == end.Namespace && a.Ending })
+	return r.State.Offer != "" && side.Teardown == nil && !over && !offers(e).replaced(r)
 }
 
 // listening returns the ends whose units are to hear of a relation's end. The units of a
 // namespace that is ending have no time left, and those elsewhere never heard of a relation
-// that no Offer opened.
+// that no Offer opened, nor those of a namespace that was made again.
 func (e endings) listening(r relation.Relation) []relation.End {
 	return slices.DeleteFunc(r.Ends(), func(end relation.End) bool {
 		if end.Namespace == e.Namespace {
 			return e.Ending
 		}
-		return r.State.Offer == ""
+		return r.State.Offer == "" || offers(e).replaced(r)
 	})
 }
 
@@ -74,8 +97,8 @@ func (e endings) hearsAlone(end relation.End) bool {
 	})
 }
 
-// blocking lists the units whose handlers have yet to handle a relation's end, or its
-// suspension, besides those that have.
+// blocking lists the units whose handlers have yet to handle a relation's suspension, besides
+// those that have.
 func (e endings) blocking(r relation.Relation, handled []string) []string {
 	var all []string
 	for _, end := range e.listening(r) {
@@ -92,13 +115,14 @@ func (e endings) blocking(r relation.Relation, handled []string) []string {
 // waits returns what the end of a relation waits for.
 func (e endings) waits(r relation.Relation) string {
 	const text = "the relation is ending"
-	waits, until := e.blocking(r, r.State.Left), e.overAt(r).UTC().Format(time.RFC3339)
-	switch {
-	case r.Deleted.IsZero(), e.overAt(r).Equal(r.Deleted):
-		return text
-	case len(waits) > 0:
-		return fmt.Sprintf("%s: it waits for handlers of %s since %s, until %s at the latest", text, listed(waits),
-			r.Deleted.UTC().Format(time.RFC3339), until)
+	for _, end := range r.Ends() {
+		if !r.Deleted.IsZero() && end.Namespace != e.Namespace && e.notes(r, end) {
+			return fmt.Sprintf("%s: namespace %s has yet to take note of it", text, end.Namespace)
+		}
 	}
-	return fmt.Sprintf("%s: agents remove its files, until %s at the latest", text, until)
+	over := e.overAt(r)
+	if r.Deleted.IsZero() || !e.Now.Before(over) {
+		return text
+	}
+	return fmt.Sprintf("%s: agents remove its files, until %s at the latest", text, over.UTC().Format(time.RFC3339))
 }

@@ -10,57 +10,63 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// A deleted relation stays for its units to handle its end, and not for long (RELATIONS.md L1, L4).
+// A deleted relation stays until its sides hold the end, for agents to hear of it, and not for long (RELATIONS.md
+// L1, L4, TRUST.md T2).
 func TestTeardown(t *testing.T) {
-	handles := application.Unit{Number: 0, Pod: "web-0", Handles: true}
 	plain := application.Pod{Object: application.Object{Name: "web-0"}, Injected: true}
-	gone := application.Unit{Number: 0, Handles: true, Gone: application.GoneScaledDown}
+	side := relation.Side{Key: related(nil).Key, Role: application.Requirer, Relation: related(nil).UID, ID: 1, Known: true}
+	told := side
+	told.Teardown = &relation.Teardown{Since: at(), Reason: "Deleted"}
+	earlier := side
+	earlier.Relation = "another"
 	tests := map[string]struct {
 		why      string
-		units    []application.Unit
+		sides    []relation.Side
 		pods     []application.Pod
-		since    time.Duration
-		change   func(*relation.Relation)
+		since    time.Duration // from the deletion to now
+		ended    time.Duration // from the moment when the end was found to now
 		ending   bool
 		recorded int
 		released bool
 		wake     time.Duration
 		waits    string
 	}{
-		"NoUnits":     {why: "nothing could handle the end", recorded: 1, released: true},
-		"Agent":       {why: "an agent without handlers removes files", pods: []application.Pod{plain}, recorded: 1, wake: hearing, waits: "agents remove its files"},
-		"AgentAtEdge": {why: "it has had its time", pods: []application.Pod{plain}, since: hearing, recorded: 1, released: true},
-		"Handlers":    {why: "handlers have longer", units: []application.Unit{handles}, since: hearing, recorded: 1, wake: handling, waits: "it waits for handlers of web/0"},
-		"AtEdge":      {why: "and not for ever", units: []application.Unit{handles}, since: handling, recorded: 1, released: true},
-		"BeforeEdge":  {why: "up to then", units: []application.Unit{handles}, since: handling - time.Second, recorded: 1, wake: handling},
-		"Handled": {
-			why: "all handlers have handled it", units: []application.Unit{handles}, recorded: 1, released: true,
-			change: func(r *relation.Relation) { r.State.Left = []string{"web/0"} },
-		},
-		"GoneUnit":     {why: "a unit that is gone handles nothing", units: []application.Unit{gone}, recorded: 1, released: true},
+		"NoUnits":      {why: "nothing could handle the end", recorded: 1, released: true},
+		"Agent":        {why: "an agent without handlers removes files", pods: []application.Pod{plain}, recorded: 1, wake: hearing, waits: "agents remove its files"},
+		"AgentAtEdge":  {why: "it has had its time", pods: []application.Pod{plain}, ended: hearing, recorded: 1, released: true},
+		"Away":         {why: "a controller that was away has told nobody", pods: []application.Pod{plain}, since: time.Hour, recorded: 1, wake: time.Hour + hearing, waits: "agents remove its files"},
+		"Side":         {why: "its side takes note of the end", sides: []relation.Side{side}, recorded: 1},
+		"SideLate":     {why: "however long that takes: else nobody would owe it", sides: []relation.Side{side}, since: 24 * time.Hour, recorded: 1},
+		"Told":         {why: "its side owes the end from now on", sides: []relation.Side{told}, recorded: 1, released: true},
+		"ToldAgent":    {why: "agents are another matter", sides: []relation.Side{told}, pods: []application.Pod{plain}, recorded: 1, wake: hearing},
+		"Another":      {why: "the side is of an earlier relation", sides: []relation.Side{earlier}, recorded: 1, released: true},
 		"NotRecorded":  {why: "its id must not be given again: a record holds it first", recorded: 0},
-		"NamespaceEnd": {why: "an ending namespace has no time, and gives no ids", units: []application.Unit{handles}, ending: true, released: true},
+		"NamespaceEnd": {why: "an ending namespace has no time, and gives no ids", sides: []relation.Side{side}, ending: true, released: true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := relation.Snapshot{Namespace: "shop", Now: at().Add(tc.since), Ending: tc.ending, LastRelation: tc.recorded, Records: []relation.Record{recordOf("web", tc.units...)}}
+			s := relation.Snapshot{Namespace: "shop", Now: at().Add(tc.since), Ending: tc.ending, LastRelation: tc.recorded, Sides: tc.sides}
 			if tc.pods != nil {
 				s.Applications = []application.Application{{Name: "web", Pods: tc.pods}}
 			}
 			r := related(func(r *relation.Relation) { r.Deleted = at() })
-			if tc.change != nil {
-				tc.change(&r)
+			if tc.ended > 0 {
+				r.State.EndedSince, r.State.EndReason = s.Now.Add(-tc.ended), "Deleted"
 			}
 			e := endings{index(s)}
 			after, released, wake := e.teardown(r)
 			assert.Equal(t, tc.released, released, tc.why)
-			assert.Equal(t, "Deleted", after.State.EndReason)
+			want := relation.EndDeleted
+			if tc.ending {
+				want = relation.EndNamespaceDeleted
+			}
+			assert.Equal(t, want, after.State.EndReason)
 			if tc.wake == 0 {
 				assert.Zero(t, wake, tc.why)
 			} else {
 				assert.Equal(t, at().Add(tc.wake), wake, tc.why)
 			}
-			assert.Contains(t, e.waits(r), tc.waits, tc.why)
+			assert.Contains(t, e.waits(after), tc.waits, tc.why)
 		})
 	}
 	alive := related(nil)

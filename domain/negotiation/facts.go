@@ -19,6 +19,7 @@ type facts struct {
 	unreadable unreadable
 	// records lists what is remembered of applications, by namespace and name.
 	records map[relation.End]relation.Record
+	sides   sides
 	// stored has the bags that all relations of an end share, said the application bags of single
 	// relations, and saidByUnits the bags of this namespace's units.
 	stored      map[relation.End]relation.Databag
@@ -27,6 +28,8 @@ type facts struct {
 	// consents has the names of the Offers of other namespaces that cover an end, and lent
 	// the Secrets that those Offers list.
 	consents, lent map[relation.End][]string
+	// uids has the UIDs of the other namespaces.
+	uids map[string]string
 	// grantedAbroad has what other namespaces grant.
 	grantedAbroad map[relation.End]relation.Grant
 }
@@ -39,10 +42,12 @@ type speaker struct{ relation, namespace, application string }
 func index(s relation.Snapshot) *facts {
 	unreadable := newUnreadable(s)
 	s = inOrder(unreadable.listed(s))
+	s.Consumers = slices.DeleteFunc(s.Consumers, func(r relation.Relation) bool { return r.Outlives(s.UID) })
 	f := &facts{
-		Snapshot: s, unreadable: unreadable, directory: newDirectory(s.Namespace, s.Orphans), records: map[relation.End]relation.Record{},
-		stored: map[relation.End]relation.Databag{}, said: map[speaker]map[string]string{}, saidByUnits: map[speaker][]relation.Databag{},
-		consents: map[relation.End][]string{}, lent: map[relation.End][]string{}, grantedAbroad: map[relation.End]relation.Grant{},
+		Snapshot: s, unreadable: unreadable, directory: newDirectory(s.Namespace, s.Orphans), sides: sides{},
+		records: map[relation.End]relation.Record{}, stored: map[relation.End]relation.Databag{}, said: map[speaker]map[string]string{}, saidByUnits: map[speaker][]relation.Databag{},
+		consents: map[relation.End][]string{}, lent: map[relation.End][]string{}, uids: map[string]string{},
+		grantedAbroad: map[relation.End]relation.Grant{},
 	}
 	for i, a := range f.Applications {
 		f.Applications[i] = withhold(a, s.Interfaces, s.Schema)
@@ -58,8 +63,14 @@ func index(s relation.Snapshot) *facts {
 	for _, r := range f.Records {
 		f.records[relation.End{Namespace: s.Namespace, Application: r.Name}] = r
 	}
+	f.sides.add(f.Sides)
 	for _, from := range f.Abroad {
 		f.arrive(from)
+	}
+	for i, r := range f.Relations {
+		if r.State.ID == 0 {
+			f.Relations[i].UID = f.sides.again(r.Key, r.UID)
+		}
 	}
 	return f
 }
@@ -81,14 +92,23 @@ func (f *facts) arrive(from relation.Abroad) {
 			f.grantedAbroad[relation.End{Namespace: from.Namespace, Application: r.Name, Endpoint: g.Endpoint}] = g
 		}
 	}
+	f.sides.add(from.Sides)
 	for _, b := range from.Databags {
 		f.hear(from.Namespace, b)
 	}
+	f.uids[from.Namespace] = from.UID
+	me := relation.Namespace{Name: f.Namespace, UID: f.UID}
 	for _, o := range from.Offers {
-		if e := o.End(); from.OptedIn && e.Namespace == from.Namespace && o.Covers(f.Namespace, e) {
+		e := o.End()
+		application := relation.End{Namespace: e.Namespace, Application: e.Application}
+		switch {
+		case !from.OptedIn || e.Namespace != from.Namespace:
+		case o.Covers(me) || slices.ContainsFunc(f.Relations, o.Continues):
 			f.consents[e], f.lent[e] = append(f.consents[e], o.Name), append(f.lent[e], o.Secrets...)
 			f.accept(e, f.record(e).State.Endpoints)
-			f.unknown[relation.End{Namespace: e.Namespace, Application: e.Application}] = f.unreadable.record(e)
+			f.unknown[application] = f.unreadable.record(e)
+		case o.Outlived(me):
+			f.outlived[application] = true
 		}
 	}
 }
@@ -115,6 +135,10 @@ func inOrder(s relation.Snapshot) relation.Snapshot {
 		return cmp.Or(strings.Compare(a.Application, b.Application), strings.Compare(a.Endpoint, b.Endpoint),
 			strings.Compare(a.Relation, b.Relation), strings.Compare(a.Unit, b.Unit))
 	})
+	s.Outboxes = sorted(s.Outboxes, func(a, b relation.Outbox) int {
+		return cmp.Or(strings.Compare(a.Application, b.Application), strings.Compare(a.Unit, b.Unit))
+	})
+	s.Sides = sorted(s.Sides, func(a, b relation.Side) int { return strings.Compare(a.Name(), b.Name()) })
 	s.Records = sorted(s.Records, func(a, b relation.Record) int { return strings.Compare(a.Name, b.Name) })
 	s.Offers = sorted(s.Offers, func(a, b relation.Offer) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))

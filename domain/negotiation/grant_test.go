@@ -44,7 +44,7 @@ func (w *world) shown(t require.TestingT) (relation.Seen, map[string]string) {
 	for _, r := range values(w.relations) {
 		one = append(one, r.Relation)
 	}
-	v := relation.Look(namespace, w.records["web"], one, relation.Shelf{
+	v := relation.Look(namespace, w.records["web"], one, values(w.sides), relation.Shelf{
 		Bag: func(_ relation.Relation, e relation.End) map[string]string {
 			return w.databags[relation.DatabagName(e.Application, e.Endpoint)].Data
 		},
@@ -175,16 +175,16 @@ func TestAnOfferListsTheSecret(t *testing.T) {
 	lists := offer("main", namespace)
 	lists.Secrets = []string{"admin"}
 	r := relation.Relation{Key: inVault(), State: relation.State{ID: 1, Offer: lists.Name}}
-	_, granted := r.Under([]relation.Offer{offer("main", namespace)}).Granted(r.Provider, grants)
+	_, granted := r.Under([]relation.Offer{offer("main", namespace)}, uidOf).Granted(r.Provider, grants)
 	assert.False(t, granted, "it is not listed")
-	_, granted = r.Under([]relation.Offer{lists}).Granted(r.Provider, grants)
+	_, granted = r.Under([]relation.Offer{lists}, uidOf).Granted(r.Provider, grants)
 	assert.True(t, granted)
 	_, granted = r.Granted(r.Provider, grants)
 	assert.False(t, granted, "no Offer is known")
-	_, granted = r.Under([]relation.Offer{lists}).Granted(r.Requirer, []relation.Grant{{Endpoint: "store", Secret: "admin", Key: "secret", Revision: 1}})
+	_, granted = r.Under([]relation.Offer{lists}, uidOf).Granted(r.Requirer, []relation.Grant{{Endpoint: "store", Secret: "admin", Key: "secret", Revision: 1}})
 	assert.False(t, granted, "an Offer is its provider's")
 	r.State.SuspendedSince = epoch()
-	_, granted = r.Under([]relation.Offer{lists}).Granted(r.Provider, grants)
+	_, granted = r.Under([]relation.Offer{lists}, uidOf).Granted(r.Provider, grants)
 	assert.False(t, granted, "it is suspended")
 
 	w := lender(t)

@@ -156,7 +156,7 @@ func putPod(t *rapid.T, w *world) {
 // what is offered here.
 func offers(t *rapid.T, w *world) {
 	w.abroad = []relation.Abroad{{
-		Namespace: "other", OptedIn: rapid.Bool().Draw(t, "other opted in"),
+		Namespace: "other", UID: uidOf("other"), OptedIn: rapid.Bool().Draw(t, "other opted in"),
 		Records: []relation.Record{{Name: "cache", State: relation.ApplicationState{Endpoints: []application.Endpoint{
 			{Name: "main", Role: application.Provider, Interface: "db"}, {Name: "sse", Role: application.Provider, Interface: "sse"},
 		}, Units: []application.Unit{{Number: 0, Handles: true}, {Number: 1}}}}},
@@ -164,10 +164,10 @@ func offers(t *rapid.T, w *world) {
 	}}
 	for _, endpoint := range []string{"main", "sse"} {
 		if rapid.Bool().Draw(t, endpoint+" offered") {
-			w.abroad[0].Offers = append(w.abroad[0].Offers, relation.Offer{Namespace: "other", Name: endpoint, Application: "cache", Endpoint: endpoint, Consumers: []string{namespace}})
+			w.abroad[0].Offers = append(w.abroad[0].Offers, relation.Offer{Namespace: "other", Name: endpoint, Application: "cache", Endpoint: endpoint, Consumers: known(namespace)})
 		}
 	}
-	w.offers["db"] = relation.Offer{Namespace: namespace, Name: "db", Application: "db", Endpoint: "main", Consumers: []string{"office"}}
+	w.offers["db"] = relation.Offer{Namespace: namespace, Name: "db", Application: "db", Endpoint: "main", Consumers: known("office")}
 	used := relation.Relation{Key: relation.Key{Requirer: relation.End{Namespace: "office", Application: "db", Endpoint: "store"}, Provider: relation.End{Namespace: namespace, Application: "db", Endpoint: "main"}}, UID: "uid-of-office"}
 	used.State.Offer = rapid.SampledFrom([]string{"", "db"}).Draw(t, "used by")
 	if rapid.Bool().Draw(t, "suspended") {
@@ -189,7 +189,7 @@ func byHand(t *rapid.T, w *world) {
 			Endpoint: rapid.SampledFrom([]string{"sse", "db", "main"}).Draw(t, label+" endpoint"),
 		}
 	}
-	w.relate(relation.Pair{Key: relation.Key{Requirer: end("requirer"), Provider: end("provider")}, Interface: "sse"}, false, 0)
+	w.relate(relation.Pair{Key: relation.Key{Requirer: end("requirer"), Provider: end("provider")}, Interface: "sse"}, w.uid(), false, 0)
 }
 
 func (w *world) finishRollouts() {

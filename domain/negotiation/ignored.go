@@ -28,7 +28,7 @@ func ignore(f *facts) ignored {
 			is.wake = soonest(is.wake, over)
 			continue
 		}
-		o.Created = time.Time{}
+		o.Created, o.Message = time.Time{}, condition.Cut(o.Message, condition.MaxEntry)
 		is.faults[o.Application] = append(is.faults[o.Application], o)
 	}
 	return is
@@ -43,19 +43,7 @@ func leftOutOf(faults []application.Fault) []condition.Condition {
 	if len(all) == 0 {
 		return nil
 	}
-	return []condition.Condition{{Type: condition.LeftOut, True: true, Reason: faults[0].Reason, Message: listed(all)}}
-}
-
-// agentFailed returns why the agent of a pod, or its handlers' container, does not run. It
-// names the first pod only: a fault of a template is that of each pod.
-func agentFailed(namespace string, a application.Application) []condition.Condition {
-	for _, p := range a.Pods {
-		if p.AgentTrouble != "" && !p.Ending && !p.Finished {
-			return []condition.Condition{{Type: condition.AgentFailed, True: true, Reason: "NotRunning",
-				Message: fmt.Sprintf("%s: kubectl describe pod %s -n %s", p.AgentTrouble, p.Name, namespace)}}
-		}
-	}
-	return nil
+	return []condition.Condition{condition.New(condition.LeftOut, true, faults[0].Reason, listed(all))}
 }
 
 // notInjected names the pods that should have an agent and have none, with the
@@ -72,9 +60,9 @@ func notInjected(namespace string, a application.Application) []condition.Condit
 		if w := a.Workloads[0]; w.Restartable() {
 			cure = fmt.Sprintf("kubectl rollout restart %s/%s -n %s", strings.ToLower(string(w.Kind)), w.Name, namespace)
 		}
-		return []condition.Condition{{Type: condition.NotInjected, True: true, Reason: "NoAgent",
-			Message: fmt.Sprintf("pod %s has no agent, because it was created before its declaration, its namespace's label or Orcon: %s",
-				p.Name, cure)}}
+		return []condition.Condition{condition.New(condition.NotInjected, true, "NoAgent",
+			fmt.Sprintf("pod %s has no agent, because it was created before its declaration, its namespace's label or Orcon: %s",
+				p.Name, cure))}
 	}
 	return nil
 }

@@ -45,6 +45,9 @@ func live(f *facts, u units, m matching) lives {
 	for _, r := range f.Relations {
 		l.lastID = max(l.lastID, r.State.ID)
 	}
+	for _, one := range f.Sides {
+		l.lastID = max(l.lastID, one.ID)
+	}
 	for i, r := range m.relations.all {
 		l.settle(i, r)
 	}
@@ -94,9 +97,15 @@ func (l *living) freeze(i int, r relation.Relation) {
 	l.wake = soonest(l.wake, dead)
 }
 
-// identified returns a relation with an id, unless an unreadable object may hold a higher one.
+// identified returns a relation with an id, unless an unreadable object may hold a higher one, or the end of an
+// earlier relation of the pair is owed.
 func (l *living) identified(r relation.Relation) relation.Relation {
-	if _, held := l.unreadable.numbering(); r.State.ID == 0 && !held {
+	_, held := l.unreadable.numbering()
+	_, owed := l.sides.owing(r.Key)
+	if r.State.ID > 0 || held || owed {
+		return r
+	}
+	if r.State.ID = l.sides.known(r.Key, l.Namespace); r.State.ID == 0 {
 		l.lastID++
 		r.State.ID = l.lastID
 	}
@@ -128,7 +137,7 @@ func (l *living) hold(i int, r relation.Relation) (after relation.Relation, wake
 	case l.Now.Before(heldUntil(r)):
 		return r, heldUntil(r)
 	case !l.manyEnd:
-		r.State.EndReason = relation.ReasonDeclarationGone
+		r.State.EndReason, r.State.EndedSince = relation.ReasonDeclarationGone, l.Now
 	}
 	return r, time.Time{}
 }
@@ -157,18 +166,18 @@ func (l *lives) held(now time.Time, namespace string, i int, r relation.Relation
 	if !r.Held() || r.State.EndReason != "" {
 		return nil
 	}
-	c := condition.Condition{Type: condition.Held, True: true, Reason: relation.ReasonDeclarationGone,
-		Message: fmt.Sprintf("nothing declares the relation any more: declare it again, or it ends at %s; "+
-			"to end it now: kubectl -n %s delete relation %s", heldUntil(r).UTC().Format(time.RFC3339), namespace, r.Name)}
+	reason, message := relation.ReasonDeclarationGone,
+		fmt.Sprintf("nothing declares the relation any more: declare it again, or it ends at %s; "+
+			"to end it now: kubectl -n %s delete relation %s", heldUntil(r).UTC().Format(time.RFC3339), namespace, r.Name)
 	switch {
 	case r.State.HeldReason == relation.ReasonLimit:
-		c.Reason = relation.ReasonLimit
-		c.Message = "the relation is declared again, but " + l.full[i]
+		reason = relation.ReasonLimit
+		message = "the relation is declared again, but " + l.full[i]
 	case l.manyEnd && !now.Before(heldUntil(r)):
-		c.Reason = relation.ReasonConfirm
-		c.Message = fmt.Sprintf("nothing declares the relation any more and its time is over, but too many relations of this namespace "+
+		reason = relation.ReasonConfirm
+		message = fmt.Sprintf("nothing declares the relation any more and its time is over, but too many relations of this namespace "+
 			"would end at once: "+
 			"declare it again, or end it: kubectl -n %s delete relation %s", namespace, r.Name)
 	}
-	return []condition.Condition{c}
+	return []condition.Condition{condition.New(condition.Held, true, reason, message)}
 }

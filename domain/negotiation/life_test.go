@@ -276,7 +276,7 @@ func TestLostStateEndsNothing(t *testing.T) {
 	for _, d := range decisions {
 		if relate, ok := d.(relation.Relate); ok {
 			w.lastRelation = relate.State.ID
-			w.relate(relate.Pair, true, relate.State.ID)
+			w.relate(relate.Pair, relate.Identity, true, relate.State.ID)
 		}
 	}
 	w.workloads = map[string]application.Workload{}
@@ -295,7 +295,7 @@ func TestMadeByHand(t *testing.T) {
 	end := func(application, endpoint string) relation.End {
 		return relation.End{Namespace: namespace, Application: application, Endpoint: endpoint}
 	}
-	w.relate(relation.Pair{Key: relation.Key{Requirer: end("web", "store"), Provider: end("db", "main")}, Interface: "pg"}, false, 0)
+	w.relate(relation.Pair{Key: relation.Key{Requirer: end("web", "store"), Provider: end("db", "main")}, Interface: "pg"}, w.uid(), false, 0)
 	w.settle(t)
 	made := w.only(t)
 	assert.Equal(t, 1, made.State.ID)
@@ -326,7 +326,7 @@ func TestMadeByHandAcrossNamespaces(t *testing.T) {
 	w.relate(relation.Pair{Key: relation.Key{
 		Requirer: relation.End{Namespace: namespace, Application: "web", Endpoint: "store"},
 		Provider: relation.End{Namespace: "other", Application: "db", Endpoint: "main"},
-	}, Interface: "pg"}, false, 0)
+	}, Interface: "pg"}, w.uid(), false, 0)
 	w.settle(t)
 	assert.Equal(t, relation.ReasonNoOffer, ready(w.only(t)).Reason)
 	w.consumes("web", "store:pg", "db")
@@ -488,7 +488,7 @@ func TestLook(t *testing.T) {
 		Units:  func(relation.End) []application.Unit { return nil },
 		Grants: func(relation.End) []relation.Grant { return nil },
 	}
-	v := relation.Look(namespace, w.records["web"], s.Relations, shelf)
+	v := relation.Look(namespace, w.records["web"], s.Relations, s.Sides, shelf)
 	require.Len(t, v.Relations, 2)
 	assert.Equal(t, was.UID, v.Relations[0].UID, "the oldest first; what has no id yet is not seen")
 	assert.True(t, v.Relations[0].Shown.Complete)

@@ -88,15 +88,26 @@ func limit(f *facts, m matching, l lives) limited {
 			made.obstacles[name] = append(made.obstacles[name], overLimit(p.Key, why))
 			continue
 		}
+		if one, owed := f.sides.owing(p.Key); owed {
+			o := overLimit(p.Key, owedBefore(f.Namespace, one))
+			o.Reason, o.Stuck = relation.ReasonEndOwed, false
+			made.obstacles[p.Requirer.Application] = append(made.obstacles[p.Requirer.Application], o)
+			continue
+		}
 		if one, held := f.unreadable.numbering(); held {
 			o := overLimit(p.Key, f.unreadable.unnumbered(one))
 			o.Reason = relation.ReasonUnreadable
 			made.obstacles[p.Requirer.Application] = append(made.obstacles[p.Requirer.Application], o)
 			continue
 		}
-		lastID++
+		id := f.sides.known(p.Key, f.Namespace)
+		if id == 0 {
+			lastID++
+			id = lastID
+		}
 		r := relation.Relation{Key: p.Key, Interface: p.Interface, Version: p.Version, Declared: true, Name: p.Name()}
-		r.State = relation.State{ID: lastID, Retain: f.retention(p.Key)}
+		r.UID = f.sides.again(p.Key, newIdentity(f.Seed, p.Key))
+		r.State = relation.State{ID: id, Retain: f.retention(p.Key)}
 		made.relations.declared[len(made.relations.all)] = true
 		made.relations.add(offers{f}.consent(r))
 		made.made = append(made.made, p)

@@ -220,6 +220,7 @@ func TestManualRelationTakesOver(t *testing.T) {
 	w.settle(t)
 	require.Zero(t, w.relations["second"].State.ID)
 	w.remove("first", w.relations["first"].UID)
+	w.settle(t)
 	w.later(t, time.Hour)
 	assert.NotContains(t, w.relations, "first")
 	assert.Equal(t, relation.ReasonComplete, ready(w.relations["second"].Relation).Reason)

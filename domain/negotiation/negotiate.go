@@ -19,7 +19,7 @@ import (
 func Negotiate(s relation.Snapshot) (decisions []relation.Decision, wake time.Time) {
 	f := index(s)
 	units := number(f)
-	found := settlement{matching: match(f)}
+	found := settlement{matching: match(f), shelves: shelves{f.Namespace, f.Databags, f.sides}}
 	found.lives = live(f, units, found.matching)
 	found.limited = limit(f, found.matching, found.lives)
 	contents := contents{f, grant(f, found.limited.relations)}
@@ -29,12 +29,14 @@ func Negotiate(s relation.Snapshot) (decisions []relation.Decision, wake time.Ti
 		return slices.Concat(found.releases(), found.ends()), wake
 	}
 	ignored := ignore(f)
+	found.upkeep = keep(units, found.lives, found.judged.relations)
 	found.recorded = record(standings{
-		facts: f, units: units, contents: contents, relations: found.judged.relations, ignored: ignored.faults, obstacles: found.obstacles(),
+		facts: f, units: units, contents: contents, relations: found.judged.relations, sides: found.upkeep.all, ends: found.upkeep.recent,
+		ignored: ignored.faults, obstacles: found.obstacles(),
 	})
 	found.offers = offers{f}.answers()
 	found.retained = retain(units, found.judged.relations)
-	return difference(f, found), soonest(wake, ignored.wake, found.recorded.wake, found.retained.wake)
+	return difference(f, found), soonest(wake, ignored.wake, found.upkeep.wake, found.recorded.wake, found.retained.wake)
 }
 
 // obstacles joins why references lead nowhere, by application, in the order in which the

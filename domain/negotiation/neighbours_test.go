@@ -19,18 +19,19 @@ type neighbours struct{ shop, bank *world }
 
 func newNeighbours() neighbours {
 	n := neighbours{newWorld(), newWorld()}
-	n.bank.name, n.bank.uids = "bank", 1000
+	n.bank.name, n.bank.namespaceUID, n.bank.uids = "bank", uidOf("bank"), 1000
 	return n
 }
 
 // look has each see of the other what the controller would.
 func (n neighbours) look() {
-	from := relation.Abroad{Namespace: "bank", OptedIn: n.bank.optedIn, Offers: values(n.bank.offers), Records: values(n.bank.records)}
+	from := relation.Abroad{Namespace: "bank", UID: n.bank.namespaceUID, OptedIn: n.bank.optedIn, Offers: values(n.bank.offers), Records: values(n.bank.records), Sides: values(n.bank.sides)}
 	for _, b := range values(n.bank.databags) {
 		if b.written {
 			from.Databags = append(from.Databags, b.Databag)
 		}
 	}
+	n.bank.elsewhere = map[string]string{namespace: n.shop.namespaceUID}
 	n.shop.abroad, n.bank.consumers = []relation.Abroad{from}, nil
 	for _, r := range n.abroad() {
 		n.bank.consumers = append(n.bank.consumers, r.Relation)
@@ -60,7 +61,7 @@ func (n neighbours) settle(t require.TestingT) {
 
 // happens lets one thing happen in one of them.
 func (n neighbours) happens(t *rapid.T) {
-	switch rapid.IntRange(0, 9).Draw(t, "event") {
+	switch rapid.IntRange(0, 12).Draw(t, "event") {
 	case 0, 1:
 		n.shop.consumes("web", "store:pg,other:pg?", rapid.SampledFrom([]string{"", "store=db.bank", "db.bank:main,other=db.bank:spare", "store=db.bank:main"}).Draw(t, "relations"))
 	case 2, 3:
@@ -71,7 +72,7 @@ func (n neighbours) happens(t *rapid.T) {
 		}
 		n.bank.offers[name] = relation.Offer{
 			Namespace: "bank", Name: name, Application: "db", Endpoint: rapid.SampledFrom([]string{"main", "spare"}).Draw(t, "endpoint"),
-			Consumers: rapid.SampledFrom([][]string{{namespace}, {"office"}, {"office", namespace}}).Draw(t, "consumers"),
+			Consumers: named(rapid.SampledFrom([][]string{{namespace}, {"office"}, {"office", namespace}}).Draw(t, "consumers")...),
 		}
 	case 4:
 		n.bank.external("db", rapid.SampledFrom([]string{"main:pg,spare:pg", "main:pg", "other:pg"}).Draw(t, "provides"))
@@ -85,17 +86,48 @@ func (n neighbours) happens(t *rapid.T) {
 		}
 	case 8:
 		for _, r := range n.abroad() {
+			if _, kept := n.bank.sides[r.SideName(application.Provider)]; !kept {
+				continue // no unit of the bank sees it
+			}
 			said := relation.Databag{Application: "db", Endpoint: r.Provider.Endpoint, Relation: r.UID, Data: map[string]string{"user": "web"}, Home: relation.Home{Namespace: namespace, Name: r.Name}}
 			n.bank.databags[said.Name()] = bag{said, true}
 		}
 	case 9:
 		later := rapid.SampledFrom([]time.Duration{time.Second, time.Hour, 25 * time.Hour}).Draw(t, "later")
 		n.shop.now, n.bank.now = n.shop.now.Add(later), n.bank.now.Add(later)
+	case 10:
+		n.shop.namespaceUID = n.shop.uid()
+	case 11:
+		n.rebuild(rapid.Bool().Draw(t, "restored"))
+	case 12:
+		n.renew()
+	}
+}
+
+// rebuild makes the bank again: restored with what it keeps of relations, or without.
+func (n neighbours) rebuild(restored bool) {
+	n.bank.namespaceUID = n.bank.uid()
+	if !restored {
+		clear(n.bank.sides)
+		maps.DeleteFunc(n.bank.databags, func(_ string, b bag) bool { return b.Relation != "" })
+	}
+}
+
+// renew has the bank's Offers be for the namespaces that there are now, as orcon offer renew does.
+func (n neighbours) renew() {
+	for name, o := range n.bank.offers {
+		o.Consumers = slices.Clone(o.Consumers)
+		for i, c := range o.Consumers {
+			if c.Name == namespace {
+				o.Consumers[i].UID = n.shop.namespaceUID
+			}
+		}
+		n.bank.offers[name] = o
 	}
 }
 
 // Whatever happens in two namespaces: a relation is open exactly as long as the
-// bank consents, it is never ended by it, both settle, and what was said for a
+// bank consents and both are the namespaces that it was opened between (TRUST.md T8), it is never ended by it, both settle, and what was said for a
 // relation that has gone goes (RELATIONS.md M6, SAFETY.md M7, E14, L5).
 func TestNeighbours(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -118,9 +150,10 @@ func (n neighbours) check(t *rapid.T, before map[string]kept) {
 	for _, r := range n.abroad() {
 		alive[r.UID] = true
 		consents := n.bank.optedIn && slices.ContainsFunc(values(n.bank.offers), func(o relation.Offer) bool {
-			return o.Application == r.Provider.Application && o.Endpoint == r.Provider.Endpoint && slices.Contains(o.Consumers, namespace)
+			return o.Application == r.Provider.Application && o.Endpoint == r.Provider.Endpoint && o.Covers(relation.Namespace{Name: namespace, UID: n.shop.namespaceUID})
 		})
-		assert.Equal(t, consents, r.Open(), "M6: open with consent and only then")
+		same := r.State.ProviderUID == n.bank.namespaceUID
+		assert.Equal(t, consents && same, r.Open(), "M6: open with consent and only then")
 		assert.False(t, r.Held() && declaredIn(n.shop, r.Relation), "L5: what the bank does holds nothing that the shop declares")
 		if r.Open() {
 			open++

@@ -91,5 +91,5 @@ func (u units) hearers(r relation.Relation, e relation.End, departed conversatio
 			all = append(all, unit)
 		}
 	}
-	return all[:min(len(all), mostOwed)]
+	return all[:min(len(all), relation.MostOwed)]
 }

@@ -3,6 +3,7 @@ package negotiation
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -13,18 +14,38 @@ import (
 // offers says what Offers open.
 type offers struct{ *facts }
 
+// replaced reports whether the namespace of a relation's provider was made again. Where that has the provider's
+// side of the relation, it was restored, and is the same.
+func (o offers) replaced(r relation.Relation) bool {
+	_, restored := o.sides.of(r, r.Provider)
+	return r.Abroad() && !restored && r.Outlives(o.uids[r.Provider.Namespace])
+}
+
+// uid returns the UID of a namespace; empty for one that is not seen.
+func (o offers) uid(namespace string) string {
+	if namespace == o.Namespace {
+		return o.UID
+	}
+	return o.Namespaces[namespace]
+}
+
 // consent returns a relation across namespaces open as long as an Offer covers it, and
-// suspended when none does any more. That ends nothing (SAFETY.md E14). One that has
+// suspended when none does any more, or one of the namespaces was made again (TRUST.md T8).
+// That ends nothing (SAFETY.md E14). One that has
 // ended before it was open is never opened: no unit would have heard of it.
 func (o offers) consent(r relation.Relation) relation.Relation {
 	if !r.Abroad() {
 		return r
 	}
 	by := o.consents[r.Provider]
+	if o.replaced(r) {
+		by = nil
+	}
 	switch {
 	case r.State.Offer == "" && (!r.Alive() || !o.fitsOffer(r)):
 	case len(by) > 0:
 		r.State.SuspendedSince, r.State.Closed = time.Time{}, nil
+		r.State.ProviderUID = o.uids[r.Provider.Namespace]
 		if !slices.Contains(by, r.State.Offer) {
 			r.State.Offer = slices.Min(by)
 		}
@@ -46,8 +67,8 @@ func (d *directory) fitsOffer(r relation.Relation) bool {
 func (d *directory) inferAbroad(a application.Application, ref application.Reference) (relation.Pair, *relation.Obstacle) {
 	b, offered := d.offered[relation.End{Namespace: ref.Namespace, Application: ref.Application}]
 	if !offered {
-		message := noOffer(ref.Namespace, ref.Application)
-		return relation.Pair{}, &relation.Obstacle{Reference: ref, Reason: relation.ReasonNoOffer, Message: message}
+		reason, message := d.notOffered(relation.End{Namespace: ref.Namespace, Application: ref.Application})
+		return relation.Pair{}, &relation.Obstacle{Reference: ref, Reason: reason, Message: message}
 	}
 	if d.unknown[relation.End{Namespace: ref.Namespace, Application: ref.Application}] {
 		message := unreadableAbroad(ref.Namespace, ref.Application)
@@ -59,6 +80,16 @@ func (d *directory) inferAbroad(a application.Application, ref application.Refer
 			ref.Namespace, ref.Application)}
 	}
 	return infer(end{d.namespace, a}, end{ref.Namespace, b}, ref)
+}
+
+// notOffered returns why applications of this namespace may not relate to one of another.
+func (d *directory) notOffered(application relation.End) (reason, message string) {
+	if d.outlived[application] {
+		return relation.ReasonNamespaceReplaced, fmt.Sprintf("namespace %s offers %s to an earlier namespace %s, which was deleted: "+
+			"if the Offer is to be for this one too, renew it there: orcon offer renew -n %[1]s",
+			application.Namespace, application.Application, d.namespace)
+	}
+	return relation.ReasonNoOffer, noOffer(application.Namespace, application.Application)
 }
 
 // noOffer returns the same whether the application exists or not (SAFETY.md M7).
@@ -73,15 +104,21 @@ func unreadableAbroad(namespace, name string) string {
 }
 
 // closed returns why the sides of a relation may not see each other.
-func (d *directory) closed(r relation.Relation) []condition.Condition {
-	if a, offered := d.app(r.Provider); offered && r.State.Offer == "" {
+func (o offers) closed(r relation.Relation) []condition.Condition {
+	application := relation.End{Namespace: r.Provider.Namespace, Application: r.Provider.Application}
+	if o.replaced(r) {
+		return condition.Stuck(relation.ReasonNamespaceReplaced, fmt.Sprintf("namespace %s was deleted and made again, "+
+			"and this relation is with the earlier one: to relate to the new one, delete this one: kubectl -n %s delete relation %s",
+			r.Provider.Namespace, o.Namespace, r.Name))
+	}
+	if a, offered := o.app(r.Provider); offered && r.State.Offer == "" {
 		e, _ := a.Endpoint(r.Provider.Endpoint)
 		return condition.Stuck(relation.ReasonNoMatch,
 			fmt.Sprintf("%s is offered with interface %s, not %s: end the relation and declare it with that interface",
-				r.Provider.Written(d.namespace), e.Interface, r.Interface))
+				r.Provider.Written(o.Namespace), e.Interface, r.Interface))
 	}
-	if r.State.Offer == "" {
-		return condition.Stuck(relation.ReasonNoOffer, noOffer(r.Provider.Namespace, r.Provider.Application))
+	if reason, message := o.notOffered(application); r.State.Offer == "" || reason == relation.ReasonNamespaceReplaced {
+		return condition.Stuck(reason, message)
 	}
 	return condition.Stuck(relation.ReasonSuspended, fmt.Sprintf(
 		"namespace %s no longer offers %s to this namespace: the relation resumes when it is offered again", r.Provider.Namespace, r.Provider))
@@ -97,9 +134,36 @@ func (o offers) answers() []relation.OfferState {
 				users = append(users, r.Requirer.Written(o.Namespace))
 			}
 		}
-		all = append(all, relation.OfferState{Relations: len(users), Conditions: o.conditions(offer, users)})
+		is := relation.OfferState{Relations: len(users), Replaced: o.replacedConsumers(offer)}
+		is.Conditions = condition.With(o.conditions(offer, users), outlivedText(offer, is.Replaced)...)
+		all = append(all, is)
 	}
 	return all
+}
+
+// replacedConsumers returns the consumers of an Offer that were made again, as they are now, in order of name.
+func (o offers) replacedConsumers(offer relation.Offer) []relation.Namespace {
+	var all []relation.Namespace
+	for _, known := range offer.Consumers {
+		if now := (relation.Namespace{Name: known.Name, UID: o.Namespaces[known.Name]}); offer.Outlived(now) {
+			all = append(all, now)
+		}
+	}
+	return sorted(all, func(a, b relation.Namespace) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// outlivedText returns that an Offer is to namespaces that were made again; nil if there are none.
+func outlivedText(offer relation.Offer, replaced []relation.Namespace) []condition.Condition {
+	if len(replaced) == 0 {
+		return nil
+	}
+	var names []string
+	for _, n := range replaced {
+		names = append(names, n.Name)
+	}
+	return []condition.Condition{condition.New(condition.Suspended, true, relation.ReasonNamespaceReplaced, fmt.Sprintf(
+		"Offer %s is to earlier namespaces of these names, which were deleted: %s: if it is to be for the new ones too: "+
+			"orcon offer renew %[1]s -n %[3]s", offer.Name, listed(names), offer.Namespace))}
 }
 
 func (o offers) conditions(offer relation.Offer, users []string) []condition.Condition {
@@ -126,18 +190,46 @@ func (o offers) conditions(offer relation.Offer, users []string) []condition.Con
 	}
 }
 
-// suspended lists, for a provider, the relations that wait for an Offer to return.
+// suspended lists, for a provider, the relations that wait for an Offer to return, and the Offers to namespaces that
+// were made again.
 func (o offers) suspended(a application.Application) []condition.Condition {
-	var all []string
+	reason, replaced := relation.ReasonNoOffer, map[string]bool{}
+	var all, texts []string
+	for _, offer := range o.Offers {
+		consumers := o.replacedConsumers(offer)
+		for _, c := range outlivedText(offer, consumers) {
+			if offer.Application == a.Name {
+				reason, texts = c.Reason, append(texts, c.Message)
+			}
+		}
+		for _, n := range consumers {
+			replaced[n.Name] = true
+		}
+	}
 	for _, r := range o.Consumers {
-		if r.Provider.Application == a.Name && r.State.Offer != "" && !r.Open() {
+		if r.Provider.Application == a.Name && r.State.Offer != "" && !r.Open() && !replaced[r.Requirer.Namespace] {
 			all = append(all, fmt.Sprintf("%s with %s", r.Provider.Endpoint, r.Requirer.Written(o.Namespace)))
 		}
 	}
-	if len(all) == 0 {
+	if len(all) > 0 {
+		reason, texts = relation.ReasonNoOffer, append(texts, fmt.Sprintf("no Offer covers these relations any more: %s: "+
+			"create an Offer that lists these namespaces as consumers, or end the relations there", listed(all)))
+	}
+	if len(texts) == 0 {
 		return nil
 	}
-	return []condition.Condition{{Type: condition.Suspended, True: true, Reason: relation.ReasonNoOffer,
-		Message: fmt.Sprintf("no Offer covers these relations any more: %s: create an Offer that lists these namespaces as consumers, "+
-			"or end the relations there", listed(all))}}
+	return []condition.Condition{condition.New(condition.Suspended, true, reason, strings.Join(texts, "; "))}
+}
+
+// admissions stores the namespaces that Offers name and that are seen for the first time.
+func (o offers) admissions() []relation.Decision {
+	var decisions []relation.Decision
+	for _, offer := range o.Offers {
+		consumers, differs := offer.Admit(func(name string) string { return o.Namespaces[name] })
+		if differs {
+			offer.Consumers = consumers
+			decisions = append(decisions, relation.Admit{Offer: offer})
+		}
+	}
+	return decisions
 }

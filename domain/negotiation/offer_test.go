@@ -24,7 +24,7 @@ func vault() relation.Abroad {
 		{Name: "store", Role: application.Requirer, Interface: "pg"},
 	}
 	return relation.Abroad{
-		Namespace: "bank", OptedIn: true,
+		Namespace: "bank", UID: uidOf("bank"), OptedIn: true,
 		Records: []relation.Record{{Name: "vault", State: relation.ApplicationState{
 			Endpoints: endpoints, Units: []application.Unit{{Number: 0, PodUID: "v0", Address: "10.0.0.1", Handles: true}}, NextUnit: 1,
 		}}},
@@ -34,7 +34,7 @@ func vault() relation.Abroad {
 
 // offer is an Offer of the bank's.
 func offer(endpoint string, consumers ...string) relation.Offer {
-	return relation.Offer{Namespace: "bank", Name: "to-" + consumers[0] + "-" + endpoint, Application: "vault", Endpoint: endpoint, Consumers: consumers}
+	return relation.Offer{Namespace: "bank", Name: "to-" + consumers[0] + "-" + endpoint, Application: "vault", Endpoint: endpoint, Consumers: known(consumers...)}
 }
 
 func offering(offers ...relation.Offer) []relation.Abroad {
@@ -60,6 +60,7 @@ func borrower(t *testing.T) (*world, relation.Relation) {
 	w.abroad = offering(offer("main", namespace))
 	w.settle(t)
 	require.True(t, ready(w.only(t)).True)
+	w.abroad[0].Sides = lent(w.only(t))
 	return w, w.only(t)
 }
 
@@ -112,7 +113,7 @@ func TestWithoutAnOfferNothingShows(t *testing.T) {
 		w := newWorld()
 		w.consumes("web", "store:pg,other:pg?", rapid.SampledFrom([]string{"vault.bank", "store=vault.bank:main", "vault.bank:nothing", "nobody.bank", "nobody.nowhere"}).Draw(t, "names"))
 		if rapid.Bool().Draw(t, "by hand") {
-			w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false, 0)
+			w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, w.uid(), false, 0)
 		}
 		history(t, w, 8)
 		if rapid.Bool().Draw(t, "deleted") && len(w.relations) > 0 {
@@ -210,7 +211,7 @@ func TestSuspendingUntilHandled(t *testing.T) {
 	w.remove(r.Name, r.UID)
 	w.settle(t)
 	assert.Equal(t, relation.Broken, w.only(t).State.Status)
-	assert.Contains(t, ready(w.only(t)).Message, "handlers of vault.bank/0", "SAFETY.md E14: a suspension that was handled is no end that was")
+	assert.Contains(t, ready(w.only(t)).Message, "namespace bank has yet to take note", "SAFETY.md E14: a suspension that was handled is no end that was")
 }
 
 // Another Offer of the same endpoint takes over without a word.
@@ -228,31 +229,16 @@ func TestAnOfferReplacesAnother(t *testing.T) {
 func TestMadeByHandWithAnOffer(t *testing.T) {
 	w := newWorld()
 	w.consumes("web", "store:pg", "")
-	w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false, 0)
+	w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, w.uid(), false, 0)
 	w.settle(t)
 	assert.Equal(t, relation.ReasonNoOffer, ready(w.only(t)).Reason)
 	record := relation.Record{Name: "vault"}
-	assert.Empty(t, relation.Look("bank", record, []relation.Relation{w.only(t)}, open()).Relations)
+	assert.Empty(t, relation.Look("bank", record, []relation.Relation{w.only(t)}, nil, open()).Relations)
 	w.abroad = offering(offer("main", namespace))
 	w.settle(t)
 	assert.True(t, ready(w.only(t)).True)
-	assert.Len(t, relation.Look("bank", record, []relation.Relation{w.only(t)}, open()).Relations, 1)
-}
-
-// open is a shelf on which everything is said.
-func open() relation.Shelf {
-	return relation.Shelf{
-		Bag: func(_ relation.Relation, e relation.End) map[string]string {
-			return map[string]string{"of": e.Namespace}
-		},
-		Said: func(_ relation.Relation, e relation.End, _ int) map[string]string {
-			return map[string]string{"of": e.Namespace}
-		},
-		Units: func(relation.End) []application.Unit {
-			return []application.Unit{{Number: 0, Address: "10.0.0.9"}, {Number: 1, Gone: application.GoneReplaced}}
-		},
-		Grants: func(relation.End) []relation.Grant { return nil },
-	}
+	assert.Empty(t, relation.Look("bank", record, []relation.Relation{w.only(t)}, nil, open()).Relations, "T3: not before it has an id there")
+	assert.Len(t, relation.Look("bank", record, []relation.Relation{w.only(t)}, lent(w.only(t)), open()).Relations, 1)
 }
 
 // While a relation is suspended neither side sees anything of the other, and each
@@ -262,8 +248,8 @@ func TestSuspendedSidesSeeNothing(t *testing.T) {
 	sides := func() map[string]relation.View {
 		all := []relation.Relation{w.only(t)}
 		return map[string]relation.View{
-			"vault": relation.Look(namespace, relation.Record{Name: "web"}, all, open()),
-			"web":   relation.Look("bank", relation.Record{Name: "vault"}, all, open()),
+			"vault": relation.Look(namespace, relation.Record{Name: "web"}, all, nil, open()),
+			"web":   relation.Look("bank", relation.Record{Name: "vault"}, all, w.abroad[0].Sides, open()),
 		}
 	}
 	for other, view := range sides() {
@@ -273,7 +259,7 @@ func TestSuspendedSidesSeeNothing(t *testing.T) {
 		assert.Equal(t, conversation.Alive, heard.Life)
 		assert.Equal(t, other+"."+seen.Shown.There.Namespace, heard.Remote)
 	}
-	w.abroad = nil
+	w.abroad[0].Offers = nil
 	w.settle(t)
 	for _, view := range sides() {
 		seen, heard := view.Relations[0], view.Heard(0).Relations[0]
@@ -289,6 +275,8 @@ func TestSuspendedSidesSeeNothing(t *testing.T) {
 	r := w.only(t)
 	w.remove(r.Name, r.UID)
 	w.settle(t)
+	assert.False(t, sides()["web"].Heard(0).Relations[0].Final, "the bank takes note of it first")
+	w.abroad[0].Sides[0].Teardown = &relation.Teardown{Since: w.now, Reason: "Deleted"}
 	for _, view := range sides() {
 		assert.True(t, view.Heard(0).Relations[0].Final, "who ends it ends it for both")
 	}
@@ -309,13 +297,18 @@ func TestEndIsHeardAbroad(t *testing.T) {
 			w.settle(t)
 			w.remove(r.Name, r.UID)
 			w.later(t, time.Minute)
-			require.Len(t, w.relations, 1, "vault/0 has handlers, which have yet to hear")
+			require.Len(t, w.relations, 1, "the bank has yet to take note of it")
 			if !w.ending {
-				assert.Contains(t, ready(w.only(t)).Message, "handlers of vault.bank/0")
+				assert.Contains(t, ready(w.only(t)).Message, "namespace bank has yet to take note of it")
 			}
-			s := w.only(t).State
-			s.Left = []string{r.Unit(r.Provider, 0).String()}
-			w.setState(r.Name, s)
+			owes := &w.abroad[0].Sides[0]
+			owes.Teardown = &relation.Teardown{Since: w.now, Reason: "Deleted"}
+			w.settle(t)
+			assert.Empty(t, w.relations, "what is owed there keeps nothing here")
+			if name == "Open" {
+				assert.Contains(t, w.says("web", condition.Ready).Message, "namespace bank has yet to handle the end of the relation before")
+			}
+			w.abroad[0].Sides = nil
 			w.settle(t)
 			for _, next := range values(w.relations) {
 				assert.NotEqual(t, r.UID, next.UID, "what is declared comes again as another")
@@ -328,7 +321,7 @@ func TestEndIsHeardAbroad(t *testing.T) {
 func TestNeverOpenedIsOverAtOnce(t *testing.T) {
 	w := newWorld()
 	w.consumes("web", "store:pg", "")
-	w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, false, 0)
+	w.relate(relation.Pair{Key: inVault(), Interface: "pg"}, w.uid(), false, 0)
 	w.settle(t)
 	r := w.only(t)
 	w.remove(r.Name, r.UID)
@@ -342,7 +335,7 @@ func lender(t *testing.T) *world {
 	t.Helper()
 	w := newWorld()
 	w.external("db", "main:pg")
-	w.offers["all"] = relation.Offer{Namespace: namespace, Name: "all", Application: "db", Endpoint: "main", Consumers: []string{"office", "lab"}}
+	w.offers["all"] = relation.Offer{Namespace: namespace, Name: "all", Application: "db", Endpoint: "main", Consumers: known("office", "lab")}
 	w.settle(t)
 	return w
 }
@@ -415,17 +408,28 @@ func TestProviderOfOtherNamespaces(t *testing.T) {
 		"end the relations there", w.says("db", condition.Suspended).Message)
 	assert.NotEmpty(t, w.bagOfDB("main"), "nor does a suspension")
 
+	ended := borrows("office", w.now)
+	ended.State.EndReason = "Deleted"
+	w.consumers = []relation.Relation{ended}
+	w.settle(t)
+	assert.True(t, w.sides[ended.SideName(application.Provider)].Teardown.Over(), "no unit with handlers ever knew it")
+	w.consumers = nil
+	w.settle(t)
+	assert.Empty(t, w.sides)
+	assert.Empty(t, w.bagOfDB("main"))
+	assert.NotContains(t, w.records, "db")
+
 	never := borrows("office", time.Time{})
 	never.State.Offer = ""
 	w.consumers = []relation.Relation{never}
 	w.settle(t)
-	assert.Empty(t, w.bagOfDB("main"))
+	assert.Empty(t, w.sides)
 	assert.NotContains(t, w.records, "db")
 	assert.Equal(t, 0, w.offers["all"].State.Relations)
 }
 
-// The bags of a relation that lives in another namespace are owned by nobody there:
-// they go when it has gone, and not before (SAFETY.md M7).
+// The bags of a relation that lives in another namespace go with its side: when its end was handled and it has gone
+// (SAFETY.md M7, TRUST.md T5).
 func TestBagsOfOtherNamespacesAreSwept(t *testing.T) {
 	w := lender(t)
 	r := borrows("office", time.Time{})
@@ -438,11 +442,13 @@ func TestBagsOfOtherNamespacesAreSwept(t *testing.T) {
 		assert.Contains(t, w.databags, said.Name())
 	}
 	w.consumers = []relation.Relation{borrows("lab", time.Time{})}
-	decisions, _ := w.negotiate(t)
-	require.True(t, slices.ContainsFunc(decisions, func(d relation.Decision) bool {
-		withdraw, ok := d.(relation.Withdraw)
-		return ok && withdraw.Home == said.Home
-	}), "where to look whether it has gone: %v", decisions)
+	w.settle(t)
+	assert.Contains(t, w.databags, said.Name(), "it is not known any more, and may be restored")
+	r.State.EndReason = "Deleted"
+	w.consumers = []relation.Relation{r}
+	w.settle(t)
+	assert.Contains(t, w.databags, said.Name())
+	w.consumers = nil
 	w.settle(t)
 	assert.NotContains(t, w.databags, said.Name())
 }
@@ -455,7 +461,7 @@ func TestMadeByHandWithAnotherInterface(t *testing.T) {
 	w.consumes("web", "store:redis", "")
 	w.pod(application.Deployment, "web", "web-1")
 	w.abroad = offering(offer("main", namespace))
-	w.relate(relation.Pair{Key: inVault(), Interface: "redis"}, false, 0)
+	w.relate(relation.Pair{Key: inVault(), Interface: "redis"}, w.uid(), false, 0)
 	w.settle(t)
 	r := w.only(t)
 	assert.False(t, r.Open())

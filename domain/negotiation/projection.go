@@ -72,5 +72,5 @@ func leftOut(t condition.Type, reason, text string, what []string) []condition.C
 	if more := len(what) - maxNamed; more > 0 {
 		what = append(slices.Clone(what[:maxNamed]), fmt.Sprintf("and %d more", more))
 	}
-	return []condition.Condition{{Type: t, True: true, Reason: reason, Message: text + strings.Join(what, "; ")}}
+	return []condition.Condition{condition.New(t, true, reason, text+strings.Join(what, "; "))}
 }

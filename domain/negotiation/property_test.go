@@ -245,7 +245,7 @@ func TestEndingNamespaceOnlyReleases(t *testing.T) {
 		for _, d := range decisions {
 			if end, is := d.(relation.Update); is {
 				before := w.relations[end.Name].Relation
-				before.State.EndReason = "Deleted"
+				before.State.EndReason, before.State.EndedSince = relation.EndNamespaceDeleted, w.now
 				assert.Equal(t, before, end.Relation)
 			} else {
 				assert.IsType(t, relation.Release{}, d)
@@ -255,8 +255,11 @@ func TestEndingNamespaceOnlyReleases(t *testing.T) {
 		for _, r := range w.relations {
 			assert.True(t, r.Abroad() && r.State.Offer != "", "who else would have to hear: %s", r.Name)
 		}
-		assert.Equal(t, len(w.relations) == 0, wake.IsZero())
-		w.now = w.now.Add(11 * time.Minute)
+		assert.True(t, wake.IsZero(), "they wake us")
+		w.abroad = nil
+		for _, r := range w.relations {
+			w.abroad = append(w.abroad, relation.Abroad{Namespace: r.Provider.Namespace, Ending: true})
+		}
 		decisions, _ = w.negotiate(t)
 		w.run(decisions, all)
 		assert.Empty(t, w.relations)

@@ -95,7 +95,7 @@ func askedFor(workloads []application.Workload, version string) bool {
 }
 
 func paused(reason, message string) []condition.Condition {
-	return []condition.Condition{{Type: condition.RestartsPaused, True: true, Reason: reason, Message: message}}
+	return []condition.Condition{condition.New(condition.RestartsPaused, true, reason, message)}
 }
 
 // versionsOf returns the bag version of each relation of a; one that is not ready

@@ -54,16 +54,17 @@ func remembered(u units, mourned map[departedFrom]bool, name string) (all []appl
 	return all, wake
 }
 
-// retained has the bags that are needed no more.
+// retained has the bags and outboxes that are needed no more.
 type retained struct {
 	withdrawn []relation.Databag
+	discarded []relation.Outbox
 	wake      time.Time
 }
 
-// retain lists the bags that nothing declares and no relation needs.
+// retain lists the bags that nothing declares and no relation needs, and the outboxes that no unit needs.
 func retain(u units, known relations) retained {
 	b := retention{units: u, relations: known, mourned: mourned(known)}
-	var is retained
+	is := retained{discarded: slices.DeleteFunc(slices.Clone(u.Outboxes), u.commits)}
 	for _, bag := range u.Databags {
 		needed, wake := b.needed(bag)
 		is.wake = soonest(is.wake, wake)
@@ -72,6 +73,15 @@ func retain(u units, known relations) retained {
 		}
 	}
 	return is
+}
+
+// commits reports whether an outbox is needed: it holds a transaction, or its unit lives, as far as that is known
+// (TRUST.md T10). What is empty holds nothing of a unit that is not known.
+func (u units) commits(o relation.Outbox) bool {
+	return o.Holds || u.unreadable.record(u.here(o.Application, "")) ||
+		slices.ContainsFunc(u.numbered[o.Application], func(unit application.Unit) bool {
+			return unit.Gone == "" && strconv.Itoa(unit.Number) == o.Unit
+		})
 }
 
 // retention has what bags are kept for.
@@ -94,20 +104,18 @@ func (b retention) needed(bag relation.Databag) (needed bool, wake time.Time) {
 	if declares(a, bag.Endpoint) && a.Bags[bag.Endpoint] != nil {
 		return true, wake
 	}
-	return b.relations.inUse(b.units.here(bag.Application, bag.Endpoint)), wake
+	here := b.units.here(bag.Application, bag.Endpoint)
+	ends := func(s relation.Side) bool { return s.Here() == here && s.Teardown != nil }
+	return b.relations.inUse(here) || slices.ContainsFunc(b.units.Sides, ends), wake
 }
 
-// spoken reports whether a bag of one relation may still be about something. It ends
-// with its Relation, which owns it or is in another namespace; until then only the bag
-// of a unit that has gone is of no use, once its departure is over and an hour has
-// passed. A number that was never given here is unknown, not gone (SAFETY.md E13, M7,
-// P2).
+// spoken reports whether a bag of one relation may still be about something. It goes with its side or, without
+// one, with its Relation; until then only the bag of a unit that has gone is of no use, once its departure is over
+// and an hour has passed. A number that was never given here, and a relation that does not exist, are unknown,
+// not gone (SAFETY.md E13, P2, TRUST.md T5).
 func (b retention) spoken(bag relation.Databag) (needed bool, wake time.Time) {
 	unit := conversation.Unit{Application: bag.Application}
 	if bag.Home.Namespace != "" {
-		if !slices.ContainsFunc(b.units.Consumers, func(r relation.Relation) bool { return r.UID == bag.Relation }) {
-			return false, wake
-		}
 		unit.Application += "." + b.units.Namespace
 	}
 	number, err := strconv.Atoi(bag.Unit)
@@ -129,7 +137,7 @@ func (b retention) spoken(bag relation.Databag) (needed bool, wake time.Time) {
 }
 
 // named returns the applications to record: those that take part or try to,
-// those that would if they could, and those that a relation names.
+// those that would if they could, and those that a relation or a side names.
 func (s standings) named() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range s.Applications {
@@ -147,10 +155,42 @@ func (s standings) named() map[string]bool {
 			}
 		}
 	}
+	for _, one := range s.sides {
+		names[one.Here().Application] = true
+	}
 	for _, r := range s.Consumers {
 		if r.State.Offer != "" { // otherwise any namespace could have records made here
 			names[r.Provider.Application] = true
 		}
 	}
 	return names
+}
+
+// shelves hold the bags of a namespace, which go with the sides of their relations.
+type shelves struct {
+	namespace string
+	bags      []relation.Databag
+	sides     sides
+}
+
+// of lists the bags of an end in one relation.
+func (s shelves) of(identity string, e relation.End) []relation.Databag {
+	var all []relation.Databag
+	for _, b := range s.bags {
+		if b.Relation == identity && b.Application == e.Application && b.Endpoint == e.Endpoint {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// without lists the bags of a relation whose end has no side: they go with the Relation.
+func (s shelves) without(r relation.Relation) []relation.Databag {
+	var all []relation.Databag
+	for _, e := range r.Ends() {
+		if _, kept := s.sides.of(r, e); e.Namespace == s.namespace && !kept {
+			all = append(all, s.of(r.UID, e)...)
+		}
+	}
+	return all
 }

@@ -44,7 +44,7 @@ func TestRetain(t *testing.T) {
 				r.State.Departures = []conversation.Departure{{Unit: conversation.Unit{Application: "web"}, Since: at()}}
 			})},
 		},
-		"Elsewhere": {why: "M7: its relation in another namespace is gone", bag: elsewhere, withdrawn: true},
+		"Elsewhere": {why: "T5: its relation is not known here, and may be restored", bag: elsewhere},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

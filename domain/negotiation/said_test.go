@@ -63,15 +63,6 @@ func TestBagsOfForgottenUnits(t *testing.T) {
 	assert.Contains(t, w.databags, unknown, "a number that was never given here")
 }
 
-// A transaction that was committed is delivered by whoever looks next
-// (SAFETY.md E11).
-func TestCommittedTransactionsAreDelivered(t *testing.T) {
-	w := newWorld()
-	w.outboxes = []string{"b", "a"}
-	decisions, _ := w.negotiate(t)
-	assert.Equal(t, []relation.Decision{relation.Deliver{Outbox: "a"}, relation.Deliver{Outbox: "b"}}, decisions)
-}
-
 // The units of a namespace that opts out for a while are those that they were,
 // however many: nobody looked, and so nobody has gone (SAFETY.md E13, D10).
 func TestUnitsOutliveOptingOut(t *testing.T) {

@@ -1,6 +1,7 @@
 package negotiation_test
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 	"time"
@@ -142,4 +143,56 @@ func (w *world) clear() {
 	clear(w.services)
 	clear(w.workloads)
 	clear(w.pods)
+}
+
+// lent is what the bank keeps of a relation with its vault.
+func lent(r relation.Relation) []relation.Side {
+	return []relation.Side{{Key: r.Key, Role: application.Provider, Relation: r.UID, ID: 7, Interface: "pg", Known: true}}
+}
+
+// open is a shelf on which everything is said.
+func open() relation.Shelf {
+	return relation.Shelf{
+		Bag: func(_ relation.Relation, e relation.End) map[string]string {
+			return map[string]string{"of": e.Namespace}
+		},
+		Said: func(_ relation.Relation, e relation.End, _ int) map[string]string {
+			return map[string]string{"of": e.Namespace}
+		},
+		Units: func(relation.End) []application.Unit {
+			return []application.Unit{{Number: 0, Address: "10.0.0.9"}, {Number: 1, Gone: application.GoneReplaced}}
+		},
+		Grants: func(relation.End) []relation.Grant { return nil },
+	}
+}
+
+// uidOf returns the UID that a namespace has at first.
+func uidOf(namespace string) string { return "uid-of-namespace-" + namespace }
+
+// known returns namespaces as an Offer knows them, and named returns them as an Offer names them at first.
+func known(names ...string) []relation.Namespace {
+	all := named(names...)
+	for i := range all {
+		all[i].UID = uidOf(all[i].Name)
+	}
+	return all
+}
+
+func named(names ...string) []relation.Namespace {
+	var all []relation.Namespace
+	for _, name := range names {
+		all = append(all, relation.Namespace{Name: name})
+	}
+	return all
+}
+
+// namespaces returns the UIDs of the namespaces that Offers name.
+func (w *world) namespaces() map[string]string {
+	all := map[string]string{}
+	for _, o := range w.offers {
+		for _, n := range o.Consumers {
+			all[n.Name] = cmp.Or(w.elsewhere[n.Name], uidOf(n.Name))
+		}
+	}
+	return all
 }

@@ -80,7 +80,7 @@ func (j judging) state(i int, r relation.Relation, violated []condition.Conditio
 		}
 		cs = condition.Waiting(string(condition.HandlerFailed), text)
 	}
-	r.State.Conditions = condition.With(cs, slices.Concat(held, violated, failing, sides(r))...)
+	r.State.Conditions = condition.With(cs, slices.Concat(held, violated, failing, sideStatuses(r))...)
 	var wake time.Time
 	r.State.Status, wake = j.status(r)
 	return r.State, wake
@@ -115,8 +115,8 @@ func (j judging) suspension(r relation.Relation) (is relation.Status, wake time.
 	return relation.Suspending, over
 }
 
-// sides is what the sides say of how they are in a relation.
-func sides(r relation.Relation) []condition.Condition {
+// sideStatuses is what the sides say of how they are in a relation.
+func sideStatuses(r relation.Relation) []condition.Condition {
 	return slices.Concat(said(condition.RequirerStatus, r.State.RequirerStatus), said(condition.ProviderStatus, r.State.ProviderStatus))
 }
 
@@ -126,7 +126,7 @@ func said(t condition.Type, info status.Info) []condition.Condition {
 	if !info.Said() {
 		return nil
 	}
-	return []condition.Condition{{Type: t, True: info.State == status.Active, Reason: info.Reason(), Message: info.Text()}}
+	return []condition.Condition{condition.New(t, info.State == status.Active, info.Reason(), info.Text())}
 }
 
 // stumble is a unit whose handlers fail.
@@ -169,5 +169,5 @@ func handlerFailed(namespace string, all []stumble) []condition.Condition {
 	if len(all) > 1 {
 		message += "; handlers of other units fail too: see status.units[].failing of their RelatedApplication"
 	}
-	return []condition.Condition{{Type: condition.HandlerFailed, True: true, Reason: string(condition.HandlerFailed), Message: message}}
+	return []condition.Condition{condition.New(condition.HandlerFailed, true, string(condition.HandlerFailed), message)}
 }

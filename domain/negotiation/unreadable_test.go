@@ -77,6 +77,12 @@ func about(decision relation.Decision) (name string, applications []string) {
 		return "Release " + d.Name, ends(d.Key)
 	case relation.Withdraw:
 		return "Withdraw " + d.Name(), []string{d.Application}
+	case relation.Deliver:
+		return "Deliver " + d.Name(), []string{d.Application}
+	case relation.Discard:
+		return "Discard " + d.Name(), []string{d.Application}
+	case relation.Admit:
+		return "Admit " + d.Name, []string{d.Application}
 	case relation.Answer:
 		return "Answer " + d.Name, []string{d.Application}
 	case relation.Forget:
@@ -255,7 +261,7 @@ func TestManualRelationWaitsForAnID(t *testing.T) {
 	w.external("cache", "main:pg")
 	w.consumes("api", "store:pg", "")
 	w.settle(t)
-	w.relate(relation.Pair{Key: relation.Key{Requirer: here("api", "store"), Provider: here("cache", "main")}, Interface: "pg"}, false, 0)
+	w.relate(relation.Pair{Key: relation.Key{Requirer: here("api", "store"), Provider: here("cache", "main")}, Interface: "pg"}, w.uid(), false, 0)
 	s := hide(w.observe(), relation.KindRelation, namespace, r.Name)
 	s.Unreadable[0].Relation.State.ID = 0
 	decisions, _ := negotiation.Negotiate(s)
@@ -292,7 +298,7 @@ func TestUnreadableClaim(t *testing.T) {
 func TestUnreadableDataAbroad(t *testing.T) {
 	n := newNeighbours()
 	n.bank.external("db", "main:pg")
-	n.bank.offers["one"] = relation.Offer{Namespace: "bank", Name: "one", Application: "db", Endpoint: "main", Consumers: []string{namespace}}
+	n.bank.offers["one"] = relation.Offer{Namespace: "bank", Name: "one", Application: "db", Endpoint: "main", Consumers: known(namespace)}
 	n.shop.consumes("web", "store:pg", "store=db.bank", application.KeyOnChange, string(application.Restart))
 	n.settle(t)
 	r := n.shop.only(t)
@@ -322,7 +328,7 @@ func TestUnreadableDataAbroad(t *testing.T) {
 func TestUnreadableAbroad(t *testing.T) {
 	n := newNeighbours()
 	n.bank.external("db", "main:pg,spare:pg")
-	n.bank.offers["one"] = relation.Offer{Namespace: "bank", Name: "one", Application: "db", Endpoint: "main", Consumers: []string{namespace}}
+	n.bank.offers["one"] = relation.Offer{Namespace: "bank", Name: "one", Application: "db", Endpoint: "main", Consumers: known(namespace)}
 	n.shop.consumes("web", "store:pg", "store=db.bank")
 	n.settle(t)
 	require.Len(t, n.shop.relations, 1)
@@ -340,7 +346,7 @@ func TestUnreadableAbroad(t *testing.T) {
 
 	manual := relation.Key{Requirer: here("api", "store"), Provider: relation.End{Namespace: "bank", Application: "db", Endpoint: "main"}}
 	n.shop.consumes("api", "store:pg", "")
-	n.shop.relate(relation.Pair{Key: manual, Interface: "pg"}, false, 0)
+	n.shop.relate(relation.Pair{Key: manual, Interface: "pg"}, n.shop.uid(), false, 0)
 	decisions, _ = negotiation.Negotiate(hide(n.shop.observe(), relation.KindRecord, "bank", "db"))
 	i := slices.IndexFunc(decisions, func(d relation.Decision) bool { _, update := d.(relation.Update); return update })
 	require.GreaterOrEqual(t, i, 0)

@@ -52,7 +52,7 @@ func (c checker) violated(r relation.Relation) []condition.Condition {
 	if len(told) == 0 {
 		return nil
 	}
-	return []condition.Condition{{Type: condition.SchemaViolated, True: true, Reason: relation.ReasonViolated, Message: listed(told)}}
+	return []condition.Condition{condition.New(condition.SchemaViolated, true, relation.ReasonViolated, listed(told))}
 }
 
 // toldOf lists what is wrong with the bags of one side.

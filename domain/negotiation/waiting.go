@@ -26,6 +26,7 @@ func (w waits) of(a application.Application) []relation.Waiting {
 			continue
 		}
 		if reason, message := w.why(a, e); reason != "" {
+			message = condition.Cut(message, condition.MaxEntry)
 			all = append(all, relation.Waiting{Endpoint: e.Name, Optional: e.Optional, Reason: reason, Message: message})
 		}
 	}

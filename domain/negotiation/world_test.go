@@ -28,16 +28,20 @@ func epoch() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 // turns what is empty into what is absent. It proves on the way what must hold
 // of every decision.
 type world struct {
+	// name and namespaceUID are the namespace's, and elsewhere has the UIDs of others that are not uidOf.
 	name            string
+	namespaceUID    string
+	elsewhere       map[string]string
 	now             time.Time
 	optedIn, ending bool
 	services        map[string]application.Service
 	workloads       map[string]application.Workload
 	pods            map[string]application.Pod
 	relations       map[string]kept
+	sides           map[string]relation.Side
 	records         map[string]relation.Record
 	databags        map[string]bag
-	outboxes        []string
+	outboxes        map[string]relation.Outbox
 	offers          map[string]relation.Offer
 	consumers       []relation.Relation
 	abroad          []relation.Abroad
@@ -69,10 +73,10 @@ type bag struct {
 
 func newWorld() *world {
 	return &world{
-		name: namespace, now: epoch(), optedIn: true,
+		name: namespace, namespaceUID: uidOf(namespace), now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
-		relations: map[string]kept{}, records: map[string]relation.Record{}, databags: map[string]bag{}, offers: map[string]relation.Offer{},
-		secrets:  map[string]secret.Source{},
+		relations: map[string]kept{}, sides: map[string]relation.Side{}, records: map[string]relation.Record{}, databags: map[string]bag{}, offers: map[string]relation.Offer{},
+		secrets: map[string]secret.Source{}, outboxes: map[string]relation.Outbox{},
 		rollouts: map[string]int{}, published: map[string]int{}, owners: map[int]string{},
 	}
 }
@@ -83,6 +87,7 @@ func (w *world) clone() *world {
 	c := *w
 	c.services, c.workloads, c.pods = maps.Clone(w.services), maps.Clone(w.workloads), maps.Clone(w.pods)
 	c.relations, c.records, c.databags = maps.Clone(w.relations), maps.Clone(w.records), maps.Clone(w.databags)
+	c.sides, c.outboxes = maps.Clone(w.sides), maps.Clone(w.outboxes)
 	c.offers, c.secrets = maps.Clone(w.offers), maps.Clone(w.secrets)
 	c.rollouts, c.published = maps.Clone(w.rollouts), maps.Clone(w.published)
 	c.owners = maps.Clone(w.owners)
@@ -109,7 +114,8 @@ func (w *world) inventory() application.Inventory {
 // observe returns what the controller sees.
 func (w *world) observe() relation.Snapshot {
 	s := relation.Snapshot{
-		Namespace: w.name, Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, LastRelation: w.lastRelation, Records: values(w.records), Outboxes: w.outboxes,
+		Namespace: w.name, UID: w.namespaceUID, Namespaces: w.namespaces(), Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, LastRelation: w.lastRelation, Seed: strconv.Itoa(w.uids),
+		Sides: values(w.sides), Records: values(w.records), Outboxes: values(w.outboxes),
 		Interfaces: w.interfaces, Schema: w.schema, Offers: values(w.offers), Consumers: w.consumers, Abroad: w.abroad,
 		Secrets: values(w.secrets), Account: "orcon-system:relations-controller",
 	}
@@ -138,8 +144,16 @@ func (w *world) writes(decision relation.Decision) []func() {
 		}
 	case relation.Remember:
 		return w.remember(d)
+	case relation.Keep:
+		return []func(){func() {
+			if d.ID <= w.lastRelation {
+				w.sides[d.Name()] = stored(d.Side)
+			}
+		}}
+	case relation.Drop:
+		return []func(){func() { w.withdraw(d.Bags) }, func() { delete(w.sides, d.Name()) }}
 	case relation.Relate:
-		return []func(){func() { w.relate(d.Pair, true, d.State.ID) }, func() { w.setState(d.Name(), d.State) }}
+		return []func(){func() { w.relate(d.Pair, d.Identity, true, d.State.ID) }, func() { w.setState(d.Name(), d.State) }}
 	case relation.Count:
 		return []func(){func() { w.lastRelation = d.LastRelation }}
 	case relation.Update:
@@ -147,17 +161,21 @@ func (w *world) writes(decision relation.Decision) []func() {
 	case relation.Finish:
 		return []func(){func() { w.remove(d.Name, d.UID) }}
 	case relation.Release:
-		return []func(){func() {
+		return []func(){func() { w.withdraw(d.Bags) }, func() {
 			if r, ok := w.relations[d.Name]; ok && r.UID == d.UID && !r.Deleted.IsZero() {
 				delete(w.relations, d.Name)
 			}
 		}}
 	case relation.Deliver:
-		return []func(){func() { w.outboxes = slices.DeleteFunc(w.outboxes, func(name string) bool { return name == d.Outbox }) }}
+		return []func(){func() { w.post(d.Application, d.Unit, false) }}
+	case relation.Discard:
+		return []func(){func() { delete(w.outboxes, d.Name()) }}
+	case relation.Admit:
+		return []func(){func() { w.offers[d.Name] = stored(d.Offer) }}
 	case relation.Answer:
 		return []func(){func() { w.offers[d.Name] = stored(d.Offer) }}
 	case relation.Withdraw:
-		return []func(){func() { delete(w.databags, d.Name()) }}
+		return []func(){func() { w.withdraw([]relation.Databag{d.Databag}) }}
 	case relation.Forget:
 		return []func(){func() {
 			if w.records[d.Name].UID == d.UID {
@@ -168,6 +186,12 @@ func (w *world) writes(decision relation.Decision) []func() {
 		return nil
 	default:
 		panic(fmt.Sprintf("the world does not know %T", decision))
+	}
+}
+
+func (w *world) withdraw(bags []relation.Databag) {
+	for _, b := range bags {
+		delete(w.databags, b.Name())
 	}
 }
 
@@ -212,11 +236,11 @@ func (w *world) rollOut(workload application.Workload, version string) {
 
 // relate creates a relation's object, with its id and without the rest of its state. An id that is not
 // counted is refused.
-func (w *world) relate(p relation.Pair, declared bool, id int) {
+func (w *world) relate(p relation.Pair, uid string, declared bool, id int) {
 	if _, there := w.relations[p.Name()]; there || id > w.lastRelation {
 		return
 	}
-	uid := w.uid()
+	w.uids++ // the next seed is another
 	if id != 0 && w.owners[id] == "" {
 		w.owners[id] = uid
 	}
@@ -240,9 +264,10 @@ func (w *world) setState(name string, s relation.State) {
 
 func (w *world) update(d relation.Relation) {
 	r, there := w.relations[d.Name]
-	if !there || r.UID != d.UID || d.State.ID > w.lastRelation {
+	if !there || r.UID != d.UID && r.State.ID > 0 || d.State.ID > w.lastRelation {
 		return
 	}
+	r.UID = d.UID
 	r.finalizer = r.finalizer || r.Deleted.IsZero()
 	w.relations[d.Name] = r
 	w.setState(d.Name, d.State)
@@ -322,7 +347,9 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 			w.checkForgotten(t, d, decisions)
 		case relation.Count:
 			assert.Greater(t, d.LastRelation, w.lastRelation, "the count only grows")
-		case relation.Relate, relation.Deliver, relation.Answer, relation.Withdraw, relation.Forget, relation.Mark:
+		case relation.Discard:
+			assert.False(t, d.Holds, "what is not delivered is not deleted (TRUST.md T10)")
+		case relation.Keep, relation.Drop, relation.Relate, relation.Deliver, relation.Admit, relation.Answer, relation.Withdraw, relation.Forget, relation.Mark:
 		}
 	}
 	return decisions, wake

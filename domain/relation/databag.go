@@ -12,8 +12,7 @@ type Databag struct {
 	// Unit is the number of the unit whose bag it is; empty for the application's.
 	Unit string
 	Data map[string]string
-	// Home is where that relation's object is, if in another namespace: Kubernetes
-	// does not remove the bag with it then (SAFETY.md M7).
+	// Home is the place of that relation's object, if that is another namespace.
 	Home Home
 }
 
@@ -26,12 +25,6 @@ func (b Databag) Name() string {
 		return DatabagName(b.Application, b.Endpoint)
 	}
 	return objectName(b.Application+"-"+b.Endpoint, b.Application, b.Endpoint, b.Relation, b.Unit)
-}
-
-// OutboxName returns the name of the object in which a unit's transactions are
-// committed.
-func OutboxName(application, unit string) string {
-	return objectName(application+"-"+unit+"-outbox", application, unit, "outbox")
 }
 
 // Address returns whose bag it is, and of which relation.

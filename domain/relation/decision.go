@@ -28,10 +28,21 @@ type Remember struct {
 	Rollout *Rollout
 }
 
-// Relate makes a relation.
+// Keep stores one side of a relation. It comes before what the side's units may then hear: of a new relation
+// before the Relation, of a unit with handlers before its record.
+type Keep struct{ Side }
+
+// Drop deletes one side of a relation whose end owes nothing more, after the bags of its end.
+type Drop struct {
+	Side
+	Bags []Databag
+}
+
+// Relate makes a relation with that identity.
 type Relate struct {
 	Pair
-	State State
+	Identity string
+	State    State
 }
 
 // Update stores the state of a relation.
@@ -40,14 +51,24 @@ type Update struct{ Relation }
 // Finish deletes a relation that is over.
 type Finish struct{ Relation }
 
-// Release lets go of a deleted relation: it is dead.
-type Release struct{ Relation }
+// Release lets go of a deleted relation, after the bags that no side keeps: it is dead.
+type Release struct {
+	Relation
+	Bags []Databag
+}
 
 // Deliver moves a committed transaction to the bags where it belongs.
-type Deliver struct{ Outbox string }
+type Deliver struct{ Outbox }
 
-// Withdraw deletes a bag that nobody declares and no relation needs.
+// Discard deletes the empty outbox of a unit that has gone.
+type Discard struct{ Outbox }
+
+// Withdraw deletes a bag that nothing declares and no relation needs.
 type Withdraw struct{ Databag }
+
+// Admit stores the consumers of an Offer with the UIDs of those that are seen for the first time. Nothing is
+// opened to a namespace before (TRUST.md T8).
+type Admit struct{ Offer }
 
 // Answer stores what is said of an Offer.
 type Answer struct{ Offer }
@@ -61,12 +82,16 @@ type Mark struct{ Unreadable }
 func (Count) decision()    {}
 func (Publish) decision()  {}
 func (Remember) decision() {}
+func (Keep) decision()     {}
+func (Drop) decision()     {}
 func (Relate) decision()   {}
 func (Update) decision()   {}
 func (Finish) decision()   {}
 func (Release) decision()  {}
 func (Deliver) decision()  {}
+func (Discard) decision()  {}
 func (Withdraw) decision() {}
+func (Admit) decision()    {}
 func (Answer) decision()   {}
 func (Forget) decision()   {}
 func (Mark) decision()     {}

@@ -12,7 +12,7 @@ func (v View) Heard(unit int) conversation.Snapshot {
 	own.Number = unit
 	for _, u := range v.Units {
 		if u.Number == unit {
-			own.Leaving = conversation.Reason(u.Leaving)
+			own.Leaving, own.Returns = conversation.Reason(u.Leaving), u.Returns
 		}
 	}
 	return v.Shared("").For(own)

@@ -24,6 +24,9 @@ const (
 	ReasonNoOffer = "NoOffer"
 	// ReasonSuspended: the other namespace offers it no more.
 	ReasonSuspended = "Suspended"
+	// ReasonNamespaceReplaced: a namespace was deleted and made again, and what was agreed with it is not for the
+	// new one (TRUST.md T8).
+	ReasonNamespaceReplaced = "NamespaceReplaced"
 	// ReasonOffered: what an Offer is about can be related to.
 	ReasonOffered = "Offered"
 	// ReasonOptedOut: the namespace of an Offer has not opted in, or the pods of an
@@ -59,6 +62,8 @@ const (
 	ReasonTooManyRestarts = "TooManyRestarts"
 	// ReasonEnding: the relation is being taken down.
 	ReasonEnding = "Ending"
+	// ReasonEndOwed: the end of the earlier relation of the pair has not been handled.
+	ReasonEndOwed = "EndOwed"
 	// ReasonUnreadable: an object, or one that it needs, exists and cannot be read.
 	ReasonUnreadable = "Unreadable"
 	// ReasonWaiting: an application waits for one of its relations.

@@ -26,10 +26,14 @@ type ApplicationState struct {
 	Units    []application.Unit
 	NextUnit int
 	Restarts Restarts
+	// Ends are the ends of the last ten minutes that were owed to its handlers as a provider.
+	Ends []RecentEnd
 	// Grants are the Secrets that its endpoints grant, in order of endpoint.
 	Grants []Grant
 	// Workload is how its leader says it is.
 	Workload status.Info
+	// Shortages are the budgets of writes that living units have used up.
+	Shortages []status.Shortage
 	// Waiting lists the endpoints that have no complete relation.
 	Waiting    []Waiting
 	Conditions []condition.Condition
@@ -46,6 +50,14 @@ func (s ApplicationState) Says() status.Info {
 		units = append(units, u.Workload)
 	}
 	return status.Worst(units)
+}
+
+// RecentEnd is the end of a relation that an application provided.
+type RecentEnd struct {
+	// Relation is the relation's identity, Namespace its requirer's, and Time when the end was found.
+	Relation, Namespace string
+	Time                time.Time
+	Reason              string
 }
 
 // Restarts is what is remembered of an application in restart mode.

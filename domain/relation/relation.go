@@ -1,7 +1,6 @@
 package relation
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -48,8 +47,8 @@ type State struct {
 	Data Data
 	// EndReason says why it ends; empty while it lives.
 	EndReason string
-	// Left are the units that have handled its end, as Key.Unit names them.
-	Left []string
+	// EndedSince is when its end was found; zero while it lives.
+	EndedSince time.Time
 	// Closed are those that have handled its suspension, as long as it is suspended.
 	Closed []string
 	// Departures are those that are owed to handlers, or were within the hour, in
@@ -63,10 +62,20 @@ type State struct {
 	// Offer is the name of the provider's Offer that opened it, where the provider is
 	// in another namespace; empty before one did. It stays when that is withdrawn.
 	Offer string
+	// ProviderUID is the UID of the provider's namespace, if that is another one, when the relation was opened.
+	ProviderUID string
 	// SuspendedSince is when its Offer was found withdrawn; zero if it was not.
 	SuspendedSince time.Time
 	Conditions     []condition.Condition
 }
+
+// Reasons of ends, beside ReasonDeclarationGone.
+const (
+	// EndDeleted is the reason of an end for which the Relation was deleted.
+	EndDeleted = "Deleted"
+	// EndNamespaceDeleted is the reason of an end that came with the requirer's namespace.
+	EndNamespaceDeleted = "NamespaceDeleted"
+)
 
 // Data tells whether the data that the requirer of a relation waits for is there.
 type Data string
@@ -127,16 +136,6 @@ func (r Relation) Alive() bool { return r.Deleted.IsZero() && r.State.EndReason 
 // Ended reports whether its end was decided. The deletion of its object alone may be that of its definition,
 // which ends nothing (TRUST.md T1).
 func (r Relation) Ended() bool { return r.State.EndReason != "" }
-
-// Heeds reports whether a unit of one of its ends, as a namespace names it, may still
-// read what it was granted for the relation: as long as that lives, and then until its
-// handlers have handled the end, so that one that began before can finish. Teardown ends
-// that in any case (RELATIONS.md P2, L4).
-func (r Relation) Heeds(namespace string, unit conversation.Unit) bool {
-	return !r.Ended() || r.Open() && slices.ContainsFunc(r.Ends(), func(e End) bool {
-		return e.From(namespace) == unit.Application && !slices.Contains(r.State.Left, r.Unit(e, unit.Number).String())
-	})
-}
 
 // Held reports whether it waits for its declaration to return.
 func (r Relation) Held() bool { return !r.State.HeldSince.IsZero() }

@@ -11,7 +11,11 @@ import (
 // Snapshot is one namespace as last seen, and the time, whole seconds in UTC.
 type Snapshot struct {
 	Namespace string
-	Now       time.Time
+	// UID is the namespace's own.
+	UID string
+	Now time.Time
+	// Seed is random. The identities of new relations are derived from it.
+	Seed string
 	// LastRelation is the highest id that a relation of the namespace was given.
 	LastRelation int
 	// Ending is set while the namespace is being deleted.
@@ -26,17 +30,18 @@ type Snapshot struct {
 	// Orphans are declarations that belong to no application.
 	Orphans   []application.Fault
 	Relations []Relation
-	Databags  []Databag
-	Records   []Record
-	// Offers are the namespace's own, and Consumers the relations of other namespaces
-	// whose provider is in this one.
-	Offers    []Offer
-	Consumers []Relation
+	// Sides hold what the namespace keeps of relations.
+	Sides    []Side
+	Databags []Databag
+	Records  []Record
+	// Offers are the namespace's own, Namespaces the UIDs of those that they name, and
+	// Consumers the relations of other namespaces whose provider is in this one.
+	Offers     []Offer
+	Namespaces map[string]string
+	Consumers  []Relation
 	// Abroad is what other namespaces hold that relations of this one may be about.
-	Abroad []Abroad
-	// Outboxes are the names of transactions that are committed and not yet in
-	// all their bags (SAFETY.md E11).
-	Outboxes []string
+	Abroad   []Abroad
+	Outboxes []Outbox
 	// Unreadable are the objects that exist and could not be read: the namespace's own, the
 	// Relations of others whose provider is in it, and what its relations depend on elsewhere.
 	Unreadable []Unreadable
@@ -57,10 +62,15 @@ type Snapshot struct {
 // there (SAFETY.md M7); but who has been open to each other hears of the end.
 type Abroad struct {
 	Namespace string
+	// UID is the namespace's; empty if it is not seen.
+	UID string
 	// OptedIn says that it takes part: what a namespace offers that has opted out, or
 	// is ending, is withdrawn.
-	OptedIn  bool
+	OptedIn bool
+	// Ending is set while it is being deleted.
+	Ending   bool
 	Offers   []Offer
+	Sides    []Side
 	Records  []Record
 	Databags []Databag
 }

@@ -40,6 +40,8 @@ type Seen struct {
 	// OwnWriter is the number of the unit that wrote OwnBag of a peer relation last;
 	// empty where that is not known (RELATIONS.md E8).
 	OwnWriter string
+	// ended is the end of the relation, as the side owes it; nil while it has not ended.
+	ended *Teardown
 }
 
 // Shelf is where it is found what is said: each returns nil for what is not known.
@@ -56,23 +58,84 @@ type Shelf struct {
 	Grants func(End) []Grant
 }
 
-// Look returns what an application may see: those relations of its that have an
-// id. Across namespaces nothing is seen of the other side without its consent
+// Look returns what an application may see: its relations that have an id, each as its side keeps it, and the
+// ended ones whose end its side owes. Across namespaces nothing is seen of the other side without its consent
 // (RELATIONS.md M6).
-func Look(namespace string, record Record, relations []Relation, shelf Shelf) View {
+func Look(namespace string, record Record, relations []Relation, sides []Side, shelf Shelf) View {
 	contents := conversation.BagMap{}
 	v := View{Application: record.Name, Units: record.State.Units, Waiting: record.State.Waiting, Bags: contents}
+	for _, seen := range see(namespace, record, relations, sides) {
+		seen.read(shelf, contents)
+		v.Relations = append(v.Relations, seen)
+	}
+	slices.SortFunc(v.Relations, func(a, b Seen) int {
+		return cmp.Or(cmp.Compare(a.Shown.ID, b.Shown.ID), strings.Compare(a.UID, b.UID))
+	})
+	return v
+}
+
+// see returns the relations that an application may see, without bags.
+func see(namespace string, record Record, relations []Relation, sides []Side) []Seen {
+	kept := sidesOf(namespace, record.Name, sides)
+	handles := slices.ContainsFunc(record.State.Units, func(u application.Unit) bool { return u.Gone == "" && u.Handles })
+	var all []Seen
 	for _, r := range relations {
-		if r.State.ID == 0 {
-			continue
-		}
-		if seen, concerned := r.SeenFrom(namespace, record.Name); concerned {
-			seen.read(shelf, contents)
-			v.Relations = append(v.Relations, seen)
+		seen, concerned := r.SeenFrom(namespace, record.Name)
+		side, is := kept[sideKey{r.UID, seen.Shown.Role}]
+		delete(kept, sideKey{r.UID, seen.Shown.Role})
+		if concerned && r.State.ID > 0 && seen.by(side, is, handles) {
+			all = append(all, seen)
 		}
 	}
-	slices.SortFunc(v.Relations, func(a, b Seen) int { return Compare(a.Relation, b.Relation) })
-	return v
+	for _, side := range kept {
+		if side.Owes() {
+			seen := Seen{Relation: side.relation(), Here: side.Here()}
+			seen.show()
+			seen.by(side, true, handles)
+			all = append(all, seen)
+		}
+	}
+	return all
+}
+
+// sideKey identifies a side by its relation's identity and its role.
+type sideKey struct {
+	relation string
+	role     application.Role
+}
+
+// sidesOf returns the sides of an application.
+func sidesOf(namespace, name string, sides []Side) map[sideKey]Side {
+	all := map[sideKey]Side{}
+	for _, s := range sides {
+		if e := s.Here(); e.Namespace == namespace && e.Application == name {
+			all[sideKey{s.Relation, s.Role}] = s
+		}
+	}
+	return all
+}
+
+// by shows the relation as its side keeps it, and reports whether the application may see it: not while there is
+// no side, if units with handlers could hear of it or its provider is in another namespace, and not while its end is
+// held.
+func (s *Seen) by(side Side, kept, handles bool) bool {
+	if !kept {
+		return !handles && (s.Shown.Role == application.Requirer || !s.Abroad())
+	}
+	s.Shown.ID = side.ID
+	switch {
+	case side.Held():
+		return false
+	case side.Teardown != nil:
+		s.Shown.Life, s.Shown.EndReason, s.Shown.Final = conversation.Ending, conversation.RelationRemoved, true
+		s.Shown.End, s.ended = side.Teardown.Owing(), side.Teardown
+	case side.Known && s.Ended(): // the side is about to take note of it
+		s.Shown.Life, s.Shown.EndReason, s.Shown.Final = conversation.Alive, "", false
+		if !s.Open() {
+			s.Shown.Life, s.Shown.EndReason = conversation.Suspended, conversation.SuspendedReason
+		}
+	}
+	return true
 }
 
 // SeenFrom returns the relation as an application sees it, without bags, and whether it is one of its
@@ -110,9 +173,14 @@ func (s *Seen) show() {
 func (s *Seen) read(shelf Shelf, contents conversation.BagMap) {
 	s.OwnBag = contents.Put(shelf.Bag(s.Relation, s.Here))
 	s.Own = s.members(shelf, s.Here, contents)
-	if !s.Open() {
-		return
+	if s.Open() {
+		s.readOther(shelf, contents)
 	}
+	s.bury()
+}
+
+// readOther takes from the shelf what the side may see of the other one.
+func (s *Seen) readOther(shelf Shelf, contents conversation.BagMap) {
 	there := s.Shown.There
 	if s.Shown.Role == application.Peer {
 		s.OwnWriter = shelf.Writer(s.Relation, s.Here)
@@ -132,14 +200,24 @@ func (s *Seen) read(shelf Shelf, contents conversation.BagMap) {
 // tombstone returns a departure as the side knows it, with the unit's last bag as long as that is retained
 // (SAFETY.md P2).
 func (s *Seen) tombstone(d conversation.Departure, bag databag.Ref) conversation.Tombstone {
-	t := conversation.Tombstone{
+	return conversation.Tombstone{
 		Unit:   conversation.Unit{Application: s.Shown.Remote, Number: d.Unit.Number},
-		Reason: d.Reason, Since: d.Since, Bag: bag, Inherited: d.Inherited(),
+		Reason: d.Reason, Since: d.Since, Bag: bag, Owing: d.Owing(),
 	}
-	for _, unit := range d.Owed {
-		t.Owed = append(t.Owed, unit.Number)
+}
+
+// bury adds the units that the end of the relation has taken away (TRUST.md T2).
+func (s *Seen) bury() {
+	if s.ended == nil {
+		return
 	}
-	return t
+	for _, number := range s.ended.Others {
+		unit := conversation.Unit{Application: s.Shown.Remote, Number: number}
+		if !slices.ContainsFunc(s.Shown.Departed, func(t conversation.Tombstone) bool { return t.Unit == unit }) {
+			t := conversation.Tombstone{Unit: unit, Reason: s.Shown.EndReason, Since: s.ended.Since}
+			s.Shown.Departed = append(s.Shown.Departed, t)
+		}
+	}
 }
 
 // withGranted returns the other side's bag with the reference to a granted Secret above all else, and

@@ -160,8 +160,8 @@ func (c Catalog) Breaks(i Interface) []condition.Condition {
 	if len(broken) == 0 {
 		return nil
 	}
-	return []condition.Condition{{Type: condition.Incompatible, True: true, Reason: ReasonBreaks,
-		Message: fmt.Sprintf("what fits version %d may not fit this one: %s", older.Version, toldOf(broken))}}
+	return []condition.Condition{condition.New(condition.Incompatible, true, ReasonBreaks,
+		fmt.Sprintf("what fits version %d may not fit this one: %s", older.Version, toldOf(broken)))}
 }
 
 // maxProblems is how many problems one message tells.

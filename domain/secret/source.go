@@ -118,7 +118,7 @@ func never(kind string) bool {
 
 // own reports whether a Secret of that name is one of Orcon's.
 func own(name string) bool {
-	return name == "orcon-ca" || strings.HasPrefix(name, "orcon-secrets-")
+	return name == "orcon-ca" || name == "orcon-webhook-tls" || strings.HasPrefix(name, "orcon-secrets-")
 }
 
 // GrantedID returns the ID under which an endpoint grants a Secret: the same whatever

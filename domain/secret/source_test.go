@@ -51,6 +51,7 @@ func TestASecretConsentsItself(t *testing.T) {
 		"Future":        {why: "what Kubernetes invents next", in: kind("node.kubernetes.io/key"), reason: secret.ReasonNever},
 		"Units":         {why: "holds the secrets of all units", in: source(func(s *secret.Source) { s.Name = "orcon-secrets-3" }), reason: secret.ReasonNever, cure: "name another"},
 		"Authority":     {why: "signs Orcon's certificates", in: source(func(s *secret.Source) { s.Name = "orcon-ca" }), reason: secret.ReasonNever},
+		"Webhook":       {why: "serves as Orcon's webhook", in: source(func(s *secret.Source) { s.Name = "orcon-webhook-tls" }), reason: secret.ReasonNever},
 		"Missing":       {why: "a typing error", in: source(func(s *secret.Source) { s.Sight = secret.Missing }), reason: secret.ReasonNoSecret, cure: "create it"},
 		"Closed": {why: "nobody has opened the namespace", in: source(func(s *secret.Source) { s.Sight = secret.Closed }), reason: secret.ReasonNoPermission,
 			cure: "kubectl create rolebinding orcon-granted-secrets --clusterrole=orcon-granted-secrets --serviceaccount=orcon-system:relations-controller -n data"},

@@ -18,7 +18,7 @@ type Snapshot struct {
 	// Busy says that a transaction is on its way, which may name content.
 	Busy    bool
 	Secrets []Secret
-	// Relations are the UIDs of all relations that there are.
+	// Relations are the identities of all relations that exist, or whose sides are kept.
 	Relations []string
 	// Units are the units of each application that is known.
 	Units map[string]Roll

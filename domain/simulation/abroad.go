@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -47,16 +48,39 @@ func withdraw(w *world, s step) error {
 func (s *store) observeAbroad() (all []relation.Abroad) {
 	for e, there := range s.abroad {
 		at := relation.Abroad{
-			Namespace: e.Namespace, OptedIn: true,
+			Namespace: e.Namespace, UID: uidOf(e.Namespace), OptedIn: true,
 			Records: []relation.Record{{Name: e.Application, State: relation.ApplicationState{
 				Endpoints: []application.Endpoint{{Name: e.Endpoint, Role: application.Provider, Interface: there.iface}},
 			}}},
 			Databags: []relation.Databag{{Application: e.Application, Endpoint: e.Endpoint, Data: hostOf(e)}},
 		}
 		if there.offered {
-			at.Offers = []relation.Offer{{Namespace: e.Namespace, Name: e.Endpoint, Application: e.Application, Endpoint: e.Endpoint, Consumers: []string{namespace}}}
+			at.Offers = []relation.Offer{{
+				Namespace: e.Namespace, Name: e.Endpoint, Application: e.Application, Endpoint: e.Endpoint,
+				Consumers: []relation.Namespace{{Name: namespace, UID: uidOf(namespace)}},
+			}}
 		}
+		at.Sides = sidesAbroad(values(s.relations), e, s.now)
 		all = append(all, at)
+	}
+	return all
+}
+
+// uidOf returns the UID of a namespace: none is made again in a scenario.
+func uidOf(namespace string) string { return "uid-" + namespace }
+
+// sidesAbroad returns the sides that another namespace keeps of relations with one of its endpoints. It takes note of
+// an end at once.
+func sidesAbroad(relations []kept, e relation.End, now time.Time) (all []relation.Side) {
+	for _, r := range relations {
+		if r.Provider != e || r.State.Offer == "" {
+			continue
+		}
+		side := relation.Side{Key: r.Key, Role: application.Provider, Relation: r.UID, ID: r.State.ID}
+		if r.Ended() {
+			side.Teardown = &relation.Teardown{Since: now, Reason: r.State.EndReason}
+		}
+		all = append(all, side)
 	}
 	return all
 }

@@ -34,7 +34,7 @@ func relate(w *world, s step) error {
 			pair.Interface, pair.Version = e.Interface, e.Version
 		}
 	}
-	w.makeRelation(pair, false, 0)
+	w.makeRelation(pair, "relation-"+strconv.Itoa(w.uids+1), false, 0)
 	return w.rest()
 }
 

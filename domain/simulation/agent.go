@@ -42,7 +42,7 @@ type agent struct {
 	ledTerm int
 	turn    *tool.Turn
 	failed  failure
-	left    map[string]bool
+	left    map[conversation.EndAnswer]bool
 	// closed are the suspended relations of which the controller was told that.
 	closed []string
 
@@ -91,7 +91,7 @@ func (w *world) restart(a *agent) error {
 		return err
 	}
 	a.told, a.heard, a.sent, a.waiting, a.unseen = told, nil, nil, nil, nil
-	a.lease, a.interested, a.turn, a.failed, a.left = lease{}, false, nil, failure{}, map[string]bool{}
+	a.lease, a.interested, a.turn, a.failed, a.left = lease{}, false, nil, failure{}, map[conversation.EndAnswer]bool{}
 	w.tell(w.now, "agent of %s starts", a.pod)
 	return nil
 }
@@ -104,11 +104,7 @@ func (w *world) send(a *agent) bool {
 	}
 	a.number, a.numbered = u.Number, true
 	w.known[unitName(a)] = a
-	view, whole := w.view(a.application)
-	if !whole {
-		return false
-	}
-	s := view.Heard(a.number)
+	s := w.view(a.application).Heard(a.number)
 	if a.sent != nil && same(*a.sent, s) {
 		return false
 	}
@@ -220,12 +216,16 @@ func (w *world) leaveEnded(a *agent, s conversation.Snapshot) (did bool) {
 	if !w.reaches(a) {
 		return false
 	}
-	for _, uid := range a.told.Handled(s) {
-		if !a.left[uid] {
-			a.left[uid] = true
-			w.leave(uid, s.Unit.String())
-			w.tell(w.now, "%s has handled the end of %s", s.Unit, nameOf(s, uid))
+	for _, end := range a.told.Ends(s) {
+		if !a.left[end] {
+			a.left[end] = true
+			w.leave(end.Relation, s.Unit, end.Handled)
 			did = true
+			if end.Handled {
+				w.tell(w.now, "%s has handled the end of %s", s.Unit, nameOf(s, end.Relation))
+			} else {
+				w.tell(w.now, "%s has nothing to handle at the end of %s", s.Unit, nameOf(s, end.Relation))
+			}
 		}
 	}
 	did = w.leaveSuspended(a, s) || did

@@ -35,11 +35,16 @@ func (s *store) commit(c transaction.Commit, dies bool) error {
 			return refused(conversation.Gone, "cannot write: the relation on endpoint "+change.Endpoint+" has ended", "write into another relation")
 		}
 	}
+	leads := s.leaders[c.Application].MayWrite(c.PodUID, c.Term, s.now)
+	if leads {
+		for _, outbox := range c.Earlier(s.records[c.Application].State.Units) {
+			s.deliver(outbox)
+		}
+	}
 	e := executor{store: s, outbox: c.Outbox(), dies: dies}
 	for _, change := range c.Changes {
 		e.carryOut(transaction.ReadBag{Bag: c.Bag(change)})
 	}
-	leads := s.leaders[c.Application].MayWrite(c.PodUID, c.Term, s.now)
 	c, err := c.Prepare(e.stored, leads, schema.Catalog{}, schema.Off)
 	if err == nil {
 		err = e.finish(func() (transaction.Request, error) { return transaction.Next(c, e.stored, s.now) })
@@ -88,6 +93,8 @@ func (e *executor) carryOut(request transaction.Request) {
 	switch r := request.(type) {
 	case transaction.ReadOutbox:
 		e.stored.SetOutbox(transaction.StoredOutbox{Commit: e.outboxes[e.outbox]})
+	case transaction.Try:
+		e.stored.Tried(r, nil) // it refuses nothing
 	case transaction.Post:
 		e.outboxes[e.outbox] = r.Commit
 		e.revision++
@@ -95,7 +102,7 @@ func (e *executor) carryOut(request transaction.Request) {
 	case transaction.Empty:
 		delete(e.outboxes, e.outbox)
 		e.revision++
-		e.stored.SetOutbox(transaction.StoredOutbox{})
+		e.stored.Emptied(r)
 	case transaction.ReadBag:
 		b := e.databags[r.Bag.Name()]
 		e.stored.SetBag(r.Bag.Name(), transaction.StoredBag{Data: b.Data, Term: b.term})
@@ -105,10 +112,11 @@ func (e *executor) carryOut(request transaction.Request) {
 	}
 }
 
-// write stores the content of a bag with its record. The bag of a relation that has gone is deleted with
-// it.
+// write stores the content of a bag with its record. The bag of a relation that has gone, with its sides, is not
+// made.
 func (s *store) write(w transaction.WriteBag) {
-	if _, there := s.byUID(w.Bag.Relation); !there {
+	_, there := s.byUID(w.Bag.Relation)
+	if !there && !slices.ContainsFunc(values(s.sides), func(side relation.Side) bool { return side.Relation == w.Bag.Relation }) {
 		return
 	}
 	before := s.databags[w.Bag.Name()]
@@ -119,12 +127,14 @@ func (s *store) write(w transaction.WriteBag) {
 	s.databags[w.Bag.Name()] = bag{w.Bag, w.Term, cmp.Or(w.Writer, before.writer), before.record.Append(w.Entry, before.Data, w.Data, nil)}
 }
 
-// leave notes that a unit has handled the end of a relation.
-func (s *store) leave(uid, unit string) {
-	for name, r := range s.relations {
-		if r.UID == uid && !r.Alive() && !slices.Contains(r.State.Left, unit) {
-			r.State.Left = append(slices.Clip(r.State.Left), unit)
-			s.relations[name] = r
+// leave notes what a unit answers for the end of a relation.
+func (s *store) leave(uid string, unit conversation.Unit, handled bool) {
+	for name, side := range s.sides {
+		if side.Relation == uid && side.Teardown != nil && side.Here().Application == unit.Application {
+			t := *side.Teardown
+			t.Debt = t.Answered(unit, handled)
+			side.Teardown = &t
+			s.sides[name] = side
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
@@ -71,7 +72,7 @@ func (w *world) done(a *agent, code int) {
 
 func (w *world) retry(a *agent, t *tool.Turn, why string) {
 	a.turn = nil
-	a.failed = failure{t.Attempt, t.String(), w.now.Add(conversation.RetryAfter(t.Attempt))}
+	a.failed = failure{t.Attempt, t.String(), w.now.Add(retry.After(t.Attempt))}
 	w.tellFailure(a, status.Failure{Event: t.String(), Relation: t.Event.Relation, Attempts: t.Attempt, Said: why})
 }
 

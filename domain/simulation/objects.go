@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
@@ -170,7 +171,7 @@ func (w *world) makePod(o application.Workload) error {
 	if declared := p.Annotations[application.KeyApplication]; declared != "" {
 		name = declared
 	}
-	a := &agent{application: name, pod: p.Name, podUID: p.UID, order: order, disk: []byte("{}"), left: map[string]bool{}}
+	a := &agent{application: name, pod: p.Name, podUID: p.UID, order: order, disk: []byte("{}"), left: map[conversation.EndAnswer]bool{}}
 	a.handles = p.Injected && application.HearsOfEvents(p.Annotations)
 	a.batch = p.Annotations[application.KeyBatch] == "true"
 	w.agents[p.UID] = a

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -34,6 +35,7 @@ type store struct {
 	pods      map[string]application.Pod
 
 	relations map[string]kept
+	sides     map[string]relation.Side
 	records   map[string]relation.Record
 	leaders   map[string]leadership.Leader
 	databags  map[string]bag
@@ -63,7 +65,8 @@ func newStore() *store {
 	return &store{
 		now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
-		relations: map[string]kept{}, records: map[string]relation.Record{}, leaders: map[string]leadership.Leader{},
+		relations: map[string]kept{}, sides: map[string]relation.Side{}, records: map[string]relation.Record{},
+		leaders:  map[string]leadership.Leader{},
 		databags: map[string]bag{}, outboxes: map[string]transaction.Commit{}, abroad: map[relation.End]foreign{}, rollouts: map[string]int{},
 	}
 }
@@ -83,8 +86,9 @@ func values[V any](m map[string]V) []V {
 
 // observe is what the controller sees.
 func (s *store) observe() relation.Snapshot {
-	seen := relation.Snapshot{Namespace: namespace, Now: s.now.Truncate(time.Second), OptedOut: !s.optedIn, LastRelation: s.lastRelation,
-		Records: values(s.records), Outboxes: sortedKeys(s.outboxes)}
+	seen := relation.Snapshot{Namespace: namespace, UID: uidOf(namespace), Now: s.now.Truncate(time.Second), OptedOut: !s.optedIn,
+		LastRelation: s.lastRelation, Seed: strconv.Itoa(s.revision),
+		Records: values(s.records), Sides: values(s.sides), Outboxes: pending(s.outboxes)}
 	if s.optedIn {
 		seen.Applications, seen.Orphans = application.Gather(application.Inventory{
 			Namespace: namespace, Services: values(s.services), Workloads: values(s.workloads), Pods: values(s.pods),
@@ -98,6 +102,15 @@ func (s *store) observe() relation.Snapshot {
 		seen.Databags = append(seen.Databags, b.Databag)
 	}
 	return seen
+}
+
+// pending lists the outboxes: an empty one is not stored.
+func pending(outboxes map[string]transaction.Commit) []relation.Outbox {
+	var all []relation.Outbox
+	for _, c := range values(outboxes) {
+		all = append(all, relation.Outbox{Application: c.Application, Unit: strconv.Itoa(c.Unit), Holds: true})
+	}
+	return all
 }
 
 // consenting are the Secrets that applications grant: a simulation has none, so each
@@ -121,21 +134,26 @@ func (s *store) writes(decision relation.Decision) []func() {
 		return []func(){func() { s.publish(d) }}
 	case relation.Remember:
 		return s.remember(d)
+	case relation.Keep:
+		return []func(){func() { s.sides[d.Name()] = d.Side }}
+	case relation.Drop:
+		return []func(){func() { dropBags(s.databags, d.Bags) }, func() { delete(s.sides, d.Name()) }}
 	case relation.Relate:
-		return []func(){func() { s.makeRelation(d.Pair, true, d.State.ID) }, func() { s.setState(d.Name(), d.State) }}
+		return []func(){func() { s.makeRelation(d.Pair, d.Identity, true, d.State.ID) }, func() { s.setState(d.Name(), d.State) }}
 	case relation.Update:
 		return []func(){func() { s.update(d.Relation) }}
 	case relation.Finish:
 		return []func(){func() { s.remove(d.Name, d.UID) }}
 	case relation.Release:
-		return []func(){func() { s.release(d.Relation) }}
+		return []func(){func() { dropBags(s.databags, d.Bags) }, func() { s.release(d.Relation) }}
 	case relation.Deliver:
-		return []func(){func() { s.deliver(d.Outbox) }}
+		return []func(){func() { s.deliver(d.Name()) }}
 	case relation.Withdraw:
 		return []func(){func() { delete(s.databags, d.Name()) }}
 	case relation.Forget:
 		return []func(){func() { s.forget(d.Record) }}
-	case relation.Answer, relation.Mark: // a scenario offers nothing to others, and can be read
+	case relation.Admit, relation.Answer, relation.Mark, relation.Discard:
+		// a scenario offers nothing to others, can be read, and has no empty outboxes
 	}
 	return nil
 }
@@ -191,13 +209,15 @@ func with(m map[string]string, key, value string) map[string]string {
 }
 
 // makeRelation makes a relation's object, with its id and without the rest of its state.
-func (s *store) makeRelation(p relation.Pair, declared bool, id int) {
+func (s *store) makeRelation(p relation.Pair, identity string, declared bool, id int) {
 	if _, there := s.relations[p.Name()]; there {
 		return
 	}
+	s.uids++ // the UID of the object
 	s.relations[p.Name()] = kept{relation.Relation{
-		Key: p.Key, Name: p.Name(), UID: s.uid("relation"), Interface: p.Interface, Version: p.Version, Declared: declared, Created: s.now.Truncate(time.Second),
-		State: relation.State{ID: id},
+		Key: p.Key, Name: p.Name(), UID: identity, Interface: p.Interface, Version: p.Version, Declared: declared,
+		Created: s.now.Truncate(time.Second),
+		State:   relation.State{ID: id},
 	}, declared}
 }
 
@@ -236,10 +256,12 @@ func (s *store) release(d relation.Relation) {
 	}
 }
 
-// collect deletes a relation, and with it the bags that it owns.
-func (s *store) collect(r relation.Relation) {
-	delete(s.relations, r.Name)
-	maps.DeleteFunc(s.databags, func(_ string, b bag) bool { return b.Relation == r.UID })
+func (s *store) collect(r relation.Relation) { delete(s.relations, r.Name) }
+
+func dropBags(from map[string]bag, bags []relation.Databag) {
+	for _, b := range bags {
+		delete(from, b.Name())
+	}
 }
 
 func (s *store) forget(d relation.Record) {
@@ -269,9 +291,8 @@ func (s *store) byUID(uid string) (relation.Relation, bool) {
 	return relation.Relation{}, false
 }
 
-// view is what an application may see. It fails while a transaction of somebody
-// whom it sees is on its way, for it would see half of it (SAFETY.md E11).
-func (s *store) view(name string) (relation.View, bool) {
+// view returns what an application may see, with each transaction whole from its commit point on (TRUST.md T10).
+func (s *store) view(name string) relation.View {
 	record, there := s.records[name]
 	if !there {
 		record.Name = name
@@ -280,11 +301,32 @@ func (s *store) view(name string) (relation.View, bool) {
 	for _, r := range values(s.relations) {
 		relations = append(relations, r.Relation)
 	}
-	v := relation.Look(namespace, record, relations, relation.Shelf{Bag: s.bagOf, Writer: s.writerOf, Said: s.saidBy, Units: s.unitsOf, Grants: s.grantsOf})
-	v.Leader = s.leaders[name]
-	return v, !slices.ContainsFunc(values(s.outboxes), func(c transaction.Commit) bool {
-		return c.Application == name || slices.ContainsFunc(v.Relations, func(r relation.Seen) bool { return r.Shown.There.Application == c.Application })
+	shown := *s
+	shown.databags = laid(s.databags, values(s.outboxes))
+	v := relation.Look(namespace, record, relations, values(s.sides), relation.Shelf{
+		Bag: shown.bagOf, Writer: shown.writerOf, Said: shown.saidBy, Units: s.unitsOf, Grants: s.grantsOf,
 	})
+	v.Leader = s.leaders[name]
+	return v
+}
+
+// laid returns the databags with what is committed laid over them.
+func laid(databags map[string]bag, commits []transaction.Commit) map[string]bag {
+	all := maps.Clone(databags)
+	slices.SortStableFunc(commits, func(a, b transaction.Commit) int { return cmp.Compare(a.Term, b.Term) })
+	for _, c := range commits {
+		var stored transaction.Stored
+		for _, change := range c.Changes {
+			b := c.Bag(change)
+			stored.SetBag(b.Name(), transaction.StoredBag{Data: all[b.Name()].Data, Term: all[b.Name()].term})
+		}
+		for name, b := range transaction.Laid(stored, c) {
+			shown := all[name]
+			shown.Data, shown.writer = b.Data, cmp.Or(b.Writer, shown.writer)
+			all[name] = shown
+		}
+	}
+	return all
 }
 
 func (s *store) bagOf(r relation.Relation, e relation.End) map[string]string {

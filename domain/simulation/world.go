@@ -138,6 +138,10 @@ func describe(decision relation.Decision) string {
 			text += " and roll it out"
 		}
 		return text
+	case relation.Keep:
+		return fmt.Sprintf("keep the side of %s of relation %d%s", d.Here(), d.ID, owing(d.Side))
+	case relation.Drop:
+		return fmt.Sprintf("drop the side of %s of relation %d", d.Here(), d.ID)
 	case relation.Relate:
 		return fmt.Sprintf("relate %s and %s as %d", d.Requirer, d.Provider, d.State.ID)
 	case relation.Update:
@@ -148,16 +152,33 @@ func describe(decision relation.Decision) string {
 		return fmt.Sprintf("release relation %d", d.State.ID)
 	case relation.Deliver:
 		return "deliver what was committed"
+	case relation.Discard:
+		return "delete outbox " + d.Name()
 	case relation.Withdraw:
 		return "delete the bag " + d.Name()
 	case relation.Forget:
 		return "forget " + d.Name
+	case relation.Admit:
+		return "admit to offer " + d.Name
 	case relation.Answer:
 		return "answer offer " + d.Name
 	case relation.Mark:
 		return "mark " + d.Name
 	}
 	return "?"
+}
+
+// owing returns the units to which a side owes the end of its relation.
+func owing(s relation.Side) string {
+	switch {
+	case s.Teardown == nil:
+		return ""
+	case s.Teardown.Over():
+		return ", ended and handled"
+	case s.Teardown.Inherited():
+		return ", ended, for the next leader"
+	}
+	return fmt.Sprintf(", ended, for %v", s.Teardown.Owed)
 }
 
 func stateOf(r relation.Relation) string {

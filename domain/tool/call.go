@@ -5,9 +5,11 @@ package tool
 // transaction a call belongs to.
 const (
 	RelationID = "JUJU_RELATION_ID"
-	RemoteUnit = "JUJU_REMOTE_UNIT"
-	RemoteApp  = "JUJU_REMOTE_APP"
-	ContextID  = "JUJU_CONTEXT_ID"
+	// RelationUID names the variable with the identity of the relation.
+	RelationUID = "ORCON_RELATION_UID"
+	RemoteUnit  = "JUJU_REMOTE_UNIT"
+	RemoteApp   = "JUJU_REMOTE_APP"
+	ContextID   = "JUJU_CONTEXT_ID"
 )
 
 // Variables lists what a client forwards of its environment, and all of it.

@@ -32,6 +32,7 @@ func HandlerVariables() []Variable {
 		{"ORCON_FINAL", "true if the relation never comes back, so that data may be deleted; else false", "broken"},
 		{"ORCON_JOINED_UNITS", "the units of a first join that is one event, separated by spaces; unset if they are longer than 64 KiB",
 			"joined, with tengu.io/batch"},
+		{RelationUID, "the identity of the relation, which a restore keeps and no other relation has", ofRelations},
 		{"ORCON_REASON", "scaled-down, replaced, application-removed, relation-removed or suspended", ofEnds},
 	}
 }

@@ -15,7 +15,7 @@ import (
 // The table has every variable that the two places set which make a handler's
 // environment, and no other.
 func TestHandlerVariablesAreComplete(t *testing.T) {
-	written := []string{tool.ContextID, tool.RelationID, tool.RemoteApp, tool.RemoteUnit}
+	written := []string{tool.ContextID, tool.RelationID, tool.RelationUID, tool.RemoteApp, tool.RemoteUnit}
 	for _, file := range []string{"handler.go", "../../controller/agent/turn.go"} {
 		source, err := os.ReadFile(file)
 		require.NoError(t, err)

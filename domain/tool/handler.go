@@ -60,6 +60,7 @@ func Environment(unit conversation.Unit, e conversation.Event) map[string]string
 	if e.Relation != "" {
 		env["JUJU_RELATION"] = e.Endpoint
 		env[RelationID] = e.Endpoint + ":" + strconv.Itoa(e.ID)
+		env[RelationUID] = e.Relation
 		env[RemoteApp] = e.Application
 	}
 	if e.Secret != "" {

@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -46,23 +47,29 @@ func newModel() *model {
 func (m *model) begin(t *rapid.T) {
 	unit := rapid.IntRange(0, 1).Draw(t, "unit")
 	m.processes = slices.DeleteFunc(m.processes, func(p *process) bool {
-		return p.commit.Unit == unit && p.commit.ID != "" && !p.stored.posted
+		return p.author().Unit == unit && p.author().ID != "" && !p.stored.posted
 	})
 	m.number++
 	id := fmt.Sprintf("t%d", m.number)
 	c := Commit{Namespace: "shop", Application: "db", Unit: unit, Term: m.term, ID: id}
 	for _, uid := range []string{"one", "two"} {
 		if rapid.Bool().Draw(t, "own of "+uid) {
-			c.Changes = append(c.Changes, Change{Relation: "r-" + uid, UID: uid, Endpoint: "main", Own: true, Set: map[string]string{"by": id}})
+			c.Changes = append(c.Changes, Change{Relation: "r-" + uid, UID: uid, Endpoint: "main", Own: true, Set: map[string]string{"by": id, id: "said"}})
 		}
 		if m.leader == unit && rapid.Bool().Draw(t, "application's of "+uid) {
-			c.Changes = append(c.Changes, Change{Relation: "r-" + uid, UID: uid, Endpoint: "main", Set: map[string]string{"by": id}})
+			c.Changes = append(c.Changes, Change{Relation: "r-" + uid, UID: uid, Endpoint: "main", Set: map[string]string{"by": id, id: "said"}})
 		}
 	}
 	if rapid.Bool().Draw(t, "secret") {
 		c.Secrets = []secret.Write{{Kind: secret.Set, ID: secretOf(unit), Place: secret.Place{Key: id}}}
 	}
-	m.processes = append(m.processes, m.committer(c, true))
+	if !c.Leads() {
+		m.processes = append(m.processes, m.committer(c, true))
+		return
+	}
+	p := m.deliverer(1 - unit)
+	p.before = &c
+	m.processes = append(m.processes, p)
 }
 
 // newest returns the last transaction with a part, in order of term and commit point.
@@ -87,6 +94,7 @@ func wholeAndInOrder(t *rapid.T) {
 	m := newModel()
 	for range rapid.IntRange(1, 60).Draw(t, "actions") {
 		m.act(t)
+		m.checkViews(t)
 	}
 	for unit := range 2 {
 		require.NoError(t, m.deliverer(unit).finish())
@@ -96,6 +104,11 @@ func wholeAndInOrder(t *rapid.T) {
 	}
 	for unit := range 2 {
 		m.checkUnit(t, unit)
+	}
+	for _, c := range m.points {
+		for _, change := range c.Changes {
+			assert.Contains(t, m.bags[c.Bag(change).Name()].content.Data, c.ID, "each part is stored, and what comes later is laid on top")
+		}
 	}
 	for _, uid := range []string{"one", "two"} {
 		want := m.newest(func(c Commit) bool { return c.changes(uid, false) }, func(c Commit) int { return c.Term })
@@ -112,6 +125,9 @@ func (m *model) act(t *rapid.T) {
 		m.processes = append(m.processes, m.deliverer(rapid.IntRange(0, 1).Draw(t, "unit")))
 	case 3:
 		m.leader, m.term = rapid.IntRange(0, 1).Draw(t, "leader"), m.term+1
+		m.processes = slices.DeleteFunc(m.processes, func(p *process) bool { // their time is over with the leader's
+			return p.author().ID != "" && p.author().Leads() && !p.stored.posted
+		})
 	case 4:
 		if n := len(m.processes); n > 0 {
 			i := rapid.IntRange(0, n-1).Draw(t, "dies")
@@ -119,12 +135,42 @@ func (m *model) act(t *rapid.T) {
 		}
 	default:
 		if n := len(m.processes); n > 0 {
-			p := m.processes[rapid.IntRange(0, n-1).Draw(t, "process")]
+			at := rapid.IntRange(0, n-1).Draw(t, "process")
 			for range rapid.IntRange(1, 4).Draw(t, "steps") {
-				if !p.done {
+				if p := m.processes[at]; p.done && p.before != nil && p.err == nil {
+					m.processes[at] = m.committer(*p.before, true)
+				} else if !p.done {
 					p.step()
 				}
 			}
+		}
+	}
+}
+
+// checkViews checks that all parts of each transaction are in view from its commit point on (TRUST.md T10).
+func (m *model) checkViews(t *rapid.T) {
+	shown := map[string]map[string]string{}
+	for name, b := range m.bags {
+		shown[name] = b.content.Data
+	}
+	var pending []Commit
+	for _, o := range m.outboxes {
+		pending = append(pending, o.content)
+	}
+	slices.SortFunc(pending, func(a, b Commit) int { return cmp.Compare(a.Term, b.Term) })
+	for _, c := range pending {
+		var stored Stored
+		for _, change := range c.Changes {
+			name := c.Bag(change).Name()
+			stored.SetBag(name, StoredBag{Data: shown[name], Term: m.bags[name].content.Term})
+		}
+		for name, b := range Laid(stored, c) {
+			shown[name] = b.Data
+		}
+	}
+	for _, c := range m.points {
+		for _, change := range c.Changes {
+			require.Contains(t, shown[c.Bag(change).Name()], c.ID, "%s of %d/%d", c.ID, c.Unit, c.Term)
 		}
 	}
 }

@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
-// Next returns the next request that stores a prepared commit; nil when it is stored. The error says
-// why it is not stored: ErrDeposed, ErrInvalid, a refusal of a secret, or ErrBusy where another
-// transaction of the unit came in between, so that it is not known which is the newer one.
+// Next returns the next request that stores a prepared commit; nil when it is stored. The error is why it is not
+// stored: ErrDeposed, ErrInvalid, a refusal, or ErrBusy where another transaction of the unit came in between, so
+// that it is not known which is the newer one.
 //
-// First the outbox is delivered: an older transaction of the unit that is still there would be written
-// over this one.
+// The outbox is delivered first: an older transaction of the unit that is still there would be written over this one.
+// A unit whose last transaction was dropped gets the reason once, in place of its next commit (TRUST.md T10).
 func Next(c Commit, s Stored, now time.Time) (Request, error) {
 	if c.empty() {
 		return nil, nil
@@ -21,6 +22,8 @@ func Next(c Commit, s Stored, now time.Time) (Request, error) {
 	d := delivery{c, s, now}
 	part := d.unread()
 	switch {
+	case s.dropped != "":
+		return nil, lost(s.dropped)
 	case s.posted:
 		return d.next()
 	case s.overtaken:
@@ -29,6 +32,8 @@ func Next(c Commit, s Stored, now time.Time) (Request, error) {
 		return part, nil
 	case s.outbox.at == 0:
 		return ReadOutbox{}, nil
+	case s.outbox.Dropped != "":
+		return Empty{}, nil
 	case !s.outbox.empty():
 		request, err := delivery{s.outbox.Commit, s, now}.next()
 		if err != nil {
@@ -43,7 +48,14 @@ func Next(c Commit, s Stored, now time.Time) (Request, error) {
 	case len(secrets) == 1 && len(c.Changes) == 0:
 		return d.secretAlone(secrets[0])
 	}
-	return Post{c}, nil
+	return d.post()
+}
+
+// lost returns the error of the author of a transaction that was dropped.
+func lost(why string) error {
+	return &conversation.Error{
+		Kind: conversation.Invalid, Message: "the unit's last transaction was dropped whole: " + why, Cure: "write it again",
+	}
 }
 
 // Deliver returns the next request that delivers the transaction of an outbox; nil when there is none.
@@ -89,10 +101,24 @@ func (d delivery) secretAlone(writes []secret.Write) (Request, error) {
 	return d.confirmed(request, k.at), nil
 }
 
+// post returns the next request that commits a transaction of several objects. Each of its writes is tried before the
+// commit point: afterwards it is part of every view, and can be neither refused nor taken back.
+func (d delivery) post() (Request, error) {
+	parts, err := d.parts()
+	if err != nil {
+		return nil, fmt.Errorf("cannot commit: %w", err)
+	}
+	for _, p := range parts {
+		if !d.stored.tried[objectOf(p.write)] {
+			return Try{p.write}, nil
+		}
+	}
+	return Post{d.Commit}, nil
+}
+
 // next returns the next request that delivers a transaction, secrets first, and empties the outbox.
-// What a leader of a later term has overtaken, what its bag has no room for any more, or whose relation
-// or secret has gone, is dropped: it would be in the way for ever. With a secret all bags are dropped,
-// since they may refer to it.
+// A transaction is dropped whole if a leader of a later term has overtaken it, if a bag has no room for its part, or
+// if a secret has gone: it would be in the way for ever. Its parts for relations that have gone are dropped alone.
 //
 // An object is written only if the outbox was read after it and still held the transaction. Otherwise
 // another process may have delivered the transaction, and the unit may have written the object again:
@@ -104,17 +130,19 @@ func (d delivery) next() (Request, error) {
 	if d.stored.outbox.empty() || d.stored.outbox.ID != d.ID {
 		return nil, nil
 	}
-	if part := d.unread(); part != nil {
-		return part, nil
+	if unread := d.unread(); unread != nil {
+		return unread, nil
 	}
-	request, whole, err := d.anySecret()
-	if request == nil && err == nil && whole {
-		request, err = d.anyBag()
+	parts, err := d.parts()
+	switch {
+	case errors.Is(err, ErrDeposed), errors.Is(err, ErrInvalid), conversation.RefusalOf(err) != "":
+		return Empty{Dropped: err.Error()}, nil
+	case err != nil:
+		return nil, err
+	case len(parts) > 0:
+		return d.confirmed(parts[0].write, parts[0].at), nil
 	}
-	if request == nil && err == nil {
-		request = Empty{}
-	}
-	return request, err
+	return Empty{}, nil
 }
 
 // unread returns the reading of a secret or bag that is not known; nil if all are.
@@ -132,19 +160,38 @@ func (d delivery) unread() Request {
 	return nil
 }
 
-// anyBag returns the next request for the bags; nil when all are written or dropped.
-func (d delivery) anyBag() (Request, error) {
-	for _, change := range d.joined() {
-		request, err := d.bag(change)
+// part is a write of a transaction, and when its object was noted.
+type part struct {
+	write Request
+	at    int
+}
+
+// parts returns what is left to write of a transaction, secrets first; an error if one part cannot be written, so that
+// none may be.
+func (d delivery) parts() ([]part, error) {
+	var all []part
+	for _, writes := range d.bySecret() {
+		request, err := d.secret(writes)
+		last := writes[len(writes)-1]
 		switch {
-		case errors.Is(err, ErrDeposed), errors.Is(err, ErrInvalid):
+		case conversation.RefusalOf(err) == conversation.Gone && last.Kind == secret.Remove && last.Revision == 0:
+			// Another process removed it as part of the same transaction.
 		case err != nil:
 			return nil, err
 		case request != nil:
-			return d.confirmed(request, d.stored.bags[d.Bag(change).Name()].at), nil
+			all = append(all, part{request, d.stored.secrets[writes[0].ID].at})
 		}
 	}
-	return nil, nil
+	for _, change := range d.joined() {
+		request, err := d.bag(change)
+		if err != nil {
+			return nil, fmt.Errorf("cannot write the databag of %s:%s: %w", d.Application, change.Endpoint, err)
+		}
+		if request != nil {
+			all = append(all, part{request, d.stored.bags[d.Bag(change).Name()].at})
+		}
+	}
+	return all, nil
 }
 
 // confirmed returns a request, or the reading of the outbox that has to come between it and the reading

@@ -74,16 +74,16 @@ func TestRequests(t *testing.T) {
 				commit("q", change("one", true, "b", "1"), change("two", true, "b", "1")),
 			},
 			commit: commit("t", change("one", true, "a", "2"), change("two", true, "a", "2")),
-			want:   "ReadBag ReadBag ReadOutbox Post WriteBag WriteBag Empty",
+			want:   "ReadBag ReadBag ReadOutbox Try Try Post WriteBag WriteBag Empty",
 		},
 		"SecretFirst": {
 			why: "P5: what refers to a secret comes after it", commit: with(commit("t", change("one", true, "a", secretID)), adds()),
-			want: "ReadBag ReadSecret ReadOutbox Post WriteSecret WriteBag Empty",
+			want: "ReadBag ReadSecret ReadOutbox Try Try Post WriteSecret WriteBag Empty",
 		},
 		"AddedAndRemoved": {
 			why:    "what ends in the transaction that adds it is never stored",
 			commit: with(commit("t", change("one", true, "a", "1")), adds(), secret.Write{Kind: secret.Remove, ID: secretID}),
-			want:   "ReadBag ReadSecret ReadOutbox Post WriteBag Empty",
+			want:   "ReadBag ReadSecret ReadOutbox Try Post WriteBag Empty",
 		},
 	}
 	for name, tc := range tests {
@@ -134,7 +134,7 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// What cannot be delivered is dropped, and its unit can write again.
+// What cannot be delivered is dropped whole (TRUST.md T10), and its unit can write again.
 func TestDropped(t *testing.T) {
 	full := map[string]string{}
 	for _, key := range []string{"1", "2", "3", "4", "5", "6", "7"} {
@@ -147,6 +147,8 @@ func TestDropped(t *testing.T) {
 		commit Commit
 		one    map[string]string
 		two    map[string]string
+		// dropped is set where the author gets an error.
+		dropped bool
 	}{
 		"LaterTerm": {
 			why: "P1: a leader of a later term is not overwritten", commit: commit("t", change("one", true, "a", "1"), change("two", false, "a", "1")),
@@ -154,7 +156,7 @@ func TestDropped(t *testing.T) {
 				b := relation.Databag{Application: "db", Endpoint: "main", Relation: "two"}
 				s.bags[b.Name()] = object[StoredBag]{1, StoredBag{Term: 4, Data: map[string]string{"a": "later"}}}
 			},
-			one: map[string]string{"a": "1"},
+			one: map[string]string{"a": "1"}, dropped: true,
 		},
 		"NoRoom": {
 			why: "P6: a bag that was filled meanwhile", commit: commit("t", change("one", true, "8", full["1"], "9", full["1"]), change("two", true, "a", "1")),
@@ -162,33 +164,43 @@ func TestDropped(t *testing.T) {
 				b := relation.Databag{Application: "db", Endpoint: "main", Relation: "one", Unit: "1"}
 				s.bags[b.Name()] = object[StoredBag]{1, StoredBag{Data: full}}
 			},
-			one: full, two: map[string]string{"a": "1"},
+			one: full, dropped: true,
 		},
 		"ForeignSecret": {
 			why: "P5: no bag may refer to a secret that is another unit's", commit: other,
 			put: func(s *store) {
 				s.secrets[secretID] = object[StoredSecret]{1, StoredSecret{Secret: secret.Secret{ID: secretID, Owner: secret.Owner{Application: "db", Unit: "9"}}}}
 			},
+			dropped: true,
 		},
 		"SecretWentFirst": {
-			why: "another process has removed it as part of the same transaction", put: func(*store) {},
+			why: "another process has removed it as part of the same transaction", put: func(s *store) { delete(s.secrets, secretID) },
 			commit: with(commit("t", change("one", true, "a", "1")), secret.Write{Kind: secret.Remove, ID: secretID}),
 			one:    map[string]string{"a": "1"},
 		},
 		"UnknownSecret": {
-			why: "what grants a secret that has gone is dropped with its bags", put: func(*store) {},
-			commit: with(commit("t", change("one", true, "a", "1")), secret.Write{Kind: secret.Set, ID: secretID, Label: "new"}),
+			why: "what grants a secret that has gone is dropped with its bags", put: func(s *store) { delete(s.secrets, secretID) },
+			commit:  with(commit("t", change("one", true, "a", "1")), secret.Write{Kind: secret.Set, ID: secretID, Label: "new"}),
+			dropped: true,
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newStore()
+			if tc.commit.Secrets != nil && tc.commit.Secrets[0].Kind != secret.Add {
+				require.NoError(t, s.committer(with(commit("s"), adds()), true).finish())
+			}
 			p := s.committer(tc.commit, true)
 			for !p.stored.posted {
+				require.False(t, p.done, "%v", p.err)
 				p.step()
 			}
 			tc.put(s)
-			require.NoError(t, p.finish(), tc.why)
+			if tc.dropped {
+				require.ErrorContains(t, p.finish(), "was dropped whole", tc.why)
+			} else {
+				require.NoError(t, p.finish(), tc.why)
+			}
 			assert.Equal(t, tc.one, s.data("one"), tc.why)
 			assert.Equal(t, tc.two, s.data("two"), tc.why)
 			require.NoError(t, s.committer(commit("u", change("three", true, "a", "1"), change("four", true, "a", "1")), true).finish())
@@ -276,4 +288,86 @@ func TestDeliveryReadsTheOutboxAgain(t *testing.T) {
 	d := s.deliverer(1)
 	require.NoError(t, d.finish())
 	assert.Equal(t, "ReadOutbox ReadBag ReadBag ReadOutbox WriteBag WriteBag Empty", strings.Join(d.did, " "))
+}
+
+// What the API server does not take is refused before the commit point, and nothing of it is stored (TRUST.md T10).
+func TestRefusedBeforeTheCommitPoint(t *testing.T) {
+	s := newStore()
+	c := commit("t", change("one", true, "a", "1"), change("two", true, "a", "1"))
+	s.refused = c.Bag(c.Changes[1]).Name()
+	p := s.committer(c, true)
+	require.ErrorIs(t, p.finish(), errRefused)
+	assert.Equal(t, "ReadBag ReadBag ReadOutbox Try Try", strings.Join(p.did, " "))
+	assert.Empty(t, s.points)
+	assert.Empty(t, s.data("one"))
+}
+
+// A transaction that is dropped after its commit point is the error of its author, once: of the commit itself or, where
+// another process has dropped it, of the next one (TRUST.md T10).
+func TestDroppedIsReported(t *testing.T) {
+	post := func() (*store, *process) {
+		s := newStore()
+		c := commit("t", change("one", false, "a", "1"), change("two", true, "a", "1"))
+		c.Term = 1
+		p := s.committer(c, true)
+		for len(s.points) == 0 {
+			p.step()
+		}
+		name := c.Bag(c.Changes[0]).Name()
+		s.revision++
+		s.bags[name] = object[StoredBag]{s.revision, StoredBag{Term: 2, There: true}}
+		return s, p
+	}
+	s, p := post()
+	require.ErrorContains(t, p.finish(), "the unit's last transaction was dropped whole: cannot write the databag of db:main: the unit is not its application's leader; write it again")
+	assert.Empty(t, s.data("two"))
+
+	s, _ = post()
+	other := s.deliverer(1)
+	require.NoError(t, other.finish(), "it is delivered as far as it can be")
+	assert.NotEmpty(t, other.stored.dropped, "the executor stores why")
+	var stored Stored
+	c := commit("u", change("two", true, "a", "2"))
+	stored.SetBag(c.Bag(c.Changes[0]).Name(), StoredBag{})
+	stored.SetOutbox(StoredOutbox{There: true, Dropped: "a reason"})
+	request, err := Next(c, stored, now())
+	require.NoError(t, err)
+	require.Equal(t, Empty{}, request, "the reason goes from the outbox")
+	stored.Emptied(Empty{})
+	_, err = Next(c, stored, now())
+	require.ErrorContains(t, err, "dropped whole: a reason")
+}
+
+// A view shows a committed transaction whole, or not at all (TRUST.md T10).
+func TestLaid(t *testing.T) {
+	c := commit("t", change("one", false, "a", "1"), change("two", true, "a", "1", "b", ""))
+	one, two := c.Bag(c.Changes[0]).Name(), c.Bag(c.Changes[1]).Name()
+	tests := map[string]struct {
+		why      string
+		one, two StoredBag
+		want     map[string]map[string]string
+	}{
+		"Before": {
+			why: "each part lies over its bag", one: StoredBag{Term: 1, Data: map[string]string{"c": "3"}}, two: StoredBag{Data: map[string]string{"b": "2"}},
+			want: map[string]map[string]string{one: {"a": "1", "c": "3"}, two: {"a": "1"}},
+		},
+		"Between": {
+			why: "what is delivered is as it was delivered", one: StoredBag{Term: 3, Data: map[string]string{"a": "1"}},
+			want: map[string]map[string]string{two: {"a": "1"}},
+		},
+		"LaterTerm": {why: "it will be dropped whole", one: StoredBag{Term: 4}, want: map[string]map[string]string{}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var s Stored
+			s.SetBag(one, tc.one)
+			s.SetBag(two, tc.two)
+			c.Term = 3
+			got := map[string]map[string]string{}
+			for name, b := range Laid(s, c) {
+				got[name] = b.Data
+			}
+			assert.Equal(t, tc.want, got, tc.why)
+		})
+	}
 }

@@ -44,7 +44,7 @@ func (c Commit) Prepare(s Stored, leads bool, known schema.Catalog, mode schema.
 		}
 	}
 	c.Changes = changes
-	return c, nil
+	return c, c.checkOutbox()
 }
 
 // fits refuses what a change must not write: secrets in plain text always, and what
@@ -61,7 +61,7 @@ func (c Change) fits(known schema.Catalog, mode schema.Mode) error {
 }
 
 // Write returns a bag after a change, and whether it differs from before. What is
-// too large is refused whole (RELATIONS.md P6).
+// too large is refused whole, unless it shrinks (RELATIONS.md P6).
 func Write(bag, set map[string]string) (after map[string]string, differs bool, err error) {
 	after = databag.Overlay(bag, set)
 	for _, key := range slices.Sorted(maps.Keys(after)) {
@@ -72,7 +72,7 @@ func Write(bag, set map[string]string) (after map[string]string, differs bool, e
 			return nil, false, fmt.Errorf("%w: key %q: %s", ErrInvalid, p.Key, p.Reason)
 		}
 	}
-	if p := databag.CheckSize(after); p != nil {
+	if p := databag.CheckChange(bag, after); p != nil {
 		return nil, false, fmt.Errorf("%w: %s", ErrInvalid, p.Reason)
 	}
 	return after, !maps.Equal(bag, after), nil

@@ -13,12 +13,15 @@ type Request interface{ isRequest() }
 // ReadOutbox reads the unit's outbox.
 type ReadOutbox struct{}
 
+// Try has the API server judge a write of a bag or a secret, and stores nothing.
+type Try struct{ Write Request }
+
 // Post writes a commit to the unit's outbox, and creates the outbox if there is none. It is the commit
 // point.
 type Post struct{ Commit Commit }
 
-// Empty empties the unit's outbox: its transaction is delivered.
-type Empty struct{}
+// Empty empties the unit's outbox: its transaction is delivered, or dropped for the reason in Dropped.
+type Empty struct{ Dropped string }
 
 // ReadBag reads a databag.
 type ReadBag struct{ Bag relation.Databag }
@@ -53,6 +56,7 @@ type WriteSecret struct {
 }
 
 func (ReadOutbox) isRequest()  {}
+func (Try) isRequest()         {}
 func (Post) isRequest()        {}
 func (Empty) isRequest()       {}
 func (ReadBag) isRequest()     {}

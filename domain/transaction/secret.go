@@ -1,33 +1,11 @@
 package transaction
 
 import (
-	"errors"
 	"fmt"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
-
-// anySecret returns the next request for the secrets. whole is not set where one
-// of them was dropped: then no bag may refer to it.
-func (d delivery) anySecret() (request Request, whole bool, err error) {
-	whole = true
-	for _, writes := range d.bySecret() {
-		request, err := d.secret(writes)
-		last := writes[len(writes)-1]
-		switch {
-		case conversation.RefusalOf(err) == conversation.Gone && last.Kind == secret.Remove && last.Revision == 0:
-			// Another process removed it as part of the same transaction.
-		case errors.Is(err, ErrDeposed) || conversation.RefusalOf(err) != "":
-			whole = false
-		case err != nil:
-			return nil, false, err
-		case request != nil:
-			return d.confirmed(request, d.stored.secrets[writes[0].ID].at), true, nil
-		}
-	}
-	return nil, whole, nil
-}
 
 // secret returns the next request that applies the writes about one secret, which is known; nil when
 // they are applied.

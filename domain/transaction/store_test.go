@@ -13,6 +13,9 @@ import (
 // now is when everything happens.
 func now() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
+// errRefused is the answer to a write that the API server does not take.
+var errRefused = errors.New("a policy refuses it")
+
 // errConflict is the answer to a write on a condition that does not hold.
 var errConflict = errors.New("the object has been modified")
 
@@ -30,6 +33,8 @@ type store struct {
 	secrets  map[string]object[StoredSecret]
 	// points are the transactions in order of their commit points.
 	points []Commit
+	// refused names the object whose writes are refused; empty for none.
+	refused string
 }
 
 func newStore() *store {
@@ -53,6 +58,8 @@ type process struct {
 	stored Stored
 	seen   map[string]int
 	next   func(Stored) (Request, error)
+	// before is the commit that follows when an earlier transaction is delivered; nil for none.
+	before *Commit
 	// did are the requests, done is set when there is none left, and err is why it gave up.
 	did  []string
 	done bool
@@ -82,6 +89,14 @@ func (s *store) deliverer(unit int) *process {
 	}
 }
 
+// author returns the commit that the process stores; one without ID delivers.
+func (p *process) author() Commit {
+	if p.before != nil {
+		return *p.before
+	}
+	return p.commit
+}
+
 // step carries out the next request.
 func (p *process) step() {
 	request, err := p.next(p.stored)
@@ -89,7 +104,10 @@ func (p *process) step() {
 		p.err, p.done = err, true
 		return
 	}
-	if err := p.carryOut(request); err != nil {
+	switch err := p.carryOut(request); {
+	case errors.Is(err, errRefused):
+		p.err, p.done = err, true
+	case err != nil:
 		p.stored.Forget(request)
 	}
 }
@@ -122,12 +140,27 @@ func (p *process) carryOut(request Request) error {
 	case Empty:
 		err := s.putOutbox(p, outbox, Commit{})
 		if err == nil {
-			p.stored.SetOutbox(StoredOutbox{})
+			p.stored.Emptied(r)
 		}
 		return err
+	case Try:
+		return p.try(r)
 	default:
 		return p.carryOutPart(request)
 	}
+	return nil
+}
+
+// try judges a write on its condition.
+func (p *process) try(r Try) error {
+	name := objectOf(r.Write)
+	if p.store.refused == name {
+		return errRefused
+	}
+	if stored := max(p.store.bags[name].revision, p.store.secrets[name].revision); p.seen[name] != stored {
+		return errConflict
+	}
+	p.stored.Tried(r, nil)
 	return nil
 }
 

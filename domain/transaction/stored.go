@@ -1,6 +1,10 @@
 package transaction
 
-import "gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+import (
+	"cmp"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+)
 
 // Stored is what an executor knows of the objects of one commit: each as it last read or wrote it.
 // The zero Stored knows none.
@@ -13,11 +17,19 @@ type Stored struct {
 	// posted is set once the executor has written its own commit to the outbox, overtaken where the outbox
 	// was written meanwhile.
 	posted, overtaken bool
+	// tried has the names of the objects whose write the API server would take, dropped is why the outbox's
+	// transaction was dropped.
+	tried   map[string]bool
+	dropped string
 }
 
 // StoredOutbox is the object of a unit's transactions. It holds at most one.
 type StoredOutbox struct {
 	Commit
+	// There is set where the object exists.
+	There bool
+	// Dropped is why its last transaction was dropped, until the unit knows it.
+	Dropped string
 
 	// at is when it was noted; 0 for an object that is not known.
 	at int
@@ -26,8 +38,12 @@ type StoredOutbox struct {
 // StoredBag is a databag's object.
 type StoredBag struct {
 	Data map[string]string
+	// There is set where the object exists.
+	There bool
 	// Term is that of the leader that wrote an application's bag last.
 	Term int
+	// Writer is the number of the unit that wrote an application's bag last; empty for none.
+	Writer string
 	// Commits counts the changes of Data.
 	Commits int
 
@@ -99,9 +115,41 @@ func (s *Stored) SetSecret(id string, k StoredSecret) {
 
 // Posted notes that the executor has written its commit to the outbox.
 func (s *Stored) Posted(c Commit) {
-	s.SetOutbox(StoredOutbox{Commit: c})
+	s.SetOutbox(StoredOutbox{Commit: c, There: true})
 	s.posted = true
 }
+
+// Emptied notes that the executor has emptied the outbox.
+func (s *Stored) Emptied(r Empty) {
+	s.dropped = cmp.Or(r.Dropped, s.outbox.Dropped)
+	s.SetOutbox(StoredOutbox{There: true})
+}
+
+// Tried notes whether the API server would take a write: it does without an error.
+func (s *Stored) Tried(r Try, err error) {
+	if s.tried == nil {
+		s.tried = map[string]bool{}
+	}
+	s.tried[objectOf(r.Write)] = err == nil
+}
+
+// objectOf returns the name of the object that a request writes.
+func objectOf(r Request) string {
+	switch r := r.(type) {
+	case WriteBag:
+		return r.Bag.Name()
+	case WriteSecret:
+		return r.ID
+	default:
+		return ""
+	}
+}
+
+// Dropped returns why the executor has dropped the outbox's transaction; empty if it has not.
+func (s *Stored) Dropped() string { return s.dropped }
+
+// Held returns the transaction that the outbox holds; an empty one for none.
+func (s *Stored) Held() Commit { return s.outbox.Commit }
 
 // Forget makes the object of a request unknown: it is not as it was noted.
 func (s *Stored) Forget(r Request) {
@@ -114,6 +162,8 @@ func (s *Stored) Forget(r Request) {
 		s.forgetBag(r.Bag.Name())
 	case WriteSecret:
 		s.forgetSecret(r.ID)
+	case Try:
+		s.Forget(r.Write)
 	case ReadOutbox, ReadBag, ReadSecret: // a read is on no condition
 	}
 }

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // Two replicas that are not lost at once, in pods that "restricted" lets in
@@ -85,7 +87,11 @@ func TestServices(t *testing.T) {
 	for label, v := range variants(t) {
 		t.Run(label, func(t *testing.T) {
 			for _, s := range objects[service](t, v.all, "Service") {
-				reached := false
+				reached, ports := false, map[int32]bool{}
+				for _, p := range s.Spec.Ports {
+					assert.Equal(t, s.Spec.Ports[0].TargetPort, p.TargetPort)
+					ports[p.Port] = true
+				}
 				for _, d := range objects[deployment](t, v.all, "Deployment") {
 					if labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(d.Spec.Template.Labels)) {
 						reached = slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool {
@@ -94,7 +100,8 @@ func TestServices(t *testing.T) {
 					}
 				}
 				assert.True(t, reached)
-				assert.EqualValues(t, 443, s.Spec.Ports[0].Port)
+				assert.True(t, ports[443])
+				assert.Equal(t, s.Name == "relations-controller", ports[9466], "TRUST.md A3: agents have a port of their own")
 			}
 		})
 	}
@@ -136,9 +143,29 @@ func TestRightsAreTheLeast(t *testing.T) {
 	}
 }
 
+// The bundle controller acts as no account by itself: a namespace binds the one role that permits it (TRUST.md R1).
+func TestBundleControllerActsAsNoAccount(t *testing.T) {
+	found := false
+	all := kustomize(t, filepath.Join(repository, "deployment/bundle-controller"))
+	for _, r := range objects[clusterRole](t, all, "ClusterRole") {
+		if r.Name == bundle.AccountRole {
+			assert.Equal(t, []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"impersonate"}}}, r.Rules)
+			found = true
+			continue
+		}
+		assertLeast(t, r.Rules, true)
+	}
+	assert.True(t, found, "%s is shipped", bundle.AccountRole)
+	for _, b := range objects[clusterBinding](t, all, "ClusterRoleBinding") {
+		assert.NotEqual(t, bundle.AccountRole, b.RoleRef.Name, "an administrator of a namespace binds it")
+	}
+	for _, b := range objects[binding](t, all, "RoleBinding") {
+		assert.NotEqual(t, bundle.AccountRole, b.RoleRef.Name, "an administrator of a namespace binds it")
+	}
+}
+
 // assertLeast refuses wildcards, ways to more rights, and Secrets or ConfigMaps
-// that are not named (SAFETY.md S2). A create by POST carries no name and reads
-// nothing. In every namespace only the Secrets that hold what units make can be
+// that are not named (SAFETY.md S2, TRUST.md R1). In every namespace only the Secrets that hold what units make can be
 // reached, by name: none is listed, watched or deleted, and no other is read.
 func assertLeast(t *testing.T, rules []rbacv1.PolicyRule, everywhere bool) {
 	t.Helper()
@@ -157,8 +184,9 @@ func assertLeast(t *testing.T, rules []rbacv1.PolicyRule, everywhere bool) {
 			assert.Equal(t, []string{"secrets"}, rule.Resources, "%v", rule)
 			assert.Equal(t, secrets.ContentSecrets(), rule.ResourceNames, "Secrets are Orcon's own only: %v", rule)
 			assert.Equal(t, []string{"get", "create", "patch", "update"}, rule.Verbs, "%v", rule)
-		case secret && !slices.Equal(rule.Verbs, []string{"create"}):
-			assert.Equal(t, []string{"orcon-ca"}, rule.ResourceNames, "%v", rule)
+		case secret:
+			assert.Subset(t, []string{"orcon-ca", "orcon-webhook-tls"}, rule.ResourceNames, "%v", rule)
+			require.NotEmpty(t, rule.ResourceNames, "%v", rule)
 		}
 		if config {
 			assert.Equal(t, []string{"orcon-trust"}, rule.ResourceNames, "%v", rule)
@@ -172,6 +200,7 @@ func assertLeast(t *testing.T, rules []rbacv1.PolicyRule, everywhere bool) {
 func assertOnlyReads(t *testing.T, rules []rbacv1.PolicyRule) {
 	t.Helper()
 	for _, rule := range rules {
+		assert.NotContains(t, rule.ResourceNames, "orcon-ca", "a key that it does not serve with (TRUST.md R1)")
 		assert.Subset(t, []string{"get", "list", "watch"}, rule.Verbs, "the webhook writes nothing: %v", rule)
 	}
 }

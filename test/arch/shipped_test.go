@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
@@ -206,4 +207,52 @@ func TestShippedConfiguration(t *testing.T) {
 		return
 	}
 	require.Fail(t, "no ConfigMap with tenguconfig.yaml")
+}
+
+// TRUST.md U3: the NetworkPolicies admit what the pods serve, from everywhere, and nothing else. No
+// other variant contains them.
+func TestNetworkPoliciesAdmitWhatIsServed(t *testing.T) {
+	policies := kustomize(t, filepath.Join(repository, "deployment/network-policies"))
+	ports := map[string][]int32{}
+	for _, p := range objects[networkingv1.NetworkPolicy](t, policies, "NetworkPolicy") {
+		assert.Equal(t, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, p.Spec.PolicyTypes, p.Name)
+		for _, rule := range p.Spec.Ingress {
+			assert.Empty(t, rule.From, p.Name)
+			for _, port := range rule.Ports {
+				name := p.Spec.PodSelector.MatchLabels["app.kubernetes.io/name"]
+				ports[name] = append(ports[name], port.Port.IntVal)
+			}
+		}
+	}
+	served := map[string][]int32{}
+	all := append(kustomize(t, filepath.Join(repository, "deployment/selfsigned")), kustomize(t, filepath.Join(repository, "deployment/bundle-controller"))...)
+	for _, d := range objects[appsv1.Deployment](t, all, "Deployment") {
+		for _, port := range d.Spec.Template.Spec.Containers[0].Ports {
+			name := d.Spec.Template.Labels["app.kubernetes.io/name"]
+			served[name] = append(served[name], port.ContainerPort)
+		}
+	}
+	assert.Equal(t, served, ports)
+	for name, v := range variants(t) {
+		for _, o := range v.all {
+			assert.NotEqual(t, "NetworkPolicy", o.GetKind(), name)
+		}
+	}
+}
+
+// What applies and prunes manifests leaves definitions where they are, and the policy refuses their deletion: with one
+// go all objects of its kind (TRUST.md T1).
+func TestDefinitionsStay(t *testing.T) {
+	for _, crd := range kustomize(t, filepath.Join(repository, "deployment/crd")) {
+		assert.Equal(t, "Never", crd.GetAnnotations()["orcon.tengu.io/prune"], crd.GetName())
+		assert.Equal(t, "Prune=false,Delete=false", crd.GetAnnotations()["argocd.argoproj.io/sync-options"], crd.GetName())
+		assert.Equal(t, "disabled", crd.GetAnnotations()["kustomize.toolkit.fluxcd.io/prune"], crd.GetName())
+		group, _ := unstructuredString(crd.Object, "spec", "group")
+		assert.Equal(t, "orcon.tengu.io", group, "the policy orcon-leave selects by it")
+	}
+	for label, v := range variants(t) {
+		names := v.all.names()
+		assert.Contains(t, names, "ValidatingAdmissionPolicy/orcon-leave", label)
+		assert.Contains(t, names, "ValidatingAdmissionPolicyBinding/orcon-leave", label)
+	}
 }

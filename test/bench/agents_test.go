@@ -105,7 +105,6 @@ func (a *agents) start(program string, p corev1.Pod) {
 	a.processes = append(a.processes, start(a.B, []string{
 		"POD_NAME=" + p.Name, "POD_NAMESPACE=" + p.Namespace, "ORCON_CONSUMES=" + endpoint,
 		"ORCON_ADDRESS=" + a.address, "ORCON_SERVER_NAME=relations-controller." + system + ".svc", "ORCON_TRUST=" + a.trust,
-		"ORCON_METRICS_ADDRESS=127.0.0.1:0", // as if it had the pod's own address
 	}, program, "-root="+volumes))
 	a.roots, a.folders = append(a.roots, volumes), append(a.folders, filepath.Join(bindings, endpoint))
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -29,6 +30,12 @@ metadata: {name: deployer}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
 subjects: [{kind: ServiceAccount, name: deployer}]
 ---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: orcon-bundle-account}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: orcon-bundle-account}
+subjects: [{kind: ServiceAccount, name: bundle-controller, namespace: orcon-system}]
+---
 apiVersion: orcon.tengu.io/v1alpha1
 kind: BundleDeployment
 metadata: {name: shop}
@@ -37,6 +44,16 @@ spec:
   serviceAccountName: deployer
   approval: {mode: Digest}
   rollback: {progressDeadline: 20s}
+`
+
+// inside is a BundleDeployment with a source at an address of the cluster.
+const inside = `
+apiVersion: orcon.tengu.io/v1alpha1
+kind: BundleDeployment
+metadata: {name: inside}
+spec:
+  sources: [{reference: "http://%s/a.tgz#sha256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]
+  serviceAccountName: deployer
 `
 
 // A bundle is an object of the cluster: its plan is approved, carried out by its own
@@ -76,6 +93,14 @@ func TestBundleDeployment(t *testing.T) {
 	w.Kubectl(t, "-n", w.namespace, "rollout", "status", "deployment/web", "--timeout=60s")
 	t.Log(w.Kubectl(t, "-n", w.namespace, "get", "bundledeployments,bundlerevisions,approvals"))
 	t.Log(w.Kubectl(t, "-n", w.namespace, "describe", "bundledeployment", "shop"))
+
+	address := w.Kubectl(t, "-n", "default", "get", "service", "kubernetes", "-o", "jsonpath={.spec.clusterIP}")
+	w.apply(fmt.Sprintf(inside, address))
+	require.Eventually(t, func() bool {
+		message := w.Kubectl(t, "-n", w.namespace, "get", "bundledeployment", "inside", "-o", "jsonpath={.status.conditions[*].message}")
+		return strings.Contains(message, "has an address of the cluster, which is refused")
+	}, patience, time.Second, "a source in the cluster is refused (TRUST.md R4)")
+	w.Kubectl(t, "-n", w.namespace, "delete", "bundledeployment", "inside", "--timeout="+patience.String())
 
 	w.Kubectl(t, "-n", w.namespace, "delete", "bundledeployment", "shop", "--timeout="+patience.String())
 	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, w.left()) }, patience, time.Second, "%v and not %v", before, w.left())

@@ -110,7 +110,7 @@ func (w *world) changeAuthority(change func(*certificate.State)) {
 	read := w.secret(certificate.SecretName)
 	state := certificate.FromSecret(read)
 	change(&state)
-	secret, err := certificate.ToSecret(state, system, read)
+	secret, err := certificate.ToSecret(state, read)
 	require.NoError(w.t, err)
 	_, err = w.client.CoreV1().Secrets(system).Update(w.t.Context(), secret, metav1.UpdateOptions{})
 	require.NoError(w.t, err)

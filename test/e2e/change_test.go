@@ -2,11 +2,14 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -71,6 +74,33 @@ func TestRestart(t *testing.T) {
 	assert.Equal(t, 2, w.replicaSets("app"), "one change is one rollout")
 	assert.Equal(t, generation, w.kubectl("get", "deployment", "app", "-o", "jsonpath={.metadata.generation}"), "and one write of the workload")
 	w.prints("1", "get", "relatedapplication", "app", "-o", "go-template={{len .state.restarts.times}}")
+}
+
+// Pods of other kinds are replaced too, and a relation that is declared no more, and not retained, is deleted.
+func TestRestartOfKinds(t *testing.T) {
+	t.Parallel()
+	w := withOrcon(t)
+	w.apply(external("db-endpoint", "db", "db.tengu.io"))
+	first := map[string]types.UID{}
+	for _, kind := range []string{"StatefulSet", "DaemonSet"} {
+		w.apply(workload{kind: kind, name: strings.ToLower(kind), annotations: consumesDB + `, tengu.io/on-change: restart, tengu.io/retain: 0s`}.yaml())
+	}
+	for _, name := range []string{"statefulset", "daemonset"} {
+		first[name] = w.running(name, 1)[0].UID
+	}
+	w.move("db2.tengu.io")
+	for name, uid := range first {
+		w.until(name, 1, "is another pod", func(p *corev1.Pod) bool { return p.UID != uid })
+		pod := w.running(name, 1)[0]
+		assert.Equal(t, "db2.tengu.io", w.sh(pod.Name, "echo $DB_HOST"), name)
+	}
+	w.apply(workload{kind: "DaemonSet", name: "daemonset", annotations: `tengu.io/consumes: db, tengu.io/retain: 0s`}.yaml())
+	w.eventually(func() string {
+		if related := w.kubectl("get", "relations", "-o", "jsonpath={.items[*].spec.requirer.application}"); related != "statefulset" {
+			return "relations of " + related
+		}
+		return ""
+	})
 }
 
 // replicaSets counts the ReplicaSets of an application: one for each rollout.

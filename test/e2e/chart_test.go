@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -32,9 +33,13 @@ func installsByChart(t *testing.T, c *controlplane.Cluster) {
 		w.reads("db.tengu.io", w.consumer().Name, "/bindings/db/host")
 	})
 	c.Kubectl(t, "wait", "--for=delete", "namespace/"+namespace, "--timeout="+patience.String())
-	_, plan := orcon.orcon(program, "uninstall", "orcon", "--yes")
-	orcon.removes(program, "orcon", plan)
-	c.Kubectl(t, "delete", "namespace", "relations")
+	code, out = orcon.orcon(program, "uninstall", "orcon", "--yes", "--timeout", patience.String())
+	require.Zero(t, code, out)
+	// The definitions stay, and go with Orcon's namespace.
+	leave := exec.CommandContext(t.Context(), program, "leave", "--end", "--yes", "--kubeconfig", c.Kubeconfig)
+	said, err := leave.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	c.Kubectl(t, "delete", "namespace", "relations", "--ignore-not-found")
 	leftAlone(t, c, before)
 }
 

@@ -137,6 +137,7 @@ func TestExamplePostgreSQL(t *testing.T) {
 	t.Log("the relation ends, and the database goes with it")
 	w.kubectl("patch", "deployment", "shop", "--type=json", "-p", `[{"op":"remove","path":"/spec/template/metadata/annotations/tengu.io~1relations"}]`)
 	w.kubectl("delete", "relations", "--all", "--wait=true", "--timeout=300s")
+	w.kubectl("wait", "--for=delete", "relationsides", "--all", "--timeout=300s") // the end is owed to the handlers
 	databases := w.kubectl("exec", "postgres-0", "-c", "postgres", "--", "psql", "-h", "127.0.0.1", "-U", "postgres", "-tAc", "SELECT datname FROM pg_database UNION SELECT rolname FROM pg_roles")
 	assert.NotContains(t, databases, "orders")
 	assert.NotContains(t, databases, "relation_1")

@@ -50,7 +50,8 @@ func assertInjected(t *testing.T, pod corev1.Pod) {
 	t.Helper()
 	assert.Equal(t, "injected", pod.Annotations["injector.tengu.io/status"])
 	assert.Equal(t, "true", pod.Labels["tengu.io/injected"], "SAFETY.md I22")
-	require.Len(t, pod.Spec.InitContainers, 1)
+	require.Len(t, pod.Spec.InitContainers, 2)
+	assert.Equal(t, "relation-canary", pod.Spec.InitContainers[1].Name, "TRUST.md A5")
 	agent := pod.Spec.InitContainers[0]
 	assert.Equal(t, "relation-agent", agent.Name)
 	assert.Equal(t, corev1.ContainerRestartPolicyAlways, *agent.RestartPolicy, "a native sidecar (INJECTION.md I3)")

@@ -41,7 +41,9 @@ func typeConfiguration(t *testing.T, c terminal) {
 	c.types(t, "kubectl apply -f "+file)
 	w.apply(external("db-endpoint", "db", "db.tengu.io"))
 	pod := w.pod("app")
-	w.eventually(func() string { return w.dryRun(pod, "check-environment", "relation-agent", "before") })
+	w.eventually(func() string {
+		return w.dryRun(pod, "check-environment", "relation-agent", "relation-canary", "before")
+	})
 
 	created, err := w.client.CoreV1().Pods(w.namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -55,7 +57,7 @@ func typeConfiguration(t *testing.T, c terminal) {
 	assert.Equal(t, "db.tengu.io", w.sh("app", `echo "$DB"`), "and so has a container")
 
 	c.types(t, "kubectl apply -f deployment/relations-mutating-webhook/controller-configmap.yaml")
-	w.eventually(func() string { return w.dryRun(pod, "relation-agent", "before") })
+	w.eventually(func() string { return w.dryRun(pod, "relation-agent", "relation-canary", "before") })
 }
 
 // pod is a consumer of db with an init container that prints its variable.
@@ -108,7 +110,7 @@ func typeDevelop(t *testing.T, c terminal) {
 		"-tlsCertFile=/etc/webhook/certs/cert.pem -tlsKeyFile=/etc/webhook/certs/key.pem -alsologtostderr -v=4\n")
 	pod := w.pod("app")
 	w.eventually(func() string {
-		if missing := w.dryRun(pod, "relation-agent", "before"); missing != "" {
+		if missing := w.dryRun(pod, "relation-agent", "relation-canary", "before"); missing != "" {
 			return missing + "; the webhook says\n" + log()
 		}
 		return ""

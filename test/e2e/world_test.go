@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -69,7 +70,7 @@ func worldWith(t *testing.T, c *controlplane.Cluster, labels map[string]string) 
 func objects(t *testing.T, c *controlplane.Cluster) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	require.NoError(t, errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
+	require.NoError(t, errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme)))
 	config := c.Config(t)
 	config.WarningHandler = rest.NoWarnings{}
 	all, err := client.New(config, client.Options{Scheme: scheme})
@@ -142,7 +143,7 @@ func (w *world) eventually(check func() string) {
 		if waited > patience {
 			require.FailNow(w.t, "waited in vain", missing)
 		}
-		<-time.After(min(max(waited/5, 50*time.Millisecond), time.Second))
+		<-time.After(min(max(waited/5, 250*time.Millisecond), 2*time.Second))
 	}
 }
 

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"testing"
@@ -21,14 +20,21 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 )
 
+// podsOf waits for so many pods of a Deployment.
+func (w *controllerWorld) podsOf(name string, many int) []corev1.Pod {
+	w.t.Helper()
+	var list corev1.PodList
+	w.eventually("the pods of "+name, func() bool {
+		require.NoError(w.t, w.admin.List(w.ctx, &list, client.InNamespace(w.namespace), client.MatchingLabels{"app": name}))
+		return len(list.Items) >= many
+	})
+	return list.Items
+}
+
 // podOf waits for the first pod of a Deployment.
 func (w *controllerWorld) podOf(name string) *corev1.Pod {
-	var list corev1.PodList
-	w.eventually("a pod of "+name, func() bool {
-		require.NoError(w.t, w.admin.List(w.ctx, &list, client.InNamespace(w.namespace), client.MatchingLabels{"app": name}))
-		return len(list.Items) > 0
-	})
-	return &list.Items[0]
+	w.t.Helper()
+	return &w.podsOf(name, 1)[0]
 }
 
 // token asks for a token as the kubelet does for a projected volume; a nil pod
@@ -48,18 +54,10 @@ func (w *controllerWorld) token(pod *corev1.Pod, audience string) string {
 
 type agentStream = connect.BidiStreamForClient[wire.ConverseRequest, wire.ConverseResponse]
 
-// agent opens a stream as an agent does.
+// agent opens a stream to a replica in this process.
 func (w *controllerWorld) agent(r *controllerReplica, token string) *agentStream {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.ctx, 2*soon)
-	stream := relationsv1alpha1connect.NewRelationsServiceClient(r.api.Client(), r.api.URL).Converse(ctx)
-	w.t.Cleanup(func() {
-		cancel()
-		_ = stream.CloseRequest()
-		_ = stream.CloseResponse()
-	})
-	require.NoError(w.t, stream.Send(&wire.ConverseRequest{Message: &wire.ConverseRequest_Hello{Hello: &wire.Hello{Token: token}}}))
-	return stream
+	return w.openStream(r.client(w.t), r.api.URL, &wire.Hello{Token: token}, 2*soon)
 }
 
 // hears waits for a snapshot that the test wants.

@@ -41,14 +41,15 @@ func (w *controllerWorld) speakerOf(c *controllerReplica, pod *corev1.Pod, addre
 	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
 	require.NoError(w.t, w.admin.Status().Patch(w.ctx, pod, client.MergeFrom(before)))
 	s := &speaker{pod: pod, token: w.token(pod, identity.Audience)}
-	s.turnTo(c)
+	s.turnTo(w.t, c)
 	s.stream = w.agent(c, s.token)
 	return s
 }
 
 // turnTo asks another controller from now on.
-func (s *speaker) turnTo(c *controllerReplica) {
-	s.api = relationsv1alpha1connect.NewRelationsServiceClient(c.api.Client(), c.api.URL)
+func (s *speaker) turnTo(t *testing.T, c *controllerReplica) {
+	t.Helper()
+	s.api = relationsv1alpha1connect.NewRelationsServiceClient(c.client(t), c.api.URL)
 }
 
 func asking[T any](s *speaker, message *T) *connect.Request[T] {

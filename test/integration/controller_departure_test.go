@@ -43,7 +43,7 @@ func TestControllerOwesDepartures(t *testing.T) {
 	t.Log("another controller goes on")
 	c.stop()
 	c = w.controller(-1)
-	db.turnTo(c)
+	db.turnTo(t, c)
 	db.stream = w.agent(c, db.token)
 	again := hears(t, db.stream, "the departure again", departed).GetRelations()[0].GetDeparted()[0]
 	assert.Equal(t, []int64{0}, again.GetOwed())

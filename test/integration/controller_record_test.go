@@ -29,15 +29,6 @@ func (s *speaker) because(w *controllerWorld, cause string, term int64, changes 
 	return err
 }
 
-// leads has the speaker lead its application, and returns the term.
-func (s *speaker) leads(w *controllerWorld) int64 {
-	w.t.Helper()
-	lead, err := s.api.Lead(w.ctx, asking(s, &wire.LeadRequest{}))
-	require.NoError(w.t, err)
-	require.True(w.t, lead.Msg.GetLeads())
-	return lead.Msg.GetTerm()
-}
-
 // orcon is the command line, in the hands of somebody who may view the namespace.
 type orcon struct {
 	w                   *controllerWorld
@@ -115,12 +106,12 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	uid := r.State.Identity
 
 	t.Log("units and leaders speak")
-	term := one.leads(w)
+	term := w.leads(one)
 	require.NoError(t, one.because(w, "relation-set", term, change(uid, false, "zone", "a"), change(uid, true, "ask", "1")))
 	require.NoError(t, two.because(w, "relation-set", 0, change(uid, false, "zone", "b")))
 	require.NoError(t, two.because(w, "store-relation-changed (cache)", 0, &wire.Change{Relation: uid, Set: map[string]string{"zone": "", "rack": "9"}}))
 	require.NoError(t, two.because(w, "nothing new", 0, change(uid, false, "rack", "9")))
-	require.NoError(t, db.because(w, strings.Repeat("long ", 60), db.leads(w), &wire.Change{Relation: uid, Application: true, Set: map[string]string{"host": "c", "password": "secret:c6b9fk2t7m0q3v8x1z5d"}}))
+	require.NoError(t, db.because(w, strings.Repeat("long ", 60), w.leads(db), &wire.Change{Relation: uid, Application: true, Set: map[string]string{"host": "c", "password": "secret:c6b9fk2t7m0q3v8x1z5d"}}))
 	w.change(cache, func() { cache.Annotations[application.PrefixData+"main"] = "port: '6380'" })
 	w.eventually("what is declared is stored", func() bool {
 		var declared v1alpha1.Databag
@@ -131,15 +122,15 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	t.Log("another leads, and the controller dies when its transaction is committed")
 	_, err := one.api.Lead(w.ctx, asking(one, &wire.LeadRequest{Resign: true}))
 	require.NoError(t, err)
-	second := two.leads(w)
+	second := w.leads(two)
 	require.Greater(t, second, term)
 	c.stop()
 	dying := w.controller(2) // the outbox is made, and filled
-	two.turnTo(dying)
+	two.turnTo(t, dying)
 	require.Error(t, two.because(w, "store-relation-changed (cache/0)", second, change(uid, true, "ask", "2"), change(uid, false, "rack", "10")))
 	<-dying.done
 	c = w.controller(-1)
-	two.turnTo(c)
+	two.turnTo(t, c)
 	w.eventually("the transaction, whole", func() bool {
 		s, err := two.api.Get(w.ctx, asking(two, &wire.GetRequest{}))
 		if err != nil {
@@ -220,7 +211,7 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	assert.Zero(t, c.refused.Load())
 
 	t.Log("the largest bag is stored with its record, which leaves its values out and says so")
-	two.turnTo(c)
+	two.turnTo(t, c)
 	large := map[string]string{}
 	for i := range 8 {
 		large["large-"+strconv.Itoa(i)] = strings.Repeat("x", 63<<10)

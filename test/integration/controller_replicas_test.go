@@ -17,14 +17,18 @@ import (
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
 // controllerProcess is the real binary.
 type controllerProcess struct {
-	cmd    *exec.Cmd
+	cmd *exec.Cmd
+	// api and health are the URLs of its servers.
+	api    string
 	health string
 	said   *lockedBuffer
 }
@@ -52,12 +56,18 @@ func (b *lockedBuffer) String() string {
 // controllerUser is the controller's account.
 const controllerUser = "system:serviceaccount:default:relations-controller"
 
-// kubeconfigOf lets a binary act with the rights of a user.
-func (w *controllerWorld) kubeconfigOf(name string) string {
+// kubeconfigOf returns a file that lets a binary act with the rights of a user. The address is the way to the API
+// server; by default the direct one.
+func (w *controllerWorld) kubeconfigOf(name string, address ...string) string {
 	cfg, err := clientcmd.LoadFromFile(w.cluster.Kubeconfig)
 	require.NoError(w.t, err)
 	for _, user := range cfg.AuthInfos {
 		user.Impersonate = name
+	}
+	for _, at := range address {
+		for _, c := range cfg.Clusters {
+			c.Server = "https://" + at
+		}
 	}
 	path := filepath.Join(w.t.TempDir(), "kubeconfig")
 	require.NoError(w.t, clientcmd.WriteToFile(*cfg, path))
@@ -68,9 +78,11 @@ func (w *controllerWorld) kubeconfigOf(name string) string {
 func (w *controllerWorld) startProcess(program, kubeconfig string) *controllerProcess {
 	w.t.Helper()
 	api, health := controlplane.FreePort(w.t), controlplane.FreePort(w.t)
-	p := &controllerProcess{health: fmt.Sprintf("http://127.0.0.1:%d", health), said: &lockedBuffer{}}
+	p := &controllerProcess{
+		api: fmt.Sprintf("https://127.0.0.1:%d", api), health: fmt.Sprintf("http://127.0.0.1:%d", health), said: &lockedBuffer{},
+	}
 	p.cmd = exec.CommandContext(w.ctx, program, "-namespace=default", "-v=1", "-kubeconfig="+kubeconfig, fmt.Sprintf("-port=%d", api), fmt.Sprintf("-healthPort=%d", health))
-	p.cmd.Stderr, p.cmd.Env = p.said, os.Environ()
+	p.cmd.Stderr, p.cmd.Env = p.said, append(os.Environ(), "POD_IP=127.0.0.1")
 	require.NoError(w.t, p.cmd.Start())
 	w.t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
@@ -90,13 +102,15 @@ func (p *controllerProcess) get(path string) int {
 	return res.StatusCode
 }
 
-func (w *controllerWorld) leader() string {
-	var lease coordinationv1.Lease
-	if err := w.admin.Get(w.ctx, client.ObjectKey{Namespace: "default", Name: "relations-controller"}, &lease); err != nil || lease.Spec.HolderIdentity == nil {
-		return ""
-	}
-	return *lease.Spec.HolderIdentity
+// lease returns the Lease of the controller's leader; an empty one if there is none.
+func (w *controllerWorld) lease() *coordinationv1.Lease {
+	lease := object.Named(&coordinationv1.Lease{}, "default", "relations-controller")
+	_ = w.admin.Get(w.ctx, client.ObjectKeyFromObject(lease), lease)
+	return lease
 }
+
+// leader returns the identity of the controller's leader; empty if there is none.
+func (w *controllerWorld) leader() string { return ptr.Deref(w.lease().Spec.HolderIdentity, "") }
 
 // Two replicas of the real binary, with the rights of deployment/rbac: the
 // leader is killed without a word, the other takes over and goes on; an orderly

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -205,7 +206,7 @@ func TestControllerKeepsSecrets(t *testing.T) {
 	t.Log("all units of a consumer read it when they hear of it")
 	const crowd = 40
 	began, failed := time.Now(), make(chan error, crowd)
-	secrets := secrets.Secrets{Contents: secrets.Contents{Reader: as, Writer: as, Now: time.Now, Turns: &object.Turns{}}}
+	secrets := secrets.Secrets{Contents: secrets.Contents{Reader: as, Writer: as, Now: time.Now, Turns: &object.Turns{}}, Deliveries: delivered{}}
 	for i := range crowd {
 		go func() {
 			_, err := secrets.Secret(w.ctx, []secret.Visitor{{Namespace: w.namespace, Unit: secret.Unit{Application: "web", Number: strconv.Itoa(100 + i)}}}, ordersSecret, secret.Query{})
@@ -240,3 +241,8 @@ func (w *controllerWorld) relationsBy(requirer string) v1alpha1.Relation {
 	require.Fail(w.t, "no relation of "+requirer)
 	return v1alpha1.Relation{}
 }
+
+// delivered has nothing to deliver.
+type delivered struct{}
+
+func (delivered) Deliver(context.Context, string, []string) error { return nil }

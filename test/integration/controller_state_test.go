@@ -33,7 +33,7 @@ func TestNumbersOutliveStatuses(t *testing.T) {
 	w.eventually("a pod of the new template", func() bool { return len(podsByNumber(w.app("web"))) == 2 })
 	speaker := w.speaker(c, "web", "10.9.1.2")
 	hears(t, speaker.stream, "its unit", func(s *wire.Snapshot) bool { return s.GetUnit().GetKnown() })
-	term := speaker.leads(w)
+	term := w.leads(speaker)
 	relation, pods := w.relations()["two-endpoint"], podsByNumber(w.app("web"))
 	require.EqualValues(t, 2, relation.State.ID)
 
@@ -45,7 +45,7 @@ func TestNumbersOutliveStatuses(t *testing.T) {
 	w.eventually("the status of the application", func() bool { return reason(w.app("web").Status.Conditions, "Ready") == "!WaitingForRelations" })
 	assert.Equal(t, relation.State, w.relations()["two-endpoint"].State)
 	assert.Equal(t, pods, podsByNumber(w.app("web")))
-	assert.Greater(t, speaker.leads(w), term, "a term is never led in twice")
+	assert.Greater(t, w.leads(speaker), term, "a term is never led in twice")
 }
 
 // Only the controller writes what it keeps of a Relation: an editor of the namespace could open it to itself.

@@ -94,7 +94,7 @@ func TestControllerRefusesEachOperation(t *testing.T) {
 	}
 	for name, token := range tokens {
 		stranger := &speaker{token: token, stream: w.agent(c, token)}
-		stranger.turnTo(c)
+		stranger.turnTo(t, c)
 		for operation, ask := range operations(uid, secret) {
 			assert.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(ask(w.ctx, stranger)), "%s: %s", name, operation)
 		}

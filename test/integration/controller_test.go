@@ -433,10 +433,9 @@ func TestControllerNamespaceLabelRemoved(t *testing.T) {
 	w.create(w.provider("db-endpoint", "db.tengu.io"), w.consumer("sleep", consumes("db", "db-endpoint")))
 	w.becomes("db-endpoint", "Complete")
 	before := w.relations()["db-endpoint"]
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
-	w.change(ns, func() { delete(ns.Labels, application.LabelOptIn) })
+	w.optOut()
 	w.eventually("held, not ended", func() bool { return w.relations()["db-endpoint"].Status.HoldTime != nil })
-	w.change(ns, func() { ns.Labels = map[string]string{application.LabelOptIn: application.OptedIn} })
+	w.optIn()
 	w.becomes("db-endpoint", "Complete")
 	assert.Equal(t, before.UID, w.relations()["db-endpoint"].UID)
 	w.eventually("its units live", func() bool {

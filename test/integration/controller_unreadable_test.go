@@ -46,7 +46,7 @@ func TestControllerGoesOnBesideTheUnreadable(t *testing.T) {
 		}
 	}
 	hears(t, web.stream, "the relation", port("6379"))
-	term := web.leads(w)
+	term := w.leads(web)
 
 	w.spoil("cache", func(s *v1alpha1.RelatedApplicationState) { s.NextUnit = -1 })
 	spoilt := w.app("cache")

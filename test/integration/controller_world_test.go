@@ -18,8 +18,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -31,6 +33,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/meter"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
@@ -48,6 +51,9 @@ import (
 // machine with nothing else to do.
 const soon = 30 * time.Second
 
+// long is how long the components of a cluster may take to work again after a restart.
+const long = 2 * time.Minute
+
 // controllerWorld is an opted-in namespace of the shared cluster, with Orcon's
 // kinds and the controller's own roles installed from deployment/.
 type controllerWorld struct {
@@ -59,6 +65,8 @@ type controllerWorld struct {
 	namespace string
 	// ahead is how far the controllers' clock is before the machine's.
 	ahead *atomic.Int64
+	// streamAge is the greatest age of the controllers' streams; 0 for the default.
+	streamAge time.Duration
 }
 
 // now is the controllers' clock.
@@ -81,8 +89,22 @@ func install(t *testing.T, cluster *controlplane.Cluster) {
 	require.NoError(t, err)
 	cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
 	cluster.Established(t)
-	cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "relations-controller.yaml"))
-	cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "relation-state.yaml"))
+	cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "rbac"))
+	held(t, cluster)
+}
+
+// held waits until the API server knows the policies that hold the controller's account: it refuses a restart
+// in a namespace that has not opted in. It learns all of them at once.
+func held(t *testing.T, cluster *controlplane.Cluster) {
+	t.Helper()
+	w := &controllerWorld{t: t, ctx: t.Context(), cluster: cluster, scheme: clientscheme.Scheme, namespace: cluster.NewNamespace(t, "held-")}
+	web := w.consumer("web", nil)
+	_, err := cluster.Client(t).AppsV1().Deployments(w.namespace).Create(t.Context(), web, metav1.CreateOptions{})
+	require.NoError(t, err)
+	controller := w.as(controllerUser)
+	controlplane.Eventually(t, func() bool {
+		return apierrors.IsForbidden(w.patch(controller, web.DeepCopy(), `{"spec":{"paused":true}}`))
+	}, soon, "the policies never hold the controller")
 }
 
 // newWorldIn returns a new namespace of a cluster that has the kinds.
@@ -106,9 +128,6 @@ func (w *controllerWorld) newNamespace(labels map[string]string) string {
 // allow gives a user a role for people in the namespace.
 func (w *controllerWorld) allow(user, role string) {
 	w.t.Helper()
-	root, err := controlplane.Root()
-	require.NoError(w.t, err)
-	w.cluster.Kubectl(w.t, "apply", "-f", filepath.Join(root, "deployment", "rbac", "people.yaml"))
 	w.create(&rbacv1.RoleBinding{
 		ObjectMeta: w.meta(role), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
@@ -177,6 +196,16 @@ type controllerReplica struct {
 	refused *atomic.Int64
 	// reviewed counts the answers to its token reviews.
 	reviewed *atomic.Int64
+	// written counts the bytes of objects that it has written.
+	written *atomic.Int64
+}
+
+// client returns a client with connections of its own, as each agent has.
+func (r *controllerReplica) client(t *testing.T) *http.Client {
+	t.Helper()
+	transport := r.api.Client().Transport.(*http.Transport).Clone() //nolint:forcetypeassert // httptest's
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
 }
 
 // controller runs a controller until the test ends or it is stopped. writes is
@@ -184,14 +213,18 @@ type controllerReplica struct {
 func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
-	r := &controllerReplica{done: make(chan struct{}), refused: &atomic.Int64{}, reviewed: &atomic.Int64{}}
+	r := &controllerReplica{done: make(chan struct{}), refused: &atomic.Int64{}, reviewed: &atomic.Int64{}, written: &atomic.Int64{}}
 	cfg := w.asController()
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.watched(next, r, writes, cancel) })
+	definitions, err := object.NewDefinitions(cfg)
+	require.NoError(w.t, err)
+	cfg.Wrap(meter.Wrap)
 	m, err := ctrl.NewManager(cfg, manager.Options{
-		Scheme: w.scheme, Cache: object.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
+		Scheme: w.scheme, Cache: definitions.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w.t, err)
+	require.NoError(w.t, m.Add(definitions))
 	interfaces, err := interfaces.New(m.GetCache())
 	require.NoError(w.t, err)
 	interfaces.Writer = m.GetClient()
@@ -206,14 +239,20 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
 	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
+	clients, err := kubernetes.NewForConfig(cfg)
+	require.NoError(w.t, err)
+	store := &commits.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Interfaces: interfaces, Contents: &contents}
+	statuses := &commits.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Events: m.GetEventRecorder("relations-controller")}
 	api := &serve.Server{
-		Identities: identity.Reviewer{Reader: m.GetCache(), Writer: m.GetClient()}, Now: time.Now,
-		Store:    &commits.Commits{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Interfaces: interfaces, Contents: &contents},
-		Secrets:  &secrets.Secrets{Contents: contents},
-		Statuses: &commits.Statuses{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: contents.Turns, Events: m.GetEventRecorder("relations-controller")},
+		Identities: identity.NewReviewer(m.GetCache(), m.GetClient(), clients.Discovery().RESTClient()), Now: time.Now,
+		Store: store, Statuses: statuses,
+		Secrets: &secrets.Secrets{Contents: contents, Deliveries: commits.Pending{Cached: m.GetCache(), Commits: store}},
 	}
+	api.Streams.Greatest = w.streamAge
 	views := &views.Views{Reader: m.GetCache(), Changed: api.ApplicationChanged, PodChanged: api.PodChanged}
 	api.World = views
+	api.Budgets = serve.NewBudgets(views, statuses, time.Now)
+	store.Afford = api.Budgets.Afford
 	synced := make(chan struct{})
 	require.NoError(w.t, m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		if err := views.Follow(ctx, m.GetCache()); err != nil {
@@ -227,7 +266,8 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 		defer close(r.done)
 		_ = m.Start(ctx)
 	}()
-	r.api = httptest.NewUnstartedServer(api.Handler())
+	r.api = httptest.NewUnstartedServer(nil)
+	r.api.Config = api.HTTP("", nil)
 	r.api.EnableHTTP2 = true
 	r.api.StartTLS()
 	r.stop = sync.OnceFunc(func() {
@@ -252,7 +292,7 @@ func (w *controllerWorld) watched(next http.RoundTripper, r *controllerReplica, 
 	var made atomic.Int64
 	return controlplane.RoundTrip(func(req *http.Request) (*http.Response, error) {
 		review := strings.HasSuffix(req.URL.Path, "/tokenreviews")
-		reads := req.Method == http.MethodGet || review
+		reads := req.Method == http.MethodGet || review || req.URL.Query().Has("dryRun")
 		if !reads && writes >= 0 && !strings.HasSuffix(req.URL.Path, "/events") && made.Add(1) > writes {
 			die()
 			return nil, errors.New("this process is dead")
@@ -261,6 +301,9 @@ func (w *controllerWorld) watched(next http.RoundTripper, r *controllerReplica, 
 		if err == nil && res.StatusCode == http.StatusForbidden {
 			r.refused.Add(1)
 			fmt.Println("refused by deployment/rbac:", req.Method, req.URL.Path)
+		}
+		if err == nil && !reads && res.StatusCode < http.StatusMultipleChoices {
+			r.written.Add(req.ContentLength)
 		}
 		if err == nil && review {
 			r.reviewed.Add(1)
@@ -319,6 +362,22 @@ func (w *controllerWorld) eventually(what string, holds func() bool) {
 		}
 	}()
 	controlplane.Eventually(w.t, holds, soon, what)
+}
+
+// recovers waits until the cluster's own controllers work again, after a test has taken the API server or etcd from them:
+// they wait for a lease, and restart. Other tests share the cluster.
+func (w *controllerWorld) recovers() {
+	w.t.Helper()
+	again := w.consumer("again", nil)
+	controlplane.Eventually(w.t, func() bool {
+		err := w.admin.Create(w.ctx, again)
+		return err == nil || apierrors.IsAlreadyExists(err)
+	}, long, "the API server is back")
+	controlplane.Eventually(w.t, func() bool {
+		var pods corev1.PodList
+		err := w.admin.List(w.ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{"app": "again"})
+		return err == nil && len(pods.Items) > 0
+	}, long, "the controller manager is back")
 }
 
 func (w *controllerWorld) becomes(provider, ready string) {

@@ -24,7 +24,9 @@ type dying struct{ client.Client }
 var errDead = errors.New("the process is dead")
 
 func (d dying) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
-	if b, is := o.(*v1alpha1.Databag); is && b.Spec.Purpose == v1alpha1.PurposeRelation {
+	var options client.CreateOptions
+	options.ApplyOptions(opts)
+	if b, is := o.(*v1alpha1.Databag); is && b.Spec.Purpose == v1alpha1.PurposeRelation && len(options.DryRun) == 0 {
 		return errDead
 	}
 	return d.Client.Create(ctx, o, opts...)
@@ -33,7 +35,7 @@ func (d dying) Create(ctx context.Context, o client.Object, opts ...client.Creat
 // Databags that are restored without status, as a backup of objects restores them, hold the data, terms and records
 // that they had, and the transactions that are not in all bags yet (TRUST.md T5).
 func TestDatabagsAreRestoredWithoutStatus(t *testing.T) {
-	t.Parallel()
+	// Not beside others, whose controllers would deliver what a dead one has committed.
 	w := newControllerWorld(t)
 	app := &v1alpha1.RelatedApplication{ObjectMeta: w.meta("web")}
 	r := convert.ForPair(w.namespace, relation.Pair{Interface: "redis", Key: relation.Key{
@@ -75,11 +77,11 @@ func TestDatabagsAreRestoredWithoutStatus(t *testing.T) {
 	assert.Len(t, record.Entries, 1, "the record")
 	assert.True(t, convert.Holds(outbox), "the transaction that is to be delivered")
 
-	t.Log("the transaction is delivered, and the bag refuses the lower term")
+	t.Log("the transaction is dropped whole, since the bag refuses the lower term")
 	require.NoError(t, store(w.admin).Deliver(w.ctx, w.namespace, outbox.Name))
 	assert.Equal(t, map[string]string{"user": "new"}, w.dataOf(w.bagOf(bag.Name)), "SAFETY.md P1: the term")
 	own := w.bagOf(relation.Databag{Application: "web", Endpoint: "store", Relation: string(r.UID), Unit: "0"}.Name())
-	assert.Equal(t, map[string]string{"seen": "yes"}, w.dataOf(own), "the transaction")
+	assert.Empty(t, w.dataOf(own), "TRUST.md T10")
 	assert.False(t, convert.Holds(w.bagOf(outbox.Name)))
 }
 

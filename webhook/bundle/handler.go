@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"strings"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/jsonpatch"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/review"
 	"gitlab.ilabt.imec.be/tengu/orcon/webhook/internal/scan"

@@ -73,7 +73,9 @@ func TestInjects(t *testing.T) {
 	decoder := json.NewDecoder(bytes.NewReader(after))
 	decoder.DisallowUnknownFields()
 	require.NoError(t, decoder.Decode(&p), "every field that is written exists")
-	require.Len(t, p.Spec.InitContainers, 1)
+	require.Len(t, p.Spec.InitContainers, 2)
+	assert.Equal(t, "relation-canary", p.Spec.InitContainers[1].Name, "TRUST.md A5: after the gate")
+	assert.Nil(t, p.Spec.InitContainers[1].RestartPolicy, "it ends")
 	agent := p.Spec.InitContainers[0]
 	assert.Equal(t, "relation-agent", agent.Name)
 	assert.Equal(t, corev1.ContainerRestartPolicyAlways, *agent.RestartPolicy, "I3")

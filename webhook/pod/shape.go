@@ -111,6 +111,8 @@ func readContainer(c *scan.Cursor, to *injection.Container) {
 			to.Env = items(c, readEnv)
 		case "volumeMounts":
 			to.VolumeMounts = items(c, readMount)
+		case "ports":
+			to.Ports = items(c, readPort)
 		case "resources":
 			readLimits(c, &to.Resources)
 		case "securityContext":
@@ -141,6 +143,21 @@ func readMount(c *scan.Cursor, m *injection.VolumeMount) {
 			m.Name = c.Text()
 		case "mountPath":
 			m.MountPath = c.Text()
+		default:
+			c.Skip()
+		}
+	}
+}
+
+func readPort(c *scan.Cursor, p *injection.Port) {
+	for c.Open('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "containerPort":
+			if n := c.Int(); n != nil {
+				p.ContainerPort = *n
+			}
+		case "protocol":
+			p.Protocol = c.Text()
 		default:
 			c.Skip()
 		}

@@ -14,12 +14,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// maxStream is how long an unpacked stream may be: its files, and the headers of as
-// many entries as a tree may have files.
-const maxStream = bundle.MaxBytes + 4096*bundle.MaxFiles
+// MaxStream limits an unpacked stream, in bytes: the largest content, and a header for each of the most files.
+const MaxStream = bundle.MaxBytes + 4096*bundle.MaxFiles
 
 // ErrFormat is wrapped where the bytes are no archive.
-var ErrFormat = errors.New("neither a tar archive, with or without gzip, nor a zip archive")
+var ErrFormat = errors.New("it is neither a tar archive, with or without gzip, nor a zip archive")
 
 // Unpack returns the files of an archive. It refuses an archive that is cut off or
 // damaged, and one with a link, a device, a name that leads out of it or is there twice,
@@ -35,7 +34,7 @@ func Unpack(packed []byte) (bundle.Tree, error) {
 	case len(packed) > 262 && string(packed[257:262]) == "ustar":
 		err = Untar(bytes.NewReader(packed), tree.Add)
 	default:
-		err = fmt.Errorf("%w: it begins with %q", ErrFormat, packed[:min(len(packed), 16)])
+		err = ErrFormat
 	}
 	if err != nil {
 		return bundle.Tree{}, fmt.Errorf("cannot unpack the archive: %w", err)
@@ -54,13 +53,13 @@ func gunzip(tree *bundle.Tree, packed []byte) error {
 // Untar gives each file of a stream to add, until one is refused. It reads the stream
 // to its end, so that one that is cut off or damaged is an error.
 func Untar(in io.Reader, add func(string, bundle.File) error) error {
-	limited := &io.LimitedReader{R: in, N: maxStream}
+	limited := &io.LimitedReader{R: in, N: MaxStream}
 	err := untar(tar.NewReader(limited), add)
 	if err == nil {
 		_, err = io.Copy(io.Discard, limited)
 	}
 	if limited.N <= 0 {
-		return fmt.Errorf("%w: unpacked it exceeds %d MiB", bundle.ErrLimit, maxStream>>20)
+		return fmt.Errorf("%w: unpacked it exceeds %d MiB", bundle.ErrLimit, MaxStream>>20)
 	}
 	return err
 }
@@ -81,7 +80,7 @@ func untar(entries *tar.Reader, add func(string, bundle.File) error) error {
 		default:
 			return fmt.Errorf("cannot use %q: it is %s: pack files only", entry.Name, kind(entry.FileInfo().Mode()))
 		}
-		content, err := bundle.ReadFile(entries)
+		content, err := read(entries, uint64(max(entry.Size, 0)))
 		if err != nil {
 			return fmt.Errorf("cannot read %q: %w", entry.Name, err)
 		}
@@ -118,7 +117,7 @@ func unzipFile(tree *bundle.Tree, entry *zip.File) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // it is only read
-	content, err := bundle.ReadFile(in)
+	content, err := read(in, entry.UncompressedSize64)
 	if err != nil {
 		return fmt.Errorf("cannot read %q: %w", entry.Name, err)
 	}
@@ -134,4 +133,23 @@ func kind(mode fs.FileMode) string {
 	default:
 		return "no file"
 	}
+}
+
+// read reads an entry that has a size to its end, where its checksum is verified. It takes no more memory
+// than the entry.
+func read(in io.Reader, size uint64) ([]byte, error) {
+	if size > bundle.MaxBytes {
+		return nil, fmt.Errorf("%w: it exceeds %d MiB", bundle.ErrLimit, bundle.MaxBytes>>20)
+	}
+	content := make([]byte, size)
+	if _, err := io.ReadFull(in, content); err != nil {
+		return nil, err
+	}
+	switch n, err := in.Read(make([]byte, 1)); {
+	case errors.Is(err, io.EOF) && n == 0:
+		return content, nil
+	case err != nil && n == 0:
+		return nil, err
+	}
+	return nil, errors.New("it is longer than the archive says")
 }

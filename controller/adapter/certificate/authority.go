@@ -33,19 +33,7 @@ type authority struct {
 var _ servertls.Authority = (*authority)(nil)
 
 // Run follows the Secret until ctx ends.
-func (a *authority) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer a.secret.stop()
-	defer cancel()
-	if err := a.secret.notify(a.see); err != nil {
-		return err
-	}
-	if err := a.secret.start(ctx); err != nil {
-		return ignoreEnd(ctx, err)
-	}
-	<-ctx.Done()
-	return nil
-}
+func (a *authority) Run(ctx context.Context) error { return a.secret.follow(ctx, a.see) }
 
 // see tells the watchers when another authority signs. A Secret that is gone
 // or unreadable changes nothing: the leaf in use is still trusted.
@@ -85,7 +73,7 @@ func (a *authority) StopWatchingRotation(ch chan<- struct{}) {
 func (a *authority) Sign(template *x509.Certificate) (*x509.Certificate, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), signTimeout)
 	defer cancel()
-	secret, err := readSecret(ctx, a.client, a.namespace)
+	secret, err := readSecret(ctx, a.client, a.namespace, SecretName)
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,11 @@
 //
 // There are two ways, and a binary uses one of them:
 //
-//   - Self-managed: an authority of our own lives in Secret orcon-ca.
-//     [SelfManaged] signs a short-lived leaf in the memory of each replica.
-//     [Rotator] runs in the elected leader of the controller; it makes the
-//     authority, replaces it in steps and publishes the bundle.
+//   - Self-managed: an authority of our own lives in Secret orcon-ca, which
+//     the controller alone reads. [SelfManaged] signs a short-lived leaf in the
+//     memory of each of its replicas. [Rotator] runs in its elected leader; it
+//     makes the authority, replaces it in steps, publishes the bundle, and
+//     signs the webhook's leaf, which [Served] serves there.
 //   - From files: [Files] serves a pair that somebody else writes, such as
 //     cert-manager. [TrustFile] publishes the bundle that comes with it.
 //
@@ -43,7 +44,8 @@
 //
 // # Who writes what
 //
-//	Secret orcon-ca                  Rotator, with resourceVersion
+//	Secret orcon-ca                  Rotator, with resourceVersion; created by server-side apply
+//	Secret orcon-webhook-tls         Rotator, likewise
 //	MutatingWebhookConfiguration     Rotator, caBundle only, server-side apply
 //	ConfigMap orcon-trust            Rotator or TrustFile, server-side apply
 //

@@ -49,6 +49,8 @@ type rig struct {
 	client     *fake.Clientset
 	namespaces *names
 	now        time.Time
+	// leafNames are those of the webhook's leaf; none: it has one from elsewhere.
+	leafNames []string
 }
 
 func newRig(t testing.TB, objects ...runtime.Object) *rig {
@@ -61,11 +63,11 @@ func newRig(t testing.TB, objects ...runtime.Object) *rig {
 // rotator begins a rotator's life: its caches are filled anew.
 func (r *rig) rotator(ctx context.Context) *Rotator {
 	out, err := NewRotator(RotatorOptions{
-		Client: r.client, Namespace: orcon, WebhookConfiguration: webhook,
+		Client: r.client, Namespace: orcon, WebhookConfiguration: webhook, WebhookNames: r.leafNames,
 		Namespaces: r.namespaces, Now: func() time.Time { return r.now },
 	})
 	require.NoError(r.t, err)
-	for _, w := range append(out.publisher.watches(), out.secret) {
+	for _, w := range append(out.publisher.watches(), out.secret, out.leaf) {
 		require.NoError(r.t, w.start(ctx))
 	}
 	return out
@@ -88,7 +90,7 @@ func (r *rig) settle() time.Duration {
 }
 
 func (r *rig) state() State {
-	secret, err := readSecret(r.t.Context(), r.client, orcon)
+	secret, err := readSecret(r.t.Context(), r.client, orcon, SecretName)
 	require.NoError(r.t, err)
 	return FromSecret(secret)
 }

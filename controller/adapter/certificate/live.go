@@ -11,6 +11,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
+// ErrNotSynced says that something has not been read yet.
+var ErrNotSynced = errors.New("not synced yet")
+
 // ErrNotPublished says that there is no bundle where one is looked for.
 var ErrNotPublished = errors.New("no trust bundle published")
 
@@ -59,19 +62,7 @@ func (l *Live) NeedLeaderElection() bool { return false }
 
 // Start follows until ctx ends. It can be called once.
 func (l *Live) Start(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer l.watch.stop()
-	defer cancel()
-	for _, f := range l.changed {
-		if err := l.watch.notify(f); err != nil {
-			return err
-		}
-	}
-	if err := l.watch.start(ctx); err != nil {
-		return ignoreEnd(ctx, err)
-	}
-	<-ctx.Done()
-	return nil
+	return l.watch.follow(ctx, l.changed...)
 }
 
 // Notify has f, which must not block, called after each change. It is called

@@ -13,16 +13,18 @@ import (
 	applyadmission "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
 	applycore "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate/revocation"
 )
 
 // TrustName and TrustKey are the ConfigMap that holds the bundle, and its key.
 const (
-	TrustName = "orcon-trust"
-	TrustKey  = "ca.crt"
+	TrustName = revocation.Bundle
+	TrustKey  = revocation.BundleKey
 )
 
 // FieldManager owns the published bundles, in ConfigMaps and in the webhook
-// configuration, and nothing else.
+// configuration, and the labels of Secrets that it creates.
 const FieldManager = "orcon-trust"
 
 // place is somewhere that a bundle is published, as it was last seen. The

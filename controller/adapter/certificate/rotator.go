@@ -2,7 +2,9 @@ package certificate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/golang/glog"
@@ -10,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate/revocation"
 )
 
 // RotatorOptions say what a [Rotator] works on.
@@ -21,6 +25,9 @@ type RotatorOptions struct {
 	// WebhookConfiguration names the MutatingWebhookConfiguration whose
 	// caBundle is kept. Empty: none.
 	WebhookConfiguration string
+	// WebhookNames are the DNS names of the webhook, whose certificate is kept in Secret orcon-webhook-tls. None: it has
+	// one from elsewhere.
+	WebhookNames []string
 	// Namespaces are those that opted in.
 	Namespaces Namespaces
 	// Periods are the lifetimes. Unset: DefaultPeriods.
@@ -29,7 +36,15 @@ type RotatorOptions struct {
 	Now func() time.Time
 }
 
-// Rotator makes the authority, replaces it in steps, and publishes its bundle.
+// Namespaces knows which namespaces opted in.
+type Namespaces interface {
+	// Names returns them in any order, or an error until all are known: nothing is decided from part of a list.
+	Names() ([]string, error)
+	// Notify has f called after each change. F does not block.
+	Notify(f func())
+}
+
+// Rotator makes the authority, replaces it in steps, publishes its bundle, and signs the webhook's certificate.
 // It runs in the elected leader only; a second one does no harm, since each
 // write says what it expects to find.
 type Rotator struct {
@@ -40,6 +55,9 @@ type Rotator struct {
 	publisher *publisher
 	secret    *watch
 	loop      *loop
+	// webhookNames are those of leaf, the webhook's certificate.
+	webhookNames []string
+	leaf         *watch
 }
 
 // NewRotator returns a rotator that has not begun. It fails with ErrPeriods.
@@ -56,6 +74,9 @@ func NewRotator(o RotatorOptions) (*Rotator, error) {
 		publisher: newPublisher(o.Client, o.Namespace, o.WebhookConfiguration, o.Namespaces),
 		secret:    newWatch(o.Client, o.Namespace, SecretName, secretKind),
 		loop:      newLoop("certificate rotator"),
+
+		webhookNames: o.WebhookNames,
+		leaf:         newWatch(o.Client, o.Namespace, LeafName, secretKind),
 	}
 	o.Namespaces.Notify(r.loop.nudge)
 	return r, nil
@@ -77,12 +98,15 @@ func orRealTime(now func() time.Time) func() time.Time {
 	return now
 }
 
+// never is a wait that nothing ends but a change.
+const never time.Duration = math.MaxInt64
+
 // NeedLeaderElection says that only the elected leader rotates.
 func (r *Rotator) NeedLeaderElection() bool { return true }
 
 // Start rotates until ctx ends. It can be called once.
 func (r *Rotator) Start(ctx context.Context) error {
-	return r.loop.run(ctx, append(r.publisher.watches(), r.secret), r.pass)
+	return r.loop.run(ctx, append(r.publisher.watches(), r.secret, r.leaf), r.pass)
 }
 
 // pass publishes what the Secret says and takes the step that is due, if any.
@@ -93,23 +117,26 @@ func (r *Rotator) pass(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	read, err := readSecret(ctx, r.client, r.namespace)
+	now, renewal := r.now(), never
+	read, err := readSecret(ctx, r.client, r.namespace, SecretName)
 	if err != nil {
 		return 0, err
 	}
-	now := r.now()
 	s := FromSecret(read)
 	if usable(s.Current, now) {
 		err = r.publisher.publish(ctx, places, s.Bundle())
 		s.Everywhere = err == nil
+		var failed error
+		renewal, failed = r.renew(ctx, s.Current, places, now)
+		err = errors.Join(err, failed)
 	} else {
 		// The Secret may be lost while leaves that its authority signed are
 		// still served, or another rotator may be about to write it.
-		s.Old = append(s.Old, r.publisher.trusted(places)...)
+		s.Old = append(s.Old, revocation.In(read).Without(r.publisher.trusted(places))...)
 	}
 	step, wait := Next(s, now, r.periods)
 	if step == StepWait {
-		return wait, err
+		return min(wait, renewal), err
 	}
 	return 0, r.take(ctx, step, s, read, places)
 }
@@ -142,27 +169,28 @@ func (r *Rotator) take(ctx context.Context, step Step, s State, read *corev1.Sec
 // write stores the state in place of the Secret that was read. It fails if
 // somebody else wrote meanwhile.
 func (r *Rotator) write(ctx context.Context, s State, read *corev1.Secret) error {
-	secret, err := ToSecret(s, r.namespace, read)
+	if read == nil {
+		var err error
+		if read, err = createSecret(ctx, r.client, r.namespace, SecretName); err != nil {
+			return err
+		}
+	}
+	secret, err := ToSecret(s, read)
 	if err != nil {
 		return err
 	}
-	secrets := r.client.CoreV1().Secrets(r.namespace)
-	if read == nil {
-		_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
-		return err
-	}
-	_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
+	_, err = r.client.CoreV1().Secrets(r.namespace).Update(ctx, secret, metav1.UpdateOptions{})
 	return err
 }
 
-// readSecret returns Secret orcon-ca as it is now, or nil for none.
-func readSecret(ctx context.Context, client kubernetes.Interface, namespace string) (*corev1.Secret, error) {
-	secret, err := client.CoreV1().Secrets(namespace).Get(ctx, SecretName, metav1.GetOptions{})
+// readSecret returns a Secret as it is now, or nil for none.
+func readSecret(ctx context.Context, client kubernetes.Interface, namespace, name string) (*corev1.Secret, error) {
+	secret, err := client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read Secret %s/%s: %w", namespace, SecretName, err)
+		return nil, fmt.Errorf("cannot read Secret %s/%s: %w", namespace, name, err)
 	}
 	return secret, nil
 }

@@ -1,21 +1,27 @@
 package certificate
 
 import (
+	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	applycore "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate/revocation"
 )
 
 // SecretName is the Secret that holds the authority, in Orcon's namespace.
-const SecretName = "orcon-ca"
+const SecretName = revocation.Secret
 
 // Keys and annotations of the Secret. The present authority is in the keys
 // that Kubernetes knows, tls.crt and tls.key.
 const (
-	keyNextCertificate  = "ca.next.crt"
+	keyNextCertificate  = revocation.Next
 	keyNextKey          = "ca.next.key"
-	keyOldCertificates  = "ca.old.crt"
+	keyOldCertificates  = revocation.Old
 	annotationPublished = "certificate.orcon.tengu.io/published"
 	annotationPromoted  = "certificate.orcon.tengu.io/promoted"
 )
@@ -26,22 +32,22 @@ const (
 	managedBy      = "orcon"
 )
 
-// FromSecret reads the state. What cannot be read is as if it were not there:
-// an authority without its key cannot sign, whatever the reason. A nil Secret
-// is the empty state.
+// FromSecret reads the state. What cannot be read is as if it were not there: an authority without its key cannot sign,
+// whatever the reason, and neither can one that is revoked. A nil Secret is the empty state.
 func FromSecret(secret *corev1.Secret) State {
 	if secret == nil {
 		return State{}
 	}
+	gone := revocation.In(secret)
 	s := State{
-		Old:       ParseBundle(secret.Data[keyOldCertificates]),
+		Old:       gone.Without(ParseBundle(secret.Data[keyOldCertificates])),
 		Published: moment(secret, annotationPublished),
 		Promoted:  moment(secret, annotationPromoted),
 	}
-	if r, err := ParseRoot(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]); err == nil {
+	if r, err := ParseRoot(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]); err == nil && !gone.Has(r.Certificate) {
 		s.Current = r
 	}
-	if r, err := ParseRoot(secret.Data[keyNextCertificate], secret.Data[keyNextKey]); err == nil {
+	if r, err := ParseRoot(secret.Data[keyNextCertificate], secret.Data[keyNextKey]); err == nil && !gone.Has(r.Certificate) {
 		s.Next = r
 	}
 	return s
@@ -57,18 +63,21 @@ func moment(secret *corev1.Secret, annotation string) time.Time {
 	return t
 }
 
-// ToSecret returns the Secret for s in place of the one that was read, which
-// is nil if there was none. It keeps the resourceVersion, and labels and
-// annotations of others.
-func ToSecret(s State, namespace string, read *corev1.Secret) (*corev1.Secret, error) {
-	out := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: SecretName, Namespace: namespace},
-		Type:       corev1.SecretTypeTLS,
+// createSecret creates a Secret without data: by an apply, since only the request of an apply that creates
+// an object names it, as the role needs. It fails if another process has written the Secret meanwhile.
+func createSecret(ctx context.Context, client kubernetes.Interface, namespace, name string) (*corev1.Secret, error) {
+	want := applycore.Secret(name, namespace).WithLabels(map[string]string{labelManagedBy: managedBy})
+	made, err := client.CoreV1().Secrets(namespace).Apply(ctx, want, metav1.ApplyOptions{FieldManager: FieldManager})
+	if err == nil && len(made.Data) > 0 {
+		err = apierrors.NewAlreadyExists(corev1.Resource("secrets"), name)
 	}
-	if read != nil {
-		out = read.DeepCopy()
-	}
-	metav1.SetMetaDataLabel(&out.ObjectMeta, labelManagedBy, managedBy)
+	return made, err
+}
+
+// ToSecret returns the Secret for s in place of the one that was read. It keeps the resourceVersion, and labels
+// and annotations of others.
+func ToSecret(s State, read *corev1.Secret) (*corev1.Secret, error) {
+	out := read.DeepCopy()
 	setMoment(out, annotationPublished, s.Published)
 	setMoment(out, annotationPromoted, s.Promoted)
 	out.Data = map[string][]byte{}

@@ -79,6 +79,23 @@ func (w *watch) start(ctx context.Context) error {
 	return nil
 }
 
+// follow calls functions, which must not block, for each change until ctx ends.
+func (w *watch) follow(ctx context.Context, changed ...func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer w.stop()
+	defer cancel()
+	for _, f := range changed {
+		if err := w.notify(f); err != nil {
+			return err
+		}
+	}
+	if err := w.start(ctx); err != nil {
+		return ignoreEnd(ctx, err)
+	}
+	<-ctx.Done()
+	return nil
+}
+
 // stop waits until all has ended that start began. Its ctx has to be over.
 func (w *watch) stop() { w.factory.Shutdown() }
 

@@ -3,8 +3,10 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,7 +51,7 @@ func (w *World) compare(ctx context.Context, q question, needed *needs, live *un
 	after, err := w.apply(ctx, q.want, client.DryRunAll, client.ForceOwnership)
 	switch {
 	case apierrors.IsInvalid(err) && apierrors.IsAlreadyExists(w.tryCreate(ctx, q.want)):
-		l.Immutable = words(q.id, err)
+		l.Immutable = words(q.id, err, w.Secretive)
 		return nil
 	case w.ReadOnly && apierrors.IsForbidden(err) && needed.lacks(ctx, q.id, "patch"):
 		w.withheld.estimated(q.id)
@@ -58,34 +60,61 @@ func (w *World) compare(ctx context.Context, q question, needed *needs, live *un
 	case err != nil:
 		return err
 	}
-	l.Changes, err = changes(q, live, after)
-	return err
+	return change(q, live, after, l)
 }
 
-// words are what the API server says, without what a Secret holds: refusals quote values
-// (BUNDLES.md 10).
-func words(id bundle.ID, err error) string {
-	status, _ := err.(apierrors.APIStatus)
+// words are those of the API server, without values of Secrets, which refusals quote: of objects that may
+// have such values only the fields are named (BUNDLES.md 10, TRUST.md R5).
+func words(id bundle.ID, err error, secretive bool) string {
+	var status apierrors.APIStatus
+	known := errors.As(err, &status)
 	switch {
-	case apierrors.IsNotFound(err) && status != nil && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
+	case apierrors.IsNotFound(err) && known && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
 		return fmt.Sprintf("namespace %s does not exist: kubectl create namespace %[1]s", status.Status().Details.Name)
-	case id.Kind != "Secret" || id.Group != "":
+	case !known, !secretive && (id.Kind != "Secret" || id.Group != ""):
 		return err.Error()
 	}
-	return fmt.Sprintf("%s (details hidden: they may contain secret values; kubectl apply --dry-run=server shows them)",
-		apierrors.ReasonForError(err))
+	reason := string(apierrors.ReasonForError(err))
+	if located, ok := errors.AsType[*bundle.LocatedError](err); ok {
+		reason = located.Location
+	}
+	if wrong := wrongFields(status); wrong != "" {
+		reason += ": " + wrong
+	}
+	return reason + " (details hidden: they may contain secret values; kubectl apply --dry-run=server shows them)"
 }
 
-// changes lists the fields that applying sets or takes away, with who has them now.
-func changes(q question, live, after *unstructured.Unstructured) ([]bundle.Change, error) {
+// wrongFields are those that a refusal names.
+func wrongFields(status apierrors.APIStatus) string {
+	if status.Status().Details == nil {
+		return ""
+	}
+	var all []string
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Field != "" && !slices.Contains(all, cause.Field) {
+			all = append(all, cause.Field)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// change describes what applying changes.
+func change(q question, live, after *unstructured.Unstructured, l *bundle.Live) error {
 	was, err := ownership(live)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	is, err := ownership(after)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	l.Changes = changes(q, live, after, was, is)
+	l.Fields, err = present(live, is.applied)
+	return err
+}
+
+// changes lists the fields that applying sets or takes away, with who has them now.
+func changes(q question, live, after *unstructured.Unstructured, was, is owners) []bundle.Change {
 	var all []bundle.Change
 	for path := range is.applied.Leaves().All() {
 		before, there := at(live.Object, path)
@@ -106,7 +135,7 @@ func changes(q question, live, after *unstructured.Unstructured) ([]bundle.Chang
 			all = append(all, bundle.Change{Path: name(path), Before: shown(before, true), Ours: true})
 		}
 	}
-	return all, nil
+	return all
 }
 
 // below are the fields of a set that lie below a path: a map of which some is applied is

@@ -46,7 +46,7 @@ func (w *World) foreseeChange(ctx context.Context, q question, look bundle.Look,
 		refused = cmp.Or(w.upgrade(q, l.Object), w.compare(ctx, q, needed, o, &l))
 		failed = needed.object(q.id, overwrite(l)...)
 	case q.want == nil && l.Object.Annotation(bundle.OwnerKey) == w.owner:
-		failed = needed.object(q.id, "delete")
+		failed = needed.object(q.id, ending(look, q.id))
 	}
 	unstructured.RemoveNestedField(o.Object, "metadata", "managedFields")
 	return l, refused, failed
@@ -70,6 +70,14 @@ func overwrite(l bundle.Live) []string {
 		return []string{"patch", "delete", "create"}
 	}
 	return []string{"patch"}
+}
+
+// ending is the verb by which an object leaves a deployment.
+func ending(look bundle.Look, id bundle.ID) string {
+	if look.Adopted[id] {
+		return "patch"
+	}
+	return "delete"
 }
 
 // hasFailed reports whether a Job has failed: then it is made anew.

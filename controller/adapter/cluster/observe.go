@@ -44,7 +44,7 @@ func (w *World) Observe(ctx context.Context, look bundle.Look) (bundle.Seen, err
 		err = needed.permit(ctx, seen.Refused)
 	}
 	for id, why := range seen.Refused {
-		seen.Refused[id] = errors.New(words(id, why))
+		seen.Refused[id] = errors.New(words(id, why, w.Secretive))
 	}
 	return seen, err
 }

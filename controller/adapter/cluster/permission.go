@@ -199,7 +199,7 @@ func (n *needs) permit(ctx context.Context, refused map[bundle.ID]error) error {
 	}
 	all := []error{lacking}
 	for _, id := range slices.SortedFunc(maps.Keys(refused), bundle.ID.Compare) {
-		all = append(all, fmt.Errorf("cannot plan %s: %s", id, words(id, refused[id])))
+		all = append(all, fmt.Errorf("cannot plan %s: %s", id, words(id, refused[id], n.world.Secretive)))
 	}
 	return errors.Join(all...)
 }
@@ -223,9 +223,8 @@ func (n *needs) explain(ctx context.Context, id bundle.ID, why error, lacks []bu
 	if allowed, err := n.world.may(ctx, need, ""); err != nil || allowed {
 		return why, err
 	}
-	return fmt.Errorf("it grants more than %s has, which Kubernetes refuses: install it with an account that has these permissions, or "+
-		"that may %s %s: %w",
-		n.world.account(ctx), need.Verb, need.Resource, why), nil
+	return bundle.Located(fmt.Sprintf("it grants more than %s has, which Kubernetes refuses: install it with an account that has these "+
+		"permissions, or that may %s %s", n.world.account(ctx), need.Verb, need.Resource), why), nil
 }
 
 // rbac is the group of roles and bindings.

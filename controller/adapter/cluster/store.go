@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -51,6 +52,8 @@ type stored struct {
 	Record bundle.Record `json:"record"`
 	// Contents are the names of the Secrets of each revision that has a content of its own.
 	Contents map[int][]string `json:"contents"`
+	// Originals are the names of the Secrets of Record.Originals.
+	Originals []string `json:"originals,omitempty"`
 }
 
 // ErrMoved reports that another process has written the record since it was read.
@@ -74,6 +77,9 @@ func (s *Store) Load(ctx context.Context) (bundle.Record, error) {
 	if err == nil {
 		err = json.Unmarshal(s.secret.Data[storedKey], &s.stored)
 	}
+	if err == nil && len(s.stored.Originals) > 0 {
+		err = s.read(ctx, s.stored.Originals, &s.stored.Record.Originals)
+	}
 	if err != nil {
 		return bundle.Record{}, fmt.Errorf("cannot read the record of %s: %w", s.world.owner, err)
 	}
@@ -89,31 +95,47 @@ func (s *Store) Plan(ctx context.Context, revision int) (bundle.Plan, error) {
 		return p, fmt.Errorf("cannot read revision %d of %s: its content is not stored: orcon history %s -n %s lists the revisions", revision,
 			s.world.owner, name, namespace)
 	}
-	var packed []byte
-	for _, name := range names {
-		var piece corev1.Secret
-		if err := s.world.client.Get(ctx, client.ObjectKey{Namespace: s.key().Namespace, Name: name}, &piece); err != nil {
-			return p, fmt.Errorf("cannot read revision %d of %s: %w", revision, s.world.owner, err)
-		}
-		if s.pieceName(piece.Data[storedKey]) != name {
-			return p, fmt.Errorf("cannot use revision %d of %s: the content of Secret %s does not match its name: install again", revision,
-				s.world.owner, name)
-		}
-		packed = append(packed, piece.Data[storedKey]...)
-	}
-	text, err := unpack(packed)
-	if err == nil {
-		err = json.Unmarshal(text, &p)
-	}
-	if err != nil {
+	if err := s.read(ctx, names, &p); err != nil {
 		return p, fmt.Errorf("cannot read revision %d of %s: %w", revision, s.world.owner, err)
 	}
 	return p, nil
 }
 
+// read reads what was stored in pieces.
+func (s *Store) read(ctx context.Context, names []string, into any) error {
+	var packed []byte
+	for _, name := range names {
+		var piece corev1.Secret
+		if err := s.world.client.Get(ctx, client.ObjectKey{Namespace: s.key().Namespace, Name: name}, &piece); err != nil {
+			return err
+		}
+		if pieceName(s.key().Name, piece.Data[storedKey]) != name {
+			return fmt.Errorf("the content of Secret %s does not match its name: install again", name)
+		}
+		packed = append(packed, piece.Data[storedKey]...)
+	}
+	text, err := unpack(packed)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
 // Contents are the names of the Secrets that a revision consists of, which are digests of
 // what they hold; none where it is not kept.
 func (s *Store) Contents(revision int) []string { return s.stored.Contents[revision] }
+
+// Stage writes what a revision consists of, before the record that names it, and returns the names
+// of the Secrets.
+func (s *Store) Stage(ctx context.Context, p bundle.Plan) ([]string, error) {
+	if s.secret.ResourceVersion == "" {
+		// The pieces belong to the record, so that none outlives it.
+		if err := s.create(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s.pieces(ctx, p)
+}
 
 // Save writes the record, and before it what its last revision consists of, if p is not
 // nil. The error is ErrMoved if somebody else has written it since it was read.
@@ -131,11 +153,14 @@ func (s *Store) Save(ctx context.Context, r bundle.Record, p *bundle.Plan) error
 		}
 	}
 	if p != nil {
-		names, err := s.pieces(ctx, *p)
+		names, err := s.pieces(ctx, p)
 		if err != nil {
 			return fmt.Errorf("cannot store revision %d of %s: %w", r.Last().Number, s.world.owner, err)
 		}
 		next.Contents[r.Last().Number] = names
+	}
+	if err := s.originals(ctx, &next); err != nil {
+		return fmt.Errorf("cannot store what objects of %s were before: %w", s.world.owner, err)
 	}
 	if err := s.write(ctx, next); err != nil {
 		return err
@@ -163,7 +188,7 @@ func (s *Store) create(ctx context.Context) error {
 		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, err)
 	}
 	s.secret.Data = map[string][]byte{storedKey: text}
-	return s.told(s.world.client.Create(ctx, &s.secret, client.FieldOwner(Manager)))
+	return told(s.world.owner, s.world.client.Create(ctx, &s.secret, client.FieldOwner(Manager)))
 }
 
 func (s *Store) write(ctx context.Context, next stored) error {
@@ -172,30 +197,43 @@ func (s *Store) write(ctx context.Context, next stored) error {
 		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, err)
 	}
 	s.secret.Data = map[string][]byte{storedKey: text}
-	return s.told(s.world.client.Update(ctx, &s.secret, client.FieldOwner(Manager)))
+	return told(s.world.owner, s.world.client.Update(ctx, &s.secret, client.FieldOwner(Manager)))
 }
 
-func (s *Store) told(err error) error {
+// told returns the error of a write of the record.
+func told(owner string, err error) error {
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, ErrMoved)
+		return fmt.Errorf("cannot write the record of %s: %w", owner, ErrMoved)
 	case err != nil:
-		return fmt.Errorf("cannot write the record of %s: %w", s.world.owner, err)
+		return fmt.Errorf("cannot write the record of %s: %w", owner, err)
 	}
 	return nil
 }
 
-// pieces writes a plan in pieces and returns their names. What is there already has that
+// originals writes the originals of adopted objects, if they have changed.
+func (s *Store) originals(ctx context.Context, next *stored) (err error) {
+	switch now := next.Record.Originals; {
+	case len(now) == 0:
+	case reflect.DeepEqual(now, s.stored.Record.Originals):
+		next.Originals = s.stored.Originals
+	default:
+		next.Originals, err = s.pieces(ctx, now)
+	}
+	return err
+}
+
+// pieces writes a content in pieces and returns their names. What is there already has that
 // content: its name says so.
-func (s *Store) pieces(ctx context.Context, p bundle.Plan) ([]string, error) {
-	packed, err := pack(p)
+func (s *Store) pieces(ctx context.Context, content any) ([]string, error) {
+	packed, err := pack(content)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	for piece := range slices.Chunk(packed, pieceSize) {
 		secret := corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: s.pieceName(piece), OwnerReferences: []metav1.OwnerReference{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: pieceName(s.key().Name, piece), OwnerReferences: []metav1.OwnerReference{
 				{APIVersion: "v1", Kind: "Secret", Name: s.secret.Name, UID: s.secret.UID},
 			}},
 			Type: contentType, Immutable: new(true), Data: map[string][]byte{storedKey: piece},
@@ -208,30 +246,35 @@ func (s *Store) pieces(ctx context.Context, p bundle.Plan) ([]string, error) {
 	return names, nil
 }
 
-func (s *Store) pieceName(piece []byte) string {
+// pieceName returns the name of a piece of a record.
+func pieceName(record string, piece []byte) string {
 	sum := sha256.Sum256(piece)
-	return s.key().Name + "-" + hex.EncodeToString(sum[:16])
+	return record + "-" + hex.EncodeToString(sum[:16])
 }
 
 // sweep deletes the pieces that no revision needs any more. Those that an interrupted
 // process leaves go with the record.
 func (s *Store) sweep(ctx context.Context, next stored) error {
-	var needed []string
-	for _, names := range next.Contents {
-		needed = append(needed, names...)
-	}
-	for _, names := range s.stored.Contents {
-		for _, name := range names {
-			if slices.Contains(needed, name) {
-				continue
-			}
-			if err := s.remove(ctx, name); err != nil {
-				return err
-			}
+	needed := next.pieces()
+	for _, name := range s.stored.pieces() {
+		if slices.Contains(needed, name) {
+			continue
+		}
+		if err := s.remove(ctx, name); err != nil {
+			return err
 		}
 	}
 	s.stored = next
 	return nil
+}
+
+// pieces are the names of all Secrets that a record needs.
+func (s stored) pieces() []string {
+	all := slices.Clone(s.Originals)
+	for _, names := range s.Contents {
+		all = append(all, names...)
+	}
+	return all
 }
 
 func (s *Store) remove(ctx context.Context, name string) error {
@@ -246,17 +289,17 @@ func (s *Store) remove(ctx context.Context, name string) error {
 // cluster collects them.
 func (s *Store) Remove(ctx context.Context) error { return s.remove(ctx, s.key().Name) }
 
-// pack writes a plan so that equal plans are equal bytes.
-func pack(p bundle.Plan) ([]byte, error) {
-	text, err := json.Marshal(p)
+// pack writes a content so that equal contents are equal bytes.
+func pack(content any) ([]byte, error) {
+	text, err := json.Marshal(content)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write the plan: %w", err)
+		return nil, fmt.Errorf("cannot write it as JSON: %w", err)
 	}
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, err = w.Write(text)
 	if err := errors.Join(err, w.Close()); err != nil {
-		return nil, fmt.Errorf("cannot pack the plan: %w", err)
+		return nil, fmt.Errorf("cannot pack it: %w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -36,6 +36,9 @@ type World struct {
 	// Ignores are fields that others shall set: they are compared and written as they are.
 	Ignores []bundle.Ignore
 
+	// Secretive reports that objects are made with values of Secrets: refusals quote none of any kind.
+	Secretive bool
+
 	client   client.Client
 	withheld withheld
 	// address is that of the API server.

@@ -60,7 +60,7 @@ func (w *World) write(ctx context.Context, write bundle.Write) (moved bool, err 
 	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err) && !contested(err), apierrors.IsNotFound(err) && write.ResourceVersion != "":
 		return true, nil
 	case err != nil:
-		return false, fmt.Errorf("the API server refuses to write it: %s", words(write.Object.ID(), err))
+		return false, fmt.Errorf("the API server refuses to write it: %s", words(write.Object.ID(), err, w.Secretive))
 	}
 	return false, nil
 }
@@ -136,8 +136,8 @@ func propagation(o *unstructured.Unstructured) client.PropagationPolicy {
 	return client.PropagationPolicy(metav1.DeletePropagationForeground)
 }
 
-// Delete deletes objects that are still the ones that were looked at. What they own goes
-// first. It returns what it would not delete, and why.
+// Delete deletes objects that are still the ones that were looked at, and gives those back that have
+// an original. What they own goes first. It returns what it would not delete, and why.
 func (w *World) Delete(ctx context.Context, deletions []bundle.Deletion) (refused map[bundle.ID]error) {
 	_, refused = tally(ctx, deletions, func(ctx context.Context, d bundle.Deletion) (bundle.ID, bool, error) {
 		return d.ID, false, w.remove(ctx, d)
@@ -150,12 +150,18 @@ func (w *World) remove(ctx context.Context, d bundle.Deletion) error {
 	if err != nil || o == nil {
 		return err
 	}
-	uid := types.UID(d.UID)
-	err = w.client.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &d.ResourceVersion}, propagation(o))
+	uid, verb := types.UID(d.UID), "delete it"
+	switch {
+	case d.Original == nil:
+		err = w.client.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &d.ResourceVersion}, propagation(o))
+	case o.GetUID() == uid && o.GetResourceVersion() == d.ResourceVersion:
+		verb = "give it back"
+		err = giving{w, o}.giveBack(ctx, *d.Original)
+	}
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("the API server refuses to delete it: %w", err)
+		return fmt.Errorf("the API server refuses to %s: %s", verb, words(d.ID, err, w.Secretive))
 	}
 	return nil
 }

@@ -1,21 +1,17 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"net/http"
 	"strings"
-	"syscall"
 
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/storage/memory"
-	"golang.org/x/crypto/ssh"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -25,6 +21,10 @@ const fetched = "refs/orcon/fetched"
 
 // Client fetches from repositories.
 type Client struct {
+	// Transport carries requests over HTTP, and trusts the authority of the credentials; nil is the
+	// library's. Dial opens connections for SSH; nil is by the machine's own proxy, where it has one.
+	Transport   http.RoundTripper
+	Dial        Dial
 	Credentials bundle.Credentials
 	// Limit is how many bytes all objects that a server sends may have, unpacked.
 	Limit int64
@@ -37,43 +37,27 @@ func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, str
 	if err != nil {
 		return bundle.Tree{}, "", err
 	}
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := context.WithCancel(carriedBy(ctx, c.Transport))
 	defer end()
 	f := fetching{
-		options: gogit.FetchOptions{RemoteName: "origin", Auth: auth, CABundle: []byte(c.Credentials.CA), Tags: gogit.NoTags},
+		options: gogit.FetchOptions{RemoteName: "origin", Auth: auth, Tags: gogit.NoTags},
 		store:   &bounded{Storage: memory.NewStorage(), left: c.Limit},
 	}
 	if overSSH(r.Location) {
-		way, closed := openWay(ctx)
+		way, closed := openWay(ctx, c.Dial)
 		defer closed()
 		f.options.ProxyOptions = way
 	}
 	f.remote = gogit.NewRemote(f.store, &config.RemoteConfig{Name: "origin", URLs: []string{r.Location}})
 	commit, err := f.commit(ctx, r)
 	if err != nil {
-		return bundle.Tree{}, "", fmt.Errorf("cannot fetch from the repository: %w", withCure(cmp.Or(context.Cause(ctx), err)))
+		return bundle.Tree{}, "", fmt.Errorf("cannot fetch from the repository: %w", failure(ctx, err))
 	}
 	tree, err := read(f.store, commit, r.Folder)
 	if err != nil {
 		return bundle.Tree{}, "", fmt.Errorf("cannot use commit %s: %w", commit, err)
 	}
 	return tree, commit.String(), nil
-}
-
-func withCure(err error) error {
-	var apart *ssh.AlgorithmNegotiationError
-	switch {
-	case errors.Is(err, transport.ErrAuthenticationRequired) || errors.Is(err, transport.ErrAuthorizationFailed):
-		return fmt.Errorf("%w: use credentials that can read it", err)
-	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return fmt.Errorf("%w: check the address, and whether it needs credentials", err)
-	case errors.As(err, &apart):
-		return fmt.Errorf("%w: check that known_hosts has every line that ssh-keyscan prints for the host", err)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return fmt.Errorf("the server closed the connection: %w", err)
-	default:
-		return err
-	}
 }
 
 // fetching is one fetch.
@@ -127,7 +111,7 @@ func (f *fetching) name(ctx context.Context, version string) (plumbing.Reference
 	if version == "" {
 		return plumbing.HEAD, nil
 	}
-	all, err := f.remote.ListContext(ctx, &gogit.ListOptions{Auth: f.options.Auth, CABundle: f.options.CABundle, ProxyOptions: f.options.ProxyOptions})
+	all, err := f.remote.ListContext(ctx, &gogit.ListOptions{Auth: f.options.Auth, ProxyOptions: f.options.ProxyOptions})
 	if err != nil {
 		return "", err
 	}
@@ -138,7 +122,7 @@ func (f *fetching) name(ctx context.Context, version string) (plumbing.Reference
 			}
 		}
 	}
-	return "", fmt.Errorf("no branch or tag is named %q: write a commit with all of its digits", version)
+	return "", errorf("no branch or tag is named %q: write a commit with all of its digits", version)
 }
 
 func (f *fetching) fetch(ctx context.Context, depth int, specs ...string) error {

@@ -74,10 +74,10 @@ func unknown(host string, key ssh.PublicKey, err error) error {
 	case !errors.As(err, &wrong):
 		return err
 	case len(wrong.Want) == 0:
-		return fmt.Errorf("host %s is not in known_hosts: compare its fingerprint %s, then add its line of ssh-keyscan", host,
+		return errorf("host %s is not in known_hosts: compare its fingerprint %s, then add its line of ssh-keyscan", host,
 			ssh.FingerprintSHA256(key))
 	default:
-		return fmt.Errorf("host %s has another key (%s) than in known_hosts: another server may be answering in its place: check with its "+
+		return errorf("host %s has another key (%s) than in known_hosts: another server may be answering in its place: check with its "+
 			"operator, then add the new line", host, ssh.FingerprintSHA256(key))
 	}
 }
@@ -100,7 +100,7 @@ func (k onlyKey) ClientConfig() (*ssh.ClientConfig, error) {
 		if slices.Contains(now.AllowedMethods, publicKey) && !slices.Contains(now.TriedMethods, publicKey) {
 			return nil, nil //nolint:nilnil // the library's word for going on
 		}
-		return nil, fmt.Errorf("%s refuses user %q with ssh-privatekey: allow its public key %s to read the repository, or use another key",
+		return nil, errorf("%s refuses user %q with ssh-privatekey: allow its public key %s to read the repository, or use another key",
 			k.address, k.User, ssh.FingerprintSHA256(k.Signer.PublicKey()))
 	}
 	return all, nil

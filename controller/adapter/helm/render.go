@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -82,10 +83,20 @@ func render(ctx context.Context, tree *bundle.Tree, r Release) (bundle.Tree, boo
 	}}
 	texts, err := e.RenderWithContext(ctx, c, values)
 	if err != nil {
-		return bundle.Tree{}, false, fmt.Errorf("cannot render chart %s: %w", c.Name(), err)
+		return bundle.Tree{}, false, fmt.Errorf("cannot render chart %s: %w", c.Name(), located(c.Name(), err))
 	}
 	manifests, err := collect(c, texts)
 	return manifests, asked, err
+}
+
+// located returns an error of a template with its place, as path:line:column. A message follows its
+// place, so that none can be taken for one.
+func located(chart string, err error) error {
+	place := regexp.MustCompile(regexp.QuoteMeta(chart) + `/[\w./-]+:\d+(:\d+)?`)
+	if at := place.FindString(err.Error()); at != "" {
+		return bundle.Located(at, err)
+	}
+	return err
 }
 
 // valuesFor returns what templates see, once the values fit the chart's schemas.

@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // resource is the name under which the library knows a chart's schema.
@@ -61,25 +65,64 @@ func validateOne(c *chart.Chart, values map[string]any) error {
 		return fmt.Errorf("cannot read the values: %w", err)
 	}
 	if err := compiled.Validate(instance); err != nil {
-		return fmt.Errorf("cannot use the values for chart %s: they do not fit its values.schema.json:%s", c.Name(), misfits(err))
+		where := fmt.Sprintf("cannot use the values for chart %s: they do not fit its values.schema.json:%s", c.Name(), misfits(err))
+		return bundle.Located(where, nil)
 	}
 	return nil
 }
 
-// misfits returns a line for each value that does not fit, as a user writes its name: a.b. The library's
-// first line names the schema, and the others begin with "- at '/a/b'".
+// misfits returns a line for each value that does not fit, as a user writes its name: a.b. No line quotes
+// a value, which may be a Secret's (TRUST.md R5).
 func misfits(err error) string {
-	var text strings.Builder
-	lines := strings.Split(err.Error(), "\n")
-	for _, line := range lines[1:] {
-		at, why, located := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- at '"), "': ")
-		if !located {
-			at, why = "", strings.TrimSpace(line)
-		}
-		if at = strings.ReplaceAll(strings.TrimPrefix(at, "/"), "/", "."); at != "" {
-			why = at + ": " + why
-		}
-		text.WriteString("\n  " + why)
+	failed, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return "\n  a schema cannot be applied"
 	}
-	return text.String()
+	var lines strings.Builder
+	for _, cause := range failed.Causes {
+		describe(&lines, cause)
+	}
+	return lines.String()
+}
+
+func describe(lines *strings.Builder, failed *jsonschema.ValidationError) {
+	why := wrong(failed.ErrorKind)
+	if at := strings.Join(failed.InstanceLocation, "."); at != "" && why != "" {
+		why = at + ": " + why
+	}
+	if why != "" {
+		lines.WriteString("\n  " + why)
+	}
+	for _, cause := range failed.Causes {
+		describe(lines, cause)
+	}
+}
+
+// got is the number that a message quotes.
+var got = regexp.MustCompile(`got \S+, want`)
+
+// wrong returns why a value does not fit, by its schema alone; empty for a schema that only groups
+// others.
+func wrong(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Schema, *kind.Group, *kind.Reference:
+		return ""
+	case *kind.Pattern:
+		return fmt.Sprintf("does not match pattern '%s'", k.Want)
+	case *kind.Format:
+		return "is not a valid " + k.Want
+	case *kind.Minimum, *kind.Maximum, *kind.ExclusiveMinimum, *kind.ExclusiveMaximum, *kind.MultipleOf:
+		return got.ReplaceAllString(text(k), "want")
+	case *kind.Type, *kind.Enum, *kind.Const, *kind.Required, *kind.AdditionalProperties, *kind.FalseSchema, *kind.Dependency,
+		*kind.DependentRequired, *kind.MinItems, *kind.MaxItems, *kind.MinLength, *kind.MaxLength, *kind.MinProperties,
+		*kind.MaxProperties, *kind.AdditionalItems, *kind.UniqueItems, *kind.AnyOf, *kind.AllOf, *kind.OneOf, *kind.Not:
+		return text(k) // types, keys, counts, and what the schema wants
+	}
+	return "does not fit keyword " + strings.Join(k.KeywordPath(), ".")
+}
+
+// text returns the library's message about a value, without its location.
+func text(k jsonschema.ErrorKind) string {
+	_, why, _ := strings.Cut((&jsonschema.ValidationError{ErrorKind: k}).Error(), ": ")
+	return why
 }

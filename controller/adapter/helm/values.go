@@ -8,6 +8,8 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/strvals"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // ValuesFile is a file of values for a chart.
@@ -15,6 +17,8 @@ type ValuesFile struct {
 	// Name locates it for a user: a path, or a field.
 	Name string
 	Text []byte
+	// Secret reports that the text is a Secret's: errors do not quote it.
+	Secret bool
 }
 
 // Values merges values files, later ones over earlier ones, and over them settings as --set of Helm has
@@ -27,7 +31,7 @@ func Values(files []ValuesFile, settings []string) (map[string]any, error) {
 			err = errors.New("it is not a map of values: write name: value")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot read the values of %s: %w", f.Name, err)
+			return nil, bundle.Located(fmt.Sprintf("cannot read the values of %s", f.Name), err)
 		}
 		all = loader.MergeMaps(all, values)
 	}

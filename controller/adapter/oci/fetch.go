@@ -1,6 +1,7 @@
 package oci
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,14 +53,14 @@ func (c Client) Fetch(ctx context.Context, r bundle.Reference) (tree bundle.Tree
 	}
 	layers, err := image.Layers()
 	if err != nil {
-		return bundle.Tree{}, "", fmt.Errorf("cannot read the image: %w", err)
+		return bundle.Tree{}, "", fmt.Errorf("cannot read the image: %w", failure(err))
 	}
 	if len(layers) > maxLayers {
 		return bundle.Tree{}, "", fmt.Errorf("cannot use the image: %w: it has %d layers, more than %d", bundle.ErrLimit, len(layers), maxLayers)
 	}
 	for i, layer := range layers {
 		if tree, err = c.lay(tree, layer); err != nil {
-			return bundle.Tree{}, "", fmt.Errorf("cannot use layer %d of %d of the image: %w", i+1, len(layers), err)
+			return bundle.Tree{}, "", fmt.Errorf("cannot use layer %d of %d of the image: %w", i+1, len(layers), cmp.Or(known(err), err))
 		}
 	}
 	return tree, digest, nil
@@ -79,7 +80,7 @@ func (c Client) image(ctx context.Context, r bundle.Reference) (v1.Image, string
 		if err == nil {
 			return image, digest, nil
 		}
-		failed = append(failed, fmt.Errorf("cannot get the image from %s: %w", at, err))
+		failed = append(failed, fmt.Errorf("cannot get the image from %s: %w", at, failure(err)))
 	}
 	return nil, "", errors.Join(failed...)
 }

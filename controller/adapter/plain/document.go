@@ -8,6 +8,8 @@ import (
 	"io"
 	"path"
 	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // document is one of the documents of a file.
@@ -20,7 +22,7 @@ type document struct {
 
 // fault says where a document is wrong, why, and what cures it.
 func (d document) fault(cause error, cure string) error {
-	return fmt.Errorf("cannot read %s, document %d (line %d): %w: %s", d.file, d.number, d.line, cause, cure)
+	return bundle.Located(fmt.Sprintf("cannot read %s, document %d (line %d)", d.file, d.number, d.line), fmt.Errorf("%w: %s", cause, cure))
 }
 
 // isManifest reports whether a file holds objects, by its name. What begins with a dot

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -42,10 +43,12 @@ type Client struct {
 	Address string
 	// ServerName is the name that its certificate must be for.
 	ServerName string
-	// Trust is a PEM bundle to trust besides TrustFile; may be empty.
+	// Trust is the PEM bundle that the pod was admitted with; may be empty.
 	Trust string
 	// TrustFile is a PEM bundle that is read at every dial; may be missing.
 	TrustFile string
+	// TrustKept is the file in which the client keeps the last bundle of TrustFile that verified a controller.
+	TrustKept string
 	// TokenFile holds the token; it is read at every dial and every Renew.
 	TokenFile string
 	// Listener hears what comes in.
@@ -57,23 +60,14 @@ type Client struct {
 // Run converses until ctx is done. Nothing else ends it: every failure is told
 // to the listener and tried again (SAFETY.md I19).
 func (c *Client) Run(ctx context.Context) {
-	var failures, sentAway int
+	var row attempts
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := c.converse(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > c.Pace.Greeting { // it worked for a while
-			failures, sentAway = 0, 0
-		}
-		pause := c.Pace.pause(failures, c.Listener.Eager())
-		if behind(err) && sentAway < c.Pace.Elsewhere {
-			sentAway++
-			pause = 0
-		} else {
-			failures++
-		}
+		pause := row.pause(c.Pace, err, time.Since(began), c.Listener.Eager())
 		c.Listener.Lost(explain(err, c), pause)
 		sleep(ctx, pause)
 	}
@@ -85,7 +79,8 @@ func (c *Client) converse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	transport, err := c.transport()
+	var controller atomic.Pointer[peer]
+	transport, err := c.transport(func(p *peer) { c.keep(p); controller.Store(p) })
 	if err != nil {
 		return err
 	}
@@ -113,6 +108,7 @@ func (c *Client) converse(ctx context.Context) error {
 		return cause(ctx, err)
 	}
 	go c.renew(ctx, stream, token)
+	go c.shed(ctx, &controller, cancel)
 	return cause(ctx, c.listen(stream, greeting))
 }
 
@@ -152,6 +148,16 @@ func (c *Client) renew(ctx context.Context, stream *opened, sent string) {
 			return // the receiving side says why
 		}
 		sent = token
+	}
+}
+
+// shed ends the conversation once today's authorities do not verify the controller.
+func (c *Client) shed(ctx context.Context, controller *atomic.Pointer[peer], end context.CancelCauseFunc) {
+	for sleep(ctx, c.Pace.Renew) {
+		if p := controller.Load(); p != nil && !c.trusts(p) {
+			end(errRevoked)
+			return
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -85,7 +86,7 @@ func run(t *testing.T, address, trust string, change func(*stream.Client)) *runn
 	pace.First, pace.MostEager, pace.Renew = time.Millisecond, 20*time.Millisecond, 5*time.Millisecond
 	r.client = &stream.Client{
 		Address: address, ServerName: streamtest.ServerName, Trust: trust,
-		TrustFile: filepath.Join(r.dir, "ca.crt"), TokenFile: filepath.Join(r.dir, "token"),
+		TrustFile: filepath.Join(r.dir, "ca.crt"), TrustKept: filepath.Join(r.dir, "kept.crt"), TokenFile: filepath.Join(r.dir, "token"),
 		Listener: r.ear, Pace: pace,
 	}
 	if change != nil {
@@ -172,8 +173,8 @@ func TestTheTokenIsRenewedOnTheStream(t *testing.T) {
 	assert.Equal(t, "token-3", controller.Hellos()[1].GetToken(), "read anew at every dial")
 }
 
-// DESIGN.md 8: trust is the union of what the pod was admitted with and the live
-// file, read at every dial.
+// The client trusts both the bundle of the pod's admission and the file, until the file alone has verified a controller. It
+// reads the file at every dial.
 func TestTrust(t *testing.T) {
 	old, next := streamtest.NewAuthority(t), streamtest.NewAuthority(t)
 	tests := map[string]struct {
@@ -208,6 +209,41 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// An authority that is taken from the bundle is trusted no more: by a conversation that has begun, although the pod was
+// admitted with it, after a restart, and when the bundle has gone (TRUST.md R6).
+func TestRevokedAuthority(t *testing.T) {
+	old, next := streamtest.NewAuthority(t), streamtest.NewAuthority(t)
+	controller := streamtest.Start(t, old)
+	controller.Say(snapshot(1))
+	r := run(t, controller.Address(), old.PEM(), func(c *stream.Client) {
+		require.NoError(t, os.WriteFile(c.TrustFile, []byte(old.PEM()), 0o600))
+	})
+	eventually(t, func() bool { return r.last() == 1 }, "it is trusted")
+	r.put(t, "ca.crt", old.PEM()+next.PEM())
+	eventually(t, func() bool {
+		kept, _ := os.ReadFile(r.client.TrustKept)
+		return string(kept) == old.PEM()
+	}, "the bundle that verified it")
+	r.put(t, "token", "token-2\n")
+	eventually(t, func() bool { return len(controller.Renewals()) > 0 }, "the files are read again")
+	assert.Len(t, controller.Hellos(), 1, "a further authority ends nothing")
+
+	r.put(t, "ca.crt", next.PEM())
+	eventually(t, func() bool { return r.lostFor("signed by no authority that is trusted now") }, "the conversation ends")
+	eventually(t, func() bool { return r.lostFor("cannot trust the controller") }, "and no other begins")
+	begun := len(controller.Hellos())
+	controller.Stop()
+	controller.Start(next)
+	eventually(t, func() bool { return len(controller.Hellos()) > begun }, "the next authority is trusted")
+	r.stop()
+
+	require.NoError(t, os.Remove(r.client.TrustFile))
+	controller.Stop()
+	controller.Start(old)
+	again := run(t, controller.Address(), old.PEM(), func(c *stream.Client) { c.TrustKept = r.client.TrustKept })
+	eventually(t, func() bool { return again.lostFor("cannot trust the controller") }, "it is remembered")
+}
+
 func TestAnotherNameIsNotTrusted(t *testing.T) {
 	authority := streamtest.NewAuthority(t)
 	controller := streamtest.Start(t, authority)
@@ -229,8 +265,23 @@ func TestSentAwayByAReplicaThatIsBehind(t *testing.T) {
 	r.with(func() {
 		assert.Equal(t, []time.Duration{0, 0, 0}, r.pauses[:3])
 		assert.NotZero(t, r.pauses[3])
-		assert.ErrorContains(t, r.lost[0], "is behind what this agent has used")
+		assert.ErrorContains(t, r.lost[0], "sends this agent away: unavailable: behind")
 	})
+}
+
+// TRUST.md A7: a replica that is full is tried again with the usual pauses, since another one may have a place.
+func TestAFullReplicaIsTriedAgain(t *testing.T) {
+	authority := streamtest.NewAuthority(t)
+	controller := streamtest.Start(t, authority)
+	controller.Refuse(connect.NewError(connect.CodeResourceExhausted, errors.New("as many streams as it may")))
+	r := run(t, controller.Address(), authority.PEM(), nil)
+	eventually(t, func() (done bool) { r.with(func() { done = len(r.lost) >= 8 }); return done }, "again and again")
+	r.with(func() {
+		assert.NotZero(t, slices.Max(r.pauses), "with pauses")
+		assert.ErrorContains(t, r.lost[0], "has no place for this agent: resource_exhausted: as many streams as it may")
+	})
+	controller.Say(snapshot(9))
+	eventually(t, func() bool { return r.last() == 9 }, "until it has a place")
 }
 
 func TestTheReasonIsNamed(t *testing.T) {

@@ -2,19 +2,15 @@ package stream
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"time"
 )
 
 // transport returns what dials the controller with today's trust. It never uses
 // a proxy that the pod's environment may name, nor the system's authorities.
-func (c *Client) transport() (*http.Transport, error) {
+// verified is called with each controller that was verified.
+func (c *Client) transport(verified func(*peer)) (*http.Transport, error) {
 	roots, err := c.roots()
 	if err != nil {
 		return nil, err
@@ -25,10 +21,13 @@ func (c *Client) transport() (*http.Transport, error) {
 	return &http.Transport{
 		DialContext:         dialer.DialContext,
 		TLSHandshakeTimeout: c.Pace.Dial,
-		TLSClientConfig:     &tls.Config{RootCAs: roots, ServerName: c.ServerName, MinVersion: tls.VersionTLS13},
-		Protocols:           protocols,
-		DisableCompression:  true,
-		IdleConnTimeout:     time.Second, // a connection serves one conversation
+		TLSClientConfig: &tls.Config{
+			RootCAs: roots, ServerName: c.ServerName, MinVersion: tls.VersionTLS13,
+			VerifyConnection: func(state tls.ConnectionState) error { verified(&peer{state, time.Now()}); return nil },
+		},
+		Protocols:          protocols,
+		DisableCompression: true,
+		IdleConnTimeout:    time.Second, // a connection serves one conversation
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout: c.Pace.Quiet,
 			PingTimeout:     c.Pace.Answer,
@@ -38,21 +37,6 @@ func (c *Client) transport() (*http.Transport, error) {
 			MaxReceiveBufferPerStream:     256 << 10,
 		},
 	}, nil
-}
-
-// roots returns the union of the trust given at admission and today's file: in
-// a rotation either may be the older one.
-func (c *Client) roots() (*x509.CertPool, error) {
-	file, err := os.ReadFile(c.TrustFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot read the trust bundle: %w", err)
-	}
-	roots := x509.NewCertPool()
-	admitted, current := roots.AppendCertsFromPEM([]byte(c.Trust)), roots.AppendCertsFromPEM(file)
-	if !admitted && !current {
-		return nil, fmt.Errorf("cannot trust any controller: neither ORCON_TRUST nor %s holds a certificate", c.TrustFile)
-	}
-	return roots, nil
 }
 
 func httpClient(t *http.Transport) *http.Client {

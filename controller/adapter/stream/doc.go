@@ -4,7 +4,7 @@
 //	     ┌── lost ──▶ waiting (exponential back-off, full jitter) ──┐
 //	     │                                                          ▼
 //	conversing ◀── first snapshot ── greeting ◀── TLS, Hello ── dialling
-//	     └── sent away by a replica that is behind ─────────────────┘
+//	     └── sent away, as by a replica that is behind ─────────────┘
 //
 // Trust and token are read from their files at every dial, so that a rotation
 // of either needs nobody's help. Every dial is a new connection, so that being

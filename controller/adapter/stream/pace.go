@@ -13,8 +13,8 @@ type Pace struct {
 	// MostEager and MostCalm bound the pause while somebody waits for data and
 	// while nobody does.
 	MostEager, MostCalm time.Duration
-	// Elsewhere is how often in a row a replica that is behind may send the
-	// agent away at once (SAFETY.md V4) before that counts as a failure.
+	// Elsewhere is how often in a row replicas may send the agent away at once, as where they are behind (SAFETY.md V4),
+	// before that counts as a failure.
 	Elsewhere int
 	// Dial bounds connecting and, again, the TLS handshake.
 	Dial time.Duration
@@ -24,7 +24,7 @@ type Pace struct {
 	// it is there; Answer is how long it has to say so. A dead peer is found
 	// within their sum.
 	Quiet, Answer time.Duration
-	// Renew is how often the token's file is looked at.
+	// Renew is how often the files of the token and of the trust bundle are read.
 	Renew time.Duration
 }
 
@@ -37,6 +37,22 @@ func DefaultPace() Pace {
 		Quiet: 10 * time.Second, Answer: 5 * time.Second,
 		Renew: 30 * time.Second,
 	}
+}
+
+// attempts counts those in a row that failed, and those after which a replica sent the agent away.
+type attempts struct{ failed, away int }
+
+// pause returns how long to wait after an attempt that lasted for a time and ended with err.
+func (a *attempts) pause(p Pace, err error, lasted time.Duration, eager bool) time.Duration {
+	if lasted > p.Greeting { // it worked for a while
+		*a = attempts{}
+	}
+	if sentAway(err) && a.away < p.Elsewhere {
+		a.away++
+		return 0
+	}
+	a.failed++
+	return p.pause(a.failed-1, eager)
 }
 
 // pause returns how long to wait after so many failures in a row: exponential,

@@ -1,9 +1,11 @@
 package stream
 
 import (
+	"errors"
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 )
@@ -28,6 +30,27 @@ func TestPauses(t *testing.T) {
 		})
 	}
 	assert.LessOrEqual(t, pace.Quiet+pace.Answer, 15*time.Second, "a dead peer is found in 15 s")
+}
+
+// TRUST.md A7: after a stream that has lasted, an agent that is sent away connects again at once, however often.
+func TestStreamsThatLastedAreOpenedAgainAtOnce(t *testing.T) {
+	pace := DefaultPace()
+	pace.First, pace.MostCalm = time.Hour, 24*time.Hour
+	aged := connect.NewWireError(connect.CodeUnavailable, errors.New("the stream has reached its greatest age"))
+	full := connect.NewWireError(connect.CodeResourceExhausted, errors.New("as many streams as it may"))
+	var row attempts
+	for range 10 * pace.Elsewhere {
+		assert.Zero(t, row.pause(pace, aged, 15*time.Minute, false), "it has reached its age")
+	}
+	row.away = 0
+	for range pace.Elsewhere {
+		assert.Zero(t, row.pause(pace, aged, time.Second, false), "replicas that are behind, one after the other")
+	}
+	assert.NotZero(t, row.pause(pace, aged, time.Second, false))
+	assert.NotZero(t, row.pause(pace, full, time.Second, false), "a replica that is full")
+	assert.Equal(t, 2, row.failed)
+	assert.Zero(t, row.pause(pace, aged, 15*time.Minute, false), "all is well again")
+	assert.Zero(t, row.failed)
 }
 
 // SAFETY.md D16: full jitter, so that agents do not return in step.

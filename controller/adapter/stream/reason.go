@@ -13,9 +13,9 @@ import (
 // errSilent ends a conversation in which the first snapshot does not come.
 var errSilent = errors.New("the controller accepted the connection and said nothing")
 
-// behind tells whether a replica sent the agent away because its caches are
-// older than what the agent has used (SAFETY.md V4).
-func behind(err error) bool {
+// sentAway reports whether a replica has the agent connect again at once: its caches are older than what the agent has
+// used (SAFETY.md V4), or the stream has reached its greatest age (TRUST.md A7).
+func sentAway(err error) bool {
 	return connect.CodeOf(err) == connect.CodeUnavailable && connect.IsWireError(err)
 }
 
@@ -38,8 +38,10 @@ func explain(err error, c *Client) error {
 		return fmt.Errorf("cannot trust the controller at %s: its certificate is signed by none of the authorities in ORCON_TRUST and %s: %w", c.Address, c.TrustFile, err)
 	case errors.As(err, &name):
 		return fmt.Errorf("cannot trust the controller at %s: its certificate is not for %s: %w", c.Address, c.ServerName, err)
-	case behind(err):
-		return fmt.Errorf("the replica at %s is behind what this agent has used: %w", c.Address, err)
+	case sentAway(err):
+		return fmt.Errorf("the replica at %s sends this agent away: %w", c.Address, err)
+	case connect.CodeOf(err) == connect.CodeResourceExhausted && connect.IsWireError(err):
+		return fmt.Errorf("the replica at %s has no place for this agent: %w", c.Address, err)
 	case connect.CodeOf(err) == connect.CodeUnauthenticated:
 		return fmt.Errorf("the controller at %s does not accept this pod's token: %w", c.Address, err)
 	case connect.CodeOf(err) == connect.CodePermissionDenied:

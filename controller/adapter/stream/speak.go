@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -62,7 +64,7 @@ func call[Q, A any](ctx context.Context, c *Client, request *Q, method func(rela
 	if err != nil {
 		return nil, err
 	}
-	transport, err := c.transport()
+	transport, err := c.transport(c.keep)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +85,11 @@ func (c *Client) refused(err error) error {
 		return fmt.Errorf("cannot reach the controller at %s: %w", c.Address, plain(err))
 	}
 	refusal := &conversation.Error{Message: answered.Message()}
+	if wait, err := strconv.Atoi(answered.Meta().Get(headerWait)); err == nil && wait > 0 {
+		refusal.Kind, refusal.Cure = conversation.NotYet, cmp.Or(answered.Meta().Get(headerCure), "try again later")
+		refusal.Wait = time.Duration(wait) * time.Millisecond
+		return refusal
+	}
 	switch answered.Code() {
 	case connect.CodePermissionDenied:
 		refusal.Kind, refusal.Cure = conversation.Forbidden, "only the leader may; is-leader tells whether this unit is"
@@ -99,5 +106,8 @@ func (c *Client) refused(err error) error {
 	return refusal
 }
 
-// headerCure is the header in which a refusal says what to do about it.
-const headerCure = "Orcon-Cure"
+// headerCure is the header of a refusal with its cure, and headerWait with how long it lasts, in milliseconds.
+const (
+	headerCure = "Orcon-Cure"
+	headerWait = "Orcon-Wait"
+)

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
 )
 
 const (
@@ -93,7 +96,7 @@ func (d *download) once(ctx context.Context) error {
 	client := http.Client{Transport: d.Transport, CheckRedirect: redirect}
 	response, err := client.Do(request)
 	if err != nil {
-		return errors.Join(context.Cause(ctx), err)
+		return errors.Join(context.Cause(ctx), failure(err))
 	}
 	defer response.Body.Close() //nolint:errcheck // it is only read
 	if err := d.begin(response); err != nil {
@@ -131,7 +134,7 @@ func redirect(next *http.Request, before []*http.Request) error {
 	case len(before) > maxRedirects:
 		return fmt.Errorf("%w: more than %d redirects", errFinal, maxRedirects)
 	case next.URL.Scheme != "https" && before[0].URL.Scheme == "https":
-		return fmt.Errorf("%w: it redirects to %s, which has no TLS", errFinal, next.URL.Redacted())
+		return fmt.Errorf("%w: it redirects to an address which has no TLS", errFinal)
 	default:
 		return nil
 	}
@@ -140,25 +143,29 @@ func redirect(next *http.Request, before []*http.Request) error {
 // begin looks at the head of an answer.
 func (d *download) begin(response *http.Response) error {
 	kept := fmt.Sprintf("bytes %d-", len(d.got))
-	switch status := response.StatusCode; {
-	case status == http.StatusPartialContent && strings.HasPrefix(response.Header.Get("Content-Range"), kept):
-	case status == http.StatusOK:
+	code, status := response.StatusCode, fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode))
+	switch {
+	case code == http.StatusPartialContent && strings.HasPrefix(response.Header.Get("Content-Range"), kept):
+	case code == http.StatusOK:
 		d.got = nil
-	case status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout:
-		return fmt.Errorf("the server answered %s", response.Status)
-	case status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable:
+	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout:
+		return fmt.Errorf("the server answered %s", status)
+	case code == http.StatusPartialContent || code == http.StatusRequestedRangeNotSatisfiable:
 		d.got = nil
-		return fmt.Errorf("the server answered %s with another range", response.Status)
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fmt.Errorf("%w: the server answered %s: use credentials that can read it", errFinal, response.Status)
+		return fmt.Errorf("the server answered %s with another range", status)
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return fmt.Errorf("%w: the server answered %s: use credentials that can read it", errFinal, status)
 	default:
-		return fmt.Errorf("%w: the server answered %s: check the address", errFinal, response.Status)
+		return fmt.Errorf("%w: the server answered %s: check the address", errFinal, status)
 	}
 	if kind := response.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
 		return page()
 	}
 	if int64(len(d.got))+response.ContentLength > bundle.MaxBytes {
 		return large()
+	}
+	if response.ContentLength > 0 { // a growing slice would take twice the memory
+		d.got = slices.Grow(d.got, int(response.ContentLength)+1)
 	}
 	d.version = response.Header.Get("ETag")
 	if strings.HasPrefix(d.version, "W/") {
@@ -185,6 +192,17 @@ func (d *download) read(ctx context.Context, body io.Reader, silent *time.Timer)
 		}
 		silent.Reset(d.Silence)
 	}
+}
+
+// failure returns the error of a request without the address that a redirect leads to.
+func failure(err error) error {
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		err = request.Err
+	}
+	if _, refused := errors.AsType[*destination.RefusedError](err); refused {
+		return fmt.Errorf("%w: %w", errFinal, err)
+	}
+	return err
 }
 
 func page() error {

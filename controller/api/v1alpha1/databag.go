@@ -33,7 +33,8 @@ type Databag struct {
 	// its status is whole. Unset: nothing was written yet.
 	// +optional
 	State DatabagState `json:"state,omitempty"`
-	// status shows whether the databag can be read, and is written by the controller. Unset: it can.
+	// status shows whether the databag can be read and an Outbox delivered, and is written by the
+	// controller. Unset: it can.
 	// +optional
 	Status DatabagStatus `json:"status,omitempty"`
 }
@@ -130,13 +131,14 @@ type DatabagState struct {
 	Transaction *Transaction `json:"transaction,omitempty"`
 }
 
-// DatabagStatus shows that a databag cannot be read.
+// DatabagStatus shows that a databag cannot be read, or that the transaction of an Outbox is refused.
 type DatabagStatus struct {
 	// observedGeneration is the generation of the object that this status describes. Unset: not
 	// observed.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions has Ready, Reconciling and Stalled. At most 16. Unset: the databag can be read.
+	// conditions has Ready, Reconciling and Stalled. At most 16. Unset: the databag can be read, and
+	// no transaction is refused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -1,4 +1,4 @@
-// Package v1alpha1 holds Orcon's kinds as people and tools see them in the cluster.
+// Package v1alpha1 holds the kinds of relations as people and tools see them in the cluster.
 //
 // What the controller cannot compute again stands in state, the rest in status (TRUST.md T5). The
 // packages of controller/api/convert map the kinds to the domain and back.

@@ -15,15 +15,13 @@ var GroupVersion = schema.GroupVersion{Group: "orcon.tengu.io", Version: "v1alph
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&Relation{}, &RelationList{},
+		&RelationSide{}, &RelationSideList{},
 		&RelatedApplication{}, &RelatedApplicationList{},
 		&Databag{}, &DatabagList{},
 		&Offer{}, &OfferList{},
 		&Interface{}, &InterfaceList{},
 		&RelatedSecret{}, &RelatedSecretList{},
 		&RelatedNamespace{}, &RelatedNamespaceList{},
-		&BundleDeployment{}, &BundleDeploymentList{},
-		&BundleRevision{}, &BundleRevisionList{},
-		&Approval{}, &ApprovalList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

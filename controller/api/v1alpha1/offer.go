@@ -52,6 +52,14 @@ type OfferSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	Consumers []string `json:"consumers"`
+	// consumerNamespaces has the UID of each consumer, which the controller records when it first sees the namespace.
+	// The Offer is to that namespace: one that is made again under the name has another UID, and gets nothing until
+	// orcon offer renew records it. Unset: no consumer has been seen.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=1024
+	ConsumerNamespaces []NamespaceIdentity `json:"consumerNamespaces,omitempty"`
 	// secrets lists the names of the Secrets of this namespace that the endpoint may grant to the
 	// consumers, if each Secret consents too; at most 16. Unset: none.
 	// +optional
@@ -60,6 +68,20 @@ type OfferSpec struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`
 	Secrets []string `json:"secrets,omitempty"`
+}
+
+// NamespaceIdentity identifies a namespace.
+type NamespaceIdentity struct {
+	// name is the name of the namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// uid is the UID of the namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid"`
 }
 
 // OfferStatus is the observed state of an Offer.
@@ -71,7 +93,14 @@ type OfferStatus struct {
 	// relations is the number of open relations that use the Offer. Default 0.
 	// +optional
 	Relations int64 `json:"relations,omitempty"`
-	// conditions has Ready, Reconciling and Stalled. At most 16.
+	// replacedNamespaces lists the consumers that were deleted and made again since they were recorded, with
+	// their present UIDs. Unset: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=1024
+	ReplacedNamespaces []NamespaceIdentity `json:"replacedNamespaces,omitempty"`
+	// conditions has Ready, Reconciling and Stalled, and Suspended while a consumer was made again. At most 16.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -54,6 +54,31 @@ type RelatedApplicationState struct {
 	// never restarted.
 	// +optional
 	Restarts *Restarts `json:"restarts,omitempty"`
+	// ends lists the ends of the last ten minutes that were owed to the application's handlers as a provider, at most
+	// 256, the last first. Unset: none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Ends []RecentEnd `json:"ends,omitempty"`
+}
+
+// RecentEnd is the end of a relation that an application provided.
+type RecentEnd struct {
+	// relation is the identity of the relation.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Relation string `json:"relation"`
+	// namespace is the namespace of the requirer.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+	// time is the time at which the end was found.
+	// +required
+	Time metav1.Time `json:"time"`
+	// reason is the reason of the end, at most 64 characters.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
 }
 
 // RelatedApplicationStatus is the observed state of an application.
@@ -100,11 +125,12 @@ type RelatedApplicationStatus struct {
 	Workload *WorkloadStatus `json:"workload,omitempty"`
 	// conditions has Ready, Reconciling and Stalled; ApplicationStatus once the workload reports a
 	// status; and, while they are true, LeftOut, NotInjected, AgentFailed, HandlerFailed, Held,
-	// Suspended, RestartsPaused, GateCycle, EnvRefused, FilesRefused and GrantRefused. At most 16.
+	// Suspended, RestartsPaused, GateCycle, EnvRefused, FilesRefused, GrantRefused, EndsOwed, EndsHeld,
+	// WritesLimited and CommitRefused. At most 20.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=20
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
@@ -207,8 +233,8 @@ type Unit struct {
 	// creationTime is the creation time of the unit's pod.
 	// +required
 	CreationTime metav1.Time `json:"creationTime"`
-	// terminationReason is the reason why the unit departs, while its pod terminates. Unset: the pod
-	// does not terminate, or the unit comes back.
+	// terminationReason is the reason why the unit departs, while its pod terminates; returns if
+	// another pod takes its place. Unset: the pod does not terminate.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	TerminationReason string `json:"terminationReason,omitempty"`
@@ -219,7 +245,14 @@ type Unit struct {
 	// departureTime is the time at which the unit was found gone. Unset: it has not departed.
 	// +optional
 	DepartureTime *metav1.Time `json:"departureTime,omitempty"`
+	// overdueTime is the time since which the start gate of the unit's pod is closed although the
+	// application's data is complete. Unset: it is not.
+	// +optional
+	OverdueTime *metav1.Time `json:"overdueTime,omitempty"`
 }
+
+// UnitReturns is the terminationReason of a unit that does not depart.
+const UnitReturns = "returns"
 
 // Report is the report of a unit on itself; it ends with the unit's pod.
 type Report struct {
@@ -236,6 +269,23 @@ type Report struct {
 	// failure is the event at which the unit's handler fails. Unset: no handler fails.
 	// +optional
 	Failure *Failure `json:"failure,omitempty"`
+	// shortage is the budget of writes that the unit has used up. Unset: no write was put off.
+	// +optional
+	Shortage *Shortage `json:"shortage,omitempty"`
+}
+
+// Budget tells whose budget of writes it is.
+// +kubebuilder:validation:Enum=Unit;Application;Namespace;Cluster
+type Budget string
+
+// Shortage is a budget of writes that a unit has used up.
+type Shortage struct {
+	// budget is Unit, Application, Namespace, or Cluster for the namespace's part of the cluster's.
+	// +required
+	Budget Budget `json:"budget"`
+	// time is when a write was put off last, to the minute.
+	// +required
+	Time metav1.Time `json:"time"`
 }
 
 // Consent tells whether a Secret is granted.

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Finalizer keeps a deleted Relation until its units have handled the end.
+// Finalizer keeps a deleted Relation until its sides have taken note of the end.
 const Finalizer = "orcon.tengu.io/teardown"
 
 // Origin tells what made a Relation.
@@ -93,6 +93,11 @@ type RelationState struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the id of a relation never changes"
 	ID int64 `json:"id,omitempty"`
+	// providerNamespaceUID is the UID of the provider's namespace, if that is another one, when the relation was
+	// opened. Unset: it has not been opened, or the provider is in this namespace.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ProviderNamespaceUID string `json:"providerNamespaceUID,omitempty"`
 }
 
 // RelationEnd is one end of a Relation.
@@ -154,12 +159,9 @@ type RelationStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	EndReason string `json:"endReason,omitempty"`
-	// endedUnits lists the units whose handlers have handled the end, as application/number, or
-	// application.namespace/number in another namespace; at most 4096. Unset: none.
+	// endTime is the time at which the controller found that the Relation ends. Unset: it does not end.
 	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=4096
-	EndedUnits []string `json:"endedUnits,omitempty"`
+	EndTime *metav1.Time `json:"endTime,omitempty"`
 	// suspendedUnits lists the units whose handlers have handled the suspension, at most 4096. Unset:
 	// none, or the Relation is not suspended.
 	// +optional
@@ -240,7 +242,7 @@ type Departure struct {
 // +kubebuilder:validation:Enum=Pending;Handled
 type DepartureState string
 
-// DepartureHandled is the state of a departure that a unit has handled.
+// DepartureHandled is the state of a departure, or an end, that a unit has handled.
 const DepartureHandled DepartureState = "Handled"
 
 // RelationList is a list of Relations.

@@ -29,7 +29,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -48,7 +48,10 @@ func newOrigin(t *testing.T, content http.Handler) *origin {
 	t.Helper()
 	o := &origin{content: content}
 	o.Server = httptest.NewServer(o)
-	t.Cleanup(o.Close)
+	t.Cleanup(func() {
+		o.CloseClientConnections() // one may hang
+		o.Close()
+	})
 	return o
 }
 

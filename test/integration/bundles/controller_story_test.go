@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -127,7 +127,7 @@ func TestDeploymentFourEyes(t *testing.T) {
 	w.controller()
 	d := w.bundle(blue)
 	d.Spec.Approval = v1alpha1.BundleApproval{Mode: "Digest", SelfApproval: v1alpha1.SelfApprovalForbid}
-	require.ErrorContains(t, w.admin.Create(w.ctx, d), "annotation orcon.tengu.io/requester must say who asks for this change, and you are admin")
+	require.ErrorContains(t, w.admin.Create(w.ctx, d), "annotation orcon.tengu.io/requester must say who asks for it, and you are admin")
 	d.Annotations = map[string]string{v1alpha1.RequesterKey: "admin"}
 	require.NoError(t, w.admin.Create(w.ctx, d))
 	w.ready(d, "WaitingForApproval")

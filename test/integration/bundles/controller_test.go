@@ -3,6 +3,7 @@ package bundles
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -29,8 +30,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -83,12 +87,8 @@ func (w *operated) another() *operated {
 // API server knows.
 func (w *operated) allow() {
 	w.t.Helper()
-	_, err := w.client.RbacV1().RoleBindings(w.namespace).Create(w.ctx, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "deployer"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "admin"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "default"}},
-	}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
+	w.bind("admin", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "default"})
+	w.letIn()
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User:               "system:serviceaccount:" + w.namespace + ":default",
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: w.namespace, Verb: "get", Resource: "secrets"},
@@ -97,6 +97,23 @@ func (w *operated) allow() {
 		answer, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(w.ctx, review, metav1.CreateOptions{})
 		return err == nil && answer.Status.Allowed
 	}, time.Minute, "the account may never do what it is allowed to")
+}
+
+// letIn lets the bundle controller act as the namespace's accounts.
+func (w *operated) letIn() {
+	w.t.Helper()
+	w.bind(bundle.AccountRole, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: "orcon-system", Name: "bundle-controller"})
+}
+
+// bind binds a ClusterRole in the namespace, by its name.
+func (w *operated) bind(role string, subject rbacv1.Subject) {
+	w.t.Helper()
+	_, err := w.client.RbacV1().RoleBindings(w.namespace).Create(w.ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{subject},
+	}, metav1.CreateOptions{})
+	require.NoError(w.t, err)
 }
 
 // controller runs one, as its binary does, that sees its namespace alone.
@@ -109,7 +126,7 @@ func (w *operated) controller(change ...func(*bundledeployment.Reconciler, manag
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&v1alpha1.BundleRevision{}, &corev1.Namespace{}}}},
 	})
 	require.NoError(w.t, err)
-	r := reconciler(m.GetClient(), m.GetAPIReader(), w.config, m.GetRESTMapper(), m.GetEventRecorder("bundle-controller"))
+	r := reconciler(w.t, m.GetClient(), m.GetAPIReader(), w.config, m.GetRESTMapper(), m.GetEventRecorder("bundle-controller"))
 	for _, f := range change {
 		f(r, m)
 	}
@@ -122,9 +139,18 @@ func (w *operated) controller(change ...func(*bundledeployment.Reconciler, manag
 	})
 }
 
-func reconciler(c client.Client, reader client.Reader, cfg *rest.Config, mapper meta.RESTMapper, recorder events.EventRecorder) *bundledeployment.Reconciler {
+func reconciler(t *testing.T, c client.Client, reader client.Reader, cfg *rest.Config, mapper meta.RESTMapper, recorder events.EventRecorder) *bundledeployment.Reconciler {
+	t.Helper()
+	rules := destination.Rules{}
+	_ = rules.Allowed.Set("127.0.0.0/8,localhost") // the servers of tests
+	folder, err := os.MkdirTemp(fetched, "")       //nolint:usetesting // children may outlive the test
+	require.NoError(t, err)
+	contents, err := supply.Isolate(folder)
+	require.NoError(t, err)
+	contents.Destinations = func(context.Context) (destination.Rules, error) { return rules, nil }
 	return &bundledeployment.Reconciler{
-		Client: c, Reader: reader, Connect: bundledeployment.Impersonate(cfg, mapper), Events: recorder, Identity: "test", Now: time.Now, Resync: time.Second, Pause: 100 * time.Millisecond,
+		Contents: contents, Places: supply.Places(),
+		Client: c, Reader: reader, Connect: bundledeployment.Impersonate(cfg, mapper), Events: recorder, Identity: "test", Account: "orcon-system:bundle-controller", Now: time.Now, Resync: time.Second, Pause: 100 * time.Millisecond,
 	}
 }
 
@@ -217,8 +243,10 @@ func TestDeployment(t *testing.T) {
 
 	w.source("content-shop", configMap("a", "2"))
 	controlplane.Eventually(t, func() bool { all := w.configMaps(); return all["a"]["k"] == "2" && all["b"] == nil }, soon, "an upgrade, and what left it is gone")
-	w.ready(d, "Healthy")
-	assert.EqualValues(t, 2, d.Status.HealthyRevision)
+	controlplane.Eventually(t, func() bool {
+		w.ready(d, "Healthy")
+		return d.Status.HealthyRevision == 2
+	}, soon, "the status follows")
 	var first v1alpha1.BundleRevision
 	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "shop-1"}, &first))
 	assert.Equal(t, "Superseded", first.Status.State)

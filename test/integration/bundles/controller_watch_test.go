@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/metadata"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
@@ -141,7 +141,7 @@ func (w *operated) restrict(verbs ...string) {
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: append(verbs, "get", "create", "patch", "delete")},
 	}}
 	require.NoError(w.t, w.admin.Update(w.ctx, role), "a role may be created by that")
-	if w.client.RbacV1().RoleBindings(w.namespace).Delete(w.ctx, "deployer", metav1.DeleteOptions{}) == nil {
+	if w.client.RbacV1().RoleBindings(w.namespace).Delete(w.ctx, "admin", metav1.DeleteOptions{}) == nil {
 		require.NoError(w.t, w.admin.Create(w.ctx, &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "restricted"},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "deployer"},

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -94,7 +94,7 @@ func (w *operated) mortal(writes int64) (*bundledeployment.Reconciler, context.C
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.watched(next, writes, die) })
 	c, err := client.New(cfg, client.Options{Scheme: w.admin.Scheme(), Mapper: w.admin.RESTMapper()})
 	require.NoError(w.t, err)
-	return reconciler(c, c, cfg, w.admin.RESTMapper(), &events.FakeRecorder{}), ctx
+	return reconciler(w.t, c, c, cfg, w.admin.RESTMapper(), &events.FakeRecorder{}), ctx
 }
 
 // made are the ConfigMaps of the namespace that bundles made.

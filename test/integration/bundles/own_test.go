@@ -59,8 +59,9 @@ func (l *commandLine) must(line string) string {
 }
 
 // Orcon installs itself from what its command line holds. The same again, and what the
-// running controller writes, is no change; another image is an upgrade. Uninstalled, the
-// cluster has the objects that it had, no more and no fewer (BUNDLES.md 2, 4 and 7).
+// running controller writes, is no change; another image is an upgrade. Uninstalled, the definitions and their objects
+// stay; after orcon leave --end, the cluster has the objects that it had, no more and no fewer (BUNDLES.md 2, 4 and 7,
+// TRUST.md T1).
 func TestInstallsItself(t *testing.T) {
 	t.Parallel()
 	c := controlplane.Start(t)
@@ -97,21 +98,12 @@ func TestInstallsItself(t *testing.T) {
 	flags := filepath.Join(root, "deployment", "examples", "interface.yaml")
 	c.Kubectl(t, "apply", "-f", flags)
 	code, out = l.run("uninstall orcon -n default --yes")
-	assert.Equal(t, 4, code, "what serves them would go first")
-	assert.Contains(t, out, "cannot delete CustomResourceDefinition interfaces.orcon.tengu.io: objects of this kind still exist: Interface.orcon.tengu.io feature-flags-v1")
-	assert.Contains(t, out, "kubectl delete interfaces.orcon.tengu.io --all -A")
-	assert.Contains(t, out, "docs/how-to/leave.md", "the namespaces come first")
-	c.Kubectl(t, "-n", system, "get", "deployment", "relations-controller")
-	c.Kubectl(t, "delete", "-f", flags)
-	code, out = l.run("uninstall orcon -n default --yes")
-	assert.Equal(t, 2, code, "definitions and the namespace are confirmed, one by one")
-	line := "uninstall orcon -n default --yes --timeout 3m"
-	for word := range strings.FieldsSeq(out) {
-		if strings.HasPrefix(word, "CustomResourceDefinition.apiextensions.k8s.io/") || word == "Namespace/"+system {
-			line += " --confirm " + word
-		}
-	}
-	l.must(line)
+	assert.Equal(t, 2, code, "the namespace is confirmed")
+	assert.NotContains(t, out, "--confirm CustomResourceDefinition", "definitions stay")
+	l.must("uninstall orcon -n default --yes --timeout 3m --confirm Namespace/" + system)
+	c.Kubectl(t, "get", "-f", flags)
+	out = l.must("leave --end --yes")
+	assert.Contains(t, out, "deleted CustomResourceDefinition interfaces.orcon.tengu.io")
 	controlplane.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, c.Snapshot(t)) }, time.Minute, "what was stored is collected")
 }
 

@@ -18,18 +18,20 @@ import (
 	"k8s.io/client-go/informers"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate/revocation"
 )
 
-// rotations is how many times the authority is replaced in the long test.
-const rotations = 3
+// rotations is how many times the authority is replaced in the long test: the second time,
+// the one before the old one is gone.
+const rotations = 2
 
-// shortPeriods rotate every 20 s. Certificates count whole seconds, and a machine that is
-// full may keep a replica from its turn for two: a third of a leaf's life is three.
+// shortPeriods rotate every 48 s. A leaf is renewed after two thirds of its life: a replica on a
+// loaded machine has eight seconds for it.
 func shortPeriods() certificate.Periods {
 	return certificate.Periods{
-		Authority:   30 * time.Second,
-		Leaf:        9 * time.Second,
-		Propagation: time.Second,
+		Authority:   72 * time.Second,
+		Leaf:        24 * time.Second,
+		Propagation: 3 * time.Second,
 		Skew:        500 * time.Millisecond,
 	}
 }
@@ -40,7 +42,7 @@ func shortPeriods() certificate.Periods {
 // meets a certificate that it does not know. INJECTION.md I10.
 func TestRotationUnderAdmission(t *testing.T) {
 	w := newCertificateWorld(t)
-	replicas := []*replica{w.replica("a"), w.replica("b")}
+	replicas := w.replicas()
 	w.webhook(replicas)
 	w.rotatorsThatDie(2)
 	for _, r := range replicas {
@@ -89,6 +91,40 @@ func TestTrustIsPublished(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.admin.CoreV1().Secrets(w.name("system")).Delete(w.ctx, certificate.SecretName, metav1.DeleteOptions{}))
 	w.eventually("a new authority is trusted where somebody opted out", func() error { return w.hasTrust("opted-2") })
+}
+
+// An authority that is revoked is in no bundle any more, and the servers show certificates of another one, without a
+// restart (TRUST.md R6).
+func TestAuthorityIsRevoked(t *testing.T) {
+	w := newCertificateWorld(t)
+	replicas := w.replicas()
+	w.webhook(replicas)
+	w.rotator(w.ctx, w.as("controller"))
+	for _, r := range replicas {
+		w.eventually("replica "+r.name+" is verified", func() error { return r.verified(nil) })
+	}
+	w.eventually("trusted", func() error { return w.hasTrust("opted-1") })
+	before := w.trust("opted-1")
+	work := revocation.Work{Client: w.admin, Namespace: w.name("system")}
+	require.NoError(t, work.Revoke(w.ctx))
+	began := time.Now()
+	w.eventually("nothing trusts it", func() error {
+		left, err := work.Left(w.ctx)
+		if len(left) > 0 {
+			return errors.New(left[0])
+		}
+		return err
+	})
+	after := w.trust("opted-1")
+	assert.NotContains(t, string(after), string(before))
+	for _, r := range replicas {
+		w.eventually("replica "+r.name+" has another certificate", func() error { return dial(w.ctx, r.address, after) })
+		require.ErrorContains(t, dial(w.ctx, r.address, before), "unknown authority")
+	}
+	t.Logf("another authority serves after %s", time.Since(began).Round(time.Millisecond))
+	for _, r := range replicas {
+		w.eventually("the API server trusts replica "+r.name, func() error { return r.verified(nil) })
+	}
 }
 
 // The end of a namespace keeps nobody waiting.

@@ -27,6 +27,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -76,7 +78,7 @@ func (w *certificateWorld) namespace(short string, optedIn bool) string {
 func (w *certificateWorld) namespaceLabels(short string, optedIn bool) *applycore.NamespaceApplyConfiguration {
 	labels := map[string]string{"world": w.prefix + "ns", "short": short}
 	if optedIn {
-		labels[certificate.OptInLabel] = certificate.OptInValue
+		labels[application.LabelOptIn] = application.OptedIn
 	}
 	return applycore.Namespace(w.name(short)).WithLabels(labels)
 }
@@ -101,11 +103,10 @@ func (w *certificateWorld) roles() {
 	}
 	local := map[string][]rbacv1.PolicyRule{
 		"controller": {
-			{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
-			{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"orcon-ca"}, Verbs: []string{"get", "list", "watch", "update"}},
+			{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"orcon-ca", "orcon-webhook-tls"}, Verbs: []string{"get", "list", "watch", "create", "patch", "update"}},
 		},
 		"webhook": {
-			{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"orcon-ca"}, Verbs: read},
+			{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"orcon-webhook-tls"}, Verbs: read},
 		},
 	}
 	for account, rules := range cluster {
@@ -147,11 +148,11 @@ func (w *certificateWorld) rotator(ctx context.Context, config *rest.Config) (do
 	client := w.client(config)
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(
 		func(o *metav1.ListOptions) { o.LabelSelector = "world=" + w.prefix + "ns" }))
-	namespaces, err := certificate.NewNamespaces(factory.Core().V1().Namespaces().Informer())
+	namespaces, err := object.NewOptedIn(factory.Core().V1().Namespaces().Informer())
 	require.NoError(w.t, err)
 	rotator, err := certificate.NewRotator(certificate.RotatorOptions{
 		Client: client, Namespace: w.name("system"), WebhookConfiguration: w.name("webhook"),
-		Namespaces: namespaces, Periods: shortPeriods(),
+		WebhookNames: []string{"localhost"}, Namespaces: namespaces, Periods: shortPeriods(),
 	})
 	require.NoError(w.t, err)
 	done = make(chan struct{})
@@ -201,7 +202,7 @@ func dying(config *rest.Config, writes int, die func()) *rest.Config {
 // errDead is what a killed process would not even see.
 var errDead = errors.New("this process is dead")
 
-// replica is a webhook server with a certificate of its own.
+// replica is a webhook server.
 type replica struct {
 	name     string
 	address  string
@@ -217,15 +218,10 @@ func (r *replica) issuers() map[string]bool {
 	return r.shown
 }
 
-// replica starts a server that allows everything. It closes each connection,
+// replica starts a server that shows the certificate of a source and allows everything. It closes each connection,
 // so that each admission shakes hands.
-func (w *certificateWorld) replica(name string) *replica {
-	client := w.client(w.as("webhook"))
-	source, err := certificate.NewSelfManaged(certificate.SelfManagedOptions{
-		Client: client, Namespace: w.name("system"), DNSNames: []string{"localhost"}, Periods: shortPeriods(),
-	})
-	require.NoError(w.t, err)
-	live := certificate.NewLiveWebhook(client, w.name("webhook"))
+func (w *certificateWorld) replica(name string, source certificate.Source) *replica {
+	live := certificate.NewLiveWebhook(w.client(w.as("webhook")), w.name("webhook"))
 	r := &replica{name: name, shown: map[string]bool{}, verified: certificate.Verified(source, live, "localhost", nil)}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(w.t, err)
@@ -247,6 +243,17 @@ func (w *certificateWorld) replica(name string) *replica {
 	w.run(func(context.Context) { _ = server.ServeTLS(listener, "", "") })
 	w.run(func(ctx context.Context) { <-ctx.Done(); _ = server.Close() })
 	return r
+}
+
+// replicas starts a server that serves what the rotator signs, and one that signs for itself.
+func (w *certificateWorld) replicas() []*replica {
+	w.t.Helper()
+	served := certificate.NewServed(w.client(w.as("webhook")), w.name("system"))
+	signs, err := certificate.NewSelfManaged(certificate.SelfManagedOptions{
+		Client: w.client(w.as("controller")), Namespace: w.name("system"), DNSNames: []string{"localhost"}, Periods: shortPeriods(),
+	})
+	require.NoError(w.t, err)
+	return []*replica{w.replica("webhook", served), w.replica("controller", signs)}
 }
 
 // noting notes which authority signed what is shown.
@@ -311,7 +318,7 @@ func (w *certificateWorld) admissions(workers int) *tally {
 	maps := w.admin.CoreV1().ConfigMaps(w.name("admitted"))
 	for range workers {
 		w.run(func(ctx context.Context) {
-			every(ctx, 60*time.Millisecond, func() {
+			every(ctx, 240*time.Millisecond, func() {
 				object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}}
 				_, err := maps.Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 				if ctx.Err() == nil {

@@ -51,7 +51,7 @@ type Cluster struct {
 	HostAddress string `json:"hostAddress"`
 	// Programs is a folder with kubectl.
 	Programs string `json:"programs"`
-	// AuditLog has a JSON line for each request about a pod.
+	// AuditLog has a JSON line for each request about a pod, or of Orcon's accounts.
 	AuditLog string `json:"auditLog"`
 	// NetnsPID is a process in the node's namespaces; 0 without a node.
 	NetnsPID int `json:"netnsPid"`
@@ -115,8 +115,9 @@ func formOf(form []string) string {
 	return form[0]
 }
 
-// end ends the cluster and waits until nothing of it is left.
+// end ends the cluster and waits until nothing of it is left. Its audit log is kept in folder ORCON_AUDIT, if that is set.
 func (c *Cluster) end() error {
+	kept := c.keepAudit(os.Getenv("ORCON_AUDIT"))
 	_ = c.stdin.Close()
 	timer := time.NewTimer(endTimeout)
 	defer timer.Stop()
@@ -125,10 +126,22 @@ func (c *Cluster) end() error {
 		if err != nil {
 			return fmt.Errorf("the cluster ended badly: %w\n%s", err, c.stderr)
 		}
-		return nil
+		return kept
 	case <-timer.C:
 		return fmt.Errorf("the cluster in %s did not end within %s", c.Dir, endTimeout)
 	}
+}
+
+// keepAudit copies the audit log to a folder.
+func (c *Cluster) keepAudit(folder string) error {
+	if folder == "" || c.AuditLog == "" {
+		return nil
+	}
+	log, err := os.ReadFile(c.AuditLog)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, c.Name+".log"), log, 0o600)
+	}
+	return err
 }
 
 // Root returns the folder of the repository: the nearest above the working
@@ -228,11 +241,16 @@ func (c *Cluster) Established(t testing.TB) {
 // Kubectl runs kubectl on this cluster and returns what it printed.
 func (c *Cluster) Kubectl(t testing.TB, arguments ...string) string {
 	t.Helper()
-	out, err := command(filepath.Join(c.Programs, "kubectl"), append([]string{"--kubeconfig", c.Kubeconfig}, arguments...)...)
+	out, err := c.Try(arguments...)
 	if err != nil {
 		t.Fatalf("kubectl %q: %v\n%s", arguments, err, out)
 	}
 	return out
+}
+
+// Try runs kubectl on this cluster and returns what it printed, and an error if it failed.
+func (c *Cluster) Try(arguments ...string) (string, error) {
+	return command(filepath.Join(c.Programs, "kubectl"), append([]string{"--kubeconfig", c.Kubeconfig}, arguments...)...)
 }
 
 // command runs a program and returns all that it printed.

@@ -51,6 +51,7 @@ func TestExamples(t *testing.T) {
 	s.run("kubectl apply -k deployment/crd && " + established)
 	s.run("for f in deployment/examples/*.yaml; do kubectl apply --dry-run=server --validate=strict -f $f; done")
 	s.run("kubectl apply -k deployment/demo --dry-run=client")
+	s.run("kubectl kustomize deployment/network-policies | sed 's/namespace: .*/namespace: default/' | kubectl apply --dry-run=server --validate=strict -f -")
 }
 
 // Who may see a namespace sees its relations, who may edit it makes and ends them,
@@ -83,7 +84,8 @@ func TestControllerRights(t *testing.T) {
 	s.run("kubectl get configmaps -A --field-selector metadata.name=orcon-trust" + as)
 	s.refused("kubectl get configmaps -n rights" + as)
 	s.run("kubectl get secrets -n default --field-selector metadata.name=orcon-ca" + as)
-	s.run("kubectl create secret generic orcon-ca -n default" + as)
+	s.refused("kubectl create secret generic orcon-ca -n default" + as)
+	s.run(`printf 'apiVersion: v1\nkind: Secret\nmetadata: {name: orcon-ca, namespace: default}\n' | kubectl apply --server-side -f -` + as)
 	s.run("kubectl get secret orcon-ca -n default" + as)
 	s.refused("kubectl get secrets -n default" + as)
 	s.refused("kubectl get secret orcon-ca -n rights" + as)

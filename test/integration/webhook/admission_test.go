@@ -33,6 +33,7 @@ func TestWebhook(t *testing.T) {
 	t.Run("Controllers", w.controllers)
 	t.Run("Services", w.services)
 	t.Run("Refusals", w.refusals)
+	t.Run("Refused", w.refused)
 	t.Run("Warnings", w.warnings)
 	t.Run("Schemas", w.schemas)
 	t.Run("Labels", w.labels)

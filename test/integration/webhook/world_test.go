@@ -58,7 +58,7 @@ func newWebhookWorld(t *testing.T) *webhookWorld {
 	w.config = filepath.Join(dir, "tenguconfig.yaml")
 	require.NoError(t, os.WriteFile(w.config, []byte("agent: {image: 'agent:test'}\n"), 0o600))
 	w.register(root, bundle)
-	w.cluster.Kubectl(t, "apply", "-f", filepath.Join(root, "deployment", "crd", "orcon.tengu.io_interfaces.yaml"))
+	w.cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
 	w.cluster.Established(t)
 	w.start(dir, binary)
 	return w

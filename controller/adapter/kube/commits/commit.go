@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/budget"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -35,7 +37,19 @@ type Commits struct {
 	Contents ContentStore
 	// Turns are shared by all that write here; may be nil.
 	Turns *object.Turns
+	// Succeeded has the term, by application, whose leader has built on what earlier ones committed; nil for none.
+	Succeeded *lru.Cache
+	// Afford takes what a transaction is about to write from the budgets of its author, or refuses it; nil for no
+	// budget (TRUST.md U1).
+	Afford func(ctx context.Context, bytes int, adds budget.Holding) error
 }
+
+// mostSucceeded bounds for how many applications a replica remembers the term. One that it has forgotten is looked at
+// again.
+const mostSucceeded = 4096
+
+// NewSucceeded returns what a replica remembers of leaders that have succeeded to earlier ones.
+func NewSucceeded() *lru.Cache { return lru.New(mostSucceeded) }
 
 // Interfaces knows the interfaces of the cluster and the schema modes of its namespaces.
 type Interfaces interface {
@@ -59,12 +73,9 @@ type ContentStore interface {
 // (RELATIONS.md P3). Package transaction decides the requests. A reference to a secret and its grant become
 // visible together (RELATIONS.md P5).
 func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts []secret.Draft) (revision uint64, err error) {
-	leads := false
-	if commit.Leads() || len(drafts) > 0 {
-		by := status.Reporter{Namespace: commit.Namespace, Application: commit.Application, PodUID: commit.PodUID, Term: commit.Term}
-		if leads, err = leadsNow(ctx, c.Reader, by, c.Now()); err != nil {
-			return 0, err
-		}
+	leads, err := c.leads(ctx, commit, drafts)
+	if err != nil {
+		return 0, err
 	}
 	e := executor{
 		Commits: c, namespace: commit.Namespace,
@@ -82,6 +93,14 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 	if commit, err = commit.Prepare(e.stored, leads, known, mode); err != nil {
 		return 0, err
 	}
+	if commit.Posts(len(drafts)) {
+		if err := e.readOutbox(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if err := c.afford(ctx, commit, e.stored, drafts); err != nil {
+		return 0, err
+	}
 	if commit.Secrets, err = e.prepare(ctx, commit, drafts, leads); err != nil {
 		return 0, err
 	}
@@ -93,13 +112,61 @@ func (c *Commits) Commit(ctx context.Context, commit transaction.Commit, drafts 
 	return revision, err
 }
 
-// leadsNow reports whether a pod leads its application in its term, for long enough (SAFETY.md P1).
-func leadsNow(ctx context.Context, reader client.Reader, by status.Reporter, now time.Time) (bool, error) {
+// leads reports whether the author leads, if the commit asks for that. What earlier leaders have committed is
+// delivered then.
+func (c *Commits) leads(ctx context.Context, commit transaction.Commit, drafts []secret.Draft) (bool, error) {
+	if !commit.Leads() && len(drafts) == 0 {
+		return false, nil
+	}
+	by := status.Reporter{Namespace: commit.Namespace, Application: commit.Application, PodUID: commit.PodUID, Term: commit.Term}
+	leads, app, err := leadsNow(ctx, c.Reader, by, c.Now())
+	if leads {
+		err = c.succeed(ctx, commit, app)
+	}
+	return leads, err
+}
+
+// afford takes what a prepared commit is about to write from the budgets of its author (TRUST.md U1).
+func (c *Commits) afford(ctx context.Context, commit transaction.Commit, stored transaction.Stored, drafts []secret.Draft) error {
+	bytes, adds := commit.Cost(stored, drafts)
+	if bytes == 0 || c.Afford == nil {
+		return nil
+	}
+	return c.Afford(ctx, bytes, adds)
+}
+
+// succeed delivers what earlier leaders of the application have committed, once for a term and process (TRUST.md T10).
+// What the API server refuses of a unit's own bags alone blocks that unit's commits only.
+func (c *Commits) succeed(ctx context.Context, commit transaction.Commit, app *v1alpha1.RelatedApplication) error {
+	key := commit.Namespace + "/" + commit.Application
+	if c.Succeeded != nil {
+		if term, known := c.Succeeded.Get(key); known && term == commit.Term {
+			return nil
+		}
+	}
+	record, err := convert.ToRecord(app)
+	if err != nil {
+		return err
+	}
+	for _, outbox := range commit.Earlier(record.State.Units) {
+		if led, err := c.deliver(ctx, commit.Namespace, outbox); err != nil && (led || conversation.RefusalOf(err) == "") {
+			return fmt.Errorf("cannot commit before %s is delivered: %w", outbox, err)
+		}
+	}
+	if c.Succeeded != nil {
+		c.Succeeded.Add(key, commit.Term)
+	}
+	return nil
+}
+
+// leadsNow reports whether a pod leads its application in its term, for long enough (SAFETY.md P1), and returns the
+// application as it was read.
+func leadsNow(ctx context.Context, reader client.Reader, by status.Reporter, now time.Time) (bool, *v1alpha1.RelatedApplication, error) {
 	var app v1alpha1.RelatedApplication
 	if err := reader.Get(ctx, client.ObjectKey{Namespace: by.Namespace, Name: by.Application}, &app); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("cannot read application %s: %w", by.Application, err)
+		return false, nil, fmt.Errorf("cannot read application %s: %w", by.Application, err)
 	}
-	return convert.ToLeader(&app).MayWrite(by.PodUID, by.Term, now), nil
+	return convert.ToLeader(&app).MayWrite(by.PodUID, by.Term, now), &app, nil
 }
 
 // Lead claims or renews the leadership of a pod, or resigns it, and returns the leader. After a resignation
@@ -136,8 +203,8 @@ func (c *Commits) Lead(ctx context.Context, namespace, application string, unit 
 	return leader, nil
 }
 
-// Leave records what a unit has handled of a relation (SAFETY.md E15, RELATIONS.md L3 and L4). A relation
-// that is gone needs no record.
+// Leave records the departures, or the suspension, that a unit has handled in a relation (SAFETY.md E15,
+// RELATIONS.md L3). A relation that is gone needs no record.
 func (c *Commits) Leave(ctx context.Context, namespace, name, uid string, said conversation.Leave) error {
 	err := c.Turns.Write(ctx, namespace+"/"+name, func() error {
 		var r v1alpha1.Relation
@@ -164,20 +231,43 @@ func left(r *v1alpha1.Relation, said conversation.Leave) (differs bool, err erro
 		convert.SetDepartures(r, after)
 		return differs, err
 	}
-	all := &r.Status.EndedUnits
-	if said.Suspension {
-		all = &r.Status.SuspendedUnits
-	}
-	differs = !slices.Contains(*all, said.Unit.String()) && (!said.Suspension || r.Status.SuspensionTime != nil)
+	all := &r.Status.SuspendedUnits
+	differs = !slices.Contains(*all, said.Unit.String()) && r.Status.SuspensionTime != nil
 	if differs {
 		*all = append(*all, said.Unit.String())
 	}
 	return differs, nil
 }
 
+// AnswerEnd records what a unit answers for the end of the relation with that identity, in the side of its
+// namespace (TRUST.md T2). A side that is gone needs no answer.
+func (c *Commits) AnswerEnd(ctx context.Context, namespace, side, identity string, said conversation.Leave) error {
+	err := c.Turns.Write(ctx, namespace+"/"+side, func() error {
+		var s v1alpha1.RelationSide
+		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: side}, &s)
+		if err != nil || s.Spec.Relation != identity || !convert.AnswerEnd(&s, said.Unit, said.Handled) {
+			return client.IgnoreNotFound(err)
+		}
+		return c.Writer.Update(ctx, &s)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot note in relation side %s what was handled: %w", side, err)
+	}
+	return nil
+}
+
 // Deliver finishes a transaction that another process committed. Delivering it twice does no harm.
 func (c *Commits) Deliver(ctx context.Context, namespace, outbox string) error {
-	e := executor{Commits: c, namespace: namespace, outbox: outbox}
-	_, err := e.finish(ctx, func() (transaction.Request, error) { return transaction.Deliver(e.stored, c.Now()) })
+	_, err := c.deliver(ctx, namespace, outbox)
 	return err
+}
+
+// deliver delivers an outbox; led reports whether what is left in it is of a leader.
+func (c *Commits) deliver(ctx context.Context, namespace, outbox string) (led bool, err error) {
+	e := executor{Commits: c, namespace: namespace, outbox: outbox}
+	_, err = e.finish(ctx, func() (transaction.Request, error) { return transaction.Deliver(e.stored, c.Now()) })
+	if err == nil {
+		err = c.report(ctx, e.bags[outbox], e.stored.Dropped())
+	}
+	return e.stored.Held().Leads(), err
 }

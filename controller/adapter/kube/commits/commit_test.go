@@ -18,16 +18,19 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // shop returns a server and commits to it.
 func shop() (*kubetest.Strict, *Commits) {
 	server := kubetest.Shop()
+	server.Kept.Put(kubetest.Changed("one", "two")...)
 	return server, &Commits{Reader: server, Writer: server, Now: kubetest.Epoch}
 }
 
@@ -50,7 +53,7 @@ func TestCommit(t *testing.T) {
 
 	stored := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}.Name())
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))
-	assert.EqualValues(t, "one", stored.OwnerReferences[0].UID, "it goes with its relation")
+	assert.Empty(t, stored.OwnerReferences, "TRUST.md T5: a restore gives owners other UIDs")
 	assert.EqualValues(t, 3, stored.State.Term)
 	assert.Equal(t, "1", stored.State.Writer, "RELATIONS.md E8: its peers are told who wrote it")
 	assert.Equal(t, databag.Version(map[string]string{"user": "b"}), stored.State.Version)
@@ -108,28 +111,55 @@ func TestCommitIsWhole(t *testing.T) {
 	}
 }
 
-// A delivery does not overwrite what a later leader has written (SAFETY.md P1).
-func TestDeliveryDoesNotOvertake(t *testing.T) {
-	server, commits := shop()
-	server.Most = 1 // the outbox is written
-	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "old"), kubetest.Change("one", true, "seen", "yes")), nil)
-	require.ErrorIs(t, err, kubetest.ErrGone)
-	server.Most = 0
-	var app v1alpha1.RelatedApplication
-	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
-	convert.SetLeader(&app, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)})
-	require.NoError(t, server.Status().Update(t.Context(), &app))
-	next := kubetest.Commit(kubetest.Change("one", false, "user", "new"))
-	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
-	_, err = commits.Commit(t.Context(), next, nil)
-	require.NoError(t, err)
-	w := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
-	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
-	assert.Equal(t, map[string]map[string]string{"one/": {"user": "new"}, "one/1": {"seen": "yes"}}, kubetest.BagsOf(t, server))
+// A leader's first commit is laid on top of what an earlier one has committed, whole (SAFETY.md P1, TRUST.md T10).
+func TestLeaderBuildsOnEarlierOnes(t *testing.T) {
+	tests := map[string]struct {
+		why   string
+		first []secret.Draft
+	}{
+		"Bag":          {why: "the first commit of the term changes the bag"},
+		"SecretBefore": {why: "the first commit of the term writes a secret alone", first: []secret.Draft{write(secret.Add, secretID, "one")}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			server, commits, _ := keeping()
+			commits.Succeeded = NewSucceeded()
+			server.Most = 1 // the outbox is written
+			_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "user", "old", "port", "5432"), kubetest.Change("one", true, "seen", "yes")), nil)
+			require.ErrorIs(t, err, kubetest.ErrGone)
+			server.Most = 0
+			succeedBy2(t, server)
+			next := kubetest.Commit()
+			next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
+			if tc.first != nil {
+				_, err = commits.Commit(t.Context(), next, tc.first)
+				require.NoError(t, err)
+			}
+			next.Changes = []transaction.Change{kubetest.Change("one", false, "user", "new")}
+			_, err = commits.Commit(t.Context(), next, nil)
+			require.NoError(t, err)
+			want := map[string]map[string]string{"one/": {"user": "new", "port": "5432"}, "one/1": {"seen": "yes"}}
+			assert.Equal(t, want, kubetest.BagsOf(t, server), tc.why)
+			w := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
+			require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.Outbox{Application: "db", Unit: "1"}}))
+			assert.Equal(t, want, kubetest.BagsOf(t, server), "it is delivered once")
+		})
+	}
 }
 
-// A change that its bag has no room for at delivery is dropped, so that the unit can write something else
-// (RELATIONS.md P6).
+// succeedBy2 has unit 2 lead db in term 4, after unit 1 has departed.
+func succeedBy2(t *testing.T, server *kubetest.Strict) {
+	t.Helper()
+	var app v1alpha1.RelatedApplication
+	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db"}, &app))
+	app.State.Units = []v1alpha1.Unit{{Number: 1, PodUID: "pod-1", DepartureReason: "replaced"}, {Number: 2, PodUID: "pod-2"}}
+	require.NoError(t, server.Update(t.Context(), &app))
+	convert.SetLeader(&app, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)})
+	require.NoError(t, server.Status().Update(t.Context(), &app))
+}
+
+// A transaction that a bag has no room for at delivery is dropped whole, so that the unit can write something else
+// (RELATIONS.md P6, TRUST.md T10).
 func TestDeliveryIsNotStuck(t *testing.T) {
 	server, commits := shop()
 	outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
@@ -140,9 +170,12 @@ func TestDeliveryIsNotStuck(t *testing.T) {
 		{Relation: "r-two", RelationUID: "two", Endpoint: "main", Term: 3, Values: map[string]string{"fits": "yes"}},
 	}}
 	server.Kept.Put(outbox)
-	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", true, "a", "b"), kubetest.Change("two", true, "a", "b")), nil)
+	next := kubetest.Commit(kubetest.Change("one", true, "a", "b"), kubetest.Change("two", true, "a", "b"))
+	_, err := commits.Commit(t.Context(), next, nil)
+	require.ErrorContains(t, err, "dropped whole: cannot write the databag of db:main: invalid: key \"all\"", "the unit gets the reason once")
+	_, err = commits.Commit(t.Context(), next, nil)
 	require.NoError(t, err)
-	assert.Equal(t, map[string]map[string]string{"two/": {"fits": "yes"}, "one/1": {"a": "b"}, "two/1": {"a": "b"}}, kubetest.BagsOf(t, server))
+	assert.Equal(t, map[string]map[string]string{"one/1": {"a": "b"}, "two/1": {"a": "b"}}, kubetest.BagsOf(t, server))
 }
 
 func TestLead(t *testing.T) {
@@ -158,30 +191,56 @@ func TestLead(t *testing.T) {
 	assert.Equal(t, leadership.Leader{Unit: 2, PodUID: "pod-2", Term: 4, Expires: kubetest.Epoch().Add(time.Minute)}, leader, "who resigned is followed at once")
 }
 
-// What a unit has handled is recorded once, an end and a suspension apart. A suspension that is over is not
-// recorded (RELATIONS.md L3, L4).
+// A suspension that a unit has handled is recorded once, and not if it is over (RELATIONS.md L3).
 func TestLeave(t *testing.T) {
 	server, commits := shop()
 	r := kubetest.Related("shop", "blog", "shop", "db")
 	r.UID, r.ResourceVersion = "one", "5"
 	server.Kept.Put(r)
 	unit := conversation.Unit{Application: "blog", Number: 0}
-	says := func(suspension bool) v1alpha1.RelationStatus {
-		require.NoError(t, commits.Leave(t.Context(), "shop", r.Name, "one", conversation.Leave{Unit: unit, Suspension: suspension}))
+	says := func() v1alpha1.RelationStatus {
+		require.NoError(t, commits.Leave(t.Context(), "shop", r.Name, "one", conversation.Leave{Unit: unit, Suspension: true}))
 		require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
 		return r.Status
 	}
-	assert.Empty(t, says(true).SuspendedUnits, "it is not suspended")
+	assert.Empty(t, says().SuspendedUnits, "it is not suspended")
 	r.Status.SuspensionTime = new(metav1.NewTime(kubetest.Epoch()))
 	server.Keep(r)
-	is := says(true)
-	assert.Equal(t, []string{"blog/0"}, is.SuspendedUnits)
-	assert.Empty(t, is.EndedUnits, "SAFETY.md E14: that is no end")
-	assert.Equal(t, []string{"blog/0"}, says(false).EndedUnits)
+	assert.Equal(t, []string{"blog/0"}, says().SuspendedUnits)
 	writes := server.Writes
-	says(true)
-	says(false)
+	says()
 	assert.Equal(t, writes, server.Writes, "once")
+}
+
+// What units answer for the end of a relation is recorded in the side that owes it: each once, and also an answer that
+// a unit gives again because it led when it handled the end (TRUST.md T2).
+func TestAnswerEnd(t *testing.T) {
+	server, commits := shop()
+	blog := func(number int) conversation.Unit { return conversation.Unit{Application: "blog", Number: number} }
+	d := relation.Side{
+		Key: relation.Key{
+			Requirer: relation.End{Namespace: "shop", Application: "blog", Endpoint: "db"},
+			Provider: relation.End{Namespace: "shop", Application: "db", Endpoint: "main"},
+		},
+		Role: application.Requirer, Relation: "one", ID: 1, Interface: "pgsql", Known: true,
+		Teardown: &relation.Teardown{Since: kubetest.Epoch(), Reason: "Deleted", Debt: conversation.Debt{Owed: []conversation.Unit{blog(0), blog(1)}}},
+	}
+	stored := convert.ForRelationSide(d)
+	stored.ResourceVersion = "5"
+	server.Kept.Put(stored)
+	answers := func(identity string, unit int, handled bool) *v1alpha1.RelationSideEnd {
+		require.NoError(t, commits.AnswerEnd(t.Context(), "shop", d.Name(), identity, conversation.Leave{Unit: blog(unit), Handled: handled}))
+		require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))
+		return stored.State.End
+	}
+	assert.Equal(t, []string{"blog/1"}, answers("one", 0, false).PendingUnits)
+	assert.Len(t, answers("another", 1, true).PendingUnits, 1, "the side is of another relation")
+	assert.Empty(t, answers("one", 1, false).State, "none of them led: the next leader inherits it")
+	assert.Equal(t, v1alpha1.EndHandled, answers("one", 0, true).State)
+	writes := server.Writes
+	answers("one", 0, true)
+	assert.Equal(t, writes, server.Writes, "once")
+	require.NoError(t, commits.AnswerEnd(t.Context(), "shop", "gone", "one", conversation.Leave{Unit: blog(0), Handled: true}))
 }
 
 // slow calls before once: when an object of that name is read, or when it is written.
@@ -219,12 +278,18 @@ func (s slowStatus) Update(ctx context.Context, o client.Object, opts ...client.
 }
 
 func (s *slow) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
-	s.interrupt(false, o.GetName())
+	var options client.CreateOptions
+	if options.ApplyOptions(opts); len(options.DryRun) == 0 {
+		s.interrupt(false, o.GetName())
+	}
 	return s.Strict.Create(ctx, o, opts...)
 }
 
 func (s *slow) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
-	s.interrupt(false, o.GetName())
+	var options client.UpdateOptions
+	if options.ApplyOptions(opts); len(options.DryRun) == 0 {
+		s.interrupt(false, o.GetName())
+	}
 	return s.Strict.Update(ctx, o, opts...)
 }
 
@@ -235,7 +300,7 @@ func TestALateProcessDoesNotOvertake(t *testing.T) {
 		t.Helper()
 		w := settle.Settler{Reader: live, Live: live, Writer: live, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 		w.Outboxes = &Commits{Reader: live, Writer: live, Now: kubetest.Epoch}
-		require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
+		require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.Outbox{Application: "db", Unit: "1"}}))
 	}
 	step := func(uid, n string) transaction.Change { return kubetest.Change(uid, true, "step", n) }
 	bag := relation.Databag{Application: "db", Endpoint: "main", Relation: "two", Unit: "1"}.Name()
@@ -253,6 +318,20 @@ func TestALateProcessDoesNotOvertake(t *testing.T) {
 			require.NoError(t, err)
 		}})
 		assert.Equal(t, want, kubetest.BagsOf(t, server))
+	})
+	t.Run("Discarded", func(t *testing.T) {
+		server, commits := shop()
+		server.Most = 1 // the outbox is written
+		_, err := commits.Commit(t.Context(), kubetest.Commit(step("one", "1"), step("two", "2")), nil)
+		require.ErrorIs(t, err, kubetest.ErrGone)
+		server.Most = 0
+		outbox := relation.Outbox{Application: "db", Unit: "1", UID: "uid-" + relation.OutboxName("db", "1")}
+		deliver(t, &slow{Strict: server, name: outbox.Name(), before: func() {
+			deliver(t, server)
+			w := settle.Settler{Reader: server.Kept, Live: server, Writer: server}
+			require.NoError(t, w.Apply(t.Context(), "shop", relation.Discard{Outbox: outbox}))
+		}})
+		assert.Equal(t, want, kubetest.BagsOf(t, server), "its unit has gone, and so has the outbox")
 	})
 	t.Run("Commit", func(t *testing.T) {
 		server, commits := shop()

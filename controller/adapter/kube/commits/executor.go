@@ -1,13 +1,12 @@
 package commits
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -56,13 +55,13 @@ func (e *executor) finish(ctx context.Context, next func() (transaction.Request,
 		if request == nil {
 			return e.at, nil
 		}
-		err = e.carryOut(ctx, request)
-		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		err = refused(request, e.carryOut(ctx, request))
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 			e.stored.Forget(request)
 			err = e.waitAfter(ctx, request, &backoff, err)
 		}
 		if err != nil {
-			return 0, err
+			return 0, e.reported(ctx, e.stored.Held(), e.bags[e.outbox], err)
 		}
 	}
 }
@@ -94,11 +93,14 @@ func (e *executor) carryOut(ctx context.Context, request transaction.Request) er
 	switch r := request.(type) {
 	case transaction.ReadOutbox:
 		err = e.readOutbox(ctx)
+	case transaction.Try:
+		err = trial(e.Commits, e.namespace, e.bags, e.secrets).carryOut(ctx, r.Write)
+		e.stored.Tried(r, err)
 	case transaction.Post:
 		e.tried = true
 		err = e.post(ctx, r.Commit)
 	case transaction.Empty:
-		err = e.empty(ctx)
+		err = e.empty(ctx, r)
 	case transaction.ReadBag:
 		err = e.readBag(ctx, r.Bag)
 	case transaction.WriteBag:
@@ -141,13 +143,15 @@ func (e *executor) readOutbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := transaction.StoredOutbox{}
+	o := transaction.StoredOutbox{There: there}
 	if convert.Holds(b) {
 		o.Commit = convert.ToCommit(b)
+	} else {
+		o.Dropped = convert.ToOutbox(b).Refusal
 	}
 	e.stored.SetOutbox(o)
 	if e.at > 0 {
-		e.at = object.Revision(b)
+		e.at = max(e.at, object.Revision(b))
 	}
 	return nil
 }
@@ -164,14 +168,14 @@ func (e *executor) post(ctx context.Context, commit transaction.Commit) error {
 	return nil
 }
 
-func (e *executor) empty(ctx context.Context) error {
+func (e *executor) empty(ctx context.Context, r transaction.Empty) error {
 	b := e.bags[e.outbox]
 	b.State = v1alpha1.DatabagState{}
 	if err := object.WriteBag(ctx, e.Writer, b); err != nil {
 		return fmt.Errorf("cannot empty databag %s: %w", e.outbox, err)
 	}
 	e.at = object.Revision(b)
-	e.stored.SetOutbox(transaction.StoredOutbox{})
+	e.stored.Emptied(r)
 	return nil
 }
 
@@ -184,39 +188,33 @@ func (e *executor) readBag(ctx context.Context, bag relation.Databag) error {
 		return err
 	}
 	e.at = object.Revision(b)
-	e.stored.SetBag(b.Name, transaction.StoredBag{Data: b.State.Data, Term: int(b.State.Term), Commits: int(b.State.Commits)})
+	e.stored.SetBag(b.Name, transaction.StoredBag{Data: b.State.Data, There: there, Term: int(b.State.Term), Commits: int(b.State.Commits)})
 	return nil
 }
 
-// newBag returns the object of a bag without content. The bag of a relation is deleted with the relation: the
-// relation owns it or, if it is in another namespace, whose objects can own none here, the bag names it
-// (SAFETY.md M7).
-func newBag(ctx context.Context, reader client.Reader, namespace string, w transaction.WriteBag) (*v1alpha1.Databag, error) {
-	b := &v1alpha1.Databag{Spec: convert.ForBag(w.Bag)}
-	if b.Spec.Home != nil {
-		return b, nil
+// lasts reports whether a bag may still be made: its relation exists, or a side of it. After that it would be left
+// over.
+func (e *executor) lasts(ctx context.Context, w transaction.WriteBag) (bool, error) {
+	key := client.ObjectKey{Namespace: cmp.Or(w.Bag.Home.Namespace, e.namespace), Name: w.Relation}
+	var r v1alpha1.Relation
+	if err := e.Reader.Get(ctx, key, &r); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("cannot read relation %s, which a databag belongs to: %w", w.Relation, err)
 	}
-	owner := object.Named(&v1alpha1.Relation{}, namespace, w.Relation)
-	if err := reader.Get(ctx, client.ObjectKeyFromObject(owner), owner); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("cannot read relation %s, which a databag belongs to: %w", w.Relation, err)
+	if convert.Identity(&r) == w.Bag.Relation {
+		return true, nil
 	}
-	if convert.Identity(owner) != w.Bag.Relation {
-		owner.UID = types.UID(w.Bag.Relation) // the relation is gone, and so will be the bag
-	}
-	b.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Relation", Name: w.Relation, UID: owner.UID,
-	}}
-	return b, nil
+	sides, err := object.SidesOf(ctx, e.Reader, e.namespace, w.Bag.Relation)
+	return len(sides) > 0, err
 }
 
 func (e *executor) writeBag(ctx context.Context, w transaction.WriteBag) error {
 	b := e.bags[w.Bag.Name()]
 	if b.ResourceVersion == "" {
-		made, err := newBag(ctx, e.Reader, e.namespace, w)
-		if err != nil {
+		if lasts, err := e.lasts(ctx, w); err != nil || !lasts {
+			e.stored.Wrote(b.Name, transaction.StoredBag{Data: w.Data, Term: w.Term})
 			return err
 		}
-		b = e.bag(made, w.Bag.Name())
+		b = e.bag(&v1alpha1.Databag{Spec: convert.ForBag(w.Bag)}, w.Bag.Name())
 	}
 	convert.SetData(b, w.Entry, w.Data, w.Secret, e.Now())
 	b.State.Term = int64(w.Term)
@@ -227,6 +225,6 @@ func (e *executor) writeBag(ctx context.Context, w transaction.WriteBag) error {
 		return fmt.Errorf("cannot write the databag of %s:%s: %w", w.Bag.Application, w.Bag.Endpoint, err)
 	}
 	e.at = object.Revision(b)
-	e.stored.Wrote(b.Name, transaction.StoredBag{Data: b.State.Data, Term: w.Term, Commits: int(b.State.Commits)})
+	e.stored.Wrote(b.Name, transaction.StoredBag{Data: b.State.Data, There: true, Term: w.Term, Commits: int(b.State.Commits)})
 	return nil
 }

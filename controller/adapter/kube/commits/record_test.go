@@ -39,7 +39,7 @@ func TestCommitIsRecorded(t *testing.T) {
 	server.Most = 0
 	next := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: commits.Now, Outboxes: commits}
 	for range 2 {
-		require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}), "twice is once")
+		require.NoError(t, next.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.Outbox{Application: "db", Unit: "1"}}), "twice is once")
 	}
 	assert.Equal(t, []string{
 		"1 db/1 relation-set: one db term:3 +map[port:1 user:a] ~map[] -[]",

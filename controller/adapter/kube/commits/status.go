@@ -96,8 +96,8 @@ func (c *Statuses) SetStatus(ctx context.Context, by status.Reporter, ofApplicat
 
 // SetSide stores the status of an application in a relation, from its leader. The relation keeps the term,
 // and refuses a lower one (SAFETY.md P1).
-func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relation.Side, info status.Info) error {
-	leads, err := leadsNow(ctx, c.Reader, by, c.Now())
+func (c *Statuses) SetSide(ctx context.Context, by status.Reporter, side relation.SideRef, info status.Info) error {
+	leads, _, err := leadsNow(ctx, c.Reader, by, c.Now())
 	if err != nil {
 		return err
 	}

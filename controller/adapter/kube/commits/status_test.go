@@ -14,6 +14,7 @@ import (
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/budget"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
@@ -131,7 +132,7 @@ func TestSetSide(t *testing.T) {
 	r := object.Named(&v1alpha1.Relation{}, "shop", "web-db")
 	r.UID, r.ResourceVersion = "uid-r", "7"
 	server.Keep(r)
-	side := relation.Side{Namespace: "shop", Name: "web-db", UID: "uid-r", Role: application.Provider}
+	side := relation.SideRef{Namespace: "shop", Name: "web-db", UID: "uid-r", Role: application.Provider}
 	blocked := status.Info{State: status.Blocked, Message: "no database", Code: "NoDatabase", Resolution: "ask for a"}
 	require.NoError(t, statuses.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
@@ -142,8 +143,8 @@ func TestSetSide(t *testing.T) {
 	writes := server.Writes
 	require.NoError(t, statuses.SetSide(t.Context(), pod("pod-1", 3), side, blocked))
 	require.ErrorIs(t, statuses.SetSide(t.Context(), pod("pod-2", 3), side, blocked), transaction.ErrDeposed)
-	require.ErrorIs(t, statuses.SetSide(t.Context(), pod("pod-1", 3), relation.Side{Namespace: "shop", Name: "web-db", UID: "another", Role: application.Provider}, blocked), status.ErrGone)
-	require.ErrorIs(t, statuses.SetSide(t.Context(), pod("pod-1", 3), relation.Side{Namespace: "shop", Name: "none", UID: "uid-r"}, blocked), status.ErrGone)
+	require.ErrorIs(t, statuses.SetSide(t.Context(), pod("pod-1", 3), relation.SideRef{Namespace: "shop", Name: "web-db", UID: "another", Role: application.Provider}, blocked), status.ErrGone)
+	require.ErrorIs(t, statuses.SetSide(t.Context(), pod("pod-1", 3), relation.SideRef{Namespace: "shop", Name: "none", UID: "uid-r"}, blocked), status.ErrGone)
 	r.Status.ProviderStatus.Term = 4
 	server.Keep(r)
 	require.ErrorIs(t, statuses.SetSide(t.Context(), pod("pod-1", 3), side, status.Info{State: status.Active}), transaction.ErrDeposed, "another has led since")
@@ -164,4 +165,24 @@ func TestStatus(t *testing.T) {
 	require.ErrorIs(t, err, transaction.ErrDeposed)
 	_, err = statuses.Status(t.Context(), pod("pod-1", 0), true)
 	require.NoError(t, err)
+}
+
+// That the writes of a unit are limited is stored once in a minute, or when it is another budget (TRUST.md U1).
+func TestReportShortage(t *testing.T) {
+	server, statuses, _ := inhabited(t)
+	now := kubetest.Epoch()
+	statuses.Now = func() time.Time { return now }
+	report := func(short budget.Level, after time.Duration) (version string) {
+		now = now.Add(after)
+		require.NoError(t, statuses.ReportShortage(t.Context(), pod("pod-2", 0), short))
+		return stored(t, server).ResourceVersion
+	}
+	first := report(budget.Unit, 0)
+	assert.Equal(t, v1alpha1.Budget("Unit"), reportOf(stored(t, server), 2).Shortage.Budget)
+	assert.Equal(t, first, report(budget.Unit, 59*time.Second), "not again")
+	assert.NotEqual(t, first, report(budget.Unit, time.Second))
+	second := report(budget.Namespace, time.Second)
+	assert.Equal(t, v1alpha1.Budget("Namespace"), reportOf(stored(t, server), 2).Shortage.Budget)
+	assert.Equal(t, second, report(budget.Namespace, time.Second))
+	require.ErrorIs(t, statuses.ReportShortage(t.Context(), pod("pod-0", 0), budget.Unit), status.ErrGone)
 }

@@ -2,9 +2,11 @@ package identity
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
@@ -28,14 +30,18 @@ func TestMembership(t *testing.T) {
 	kubetest.Controlled(rs, "Deployment", "web")
 	finished := kubetest.PodOf("ReplicaSet", "web-5d9")
 	finished.Status.Phase = corev1.PodSucceeded
+	deadline := metav1.Now()
+	ending := kubetest.PodOf("ReplicaSet", "web-5d9")
+	ending.DeletionTimestamp = &deadline
 	tests := map[string]struct {
 		why         string
 		pod         *corev1.Pod
 		app         *v1alpha1.RelatedApplication
-		uid, as     string
+		uid, as, on string
 		application string
 		ignored     string
 		lives       bool
+		ends        time.Time
 	}{
 		"Unit":      {pod: kubetest.PodOf("ReplicaSet", "web-5d9"), application: "web", lives: true, why: "nothing is recorded yet"},
 		"Recorded":  {pod: kubetest.PodOf("ReplicaSet", "web-5d9"), app: app("Deployment/web", "Service/web"), application: "web", lives: true, why: "one of its sources"},
@@ -52,7 +58,9 @@ func TestMembership(t *testing.T) {
 			pod: kubetest.PodOf("ReplicaSet", "web-5d9"), app: ignoring(app("Deployment/web"), "StatefulSet/web"),
 			application: "web", lives: true, why: "A1: the earlier claim is not the worse for it",
 		},
+		"Ending":       {pod: ending, application: "web", lives: true, ends: deadline.UTC(), why: "T2: its deadline"},
 		"OtherUID":     {pod: kubetest.PodOf("ReplicaSet", "web-5d9"), uid: "uid-0", why: "S4: by UID"},
+		"OtherNode":    {pod: kubetest.PodOf("ReplicaSet", "web-5d9"), on: "node-2", why: "S4: on its node"},
 		"OtherAccount": {pod: kubetest.PodOf("ReplicaSet", "web-5d9"), as: "admin", why: "S4: with that account"},
 		"Finished":     {pod: finished, why: "A2: gone"},
 		"NoOwnerYet":   {pod: kubetest.PodOf("ReplicaSet", "unseen"), lives: true, why: "it lives all the same"},
@@ -75,8 +83,8 @@ func TestMembership(t *testing.T) {
 			if test.as != "" {
 				account = test.as
 			}
-			got := Reviewer{Reader: m}.Membership(t.Context(), domain.Identity{Namespace: "shop", Pod: "pod-1", UID: uid, Account: account})
-			assert.Equal(t, domain.Membership{Lives: test.lives, Application: test.application, Ignored: test.ignored}, got, test.why)
+			got := (&Reviewer{reader: m}).Membership(t.Context(), domain.Identity{Namespace: "shop", Pod: "pod-1", UID: uid, Account: account, Node: test.on})
+			assert.Equal(t, domain.Membership{Lives: test.lives, Deadline: test.ends, Application: test.application, Ignored: test.ignored}, got, test.why)
 		})
 	}
 }

@@ -40,7 +40,7 @@ type Finding struct {
 	Check string `json:"check"`
 	// Result is ok, FAIL or SKIP.
 	Result Result `json:"result"`
-	// Message explains the failure and its cure, or why the check was skipped; empty if it is ok.
+	// Message explains the failure and its cure, why the check was skipped, or what would fail; else empty.
 	Message string `json:"message,omitempty"`
 }
 
@@ -56,13 +56,22 @@ type checker struct {
 	set    kubernetes.Interface
 	// namespace is the one to look at; empty for the whole cluster.
 	namespace string
-	findings  []Finding
+	// command returns the command by which a namespace lets the bundle controller act as its accounts.
+	command  func(namespace, controller string) string
+	findings []Finding
 }
 
 // Check returns whether Orcon can serve a cluster, and whether what is installed of it works
-// (SAFETY.md D13); with a namespace, whether that one is served. It writes nothing. The error says
-// why the cluster cannot be looked at.
-func Check(ctx context.Context, cfg *rest.Config, namespace string) ([]Finding, error) {
+// (SAFETY.md D13); with a namespace, whether that one is served. policies are the NetworkPolicies that
+// ship with Orcon; command returns the command by which a namespace lets the bundle controller act as its accounts. It
+// writes nothing. The error says why the cluster cannot be looked at.
+func Check(
+	ctx context.Context, cfg *rest.Config, namespace, policies string, command func(namespace, controller string) string,
+) ([]Finding, error) {
+	shipped, err := ParsePolicies(policies)
+	if err != nil {
+		return nil, err
+	}
 	quiet := rest.CopyConfig(cfg)
 	quiet.WarningHandler = rest.NoWarnings{} // of the probe's pod
 	set, err := kubernetes.NewForConfig(quiet)
@@ -77,15 +86,19 @@ func Check(ctx context.Context, cfg *rest.Config, namespace string) ([]Finding, 
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	c := checker{reader: reader, set: set, namespace: namespace}
-	looks := []func(context.Context) error{c.version, c.kinds, c.deployments, c.webhooks, c.admission}
+	c := checker{reader: reader, set: set, namespace: namespace, command: command}
+	looks := []func(context.Context) error{c.version, c.kinds, c.deployments, c.webhooks, c.admission, lent{&c}.check, editors{&c}.check}
 	if namespace != "" {
-		looks = []func(context.Context) error{c.version, c.kinds, c.deployments, c.optIn, c.admission, c.applications}
+		looks = []func(context.Context) error{c.version, c.kinds, c.deployments, c.optIn, c.admission, c.applications, lent{&c}.check}
 	}
 	for _, look := range looks {
 		if err := look(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if namespace == "" {
+		f, err := network(ctx, reader, shipped)
+		return append(c.findings, f), err
 	}
 	return c.findings, nil
 }

@@ -13,10 +13,19 @@ import (
 	"k8s.io/client-go/rest"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/installation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // answers is an API server: what it answers to "METHOD path". A code stands for an error.
 type answers map[string]any
+
+// The requests for what is permitted in a cluster.
+const (
+	clusterRoles        = "GET /apis/rbac.authorization.k8s.io/v1/clusterroles"
+	clusterRoleBindings = "GET /apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+	roles               = "GET /apis/rbac.authorization.k8s.io/v1/roles"
+	roleBindings        = "GET /apis/rbac.authorization.k8s.io/v1/rolebindings"
+)
 
 // checked are the answers of a cluster in which everything is well, with changes.
 func checked(changes answers) answers {
@@ -39,6 +48,15 @@ func checked(changes answers) answers {
 			deployment("relations-controller") + "," + deployment("relations-mutating-webhook") + `]}`,
 		"GET /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations": `{"kind":"MutatingWebhookConfigurationList","apiVersion":"admissionregistration.k8s.io/v1",
 			"items":[{"metadata":{"name":"relations-mutating-webhook"},"webhooks":[{"clientConfig":{"caBundle":"Y2VydA=="}}]}]}`,
+		"GET /apis/rbac.authorization.k8s.io/v1": `{"kind":"APIResourceList","groupVersion":"rbac.authorization.k8s.io/v1","resources":[
+			{"name":"clusterroles","kind":"ClusterRole"},{"name":"clusterrolebindings","kind":"ClusterRoleBinding"},
+			{"name":"roles","kind":"Role","namespaced":true},{"name":"rolebindings","kind":"RoleBinding","namespaced":true}]}`,
+		clusterRoles:                     `{"kind":"ClusterRoleList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
+		clusterRoleBindings:              `{"kind":"ClusterRoleBindingList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
+		roles:                            `{"kind":"RoleList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
+		roleBindings:                     `{"kind":"RoleBindingList","apiVersion":"rbac.authorization.k8s.io/v1","items":[]}`,
+		"GET /apis/networking.k8s.io/v1": `{"kind":"APIResourceList","groupVersion":"networking.k8s.io/v1","resources":[{"name":"networkpolicies","kind":"NetworkPolicy","namespaced":true}]}`,
+		"GET /apis/networking.k8s.io/v1/networkpolicies":              `{"kind":"NetworkPolicyList","apiVersion":"networking.k8s.io/v1","items":[]}`,
 		"GET /api/v1/namespaces":                                      `{"kind":"NamespaceList","apiVersion":"v1","items":[{"metadata":{"name":"shop","labels":{"tengu-injector":"enabled"}}}]}`,
 		"GET /api/v1/namespaces/shop":                                 `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"shop","labels":{"tengu-injector":"enabled"}}}`,
 		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews": `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":true}}`,
@@ -94,13 +112,74 @@ func TestCheck(t *testing.T) {
 		deployments: strings.ReplaceAll(strings.ReplaceAll(well[deployments].(string), `"replicas":2`, `"replicas":0`), `Replicas":2`, `Replicas":0`),
 		pods:        fmt.Errorf(`failed calling webhook "pods.relations.tengu.io": no endpoints available`), proxy: http.StatusServiceUnavailable,
 	}
+	const accounts = "POST /apis/authorization.k8s.io/v1/subjectaccessreviews"
+	bundles := answers{
+		"GET /apis/orcon.tengu.io/v1alpha1": `{"kind":"APIResourceList","groupVersion":"orcon.tengu.io/v1alpha1",
+			"resources":[{"name":"bundledeployments","kind":"BundleDeployment","namespaced":true}]}`,
+		"GET /apis/orcon.tengu.io/v1alpha1/bundledeployments": `{"kind":"BundleDeploymentList","apiVersion":"orcon.tengu.io/v1alpha1","items":[
+			{"metadata":{"namespace":"shop","name":"a"},"spec":{"serviceAccountName":"deployer"}},
+			{"metadata":{"namespace":"shop","name":"b"},"spec":{"serviceAccountName":"deployer"}},{"metadata":{"namespace":"blog","name":"c"}}]}`,
+	}
+	with := func(answer any) answers {
+		all := maps.Clone(bundles)
+		all[accounts] = answer
+		return all
+	}
 	tests := map[string]struct {
 		why       string
 		change    answers
 		namespace string
 		want      []string
 	}{
+		"AccountsClosed": {
+			why:    "TRUST.md R1: who needs a RoleBinding, and the command that makes it, for each account once",
+			change: with(`{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":false}}`),
+			want: []string{"FAIL account default of BundleDeployments in namespace blog: the namespace does not let the bundle controller act as it: " +
+				"kubectl create rolebinding orcon-bundle-account -n blog --clusterrole=orcon-bundle-account --serviceaccount=orcon-system:bundle-controller\n" +
+				"FAIL account deployer of BundleDeployments in namespace shop: the namespace does not let the bundle controller act as it: " +
+				"kubectl create rolebinding orcon-bundle-account -n shop --clusterrole=orcon-bundle-account --serviceaccount=orcon-system:bundle-controller\n"},
+		},
+		"AccountsOpen": {
+			why:    "every namespace lets it in",
+			change: with(`{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":true}}`),
+			want:   []string{"ok accounts of BundleDeployments\n"},
+		},
+		"AccountsUnseen": {
+			why: "only administrators find out what others may do", change: with(http.StatusForbidden),
+			want: []string{"SKIP accounts of BundleDeployments: you may not create SubjectAccessReviews"},
+		},
+		"Editors": {
+			why: "TRUST.md R8: by any role, in the cluster or in Orcon's namespace, and not by what the cluster binds itself", want: []string{
+				"ok who may change what runs in namespace orcon-system: the cluster's administrators, account argocd/argocd, account orcon-system/ci, user ann\n" +
+					"ok who may change Orcon's webhooks and policies: the cluster's administrators, account argocd/argocd\n" +
+					"ok who may change Orcon's definitions: the cluster's administrators, account argocd/argocd, group crds\n",
+			},
+			change: answers{
+				clusterRoles: `{"kind":"ClusterRoleList","apiVersion":"rbac.authorization.k8s.io/v1","items":[
+					{"metadata":{"name":"all"},"rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}]},
+					{"metadata":{"name":"crds"},"rules":[{"verbs":["get","patch"],"apiGroups":["apiextensions.k8s.io"],"resources":["customresourcedefinitions"]}]},
+					{"metadata":{"name":"edit"},"rules":[{"verbs":["get","create"],"apiGroups":[""],"resources":["pods","services"]}]},
+					{"metadata":{"name":"view"},"rules":[{"verbs":["get","list"],"apiGroups":["","apps"],"resources":["*"]}]}]}`,
+				clusterRoleBindings: `{"kind":"ClusterRoleBindingList","apiVersion":"rbac.authorization.k8s.io/v1","items":[
+					{"metadata":{"name":"a"},"roleRef":{"kind":"ClusterRole","name":"all"},"subjects":[{"kind":"ServiceAccount","namespace":"argocd","name":"argocd"}]},
+					{"metadata":{"name":"b"},"roleRef":{"kind":"ClusterRole","name":"crds"},"subjects":[{"kind":"Group","name":"crds"}]},
+					{"metadata":{"name":"c"},"roleRef":{"kind":"ClusterRole","name":"view"},"subjects":[{"kind":"Group","name":"viewers"}]},
+					{"metadata":{"name":"own","labels":{"kubernetes.io/bootstrapping":"rbac-defaults"}},"roleRef":{"kind":"ClusterRole","name":"all"},"subjects":[{"kind":"Group","name":"system:masters"}]}]}`,
+				roles: `{"kind":"RoleList","apiVersion":"rbac.authorization.k8s.io/v1","items":[
+					{"metadata":{"namespace":"orcon-system","name":"ci"},"rules":[{"verbs":["patch"],"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["relations-controller"]}]},
+					{"metadata":{"namespace":"shop","name":"ci"},"rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}]}]}`,
+				roleBindings: `{"kind":"RoleBindingList","apiVersion":"rbac.authorization.k8s.io/v1","items":[
+					{"metadata":{"namespace":"orcon-system","name":"ci"},"roleRef":{"kind":"Role","name":"ci"},"subjects":[{"kind":"ServiceAccount","name":"ci"}]},
+					{"metadata":{"namespace":"orcon-system","name":"ann"},"roleRef":{"kind":"ClusterRole","name":"edit"},"subjects":[{"kind":"User","name":"ann"}]},
+					{"metadata":{"namespace":"shop","name":"bob"},"roleRef":{"kind":"ClusterRole","name":"all"},"subjects":[{"kind":"User","name":"bob"}]}]}`,
+			},
+		},
+		"EditorsUnseen": {
+			why: "only administrators find out what others may do", change: answers{roles: http.StatusForbidden},
+			want: []string{"SKIP who may change what Orcon runs: you may not list them\n"},
+		},
 		"Well": {why: "everything works", want: []string{
+			"ok who may change Orcon's definitions: the cluster's administrators alone",
 			"ok Kubernetes 1.35 or newer", "ok kinds of orcon.tengu.io/v1alpha1", "ok Deployment orcon-system/relations-controller",
 			"ok Deployment orcon-system/relations-mutating-webhook", "ok the relations API of orcon-system answers",
 			"ok MutatingWebhookConfiguration relations-mutating-webhook", "ok the webhook injects a pod (dry run in shop)",
@@ -201,7 +280,7 @@ func TestCheck(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			server := httptest.NewServer(checked(tc.change))
 			t.Cleanup(server.Close)
-			findings, err := installation.Check(t.Context(), &rest.Config{Host: server.URL}, tc.namespace)
+			findings, err := installation.Check(t.Context(), &rest.Config{Host: server.URL}, tc.namespace, shipped, bundle.LetIn)
 			require.NoError(t, err)
 			var lines strings.Builder
 			for _, f := range findings {

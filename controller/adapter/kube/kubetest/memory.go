@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,7 +52,7 @@ func (m Memory) List(_ context.Context, into client.ObjectList, opts ...client.L
 	field, _ := item.FieldByName("Items")
 	var found []runtime.Object
 	for _, o := range m[reflect.PointerTo(field.Type.Elem())] {
-		if options.Namespace != "" && o.GetNamespace() != options.Namespace || !indexed(o, options) {
+		if options.Namespace != "" && o.GetNamespace() != options.Namespace || !selected(o, options) {
 			continue
 		}
 		found = append(found, o)
@@ -69,7 +70,10 @@ func compareNames(a, b runtime.Object) int {
 	return 1
 }
 
-func indexed(o client.Object, options client.ListOptions) bool {
+func selected(o client.Object, options client.ListOptions) bool {
+	if options.LabelSelector != nil && !options.LabelSelector.Matches(labels.Set(o.GetLabels())) {
+		return false
+	}
 	if options.FieldSelector == nil {
 		return true
 	}

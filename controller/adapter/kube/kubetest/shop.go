@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
@@ -51,9 +53,13 @@ func DeclaredBag(namespace, app string, data map[string]string) *v1alpha1.Databa
 	return b
 }
 
+// NamespaceUID returns the UID of a namespace.
+func NamespaceUID(name string) types.UID { return types.UID("uid-of-namespace-" + name) }
+
 // OptedIn returns a namespace that has opted in.
 func OptedIn(name string) *corev1.Namespace {
 	ns := object.Named(&corev1.Namespace{}, "", name)
+	ns.UID = NamespaceUID(name)
 	ns.Labels = map[string]string{application.LabelOptIn: application.OptedIn}
 	return ns
 }
@@ -86,6 +92,17 @@ func Change(relationUID string, own bool, set ...string) transaction.Change {
 		change.Set[set[i]] = set[i+1]
 	}
 	return change
+}
+
+// Changed returns the Relations that Change names, by their identities.
+func Changed(identities ...string) []client.Object {
+	var all []client.Object
+	for _, identity := range identities {
+		r := Related("shop", "blog", "shop", "db")
+		r.Name, r.State.Identity = "r-"+identity, identity
+		all = append(all, r)
+	}
+	return all
 }
 
 // BagsOf returns the contents of the bags of relations, each by its relation and unit. It fails if an

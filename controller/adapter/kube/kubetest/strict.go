@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,8 +21,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
-// Strict is an API server that refuses a write without the stored revision and a deletion without the
-// UID.
+// Strict is an API server that refuses a write or a deletion without the stored UID and revision.
 type Strict struct {
 	client.Client
 
@@ -28,6 +29,8 @@ type Strict struct {
 	Kept Memory
 	// Writes counts the writes.
 	Writes int
+	// Refuses returns why no object like it may be stored; nil for a server that refuses none.
+	Refuses func(client.Object) error
 	// Most is the number of writes before the server is out of reach; 0 for no limit.
 	Most int
 }
@@ -49,12 +52,18 @@ func (s *Strict) List(ctx context.Context, into client.ObjectList, opts ...clien
 }
 
 // Create drops the status, as for any kind with a status of its own.
-func (s *Strict) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
-	if s.Most > 0 && s.Writes >= s.Most {
-		return ErrGone
+func (s *Strict) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	var options client.CreateOptions
+	options.ApplyOptions(opts)
+	dry := len(options.DryRun) > 0
+	if err := s.judge(o, dry); err != nil {
+		return err
 	}
 	if there, _ := o.DeepCopyObject().(client.Object); s.Kept.Get(ctx, client.ObjectKeyFromObject(o), there) == nil {
 		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "things"}, o.GetName())
+	}
+	if dry {
+		return nil
 	}
 	if bag, is := o.(*v1alpha1.Databag); is {
 		bag.Status = v1alpha1.DatabagStatus{}
@@ -63,6 +72,17 @@ func (s *Strict) Create(ctx context.Context, o client.Object, _ ...client.Create
 	o.SetResourceVersion(strconv.Itoa(100 + s.Writes))
 	o.SetUID(types.UID("uid-" + o.GetName()))
 	s.Keep(o)
+	return nil
+}
+
+// judge returns why a write is not made.
+func (s *Strict) judge(o client.Object, dry bool) error {
+	if !dry && s.Most > 0 && s.Writes >= s.Most {
+		return ErrGone
+	}
+	if s.Refuses != nil {
+		return s.Refuses(o)
+	}
 	return nil
 }
 
@@ -82,8 +102,10 @@ type statusOf struct {
 }
 
 // Update implements client.SubResourceWriter. It writes the status alone.
-func (s statusOf) Update(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
-	return s.server.update(o, func(stored client.Object) client.Object {
+func (s statusOf) Update(_ context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	var options client.SubResourceUpdateOptions
+	options.ApplyOptions(opts)
+	return s.server.update(o, len(options.DryRun) > 0, func(stored client.Object) client.Object {
 		copyStatus(stored, o)
 		return stored
 	})
@@ -101,8 +123,10 @@ func conflict(o client.Object, why string) error {
 }
 
 // Update implements client.Writer. It writes all but the status.
-func (s *Strict) Update(_ context.Context, o client.Object, _ ...client.UpdateOption) error {
-	return s.update(o, func(stored client.Object) client.Object {
+func (s *Strict) Update(_ context.Context, o client.Object, opts ...client.UpdateOption) error {
+	var options client.UpdateOptions
+	options.ApplyOptions(opts)
+	return s.update(o, len(options.DryRun) > 0, func(stored client.Object) client.Object {
 		wanted, _ := o.DeepCopyObject().(client.Object)
 		copyStatus(wanted, stored)
 		return wanted
@@ -110,9 +134,9 @@ func (s *Strict) Update(_ context.Context, o client.Object, _ ...client.UpdateOp
 }
 
 // update writes what wanted returns of the stored object, if o has the stored revision, and returns it in o.
-func (s *Strict) update(o client.Object, wanted func(stored client.Object) client.Object) error {
-	if s.Most > 0 && s.Writes >= s.Most {
-		return ErrGone
+func (s *Strict) update(o client.Object, dry bool, wanted func(stored client.Object) client.Object) error {
+	if err := s.judge(o, dry); err != nil {
+		return err
 	}
 	stored, _ := o.DeepCopyObject().(client.Object)
 	if err := s.Kept.Get(context.Background(), client.ObjectKeyFromObject(o), stored); err != nil {
@@ -120,6 +144,9 @@ func (s *Strict) update(o client.Object, wanted func(stored client.Object) clien
 	}
 	if o.GetResourceVersion() == "" || o.GetResourceVersion() != stored.GetResourceVersion() || o.GetUID() != stored.GetUID() {
 		return conflict(o, "the object has been modified")
+	}
+	if dry {
+		return nil
 	}
 	kept := wanted(stored)
 	kept.SetResourceVersion(strconv.FormatUint(object.Revision(o)+1, 10))
@@ -137,8 +164,13 @@ func (s *Strict) Delete(ctx context.Context, o client.Object, opts ...client.Del
 	if err := s.Kept.Get(ctx, client.ObjectKeyFromObject(o), stored); err != nil {
 		return err
 	}
-	if options.Preconditions == nil || options.Preconditions.UID == nil || *options.Preconditions.UID != stored.GetUID() {
-		return conflict(o, "the UID is another")
+	unchanged := object.Unchanged(stored)
+	want := &metav1.Preconditions{UID: unchanged.UID, ResourceVersion: unchanged.ResourceVersion}
+	if !equality.Semantic.DeepEqual(options.Preconditions, want) {
+		return conflict(o, "the object has been modified")
+	}
+	if len(options.DryRun) > 0 {
+		return nil
 	}
 	s.Writes++
 	delete(s.Kept[reflect.TypeOf(o)], client.ObjectKeyFromObject(o))

@@ -18,7 +18,9 @@ import (
 func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: strip,
-		ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: stripPod}},
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}: {Transform: stripPod}, &corev1.Node{}: {Transform: stripNode},
+		},
 	}
 }
 
@@ -52,8 +54,19 @@ func strip(o any) (any, error) {
 	return o, nil
 }
 
-// stripPod keeps a pod's metadata, its account, its phase, its address, whether it has an agent, and
-// what keeps the agent from running.
+// stripNode keeps a node's name, labels and kubelet's version.
+func stripNode(o any) (any, error) {
+	n, ok := o.(*corev1.Node)
+	if !ok {
+		return o, nil
+	}
+	n.Spec, n.Annotations = corev1.NodeSpec{}, nil
+	n.Status = corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{KubeletVersion: n.Status.NodeInfo.KubeletVersion}}
+	return strip(o)
+}
+
+// stripPod keeps a pod's metadata, its account, its node, its phase, its address, whether it has an
+// agent, and what keeps the agent from running.
 func stripPod(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {
@@ -63,7 +76,7 @@ func stripPod(o any) (any, error) {
 	if Injected(p) {
 		agent = []corev1.Container{{Name: injection.AgentContainer}}
 	}
-	p.Spec = corev1.PodSpec{ServiceAccountName: p.Spec.ServiceAccountName, InitContainers: agent}
+	p.Spec = corev1.PodSpec{ServiceAccountName: p.Spec.ServiceAccountName, NodeName: p.Spec.NodeName, InitContainers: agent}
 	p.Status = corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, InitContainerStatuses: AgentStatuses(p)}
 	return strip(o)
 }

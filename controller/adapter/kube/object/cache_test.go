@@ -2,6 +2,7 @@ package object_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,7 +30,11 @@ func TestCacheTransforms(t *testing.T) {
 		"Job":         &batchv1.Job{Spec: batchv1.JobSpec{Template: template}},
 		"CronJob":     &batchv1.CronJob{Spec: batchv1.CronJobSpec{JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template}}}},
 		"Pod":         &corev1.Pod{Spec: spec, Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"}},
-		"Service":     &corev1.Service{Spec: corev1.ServiceSpec{ExternalName: "db.tengu.io"}},
+		"Node": &corev1.Node{
+			Spec:   corev1.NodeSpec{PodCIDR: "10.1.0.0/24"},
+			Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1.36.3"}, Images: make([]corev1.ContainerImage, 50)},
+		},
+		"Service": &corev1.Service{Spec: corev1.ServiceSpec{ExternalName: "db.tengu.io"}},
 	}
 	options := object.CacheOptions()
 	for name, o := range objects {
@@ -38,8 +43,8 @@ func TestCacheTransforms(t *testing.T) {
 			o.SetAnnotations(before)
 			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
 			transform := options.DefaultTransform
-			if _, ok := o.(*corev1.Pod); ok {
-				for _, by := range options.ByObject {
+			for kind, by := range options.ByObject {
+				if reflect.TypeOf(kind) == reflect.TypeOf(o) {
 					transform = by.Transform
 				}
 			}
@@ -51,15 +56,20 @@ func TestCacheTransforms(t *testing.T) {
 			stripped, ok := kept.(client.Object)
 			require.True(t, ok)
 			assert.Empty(t, stripped.GetManagedFields())
-			assert.Equal(t, map[string]string{"tengu.io/consumes": "db"}, stripped.GetAnnotations())
 			assert.Len(t, before, 2, "a map that may be shared is not changed")
 			assert.NotContains(t, mustJSON(t, kept), "PASSWORD")
+			if n, ok := kept.(*corev1.Node); ok {
+				assert.Equal(t, "v1.36.3", n.Status.NodeInfo.KubeletVersion)
+				assert.Empty(t, n.Status.Images)
+				return
+			}
+			assert.Equal(t, map[string]string{"tengu.io/consumes": "db"}, stripped.GetAnnotations())
 			if p, ok := kept.(*corev1.Pod); ok {
 				assert.True(t, object.Injected(p))
 				assert.Equal(t, "web", p.Spec.ServiceAccountName)
+				assert.Equal(t, "n1", p.Spec.NodeName)
 				assert.Equal(t, corev1.PodRunning, p.Status.Phase)
 				assert.Equal(t, "10.0.0.1", p.Status.PodIP)
-				assert.Empty(t, p.Spec.NodeName)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -37,6 +38,9 @@ func ContainerTrouble(c corev1.ContainerStatus) string {
 // nothing does.
 func AgentTrouble(p *corev1.Pod) string {
 	for _, c := range AgentStatuses(p) {
+		if c.State.Running != nil {
+			continue
+		}
 		if why := ContainerTrouble(c); why != "" {
 			return fmt.Sprintf("container %s of pod %s %s", c.Name, p.Name, why)
 		}
@@ -44,13 +48,23 @@ func AgentTrouble(p *corev1.Pod) string {
 	return ""
 }
 
-// AgentStatuses returns as much of the statuses of the containers that Orcon added as AgentTrouble
-// reads, and nothing for those that run.
+// HoldingSince returns since when a container that Orcon added runs and holds back those after it, as the start
+// gate does; zero if none does.
+func HoldingSince(p *corev1.Pod) time.Time {
+	for _, c := range AgentStatuses(p) {
+		if c.State.Running != nil {
+			return c.State.Running.StartedAt.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// AgentStatuses returns as much of the statuses of the containers that Orcon added as AgentTrouble and
+// HoldingSince read, and nothing for those that are ready.
 func AgentStatuses(p *corev1.Pod) []corev1.ContainerStatus {
 	var kept []corev1.ContainerStatus
 	for _, c := range p.Status.InitContainerStatuses {
-		ours := c.Name == injection.AgentContainer || c.Name == injection.HandlerContainer
-		if ours && c.State.Running == nil {
+		if injection.Added(c.Name) && !c.Ready {
 			kept = append(kept, corev1.ContainerStatus{Name: c.Name, Image: c.Image, State: c.State, LastTerminationState: c.LastTerminationState})
 		}
 	}

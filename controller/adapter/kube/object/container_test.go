@@ -2,10 +2,12 @@ package object
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestContainerTrouble(t *testing.T) {
@@ -54,6 +56,31 @@ func TestAgentTrouble(t *testing.T) {
 			kept, err := stripPod(p)
 			require.NoError(t, err)
 			assert.Equal(t, test.want, AgentTrouble(kept.(*corev1.Pod)), test.why)
+		})
+	}
+}
+
+// A container of Orcon's that runs and is not ready holds back those after it, and the cache keeps since when.
+func TestHoldingSince(t *testing.T) {
+	since := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	tests := map[string]struct {
+		why   string
+		in    []corev1.ContainerStatus
+		holds bool
+	}{
+		"Gate":     {"its startup probe has not succeeded", []corev1.ContainerStatus{{Name: "relation-agent", State: runs}}, true},
+		"Handlers": {"the gate is on the last container", []corev1.ContainerStatus{{Name: "relation-agent", State: runs, Ready: true}, {Name: "relation-handlers", State: runs}}, true},
+		"Open":     {"it has", []corev1.ContainerStatus{{Name: "relation-agent", State: runs, Ready: true}, {Name: "relation-canary", State: ended, Ready: true}}, false},
+		"Others":   {"a container of the author's", []corev1.ContainerStatus{{Name: "migrate", State: runs}}, false},
+		"Unborn":   {"nothing runs yet", nil, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			kept, err := stripPod(&corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: test.in}})
+			require.NoError(t, err)
+			assert.Equal(t, test.holds, HoldingSince(kept.(*corev1.Pod)).Equal(since.Time), test.why)
 		})
 	}
 }

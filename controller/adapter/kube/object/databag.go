@@ -8,8 +8,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
-// WriteBag creates a databag that was read as absent, or updates one in the revision in which it was read. A
-// databag that can be read has no status: a mark as unreadable is removed first.
+// WriteBag creates a databag that was read as absent, or updates one in the revision in which it was read. What
+// is written anew has no status: a mark as unreadable or refused is removed first.
 func WriteBag(ctx context.Context, c client.Client, b *v1alpha1.Databag) error {
 	if b.ResourceVersion == "" {
 		return c.Create(ctx, b)

@@ -3,10 +3,11 @@ package object
 import (
 	"fmt"
 	"hash/fnv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
 // maxNote is the longest note that the API server takes.
@@ -16,9 +17,7 @@ const maxNote = 1024
 // two Events that differ in their note alone for one, and shows the older note: the action is made to
 // tell them apart. A note of over 1024 bytes is cut.
 func WriteEvent(recorder events.EventRecorder, about runtime.Object, kind, action, reason, note string) {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
-	}
+	note = condition.Cut(note, maxNote)
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(note))
 	recorder.Eventf(about, nil, kind, reason, fmt.Sprintf("%s-%08x", action, sum.Sum32()), "%s", note)

@@ -41,10 +41,10 @@ func TestLongNotes(t *testing.T) {
 		WriteEvent(r, &corev1.Pod{}, corev1.EventTypeNormal, "Negotiate", "Ready", note)
 	}
 	assert.Len(t, r.notes[0], 1024)
-	assert.False(t, strings.HasSuffix(r.notes[0], "..."))
+	assert.False(t, strings.HasSuffix(r.notes[0], "…"))
 	for _, cut := range r.notes[1:] {
 		assert.LessOrEqual(t, len(cut), 1024)
-		assert.True(t, strings.HasSuffix(cut, "..."))
+		assert.True(t, strings.HasSuffix(cut, "…"))
 		assert.True(t, utf8.ValidString(cut))
 	}
 }

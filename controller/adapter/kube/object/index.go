@@ -19,9 +19,14 @@ const (
 	ByProvider = "provider"
 	// ByProviderNamespace finds the relations of other namespaces to one, by its name.
 	ByProviderNamespace = "providerNamespace"
+	// BySide finds the sides of an application, by AtEnd; ByOtherNamespace those whose other end is in another
+	// namespace, by its name.
+	BySide           = "side"
+	ByOtherNamespace = "otherNamespace"
 	// ByConsumer finds the Offers to a namespace, by its name.
 	ByConsumer = "consumer"
-	// ByPending finds the outboxes of an application that hold a transaction, by AtEnd.
+	// ByPending finds the outboxes of an application that hold a transaction, by AtEnd; all of a namespace by AtEnd
+	// without an application.
 	ByPending = "pending"
 	// ByConcerned finds the secrets that an application owns or reads, by AtEnd.
 	ByConcerned = "concerned"
@@ -39,6 +44,8 @@ func indexes() []index {
 		{ByRequirer, &v1alpha1.Relation{}, requirer},
 		{ByProvider, &v1alpha1.Relation{}, provider},
 		{ByProviderNamespace, &v1alpha1.Relation{}, providerNamespace},
+		{BySide, &v1alpha1.RelationSide{}, side},
+		{ByOtherNamespace, &v1alpha1.RelationSide{}, otherNamespace},
 		{ByConsumer, &v1alpha1.Offer{}, consumers},
 		{ByPending, &v1alpha1.Databag{}, pending},
 		{ByConcerned, &v1alpha1.RelatedSecret{}, concerned},
@@ -103,6 +110,36 @@ func providerNamespace(o client.Object) []string {
 	return nil
 }
 
+func side(o client.Object) []string {
+	s, ok := o.(*v1alpha1.RelationSide)
+	if !ok {
+		return nil
+	}
+	return []string{AtEnd(s.Namespace, SideEnd(s).Application)}
+}
+
+// SideEnd returns the end that a side is of.
+func SideEnd(s *v1alpha1.RelationSide) v1alpha1.RelationEnd {
+	if s.Spec.Role == v1alpha1.RoleProvider {
+		return s.Spec.Provider
+	}
+	return s.Spec.Requirer
+}
+
+func otherNamespace(o client.Object) []string {
+	if s, ok := o.(*v1alpha1.RelationSide); ok {
+		if other := OtherNamespace(s); other != "" {
+			return []string{other}
+		}
+	}
+	return nil
+}
+
+// OtherNamespace returns the namespace of the other end of a side's relation; empty for the side's own.
+func OtherNamespace(s *v1alpha1.RelationSide) string {
+	return cmp.Or(s.Spec.Requirer.Namespace, s.Spec.Provider.Namespace)
+}
+
 func consumers(o client.Object) []string {
 	if offer, ok := o.(*v1alpha1.Offer); ok {
 		return offer.Spec.Consumers
@@ -112,7 +149,7 @@ func consumers(o client.Object) []string {
 
 func pending(o client.Object) []string {
 	if b, ok := o.(*v1alpha1.Databag); ok && convert.Holds(b) {
-		return []string{AtEnd(b.Namespace, b.Spec.Application)}
+		return []string{AtEnd(b.Namespace, b.Spec.Application), AtEnd(b.Namespace, "")}
 	}
 	return nil
 }

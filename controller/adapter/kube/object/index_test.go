@@ -49,7 +49,7 @@ func TestKeys(t *testing.T) {
 		"Namespace":     {"consent or not, its namespace answers", object.ByProviderNamespace, asked, []string{"data"}},
 		"OwnNamespace":  {"a relation within one namespace", object.ByProviderNamespace, same, nil},
 		"Consumers":     {"each namespace", object.ByConsumer, &v1alpha1.Offer{Spec: v1alpha1.OfferSpec{Consumers: []string{"shop", "blog"}}}, []string{"shop", "blog"}},
-		"Full":          {"a transaction waits", object.ByPending, full, []string{"shop/db"}},
+		"Full":          {"a transaction waits", object.ByPending, full, []string{"shop/db", "shop/"}},
 		"Empty":         {"none does", object.ByPending, empty, nil},
 		"Concerned":     {"owner and readers, each once", object.ByConcerned, read, []string{"shop/db", "shop/web.office"}},
 		"OtherKind":     {"an index of one kind has no keys of another", object.ByConcerned, &corev1.Pod{}, nil},
@@ -81,6 +81,7 @@ func TestIndex(t *testing.T) {
 	require.NoError(t, object.Index(t.Context(), all))
 	assert.ElementsMatch(t, []string{
 		object.ByRequirer, object.ByProvider, object.ByProviderNamespace, object.ByConsumer, object.ByPending, object.ByConcerned,
+		object.BySide, object.ByOtherNamespace,
 	}, all.fields)
 	err := object.Index(t.Context(), &indexer{refused: object.ByConsumer})
 	require.ErrorContains(t, err, "cannot index *v1alpha1.Offer by consumer: declared already")

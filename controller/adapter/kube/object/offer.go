@@ -11,6 +11,21 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
+// UnderOffers returns a relation across namespaces as the Offers of its provider's namespace leave it, and their
+// highest revision.
+func UnderOffers(ctx context.Context, reader client.Reader, r relation.Relation) (relation.Relation, uint64, error) {
+	uids := map[string]string{}
+	for _, end := range r.Ends() {
+		uid, err := NamespaceUID(ctx, reader, end.Namespace)
+		if err != nil {
+			return r, 0, err
+		}
+		uids[end.Namespace] = uid
+	}
+	offers, newest, err := OffersOf(ctx, reader, r.Provider.Namespace)
+	return r.Under(offers, func(name string) string { return uids[name] }), newest, err
+}
+
 // OffersOf returns the Offers of a namespace, and their highest revision.
 func OffersOf(ctx context.Context, reader client.Reader, namespace string) (offers []relation.Offer, newest uint64, err error) {
 	var list v1alpha1.OfferList

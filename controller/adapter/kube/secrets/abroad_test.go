@@ -40,6 +40,13 @@ func TestSecretsAcrossNamespaces(t *testing.T) {
 	assert.Equal(t, conversation.NotYet, reads(), "withdrawn, whatever the Relation still says")
 	server.Kept.Put(kubetest.OfferTo("office"))
 	assert.Empty(t, reads(), "given back, with what was granted")
+	earlier := kubetest.OfferTo("office")
+	earlier.Spec.ConsumerNamespaces = []v1alpha1.NamespaceIdentity{{Name: "office", UID: "another"}}
+	server.Kept.Put(kubetest.OptedIn("office"), earlier)
+	assert.Equal(t, conversation.NotYet, reads(), "TRUST.md T8: the namespace was made again")
+	earlier.Spec.ConsumerNamespaces[0].UID = string(kubetest.NamespaceUID("office"))
+	server.Kept.Put(earlier)
+	assert.Empty(t, reads(), "renewed")
 	_, err = secrets.Secret(t.Context(), asks("0", "db"), secretID, secret.Query{})
 	assert.Equal(t, conversation.NotYet, conversation.RefusalOf(err), "the shop's own blog is another, and was granted nothing")
 

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
@@ -46,7 +47,7 @@ func TestDeletion(t *testing.T) {
 			var s v1alpha1.RelatedSecret
 			require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: secretID}, &s))
 			s.CreationTimestamp = made
-			require.NoError(t, server.Delete(t.Context(), &s, client.Preconditions{UID: &s.UID}))
+			require.NoError(t, server.Delete(t.Context(), &s, object.Unchanged(&s)))
 			var event any = &s
 			if test.missing {
 				event = toolscache.DeletedFinalStateUnknown{Obj: &s}
@@ -65,7 +66,7 @@ func TestDeletedAndRestored(t *testing.T) {
 	server.Kept.Put(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "relatedsecrets.orcon.tengu.io"}})
 	var s v1alpha1.RelatedSecret
 	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: secretID}, &s))
-	require.NoError(t, server.Delete(t.Context(), s.DeepCopy(), client.Preconditions{UID: &s.UID}))
+	require.NoError(t, server.Delete(t.Context(), s.DeepCopy(), object.Unchanged(&s)))
 	v.deletions(t.Context()).OnDelete(s.DeepCopy())
 	require.NoError(t, server.Create(t.Context(), &s))
 	sweepLate(t, v)

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,8 +21,19 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 )
 
+// Deliveries delivers transactions.
+type Deliveries interface {
+	// Deliver delivers what applications of a namespace have committed about secrets.
+	Deliver(ctx context.Context, namespace string, applications []string) error
+}
+
 // Secrets reads secrets for units.
-type Secrets struct{ Contents }
+type Secrets struct {
+	Contents
+
+	// Deliveries comes before each read, which has all that is committed then (TRUST.md T10).
+	Deliveries Deliveries
+}
 
 // Secret returns the revision of a secret that a unit reads, and records that the unit keeps to it. The secret
 // has the ID or, without one, the unit's label, in the first of the namespaces in which the unit is known. All
@@ -31,6 +43,11 @@ func (c *Secrets) Secret(ctx context.Context, asks []secret.Visitor, id string, 
 	for _, by := range asks {
 		if ties := by.TiesFor(id); len(ties) > 0 {
 			return c.readGranted(ctx, by.Namespace, ties, id, query)
+		}
+	}
+	for _, by := range asks {
+		if err := c.Deliveries.Deliver(ctx, by.Namespace, append(slices.Clip(by.Related), by.Application)); err != nil {
+			return secret.Reading{}, err
 		}
 	}
 	by, id, err := c.find(ctx, asks, id, query.Label)
@@ -147,15 +164,36 @@ func (c *Secrets) standing(ctx context.Context, by secret.Visitor, s secret.Secr
 		if err != nil {
 			return is, err
 		}
-		if r.UID == "" || !r.Heeds(by.Namespace, by.Named()) {
-			continue
+		if r.UID == "" || r.Ended() {
+			if heeded, err := c.heeded(ctx, by, a.Relation, r); err != nil {
+				return is, err
+			} else if !heeded {
+				continue
+			}
 		}
 		is.Alive = append(is.Alive, a.Relation)
-		if !r.Open() {
+		if r.UID != "" && !r.Open() {
 			is.Suspended = append(is.Suspended, a.Relation)
 		}
 	}
 	return is, nil
+}
+
+// heeded reports whether a unit may still read what it was granted for an ended relation: its side owes it the end.
+// Across namespaces the Relation must tell that an Offer still covers it.
+func (c *Secrets) heeded(ctx context.Context, by secret.Visitor, identity string, r relation.Relation) (bool, error) {
+	unit, namespace := by.Named(), by.Namespace
+	name, other, abroad := strings.Cut(unit.Application, ".")
+	if abroad {
+		unit.Application, namespace = name, other
+	}
+	if abroad && r.UID == "" || r.UID != "" && !r.Open() {
+		return false, nil
+	}
+	sides, err := object.SidesOf(ctx, c.Reader, namespace, identity)
+	return slices.ContainsFunc(sides, func(s relation.Side) bool {
+		return s.Here().Application == unit.Application && s.Heeds(unit)
+	}), err
 }
 
 // granted returns the relation of a grant with the Offers as they are now; without a UID if it is gone.
@@ -172,8 +210,8 @@ func (c *Secrets) granted(ctx context.Context, namespace string, a secret.Access
 	if err != nil || !r.Abroad() {
 		return r, err
 	}
-	offers, _, err := object.OffersOf(ctx, c.Reader, r.Provider.Namespace)
-	return r.Under(offers), err
+	r, _, err = object.UnderOffers(ctx, c.Reader, r)
+	return r, err
 }
 
 // Secrets returns the secrets that a unit may manage, in order of ID.
@@ -181,6 +219,9 @@ func (c *Secrets) Secrets(ctx context.Context, namespace, application string, un
 	var app v1alpha1.RelatedApplication
 	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app); err != nil {
 		return nil, fmt.Errorf("cannot read application %s: %w", application, err)
+	}
+	if err := c.Deliveries.Deliver(ctx, namespace, []string{application}); err != nil {
+		return nil, err
 	}
 	all, err := object.SecretsOf(ctx, c.Reader, namespace)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -40,7 +41,8 @@ func vault() (*kubetest.Strict, *commits.Commits, *Secrets) {
 	r.UID, r.ResourceVersion = "one", "5"
 	server.Kept.Put(r)
 	contents := Contents{Reader: server, Writer: server, Now: kubetest.Epoch}
-	return server, &commits.Commits{Reader: server, Writer: server, Now: kubetest.Epoch, Contents: &contents}, &Secrets{Contents: contents}
+	all := &commits.Commits{Reader: server, Writer: server, Now: kubetest.Epoch, Contents: &contents}
+	return server, all, &Secrets{contents, commits.Pending{Cached: server.Kept, Commits: all}}
 }
 
 // asks returns a unit of the blog in the shop, related to other applications there.
@@ -104,6 +106,7 @@ func outsideOf(t *testing.T, s *kubetest.Strict) string {
 // (RELATIONS.md P5, SAFETY.md S2).
 func TestSecretFromAddToGet(t *testing.T) {
 	server, commits, secrets := vault()
+	server.Kept.Put(kubetest.Changed("one")...)
 	_, err := commits.Commit(t.Context(), kubetest.Commit(kubetest.Change("one", false, "password", "secret:"+secretID)), drafts(adds(secretID, "hunter2"), does(secret.Grant, secretID)))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]map[string]string{"one/": {"password": "secret:" + secretID}}, kubetest.BagsOf(t, server))
@@ -158,8 +161,9 @@ func TestGrantOutlivesItsRelationForHandlers(t *testing.T) {
 	require.NoError(t, err)
 	r := kubetest.Related("shop", "blog", "shop", "db")
 	require.NoError(t, server.Get(t.Context(), client.ObjectKeyFromObject(r), r))
-	r.Status.EndReason, r.Status.EndedUnits = "Deleted", []string{"blog/1", "db/0"}
+	r.Status.EndReason = "Deleted"
 	server.Keep(r)
+	server.Keep(owing(r, 0))
 	password, err := reads(t, secrets, secret.Query{})
 	require.NoError(t, err)
 	assert.Equal(t, "hunter2", password)
@@ -167,14 +171,23 @@ func TestGrantOutlivesItsRelationForHandlers(t *testing.T) {
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.Gone}, "its handlers have handled the end")
 }
 
+// owing returns the side of a relation's requirer, which owes the end to one unit.
+func owing(r *v1alpha1.Relation, unit int) *v1alpha1.RelationSide {
+	d, _ := convert.ToRelation(r)
+	return convert.ForRelationSide(relation.Side{
+		Key: d.Key, Role: application.Requirer, Relation: d.UID, ID: 7, Interface: "db", Known: true,
+		Teardown: &relation.Teardown{Since: kubetest.Epoch(), Reason: "Deleted", Debt: conversation.Debt{
+			Owed: []conversation.Unit{{Application: d.Requirer.Application, Number: unit}},
+		}},
+	})
+}
+
 // A grant ends with its relation: nothing can be read after the end is handled, or by a new relation of the same
 // name.
 func TestGrantEndsWithItsRelation(t *testing.T) {
 	for name, end := range map[string]func(*v1alpha1.Relation){
-		"Ended": func(r *v1alpha1.Relation) {
-			r.Status.EndReason, r.Status.EndedUnits = "Deleted", []string{"blog/0"}
-		},
-		"Anew": func(r *v1alpha1.Relation) { r.UID = "two" },
+		"Ended": func(r *v1alpha1.Relation) { r.Status.EndReason = "Deleted" },
+		"Anew":  func(r *v1alpha1.Relation) { r.UID = "two" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, commits, secrets := vault()
@@ -229,7 +242,8 @@ func TestSecretRefuses(t *testing.T) {
 }
 
 // A process that dies at any write leaves a transaction stored whole or not at all, once the next process has
-// delivered it. No reference is ever visible without its grant (SAFETY.md E11, RELATIONS.md P5).
+// delivered it. No reference is ever visible without its grant: from the commit point on the secret is read as it was
+// committed (SAFETY.md E11, RELATIONS.md P5, TRUST.md T10).
 func TestSecretAndReferenceAreOne(t *testing.T) {
 	reference := kubetest.Change("one", false, "password", "secret:"+secretID)
 	transaction := func(commits *commits.Commits) error {
@@ -237,17 +251,19 @@ func TestSecretAndReferenceAreOne(t *testing.T) {
 		return err
 	}
 	whole, commits, _ := vault()
+	whole.Kept.Put(kubetest.Changed("one")...)
 	require.NoError(t, transaction(commits))
 	want := kubetest.BagsOf(t, whole)
 	for most := 1; most < whole.Writes; most++ {
 		server, commits, secrets := vault()
+		server.Kept.Put(kubetest.Changed("one")...)
 		server.Most = most
 		require.ErrorIs(t, transaction(commits), kubetest.ErrGone)
 		server.Most = 0
-		bag := object.Named(&v1alpha1.Databag{}, "shop", relation.Databag{Application: "db", Endpoint: "main", Relation: "one"}.Name())
-		if server.Get(t.Context(), client.ObjectKeyFromObject(bag), bag) == nil && bag.State.Data["password"] != "" {
+		outbox := object.Named(&v1alpha1.Databag{}, "shop", relation.OutboxName("db", "1"))
+		if server.Get(t.Context(), client.ObjectKeyFromObject(outbox), outbox) == nil && convert.Holds(outbox) {
 			_, err := reads(t, secrets, secret.Query{Peek: true})
-			require.NoError(t, err, "after %d writes the reference is there", most)
+			require.NoError(t, err, "after %d writes views show the reference", most)
 		}
 		next := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
 		snapshot, err := next.Observe(t.Context(), "shop")
@@ -284,7 +300,7 @@ func TestDeposedLeadersSecretIsDropped(t *testing.T) {
 	_, err = commits.Commit(t.Context(), transaction.Commit{Namespace: "shop", Application: "db", Unit: 2, PodUID: "pod-2", Term: 4}, drafts(sets(secretID, "hunter4")))
 	require.NoError(t, err)
 	w := settle.Settler{Reader: server.Kept, Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch, Outboxes: commits}
-	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.OutboxName("db", "1")}))
+	require.NoError(t, w.Apply(t.Context(), "shop", relation.Deliver{Outbox: relation.Outbox{Application: "db", Unit: "1"}}))
 	_, err = reads(t, secrets, secret.Query{})
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.NotYet})
 	assert.Empty(t, kubetest.BagsOf(t, server), "nothing refers to what is not granted")

@@ -61,6 +61,13 @@ func (v *Vault) Observe(ctx context.Context, namespace string) (s secret.Snapsho
 	for i := range relations.Items {
 		s.Relations = append(s.Relations, convert.Identity(&relations.Items[i]))
 	}
+	var sides v1alpha1.RelationSideList
+	if err := v.Reader.List(ctx, &sides, client.InNamespace(namespace)); err != nil {
+		return s, fmt.Errorf("cannot list sides of relations: %w", err)
+	}
+	for i := range sides.Items {
+		s.Relations = append(s.Relations, sides.Items[i].Spec.Relation)
+	}
 	var apps v1alpha1.RelatedApplicationList
 	if err := v.Reader.List(ctx, &apps, client.InNamespace(namespace)); err != nil {
 		return s, fmt.Errorf("cannot list applications: %w", err)

@@ -51,10 +51,13 @@ func TestNamespaces(t *testing.T) {
 
 // A sweep sees what a namespace's secrets depend on, in its own and in other namespaces.
 func TestObserve(t *testing.T) {
-	_, _, v := grantedVault(t)
+	server, _, v := grantedVault(t)
+	lost := kubetest.Related("shop", "blog", "shop", "cache")
+	lost.State.Identity = "lost"
+	server.Kept.Put(owing(lost, 0))
 	s, err := v.Observe(t.Context(), "shop")
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"one", "abroad"}, s.Relations)
+	assert.ElementsMatch(t, []string{"one", "abroad", "lost"}, s.Relations)
 	assert.Len(t, s.Secrets, 1)
 	assert.Empty(t, s.Marks, "its content is committed")
 	assert.False(t, s.Busy)
@@ -65,7 +68,7 @@ func TestObserve(t *testing.T) {
 func TestObserveFails(t *testing.T) {
 	for _, kind := range []reflect.Type{
 		reflect.TypeFor[*corev1.Secret](), reflect.TypeFor[*v1alpha1.DatabagList](), reflect.TypeFor[*v1alpha1.RelatedSecretList](),
-		reflect.TypeFor[*v1alpha1.RelationList](), reflect.TypeFor[*v1alpha1.RelatedApplicationList](),
+		reflect.TypeFor[*v1alpha1.RelationList](), reflect.TypeFor[*v1alpha1.RelationSideList](), reflect.TypeFor[*v1alpha1.RelatedApplicationList](),
 		reflect.TypeFor[*v1alpha1.Relation](), reflect.TypeFor[*v1alpha1.RelatedApplication](),
 	} {
 		t.Run(kind.String(), func(t *testing.T) {

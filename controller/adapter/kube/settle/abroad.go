@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
@@ -24,9 +25,18 @@ func (o observer) offers(ctx context.Context, s *relation.Snapshot) error {
 	if err := o.reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list offers: %w", err)
 	}
+	s.Namespaces = map[string]string{}
 	for _, offer := range merge(pointers(list.Items), unseen) {
-		if offer.DeletionTimestamp == nil {
-			s.Offers = append(s.Offers, convert.ToOffer(offer))
+		if offer.DeletionTimestamp != nil {
+			continue
+		}
+		s.Offers = append(s.Offers, convert.ToOffer(offer))
+		for _, name := range offer.Spec.Consumers {
+			uid, err := object.NamespaceUID(ctx, o.reader, name)
+			if err != nil {
+				return err
+			}
+			s.Namespaces[name] = uid
 		}
 	}
 	return nil
@@ -56,7 +66,7 @@ func (o observer) abroad(ctx context.Context, s *relation.Snapshot) error {
 	if err := o.reader.List(ctx, &list, client.MatchingFields{object.ByConsumer: s.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("cannot list the offers of other namespaces: %w", err)
 	}
-	other := journey{ctx: ctx, reader: o.reader, by: map[string]*relation.Abroad{}, seen: map[string]bool{}}
+	other := journey{ctx: ctx, reader: o.reader, live: o.live, by: map[string]*relation.Abroad{}, seen: map[string]bool{}}
 	for i := range list.Items {
 		found := &list.Items[i]
 		if found.Namespace == s.Namespace || found.DeletionTimestamp != nil {
@@ -77,6 +87,9 @@ func (o observer) abroad(ctx context.Context, s *relation.Snapshot) error {
 		other.bag(at, relation.Databag{Application: r.Provider.Application, Endpoint: r.Provider.Endpoint})
 		other.bag(at, relation.Databag{Application: r.Provider.Application, Endpoint: r.Provider.Endpoint, Relation: r.UID})
 	}
+	if err := o.sidesAbroad(ctx, s.Namespace, &other); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(other.by)) {
 		s.Abroad = append(s.Abroad, *other.by[name])
 	}
@@ -84,10 +97,26 @@ func (o observer) abroad(ctx context.Context, s *relation.Snapshot) error {
 	return other.err
 }
 
+// sidesAbroad reads what the namespaces of providers keep of this namespace's relations.
+func (o observer) sidesAbroad(ctx context.Context, namespace string, other *journey) error {
+	var list v1alpha1.RelationSideList
+	if err := o.reader.List(ctx, &list, client.MatchingFields{object.ByOtherNamespace: namespace}, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("cannot list the sides of other namespaces: %w", err)
+	}
+	for i := range list.Items {
+		if d, err := convert.ToRelationSide(&list.Items[i]); err == nil && d.Requirer.Namespace == namespace {
+			at := other.namespace(list.Items[i].Namespace)
+			at.Sides = append(at.Sides, d)
+		}
+	}
+	return nil
+}
+
 // journey reads each object of other namespaces once, until the first error.
 type journey struct {
 	ctx    context.Context //nolint:containedctx // lives for one call
 	reader client.Reader
+	live   client.Reader
 	by     map[string]*relation.Abroad
 	// seen are the objects that were read, as type and key.
 	seen       map[string]bool
@@ -116,9 +145,20 @@ func (j *journey) namespace(name string) *relation.Abroad {
 	var ns corev1.Namespace
 	there := j.get(client.ObjectKey{Name: name}, &ns)
 	j.by[name] = &relation.Abroad{
-		Namespace: name, OptedIn: there && ns.DeletionTimestamp == nil && ns.Labels[application.LabelOptIn] == application.OptedIn,
+		Namespace: name, UID: string(ns.UID),
+		OptedIn: there && ns.DeletionTimestamp == nil && ns.Labels[application.LabelOptIn] == application.OptedIn,
+		Ending:  there && ns.DeletionTimestamp != nil || !there && j.gone(name),
 	}
 	return j.by[name]
+}
+
+// gone reports whether the API server itself knows no namespace of that name: a cache may only lag behind.
+func (j *journey) gone(name string) bool {
+	err := j.live.Get(j.ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
+	if client.IgnoreNotFound(err) != nil {
+		j.err = fmt.Errorf("cannot read namespace %s: %w", name, err)
+	}
+	return apierrors.IsNotFound(err)
 }
 
 func (j *journey) application(at *relation.Abroad, name string) {

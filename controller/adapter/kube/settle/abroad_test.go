@@ -14,6 +14,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -60,12 +61,13 @@ func TestObserveConsumers(t *testing.T) {
 	require.Len(t, s.Consumers, 1)
 	assert.Equal(t, "office", s.Consumers[0].Requirer.Namespace)
 	require.Len(t, s.Offers, 1)
-	assert.Equal(t, []string{"office"}, s.Offers[0].Consumers)
+	assert.Equal(t, []relation.Namespace{{Name: "office"}}, s.Offers[0].Consumers)
+	assert.Equal(t, map[string]string{"office": ""}, s.Namespaces, "it does not exist")
+	assert.EqualValues(t, kubetest.NamespaceUID("shop"), s.UID)
 	assert.Empty(t, s.Abroad)
 }
 
-// A bag for a relation of another namespace has no owner, names the relation, and is deleted when the relation is
-// gone from the API server (SAFETY.md M7).
+// A bag for a relation of another namespace names the relation, and goes with the side (SAFETY.md M7, TRUST.md T5).
 func TestBagsOfRelationsElsewhere(t *testing.T) {
 	server := kubetest.Shop()
 	stores := &commits.Commits{Reader: server, Writer: server, Now: kubetest.Epoch}
@@ -85,12 +87,32 @@ func TestBagsOfRelationsElsewhere(t *testing.T) {
 	assert.Equal(t, bag.Home, known.Home)
 
 	w := &Settler{Reader: server, Live: server, Writer: server, Now: kubetest.Epoch}
-	require.NoError(t, w.Apply(t.Context(), "shop", relation.Withdraw{Databag: known}))
-	require.NoError(t, server.Get(t.Context(), key, &stored), "the relation is only not seen here yet")
-	r.UID = "another"
-	server.Kept.Put(r)
-	require.NoError(t, w.Apply(t.Context(), "shop", relation.Withdraw{Databag: known}))
+	d, err := convert.ToRelation(r)
+	require.NoError(t, err)
+	side := relation.Side{Key: d.Key, Role: application.Provider, Relation: d.UID, ID: 1, Interface: "db"}
+	counted := object.Named(&v1alpha1.RelatedNamespace{}, "shop", v1alpha1.NamespaceRecord)
+	counted.State.LastRelation, counted.ResourceVersion = 1, "5"
+	server.Kept.Put(counted)
+	require.NoError(t, w.Apply(t.Context(), "shop", relation.Keep{Side: side}))
+	require.NoError(t, w.Apply(t.Context(), "shop", relation.Drop{Side: side, Bags: []relation.Databag{known}}))
 	require.Error(t, server.Get(t.Context(), key, &stored))
+	require.Error(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: side.Name()}, &v1alpha1.RelationSide{}))
+}
+
+// The UIDs of an Offer's consumers are written into its spec, by the UID and revision that were seen (TRUST.md T8).
+func TestAdmitConsumers(t *testing.T) {
+	server := kubetest.Shop()
+	server.Kept.Put(kubetest.OfferTo("office"))
+	w := &Settler{Reader: server, Live: server, Writer: server, Now: kubetest.Epoch}
+	admit := relation.Admit{Offer: relation.Offer{Name: "an-offer", UID: "uid-an-offer", Consumers: []relation.Namespace{{Name: "office", UID: "1"}}}}
+	require.NoError(t, w.Apply(t.Context(), "shop", admit))
+	var o v1alpha1.Offer
+	require.NoError(t, server.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "an-offer"}, &o))
+	assert.Equal(t, []v1alpha1.NamespaceIdentity{{Name: "office", UID: "1"}}, o.Spec.ConsumerNamespaces)
+	writes := server.Writes
+	admit.UID = "another"
+	require.NoError(t, w.Apply(t.Context(), "shop", admit))
+	assert.Equal(t, writes, server.Writes, "an Offer made anew is another")
 }
 
 // The status of an Offer is written once, with an Event (SAFETY.md C1).

@@ -3,6 +3,7 @@ package settle
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -176,17 +177,17 @@ func (w writer) remember(ctx context.Context, namespace string, d relation.Remem
 // rollOut starts one rollout of each workload. The same version again changes nothing, so that a crash
 // before the record is written costs no second one.
 func (w writer) rollOut(ctx context.Context, namespace string, r relation.Rollout) error {
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{
-		"metadata": map[string]any{"annotations": map[string]string{application.KeyDataVersion: r.Version}},
-	}}})
-	if err != nil {
-		return fmt.Errorf("cannot write the rollout patch: %w", err)
-	}
 	for _, workload := range r.Workloads {
 		o := object.Named(objectOf(string(workload.Kind)), namespace, workload.Name)
-		err := w.client.Patch(ctx, o, client.RawPatch(types.StrategicMergePatchType, patch), client.FieldOwner("relations-controller-restart"))
+		err := w.reader.Get(ctx, client.ObjectKeyFromObject(o), o)
+		if err == nil {
+			err = w.restart(ctx, o, r.Version)
+		}
 		if apierrors.IsNotFound(err) {
 			continue // deleted meanwhile: nothing is left to restart
+		}
+		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+			w.events.warning(o, event.RestartRefused, "it is not restarted for new data of its relations: change the policy, or run kubectl rollout restart: "+err.Error())
 		}
 		if err != nil {
 			return fmt.Errorf("cannot restart %s %s: %w", workload.Kind, workload.Name, err)
@@ -196,13 +197,27 @@ func (w writer) rollOut(ctx context.Context, namespace string, r relation.Rollou
 	return nil
 }
 
+// restart sets the data version of a workload's pods, unless another process has written the workload.
+func (w writer) restart(ctx context.Context, o client.Object, version string) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()},
+		"spec": map[string]any{"template": map[string]any{
+			"metadata": map[string]any{"annotations": map[string]string{application.KeyDataVersion: version}},
+		}},
+	})
+	if err != nil {
+		return fmt.Errorf("cannot write the rollout patch: %w", err)
+	}
+	return w.client.Patch(ctx, o, client.RawPatch(types.StrategicMergePatchType, patch), client.FieldOwner("relations-controller-restart"))
+}
+
 func (w writer) relate(ctx context.Context, namespace string, d relation.Relate) error {
 	if err := w.counted(ctx, namespace, d.State.ID); err != nil {
 		return err
 	}
 	keep := func(r *v1alpha1.Relation) error {
 		_, err := convert.ToRelation(r)
-		convert.KeepRelation(r, d.State)
+		convert.KeepRelation(r, d.Identity, d.State)
 		return err
 	}
 	r, err := store(ctx, w, convert.ForPair(namespace, d.Pair), keep, func(r *v1alpha1.Relation) error {
@@ -221,15 +236,18 @@ func (w writer) update(ctx context.Context, namespace string, d relation.Update)
 	if err != nil || !there || string(r.UID) != d.Object {
 		return err
 	}
-	if _, err := convert.ToRelation(r); err != nil {
+	_, err = convert.ToRelation(r)
+	if err = errors.Join(err, w.latest.unmoved(r)); err != nil {
 		return err // it has changed since the decision
 	}
-	if err := w.counted(ctx, namespace, d.State.ID); err != nil {
-		return err
+	if int(r.State.ID) != d.State.ID { // else it is given already
+		if err := w.counted(ctx, namespace, d.State.ID); err != nil {
+			return err
+		}
 	}
 	keep := func(r *v1alpha1.Relation) (differs bool) {
 		was := r.DeepCopy()
-		convert.KeepRelation(r, d.State)
+		convert.KeepRelation(r, d.UID, d.State)
 		if r.DeletionTimestamp == nil {
 			controllerutil.AddFinalizer(r, v1alpha1.Finalizer)
 		}
@@ -259,6 +277,12 @@ func (w writer) release(ctx context.Context, namespace string, d relation.Releas
 	if err != nil || !there || string(r.UID) != d.Object || !slices.Contains(r.Finalizers, v1alpha1.Finalizer) {
 		return err
 	}
+	if err := w.latest.unmoved(r); err != nil { // else its bags go, and it stays
+		return err
+	}
+	if err := w.withdraw(ctx, namespace, d.Bags...); err != nil {
+		return err
+	}
 	if r, err = liveOf(ctx, w, r); err != nil {
 		return client.IgnoreNotFound(err)
 	}
@@ -269,47 +293,37 @@ func (w writer) release(ctx context.Context, namespace string, d relation.Releas
 	return nil
 }
 
-func (w writer) answer(ctx context.Context, namespace string, d relation.Answer) error {
-	o, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.Offer{}, namespace, d.Name))
-	if err != nil || !there || string(o.UID) != d.UID {
-		return err
+// withdraw deletes bags.
+func (w writer) withdraw(ctx context.Context, namespace string, bags ...relation.Databag) error {
+	for _, d := range bags {
+		bag, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.Databag{}, namespace, d.Name()))
+		if err == nil && there {
+			err = w.delete(ctx, bag)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	before := *o.Status.DeepCopy()
-	convert.SetOffer(o, d.State, w.now())
-	if err := w.client.Status().Update(ctx, o); err != nil {
-		return fmt.Errorf("cannot write the status of offer %s: %w", o.Name, err)
-	}
-	w.latest.wrote(o)
-	w.events.offer(o, before)
 	return nil
 }
 
-// withdraw deletes a bag. The bag of a relation in another namespace is kept until the relation is gone
-// from the API server itself: the cache may only not show yet what the bag was written for (SAFETY.md
-// E13).
-func (w writer) withdraw(ctx context.Context, namespace string, d relation.Withdraw) error {
-	if d.Home.Namespace != "" {
-		var r v1alpha1.Relation
-		err := w.live.Get(ctx, client.ObjectKey{Namespace: d.Home.Namespace, Name: d.Home.Name}, &r)
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("cannot read relation %s in namespace %s: %w", d.Home.Name, d.Home.Namespace, err)
-		}
-		if convert.Identity(&r) == d.Relation {
-			return nil
-		}
-	}
-	bag, there, err := get(ctx, w.reader, w.latest, object.Named(&v1alpha1.Databag{}, namespace, d.Name()))
-	if err != nil || !there {
+// remove deletes the object that the decision was about.
+func remove[T client.Object](ctx context.Context, w writer, o T, uid string) error {
+	seen, there, err := get(ctx, w.reader, w.latest, o)
+	if err != nil || !there || string(seen.GetUID()) != uid {
 		return err
 	}
-	return w.remove(ctx, bag, string(bag.UID))
+	return w.delete(ctx, seen)
 }
 
-func (w writer) remove(ctx context.Context, o client.Object, uid string) error {
-	condition := client.Preconditions{UID: (*types.UID)(&uid)}
-	err := w.client.Delete(ctx, o, condition, client.PropagationPolicy(metav1.DeletePropagationBackground))
+// delete deletes an object as it was observed.
+func (w writer) delete(ctx context.Context, seen client.Object) error {
+	err := w.latest.unmoved(seen)
+	if err == nil {
+		err = w.client.Delete(ctx, seen, object.Unchanged(seen), client.PropagationPolicy(metav1.DeletePropagationBackground))
+	}
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("cannot delete %s: %w", o.GetName(), err)
+		return fmt.Errorf("cannot delete %s: %w", seen.GetName(), err)
 	}
 	return nil
 }

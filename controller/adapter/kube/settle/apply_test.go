@@ -36,8 +36,8 @@ func conditional(version, uid string, deleted bool) kubetest.Memory {
 	return m
 }
 
-// What Orcon alone writes is written in the revision and deleted with the UID that was read, so that a change or
-// a new object of the same name is not lost (SAFETY.md D11).
+// What Orcon alone writes is written and deleted in the revision that was read, so that a change or a new object of the
+// same name is not lost (SAFETY.md D11), whichever replica makes it (TRUST.md A2).
 func TestApplyIsConditional(t *testing.T) {
 	r, err := convert.ToRelation(kubetest.Related("shop", "blog", "shop", "db"))
 	require.NoError(t, err)
@@ -74,9 +74,8 @@ func TestApplyIsConditional(t *testing.T) {
 			assert.Zero(t, anew.Writes, "an object made anew is another")
 		})
 	}
-	for _, name := range []string{"Count", "Publish", "Remember", "Relate", "Update", "Release"} {
+	for name, test := range tests {
 		t.Run(name+"Changed", func(t *testing.T) {
-			test := tests[name]
 			server := &kubetest.Strict{Kept: conditional("8", "first", test.deleted)}
 			w := Settler{Reader: conditional("7", "first", test.deleted), Live: server, Writer: server, Events: events.NewFakeRecorder(10), Now: kubetest.Epoch}
 			err := w.Apply(t.Context(), "shop", test.decision)

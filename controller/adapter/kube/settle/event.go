@@ -51,7 +51,7 @@ func (t eventWriter) relation(r *v1alpha1.Relation, before v1alpha1.RelationStat
 // offer writes on an Offer which relations begin and cease to use it, and why none can.
 func (t eventWriter) offer(o *v1alpha1.Offer, before v1alpha1.OfferStatus) {
 	for _, c := range news(before.Conditions, o.Status.Conditions) {
-		if c.Status == metav1.ConditionTrue {
+		if c.Status == metav1.ConditionTrue && c.Type == string(condition.Ready) {
 			t.normal(o, c.Reason, c.Message)
 		} else {
 			t.warning(o, c.Reason, c.Message)

@@ -9,16 +9,19 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/injection"
 )
 
 // inventory reads what a namespace holds.
-func inventory(ctx context.Context, reader client.Reader, namespace string) (application.Inventory, error) {
+func inventory(ctx context.Context, reader client.Reader, namespace, account string) (application.Inventory, error) {
 	l := lister{ctx: ctx, reader: reader, namespace: namespace}
+	l.home, _, _ = strings.Cut(account, ":")
 	in := application.Inventory{Namespace: namespace}
 	var services corev1.ServiceList
 	l.list(&services)
@@ -31,7 +34,12 @@ func inventory(ctx context.Context, reader client.Reader, namespace string) (app
 	l.list(&pods)
 	for i := range pods.Items {
 		owner, known := owners.Of(ctx, &pods.Items[i])
-		switch pod := toPod(&pods.Items[i], owner); {
+		pod := toPod(&pods.Items[i], owner)
+		if !pod.Holding.IsZero() {
+			pod.EgressDenied = l.egressDenied(pods.Items[i].Labels)
+		}
+		pod.NodeReason, pod.NodeTrouble = l.nodeTrouble(&pods.Items[i])
+		switch {
 		case known:
 			in.Pods = append(in.Pods, pod)
 		case pod.Injected && !pod.Finished:
@@ -46,7 +54,11 @@ type lister struct {
 	ctx       context.Context //nolint:containedctx // lives for one call
 	reader    client.Reader
 	namespace string
-	err       error
+	// home is Orcon's own namespace.
+	home string
+	// policies are those of the namespace for egress, once they were listed.
+	policies *[]networkingv1.NetworkPolicy
+	err      error
 }
 
 func (l *lister) list(into client.ObjectList) {
@@ -56,6 +68,18 @@ func (l *lister) list(into client.ObjectList) {
 	if err := l.reader.List(l.ctx, into, client.InNamespace(l.namespace), client.UnsafeDisableDeepCopy); err != nil {
 		l.err = fmt.Errorf("cannot list %T in %s: %w", into, l.namespace, err)
 	}
+}
+
+// nodeTrouble returns why an injected pod gets no data on its node; a node that is unknown has no trouble.
+func (l *lister) nodeTrouble(p *corev1.Pod) (reason, why string) {
+	if p.Spec.NodeName == "" || !object.Injected(p) || l.err != nil {
+		return "", ""
+	}
+	var node corev1.Node
+	if err := l.reader.Get(l.ctx, client.ObjectKey{Name: p.Spec.NodeName}, &node); client.IgnoreNotFound(err) != nil {
+		l.err = fmt.Errorf("cannot read node %s: %w", p.Spec.NodeName, err)
+	}
+	return injection.Node{Name: node.Name, Kubelet: node.Status.NodeInfo.KubeletVersion, Labels: node.Labels}.Trouble()
 }
 
 func (l *lister) workloads() []application.Workload {
@@ -72,7 +96,7 @@ func (l *lister) workloads() []application.Workload {
 		d := &deployments.Items[i]
 		w := toWorkload(application.Deployment, d, d.Spec.Template)
 		w.Replicas = replicas(d.Spec.Replicas)
-		w.RollingOut = deploymentRolls(d)
+		w.RollingOut, w.PastDeadline = deploymentRolls(d), pastDeadline(d)
 		if d.Spec.Paused {
 			leave(&w, fmt.Sprintf("it is paused: kubectl -n %s rollout resume deployment %s", d.Namespace, d.Name))
 		}
@@ -135,14 +159,25 @@ func replicas(n *int32) int {
 // deploymentRolls reports whether old pods are still being replaced. A rollout that has given up is over: new
 // data may mend it.
 func deploymentRolls(d *appsv1.Deployment) bool {
+	return pastDeadline(d) == 0 && (d.Status.ObservedGeneration < d.Generation ||
+		int(d.Status.UpdatedReplicas) < replicas(d.Spec.Replicas) ||
+		d.Status.Replicas > d.Status.UpdatedReplicas)
+}
+
+// defaultDeadline is the default of progressDeadlineSeconds.
+const defaultDeadline = 600
+
+// pastDeadline returns the progressDeadlineSeconds that a rollout has exceeded; 0 if it has not.
+func pastDeadline(d *appsv1.Deployment) int {
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {
-			return false
+			if set := d.Spec.ProgressDeadlineSeconds; set != nil {
+				return int(*set)
+			}
+			return defaultDeadline
 		}
 	}
-	return d.Status.ObservedGeneration < d.Generation ||
-		int(d.Status.UpdatedReplicas) < replicas(d.Spec.Replicas) ||
-		d.Status.Replicas > d.Status.UpdatedReplicas
+	return 0
 }
 
 // onDelete is why strategy OnDelete replaces no pods, and the cure.
@@ -190,7 +225,7 @@ func toPod(p *corev1.Pod, owner object.Owner) application.Pod {
 	pod := application.Pod{
 		Object: toObject(p), OwnerKind: owner.Kind, OwnerName: owner.Name, Ordinal: -1,
 		Address: p.Status.PodIP, Injected: object.Injected(p), Ending: p.DeletionTimestamp != nil,
-		Finished: object.Finished(p), AgentTrouble: object.AgentTrouble(p),
+		Finished: object.Finished(p), AgentTrouble: object.AgentTrouble(p), Holding: object.HoldingSince(p),
 	}
 	if p.DeletionTimestamp != nil {
 		pod.Deadline = p.DeletionTimestamp.UTC()

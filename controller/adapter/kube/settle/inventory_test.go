@@ -78,7 +78,7 @@ func TestInventory(t *testing.T) {
 	m.Put(deployment, elsewhere, owned, object.Named(&batchv1.Job{}, "shop", "once"), object.Named(&batchv1.CronJob{}, "shop", "nightly"),
 		object.Named(&appsv1.StatefulSet{}, "shop", "db"), object.Named(&appsv1.DaemonSet{}, "shop", "logs"),
 		object.Named(&corev1.Service{}, "shop", "web"), kubetest.PodOf("ReplicaSet", "unseen"))
-	in, err := inventory(t.Context(), m, "shop")
+	in, err := inventory(t.Context(), m, "shop", "orcon-system:relations-controller")
 	require.NoError(t, err)
 	var names []string
 	for _, w := range in.Workloads {
@@ -150,7 +150,7 @@ func TestLeftToPeople(t *testing.T) {
 			paused := object.Named(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: &three, Paused: true}}, "shop", "web")
 			m := kubetest.Memory{}
 			m.Put(s, daemons, paused)
-			in, err := inventory(t.Context(), m, "shop")
+			in, err := inventory(t.Context(), m, "shop", "orcon-system:relations-controller")
 			require.NoError(t, err)
 			require.Len(t, in.Workloads, 3)
 			assert.Equal(t, "it is paused: kubectl -n shop rollout resume deployment web", in.Workloads[0].LeftToPeople)

@@ -32,7 +32,7 @@ func (o observer) namespace(ctx context.Context, s *relation.Snapshot) error {
 	if err := o.reader.Get(ctx, client.ObjectKey{Name: s.Namespace}, &ns); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("cannot read namespace %s: %w", s.Namespace, err)
 	}
-	s.Ending, s.Schema = ns.Name == "" || ns.DeletionTimestamp != nil, object.SchemaMode(&ns)
+	s.UID, s.Ending, s.Schema = string(ns.UID), ns.Name == "" || ns.DeletionTimestamp != nil, object.SchemaMode(&ns)
 	s.OptedOut = ns.Labels[application.LabelOptIn] != application.OptedIn
 	return nil
 }
@@ -87,6 +87,21 @@ func (o observer) deletionEnds(ctx context.Context) (bool, error) {
 	return err == nil && definition.DeletionTimestamp == nil, nil
 }
 
+// sides reads what the namespace keeps of relations. One that cannot be read keeps its name, so that no other is made.
+func (o observer) sides(ctx context.Context, s *relation.Snapshot) error {
+	var list v1alpha1.RelationSideList
+	unseen := o.latest.unseen(scope{reflect.TypeFor[*v1alpha1.RelationSide](), s.Namespace})
+	if err := o.reader.List(ctx, &list, client.InNamespace(s.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("cannot list sides of relations: %w", err)
+	}
+	for _, side := range merge(pointers(list.Items), unseen) {
+		if d, err := convert.ToRelationSide(side); err == nil && side.DeletionTimestamp == nil {
+			s.Sides = append(s.Sides, d)
+		}
+	}
+	return nil
+}
+
 func (o observer) records(ctx context.Context, s *relation.Snapshot) error {
 	var list v1alpha1.RelatedApplicationList
 	unseen := o.latest.unseen(scope{reflect.TypeFor[*v1alpha1.RelatedApplication](), s.Namespace})
@@ -115,9 +130,7 @@ func (o observer) databags(ctx context.Context, s *relation.Snapshot) error {
 		case err != nil:
 			s.Unreadable = append(s.Unreadable, convert.UnreadableDatabag(b, bag, err))
 		case b.Spec.Purpose == v1alpha1.PurposeOutbox:
-			if convert.Holds(b) {
-				s.Outboxes = append(s.Outboxes, b.Name)
-			}
+			s.Outboxes = append(s.Outboxes, convert.ToOutbox(b))
 		case b.State.Version != "": // else it has no content: it is published again
 			s.Databags = append(s.Databags, bag)
 		}

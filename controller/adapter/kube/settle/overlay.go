@@ -1,11 +1,14 @@
 package settle
 
 import (
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,6 +20,16 @@ type latest struct {
 	overlay
 
 	stores map[reflect.Type]toolscache.Store
+	// passes are the last observations, by namespace.
+	passes map[string]pass
+}
+
+// pass is how new the objects are from which the decisions on a namespace are made.
+type pass struct {
+	// caughtUp has the revision of each cache before it was read.
+	caughtUp map[reflect.Type]uint64
+	// own has the revisions that this process has written since, or that were in no cache then.
+	own map[uint64]bool
 }
 
 // follow adds the store of a kind's informer.
@@ -25,6 +38,50 @@ func (l *latest) follow(kind client.Object, store toolscache.Store) {
 		l.stores = map[reflect.Type]toolscache.Store{}
 	}
 	l.stores[reflect.TypeOf(kind)] = store
+}
+
+// begin begins to observe a namespace.
+func (l *latest) begin(namespace string) {
+	p := pass{map[reflect.Type]uint64{}, map[uint64]bool{}}
+	for kind, store := range l.stores {
+		p.caughtUp[kind] = object.ParseRevision(store.LastStoreSyncResourceVersion())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for at, written := range l.written {
+		if at.namespace == namespace {
+			for _, o := range written {
+				p.own[object.Revision(o)] = true
+			}
+		}
+	}
+	if l.passes == nil {
+		l.passes = map[string]pass{}
+	}
+	l.passes[namespace] = p
+}
+
+// wrote keeps an object as the API server returned it.
+func (l *latest) wrote(o client.Object) {
+	l.overlay.wrote(o)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p, observed := l.passes[o.GetNamespace()]; observed {
+		p.own[object.Revision(o)] = true
+	}
+}
+
+// unmoved returns an error if another process has written an object since its namespace was observed: what was decided
+// then may be wrong now, as where a replica that is deposed would end a relation that the next leader keeps.
+func (l *latest) unmoved(o client.Object) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.passes[o.GetNamespace()]
+	caughtUp, followed := p.caughtUp[reflect.TypeOf(o)]
+	if at := object.Revision(o); !followed || at <= caughtUp || p.own[at] {
+		return nil
+	}
+	return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("it has changed since it was observed"))
 }
 
 // unseen returns by name what this process wrote in a scope and is in no cache yet. It must be called

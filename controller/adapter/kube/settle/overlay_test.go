@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	toolscache "k8s.io/client-go/tools/cache"
 	"pgregory.net/rapid"
 
@@ -107,6 +109,27 @@ func TestOverlay(t *testing.T) {
 			},
 		})
 	})
+}
+
+// What another process has written since a namespace was observed is not deleted or replaced by what was decided then,
+// although the cache shows it meanwhile; this process's own writes, before and after, do not count (TRUST.md A2).
+func TestDecisionsAreOfWhatWasObserved(t *testing.T) {
+	caughtUp := uint64(5)
+	store := &toolscache.FakeCustomStore{LastStoreSyncResourceVersionFunc: func() string { return strconv.FormatUint(caughtUp, 10) }}
+	l := latest{stores: map[reflect.Type]toolscache.Store{reflect.TypeFor[*v1alpha1.Databag](): store}}
+	l.wrote(bagAt("mine", 6))
+	l.begin("shop")
+	l.wrote(bagAt("next", 8))
+	caughtUp = 9
+	for name, rv := range map[string]uint64{"known": 5, "mine": 6, "next": 8} {
+		require.NoError(t, l.unmoved(bagAt(name, rv)), name)
+	}
+	for name, rv := range map[string]uint64{"known": 7, "mine": 9, "next": 9} {
+		assert.True(t, apierrors.IsConflict(l.unmoved(bagAt(name, rv))), name)
+	}
+	l.begin("shop")
+	require.NoError(t, l.unmoved(bagAt("known", 7)), "it is observed again")
+	require.NoError(t, l.unmoved(object.Named(&v1alpha1.Relation{}, "shop", "r")), "a kind without a cache")
 }
 
 func TestMergeKeepsOrderAndAddsByName(t *testing.T) {

@@ -3,10 +3,13 @@ package settle
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,8 +54,9 @@ type Settler struct {
 	// LookEvery is about how often granted Secrets are read; 30 s if unset.
 	LookEvery time.Duration
 
-	sights sights
-	latest latest
+	sights    sights
+	latest    latest
+	referrers referrers
 }
 
 // Follow makes the settler forget its writes as soon as the informers show them. It comes before the
@@ -60,6 +64,7 @@ type Settler struct {
 func (s *Settler) Follow(ctx context.Context, informers cache.Cache) error {
 	for _, kind := range []client.Object{
 		&v1alpha1.Relation{}, &v1alpha1.RelatedApplication{}, &v1alpha1.Databag{}, &v1alpha1.Offer{}, &v1alpha1.RelatedNamespace{},
+		&v1alpha1.RelationSide{},
 	} {
 		store, err := object.StoreOf(ctx, informers, kind)
 		if err != nil {
@@ -67,13 +72,19 @@ func (s *Settler) Follow(ctx context.Context, informers cache.Cache) error {
 		}
 		s.latest.follow(kind, store)
 	}
+	for _, kind := range []client.Object{&corev1.Node{}, &networkingv1.NetworkPolicy{}} {
+		if _, err := object.StoreOf(ctx, informers, kind); err != nil { // else the first Observe would wait for it
+			return err
+		}
+	}
 	return nil
 }
 
 // Observe returns the namespace as the informers and this process last saw it. A namespace that has not
 // opted in has no applications: its relations are held.
 func (s *Settler) Observe(ctx context.Context, namespace string) (relation.Snapshot, error) {
-	snapshot := relation.Snapshot{Namespace: namespace, Now: s.Now().UTC().Truncate(time.Second), Account: s.Account}
+	snapshot := relation.Snapshot{Namespace: namespace, Now: s.Now().UTC().Truncate(time.Second), Account: s.Account, Seed: rand.Text()}
+	s.latest.begin(namespace)
 	o := observer{s.Reader, s.Live, &s.latest}
 	if err := o.namespace(ctx, &snapshot); err != nil {
 		return snapshot, err
@@ -82,23 +93,24 @@ func (s *Settler) Observe(ctx context.Context, namespace string) (relation.Snaps
 		snapshot.Interfaces = s.Interfaces.Catalog(ctx)
 	}
 	if !snapshot.OptedOut {
-		in, err := inventory(ctx, s.Reader, namespace)
+		in, err := inventory(ctx, s.Reader, namespace, s.Account)
 		if err != nil {
 			return snapshot, err
 		}
 		snapshot.Applications, snapshot.Orphans = application.Gather(in)
 		snapshot.Strays = in.Strays
 	}
+	s.referrers.observed(namespace, snapshot.Applications)
 	secrets := granted{s.Live, &s.sights, cmp.Or(s.LookEvery, lookEvery), s.Now}
 	return snapshot, errors.Join(
-		o.counter(ctx, &snapshot), o.relations(ctx, &snapshot), o.records(ctx, &snapshot), o.databags(ctx, &snapshot),
+		o.counter(ctx, &snapshot), o.relations(ctx, &snapshot), o.sides(ctx, &snapshot), o.records(ctx, &snapshot), o.databags(ctx, &snapshot),
 		o.offers(ctx, &snapshot), o.consumers(ctx, &snapshot), o.abroad(ctx, &snapshot),
 		secrets.observe(ctx, &snapshot),
 	)
 }
 
 // Apply carries out one decision. Applying it twice does no harm: what Orcon alone writes goes with the
-// resourceVersion that was read, and is deleted with its UID (SAFETY.md D11).
+// resourceVersion that was read, also to be deleted (SAFETY.md D11, TRUST.md A2).
 func (s *Settler) Apply(ctx context.Context, namespace string, decision relation.Decision) error {
 	w := writer{s.Reader, s.Live, s.Writer, &s.latest, eventWriter{s.Reader, s.Events}, s.Now}
 	switch d := decision.(type) {
@@ -108,24 +120,32 @@ func (s *Settler) Apply(ctx context.Context, namespace string, decision relation
 		return w.publish(ctx, namespace, d)
 	case relation.Remember:
 		return w.remember(ctx, namespace, d)
+	case relation.Keep:
+		return w.keep(ctx, d)
+	case relation.Drop:
+		return w.drop(ctx, namespace, d)
 	case relation.Relate:
 		return w.relate(ctx, namespace, d)
 	case relation.Update:
 		return w.update(ctx, namespace, d)
 	case relation.Finish:
-		return w.remove(ctx, object.Named(&v1alpha1.Relation{}, namespace, d.Name), d.Object)
+		return remove(ctx, w, object.Named(&v1alpha1.Relation{}, namespace, d.Name), d.Object)
 	case relation.Release:
 		return w.release(ctx, namespace, d)
 	case relation.Deliver:
-		return s.Outboxes.Deliver(ctx, namespace, d.Outbox)
+		return s.Outboxes.Deliver(ctx, namespace, d.Name())
+	case relation.Discard:
+		return remove(ctx, w, object.Named(&v1alpha1.Databag{}, namespace, d.Name()), d.UID)
+	case relation.Admit:
+		return offerWriter{w}.admit(ctx, namespace, d)
 	case relation.Answer:
-		return w.answer(ctx, namespace, d)
+		return offerWriter{w}.answer(ctx, namespace, d)
 	case relation.Withdraw:
-		return w.withdraw(ctx, namespace, d)
+		return w.withdraw(ctx, namespace, d.Databag)
 	case relation.Mark:
 		return w.mark(ctx, namespace, d)
 	case relation.Forget:
-		return w.remove(ctx, object.Named(&v1alpha1.RelatedApplication{}, namespace, d.Name), d.UID)
+		return remove(ctx, w, object.Named(&v1alpha1.RelatedApplication{}, namespace, d.Name), d.UID)
 	default:
 		return fmt.Errorf("cannot apply %T: it is not known here", decision)
 	}

@@ -45,7 +45,6 @@ func (p *patched) Patch(_ context.Context, o client.Object, patch client.Patch, 
 // A rollout changes one annotation of each pod template, and an Event on the workload says why. The state of the
 // application is stored after it, so that a crash in between starts the same rollout again.
 func TestRollOut(t *testing.T) {
-	gone := apierrors.NewNotFound(appsv1.Resource("deployments"), "gone")
 	down := errors.New("the API server is out of reach")
 	remember := relation.Remember{
 		Record: relation.Record{Name: "db"},
@@ -54,27 +53,34 @@ func TestRollOut(t *testing.T) {
 			{Object: application.Object{Name: "gone"}, Kind: application.StatefulSet},
 		}},
 	}
+	refused := apierrors.NewForbidden(appsv1.Resource("deployments"), "db", errors.New("a policy"))
 	for name, test := range map[string]struct {
 		why   string
 		db    error
 		fails error
+		told  []string
 	}{
-		"Both":    {why: "a workload that is gone needs no restart"},
-		"Refused": {why: "the state says that the workload was restarted", db: down, fails: down},
+		"Both": {why: "a workload that is gone needs no restart"},
+		"Down": {why: "the state says that the workload was restarted", db: down, fails: down},
+		"Refused": {why: "only who sees the workload can change the policy", db: refused, fails: refused,
+			told: []string{`Warning RestartRefused it is not restarted for new data of its relations: change the policy, or run kubectl rollout restart: deployments.apps "db" is forbidden: a policy`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &patched{Strict: kubetest.Shop(), patches: map[string]string{}, refused: map[string]error{"gone": gone, "db": test.db}}
+			server := &patched{Strict: kubetest.Shop(), patches: map[string]string{}, refused: map[string]error{"db": test.db}}
+			db := object.Named(&appsv1.Deployment{}, "shop", "db")
+			db.ResourceVersion = "7"
+			server.Kept.Put(db)
 			recorder := events.NewFakeRecorder(10)
 			s := &Settler{Reader: server, Live: server, Writer: server, Events: recorder, Now: kubetest.Epoch}
 			err := s.Apply(t.Context(), "shop", remember)
 			require.ErrorIs(t, err, test.fails, test.why)
 			if test.fails != nil {
 				assert.Zero(t, server.Writes, test.why)
-				assert.Empty(t, kubetest.Recorded(recorder))
+				assert.Equal(t, test.told, kubetest.Recorded(recorder))
 				return
 			}
 			assert.Equal(t, map[string]string{
-				"db": `{"spec":{"template":{"metadata":{"annotations":{"` + application.KeyDataVersion + `":"v2"}}}}}`,
+				"db": `{"metadata":{"resourceVersion":"7"},"spec":{"template":{"metadata":{"annotations":{"` + application.KeyDataVersion + `":"v2"}}}}}`,
 			}, server.patches, test.why)
 			assert.Equal(t, 1, server.Writes, "the state")
 			assert.Contains(t, kubetest.Recorded(recorder)[0], "Restarted")

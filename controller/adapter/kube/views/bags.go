@@ -19,10 +19,11 @@ import (
 type lookup struct {
 	*Views
 
-	ctx  context.Context //nolint:containedctx // lives for one call
-	bags bagsRead
-	// unreadable is why something could not be read, which is unknown and not absent.
-	unreadable error
+	ctx context.Context //nolint:containedctx // lives for one call
+	// writers have the databags that were read, by object.AtEnd.
+	writers map[string]*writer
+	// failed is why something could not be read, which is unknown and not absent.
+	failed error
 }
 
 // shelf returns the functions by which a view finds bags, units and grants.
@@ -56,17 +57,32 @@ func (l *lookup) own(r relation.Relation, e relation.End) v1alpha1.DatabagState 
 }
 
 func (l *lookup) bag(namespace string, of relation.Databag) v1alpha1.DatabagState {
-	key := client.ObjectKey{Namespace: namespace, Name: of.Name()}
-	b, err := l.stored(l.ctx, key)
-	if err == nil && b.Name != "" {
-		_, err = convert.ToDatabag(&b)
+	key := object.AtEnd(namespace, of.Application)
+	w, again := l.writers[key]
+	if !again {
+		var err error
+		if w, err = newWriter(l.ctx, l.Views, namespace, of.Application); err != nil {
+			l.note(err)
+			return v1alpha1.DatabagState{}
+		}
+		l.writers[key] = w
 	}
+	state, err := w.bag(l.ctx, of.Name())
 	l.note(err)
-	if _, again := l.bags[key]; !again {
-		l.bags[key] = b.ResourceVersion
+	return state
+}
+
+// settled reports whether the databags of each application existed together at one moment. Those that did not are read
+// again by the next look, so that the commits of some keep no view from being made.
+func (l *lookup) settled() bool {
+	whole := true
+	for key, w := range l.writers {
+		if !w.unchanged(l.ctx) {
+			whole = false
+			delete(l.writers, key)
+		}
 	}
-	l.raise("databags", object.Revision(&b))
-	return b.State
+	return whole
 }
 
 func (l *lookup) units(e relation.End) []application.Unit {
@@ -88,7 +104,7 @@ func (l *lookup) grants(e relation.End) []relation.Grant {
 // note keeps why something could not be read.
 func (l *lookup) note(err error) {
 	if err != nil {
-		l.unreadable = fmt.Errorf("%w: %w", relation.ErrUnreadable, err)
+		l.failed = fmt.Errorf("%w: %w", relation.ErrUnreadable, err)
 	}
 }
 
@@ -107,19 +123,4 @@ func (v *Views) stored(ctx context.Context, key client.ObjectKey) (b v1alpha1.Da
 		return v1alpha1.Databag{}, client.IgnoreNotFound(err)
 	}
 	return b, nil
-}
-
-// bagsRead are the resource versions of the databags that a view shows, each when it was first read;
-// empty for one that did not exist.
-type bagsRead map[client.ObjectKey]string
-
-// unchanged reports whether all bags of a view are still as they were read, so that they existed
-// together at one moment.
-func (v *Views) unchanged(ctx context.Context, bags bagsRead) bool {
-	for key, at := range bags {
-		if b, _ := v.stored(ctx, key); b.ResourceVersion != at {
-			return false
-		}
-	}
-	return true
 }

@@ -30,7 +30,7 @@ func (v *Views) Follow(ctx context.Context, informers cache.Cache) error {
 	c := v.changes()
 	for kind, o := range map[string]client.Object{
 		"relations": &v1alpha1.Relation{}, "relatedapplications": &v1alpha1.RelatedApplication{},
-		"databags": &v1alpha1.Databag{}, "offers": &v1alpha1.Offer{}, "pods": &corev1.Pod{},
+		"relationsides": &v1alpha1.RelationSide{}, "databags": &v1alpha1.Databag{}, "offers": &v1alpha1.Offer{}, "pods": &corev1.Pod{},
 	} {
 		if err := c.follow(ctx, informers, kind, o); err != nil {
 			return fmt.Errorf("cannot follow %s: %w", kind, err)
@@ -43,6 +43,11 @@ func (v *Views) Follow(ctx context.Context, informers cache.Cache) error {
 	}
 	if err := handle(ctx, informers, &v1alpha1.RelatedSecret{}, secrets); err != nil {
 		return fmt.Errorf("cannot follow secrets: %w", err)
+	}
+	for _, o := range []client.Object{&v1alpha1.Databag{}, &v1alpha1.RelatedSecret{}} {
+		if err := handle(ctx, informers, o, v.handler()); err != nil {
+			return fmt.Errorf("cannot count %T: %w", o, err)
+		}
 	}
 	for _, o := range []client.Object{object.ReplicaSet(), &batchv1.Job{}} { // owners of pods
 		if _, err := informers.GetInformer(ctx, o); err != nil {
@@ -100,6 +105,8 @@ func (c changes) seen(ctx context.Context, kind string, event any) {
 	switch typed := o.(type) {
 	case *v1alpha1.Relation:
 		c.relationChanged(typed)
+	case *v1alpha1.RelationSide:
+		c.changed(typed.Namespace, object.SideEnd(typed).Application)
 	case *v1alpha1.RelatedApplication:
 		c.changed(typed.Namespace, typed.Name)
 	case *v1alpha1.Databag:
@@ -131,8 +138,7 @@ func (c changes) relationChanged(r *v1alpha1.Relation) {
 	}
 }
 
-// bagChanged reports the writer of a bag and its readers. An emptied outbox concerns all peers of its
-// application.
+// bagChanged reports the writer of a bag and its readers. An outbox concerns all peers of its application.
 func (c changes) bagChanged(ctx context.Context, b *v1alpha1.Databag) {
 	c.changed(b.Namespace, b.Spec.Application)
 	c.peersChanged(ctx, b.Namespace, b.Spec.Application, func(e v1alpha1.RelationEnd) bool {

@@ -93,7 +93,7 @@ func TestFollow(t *testing.T) {
 	for kind := range v.CaughtUp() {
 		kinds = append(kinds, kind)
 	}
-	assert.ElementsMatch(t, []string{"relations", "relatedapplications", "databags", "offers"}, kinds, "SAFETY.md V4")
+	assert.ElementsMatch(t, []string{"relations", "relatedapplications", "relationsides", "databags", "offers"}, kinds, "SAFETY.md V4")
 }
 
 // A cluster without one of the kinds is not served half.

@@ -21,61 +21,31 @@ type Views struct {
 	PodChanged func(namespace, name string)
 
 	revisions
+	holdings
 }
 
-// looks is how often a view is taken again because its bags changed meanwhile.
+// looks is how often a view is taken again because bags changed meanwhile.
 const looks = 5
 
-// View returns what an application may see, with each transaction whole. It fails with
-// relation.ErrUnsettled while a transaction of an application that it shows is being delivered, whose end
-// Changed reports (SAFETY.md E11); transactions between others do not matter. It fails with
-// relation.ErrUnreadable while something that it needs cannot be read: a view never lacks units, data or
-// relations for that.
+// View returns what an application may see, with each transaction whole from its commit point on (TRUST.md T10): a view
+// waits for no delivery. It fails with relation.ErrUnsettled while bags change too fast, until Changed reports a
+// change. It fails with relation.ErrUnreadable while something that it needs cannot be read: a view never lacks units,
+// data or relations for that.
 func (v *Views) View(ctx context.Context, namespace, application string) (relation.View, error) {
+	l := lookup{Views: v, ctx: ctx, writers: map[string]*writer{}}
 	for range looks {
-		bags := bagsRead{}
-		view, err := v.look(ctx, namespace, application, bags)
+		view, err := v.look(ctx, namespace, application, &l)
 		if err != nil {
 			return relation.View{}, err
 		}
-		settled, err := v.settled(ctx, namespace, view)
-		if err != nil {
-			return relation.View{}, err
-		}
-		if settled && v.unchanged(ctx, bags) {
+		if l.settled() {
 			return view, nil
 		}
 	}
 	return relation.View{}, relation.ErrUnsettled
 }
 
-// settled reports whether no application whose bags are in a view has a transaction to be delivered.
-// Nothing waits for an application that is not open to the view: that would reveal it (SAFETY.md M7).
-func (v *Views) settled(ctx context.Context, namespace string, view relation.View) (bool, error) {
-	writers := map[string]bool{object.AtEnd(namespace, view.Application): true}
-	for _, r := range view.Relations {
-		if r.Open() {
-			writers[object.AtEnd(r.Shown.There.Namespace, r.Shown.There.Application)] = true
-		}
-	}
-	for writer := range writers {
-		var list v1alpha1.DatabagList
-		if err := v.Reader.List(ctx, &list, client.MatchingFields{object.ByPending: writer}, client.UnsafeDisableDeepCopy); err != nil {
-			return false, fmt.Errorf("%w: cannot list transactions: %w", relation.ErrUnreadable, err)
-		}
-		for i := range list.Items {
-			if _, err := convert.ToDatabag(&list.Items[i]); err != nil { // its transaction is never delivered
-				return false, fmt.Errorf("%w: %w", relation.ErrUnreadable, err)
-			}
-		}
-		if len(list.Items) > 0 {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-func (v *Views) look(ctx context.Context, namespace, application string, bags bagsRead) (relation.View, error) {
+func (v *Views) look(ctx context.Context, namespace, application string, l *lookup) (relation.View, error) {
 	record := relation.Record{Name: application}
 	var app v1alpha1.RelatedApplication
 	err := v.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: application}, &app, client.UnsafeDisableDeepCopy)
@@ -93,10 +63,13 @@ func (v *Views) look(ctx context.Context, namespace, application string, bags ba
 	if err != nil {
 		return relation.View{}, err
 	}
-	l := lookup{Views: v, ctx: ctx, bags: bags}
-	view := relation.Look(namespace, record, relations, l.shelf())
+	sides, err := v.sides(ctx, namespace, application)
+	if err != nil {
+		return relation.View{}, err
+	}
+	view := relation.Look(namespace, record, relations, sides, l.shelf())
 	view.Leader = leader
-	return view, l.unreadable
+	return view, l.failed
 }
 
 // relations returns the relations of an application.
@@ -124,15 +97,30 @@ func (v *Views) relations(ctx context.Context, namespace, application string) ([
 	return relations, nil
 }
 
+// sides returns the sides of an application's relations.
+func (v *Views) sides(ctx context.Context, namespace, application string) ([]relation.Side, error) {
+	var list v1alpha1.RelationSideList
+	if err := v.Reader.List(ctx, &list, object.At(object.BySide, namespace, application), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("%w: cannot list the sides of %s: %w", relation.ErrUnreadable, application, err)
+	}
+	var all []relation.Side
+	for i := range list.Items {
+		v.raise("relationsides", object.Revision(&list.Items[i]))
+		side, err := convert.ToRelationSide(&list.Items[i])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", relation.ErrUnreadable, err)
+		}
+		all = append(all, side)
+	}
+	return all, nil
+}
+
 // underOffers returns a relation as the Offers in the cache leave it.
 func (v *Views) underOffers(ctx context.Context, r relation.Relation) (relation.Relation, error) {
 	if !r.Abroad() {
 		return r, nil
 	}
-	offers, newest, err := object.OffersOf(ctx, v.Reader, r.Provider.Namespace)
-	if err != nil {
-		return r, err
-	}
+	r, newest, err := object.UnderOffers(ctx, v.Reader, r)
 	v.raise("offers", newest)
-	return r.Under(offers), nil
+	return r, err
 }

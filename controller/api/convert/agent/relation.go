@@ -20,6 +20,7 @@ func toRelation(r *wire.Relation, namespace string, contents conversation.BagMap
 		Remote: r.GetRemoteApplication(), Life: conversation.Alive, RemoteBag: toBag(r.GetBag(), contents),
 		Granted:  conversation.Granted{ID: r.GetGranted().GetId(), Revision: int(r.GetGranted().GetRevision())},
 		Complete: r.GetComplete(), Reason: r.GetReason(), Message: r.GetMessage(), Held: r.GetHeld(),
+		End: toOwing(r.GetEndOwed(), r.GetEndInherited()),
 	}
 	if out.Role == "" {
 		out.Role = application.Requirer
@@ -44,12 +45,26 @@ func toRelation(r *wire.Relation, namespace string, contents conversation.BagMap
 }
 
 func toTombstone(u *wire.DepartedUnit, application string, contents conversation.BagMap) conversation.Tombstone {
-	out := conversation.Tombstone{
+	return conversation.Tombstone{
 		Unit: conversation.Unit{Application: application, Number: int(u.GetNumber())}, Reason: conversation.Reason(u.GetReason()),
-		Bag: toBag(u.GetBag(), contents), Since: time.Unix(u.GetSince(), 0).UTC(), Inherited: u.GetInherited(),
+		Bag: toBag(u.GetBag(), contents), Since: time.Unix(u.GetSince(), 0).UTC(), Owing: toOwing(u.GetOwed(), u.GetInherited()),
 	}
-	for _, number := range u.GetOwed() {
+}
+
+// toOwing returns to which units an event is owed.
+func toOwing(numbers []int64, inherited bool) conversation.Owing {
+	out := conversation.Owing{Inherited: inherited}
+	for _, number := range numbers {
 		out.Owed = append(out.Owed, int(number))
+	}
+	return out
+}
+
+// forOwed returns the numbers of the units to which an event is owed.
+func forOwed(o conversation.Owing) []int64 {
+	var out []int64
+	for _, number := range o.Owed {
+		out = append(out, int64(number))
 	}
 	return out
 }
@@ -63,6 +78,7 @@ func ForRelation(r conversation.Relation, bags conversation.Bags) *wire.Relation
 		Bag:      forBag(r.RemoteBag, bags),
 		Complete: r.Complete, Reason: r.Reason, Message: r.Message, Held: r.Held,
 		Ended: r.Life == conversation.Ending, Suspended: r.Life == conversation.Suspended,
+		EndOwed: forOwed(r.End), EndInherited: r.End.Inherited,
 	}
 	if r.Granted.ID != "" {
 		out.Granted = &wire.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}
@@ -71,13 +87,10 @@ func ForRelation(r conversation.Relation, bags conversation.Bags) *wire.Relation
 		out.Units = append(out.Units, &wire.RemoteUnit{Number: int64(m.Unit.Number), Bag: forBag(m.Bag, bags)})
 	}
 	for _, t := range r.Departed {
-		departed := &wire.DepartedUnit{
-			Number: int64(t.Unit.Number), Reason: string(t.Reason), Bag: forBag(t.Bag, bags), Since: t.Since.Unix(), Inherited: t.Inherited,
-		}
-		for _, number := range t.Owed {
-			departed.Owed = append(departed.Owed, int64(number))
-		}
-		out.Departed = append(out.Departed, departed)
+		out.Departed = append(out.Departed, &wire.DepartedUnit{
+			Number: int64(t.Unit.Number), Reason: string(t.Reason), Bag: forBag(t.Bag, bags), Since: t.Since.Unix(),
+			Owed: forOwed(t.Owing), Inherited: t.Inherited,
+		})
 	}
 	return out
 }
@@ -106,7 +119,7 @@ func forBag(ref databag.Ref, bags conversation.Bags) *wire.Databag {
 // forMemory returns a relation as an agent remembers it: without what only the latest snapshot can
 // know.
 func forMemory(r conversation.Relation, bags conversation.Bags) *wire.Relation {
-	r.Units, r.Departed = nil, nil
+	r.Units, r.Departed, r.End = nil, nil, conversation.Owing{}
 	out := ForRelation(r, bags)
 	out.Bag.Version = ""
 	out.Granted = &wire.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}

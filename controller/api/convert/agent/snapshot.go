@@ -15,10 +15,11 @@ import (
 func ToUpdate(s *wire.Snapshot) conversation.Update {
 	u, contents := s.GetUnit(), conversation.BagMap{}
 	out := conversation.Update{
-		Revisions: s.GetRevisions(),
-		View:      conversation.View{Application: u.GetApplication(), Namespace: u.GetNamespace(), Bags: contents},
+		Revisions: s.GetRevisions(), Reset: s.GetWentBack(),
+		View: conversation.View{Application: u.GetApplication(), Namespace: u.GetNamespace(), Bags: contents},
 		Own: conversation.Own{
-			Number: int(u.GetNumber()), Known: u.GetKnown(), Leaving: conversation.Reason(u.GetLeaving()), Ignored: u.GetIgnored(),
+			Number: int(u.GetNumber()), Known: u.GetKnown(), Leaving: conversation.Reason(u.GetLeaving()), Returns: u.GetReturns(),
+			Ignored: u.GetIgnored(), Deadline: ToTime(u.GetDeadline()),
 		},
 	}
 	for _, r := range s.GetRelations() {
@@ -41,7 +42,8 @@ func ToUpdate(s *wire.Snapshot) conversation.Update {
 func ForUnit(v conversation.View, own conversation.Own) *wire.Unit {
 	return &wire.Unit{
 		Application: v.Application, Namespace: v.Namespace,
-		Number: int64(own.Number), Known: own.Known, Leaving: string(own.Leaving), Ignored: own.Ignored,
+		Number: int64(own.Number), Known: own.Known, Leaving: string(own.Leaving), Returns: own.Returns, Ignored: own.Ignored,
+		Deadline: ForTime(own.Deadline),
 	}
 }
 

@@ -91,7 +91,7 @@ func relations(t *rapid.T, contents conversation.BagMap) conversation.Relation {
 	r.Remote = r.There.From("shop")
 	switch rapid.IntRange(0, 2).Draw(t, "life") {
 	case 1:
-		r.Life, r.EndReason, r.Final = conversation.Ending, conversation.RelationRemoved, true
+		r.Life, r.EndReason, r.Final, r.End = conversation.Ending, conversation.RelationRemoved, true, owing(t)
 	case 2:
 		r.Life, r.EndReason = conversation.Suspended, conversation.SuspendedReason
 	}
@@ -107,10 +107,16 @@ func relations(t *rapid.T, contents conversation.BagMap) conversation.Relation {
 	r.Departed = list(t, "departed", func(t *rapid.T) conversation.Tombstone {
 		return conversation.Tombstone{
 			Unit: unit(t), Reason: conversation.Replaced, Since: times().Draw(t, "since"), Bag: bags(contents).Draw(t, "left"),
-			Owed: list(t, "owed", func(t *rapid.T) int { return numbers().Draw(t, "to") }), Inherited: rapid.Bool().Draw(t, "inherited"),
+			Owing: owing(t),
 		}
 	})
 	return r
+}
+
+func owing(t *rapid.T) conversation.Owing {
+	return conversation.Owing{
+		Owed: list(t, "owed", func(t *rapid.T) int { return numbers().Draw(t, "to") }), Inherited: rapid.Bool().Draw(t, "inherited"),
+	}
 }
 
 func sides(t *rapid.T, contents conversation.BagMap) conversation.Side {

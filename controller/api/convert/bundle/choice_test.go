@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -37,8 +37,12 @@ func TestDeploymentChoices(t *testing.T) {
 
 func TestRevisionHealth(t *testing.T) {
 	var r v1alpha1.BundleRevision
-	assert.True(t, SetRevision(&r, bundle.Revision{State: bundle.StateActive}))
+	assert.True(t, SetRevision(&r, bundle.Revision{State: bundle.StateProposed}))
+	assert.Equal(t, v1alpha1.HealthUntried, r.Status.Health)
+	assert.False(t, Begun(&r))
+	assert.True(t, SetRevision(&r, bundle.Revision{State: bundle.StateActive, Begun: true}))
 	assert.Equal(t, v1alpha1.HealthUnproven, r.Status.Health)
+	assert.True(t, Begun(&r))
 	assert.True(t, SetRevision(&r, bundle.Revision{State: bundle.StateSucceeded, Healthy: true}))
 	assert.Equal(t, v1alpha1.HealthProven, r.Status.Health)
 	assert.True(t, SetRevision(&r, bundle.Revision{State: bundle.StateSuperseded, Healthy: true}))

@@ -3,19 +3,20 @@ package bundle
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
 // The longest lists and texts of a status.
 const (
 	maxWaits   = 20
 	maxActions = 500
-	maxText    = 1024
+	maxHeld    = 1024
+	maxObject  = 600
 	maxMessage = 4096
 	maxSummary = 256
 )
@@ -104,7 +105,8 @@ func SetDeployment(d *v1alpha1.BundleDeployment, s bundle.Standing, r bundle.Rec
 	status.Waits, status.Drift = nil, nil
 	for _, w := range s.Next.Waits[:min(maxWaits, len(s.Next.Waits))] {
 		status.Waits = append(status.Waits, v1alpha1.BundleWait{
-			Object: w.ID.String(), Phase: w.Phase.String(), Message: cut(w.Why(), maxText), StartTime: value.FromTime(w.Since),
+			Object: condition.Cut(w.ID.String(), maxObject), Phase: w.Phase.String(), Message: condition.Cut(w.Why(), condition.MaxEntry),
+			StartTime: value.FromTime(w.Since),
 		})
 	}
 	for _, drifted := range s.Drift[:min(maxWaits, len(s.Drift))] {
@@ -115,17 +117,14 @@ func SetDeployment(d *v1alpha1.BundleDeployment, s bundle.Standing, r bundle.Rec
 
 // ForPlan returns a plan that waits for approval; revision is 0 for a deletion.
 func ForPlan(d *v1alpha1.BundleDeployment, p bundle.Plan, revision int) *v1alpha1.BundlePlan {
-	plan := &v1alpha1.BundlePlan{Digest: p.Digest, Cluster: p.Cluster, HeldObjects: p.HeldNames()}
+	plan := &v1alpha1.BundlePlan{Digest: p.Digest, Cluster: p.Cluster, HeldObjects: condition.CutList(p.HeldNames(), maxHeld)}
 	if revision > 0 {
 		plan.Revision = RevisionName(d, revision)
 	}
 	return plan
 }
 
-// cut shortens a text to a number of bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
+// ForRemoval returns what is deleted of a deployment from now on, whatever is approved later.
+func ForRemoval(p bundle.Plan) *v1alpha1.BundlePlan {
+	return &v1alpha1.BundlePlan{Digest: bundle.NewRemoval(p).Digest(), Cluster: p.Cluster}
 }

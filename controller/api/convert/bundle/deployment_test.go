@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
 // deployment is one that has something in each field that is mapped.
@@ -61,12 +62,13 @@ func TestSetDeployment(t *testing.T) {
 	d.Generation = 3
 	var s bundle.Standing
 	for range maxWaits + 1 {
-		s.Next.Waits = append(s.Next.Waits, bundle.Wait{For: strings.Repeat("ü", maxText)})
+		s.Next.Waits = append(s.Next.Waits, bundle.Wait{For: strings.Repeat("ü", condition.MaxEntry)})
 	}
 	SetDeployment(d, s, bundle.Record{}, time.Unix(1, 0))
 	assert.EqualValues(t, 3, d.Status.ObservedGeneration)
 	require.Len(t, d.Status.Waits, maxWaits)
-	assert.LessOrEqual(t, len(d.Status.Waits[0].Message), maxText)
+	assert.LessOrEqual(t, len(d.Status.Waits[0].Message), condition.MaxEntry)
+	assert.LessOrEqual(t, len(d.Status.Waits[0].Object), maxObject, "TRUST.md U5")
 	assert.True(t, strings.HasSuffix(d.Status.Waits[0].Message, "ü…"), "no character is cut in two")
 }
 

@@ -6,8 +6,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
 // RevisionName returns the name of a revision of a deployment.
@@ -31,7 +32,7 @@ func ForRevision(d *v1alpha1.BundleDeployment, v bundle.Revision, p bundle.Plan,
 			r.Spec.Actions = append(r.Spec.Actions, "… and more")
 			break
 		}
-		r.Spec.Actions = append(r.Spec.Actions, cut(fmt.Sprintf("%s %s", a.Verb, a.ID), maxText))
+		r.Spec.Actions = append(r.Spec.Actions, condition.Cut(fmt.Sprintf("%s %s", a.Verb, a.ID), condition.MaxEntry))
 	}
 	return r
 }
@@ -40,11 +41,23 @@ func ForRevision(d *v1alpha1.BundleDeployment, v bundle.Revision, p bundle.Plan,
 func SetRevision(r *v1alpha1.BundleRevision, v bundle.Revision) bool {
 	before := r.Status
 	r.Status = v1alpha1.BundleRevisionStatus{
-		State: string(v.State), Message: cut(v.Message, maxMessage), Summary: cut(bundle.Brief(v.Message), maxSummary),
-		Health: v1alpha1.HealthUnproven,
-	}
-	if v.Healthy {
-		r.Status.Health = v1alpha1.HealthProven
+		State: string(v.State), Message: condition.Cut(v.Message, maxMessage), Summary: condition.Cut(bundle.Brief(v.Message), maxSummary),
+		Health: health(v),
 	}
 	return r.Status != before
+}
+
+func health(v bundle.Revision) v1alpha1.Health {
+	switch {
+	case v.Healthy:
+		return v1alpha1.HealthProven
+	case v.Begun:
+		return v1alpha1.HealthUnproven
+	}
+	return v1alpha1.HealthUntried
+}
+
+// Begun reports whether a BundleRevision was published as carried out.
+func Begun(r *v1alpha1.BundleRevision) bool {
+	return r.Status.Health == v1alpha1.HealthUnproven || r.Status.Health == v1alpha1.HealthProven
 }

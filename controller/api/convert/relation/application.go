@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // ToRecord returns the record of an application.
@@ -27,36 +28,24 @@ func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
 			Version: int(e.Version), Optional: e.Necessity == v1alpha1.Optional, Limit: int(e.Limit),
 		})
 	}
-	for _, o := range s.Exclusions {
-		state.LeftOut = append(state.LeftOut, application.Fault{Application: a.Name, Object: o.Object, Reason: o.Reason,
-			Message: o.Message, Pods: o.Pods})
-	}
-	for _, w := range s.Waits {
-		state.Waiting = append(state.Waiting, relation.Waiting{
-			Endpoint: w.Endpoint, Optional: w.Necessity == v1alpha1.Optional, Reason: w.Reason, Message: w.Message,
-		})
-	}
+	readStatus(state, a)
 	said := map[string]v1alpha1.Report{}
 	for _, r := range s.Reports {
 		said[r.PodUID] = r
+		if r.Shortage != nil {
+			state.Shortages = append(state.Shortages, status.Shortage{
+				Unit: int(r.Unit), Budget: string(r.Shortage.Budget), Since: r.Shortage.Time.UTC(),
+			})
+		}
 	}
 	for _, u := range kept.Units {
-		number, err := value.Int(u.Number)
+		unit, err := toUnit(u, said[u.PodUID])
 		if err != nil {
 			return record, fmt.Errorf("cannot read application %q: unit: %w", a.Name, err)
 		}
-		state.Units = append(state.Units, application.Unit{
-			Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == v1alpha1.HandlersPresent,
-			Since: u.CreationTime.UTC(), Leaving: u.TerminationReason, Gone: u.DepartureReason, GoneSince: value.Time(u.DepartureTime),
-			Workload: ToStatus(said[u.PodUID].Workload), Failing: ToFailure(said[u.PodUID].Failure),
-		})
+		state.Units = append(state.Units, unit)
 	}
-	if r := kept.Restarts; r != nil {
-		state.Restarts.Versions = r.Versions
-		for i := range r.Times {
-			state.Restarts.Times = append(state.Restarts.Times, r.Times[i].UTC())
-		}
-	}
+	readHistory(state, kept)
 	var err error
 	if state.NextUnit, err = value.Int(kept.NextUnit); err == nil {
 		state.Grants, err = ToGrants(a)
@@ -67,6 +56,47 @@ func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
 	return record, nil
 }
 
+// readStatus reads the lists of a status that need no check.
+func readStatus(state *relation.ApplicationState, a *v1alpha1.RelatedApplication) {
+	for _, o := range a.Status.Exclusions {
+		state.LeftOut = append(state.LeftOut, application.Fault{Application: a.Name, Object: o.Object, Reason: o.Reason,
+			Message: o.Message, Pods: o.Pods})
+	}
+	for _, w := range a.Status.Waits {
+		state.Waiting = append(state.Waiting, relation.Waiting{
+			Endpoint: w.Endpoint, Optional: w.Necessity == v1alpha1.Optional, Reason: w.Reason, Message: w.Message,
+		})
+	}
+}
+
+// readHistory reads the restarts and the recent ends.
+func readHistory(state *relation.ApplicationState, kept v1alpha1.RelatedApplicationState) {
+	if r := kept.Restarts; r != nil {
+		state.Restarts.Versions = r.Versions
+		for i := range r.Times {
+			state.Restarts.Times = append(state.Restarts.Times, r.Times[i].UTC())
+		}
+	}
+	for _, e := range kept.Ends {
+		state.Ends = append(state.Ends, relation.RecentEnd{Relation: e.Relation, Namespace: e.Namespace, Time: e.Time.UTC(), Reason: e.Reason})
+	}
+}
+
+// toUnit returns a unit with what its pod has reported.
+func toUnit(u v1alpha1.Unit, said v1alpha1.Report) (application.Unit, error) {
+	number, err := value.Int(u.Number)
+	unit := application.Unit{
+		Number: number, Pod: u.Pod, PodUID: u.PodUID, Address: u.Address, Handles: u.Handlers == v1alpha1.HandlersPresent,
+		Since: u.CreationTime.UTC(), Leaving: u.TerminationReason, Gone: u.DepartureReason, GoneSince: value.Time(u.DepartureTime),
+		Overdue:  value.Time(u.OverdueTime),
+		Workload: ToStatus(said.Workload), Failing: ToFailure(said.Failure),
+	}
+	if unit.Leaving == v1alpha1.UnitReturns {
+		unit.Leaving, unit.Returns = "", true
+	}
+	return unit, err
+}
+
 // KeepApplication writes what cannot be computed again into the object itself. The highest term, which the
 // relations API writes, stays.
 func KeepApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState) {
@@ -75,6 +105,10 @@ func KeepApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState
 		unit := v1alpha1.Unit{
 			Number: int64(u.Number), Pod: u.Pod, PodUID: u.PodUID, Address: u.Address,
 			CreationTime: metav1.NewTime(u.Since), TerminationReason: u.Leaving, DepartureReason: u.Gone, DepartureTime: value.FromTime(u.GoneSince),
+			OverdueTime: value.FromTime(u.Overdue),
+		}
+		if u.Returns {
+			unit.TerminationReason = v1alpha1.UnitReturns
 		}
 		if u.Handles {
 			unit.Handlers = v1alpha1.HandlersPresent
@@ -92,13 +126,18 @@ func KeepApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState
 			kept.Restarts.Times = append(kept.Restarts.Times, metav1.NewTime(t))
 		}
 	}
+	for _, e := range s.Ends {
+		kept.Ends = append(kept.Ends, v1alpha1.RecentEnd{
+			Relation: e.Relation, Namespace: e.Namespace, Time: metav1.NewTime(e.Time), Reason: e.Reason,
+		})
+	}
 	a.State = kept
 }
 
 // SetApplication writes the rest of the domain's state into the status, after KeepApplication. The relations
 // API writes the leader and the reported statuses, which stay (SAFETY.md D11).
 func SetApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState, now time.Time) {
-	status := v1alpha1.RelatedApplicationStatus{
+	shown := v1alpha1.RelatedApplicationStatus{
 		ObservedGeneration: a.Generation,
 		Sources:            s.Sources,
 		Leader:             a.Status.Leader,
@@ -107,27 +146,27 @@ func SetApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState,
 		Conditions:         value.SetConditions(a.Status.Conditions, s.Conditions, a.Generation, now),
 	}
 	for _, e := range s.Endpoints {
-		status.Endpoints = append(status.Endpoints, v1alpha1.Endpoint{
+		shown.Endpoints = append(shown.Endpoints, v1alpha1.Endpoint{
 			Name: e.Name, Role: v1alpha1.Role(e.Role), Interface: e.Interface,
 			Version: value.FromInt(e.Version), Necessity: necessity(e.Optional), Limit: value.FromInt(e.Limit),
 		})
 	}
 	for _, o := range s.LeftOut {
-		status.Exclusions = append(status.Exclusions, v1alpha1.Exclusion{Object: o.Object, Reason: o.Reason, Message: o.Message, Pods: o.Pods})
+		shown.Exclusions = append(shown.Exclusions, v1alpha1.Exclusion{Object: o.Object, Reason: o.Reason, Message: o.Message, Pods: o.Pods})
 	}
 	for _, w := range s.Waiting {
-		status.Waits = append(status.Waits, v1alpha1.Wait{
+		shown.Waits = append(shown.Waits, v1alpha1.Wait{
 			Endpoint: w.Endpoint, Necessity: necessity(w.Optional), Reason: w.Reason, Message: w.Message,
 		})
 	}
 	living := int64(0)
-	status.LivingUnits = &living
+	shown.LivingUnits = &living
 	for _, u := range s.Units {
 		if u.Gone == "" {
 			living++
 		}
 	}
-	a.Status = status
+	a.Status = shown
 }
 
 // reports returns what living units report of themselves: it ends with the unit's pod.

@@ -12,10 +12,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// keepAnswers writes the units that have left and the departures. An answer that the relations API has
+// keepAnswers writes the units that have handled a suspension and the departures. An answer that the relations API has
 // stored since s was decided stays.
 func keepAnswers(r *v1alpha1.Relation, s relation.State) {
-	r.Status.EndedUnits = union(s.Left, r.Status.EndedUnits)
 	r.Status.SuspendedUnits = union(s.Closed, r.Status.SuspendedUnits)
 	if s.SuspendedSince.IsZero() {
 		r.Status.SuspendedUnits = nil
@@ -51,15 +50,13 @@ func union(first, second []string) []string {
 func ToDepartures(r *v1alpha1.Relation) ([]conversation.Departure, error) {
 	var all []conversation.Departure
 	for _, d := range r.Status.Departures {
-		units := make([]conversation.Unit, 1+len(d.PendingUnits))
-		for i, text := range append([]string{d.Unit}, d.PendingUnits...) {
-			if err := units[i].UnmarshalText([]byte(text)); err != nil {
-				return nil, fmt.Errorf("cannot read relation %q: departures: %w", r.Name, err)
-			}
+		units, err := toUnits(append([]string{d.Unit}, d.PendingUnits...))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read relation %q: departures: %w", r.Name, err)
 		}
 		departure := conversation.Departure{
 			Unit: units[0], Reason: conversation.Reason(d.Reason), Address: d.Address, Since: d.Time.UTC(),
-			Handled: d.State == v1alpha1.DepartureHandled, OverSince: value.Time(d.CompletionTime),
+			Debt: conversation.Debt{Handled: d.State == v1alpha1.DepartureHandled}, OverSince: value.Time(d.CompletionTime),
 		}
 		if len(d.PendingUnits) > 0 {
 			departure.Owed = units[1:]
@@ -75,14 +72,33 @@ func SetDepartures(r *v1alpha1.Relation, all []conversation.Departure) {
 	for _, d := range all {
 		departure := v1alpha1.Departure{
 			Unit: d.Unit.String(), Reason: string(d.Reason), Address: d.Address,
-			Time: metav1.NewTime(d.Since), CompletionTime: value.FromTime(d.OverSince),
-		}
-		for _, u := range d.Owed {
-			departure.PendingUnits = append(departure.PendingUnits, u.String())
+			Time: metav1.NewTime(d.Since), CompletionTime: value.FromTime(d.OverSince), PendingUnits: fromUnits(d.Owed),
 		}
 		if d.Handled {
 			departure.State = v1alpha1.DepartureHandled
 		}
 		r.Status.Departures = append(r.Status.Departures, departure)
 	}
+}
+
+// toUnits returns units that are stored as application/number; nil for none.
+func toUnits(texts []string) ([]conversation.Unit, error) {
+	var all []conversation.Unit
+	for _, text := range texts {
+		var unit conversation.Unit
+		if err := unit.UnmarshalText([]byte(text)); err != nil {
+			return nil, err
+		}
+		all = append(all, unit)
+	}
+	return all, nil
+}
+
+// fromUnits returns units as they are stored; nil for none.
+func fromUnits(units []conversation.Unit) []string {
+	var all []string
+	for _, unit := range units {
+		all = append(all, unit.String())
+	}
+	return all
 }

@@ -17,20 +17,18 @@ import (
 func TestAnswersAreKept(t *testing.T) {
 	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	unit := func(number int) conversation.Unit { return conversation.Unit{Application: "web", Number: number} }
-	departure := conversation.Departure{Unit: conversation.Unit{Application: "db", Number: 1}, Reason: "replaced", Since: since, Owed: []conversation.Unit{unit(0), unit(1)}}
+	departure := conversation.Departure{Unit: conversation.Unit{Application: "db", Number: 1}, Reason: "replaced", Since: since, Debt: conversation.Debt{Owed: []conversation.Unit{unit(0), unit(1)}}}
 	var r v1alpha1.Relation
-	decided := relation.State{Left: []string{"web/0"}, SuspendedSince: time.Unix(5, 0).UTC(), Closed: []string{"web/0"}, Departures: []conversation.Departure{departure}}
+	decided := relation.State{SuspendedSince: time.Unix(5, 0).UTC(), Closed: []string{"web/0"}, Departures: []conversation.Departure{departure}}
 	SetRelation(&r, decided, since)
 
 	answered := departure.Answered(unit(1), conversation.Answer{Unit: departure.Unit, Since: since, Handled: true})
 	SetDepartures(&r, []conversation.Departure{answered})
-	r.Status.EndedUnits = append(r.Status.EndedUnits, "web/1")
 	r.Status.SuspendedUnits = append(r.Status.SuspendedUnits, "web/1")
 	SetRelation(&r, decided, since.Add(time.Minute))
 	got, err := ToDepartures(&r)
 	require.NoError(t, err)
 	assert.Equal(t, []conversation.Departure{answered}, got)
-	assert.Equal(t, []string{"web/0", "web/1"}, r.Status.EndedUnits)
 	assert.Equal(t, []string{"web/0", "web/1"}, r.Status.SuspendedUnits)
 
 	t.Log("another departure of the same unit is another")

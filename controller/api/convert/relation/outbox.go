@@ -2,14 +2,35 @@ package relation
 
 import (
 	"strconv"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
 )
 
 // ForOutbox returns the spec of the object in which the transactions of a unit are committed.
 func ForOutbox(application, unit string) v1alpha1.DatabagSpec {
 	return v1alpha1.DatabagSpec{Purpose: v1alpha1.PurposeOutbox, Application: application, Unit: unit}
+}
+
+// ToOutbox returns the outbox that an object is.
+func ToOutbox(b *v1alpha1.Databag) relation.Outbox {
+	o := relation.Outbox{Application: b.Spec.Application, Unit: b.Spec.Unit, UID: string(b.UID), Holds: Holds(b)}
+	if c := meta.FindStatusCondition(b.Status.Conditions, string(condition.Stalled)); c != nil && c.Reason == string(condition.CommitRefused) {
+		o.Refusal = c.Message
+	}
+	return o
+}
+
+// SetRefusal writes into the status of an outbox why its transaction is not delivered, or was dropped.
+func SetRefusal(b *v1alpha1.Databag, why string, now time.Time) {
+	b.Status.ObservedGeneration = b.Generation
+	b.Status.Conditions = value.SetConditions(b.Status.Conditions, condition.Stuck(string(condition.CommitRefused), why), b.Generation, now)
 }
 
 // Holds reports whether an outbox has a transaction that changes something.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -28,8 +27,8 @@ func ToRelation(r *v1alpha1.Relation) (relation.Relation, error) {
 		Deleted:  value.Time(r.DeletionTimestamp),
 		State: relation.State{
 			HeldSince: value.Time(r.Status.HoldTime), HeldReason: r.Status.HoldReason, Data: relation.Data(r.Status.Data),
-			Offer: r.Status.Offer, SuspendedSince: value.Time(r.Status.SuspensionTime),
-			EndReason: r.Status.EndReason, Left: r.Status.EndedUnits, Closed: r.Status.SuspendedUnits,
+			Offer: r.Status.Offer, ProviderUID: r.State.ProviderNamespaceUID, SuspendedSince: value.Time(r.Status.SuspensionTime),
+			EndReason: r.Status.EndReason, EndedSince: value.Time(r.Status.EndTime), Closed: r.Status.SuspendedUnits,
 			Status: relation.Status(r.Status.RelationStatus), Conditions: value.Conditions(r.Status.Conditions),
 			RequirerStatus: ToSideStatus(r.Status.RequirerStatus), ProviderStatus: ToSideStatus(r.Status.ProviderStatus),
 		},
@@ -54,11 +53,11 @@ func ToRelation(r *v1alpha1.Relation) (relation.Relation, error) {
 // Identity returns the identity of a relation: its object's UID until the controller has kept another.
 func Identity(r *v1alpha1.Relation) string { return cmp.Or(r.State.Identity, string(r.UID)) }
 
-// KeepRelation writes what cannot be computed again into the object itself. A Relation that does not exist
-// yet gets an identity of its own.
-func KeepRelation(r *v1alpha1.Relation, s relation.State) {
+// KeepRelation writes what cannot be computed again into the object itself. An identity that is stored stays.
+func KeepRelation(r *v1alpha1.Relation, identity string, s relation.State) {
 	r.State.ID = int64(s.ID)
-	r.State.Identity = cmp.Or(Identity(r), string(uuid.NewUUID()))
+	r.State.Identity = cmp.Or(r.State.Identity, identity)
+	r.State.ProviderNamespaceUID = s.ProviderUID
 }
 
 // SetRelation writes the rest of the domain's state into the status. The relations API writes the statuses of the
@@ -72,7 +71,7 @@ func SetRelation(r *v1alpha1.Relation, s relation.State, now time.Time) {
 		r.Status.Retention = &metav1.Duration{Duration: s.Retain}
 	}
 	r.Status.Offer, r.Status.SuspensionTime = s.Offer, value.FromTime(s.SuspendedSince)
-	r.Status.EndReason = s.EndReason
+	r.Status.EndReason, r.Status.EndTime = s.EndReason, value.FromTime(s.EndedSince)
 	keepAnswers(r, s)
 	r.Status.RelationStatus = string(s.Status)
 	r.Status.Conditions = value.SetConditions(r.Status.Conditions, s.Conditions, r.Generation, now)

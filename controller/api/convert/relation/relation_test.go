@@ -82,7 +82,7 @@ func TestRelationRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := relation.State{
 			ID: rapid.IntRange(0, 1<<31-1).Draw(t, "id"), Retain: time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "retain")),
-			HeldSince: maybe(seconds()).Draw(t, "held"), EndReason: maybe(names()).Draw(t, "end"), Conditions: conditions().Draw(t, "conditions"),
+			HeldSince: maybe(seconds()).Draw(t, "held"), EndReason: maybe(names()).Draw(t, "end"), EndedSince: maybe(seconds()).Draw(t, "ended"), Conditions: conditions().Draw(t, "conditions"),
 			Status: maybe(rapid.SampledFrom([]relation.Status{relation.Joining, relation.Joined, relation.Broken, relation.Failed})).Draw(t, "status"),
 		}
 		pair := relation.Pair{
@@ -94,7 +94,7 @@ func TestRelationRoundTrip(t *testing.T) {
 		}
 		r := ForPair("shop", pair)
 		r.UID, r.Generation = "uid", 3
-		KeepRelation(r, want)
+		KeepRelation(r, "identity", want)
 		SetRelation(r, want, time.Now())
 		got, err := ToRelation(stored(t, r))
 		require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestRelationRoundTrip(t *testing.T) {
 		assert.True(t, got.Declared)
 		assert.LessOrEqual(t, len(r.Name), 63, "SAFETY.md C3")
 		before := r.DeepCopy()
-		KeepRelation(r, got.State)
+		KeepRelation(r, "another", got.State)
 		SetRelation(r, got.State, time.Now().Add(time.Hour))
 		assert.Equal(t, before, r, "and writing it again changes no time")
 	})
@@ -130,12 +130,18 @@ func TestApplicationRoundTrip(t *testing.T) {
 			Revision: rapid.IntRange(0, 1<<31-1).Draw(t, "revision"), Refused: rapid.Bool().Draw(t, "refused"),
 		}
 	})
+	ends := rapid.Custom(func(t *rapid.T) relation.RecentEnd {
+		return relation.RecentEnd{
+			Relation: names().Draw(t, "relation"), Namespace: names().Draw(t, "of"), Time: seconds().Draw(t, "at"), Reason: names().Draw(t, "reason"),
+		}
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		want := relation.ApplicationState{
 			Endpoints: list(endpoints).Draw(t, "endpoints"), Sources: list(names()).Draw(t, "sources"), Units: list(units).Draw(t, "units"),
 			NextUnit: rapid.IntRange(0, 1<<31-1).Draw(t, "next"),
 			Waiting:  list(waiting).Draw(t, "waiting"), Conditions: conditions().Draw(t, "conditions"),
 			Restarts: relation.Restarts{Times: list(seconds()).Draw(t, "times")}, Grants: list(grants).Draw(t, "grants"),
+			Ends: list(ends).Draw(t, "ends"),
 		}
 		if versions := rapid.MapOf(names(), names()).Draw(t, "versions"); len(versions) > 0 {
 			want.Restarts.Versions = versions

@@ -1064,7 +1064,10 @@ type LeaveRequest struct {
 	// revisions is what the agent has acted on: a replica that has seen less waits.
 	Revisions map[string]uint64 `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// suspension says that it is about that.
-	Suspension    bool `protobuf:"varint,4,opt,name=suspension,proto3" json:"suspension,omitempty"`
+	Suspension bool `protobuf:"varint,4,opt,name=suspension,proto3" json:"suspension,omitempty"`
+	// handled reports of the end that the unit's handlers have handled it while the unit led
+	// (TRUST.md T2); else the unit has no more to handle.
+	Handled       bool `protobuf:"varint,5,opt,name=handled,proto3" json:"handled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1123,6 +1126,13 @@ func (x *LeaveRequest) GetRevisions() map[string]uint64 {
 func (x *LeaveRequest) GetSuspension() bool {
 	if x != nil {
 		return x.Suspension
+	}
+	return false
+}
+
+func (x *LeaveRequest) GetHandled() bool {
+	if x != nil {
+		return x.Handled
 	}
 	return false
 }
@@ -1861,7 +1871,10 @@ type Snapshot struct {
 	// own are the bags of the unit itself, one for each relation.
 	Own []*Own `protobuf:"bytes,5,rep,name=own,proto3" json:"own,omitempty"`
 	// secrets are those that the unit keeps to a revision of, or cares for.
-	Secrets       []*KnownSecret `protobuf:"bytes,6,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	Secrets []*KnownSecret `protobuf:"bytes,6,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	// went_back reports that the store was restored to an earlier state than the agent
+	// has used. It accepts lower revisions then, once a connection (TRUST.md T6).
+	WentBack      bool `protobuf:"varint,7,opt,name=went_back,json=wentBack,proto3" json:"went_back,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1936,6 +1949,13 @@ func (x *Snapshot) GetSecrets() []*KnownSecret {
 		return x.Secrets
 	}
 	return nil
+}
+
+func (x *Snapshot) GetWentBack() bool {
+	if x != nil {
+		return x.WentBack
+	}
+	return false
 }
 
 // KnownSecret is what a unit is told of a secret, so that it hears of what is new.
@@ -2123,7 +2143,13 @@ type Unit struct {
 	Leaving string `protobuf:"bytes,5,opt,name=leaving,proto3" json:"leaving,omitempty"`
 	// ignored is why the pod's workload takes part in nothing, with the cure; empty if it
 	// takes part.
-	Ignored       string `protobuf:"bytes,6,opt,name=ignored,proto3" json:"ignored,omitempty"`
+	Ignored string `protobuf:"bytes,6,opt,name=ignored,proto3" json:"ignored,omitempty"`
+	// returns is set while the pod ends and another one takes its place: the unit does not
+	// leave.
+	Returns bool `protobuf:"varint,7,opt,name=returns,proto3" json:"returns,omitempty"`
+	// deadline is when the grace period of the pod is over, in seconds since 1970; 0 while
+	// the pod does not end (TRUST.md T2).
+	Deadline      int64 `protobuf:"varint,8,opt,name=deadline,proto3" json:"deadline,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2198,6 +2224,20 @@ func (x *Unit) GetIgnored() string {
 		return x.Ignored
 	}
 	return ""
+}
+
+func (x *Unit) GetReturns() bool {
+	if x != nil {
+		return x.Returns
+	}
+	return false
+}
+
+func (x *Unit) GetDeadline() int64 {
+	if x != nil {
+		return x.Deadline
+	}
+	return 0
 }
 
 // Waiting is one endpoint without a relation.
@@ -2301,7 +2341,12 @@ type Relation struct {
 	Suspended bool `protobuf:"varint,18,opt,name=suspended,proto3" json:"suspended,omitempty"`
 	// granted is the Secret that the remote application grants by reference; unset for
 	// none (SAFETY.md S1).
-	Granted       *GrantedSecret `protobuf:"bytes,19,opt,name=granted,proto3" json:"granted,omitempty"`
+	Granted *GrantedSecret `protobuf:"bytes,19,opt,name=granted,proto3" json:"granted,omitempty"`
+	// end_owed are the numbers of the units that are asked whether they have handled the end
+	// (TRUST.md T2).
+	EndOwed []int64 `protobuf:"varint,20,rep,packed,name=end_owed,json=endOwed,proto3" json:"end_owed,omitempty"`
+	// end_inherited is set if none of those is left, so that the leader handles the end.
+	EndInherited  bool `protobuf:"varint,21,opt,name=end_inherited,json=endInherited,proto3" json:"end_inherited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2467,6 +2512,20 @@ func (x *Relation) GetGranted() *GrantedSecret {
 		return x.Granted
 	}
 	return nil
+}
+
+func (x *Relation) GetEndOwed() []int64 {
+	if x != nil {
+		return x.EndOwed
+	}
+	return nil
+}
+
+func (x *Relation) GetEndInherited() bool {
+	if x != nil {
+		return x.EndInherited
+	}
+	return false
 }
 
 // GrantedSecret is a Secret of somebody's as a reference in the bag names it. What is
@@ -2802,7 +2861,7 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	" \x01(\v2&.orcon.relations.v1alpha1.SecretAccessR\x06access\x1a:\n" +
 	"\fContentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xa2\x02\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xbc\x02\n" +
 	"\fLeaveRequest\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x12C\n" +
 	"\n" +
@@ -2811,7 +2870,8 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\trevisions\x18\x03 \x03(\v25.orcon.relations.v1alpha1.LeaveRequest.RevisionsEntryR\trevisions\x12\x1e\n" +
 	"\n" +
 	"suspension\x18\x04 \x01(\bR\n" +
-	"suspension\x1a<\n" +
+	"suspension\x12\x18\n" +
+	"\ahandled\x18\x05 \x01(\bR\ahandled\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"S\n" +
@@ -2864,14 +2924,15 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
 	"GetRequest\"M\n" +
 	"\vGetResponse\x12>\n" +
-	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\xbe\x03\n" +
+	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\xdb\x03\n" +
 	"\bSnapshot\x12O\n" +
 	"\trevisions\x18\x01 \x03(\v21.orcon.relations.v1alpha1.Snapshot.RevisionsEntryR\trevisions\x122\n" +
 	"\x04unit\x18\x02 \x01(\v2\x1e.orcon.relations.v1alpha1.UnitR\x04unit\x12@\n" +
 	"\trelations\x18\x03 \x03(\v2\".orcon.relations.v1alpha1.RelationR\trelations\x12;\n" +
 	"\awaiting\x18\x04 \x03(\v2!.orcon.relations.v1alpha1.WaitingR\awaiting\x12/\n" +
 	"\x03own\x18\x05 \x03(\v2\x1d.orcon.relations.v1alpha1.OwnR\x03own\x12?\n" +
-	"\asecrets\x18\x06 \x03(\v2%.orcon.relations.v1alpha1.KnownSecretR\asecrets\x1a<\n" +
+	"\asecrets\x18\x06 \x03(\v2%.orcon.relations.v1alpha1.KnownSecretR\asecrets\x12\x1b\n" +
+	"\twent_back\x18\a \x01(\bR\bwentBack\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xa5\x01\n" +
@@ -2887,18 +2948,20 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\brelation\x18\x01 \x01(\tR\brelation\x123\n" +
 	"\x03bag\x18\x02 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\x03bag\x12C\n" +
 	"\vapplication\x18\x03 \x01(\v2!.orcon.relations.v1alpha1.DatabagR\vapplication\x12-\n" +
-	"\x12application_writer\x18\x04 \x01(\tR\x11applicationWriter\"\xa8\x01\n" +
+	"\x12application_writer\x18\x04 \x01(\tR\x11applicationWriter\"\xde\x01\n" +
 	"\x04Unit\x12 \n" +
 	"\vapplication\x18\x01 \x01(\tR\vapplication\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x14\n" +
 	"\x05known\x18\x03 \x01(\bR\x05known\x12\x1c\n" +
 	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x18\n" +
 	"\aleaving\x18\x05 \x01(\tR\aleaving\x12\x18\n" +
-	"\aignored\x18\x06 \x01(\tR\aignored\"W\n" +
+	"\aignored\x18\x06 \x01(\tR\aignored\x12\x18\n" +
+	"\areturns\x18\a \x01(\bR\areturns\x12\x1a\n" +
+	"\bdeadline\x18\b \x01(\x03R\bdeadline\"W\n" +
 	"\aWaiting\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\xb8\x05\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xf8\x05\n" +
 	"\bRelation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x1a\n" +
@@ -2919,7 +2982,9 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\x05units\x18\x10 \x03(\v2$.orcon.relations.v1alpha1.RemoteUnitR\x05units\x12B\n" +
 	"\bdeparted\x18\x11 \x03(\v2&.orcon.relations.v1alpha1.DepartedUnitR\bdeparted\x12\x1c\n" +
 	"\tsuspended\x18\x12 \x01(\bR\tsuspended\x12A\n" +
-	"\agranted\x18\x13 \x01(\v2'.orcon.relations.v1alpha1.GrantedSecretR\agranted\";\n" +
+	"\agranted\x18\x13 \x01(\v2'.orcon.relations.v1alpha1.GrantedSecretR\agranted\x12\x19\n" +
+	"\bend_owed\x18\x14 \x03(\x03R\aendOwed\x12#\n" +
+	"\rend_inherited\x18\x15 \x01(\bR\fendInherited\";\n" +
 	"\rGrantedSecret\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\"Y\n" +

@@ -203,8 +203,8 @@ func (p Plan) writeConfigurations() error {
 	return nil
 }
 
-// auditPolicy logs who did what to pods; annotations that admission webhooks
-// add to audit events appear there too.
+// auditPolicy logs who did what to pods, with the annotations that admission webhooks
+// add to audit events, and what Orcon's accounts did.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -213,6 +213,8 @@ rules:
   resources:
   - group: ""
     resources: [pods]
+- level: Metadata
+  userGroups: ["system:serviceaccounts:orcon-system"]
 - level: None
 `
 

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// startTimeout bounds how long a restarted component may take.
-	startTimeout = 60 * time.Second
+	// startTimeout bounds how long a restarted component may take, also on a busy machine.
+	startTimeout = 3 * time.Minute
 	// headerTimeout is there since every server should have one.
 	headerTimeout = 10 * time.Second
 )

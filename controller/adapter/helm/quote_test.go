@@ -1,0 +1,47 @@
+package helm
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+)
+
+// TRUST.md R5: what does not fit a schema is described by the schema alone.
+func TestMisfitsQuoteNothing(t *testing.T) {
+	tests := map[string]struct{ schema, want string }{
+		"Pattern":    {`{"pattern": "^[a-z]*$"}`, "password: does not match pattern '^[a-z]*$'"},
+		"Enum":       {`{"enum": ["a", "b"]}`, "password: value must be one of 'a', 'b'"},
+		"Const":      {`{"const": "a"}`, "password: value must be 'a'"},
+		"Type":       {`{"type": "boolean"}`, "password: got string, want boolean"},
+		"Length":     {`{"maxLength": 3}`, "password: maxLength: got 7, want 3"},
+		"Not":        {`{"not": {}}`, "password: 'not' failed"},
+		"Group":      {`{"anyOf": [{"pattern": "^a"}, {"const": "b"}]}`, "password: does not match pattern '^a'"},
+		"Maximum":    {`{"$ref": "#/$defs/any"}`, "port: maximum: want 5"},
+		"Properties": {`{}`, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := &chart.Chart{Metadata: &chart.Metadata{Name: "web"}, Schema: []byte(`{"$defs": {"any": {}}, "properties": {"password": ` +
+				tc.schema + `, "port": {"maximum": 5, "multipleOf": 4}}}`)}
+			err := validateOne(c, map[string]any{"password": "Hunter2", "port": 27182818})
+			require.ErrorContains(t, err, tc.want)
+			require.ErrorContains(t, err, "port: multipleOf: want 4")
+			assert.NotContains(t, err.Error(), "Hunter2")
+			assert.NotContains(t, err.Error(), "2718")
+			assert.NotContains(t, err.Error(), "27,18")
+		})
+	}
+}
+
+// The place of an error in a template is found before what the template says.
+func TestLocated(t *testing.T) {
+	err := located("web", errors.New("execution error at (web/templates/a.yaml:2:3): web/templates/b.yaml:9:9"))
+	require.EqualError(t, err, "execution error at (web/templates/a.yaml:2:3): web/templates/b.yaml:9:9")
+	require.ErrorContains(t, bundle.Unquoted(err), "web/templates/a.yaml:2:3 (details hidden")
+	require.ErrorContains(t, bundle.Unquoted(located("web", errors.New("no place"))), "the content is wrong")
+}

@@ -1,0 +1,40 @@
+package commits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// Pending delivers transactions with secrets before those are read: a view shows a reference from the commit point on.
+type Pending struct {
+	// Cached has the outboxes as views show them.
+	Cached  client.Reader
+	Commits *Commits
+}
+
+// Deliver delivers what applications of a namespace have committed about secrets. What the API server refuses stays.
+func (p Pending) Deliver(ctx context.Context, namespace string, applications []string) error {
+	var list v1alpha1.DatabagList
+	if err := p.Cached.List(ctx, &list, object.At(object.ByPending, namespace, ""), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("cannot list transactions: %w", err)
+	}
+	var failed []error
+	for i := range list.Items {
+		b := &list.Items[i]
+		if len(b.State.Transaction.SecretWrites) == 0 || !slices.Contains(applications, b.Spec.Application) {
+			continue
+		}
+		if err := p.Commits.Deliver(ctx, namespace, b.Name); err != nil && conversation.RefusalOf(err) == "" {
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,117 @@
+package commits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/transaction"
+)
+
+// trial returns an executor whose writes the API server judges and does not store. The objects that were read stay as
+// they are.
+func trial(c *Commits, namespace string, bags map[string]*v1alpha1.Databag, secrets map[string]*v1alpha1.RelatedSecret) *executor {
+	dry := *c
+	dry.Writer, dry.Contents = client.NewDryRunClient(c.Writer), untouched{}
+	e := &executor{Commits: &dry, namespace: namespace, bags: map[string]*v1alpha1.Databag{}, secrets: map[string]*v1alpha1.RelatedSecret{}}
+	for name, b := range bags {
+		e.bags[name] = b.DeepCopy()
+	}
+	for id, s := range secrets {
+		e.secrets[id] = s.DeepCopy()
+	}
+	return e
+}
+
+// untouched is the store of contents for a write that is only tried.
+type untouched struct{}
+
+func (untouched) Store(context.Context, string, string, map[string][]byte) (secret.Place, error) {
+	return secret.Place{}, errors.New("cannot store a content: its write is only tried")
+}
+
+func (untouched) Mark(context.Context, string, []secret.Place) error { return nil }
+
+func (untouched) Settle(context.Context, string, []secret.Place, []secret.Place) {}
+
+// refused returns the error of a request, as a refusal if it is final.
+func refused(request transaction.Request, err error) error {
+	subject := ""
+	switch r := request.(type) {
+	case transaction.Try:
+		return refused(r.Write, err)
+	case transaction.WriteBag:
+		subject = fmt.Sprintf("the databag of %s:%s", r.Bag.Address().Owner, r.Bag.Endpoint)
+	case transaction.WriteSecret:
+		subject = "secret " + r.ID
+	case transaction.Post, transaction.Empty:
+		subject = "the unit's outbox"
+	case transaction.ReadOutbox, transaction.ReadBag, transaction.ReadSecret:
+	}
+	if err == nil || subject == "" || !final(err) {
+		return err
+	}
+	return &conversation.Error{
+		Kind: conversation.Invalid, Message: "the API server refuses " + subject + ": " + words(err),
+		Cure: "write something else, or correct the policy or quota that refuses it",
+	}
+}
+
+// final reports whether the API server refuses a write for what it is.
+func final(err error) bool {
+	return !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) &&
+		(apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err))
+}
+
+// words returns the words of the API server, without those that quote the values of fields (TRUST.md R5).
+func words(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return err.Error()
+	}
+	var fields []string
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Field != "" {
+			fields = append(fields, cause.Field)
+		}
+	}
+	if len(fields) == 0 {
+		return status.Status().Message
+	}
+	slices.Sort(fields)
+	return "it does not take " + strings.Join(slices.Compact(fields), ", ")
+}
+
+// reported returns why a transaction is not stored. If it is committed, and its delivery is refused, its outbox is marked.
+func (c *Commits) reported(ctx context.Context, committed transaction.Commit, outbox *v1alpha1.Databag, err error) error {
+	if committed.ID == "" || conversation.RefusalOf(err) == "" {
+		return err
+	}
+	return errors.Join(err, c.report(ctx, outbox, err.Error()))
+}
+
+// report marks an outbox with why its transaction is not delivered, or was dropped; empty for no reason.
+func (c *Commits) report(ctx context.Context, outbox *v1alpha1.Databag, why string) error {
+	if why == "" {
+		return nil
+	}
+	marked := outbox.DeepCopy()
+	if convert.SetRefusal(marked, why, c.Now()); equality.Semantic.DeepEqual(marked.Status, outbox.Status) {
+		return nil
+	}
+	if err := c.Writer.Status().Update(ctx, marked); err != nil {
+		return fmt.Errorf("cannot report that a transaction is refused: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package meter_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/meter"
+)
+
+// TRUST.md U1: what is stored for a request is counted, and what is read, refused or for others is not.
+func TestCount(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/refused" {
+			w.WriteHeader(http.StatusConflict)
+		}
+	}))
+	defer server.Close()
+	client := &http.Client{Transport: meter.Wrap(http.DefaultTransport)}
+	ctx, bytes := meter.Count(t.Context())
+	send := func(method, path string) {
+		request, err := http.NewRequestWithContext(ctx, method, server.URL+path, strings.NewReader("0123456789"))
+		require.NoError(t, err)
+		response, err := client.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+	}
+	send(http.MethodPut, "/")
+	send(http.MethodPost, "/")
+	assert.EqualValues(t, 20, bytes())
+	send(http.MethodGet, "/")
+	send(http.MethodPut, "/refused")
+	send(http.MethodPut, "/?dryRun=All")
+	assert.EqualValues(t, 20, bytes())
+	other := ctx
+	ctx = t.Context()
+	send(http.MethodPut, "/")
+	ctx, _ = meter.Count(other)
+	send(http.MethodPut, "/")
+	assert.EqualValues(t, 20, bytes(), "the writes of others")
+}

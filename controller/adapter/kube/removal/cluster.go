@@ -1,0 +1,107 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// Cluster is the cluster that Orcon is taken out of.
+type Cluster struct {
+	client client.Client
+	// report receives what was done, a line each.
+	report func(string)
+}
+
+// New returns a cluster. report receives what is done to it, a line each.
+func New(cfg *rest.Config, report func(string)) (Cluster, error) {
+	scheme := runtime.NewScheme()
+	err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme))
+	c, failed := client.New(cfg, client.Options{Scheme: scheme})
+	if err := errors.Join(err, failed); err != nil {
+		return Cluster{}, fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	return Cluster{c, report}, nil
+}
+
+// list lists objects; of a kind that the cluster does not have there are none.
+func (c Cluster) list(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	err := c.client.List(ctx, into, options...)
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot list %T: %w", into, err)
+	}
+	return nil
+}
+
+// Census reads the relations of all namespaces.
+func (c Cluster) Census(ctx context.Context) (relation.Census, error) {
+	var relations v1alpha1.RelationList
+	var sides v1alpha1.RelationSideList
+	var applications v1alpha1.RelatedApplicationList
+	census := relation.Census{Units: map[relation.End][]application.Unit{}}
+	if err := errors.Join(c.list(ctx, &relations), c.list(ctx, &sides), c.list(ctx, &applications)); err != nil {
+		return census, err
+	}
+	var unreadable []error
+	for i := range relations.Items {
+		r, err := convert.ToRelation(&relations.Items[i])
+		census.Relations, unreadable = append(census.Relations, r), append(unreadable, err)
+	}
+	for i := range sides.Items {
+		s, err := convert.ToRelationSide(&sides.Items[i])
+		census.Sides, unreadable = append(census.Sides, s), append(unreadable, err)
+	}
+	for i := range applications.Items {
+		a := &applications.Items[i]
+		record, err := convert.ToRecord(a)
+		census.Units[relation.End{Namespace: a.Namespace, Application: a.Name}] = record.State.Units
+		unreadable = append(unreadable, err)
+	}
+	return census, errors.Join(unreadable...)
+}
+
+// Bundles lists the BundleDeployments of all namespaces, as namespace/name.
+func (c Cluster) Bundles(ctx context.Context) ([]string, error) {
+	var list bundlev1alpha1.BundleDeploymentList
+	err := c.list(ctx, &list)
+	var names []string
+	for _, d := range list.Items {
+		names = append(names, d.Namespace+"/"+d.Name)
+	}
+	return names, err
+}
+
+// The names of controllers, as their label app.kubernetes.io/name has them.
+const (
+	RelationsController = "relations-controller"
+	BundleController    = "bundle-controller"
+)
+
+// Runs reports whether a ready pod of a controller is there.
+func (c Cluster) Runs(ctx context.Context, name string) (bool, error) {
+	var list appsv1.DeploymentList
+	err := c.list(ctx, &list, client.MatchingLabels{nameLabel: name, partOf: orcon})
+	for _, d := range list.Items {
+		if d.Status.ReadyReplicas > 0 {
+			return true, nil
+		}
+	}
+	return false, err
+}

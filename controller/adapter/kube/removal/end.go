@@ -1,0 +1,133 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// ErrDeaf is the error of ends that no unit can handle.
+var ErrDeaf = errors.New("no unit with handlers is there for these ends of relations")
+
+// Ends ends all relations of a cluster.
+type Ends struct{ Cluster }
+
+// All ends every relation, and waits until the handlers of both sides have handled that. It stops with ErrDeaf at the
+// ends that no unit can handle, after all others have been.
+func (e Ends) All(ctx context.Context) error {
+	if err := e.optOut(ctx); err != nil {
+		return err
+	}
+	if err := e.confirm(ctx); err != nil {
+		return err
+	}
+	var relations v1alpha1.RelationList
+	if err := e.list(ctx, &relations); err != nil {
+		return err
+	}
+	for i := range relations.Items {
+		r := &relations.Items[i]
+		if err := e.client.Delete(ctx, r); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("cannot end relation %s/%s: %w", r.Namespace, r.Name, err)
+		}
+		e.report(fmt.Sprintf("ended relation %s/%s", r.Namespace, r.Name))
+	}
+	return e.told(ctx)
+}
+
+// confirm notes on each side that its relation may end with many others: the user has agreed to that (TRUST.md T4).
+func (e Ends) confirm(ctx context.Context) error {
+	var sides v1alpha1.RelationSideList
+	if err := e.list(ctx, &sides); err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.EndKey, v1alpha1.EndConfirm)
+	for i := range sides.Items {
+		s := &sides.Items[i]
+		if s.Annotations[v1alpha1.EndKey] == v1alpha1.EndWaive {
+			continue
+		}
+		if err := e.client.Patch(ctx, s, client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("cannot confirm the end of relation side %s/%s: %w", s.Namespace, s.Name, err)
+		}
+	}
+	return nil
+}
+
+// optOut removes the label from each namespace: else declarations would make the relations again.
+func (e Ends) optOut(ctx context.Context) error {
+	var list corev1.NamespaceList
+	if err := e.list(ctx, &list, client.MatchingLabels{application.LabelOptIn: application.OptedIn}); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		n := &list.Items[i]
+		before := n.DeepCopy()
+		delete(n.Labels, application.LabelOptIn)
+		if err := e.client.Patch(ctx, n, client.MergeFrom(before)); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("cannot remove label %s from namespace %s: %w", application.LabelOptIn, n.Name, err)
+		}
+		e.report("removed label " + application.LabelOptIn + " from namespace " + n.Name)
+	}
+	return nil
+}
+
+// told waits until every relation is gone and no end is owed to a unit that is there.
+func (e Ends) told(ctx context.Context) error {
+	var deaf []relation.Side
+	err := until(ctx, func() (string, error) {
+		census, err := e.Census(ctx)
+		if err != nil {
+			return "", err
+		}
+		owed := census.Owed()
+		deaf = nil
+		for _, s := range owed {
+			if census.Deaf(s) {
+				deaf = append(deaf, s)
+			}
+		}
+		switch {
+		case len(census.Relations) > 0:
+			r := census.Relations[0]
+			return fmt.Sprintf("relation %s/%s is still ending", r.Requirer.Namespace, r.Name), nil
+		case len(deaf) < len(owed):
+			return fmt.Sprintf("%d ends are still being handled, the first by %s", len(owed)-len(deaf), waiting(owed, census)), nil
+		}
+		return "", nil
+	})
+	if err != nil || len(deaf) == 0 {
+		return err
+	}
+	var lines []string
+	for _, s := range deaf {
+		lines = append(lines, Owing(s)+": start one, or waive the end: orcon ends waive "+s.Name()+" -n "+s.Here().Namespace)
+	}
+	return fmt.Errorf("%w:\n%s", ErrDeaf, strings.Join(lines, "\n"))
+}
+
+// waiting names the first application that has yet to handle an end.
+func waiting(owed []relation.Side, census relation.Census) string {
+	for _, s := range owed {
+		if !census.Deaf(s) {
+			return Owing(s)
+		}
+	}
+	return ""
+}
+
+// Owing names the application that a side owes an end to, and the relation.
+func Owing(s relation.Side) string {
+	here := s.Here()
+	return fmt.Sprintf("%s/%s (%s, with %s)", here.Namespace, here.Application, here.Endpoint, s.Other(here).Written(here.Namespace))
+}

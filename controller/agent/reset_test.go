@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+)
+
+// restored is a snapshot of a store that went back.
+func restored(revision uint64, ended bool, host string) *wire.Snapshot {
+	return &wire.Snapshot{
+		Revisions: map[string]uint64{"Databag": revision}, WentBack: true,
+		Relations: []*wire.Relation{{Uid: "u", Id: 7, Endpoint: "db", Ended: ended, Complete: true, Bag: &wire.Databag{Data: map[string]string{"host": host}}}},
+	}
+}
+
+// A snapshot of a restored store is used once a connection, although it is older, and a relation that had ended lives
+// in it. The agent logs and counts it (TRUST.md T6).
+func TestRestoredStoreIsAcceptedOnceAConnection(t *testing.T) {
+	v := newVolumes(t, t.TempDir())
+	a := New(settings(t, "db", ""), v.disk(), nil, nil)
+	a.Start()
+	a.Connected()
+	live := func(s *wire.Snapshot) *wire.Snapshot { s.WentBack = false; return s }
+	host := func() string { return v.tree(t)["db"]["host"] }
+	a.Heard(live(restored(90, false, "new")))
+	a.Heard(live(restored(91, true, "new")))
+	assert.Empty(t, host(), "it has ended")
+	a.Heard(live(restored(20, false, "old")))
+	assert.Empty(t, host(), "an older snapshot is refused")
+
+	a.Heard(restored(20, false, "old"))
+	assert.Equal(t, "old", host())
+	a.Heard(live(restored(21, false, "next")))
+	assert.Equal(t, "next", host(), "revisions count from there")
+	a.Heard(restored(19, false, "older"))
+	assert.Equal(t, "next", host(), "once a connection")
+	a.Connected()
+	a.Heard(restored(19, false, "older"))
+	assert.Equal(t, "older", host())
+	var metrics strings.Builder
+	require.NoError(t, a.WriteMetrics(&metrics))
+	assert.Contains(t, metrics.String(), "orcon_agent_resets_total 2")
+}
+
+// A turn that began before the reset is over, and handlers hear what the restored store has, after a restart too.
+func TestHandlersAfterReset(t *testing.T) {
+	s := newStage(t)
+	for range 4 {
+		s.done(s.next(), "")
+	}
+	s.nothing()
+	ended := heardAt(2)
+	ended.Relations[0].Ended = true
+	s.agent.Heard(ended)
+	for range 2 {
+		s.done(s.next(), "")
+	}
+	s.nothing()
+
+	again := heardAt(1)
+	again.WentBack = true
+	s.agent.Connected()
+	s.agent.Heard(again)
+	turn := s.next()
+	assert.Equal(t, "store-relation-created", turn.Hook)
+	s.agent.Connected()
+	s.agent.Heard(again)
+	require.ErrorIs(t, s.agent.handlers.Done(t.Context(), Done{Context: turn.Context}), ErrNoTurn)
+	assert.Equal(t, "store-relation-created", s.next().Hook, "it is told again")
+	s.restart()
+	assert.Equal(t, "store-relation-created", s.next().Hook, "the reset is remembered")
+}

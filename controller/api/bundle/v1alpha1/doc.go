@@ -1,0 +1,8 @@
+// Package v1alpha1 holds the kinds of bundles as people and tools see them in the cluster. Package
+// controller/api/convert/bundle maps them to the domain and back.
+//
+// What must not come in: anything of the domain, and a rule.
+//
+// +kubebuilder:object:generate=true
+// +groupName=orcon.tengu.io
+package v1alpha1

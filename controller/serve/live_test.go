@@ -1,0 +1,72 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// storeAt is a store at a revision, which counts how often it is read.
+type storeAt struct {
+	revision uint64
+	broken   error
+	reads    int
+}
+
+func (s *storeAt) Revisions(context.Context) (map[string]uint64, error) {
+	s.reads++
+	return map[string]uint64{"databags": s.revision}, s.broken
+}
+
+// An agent that has used later revisions than the store has is told that it went back, and no other: neither by a
+// replica that only lags, nor by one whose own caches are of the store before (TRUST.md T6).
+func TestWentBack(t *testing.T) {
+	tests := map[string]struct {
+		why  string
+		used uint64
+		live storeAt
+		want connect.Code
+	}{
+		"Restored": {why: "the store is at 20, and the agent at 99", used: 99, live: storeAt{revision: 20}},
+		"Lagging":  {why: "the store is at 99 too", used: 99, live: storeAt{revision: 99}, want: connect.CodeUnavailable},
+		"Deaf":     {why: "the replica is at 10, later than the store", used: 99, live: storeAt{revision: 9}, want: connect.CodeUnavailable},
+		"Unknown":  {why: "a read that fails is no answer", used: 99, live: storeAt{revision: 20, broken: errors.New("away")}, want: connect.CodeUnavailable},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := readyReplica()
+			r.server.Live = &test.live
+			s := dial(t, serveTLS(t, r))
+			hello(t, s, "token-blog-1", map[string]uint64{"databags": test.used})
+			message, err := s.Receive()
+			if test.want != 0 {
+				require.Equal(t, test.want, connect.CodeOf(err), test.why)
+				return
+			}
+			require.NoError(t, err, test.why)
+			first := message.GetSnapshot()
+			assert.True(t, first.GetWentBack())
+			assert.EqualValues(t, 10, first.GetRevisions()["databags"])
+			r.publish("next", 11)
+			message, err = s.Receive()
+			require.NoError(t, err)
+			assert.False(t, message.GetSnapshot().GetWentBack(), "once a connection")
+		})
+	}
+}
+
+// An agent that has used nothing later costs no read of the store.
+func TestNoReadOfTheStore(t *testing.T) {
+	r, live := readyReplica(), &storeAt{revision: 20}
+	r.server.Live = live
+	s := dial(t, serveTLS(t, r))
+	hello(t, s, "token-blog-1", map[string]uint64{"databags": 10})
+	message, err := s.Receive()
+	require.NoError(t, err)
+	assert.False(t, message.GetSnapshot().GetWentBack())
+	assert.Zero(t, live.reads)
+}

@@ -1,0 +1,62 @@
+package destination
+
+import "net/netip"
+
+// special are addresses that are refused in every cluster. The services for metadata of nodes are at
+// link-local addresses, and with some providers at these others.
+//
+//nolint:gochecknoglobals // a table
+var special = []struct {
+	kind     string
+	networks []netip.Prefix
+}{
+	{"a loopback address", networks("127.0.0.0/8", "::1/128")},
+	{"a link-local address", networks("169.254.0.0/16", "fe80::/10", "224.0.0.0/24", "ff02::/16")},
+	{"the address of a metadata service", networks("100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32")},
+	{"the address of a metadata service", networks("fd00:ec2::/32", "fd20:ce::254/128")},
+	{"an address that names no server", networks("0.0.0.0/8", "::/128", "224.0.0.0/4", "ff00::/8", "240.0.0.0/4")},
+}
+
+// embeddings are networks of IPv6 whose addresses stand for one of IPv4, which begins at a byte.
+//
+//nolint:gochecknoglobals // a table
+var embeddings = []struct {
+	network netip.Prefix
+	at      int
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},   // NAT64 (RFC 6052)
+	{netip.MustParsePrefix("64:ff9b:1::/48"), 12}, // NAT64 of a site (RFC 8215)
+	{netip.MustParsePrefix("2002::/16"), 2},       // 6to4 (RFC 3056)
+	{netip.MustParsePrefix("::/96"), 12},          // IPv4-compatible (RFC 4291)
+}
+
+// meant returns the addresses that a connection to an address may reach.
+func meant(a netip.Addr) []netip.Addr {
+	a = a.Unmap().WithZone("")
+	all := []netip.Addr{a}
+	for _, e := range embeddings {
+		if e.network.Contains(a) {
+			bytes := a.As16()
+			embedded, _ := netip.AddrFromSlice(bytes[e.at : e.at+4])
+			all = append(all, embedded)
+		}
+	}
+	return all
+}
+
+func kindOf(a netip.Addr) string {
+	for _, s := range special {
+		if contains(s.networks, a) {
+			return s.kind
+		}
+	}
+	return ""
+}
+
+func networks(texts ...string) []netip.Prefix {
+	all := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		all[i] = netip.MustParsePrefix(text)
+	}
+	return all
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: kubectl kustomize FOLDER | audit FOLDER-WITH-LOGS")
+		os.Exit(2)
+	}
+	ok, err := run(os.Args[1], os.Stdin, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+// run reads the logs of a folder and prints what was not used and what was forbidden; ok is false if anything was.
+func run(folder string, manifests io.Reader, out io.Writer) (ok bool, err error) {
+	all, err := rights(manifests)
+	if err != nil {
+		return false, err
+	}
+	logs, err := filepath.Glob(filepath.Join(folder, "*.log"))
+	if err != nil {
+		return false, err
+	}
+	permitted, forbidden := map[act]bool{}, map[act]bool{}
+	for _, name := range logs {
+		if err := readFile(name, permitted, forbidden); err != nil {
+			return false, err
+		}
+	}
+	var denied []string
+	for a := range forbidden {
+		denied = append(denied, a.String())
+	}
+	slices.Sort(denied)
+	fmt.Fprintf(out, "%d rights, %d logs, %d requests that differ\n", len(all), len(logs), len(permitted))
+	wrong := list(out, "not used", unused(all, permitted)) + list(out, "forbidden", denied)
+	return len(all) > 0 && len(logs) > 0 && wrong == 0, nil
+}
+
+// list prints lines under a heading, each with its excuse, and returns how many have none.
+func list(out io.Writer, heading string, lines []string) (wrong int) {
+	for _, line := range lines {
+		if why := excused()[line]; why != "" {
+			fmt.Fprintf(out, "%s: %s: %s\n", heading, line, why)
+			continue
+		}
+		wrong++
+		fmt.Fprintf(out, "%s: %s\n", heading, line)
+	}
+	return wrong
+}
+
+// readFile reads one log.
+func readFile(name string, permitted, forbidden map[act]bool) error {
+	log, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // it is only read
+	return read(log, permitted, forbidden)
+}

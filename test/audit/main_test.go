@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const manifests = `
+kind: ClusterRole
+apiVersion: rbac.authorization.k8s.io/v1
+metadata: {name: all}
+rules:
+- {verbs: [get, watch], apiGroups: [""], resources: [pods]}
+- {verbs: [create, patch], apiGroups: [""], resources: [configmaps]}
+- {verbs: [patch], apiGroups: [apps], resources: [deployments/status], resourceNames: [web]}
+---
+kind: Role
+apiVersion: rbac.authorization.k8s.io/v1
+metadata: {namespace: orcon-system, name: own}
+rules:
+- {verbs: [update], apiGroups: [coordination.k8s.io], resources: [leases]}
+---
+kind: ClusterRoleBinding
+apiVersion: rbac.authorization.k8s.io/v1
+metadata: {name: all}
+roleRef: {kind: ClusterRole, name: all}
+subjects: [{kind: ServiceAccount, namespace: orcon-system, name: controller}, {kind: Group, name: people}]
+---
+kind: RoleBinding
+apiVersion: rbac.authorization.k8s.io/v1
+metadata: {namespace: orcon-system, name: own}
+roleRef: {kind: Role, name: own}
+subjects: [{kind: ServiceAccount, name: controller}]
+`
+
+// line is a line of an audit log.
+func line(user, verb, object, rest string) string {
+	return `{"verb":"` + verb + `","user":{"username":"` + user + `"},"objectRef":{` + object + `}` + rest + "}\n"
+}
+
+func TestRun(t *testing.T) {
+	const controller = accounts + "controller"
+	pods := line(controller, "get", `"resource":"pods","namespace":"a","name":"x"`, "") + line(controller, "watch", `"resource":"pods"`, "")
+	status := line(controller, "patch", `"resource":"deployments","apiGroup":"apps","subresource":"status","namespace":"a","name":"web"`, "")
+	lease := line(controller, "update", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"orcon-system","name":"x"`, "")
+	applied := func(code int) string {
+		return line(controller, "patch", `"resource":"configmaps","namespace":"a","name":"x"`, fmt.Sprintf(`,"responseStatus":{"code":%d}`, code))
+	}
+	made := applied(http.StatusCreated) // which needs both verbs
+	removes := line(accounts+"relations-controller", "get", `"resource":"secrets","namespace":"granting","name":"orders-db-admin"`, `,"annotations":{"authorization.k8s.io/decision":"forbid"}`)
+	tests := map[string]struct {
+		why, log, want string
+		ok             bool
+	}{
+		"Excused": {
+			why: "a reason is given", log: made + pods + status + lease + removes, ok: true,
+			want: "forbidden: relations-controller get secrets granting/orders-db-admin: TestGrantedSecret relates before the namespace opens its Secret (SAFETY.md S1)\n",
+		},
+		"Unmade": {
+			why: "an apply that creates nothing", log: pods + status + lease + applied(200), want: "not used: controller create configmaps\n",
+		},
+		"Used":   {why: "each right was needed", log: made + pods + status + lease, ok: true},
+		"Others": {why: "other accounts count for nothing", log: made + status + lease + strings.ReplaceAll(pods, controller, "ann"), want: "not used: controller get pods\nnot used: controller watch pods\n"},
+		"Name": {
+			why: "a right of one object", log: made + pods + lease + strings.ReplaceAll(status, `"web"`, `"db"`), want: "not used: controller patch deployments/status.apps web\n",
+		},
+		"Namespace": {
+			why: "a right of one namespace", log: made + pods + status + strings.ReplaceAll(lease, "orcon-system", "shop"),
+			want: "not used: controller update leases.coordination.k8s.io in orcon-system\n",
+		},
+		"AsOther": {
+			why: "what it did as another account", log: made + pods + status + line(controller, "update", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"orcon-system"`, `,"impersonatedUser":{"username":"x"}`),
+			want: "not used: controller update leases.coordination.k8s.io in orcon-system\n",
+		},
+		"Forbidden": {
+			why: "a right too few", log: made + pods + status + lease + line(controller, "list", `"resource":"nodes"`, `,"annotations":{"authorization.k8s.io/decision":"forbid"}`),
+			want: "forbidden: controller list nodes /\n",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(folder, "a.log"), []byte(test.log), 0o600))
+			var out strings.Builder
+			ok, err := run(folder, strings.NewReader(manifests), &out)
+			require.NoError(t, err)
+			assert.Equal(t, test.ok, ok, test.why)
+			_, rest, _ := strings.Cut(out.String(), "\n")
+			assert.Equal(t, test.want, rest, test.why)
+		})
+	}
+}
+
+// Without a log nothing is shown.
+func TestRunWithoutLogs(t *testing.T) {
+	var out strings.Builder
+	ok, err := run(t.TempDir(), strings.NewReader(manifests), &out)
+	require.NoError(t, err)
+	assert.False(t, ok)
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "a.log"), []byte("no JSON\n"), 0o600))
+	_, err = run(folder, strings.NewReader(manifests), &out)
+	require.ErrorContains(t, err, "cannot read an audit log")
+	_, err = run(folder, strings.NewReader("a: ["), &out)
+	require.ErrorContains(t, err, "cannot read manifests")
+}

@@ -1,0 +1,160 @@
+package bundles
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+)
+
+// workload is a Deployment that was there before.
+const workload = `---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: old
+        env: [{name: KEEP, value: mine}]
+        ports: [{containerPort: 80}]
+`
+
+// claim installs manifests over what is there.
+func (w *world) claim(policy bundle.ConflictPolicy, manifests string) {
+	w.t.Helper()
+	p := w.process(-1)
+	wish := p.wish(w.t, manifests)
+	wish.Conflicts = policy
+	require.NoError(w.t, p.install(wish))
+}
+
+// theirs is what others see of an object, without what the controller of Deployments counts.
+func (w *world) theirs(kind, name string) string {
+	w.t.Helper()
+	path := `{.metadata.uid} {.metadata.labels} {.metadata.annotations} {.data} {.spec}`
+	seen := w.cluster.Kubectl(w.t, "-n", w.namespace, "get", kind, name, "-o", "jsonpath="+path)
+	return regexp.MustCompile(`"deployment.kubernetes.io/revision":"\d+"`).ReplaceAllString(seen, "")
+}
+
+// fieldsOf reports whether Orcon is a manager of fields of an object.
+func (w *world) fieldsOf(kind, name string) bool {
+	managers := w.cluster.Kubectl(w.t, "-n", w.namespace, "get", kind, name, "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields[*].manager}")
+	return strings.Contains(" "+managers+" ", " "+cluster.Manager+" ")
+}
+
+// TRUST.md T9: what was adopted is left as it was found, whatever revisions changed since; what
+// others changed meanwhile stays theirs.
+func TestAdoptedObjectsAreGivenBack(t *testing.T) {
+	w := newWorld(t)
+	mine := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "colour", Labels: map[string]string{"mine": "yes"}}, Data: map[string]string{"colour": "mine", "theirs": "1"},
+	}
+	_, err := w.client.CoreV1().ConfigMaps(w.namespace).Create(t.Context(), mine, metav1.CreateOptions{FieldManager: "somebody"})
+	require.NoError(t, err)
+	w.apply(strings.ReplaceAll(workload, "name: web}", "name: web, namespace: "+w.namespace+"}"))
+	config, deployment := w.theirs("configmap", "colour"), w.theirs("deployment", "web")
+
+	w.claim(bundle.TakeAll, blue+extra+workload)
+	w.change("colour", "theirs", "2")
+	changed := strings.NewReplacer("image: old", "image: new", "value: mine", "value: ours", "ports:", "args: [run]\n        ports:").Replace(workload)
+	w.claim(bundle.TakeAll, green+changed)
+	assert.NotEqual(t, deployment, w.theirs("deployment", "web"))
+
+	require.NoError(t, w.process(-1).uninstall())
+	assert.Equal(t, strings.ReplaceAll(config, `"theirs":"1"`, `"theirs":"2"`), w.theirs("configmap", "colour"))
+	assert.Equal(t, deployment, w.theirs("deployment", "web"))
+	assert.NotContains(t, w.configMaps(), "extra", "what it made is gone")
+	assert.False(t, w.fieldsOf("configmap", "colour"))
+	assert.False(t, w.fieldsOf("deployment", "web"))
+}
+
+// TRUST.md T9: an adopted Secret keeps its values, and an adopted object that leaves the bundle
+// stays too.
+func TestAdoptedObjectLeavesTheBundle(t *testing.T) {
+	w := newWorld(t)
+	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"user": "alice"}}
+	_, err := w.client.CoreV1().Secrets(w.namespace).Create(t.Context(), key, metav1.CreateOptions{FieldManager: "somebody"})
+	require.NoError(t, err)
+
+	w.claim(bundle.AdoptUnowned, blue+secret)
+	w.claim(bundle.AdoptUnowned, blue)
+	back, err := w.client.CoreV1().Secrets(w.namespace).Get(t.Context(), "key", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, map[string][]byte{"user": []byte("alice")}, back.Data)
+	assert.Empty(t, back.Annotations)
+	assert.Empty(t, back.Labels)
+}
+
+// TRUST.md T9: an object that was deleted and made again is the deployment's own.
+func TestRecreatedObjectIsNotGivenBack(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.client.CoreV1().ConfigMaps(w.namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "extra"}}, metav1.CreateOptions{FieldManager: "somebody"})
+	require.NoError(t, err)
+	w.claim(bundle.AdoptUnowned, extra)
+	require.NoError(t, w.client.CoreV1().ConfigMaps(w.namespace).Delete(t.Context(), "extra", metav1.DeleteOptions{}))
+	w.claim(bundle.AdoptUnowned, extra)
+	require.NoError(t, w.process(-1).uninstall())
+	assert.NotContains(t, w.configMaps(), "extra")
+}
+
+// TRUST.md T9: a process that is killed before any of its writes loses nothing of what was there.
+func TestAdoptionSurvivesKills(t *testing.T) {
+	w := newWorld(t)
+	mine := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "colour"}, Data: map[string]string{"colour": "mine"}}
+	_, err := w.client.CoreV1().ConfigMaps(w.namespace).Create(t.Context(), mine, metav1.CreateOptions{FieldManager: "somebody"})
+	require.NoError(t, err)
+	before := w.theirs("configmap", "colour")
+	killed := 0
+	repeat := func(do func(p process) error) {
+		for writes := int64(0); do(w.process(writes)) != nil; writes++ {
+			killed++
+			require.Less(t, writes, int64(20))
+		}
+	}
+	repeat(func(p process) error {
+		wish := p.wish(t, blue)
+		wish.Conflicts = bundle.TakeAll
+		return p.install(wish)
+	})
+	assert.Equal(t, "blue", w.configMaps()["colour"]["colour"])
+	repeat(func(p process) error { return p.uninstall() })
+	assert.Greater(t, killed, 6)
+	assert.Equal(t, before, w.theirs("configmap", "colour"))
+	assert.False(t, w.fieldsOf("configmap", "colour"))
+}
+
+// TRUST.md T9: the deletion of a BundleDeployment gives back what it has adopted.
+func TestDeploymentGivesBack(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	mine := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "a"}, Data: map[string]string{"k": "mine"}}
+	require.NoError(t, w.admin.Create(w.ctx, mine))
+	d := w.bundle(configMap("a", "1") + configMap("b", "1"))
+	d.Spec.Conflicts = "Take"
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	require.Equal(t, "1", w.configMaps()["a"]["k"])
+	require.NoError(t, w.admin.Delete(w.ctx, d))
+	controlplane.Eventually(t, func() bool {
+		return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
+	}, soon)
+	assert.Equal(t, map[string]string{"k": "mine"}, w.configMaps()["a"])
+	assert.NotContains(t, w.configMaps(), "b")
+}
