@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// upLimit is the promise: a cluster that is built is ready within it.
-	upLimit = 15 * time.Second
 	// patience bounds waits for what a cluster does in its own time.
 	patience = 60 * time.Second
 	poll     = 100 * time.Millisecond
