@@ -132,10 +132,10 @@ func (m Memory) Suspended(s Snapshot) []string {
 	return all
 }
 
-// forget drops relations that a snapshot does not mention: those that are over,
-// and the oldest of too many.
+// forget drops relations that a snapshot does not mention: those that are over, those
+// whose end alone was inherited, and the oldest of too many.
 func (m Memory) forget(mentioned map[string]bool) {
-	maps.DeleteFunc(m.Relations, func(uid string, t Told) bool { return !mentioned[uid] && t.Stage == Over })
+	maps.DeleteFunc(m.Relations, func(uid string, t Told) bool { return !mentioned[uid] && (t.Stage == Over || t.Stage == "") })
 	var unknown []Turn
 	for uid, told := range m.Relations {
 		if !mentioned[uid] {

@@ -92,6 +92,19 @@ func TestUnknownIsBounded(t *testing.T) {
 	assert.Contains(t, m.Observe(ends).Relations, "uid-1", "and not before")
 }
 
+// A leader that runs the departures of an inherited end, and leads no longer before the end itself, forgets a relation
+// that it never knew (TRUST.md T2).
+func TestInheritedRelationIsForgotten(t *testing.T) {
+	owed := leader(sees(owedEnd(gone(life(db(), conversation.Ending, conversation.ApplicationRemoved), "db/0", conversation.ScaledDown))))
+	m := conversation.Memory{Leader: true, Term: owed.Term}.Observe(owed)
+	departed, due := conversation.Next(m, owed)
+	require.True(t, due)
+	require.Equal(t, conversation.Departed, departed.Kind)
+	m = m.After(departed, owed)
+	require.Contains(t, m.Relations, "uid-1")
+	assert.Empty(t, m.Observe(sees()).Relations)
+}
+
 // An event of a relation that the snapshot does not have changes nothing.
 func TestAfterStranger(t *testing.T) {
 	m, _ := hear(t, conversation.Memory{}, sees(db()))
