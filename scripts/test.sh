@@ -29,7 +29,7 @@ logs="$root/dist/test"
 
 # go_test ARG... runs go test with the flags of every stage; lint has vetted the packages. A stage
 # that uses clusters adds -count=1, so that its results never come from the cache.
-go_test() { nice ${ORCON_TEST_RACE:+env CGO_ENABLED=1} go test -vet=off -p 2 -timeout 25m ${ORCON_TEST_RACE:+-race} "$@"; }
+go_test() { nice ${ORCON_TEST_RACE:+env CGO_ENABLED=1} go test -vet=off -p 2 -timeout 60m ${ORCON_TEST_RACE:+-race} "$@"; }
 
 # has FOLDER ends the script if the folder has no Go files: a stage without tests is a fault
 # of the repository.

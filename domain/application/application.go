@@ -64,9 +64,7 @@ func (a Application) Consumes() bool {
 // OptedOut reports whether it consumes and all of its workloads opt out of injection, so
 // that its pods get no agent and no data.
 func (a Application) OptedOut() bool {
-	return a.Consumes() && len(a.Workloads) > 0 && !slices.ContainsFunc(a.Workloads, func(w Workload) bool {
-		return w.TemplateAnnotations[KeyInject] != "false" && w.TemplateLabels[KeyInject] != "false"
-	})
+	return a.Consumes() && len(a.Workloads) > 0 && !slices.ContainsFunc(a.Workloads, func(w Workload) bool { return !w.OptedOut() })
 }
 
 // TakesPart reports whether it declares an endpoint or a relation.

@@ -71,8 +71,23 @@ type Workload struct {
 	// nothing replaces old pods but a person, with the cure; empty if something does.
 	RollingOut   bool
 	LeftToPeople string
+	// Uncopied has the annotations that its template lacks, as injection.Uncopied returns them; nil for none.
+	Uncopied map[string]string
 	// PastDeadline is the progressDeadlineSeconds that its rollout has exceeded; 0 if it has not.
 	PastDeadline int
+}
+
+// ID returns kind/name, for example Deployment/web.
+func (w Workload) ID() string { return id(w.Kind, w.Name) }
+
+// OptedOut reports whether its pods opt out of injection.
+func (w Workload) OptedOut() bool {
+	return w.TemplateAnnotations[KeyInject] == "false" || w.TemplateLabels[KeyInject] == "false"
+}
+
+// HasPods reports whether one of the pods is the workload's.
+func (w Workload) HasPods(pods []Pod) bool {
+	return slices.ContainsFunc(pods, func(p Pod) bool { return p.OwnerKind == w.Kind && p.OwnerName == w.Name })
 }
 
 // Restartable reports whether a change of its template replaces its pods.

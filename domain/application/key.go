@@ -32,8 +32,11 @@ const (
 	// KeyDataVersion, on a pod template, is the version of the data that its
 	// pods started with, in restart mode.
 	KeyDataVersion = "injector.tengu.io/data-version"
-	// KeyInject is the annotation or label that opts a pod out.
+	// KeyInject is the annotation or label that opts a pod out, if false. As an annotation it
+	// may be InjectRequired.
 	KeyInject = "injector.tengu.io/inject"
+	// InjectRequired is the value of KeyInject for pods that must not start without an agent.
+	InjectRequired = "required"
 	// KeyStatus is the annotation that the webhook puts on injected pods.
 	KeyStatus = "injector.tengu.io/status"
 	// KeyMode is sidecar, the default, or init for a pod that needs no updates.

@@ -146,6 +146,8 @@ func special() []Meaning {
 		{AgentFailed, "OldKubelet", "the kubelet of a pod's node is older than 1.35, and leaves its variables empty",
 			"upgrade the node, or keep the pods from it"},
 		{AgentFailed, "VirtualNode", "a pod is on a virtual node, which starts no native sidecar", "keep the pods from it"},
+		{NotInjected, "KeysRemoved", "another writer has removed from the pod template what Orcon had copied there",
+			"write the keys on the template itself"},
 		{NotInjected, "NoAgent", "the pod was created before its declaration, its namespace's label or Orcon", "restart the workload"},
 		{LeftOut, "NameTaken", "another object has the name of the application", "rename one, or set tengu.io/application"},
 		{LeftOut, "DotInName", "the name of an application has no dot", "set tengu.io/application"},

@@ -73,6 +73,26 @@ func Copies(w Workload, services []Service) (map[string]string, []jsonpatch.Oper
 	return c.write(w.Path)
 }
 
+// Uncopied returns the annotations that bring a pod template the consumer keys that Copies would and that it lacks, with
+// the list of copies; nil if it lacks none. The webhook was away, or the declaration came after the workload
+// (TRUST.md A11).
+func Uncopied(w Workload, services []Service) map[string]string {
+	after, _, _ := Copies(w, services)
+	before := w.Template.Metadata.Annotations
+	marks, origins := parseMarks(before[application.KeyCopied]), parseMarks(after[application.KeyCopied])
+	missing := map[string]string{}
+	for key, origin := range origins {
+		if !has(before, key) {
+			missing[key], marks[key] = after[key], origin
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	missing[application.KeyCopied] = formatMarks(marks)
+	return missing
+}
+
 type copier struct {
 	template map[string]string
 	marks    map[string]string // key to origin as it was: "" or a Service's name

@@ -128,3 +128,52 @@ func TestCopiesProperty(t *testing.T) {
 		}
 	})
 }
+
+// What a template lacks of what its workload declares: absent keys alone, and the mark of each (TRUST.md A11).
+func TestUncopied(t *testing.T) {
+	tests := map[string]struct {
+		why           string
+		own, template map[string]string
+		made          bool
+		want          map[string]string
+	}{
+		"Nothing":  {why: "nothing is declared"},
+		"Lacking":  {why: "the webhook was away", own: map[string]string{"tengu.io/consumes": "db"}, want: map[string]string{"tengu.io/consumes": "db", "injector.tengu.io/copied": "tengu.io/consumes"}},
+		"Copied":   {why: "it was not", own: map[string]string{"tengu.io/consumes": "db"}, template: map[string]string{"tengu.io/consumes": "db", "injector.tengu.io/copied": "tengu.io/consumes"}},
+		"Authored": {why: "the author's word counts", own: map[string]string{"tengu.io/consumes": "db"}, template: map[string]string{"tengu.io/consumes": "sse"}},
+		"Other":    {why: "earlier copies keep their marks, and their values", own: map[string]string{"tengu.io/consumes": "db,sse", "tengu.io/env": "db=URL"}, template: map[string]string{"tengu.io/consumes": "db", "injector.tengu.io/copied": "tengu.io/consumes@web"}, want: map[string]string{"tengu.io/env": "db=URL", "injector.tengu.io/copied": "tengu.io/consumes@web,tengu.io/env"}},
+		"Gone":     {why: "what the author took away is the webhook's to remove", template: map[string]string{"tengu.io/consumes": "db", "injector.tengu.io/copied": "tengu.io/consumes"}},
+		"Made":     {why: "its maker would undo it", own: map[string]string{"tengu.io/consumes": "db"}, made: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := injection.Workload{}
+			w.Metadata.Annotations, w.Template.Metadata.Annotations = tc.own, tc.template
+			if tc.made {
+				w.Metadata.OwnerReferences = []injection.Owner{{Kind: "App", Controller: true}}
+			}
+			assert.Equal(t, tc.want, injection.Uncopied(w, nil), tc.why)
+		})
+	}
+}
+
+// A template that got what it lacked lacks nothing, and lost nothing (TRUST.md A11).
+func TestUncopiedComesOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		annotations := rapid.MapOf(rapid.SampledFrom([]string{"tengu.io/consumes", "tengu.io/env", "tengu.io/gate", "x"}), rapid.SampledFrom([]string{"a", "b"}))
+		w := injection.Workload{}
+		w.Metadata.Annotations, w.Template.Metadata.Annotations = annotations.Draw(t, "own"), annotations.Draw(t, "template")
+		before := w.Template.Metadata.Annotations
+		after := map[string]string{}
+		for _, all := range []map[string]string{before, injection.Uncopied(w, nil)} {
+			for k, v := range all {
+				after[k] = v
+			}
+		}
+		w.Template.Metadata.Annotations = after
+		assert.Empty(t, injection.Uncopied(w, nil))
+		for k, v := range before {
+			assert.Equal(t, v, after[k])
+		}
+	})
+}

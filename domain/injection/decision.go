@@ -89,6 +89,9 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 		}
 	}
 	if skip := skipped(settings, namespace, pod); skip.Reason != "" {
+		if refused := required(pod, skip); refused != nil {
+			return Decision{Refused: refused}
+		}
 		return Decision{Skip: skip}
 	}
 	options, problems := ParseOptions(pod, settings.Config.Agent)
@@ -114,6 +117,18 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 		problems = slices.DeleteFunc(problems, func(p application.Problem) bool { return p.Warning })
 	}
 	return Decision{Injection: injection, Told: problems, Declared: declared}
+}
+
+// required returns why a pod that must have an agent is refused, if it would get none (TRUST.md A11); nil if it may
+// start without one. A mirror pod starts whatever is answered.
+func required(pod *Shape, skip Skip) error {
+	if pod.Metadata.Annotations[application.KeyInject] != application.InjectRequired ||
+		slices.Contains([]SkipReason{AlreadyInjected, MirrorPod, OrconItself, OptedOut}, skip.Reason) {
+		return nil
+	}
+	return application.Problem{
+		Key: application.KeyInject, Entry: application.InjectRequired, Reason: "the pod would start without an agent: " + skip.Message,
+	}
 }
 
 func skipped(settings Settings, namespace string, pod *Shape) Skip {

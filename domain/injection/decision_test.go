@@ -84,7 +84,7 @@ func TestForRefuses(t *testing.T) {
 		"LoaderAsked":    {why: "P8", metadata: "tengu.io/consumes: ld, tengu.io/env: ld=preload", bare: "LD_PRELOAD"},
 		"SameName":       {why: "P9", metadata: "tengu.io/consumes: db, tengu.io/env: 'db=a-b,a.b'", bare: "DB_A_B"},
 		"Mode":           {why: "I11", metadata: "tengu.io/consumes: db, injector.tengu.io/mode: sidecat", bare: "sidecat"},
-		"Inject":         {why: "a wish that is not understood must not be ignored", metadata: "tengu.io/consumes: db, injector.tengu.io/inject: 'no'", bare: "neither true nor false"},
+		"Inject":         {why: "a wish that is not understood must not be ignored", metadata: "tengu.io/consumes: db, injector.tengu.io/inject: 'no'", bare: "neither true, false nor required"},
 		"TakenContainer": {why: "the API server would refuse it with a riddle", metadata: "tengu.io/consumes: db", spec: "containers: [{name: relation-agent}]", bare: "spec.containers[0].name", owned: "spec.containers[0].name"},
 		"TakenMount":     {why: "SAFETY.md I28: one of them holds the agent's token", metadata: "tengu.io/consumes: db", spec: "containers: [{name: a}, {name: b, volumeMounts: [{name: data, mountPath: /data}, {name: orcon-identity, mountPath: /x}]}]", bare: "spec.containers[1].volumeMounts[1].name", owned: "spec.containers[1].volumeMounts[1].name"},
 		"InitMount":      {why: "the same", metadata: "tengu.io/consumes: db", spec: "initContainers: [{name: a, volumeMounts: [{name: orcon-run, mountPath: /x}]}]", bare: "spec.initContainers[0].volumeMounts[0].name", owned: "spec.initContainers[0].volumeMounts[0].name"},
@@ -106,6 +106,38 @@ func TestForRefuses(t *testing.T) {
 				assert.Nil(t, d.Injection)
 			})
 		}
+	}
+}
+
+// A pod that requires an agent does not start without one (TRUST.md A11).
+func TestForRequires(t *testing.T) {
+	tests := map[string]struct {
+		why, metadata, spec string
+		settings            func(*injection.Settings)
+		refused             string
+	}{
+		"Undeclared": {why: "its keys were not copied", refused: `"required": the pod would start without an agent: the pod has no annotation tengu.io/consumes`},
+		"Windows":    {why: "nor can it have one", metadata: ", tengu.io/consumes: db", spec: "os: {name: windows}", refused: "Windows"},
+		"OldCluster": {why: "nor can any", metadata: ", tengu.io/consumes: db", settings: func(s *injection.Settings) { s.Unsupported = "the cluster is too old" }, refused: "the cluster is too old"},
+		"Declared":   {why: "it gets its agent", metadata: ", tengu.io/consumes: db"},
+		"Injected":   {why: "it has it", spec: "initContainers: [{name: relation-agent}]"},
+		"Mirror":     {why: "it has started", metadata: ", kubernetes.io/config.mirror: x"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := plain()
+			if tc.settings != nil {
+				tc.settings(&s)
+			}
+			d := injection.For(s, "shop", shape(t, "metadata: {annotations: {injector.tengu.io/inject: required"+tc.metadata+"}}\nspec: {"+tc.spec+"}"))
+			if tc.refused == "" {
+				require.NoError(t, d.Refused, tc.why)
+				return
+			}
+			require.ErrorContains(t, d.Refused, tc.refused, tc.why)
+			assert.Nil(t, d.Injection)
+			assert.Empty(t, d.Skip)
+		})
 	}
 }
 

@@ -38,7 +38,8 @@ type Options struct {
 // installation's choice. What is wrong is a problem and leaves that choice.
 func ParseOptions(pod *Shape, agent AgentConfig) (Options, []application.Problem) {
 	o := optionReader{annotations: pod.Metadata.Annotations, Options: Options{Agent: agent}}
-	o.take(application.KeyInject, isBool, "it is neither true nor false", "write false to opt out", func(s string) { o.Out = s == "false" })
+	o.take(application.KeyInject, isInject, "it is neither true, false nor required", "write false to opt out",
+		func(s string) { o.Out = s == "false" })
 	o.take(application.KeyMode, func(s string) bool { return s == "sidecar" || s == "init" }, "it is neither sidecar nor init", "write init for a pod that needs no updates", func(s string) { o.InitOnly = s == "init" })
 	o.take(application.KeyTools, isBool, "it is neither true nor false", "write true for the tools", func(s string) { o.Tools = s == "true" })
 	o.take(application.KeyContainers, areNames(dnsLabel), "it is not a list of containers' names", "write names separated by single commas", func(s string) { o.Containers = split(s) })
@@ -192,6 +193,8 @@ func (o *optionReader) resources(installed Resources) {
 }
 
 func isBool(s string) bool { return s == "true" || s == "false" }
+
+func isInject(s string) bool { return isBool(s) || s == application.InjectRequired }
 
 // isOpenPort reports whether s is a port that a process without rights may open.
 func isOpenPort(s string) bool {

@@ -83,6 +83,9 @@ func (s standings) state(a application.Application, units []application.Unit, wa
 			fmt.Sprintf("%s wait for each other: set %s: none on one of them", listed(cycle), application.KeyGate)))
 	}
 	after := restart(s.contents, s.relations, a, was.Restarts)
+	if !s.OptedOut {
+		after = equip(s.Now, a, was.Restarts, after)
+	}
 	is.Restarts, is.Conditions = after.restarts, append(is.Conditions, after.paused...)
 	return is, after
 }
@@ -91,7 +94,7 @@ func (s standings) state(a application.Application, units []application.Unit, wa
 func sources(a application.Application) []string {
 	var all []string
 	for _, w := range a.Workloads {
-		all = append(all, string(w.Kind)+"/"+w.Name)
+		all = append(all, w.ID())
 	}
 	for _, s := range a.Services {
 		all = append(all, "Service/"+s)
@@ -104,7 +107,7 @@ func sources(a application.Application) []string {
 func (s standings) conditions(a application.Application, units []application.Unit, waiting []relation.Waiting) []condition.Condition {
 	var stuck, open []string
 	why := ""
-	others := slices.Concat(leftOutOf(s.ignored[a.Name]), notInjected(s.Namespace, a), s.agentFailed(a, units),
+	others := slices.Concat(leftOutOf(s.ignored[a.Name]), notInjected(s.Namespace, a, s.record(s.here(a.Name, "")).State.Restarts), s.agentFailed(a, units),
 		s.projected(a), offers{s.facts}.suspended(a), s.contents.grantRefused(a.Name), s.heldOf(a),
 		endsOwed(s.Now, s.sides, a.Name), endsHeld(s.Namespace, s.sides, a.Name),
 		handlerFailed(s.Namespace, stumbles(a.Name, s.units.numbered[a.Name])),

@@ -2,11 +2,15 @@ package negotiation
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
 // ignored has what declares something and takes no part.
@@ -48,9 +52,17 @@ func leftOutOf(faults []application.Fault) []condition.Condition {
 
 // notInjected names the pods that should have an agent and have none, with the
 // cure (INJECTION.md I1).
-func notInjected(namespace string, a application.Application) []condition.Condition {
+func notInjected(namespace string, a application.Application, was relation.Restarts) []condition.Condition {
 	if !a.Consumes() {
 		return nil
+	}
+	for _, w := range bareWorkloads(a) {
+		if was.Copied[w.ID()] == databag.Version(w.Uncopied) {
+			return []condition.Condition{condition.New(condition.NotInjected, true, "KeysRemoved", fmt.Sprintf(
+				"%s %s has lost %s from its pod template, which Orcon had written there, so another writer removes it: "+
+					"write it on the template, in the place from which the workload is applied",
+				w.Kind, w.Name, strings.Join(slices.Sorted(maps.Keys(w.Uncopied)), ", ")))}
+		}
 	}
 	for _, p := range a.Pods {
 		if p.Injected || p.Ending || p.Annotations[application.KeyInject] == "false" || p.Labels[application.KeyInject] == "false" {

@@ -55,7 +55,7 @@ func leftToPeople(a application.Application) []condition.Condition {
 // relation is no change (SAFETY.md L8).
 func rollOut(c contents, known relations, a application.Application, was relation.Restarts) restarted {
 	if a.OnChange != application.Restart {
-		return restarted{}
+		return restarted{restarts: relation.Restarts{Times: was.Times}}
 	}
 	versions, changed := versionsOf(c, known, a, was.Versions)
 	is := relation.Restarts{Versions: versions, Times: was.Times}
@@ -65,6 +65,7 @@ func rollOut(c contents, known relations, a application.Application, was relatio
 	is.Versions = keepKnown(versions, was.Versions)
 	workloads, rolling := restartable(a)
 	recent := lastHour(was.Times, c.Now)
+	next := nextRestart(recent, c.Now)
 	version := databag.Version(versions)
 	switch {
 	case len(workloads) == 0:
@@ -76,14 +77,25 @@ func rollOut(c contents, known relations, a application.Application, was relatio
 	case rolling:
 		return restarted{restarts: is} // its end is a change, which wakes us
 	case len(recent) >= restartsAnHour:
-		return restarted{restarts: is, wake: recent[0].Add(time.Hour), paused: paused(relation.ReasonTooManyRestarts,
+		return restarted{restarts: is, wake: next, paused: paused(relation.ReasonTooManyRestarts,
 			fmt.Sprintf("data changed more than %d times within an hour: the next restart waits, files are up to date", restartsAnHour))}
-	case len(recent) > 0 && c.Now.Before(recent[len(recent)-1].Add(restartPause)):
-		return restarted{restarts: is, wake: recent[len(recent)-1].Add(restartPause)}
+	case !next.IsZero():
+		return restarted{restarts: is, wake: next}
 	}
 	is.Versions = versions
 	is.Times = append(recent, c.Now)
 	return restarted{restarts: is, rollout: &relation.Rollout{Workloads: workloads, Version: version}}
+}
+
+// nextRestart returns when the next rollout may begin; zero for now.
+func nextRestart(recent []time.Time, now time.Time) time.Time {
+	if len(recent) >= restartsAnHour {
+		return recent[0].Add(time.Hour)
+	}
+	if many := len(recent); many > 0 && now.Before(recent[many-1].Add(restartPause)) {
+		return recent[many-1].Add(restartPause)
+	}
+	return time.Time{}
 }
 
 // askedFor reports whether the templates of all workloads carry the version

@@ -221,15 +221,17 @@ func (w *world) remember(d relation.Remember) []func() {
 		})
 }
 
-// rollOut changes the template of a workload; the same version changes nothing.
+// rollOut changes the template of a workload; what it has already changes nothing.
 func (w *world) rollOut(workload application.Workload, version string) {
-	key := string(workload.Kind) + "/" + workload.Name
+	key, after := workload.ID(), maps.Clone(workload.Uncopied)
 	now, there := w.workloads[key]
-	if !there || now.TemplateAnnotations[application.KeyDataVersion] == version {
+	if version != "" {
+		after = with(after, application.KeyDataVersion, version)
+	}
+	if after = joined(now.TemplateAnnotations, after); !there || maps.Equal(after, now.TemplateAnnotations) {
 		return
 	}
-	now.TemplateAnnotations = with(now.TemplateAnnotations, application.KeyDataVersion, version)
-	now.RollingOut = true
+	now.TemplateAnnotations, now.Uncopied, now.RollingOut = after, nil, true
 	w.workloads[key] = now
 	w.rollouts[key]++
 }

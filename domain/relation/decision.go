@@ -96,10 +96,10 @@ func (Answer) decision()   {}
 func (Forget) decision()   {}
 func (Mark) decision()     {}
 
-// Rollout asks for one rollout of each workload. Asking twice for the same
-// version is one rollout.
+// Rollout asks for one rollout of each workload, whose template gets the annotations that it lacks. Asking twice for
+// the same is one rollout.
 type Rollout struct {
 	Workloads []application.Workload
-	// Version stands for the data of all relations together.
+	// Version stands for the data of all relations together; empty if the rollout is not for data.
 	Version string
 }

@@ -60,8 +60,10 @@ type RecentEnd struct {
 	Reason              string
 }
 
-// Restarts is what is remembered of an application in restart mode.
+// Restarts is what is remembered of the rollouts of an application.
 type Restarts struct {
+	// Copied maps a workload, as Deployment/web, to the version of the annotations that its template got last.
+	Copied map[string]string
 	// Versions maps a relation's UID to the bag version its pods started with.
 	Versions map[string]string
 	// Times of the rollouts in the hour before the last one, oldest first, and it.

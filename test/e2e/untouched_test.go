@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,7 +42,8 @@ func beforeOrcon(t *testing.T, c *controlplane.Cluster) {
 	})
 	w.apply(declaringPod() + "---" + plainPod())
 	w.namespace = labelledBefore
-	w.apply(sleeper("Deployment", "early", consumesDB))
+	w.apply(workload{kind: "Deployment", name: "early", podAnnotations: consumesDB}.yaml())
+	w.apply(sleeper("Deployment", "uncopied", consumesDB))
 }
 
 func declaringPod() string { return sleeper("Pod", "declaring", consumesDB) }
@@ -114,6 +116,40 @@ func TestUnlabelledNamespaceIsNotWritten(t *testing.T) {
 	for _, field := range services.Items[0].ManagedFields {
 		assert.Contains(t, field.Manager, "kubectl", "nobody but the author wrote the Service")
 	}
+}
+
+// A workload whose declaration was not copied to its pods is rolled out once that is known: it was there before Orcon, or
+// before the Service that declares for it. Pods that must not start without an agent wait for that (TRUST.md A11).
+func TestDeclaredLater(t *testing.T) {
+	t.Parallel()
+	w := withOrcon(t)
+	before := *w
+	before.namespace = labelledBefore
+	before.apply(external("db-endpoint", "db", "db.tengu.io"))
+	before.eventually(func() string { return agentless(before.running("uncopied", 1)) })
+
+	w.apply(external("db-endpoint", "db", "db.tengu.io"))
+	w.apply(sleeper("Deployment", "bare", ""))
+	w.apply(workload{kind: "Deployment", name: "strict", podAnnotations: "injector.tengu.io/inject: required"}.yaml())
+	require.NotEmpty(t, agentless(w.running("bare", 1)), "nothing is declared yet")
+	w.contains("the pod would start without an agent: the pod has no annotation tengu.io/consumes", "get", "events", "-o", "jsonpath={.items[*].message}")
+	for _, name := range []string{"bare", "strict"} {
+		w.apply(fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %[1]s, annotations: {%[2]s}}, spec: {selector: {app: %[1]s}, ports: [{port: 80}]}}", name, consumesDB))
+		w.eventually(func() string { return agentless(w.running(name, 1)) })
+		pod := w.running(name, 1)[0]
+		assert.Equal(t, "db.tengu.io", w.sh(pod.Name, "cat /bindings/db/host"))
+	}
+	w.contains("Restarted", "get", "events", "-o", "jsonpath={.items[*].reason}")
+}
+
+// agentless returns the first pod without an agent; empty if all have one.
+func agentless(pods []corev1.Pod) string {
+	for i := range pods {
+		if len(pods[i].Spec.InitContainers) == 0 {
+			return "pod " + pods[i].Name + " has no agent"
+		}
+	}
+	return ""
 }
 
 // A pod that was there before Orcon is named, with the cure; and the cure works

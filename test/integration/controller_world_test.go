@@ -49,10 +49,10 @@ import (
 
 // soon is how long a test waits for something that takes milliseconds on a
 // machine with nothing else to do.
-const soon = 30 * time.Second
+const soon = 2 * time.Minute
 
 // long is how long the components of a cluster may take to work again after a restart.
-const long = 2 * time.Minute
+const long = 5 * time.Minute
 
 // controllerWorld is an opted-in namespace of the shared cluster, with Orcon's
 // kinds and the controller's own roles installed from deployment/.

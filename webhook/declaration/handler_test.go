@@ -121,7 +121,7 @@ func TestRefuses(t *testing.T) {
 		"OnChangeUnfit":        {deployment("", "tengu.io/on-change: signal:HUP"), `spec.template.metadata.annotations[tengu.io/on-change]: "signal:HUP": the pod's containers do not share their processes`},
 		"Gate":                 {deployment("tengu.io/gate: never", ""), `metadata.annotations[tengu.io/gate]: "never": it must be wait or none`},
 		"Application":          {deployment("", "tengu.io/application: A.B"), `spec.template.metadata.annotations[tengu.io/application]: "A.B"`},
-		"Inject":               {deployment("injector.tengu.io/inject: 'no'", ""), `metadata.annotations[injector.tengu.io/inject]: "no": it is neither true nor false`},
+		"Inject":               {deployment("injector.tengu.io/inject: 'no'", ""), `metadata.annotations[injector.tengu.io/inject]: "no": it is neither true, false nor required`},
 		"TemplateMode":         {deployment("", "injector.tengu.io/mode: once"), `spec.template.metadata.annotations[injector.tengu.io/mode]: "once": it is neither sidecar nor init`},
 		"TemplateImage":        {deployment("", "injector.tengu.io/image: 'a b'"), `[injector.tengu.io/image]: "a b"`},
 		"TemplateResources":    {deployment("", "injector.tengu.io/memory-limit: 10Mi"), `[injector.tengu.io/memory-limit]: "10Mi"`},

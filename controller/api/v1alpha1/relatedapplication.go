@@ -344,6 +344,10 @@ type Leader struct {
 
 // Restarts is the restart history of an application.
 type Restarts struct {
+	// copied maps a workload, as Deployment/web, to the version of the consumer keys that the controller has last
+	// written into its pod template. Unset: none.
+	// +optional
+	Copied map[string]string `json:"copied,omitempty"`
 	// versions maps the UID of a Relation to the version of the databag with which the pods
 	// started. Unset: none.
 	// +optional

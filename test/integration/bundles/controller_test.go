@@ -39,7 +39,7 @@ import (
 )
 
 // soon is how long a test waits for what takes milliseconds on a quiet machine.
-const soon = time.Minute
+const soon = 3 * time.Minute
 
 // operated is a namespace in which BundleDeployments are kept, by a controller with the
 // rights that deployment/ gives it.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -181,28 +183,53 @@ func (w writer) rollOut(ctx context.Context, namespace string, r relation.Rollou
 		o := object.Named(objectOf(string(workload.Kind)), namespace, workload.Name)
 		err := w.reader.Get(ctx, client.ObjectKeyFromObject(o), o)
 		if err == nil {
-			err = w.restart(ctx, o, r.Version)
+			err = w.restart(ctx, o, workload.Uncopied, r.Version)
 		}
 		if apierrors.IsNotFound(err) {
 			continue // deleted meanwhile: nothing is left to restart
 		}
 		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
-			w.events.warning(o, event.RestartRefused, "it is not restarted for new data of its relations: change the policy, or run kubectl rollout restart: "+err.Error())
+			w.events.warning(o, event.RestartRefused, refusedRollout(workload, r)+err.Error())
 		}
 		if err != nil {
 			return fmt.Errorf("cannot restart %s %s: %w", workload.Kind, workload.Name, err)
 		}
-		w.events.normal(o, event.Restarted, fmt.Sprintf("restarted for new data of its relations, as %s asks", application.KeyOnChange))
+		w.events.normal(o, event.Restarted, madeRollout(r))
 	}
 	return nil
 }
 
-// restart sets the data version of a workload's pods, unless another process has written the workload.
-func (w writer) restart(ctx context.Context, o client.Object, version string) error {
+// refusedRollout returns what a rollout was for that was refused, with the cure.
+func refusedRollout(workload application.Workload, r relation.Rollout) string {
+	if r.Version == "" {
+		return fmt.Sprintf("its pod template does not get %s, and its pods no agent: change the policy, or write them on the template: ",
+			strings.Join(slices.Sorted(maps.Keys(workload.Uncopied)), ", "))
+	}
+	return "it is not restarted for new data of its relations: change the policy, or run kubectl rollout restart: "
+}
+
+// madeRollout returns what a rollout is for.
+func madeRollout(r relation.Rollout) string {
+	if r.Version == "" {
+		return "its pod template got what its declaration says its pods consume, which had not been copied to it"
+	}
+	return fmt.Sprintf("restarted for new data of its relations, as %s asks", application.KeyOnChange)
+}
+
+// restart gives a workload's pods the annotations that they lack, and the version of their data, if there is one,
+// unless another process has written the workload.
+func (w writer) restart(ctx context.Context, o client.Object, lacking map[string]string, version string) error {
+	annotations := maps.Clone(lacking)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	if version != "" {
+		annotations[application.KeyDataVersion] = version
+	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()},
 		"spec": map[string]any{"template": map[string]any{
-			"metadata": map[string]any{"annotations": map[string]string{application.KeyDataVersion: version}},
+			"metadata": map[string]any{"annotations": annotations},
 		}},
 	})
 	if err != nil {

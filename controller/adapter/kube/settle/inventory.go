@@ -28,6 +28,7 @@ func inventory(ctx context.Context, reader client.Reader, namespace, account str
 	for i := range services.Items {
 		in.Services = append(in.Services, toService(&services.Items[i]))
 	}
+	l.declaring = declaring(in.Services)
 	in.Workloads = l.workloads()
 	owners := object.Owners{Reader: reader}
 	var pods corev1.PodList
@@ -56,6 +57,8 @@ type lister struct {
 	namespace string
 	// home is Orcon's own namespace.
 	home string
+	// declaring are the Services that declare what their pods consume.
+	declaring []injection.Service
 	// policies are those of the namespace for egress, once they were listed.
 	policies *[]networkingv1.NetworkPolicy
 	err      error
@@ -94,7 +97,7 @@ func (l *lister) workloads() []application.Workload {
 	l.list(&deployments)
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
-		w := toWorkload(application.Deployment, d, d.Spec.Template)
+		w := l.toWorkload(application.Deployment, d, d.Spec.Template)
 		w.Replicas = replicas(d.Spec.Replicas)
 		w.RollingOut, w.PastDeadline = deploymentRolls(d), pastDeadline(d)
 		if d.Spec.Paused {
@@ -105,7 +108,7 @@ func (l *lister) workloads() []application.Workload {
 	l.list(&statefulSets)
 	for i := range statefulSets.Items {
 		s := &statefulSets.Items[i]
-		w := toWorkload(application.StatefulSet, s, s.Spec.Template)
+		w := l.toWorkload(application.StatefulSet, s, s.Spec.Template)
 		w.Replicas = replicas(s.Spec.Replicas)
 		w.RollingOut = s.Status.ObservedGeneration < s.Generation || s.Status.UpdateRevision != s.Status.CurrentRevision
 		leave(&w, statefulSetLeaves(s))
@@ -114,7 +117,7 @@ func (l *lister) workloads() []application.Workload {
 	l.list(&daemonSets)
 	for i := range daemonSets.Items {
 		d := &daemonSets.Items[i]
-		w := toWorkload(application.DaemonSet, d, d.Spec.Template)
+		w := l.toWorkload(application.DaemonSet, d, d.Spec.Template)
 		w.RollingOut = d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedNumberScheduled < d.Status.DesiredNumberScheduled
 		if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
 			leave(&w, onDelete)
@@ -124,21 +127,42 @@ func (l *lister) workloads() []application.Workload {
 	l.list(&cronJobs)
 	for i := range cronJobs.Items {
 		c := &cronJobs.Items[i]
-		all = append(all, toWorkload(application.CronJob, c, c.Spec.JobTemplate.Spec.Template))
+		all = append(all, l.toWorkload(application.CronJob, c, c.Spec.JobTemplate.Spec.Template))
 	}
 	l.list(&jobs)
 	for i := range jobs.Items {
 		if j := &jobs.Items[i]; metav1.GetControllerOf(j) == nil {
-			all = append(all, toWorkload(application.Job, j, j.Spec.Template))
+			all = append(all, l.toWorkload(application.Job, j, j.Spec.Template))
 		}
 	}
 	return all
 }
 
-func toWorkload(kind application.WorkloadKind, o client.Object, template corev1.PodTemplateSpec) application.Workload {
+// uncopied returns the annotations that the template of a workload lacks.
+func uncopied(o client.Object, template corev1.PodTemplateSpec, declaring []injection.Service) map[string]string {
+	is := injection.Workload{Metadata: injection.Metadata{Annotations: o.GetAnnotations()}}
+	if metav1.GetControllerOf(o) != nil {
+		is.Metadata.OwnerReferences = []injection.Owner{{Controller: true}}
+	}
+	is.Template.Metadata = injection.Metadata{Labels: template.Labels, Annotations: template.Annotations}
+	return injection.Uncopied(is, declaring)
+}
+
+// declaring returns the Services that declare what their pods consume.
+func declaring(services []application.Service) []injection.Service {
+	var all []injection.Service
+	for _, s := range services {
+		if s.Annotations[application.KeyConsumes] != "" {
+			all = append(all, injection.Service{Name: s.Name, Selector: s.Selector, Annotations: s.Annotations})
+		}
+	}
+	return all
+}
+
+func (l *lister) toWorkload(kind application.WorkloadKind, o client.Object, template corev1.PodTemplateSpec) application.Workload {
 	return application.Workload{
 		Object: toObject(o), Kind: kind,
-		TemplateLabels: template.Labels, TemplateAnnotations: template.Annotations,
+		TemplateLabels: template.Labels, TemplateAnnotations: template.Annotations, Uncopied: uncopied(o, template, l.declaring),
 	}
 }
 

@@ -72,7 +72,7 @@ func readStatus(state *relation.ApplicationState, a *v1alpha1.RelatedApplication
 // readHistory reads the restarts and the recent ends.
 func readHistory(state *relation.ApplicationState, kept v1alpha1.RelatedApplicationState) {
 	if r := kept.Restarts; r != nil {
-		state.Restarts.Versions = r.Versions
+		state.Restarts.Versions, state.Restarts.Copied = r.Versions, r.Copied
 		for i := range r.Times {
 			state.Restarts.Times = append(state.Restarts.Times, r.Times[i].UTC())
 		}
@@ -120,8 +120,8 @@ func KeepApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState
 			Endpoint: g.Endpoint, Secret: g.Secret, Consent: consent(g.Refused), Key: g.Key, Version: g.Version, Revision: int64(g.Revision),
 		})
 	}
-	if len(s.Restarts.Versions)+len(s.Restarts.Times) > 0 {
-		kept.Restarts = &v1alpha1.Restarts{Versions: maps.Clone(s.Restarts.Versions)}
+	if r := s.Restarts; len(r.Versions)+len(r.Times)+len(r.Copied) > 0 {
+		kept.Restarts = &v1alpha1.Restarts{Versions: maps.Clone(r.Versions), Copied: maps.Clone(r.Copied)}
 		for _, t := range s.Restarts.Times {
 			kept.Restarts.Times = append(kept.Restarts.Times, metav1.NewTime(t))
 		}
