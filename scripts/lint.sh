@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks style: Go with golangci-lint (.golangci.yml), modules outside the main one with
-# gofmt, scripts with shellcheck, the house with its measures (scripts/house.sh).
+# gofmt, scripts with shellcheck, what binaries are built of (scripts/vulnerabilities.sh), the
+# house with its measures (scripts/house.sh).
 #
 #   scripts/lint.sh           check
 #   scripts/lint.sh --fix     repair what can be repaired, then check
@@ -37,6 +38,9 @@ heading "shellcheck"
   done
 } | sort -u | while read -r f; do [ ! -e "$f" ] || printf '%s\n' "$f"; done |
   xargs -r shellcheck --external-sources
+
+heading "known vulnerabilities"
+scripts/vulnerabilities.sh
 
 heading "house"
 scripts/house.sh

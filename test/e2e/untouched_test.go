@@ -42,6 +42,7 @@ func beforeOrcon(t *testing.T, c *controlplane.Cluster) {
 	})
 	w.apply(declaringPod() + "---" + plainPod())
 	w.namespace = labelledBefore
+	w.apply(external("db-endpoint", "db", "db.tengu.io"))
 	w.apply(workload{kind: "Deployment", name: "early", podAnnotations: consumesDB}.yaml())
 	w.apply(sleeper("Deployment", "uncopied", consumesDB))
 }
@@ -125,7 +126,6 @@ func TestDeclaredLater(t *testing.T) {
 	w := withOrcon(t)
 	before := *w
 	before.namespace = labelledBefore
-	before.apply(external("db-endpoint", "db", "db.tengu.io"))
 	before.eventually(func() string { return agentless(before.running("uncopied", 1)) })
 
 	w.apply(external("db-endpoint", "db", "db.tengu.io"))
@@ -159,7 +159,6 @@ func TestNotInjected(t *testing.T) {
 	w := withOrcon(t)
 	before := *w
 	before.namespace = labelledBefore
-	before.apply(external("db-endpoint", "db", "db.tengu.io"))
 	pod := before.running("early", 1)[0]
 	require.Empty(t, pod.Spec.InitContainers, "made before Orcon")
 	const said = `jsonpath={.status.conditions[?(@.type=="NotInjected")].message}`
