@@ -209,9 +209,11 @@ func (h *hearing) inherits(e conversation.Event) bool {
 	return ends && h.r.End.Inherited && h.a.shown.Leader && h.a.shown.Leaving == "" && !h.of.acted
 }
 
-// stranger reports whether the unit never knew the relation.
+// stranger reports whether the unit never knew the relation, or has forgotten it: what is over is forgotten once a
+// snapshot does not mention it.
 func (h *hearing) stranger() bool {
-	return !h.of.open && !h.of.closed && !h.of.over && h.r.Role != application.Peer
+	forgotten := h.of.over && h.a.memory.Relations[h.r.UID].Stage == ""
+	return !h.of.open && !h.of.closed && (!h.of.over || forgotten) && h.r.Role != application.Peer
 }
 
 func (h *hearing) known(u conversation.Unit) bool {

@@ -178,6 +178,8 @@ func wrongPods() []Event {
 			"Upgrade the node, or keep the pods from it."},
 		{"VirtualNode", false, []string{Workload}, "A pod is on a virtual node, which starts no native sidecar.", "Keep the pods from it."},
 		{"NotRunning", false, []string{Workload}, "A container that Orcon added to a pod does not run.", "Correct what the message names."},
+		{"KeysRemoved", false, []string{Workload}, "Another writer has removed from a pod template what Orcon had copied there.",
+			"Write the keys on the template, in the place from which the workload is applied."},
 		{"NoAgent", false, []string{Workload}, "Pods that should have an agent have none.", "Recreate them: kubectl rollout restart."},
 		{"WritesLimited", false, []string{Workload}, "A unit writes more than a budget allows, so that its writes are put off.",
 			"Write less, or less often; the message names the unit and the budget."},
