@@ -10,15 +10,17 @@ import (
 
 // settlement has what the stages have found.
 type settlement struct {
-	matching matching
-	lives    lives
-	limited  limited
-	judged   judged
-	shelves  shelves
-	upkeep   upkeep
-	recorded recorded
-	offers   []relation.OfferState
-	retained retained
+	// succeeded are the relations whose identity another one has taken over.
+	succeeded []relation.Relation
+	matching  matching
+	lives     lives
+	limited   limited
+	judged    judged
+	shelves   shelves
+	upkeep    upkeep
+	recorded  recorded
+	offers    []relation.OfferState
+	retained  retained
 }
 
 // difference returns what must be done for the facts to be as settled. It alone makes
@@ -31,13 +33,18 @@ func difference(f *facts, s settlement) []relation.Decision {
 		s.withdrawals(), s.drops(), forgotten, f.unreadable.marks())
 }
 
-// releases lets go of the relations that are dead, and of the refused that are deleted: no
-// unit knows those.
+// releases lets go of the relations that are dead, of those whose identity another one has, and of the refused that are
+// deleted: no unit knows those.
 func (s settlement) releases() []relation.Decision {
 	var decisions []relation.Decision
 	for _, i := range slices.Sorted(maps.Keys(s.lives.released)) {
 		r := s.lives.released[i]
 		decisions = append(decisions, relation.Release{Relation: r, Bags: s.shelves.without(r)})
+	}
+	for _, r := range s.succeeded {
+		if !r.Deleted.IsZero() {
+			decisions = append(decisions, relation.Release{Relation: r})
+		}
 	}
 	for _, r := range s.matching.refused {
 		if !r.Deleted.IsZero() {
@@ -159,7 +166,7 @@ func (s settlement) updates(u unreadable) []relation.Decision {
 		if _, released := s.lives.released[i]; released {
 			continue
 		}
-		if !reflect.DeepEqual(&r.State, &before.State) {
+		if !reflect.DeepEqual(&r.State, &before.State) || slices.Contains(s.matching.relations.heirs, i) {
 			decisions = append(decisions, relation.Update{Relation: *r})
 		}
 		if r.Deleted.IsZero() && r.State.EndReason != "" && !u.freezes(*before) {

@@ -33,10 +33,12 @@ func admit(f *facts) (relations, []refusal) {
 		if !isNew(r) {
 			continue
 		}
-		if o := misfit(f, &admitted, r); o != nil {
-			refused = append(refused, refusal{r, *o})
-		} else {
+		switch o := misfit(f, &admitted, r); {
+		case o == nil:
 			admitted.add(r)
+		case o.Reason == relation.ReasonRelated && admitted.inherit(r):
+		default:
+			refused = append(refused, refusal{r, *o})
 		}
 	}
 	return admitted, refused

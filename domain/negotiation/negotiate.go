@@ -17,9 +17,12 @@ import (
 // itself: its relations end, are released as soon as other namespaces have
 // handled that, and nothing else is done.
 func Negotiate(s relation.Snapshot) (decisions []relation.Decision, wake time.Time) {
+	var succeeded []relation.Relation
+	s.Relations, succeeded = relation.Current(s.Relations)
+	s.Consumers, _ = relation.Current(s.Consumers)
 	f := index(s)
 	units := number(f)
-	found := settlement{matching: match(f), shelves: shelves{f.Namespace, f.Databags, f.sides}}
+	found := settlement{succeeded: succeeded, matching: match(f), shelves: shelves{f.Namespace, f.Databags, f.sides}}
 	found.lives = live(f, units, found.matching)
 	found.limited = limit(f, found.matching, found.lives)
 	contents := contents{f, grant(f, found.limited.relations)}

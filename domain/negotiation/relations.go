@@ -18,6 +18,8 @@ type relations struct {
 	// each requirer and provider, as this namespace names them.
 	index   map[string][]int
 	between map[[2]string][]int
+	// heirs has the places of the relations that take over another one's identity now.
+	heirs []int
 	// declared has the places of the relations that a reference declares; nil before
 	// references are resolved.
 	declared map[int]bool
@@ -90,6 +92,22 @@ func (l *relations) first(k relation.Key) (relation.Relation, bool) {
 		}
 	}
 	return relation.Relation{}, false
+}
+
+// inherit has a new Relation of a pair take over from the first, if that is being deleted and its end is not decided: no
+// handler learns of it (TRUST.md A11). It reports whether it does.
+func (l *relations) inherit(heir relation.Relation) bool {
+	for _, i := range l.between[l.sides(heir.Key)] {
+		if first := l.all[i]; first.Key == heir.Key {
+			if first.Deleted.IsZero() || first.Ended() {
+				return false
+			}
+			l.all[i] = heir.Inherits(first)
+			l.heirs = append(l.heirs, i)
+			return true
+		}
+	}
+	return false
 }
 
 // isDeclared reports whether a reference declares a relation of the pair.

@@ -196,12 +196,8 @@ func (e *executor) readBag(ctx context.Context, bag relation.Databag) error {
 // over.
 func (e *executor) lasts(ctx context.Context, w transaction.WriteBag) (bool, error) {
 	key := client.ObjectKey{Namespace: cmp.Or(w.Bag.Home.Namespace, e.namespace), Name: w.Relation}
-	var r v1alpha1.Relation
-	if err := e.Reader.Get(ctx, key, &r); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("cannot read relation %s, which a databag belongs to: %w", w.Relation, err)
-	}
-	if convert.Identity(&r) == w.Bag.Relation {
-		return true, nil
+	if r, err := object.RelationOf(ctx, e.Reader, key, w.Bag.Relation); err != nil || r != nil {
+		return r != nil, err
 	}
 	sides, err := object.SidesOf(ctx, e.Reader, e.namespace, w.Bag.Relation)
 	return len(sides) > 0, err

@@ -198,15 +198,12 @@ func (c *Secrets) heeded(ctx context.Context, by secret.Visitor, identity string
 
 // granted returns the relation of a grant with the Offers as they are now; without a UID if it is gone.
 func (c *Secrets) granted(ctx context.Context, namespace string, a secret.Access) (relation.Relation, error) {
-	var stored v1alpha1.Relation
 	key := client.ObjectKey{Namespace: cmp.Or(a.Namespace, namespace), Name: a.Name}
-	if err := c.Reader.Get(ctx, key, &stored); client.IgnoreNotFound(err) != nil {
-		return relation.Relation{}, fmt.Errorf("cannot read relation %s: %w", a.Name, err)
+	stored, err := object.RelationOf(ctx, c.Reader, key, a.Relation)
+	if err != nil || stored == nil {
+		return relation.Relation{}, err
 	}
-	if convert.Identity(&stored) != a.Relation {
-		return relation.Relation{}, nil
-	}
-	r, err := convert.ToRelation(&stored)
+	r, err := convert.ToRelation(stored)
 	if err != nil || !r.Abroad() {
 		return r, err
 	}

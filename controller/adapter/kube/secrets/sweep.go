@@ -103,14 +103,11 @@ func (v *Vault) observeGrant(ctx context.Context, s *secret.Snapshot, a secret.A
 	if a.Namespace == "" || slices.Contains(s.Relations, a.Relation) {
 		return nil
 	}
-	var r v1alpha1.Relation
-	if err := v.Reader.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, &r); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("cannot read relation %s: %w", a.Name, err)
-	}
-	if convert.Identity(&r) == a.Relation {
+	r, err := object.RelationOf(ctx, v.Reader, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, a.Relation)
+	if r != nil {
 		s.Relations = append(s.Relations, a.Relation)
 	}
-	return nil
+	return err
 }
 
 func (v *Vault) observeReader(ctx context.Context, s *secret.Snapshot, reader secret.Reader) error {

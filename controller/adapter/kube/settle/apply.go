@@ -271,6 +271,9 @@ func (w writer) update(ctx context.Context, namespace string, d relation.Update)
 		if err := w.counted(ctx, namespace, d.State.ID); err != nil {
 			return err
 		}
+		if stored := r.State.Identity; stored != "" && stored != d.UID {
+			return fmt.Errorf("relation %s has identity %s and cannot take over %s: delete it, and create it again", d.Name, stored, d.UID)
+		}
 	}
 	keep := func(r *v1alpha1.Relation) (differs bool) {
 		was := r.DeepCopy()

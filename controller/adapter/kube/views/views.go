@@ -94,7 +94,8 @@ func (v *Views) relations(ctx context.Context, namespace, application string) ([
 			}
 		}
 	}
-	return relations, nil
+	current, _ := relation.Current(relations)
+	return current, nil
 }
 
 // sides returns the sides of an application's relations.

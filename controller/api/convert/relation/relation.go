@@ -53,10 +53,13 @@ func ToRelation(r *v1alpha1.Relation) (relation.Relation, error) {
 // Identity returns the identity of a relation: its object's UID until the controller has kept another.
 func Identity(r *v1alpha1.Relation) string { return cmp.Or(r.State.Identity, string(r.UID)) }
 
-// KeepRelation writes what cannot be computed again into the object itself. An identity that is stored stays.
+// KeepRelation writes what cannot be computed again into the object itself. An identity that is stored stays; a relation
+// without an id has none yet, and may take over that of another one.
 func KeepRelation(r *v1alpha1.Relation, identity string, s relation.State) {
 	r.State.ID = int64(s.ID)
-	r.State.Identity = cmp.Or(r.State.Identity, identity)
+	if s.ID > 0 {
+		r.State.Identity = cmp.Or(r.State.Identity, identity)
+	}
 	r.State.ProviderNamespaceUID = s.ProviderUID
 }
 

@@ -1,0 +1,41 @@
+package relation
+
+// Current tells relations apart from those whose identity another one has taken over: of those that share one and have
+// an id, the one that is not being deleted and was created last is current (TRUST.md A11).
+func Current(all []Relation) (is, succeeded []Relation) {
+	current := make(map[string]Relation, len(all))
+	for _, r := range all {
+		if before, there := current[r.UID]; r.State.ID > 0 && (!there || r.succeeds(before)) {
+			current[r.UID] = r
+		}
+	}
+	for _, r := range all {
+		if r.State.ID > 0 && current[r.UID].Name != r.Name {
+			succeeded = append(succeeded, r)
+		} else {
+			is = append(is, r)
+		}
+	}
+	return is, succeeded
+}
+
+// succeeds reports whether a relation and not another one of its identity is current.
+func (r Relation) succeeds(other Relation) bool {
+	if r.Deleted.IsZero() != other.Deleted.IsZero() {
+		return r.Deleted.IsZero()
+	}
+	if d := r.Created.Compare(other.Created); d != 0 {
+		return d > 0
+	}
+	return r.Name > other.Name
+}
+
+// Inherits returns the relation that an object becomes which takes over from a relation of the same pair: all that is
+// known of that, in the object's name.
+func (r Relation) Inherits(from Relation) Relation {
+	is := from
+	is.Name, is.Object, is.Declared, is.Created, is.Deleted = r.Name, r.Object, r.Declared, r.Created, r.Deleted
+	is.Interface, is.Version = r.Interface, r.Version
+	is.State.HeldSince, is.State.HeldReason = r.State.HeldSince, r.State.HeldReason
+	return is
+}
