@@ -31,7 +31,7 @@ func (g generator) metrics() error {
 	p := newPage("Metrics")
 	p.prose("The webhook and the controllers serve these at `/metrics`, beside what controller-runtime and Go's Prometheus client " +
 		"count of themselves: `controller_runtime_*`, `workqueue_*`, `rest_client_*`, `go_*` and `process_*`. " +
-		"[Monitor](../how-to/monitor.md) tells which ones to watch.")
+		"An agent serves its own if its pod template names a port. [Monitor](../how-to/monitor.md) tells how, and which ones to watch.")
 	p.table("metric", "type", "unit", "labels", "program", "meaning")
 	for _, m := range all {
 		p.row("`"+m.name+"`", m.kind, unit(m.name, m.kind), m.labels, m.program, m.help)
@@ -48,7 +48,11 @@ func (g generator) registered() (all []metric, err error) {
 		}
 		for _, file := range files {
 			ast.Inspect(file, func(n ast.Node) bool {
-				if m, ok := metricOf(n); ok {
+				m, ok := metricOf(n)
+				if !ok {
+					m, ok = agentMetricOf(n)
+				}
+				if ok {
 					m.program = program
 					all = append(all, m)
 				}
@@ -86,6 +90,16 @@ func metricOf(n ast.Node) (m metric, ok bool) {
 		}
 	}
 	return m, m.name != "" && m.help != ""
+}
+
+// agentMetricOf reads a metric that an agent writes itself: {kind, name, help, value}.
+func agentMetricOf(n ast.Node) (m metric, ok bool) {
+	line, is := n.(*ast.CompositeLit)
+	if !is || line.Type != nil || len(line.Elts) != 4 {
+		return m, false
+	}
+	m = metric{kind: text(line.Elts[0]), name: "orcon_agent_" + text(line.Elts[1]), help: text(line.Elts[2])}
+	return m, m.kind == "counter" || m.kind == "gauge"
 }
 
 // unit is what a metric counts, by the suffix that Prometheus' conventions give it.

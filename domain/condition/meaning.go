@@ -50,7 +50,8 @@ func Sentences() []Sentence {
 		{EndsOwed, ofApplications, "relations have ended, and no unit that leads has handled that yet"},
 		{EndsHeld, ofApplications, "many relations have ended at once, and no handler runs for those in the message until a person decides"},
 		{WritesLimited, ofApplications, "a unit writes more than a budget allows, so that its writes are put off"},
-		{CommitRefused, ofApplications, "a transaction of a unit cannot be delivered, or was dropped"},
+		{CommitRefused, ofApplications, "a transaction of a unit cannot be delivered, or was dropped; the unit's Databag with " +
+			"purpose Outbox is Stalled with this reason"},
 		{ApplicationStatus, ofApplications, "the workload reports status active; false for any other status that it reports"},
 		{RequirerStatus, ofRelations, "the requirer reports status active in the relation; false for any other status that it reports"},
 		{ProviderStatus, ofRelations, "the provider reports status active in the relation; false for any other status that it reports"},

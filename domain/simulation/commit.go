@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -37,8 +38,8 @@ func (s *store) commit(c transaction.Commit, dies bool) error {
 	}
 	leads := s.leaders[c.Application].MayWrite(c.PodUID, c.Term, s.now)
 	if leads {
-		for _, outbox := range c.Earlier(s.records[c.Application].State.Units) {
-			s.deliver(outbox)
+		for _, unit := range c.Earlier(s.records[c.Application].State.Units) {
+			s.deliver(relation.OutboxName(c.Application, strconv.Itoa(unit)))
 		}
 	}
 	e := executor{store: s, outbox: c.Outbox(), dies: dies}

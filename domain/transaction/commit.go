@@ -70,14 +70,14 @@ func (c Commit) Bag(change Change) relation.Databag {
 // committed.
 func (c Commit) Outbox() string { return relation.OutboxName(c.Application, c.number()) }
 
-// Earlier returns the outboxes that must be delivered before a leader's first commit in a term: those of its
-// application's other units, also of departed ones. What an earlier leader has committed is whole then, and the
+// Earlier returns the units whose transactions must be delivered before a leader's first commit in a term: the other
+// units of its application, also departed ones. What an earlier leader has committed is whole then, and the
 // commit is laid on top of it (TRUST.md T10).
-func (c Commit) Earlier(units []application.Unit) []string {
-	var all []string
+func (c Commit) Earlier(units []application.Unit) []int {
+	var all []int
 	for _, u := range units {
 		if u.Number != c.Unit {
-			all = append(all, relation.OutboxName(c.Application, strconv.Itoa(u.Number)))
+			all = append(all, u.Number)
 		}
 	}
 	return all

@@ -148,9 +148,10 @@ func (c *Commits) succeed(ctx context.Context, commit transaction.Commit, app *v
 	if err != nil {
 		return err
 	}
-	for _, outbox := range commit.Earlier(record.State.Units) {
+	for _, unit := range commit.Earlier(record.State.Units) {
+		outbox := relation.OutboxName(commit.Application, strconv.Itoa(unit))
 		if led, err := c.deliver(ctx, commit.Namespace, outbox); err != nil && (led || conversation.RefusalOf(err) == "") {
-			return fmt.Errorf("cannot commit before %s is delivered: %w", outbox, err)
+			return fmt.Errorf("cannot commit before the transaction of %s/%d is delivered: %w", commit.Application, unit, err)
 		}
 	}
 	if c.Succeeded != nil {

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
@@ -74,7 +76,8 @@ func final(err error) bool {
 		(apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err))
 }
 
-// words returns the words of the API server, without those that quote the values of fields (TRUST.md R5).
+// words returns why the API server refuses a write. Its own words may quote the values of fields: of those, the fields
+// are named and what is wrong with them (TRUST.md R5).
 func words(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -83,14 +86,28 @@ func words(err error) string {
 	var fields []string
 	for _, cause := range status.Status().Details.Causes {
 		if cause.Field != "" {
-			fields = append(fields, cause.Field)
+			fields = append(fields, cause.Field+" "+wrong(cause.Type))
 		}
 	}
 	if len(fields) == 0 {
 		return status.Status().Message
 	}
 	slices.Sort(fields)
-	return "it does not take " + strings.Join(slices.Compact(fields), ", ")
+	return strings.Join(slices.Compact(fields), ", ")
+}
+
+// wrong returns what is wrong with a field.
+func wrong(why metav1.CauseType) string {
+	switch field.ErrorType(why) {
+	case field.ErrorTypeRequired:
+		return "is missing"
+	case field.ErrorTypeTooLong, field.ErrorTypeTooMany:
+		return "is too long"
+	case field.ErrorTypeForbidden:
+		return "is not allowed"
+	default:
+		return "has an invalid value"
+	}
 }
 
 // reported returns why a transaction is not stored. If it is committed, and its delivery is refused, its outbox is marked.

@@ -96,6 +96,7 @@ func TestLeaderWaitsForRefusedDelivery(t *testing.T) {
 	next := kubetest.Commit(kubetest.Change("one", false, "size", "9"))
 	next.Unit, next.PodUID, next.Term = 2, "pod-2", 4
 	_, err = commits.Commit(t.Context(), next, nil)
+	require.ErrorContains(t, err, "cannot commit before the transaction of db/1 is delivered: ")
 	require.ErrorContains(t, err, "no colors here")
 	server.Refuses = nil
 	_, err = commits.Commit(t.Context(), next, nil)
@@ -129,7 +130,16 @@ func TestDroppedTransactionIsReported(t *testing.T) {
 // The values of fields are in no error: only the fields are named (TRUST.md R5).
 func TestRefusalsQuoteNoValue(t *testing.T) {
 	quoting := apierrors.NewInvalid(schema.GroupKind{Kind: "Databag"}, "b", field.ErrorList{field.Invalid(field.NewPath("state", "data"), "hunter2", "too short")})
-	assert.Equal(t, "it does not take state.data", words(quoting))
+	assert.Equal(t, "state.data has an invalid value", words(quoting))
+	several := apierrors.NewInvalid(schema.GroupKind{Kind: "Databag"}, "b", field.ErrorList{
+		field.TooLong(field.NewPath("state", "record"), "", 9),
+		field.TooMany(field.NewPath("metadata", "annotations"), 3, 2),
+		field.Required(field.NewPath("spec"), ""),
+		field.Required(field.NewPath("spec"), "again"),
+		field.Forbidden(field.NewPath("state", "transaction"), "hunter2"),
+	})
+	assert.Equal(t, "metadata.annotations is too long, spec is missing, state.record is too long, state.transaction is not allowed",
+		words(several), "each field once, in order, with the reason")
 	assert.Equal(t, "unexpected", words(errors.New("unexpected")))
 	terminating := apierrors.NewForbidden(schema.GroupResource{}, "b", errors.New("the namespace ends"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating"}}
