@@ -121,12 +121,12 @@ func (h *Handlers) next(ctx context.Context) (*turn, error) {
 			glog.V(1).Infof("cannot report the state of the handlers: %v", err)
 			wait = min(wait, reportAgain)
 		}
-		if t != nil {
-			return t, nil
-		}
 		if err := h.leave(ctx); err != nil {
 			glog.Warningf("%v; trying again", err)
 			wait = min(wait, reportAgain)
+		}
+		if t != nil {
+			return t, nil
 		}
 		if !h.awaits(ctx, time.After(wait)) {
 			return nil, ctx.Err()
@@ -178,8 +178,8 @@ type leaving struct {
 	handled    bool
 }
 
-// leave tells the controller of the ends that the handlers have nothing more to hear
-// of: it waits for that (RELATIONS.md L4, SAFETY.md E15).
+// leave answers for the ends that the handlers have handled or never knew: the controller waits for that, also while other
+// events are due (RELATIONS.md L4, SAFETY.md E15).
 func (h *Handlers) leave(ctx context.Context) error {
 	snapshot, err := h.speech.Snapshot()
 	if err != nil {

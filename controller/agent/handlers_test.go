@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
@@ -238,6 +239,18 @@ func TestHandlersAnswerForTheEndUntilAccepted(t *testing.T) {
 	s.nothing()
 	s.nothing()
 	assert.Equal(t, []string{"r handled"}, s.controller.left)
+}
+
+// A unit that always has an event to handle answers for an end all the same: nobody inherits it before (TRUST.md T2).
+func TestBusyHandlersAnswerForAnEnd(t *testing.T) {
+	s := newStage(t)
+	snapshot := heardAt(2)
+	ended := proto.CloneOf(snapshot.GetRelations()[0])
+	ended.Uid, ended.Id, ended.Ended, ended.EndOwed = "q", ended.GetId()+1, true, []int64{2}
+	snapshot.Relations = append(snapshot.Relations, ended)
+	s.agent.Heard(snapshot)
+	assert.Equal(t, "store-relation-created", s.next().Hook)
+	assert.Equal(t, []string{"q"}, s.controller.left)
 }
 
 // A secret is refreshed when the handler that does so has succeeded, so that one that

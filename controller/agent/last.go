@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/golang/glog"
+
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -30,6 +32,9 @@ func (h *Handlers) Last(ctx context.Context, connected func() bool) (turn Turn, 
 	}
 	for {
 		t, wait, idle := h.begin()
+		if err := h.leave(ctx); err != nil {
+			glog.Warning(err)
+		}
 		if t != nil {
 			return t.told(h.namespace), true
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
@@ -45,6 +46,29 @@ func TestHandlersHearOfTheirOwnEnd(t *testing.T) {
 	s.done(turn, "")
 	_, owed = s.agent.handlers.Last(t.Context(), never)
 	assert.False(t, owed, "that was all")
+}
+
+// The end of a relation that a unit handles in its last seconds is reported, so that no other unit handles it again
+// (TRUST.md T2).
+func TestLastHandlersAnswerForAnEnd(t *testing.T) {
+	s := newStage(t)
+	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1}
+	for range 5 {
+		s.done(s.next(), "")
+	}
+	snapshot := heardAt(2)
+	snapshot.Unit.Leaving = string(conversation.ScaledDown)
+	snapshot.Relations[0].Ended, snapshot.Relations[0].EndOwed = true, []int64{2}
+	s.agent.Heard(snapshot)
+	for _, hook := range []string{"store-relation-departed", "store-relation-broken"} {
+		turn, owed := s.agent.handlers.Last(t.Context(), never)
+		require.True(t, owed)
+		require.Equal(t, hook, turn.Hook)
+		s.done(turn, "")
+	}
+	_, owed := s.agent.handlers.Last(t.Context(), never)
+	assert.False(t, owed)
+	assert.Equal(t, []string{"r handled"}, s.controller.left)
 }
 
 // A container that ends while its unit does not begins nothing more, and waits no longer

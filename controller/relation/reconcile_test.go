@@ -43,6 +43,7 @@ func (c *cluster) Apply(_ context.Context, _ string, decision relation.Decision)
 	case relation.Publish:
 		c.Databags = replace(c.Databags, d.Databag, func(b relation.Databag) string { return b.Application + ":" + b.Endpoint })
 	case relation.Remember:
+		d.Seen = true
 		c.Records = replace(c.Records, d.Record, func(r relation.Record) string { return r.Name })
 	case relation.Relate:
 		r := relation.Relation{Key: d.Key, Name: d.Name(), UID: "uid-" + d.Name(), Interface: d.Interface, Version: d.Version, Declared: true, Created: c.Now, State: d.State}

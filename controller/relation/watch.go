@@ -139,7 +139,7 @@ func (n neighbours) concerned(ctx context.Context, o client.Object) []string {
 	case *v1alpha1.Offer:
 		return append([]string{own}, n.asking(ctx, typed)...)
 	case *v1alpha1.Relation:
-		if other := typed.Spec.Provider.Namespace; other != "" && typed.Status.Offer != "" {
+		if other := typed.Spec.Provider.Namespace; other != "" && object.Consented(typed) {
 			return []string{own, other}
 		}
 	case *v1alpha1.RelationSide:

@@ -26,7 +26,7 @@ type settlement struct {
 // difference returns what must be done for the facts to be as settled. It alone makes
 // decisions.
 func difference(f *facts, s settlement) []relation.Decision {
-	remembered, forgotten := s.records(f.Records)
+	remembered, forgotten := s.records(f.Records, f.Databags)
 	return slices.Concat(s.releases(), s.counts(f.LastRelation), deliveries(f.Outboxes), publications(f), s.keeps(f.sides),
 		remembered, s.relates(), s.updates(f.unreadable), offers{f}.admissions(),
 		s.answers(f.Offers),
@@ -125,9 +125,9 @@ func publications(f *facts) []relation.Decision {
 	return decisions
 }
 
-// records stores what is new of applications, and forgets those that take no part and
-// that no relation needs.
-func (s settlement) records(stored []relation.Record) (remembered, forgotten []relation.Decision) {
+// records stores what is new of applications, and forgets those that are seen, that nothing declares or relates any more,
+// and that have no bag.
+func (s settlement) records(stored []relation.Record, bags []relation.Databag) (remembered, forgotten []relation.Decision) {
 	before := make(map[string]*relation.Record, len(stored))
 	for i, r := range stored {
 		before[r.Name] = &stored[i]
@@ -135,12 +135,15 @@ func (s settlement) records(stored []relation.Record) (remembered, forgotten []r
 	for i := range s.recorded.entries {
 		e := &s.recorded.entries[i]
 		was, there := before[e.record.Name]
-		if !there || e.rollout != nil || !reflect.DeepEqual(&e.record.State, &was.State) {
+		if !there || !was.Seen || e.rollout != nil || !reflect.DeepEqual(&e.record.State, &was.State) {
 			remembered = append(remembered, relation.Remember{Record: e.record, Rollout: e.rollout})
 		}
 		delete(before, e.record.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if !before[name].Seen || slices.ContainsFunc(bags, func(b relation.Databag) bool { return b.Application == name }) {
+			continue
+		}
 		forgotten = append(forgotten, relation.Forget{Record: *before[name]})
 	}
 	return remembered, forgotten

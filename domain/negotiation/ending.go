@@ -72,7 +72,7 @@ func (e endings) notes(r relation.Relation, end relation.End) bool {
 		return there && side.Teardown == nil && !e.Ending
 	}
 	over := slices.ContainsFunc(e.Abroad, func(a relation.Abroad) bool { return a.Namespace == end.Namespace && a.Ending })
-	return r.State.Offer != "" && side.Teardown == nil && !over && !offers(e).replaced(r)
+	return r.Opened() && side.Teardown == nil && !over && !offers(e).replaced(r)
 }
 
 // listening returns the ends whose units are to hear of a relation's end. The units of a
@@ -83,7 +83,7 @@ func (e endings) listening(r relation.Relation) []relation.End {
 		if end.Namespace == e.Namespace {
 			return e.Ending
 		}
-		return r.State.Offer == "" || offers(e).replaced(r)
+		return !r.Opened() || offers(e).replaced(r)
 	})
 }
 

@@ -42,9 +42,11 @@ type speaker struct{ relation, namespace, application string }
 func index(s relation.Snapshot) *facts {
 	unreadable := newUnreadable(s)
 	s = inOrder(unreadable.listed(s))
-	s.Consumers = slices.DeleteFunc(s.Consumers, func(r relation.Relation) bool { return r.Outlives(s.UID) })
+	known := sides{}
+	known.add(s.Sides)
+	s.Consumers = slices.DeleteFunc(s.Consumers, func(r relation.Relation) bool { return known.outlived(r, s.UID) })
 	f := &facts{
-		Snapshot: s, unreadable: unreadable, directory: newDirectory(s.Namespace, s.Orphans), sides: sides{},
+		Snapshot: s, unreadable: unreadable, directory: newDirectory(s.Namespace, s.Orphans), sides: known,
 		records: map[relation.End]relation.Record{}, stored: map[relation.End]relation.Databag{}, said: map[speaker]map[string]string{}, saidByUnits: map[speaker][]relation.Databag{},
 		consents: map[relation.End][]string{}, lent: map[relation.End][]string{}, uids: map[string]string{},
 		grantedAbroad: map[relation.End]relation.Grant{},
@@ -63,7 +65,6 @@ func index(s relation.Snapshot) *facts {
 	for _, r := range f.Records {
 		f.records[relation.End{Namespace: s.Namespace, Application: r.Name}] = r
 	}
-	f.sides.add(f.Sides)
 	for _, from := range f.Abroad {
 		f.arrive(from)
 	}

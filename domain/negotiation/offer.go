@@ -14,11 +14,9 @@ import (
 // offers says what Offers open.
 type offers struct{ *facts }
 
-// replaced reports whether the namespace of a relation's provider was made again. Where that has the provider's
-// side of the relation, it was restored, and is the same.
+// replaced reports whether the namespace of a relation's provider was made again.
 func (o offers) replaced(r relation.Relation) bool {
-	_, restored := o.sides.of(r, r.Provider)
-	return r.Abroad() && !restored && r.Outlives(o.uids[r.Provider.Namespace])
+	return o.sides.outlived(r, o.uids[r.Provider.Namespace])
 }
 
 // uid returns the UID of a namespace; empty for one that is not seen.
@@ -49,7 +47,7 @@ func (o offers) consent(r relation.Relation) relation.Relation {
 		if !slices.Contains(by, r.State.Offer) {
 			r.State.Offer = slices.Min(by)
 		}
-	case r.Open():
+	case r.Opened() && r.State.SuspendedSince.IsZero():
 		r.State.SuspendedSince = o.Now
 	}
 	return r
@@ -117,7 +115,7 @@ func (o offers) closed(r relation.Relation) []condition.Condition {
 			fmt.Sprintf("%s is offered with interface %s, not %s: end the relation and declare it with that interface",
 				r.Provider.Written(o.Namespace), e.Interface, r.Interface))
 	}
-	if reason, message := o.notOffered(application); r.State.Offer == "" || reason == relation.ReasonNamespaceReplaced {
+	if reason, message := o.notOffered(application); !r.Opened() || reason == relation.ReasonNamespaceReplaced {
 		return condition.Stuck(reason, message)
 	}
 	return condition.Stuck(relation.ReasonSuspended, fmt.Sprintf(
@@ -207,7 +205,7 @@ func (o offers) suspended(a application.Application) []condition.Condition {
 		}
 	}
 	for _, r := range o.Consumers {
-		if r.Provider.Application == a.Name && r.State.Offer != "" && !r.Open() && !replaced[r.Requirer.Namespace] {
+		if r.Provider.Application == a.Name && r.Opened() && !r.Open() && !replaced[r.Requirer.Namespace] {
 			all = append(all, fmt.Sprintf("%s with %s", r.Provider.Endpoint, r.Requirer.Written(o.Namespace)))
 		}
 	}

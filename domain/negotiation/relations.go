@@ -77,7 +77,7 @@ func (l *relations) at(e relation.End) iter.Seq[relation.Relation] {
 			}
 		}
 		for _, r := range l.consumers {
-			if r.Provider == e && r.State.Offer != "" && !yield(r) {
+			if r.Provider == e && r.Opened() && !yield(r) {
 				return
 			}
 		}

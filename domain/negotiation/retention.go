@@ -105,6 +105,9 @@ func (b retention) needed(bag relation.Databag) (needed bool, wake time.Time) {
 		return true, wake
 	}
 	here := b.units.here(bag.Application, bag.Endpoint)
+	if !b.units.record(here).Seen {
+		return true, wake // it was restored before what declares it
+	}
 	ends := func(s relation.Side) bool { return s.Here() == here && s.Teardown != nil }
 	return b.relations.inUse(here) || slices.ContainsFunc(b.units.Sides, ends), wake
 }
@@ -159,7 +162,7 @@ func (s standings) named() map[string]bool {
 		names[one.Here().Application] = true
 	}
 	for _, r := range s.Consumers {
-		if r.State.Offer != "" { // otherwise any namespace could have records made here
+		if r.Opened() { // otherwise any namespace could have records made here
 			names[r.Provider.Application] = true
 		}
 	}

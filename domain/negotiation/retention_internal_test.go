@@ -28,12 +28,14 @@ func TestRetain(t *testing.T) {
 		apps      []application.Application
 		units     []application.Unit
 		relations []relation.Relation
+		restored  bool
 		withdrawn bool
 		wake      time.Duration
 	}{
 		"Declared":    {why: "its Service declares it", bag: shared, apps: declaring},
 		"InUse":       {why: "a relation needs the last data", bag: shared, relations: []relation.Relation{related(nil)}},
 		"Unused":      {why: "nothing does", bag: shared, withdrawn: true},
+		"Restored":    {why: "T5: what declares it may follow", bag: shared, restored: true},
 		"UnitThere":   {why: "its unit is there", bag: ofUnit, units: []application.Unit{{Number: 0}}, relations: []relation.Relation{related(nil)}},
 		"UnitUnknown": {why: "E13: a number that was never given here is not gone", bag: ofUnit, relations: []relation.Relation{related(nil)}},
 		"Departed":    {why: "its unit departed an hour ago", bag: ofUnit, units: []application.Unit{departed}, relations: []relation.Relation{related(nil)}, withdrawn: true},
@@ -49,7 +51,8 @@ func TestRetain(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := index(relation.Snapshot{
-				Namespace: "shop", Now: at(), LastRelation: 1, Applications: tc.apps, Databags: []relation.Databag{tc.bag}, Records: []relation.Record{recordOf("web", tc.units...)},
+				Namespace: "shop", Now: at(), LastRelation: 1, Applications: tc.apps, Databags: []relation.Databag{tc.bag},
+				Records: []relation.Record{recordOf("web", tc.units...), {Name: "db", Seen: !tc.restored}},
 			})
 			known := newRelations("shop", 1, nil)
 			for _, r := range tc.relations {

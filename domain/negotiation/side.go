@@ -59,6 +59,13 @@ func (s sides) owing(k relation.Key) (relation.Side, bool) {
 	return relation.Side{}, false
 }
 
+// outlived reports whether the namespace of a relation's provider, which has a UID now, was made again. A namespace with
+// the provider's side of the relation was restored, and is the same (TRUST.md T8).
+func (s sides) outlived(r relation.Relation, uid string) bool {
+	_, restored := s.of(r, r.Provider)
+	return r.Abroad() && !restored && r.Outlives(uid)
+}
+
 // newIdentity returns an identity for a relation of a pair, from a random seed.
 func newIdentity(seed string, k relation.Key) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{seed, k.Requirer.String(), k.Provider.String(), k.Provider.Namespace}, "\n")))
@@ -138,7 +145,7 @@ func keep(u units, l lives, settled relations) upkeep {
 		}
 	}
 	for _, r := range k.Consumers {
-		if r.State.Offer != "" && r.State.ID > 0 {
+		if r.Opened() && r.State.ID > 0 {
 			k.keep(r, r.Provider)
 		}
 	}

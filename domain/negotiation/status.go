@@ -94,7 +94,7 @@ func (j judging) status(r relation.Relation) (is relation.Status, wake time.Time
 	switch {
 	case !r.Alive():
 		return relation.Broken, time.Time{}
-	case !r.Open() && r.State.Offer != "":
+	case !r.Open() && r.Opened():
 		return j.suspension(r)
 	case condition.Blocked(r.State.Conditions) || ready.Reason == string(condition.HandlerFailed):
 		return relation.Failed, time.Time{}

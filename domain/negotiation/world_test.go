@@ -216,7 +216,7 @@ func (w *world) remember(d relation.Remember) []func() {
 		},
 		func() {
 			r := w.records[d.Name]
-			r.State = stored(d.State)
+			r.State, r.Seen = stored(d.State), true
 			w.records[d.Name] = r
 		})
 }

@@ -10,8 +10,10 @@ import (
 
 // Record is what is remembered of an application.
 type Record struct {
-	Name  string
-	UID   string
+	Name string
+	UID  string
+	// Seen is set once its status was stored. One without was restored: its application may follow (TRUST.md T5).
+	Seen  bool
 	State ApplicationState
 }
 

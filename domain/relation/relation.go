@@ -140,8 +140,11 @@ func (r Relation) Ended() bool { return r.State.EndReason != "" }
 // Held reports whether it waits for its declaration to return.
 func (r Relation) Held() bool { return !r.State.HeldSince.IsZero() }
 
-// Opened reports whether its sides may see each other, or could before (RELATIONS.md M6).
-func (r Relation) Opened() bool { return !r.Abroad() || r.State.Offer != "" }
+// Opened reports whether its sides may see each other, or could before (RELATIONS.md M6), also before a restore, which
+// keeps the UID of the provider's namespace and not the name of the Offer.
+func (r Relation) Opened() bool {
+	return !r.Abroad() || r.State.Offer != "" || r.State.ProviderUID != ""
+}
 
 // Open reports whether its sides may see each other: they are in one namespace, or
 // the provider's consents (RELATIONS.md M6).

@@ -182,7 +182,7 @@ func (s *store) remember(d relation.Remember) []func() {
 		},
 		func() {
 			r := s.records[d.Name]
-			r.State = d.State
+			r.State, r.Seen = d.State, true
 			s.records[d.Name] = r
 		})
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -49,6 +50,7 @@ type chaosWorld struct {
 	controllers, webhooks []*chaosReplica
 	admission             *chaos.Link
 	node                  *chaosNode
+	stopNode              func()
 	users                 *chaosUsers
 	journal               *chaos.Journal
 	tally                 *chaos.Tally
@@ -63,11 +65,18 @@ func newChaosWorld(t *testing.T) *chaosWorld {
 func newChaosWorldOf(t *testing.T, program func(name string) string) *chaosWorld {
 	t.Helper()
 	home := newControllerWorld(t)
+	return newChaosWorldIn(t, program, home, home.another(), home.another())
+}
+
+// newChaosWorldIn returns a world in those namespaces, the bank's first.
+func newChaosWorldIn(t *testing.T, program func(name string) string, spaces ...*controllerWorld) *chaosWorld {
+	t.Helper()
+	home := spaces[0]
 	dir, err := os.MkdirTemp("", "chaos-") //nolint:usetesting // a socket's path is short
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	w := &chaosWorld{
-		controllerWorld: home, dir: dir, program: program, spaces: []*controllerWorld{home, home.another(), home.another()},
+		controllerWorld: home, dir: dir, program: program, spaces: spaces,
 		journal: chaos.NewJournal(), tally: &chaos.Tally{},
 	}
 	w.authority, err = newChaosAuthority(dir)
@@ -92,7 +101,7 @@ func newChaosWorldOf(t *testing.T, program func(name string) string) *chaosWorld
 	return w
 }
 
-// runNode runs the node until the test ends.
+// runNode runs the node until the test ends or it is stopped.
 func (w *chaosWorld) runNode() {
 	ctx, stop := context.WithCancel(w.ctx)
 	ended := make(chan struct{})
@@ -100,11 +109,20 @@ func (w *chaosWorld) runNode() {
 		defer close(ended)
 		w.node.keep(ctx)
 	}()
-	w.t.Cleanup(func() {
+	w.stopNode = sync.OnceFunc(func() {
 		stop()
 		<-ended
 		w.node.end()
 	})
+	w.t.Cleanup(w.stopNode)
+}
+
+// endAll ends all programs of the world for good.
+func (w *chaosWorld) endAll() {
+	w.stopNode()
+	for _, s := range append(w.controllers, w.webhooks...) {
+		s.finish()
+	}
 }
 
 // explain shows the ends of the logs if the test has failed.

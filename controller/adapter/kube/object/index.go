@@ -100,7 +100,8 @@ func provider(o client.Object) []string {
 // Consented reports whether a relation concerns its provider: one that was made by hand can name any
 // application, as often as its author likes (SAFETY.md M7).
 func Consented(r *v1alpha1.Relation) bool {
-	return r.Spec.Provider.Namespace == "" || r.Spec.Provider.Namespace == r.Namespace || r.Status.Offer != ""
+	abroad := r.Spec.Provider.Namespace != "" && r.Spec.Provider.Namespace != r.Namespace
+	return !abroad || r.Status.Offer != "" || r.State.ProviderNamespaceUID != ""
 }
 
 func providerNamespace(o client.Object) []string {

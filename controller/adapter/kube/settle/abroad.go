@@ -79,7 +79,7 @@ func (o observer) abroad(ctx context.Context, s *relation.Snapshot) error {
 		other.bag(at, relation.Databag{Application: offer.Application, Endpoint: offer.Endpoint})
 	}
 	for _, r := range s.Relations {
-		if !r.Abroad() || r.State.Offer == "" {
+		if !r.Abroad() || !r.Opened() {
 			continue
 		}
 		at := other.namespace(r.Provider.Namespace)

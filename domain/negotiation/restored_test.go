@@ -1,0 +1,115 @@
+package negotiation_test
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/negotiation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+)
+
+// withoutStatus returns a relation as a restore leaves it.
+func withoutStatus(r relation.Relation) relation.Relation {
+	r.State = relation.State{ID: r.State.ID, ProviderUID: r.State.ProviderUID}
+	return r
+}
+
+// What is restored before the workloads that declare it is kept, in each order: units and their numbers, the last data of
+// an endpoint, and relations (TRUST.md T5).
+func TestRestoredBeforeWorkloads(t *testing.T) {
+	before := newWorld()
+	before.deployment("db", map[string]string{application.KeyProvides: "main:pg", "data.tengu.io/main": "host: db"})
+	before.consumes("web", "store:pg", "db", application.KeyRetain, "0s")
+	before.pod(application.Deployment, "web", "web-0")
+	before.settle(t)
+	was := before.only(t)
+	parts := map[string]func(w *world){
+		"databags": func(w *world) { w.databags = maps.Clone(before.databags) },
+		"records": func(w *world) {
+			for name, r := range before.records {
+				units, next := r.State.Units, r.State.NextUnit
+				w.records[name] = relation.Record{Name: name, UID: w.uid(), State: relation.ApplicationState{Units: units, NextUnit: next}}
+			}
+		},
+		"counter": func(w *world) { w.lastRelation = before.lastRelation },
+		"relations": func(w *world) {
+			w.relations = map[string]kept{was.Name: {withoutStatus(was), true}}
+		},
+	}
+	for _, order := range [][]string{
+		{"databags", "records", "counter", "relations"}, {"relations", "records", "databags", "counter"},
+		{"counter", "records", "databags", "relations"},
+	} {
+		w := newWorld()
+		for _, part := range order {
+			parts[part](w)
+			w.settle(t)
+			w.later(t, time.Hour)
+		}
+		require.Equal(t, was.UID, w.only(t).UID, order)
+		assert.Equal(t, 1, w.records["web"].State.NextUnit, order)
+		assert.NotEmpty(t, w.databags[relation.DatabagName("db", "main")].Data, order)
+
+		w.deployment("db", map[string]string{application.KeyProvides: "main:pg", "data.tengu.io/main": "host: db"})
+		w.consumes("web", "store:pg", "db", application.KeyRetain, "0s")
+		w.settle(t)
+		assert.Equal(t, was.State.ID, w.only(t).State.ID, order)
+		assert.True(t, ready(w.only(t)).True, order)
+		w.clear()
+		w.later(t, 3*time.Hour)
+		assert.Empty(t, w.records, "what was seen and is gone is forgotten: %v", order)
+		assert.Empty(t, w.databags, order)
+	}
+}
+
+// A relation that was open is one that the provider knows, also after a restore without status and before the Offer is
+// renewed: what it waits for is the Offer, and its end reaches the provider (TRUST.md T2, T5, T8).
+func TestRestoredRelationIsKnownToItsProvider(t *testing.T) {
+	w, was := borrower(t)
+	r := w.relations[was.Name]
+	r.Relation = withoutStatus(r.Relation)
+	w.relations[was.Name] = r
+	w.abroad[0].Offers, w.abroad[0].UID = []relation.Offer{earlier(offer("main", namespace))}, "uid-of-a-restored-bank"
+	w.settle(t)
+	assert.Equal(t, relation.ReasonNamespaceReplaced, ready(w.only(t)).Reason)
+	assert.Equal(t, relation.Suspended, w.only(t).State.Status)
+	w.remove(was.Name, was.UID)
+	w.settle(t)
+	w.later(t, time.Hour)
+	assert.Equal(t, was.UID, w.only(t).UID, "it waits for the provider's side")
+	w.abroad[0].Sides[0].Teardown = &relation.Teardown{Since: w.now, Reason: relation.EndDeleted}
+	w.settle(t)
+	assert.Empty(t, w.relations)
+}
+
+// The provider takes note of the end of such a relation, also if its own namespace was restored (TRUST.md T2, T8).
+func TestRestoredProviderTakesNoteOfAnEnd(t *testing.T) {
+	w := lender(t)
+	is := borrows("office", epoch())
+	is.State.SuspendedSince, is.State.ProviderUID = time.Time{}, uidOf(namespace)
+	w.consumers = []relation.Relation{is}
+	w.settle(t)
+	name := is.SideName(application.Provider)
+	require.Contains(t, w.sides, name)
+
+	w.namespaceUID, w.elsewhere = "uid-of-a-restored-one", map[string]string{"office": "uid-of-a-restored-office"}
+	w.consumers[0] = withoutStatus(is)
+	w.settle(t)
+	suspended, found := condition.Find(w.records["db"].State.Conditions, condition.Suspended)
+	require.True(t, found)
+	assert.Equal(t, relation.ReasonNamespaceReplaced, suspended.Reason)
+	w.consumers[0].Deleted, w.consumers[0].State.EndReason = w.now, relation.EndDeleted
+	decisions, _ := negotiation.Negotiate(w.observe())
+	var noted bool
+	for _, d := range decisions {
+		k, is := d.(relation.Keep)
+		noted = noted || is && k.Name() == name && k.Teardown != nil
+	}
+	assert.True(t, noted, "%v", decisions)
+}
