@@ -1,6 +1,7 @@
 package negotiation_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -33,6 +34,21 @@ func (w *world) roll(t require.TestingT) {
 	w.settle(t)
 	w.finishRollouts()
 	w.settle(t)
+}
+
+// rollOut changes the template of a workload; what it has already changes nothing.
+func (w *world) rollOut(workload application.Workload, version string) {
+	key, after := workload.ID(), maps.Clone(workload.Uncopied)
+	now, there := w.workloads[key]
+	if version != "" {
+		after = with(after, application.KeyDataVersion, version)
+	}
+	if after = joined(now.TemplateAnnotations, after); !there || maps.Equal(after, now.TemplateAnnotations) {
+		return
+	}
+	now.TemplateAnnotations, now.Uncopied, now.RollingOut = after, nil, true
+	w.workloads[key] = now
+	w.rollouts[key]++
 }
 
 // What is a change that restarts, and how often (SAFETY.md L8); the same data

@@ -221,21 +221,6 @@ func (w *world) remember(d relation.Remember) []func() {
 		})
 }
 
-// rollOut changes the template of a workload; what it has already changes nothing.
-func (w *world) rollOut(workload application.Workload, version string) {
-	key, after := workload.ID(), maps.Clone(workload.Uncopied)
-	now, there := w.workloads[key]
-	if version != "" {
-		after = with(after, application.KeyDataVersion, version)
-	}
-	if after = joined(now.TemplateAnnotations, after); !there || maps.Equal(after, now.TemplateAnnotations) {
-		return
-	}
-	now.TemplateAnnotations, now.Uncopied, now.RollingOut = after, nil, true
-	w.workloads[key] = now
-	w.rollouts[key]++
-}
-
 // relate creates a relation's object, with its id and without the rest of its state. An id that is not
 // counted is refused.
 func (w *world) relate(p relation.Pair, uid string, declared bool, id int) {
