@@ -2,6 +2,7 @@ package injection_test
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -166,9 +167,7 @@ func TestUncopiedComesOnce(t *testing.T) {
 		before := w.Template.Metadata.Annotations
 		after := map[string]string{}
 		for _, all := range []map[string]string{before, injection.Uncopied(w, nil)} {
-			for k, v := range all {
-				after[k] = v
-			}
+			maps.Copy(after, all)
 		}
 		w.Template.Metadata.Annotations = after
 		assert.Empty(t, injection.Uncopied(w, nil))

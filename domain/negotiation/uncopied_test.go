@@ -26,7 +26,7 @@ func late() *world {
 	w := newWorld()
 	w.external("db", "main:pg")
 	w.deployment("web", nil)
-	w.lacks("web", map[string]string{application.KeyConsumes: "store:pg"})
+	w.lacks(map[string]string{application.KeyConsumes: "store:pg"})
 	w.pod(application.Deployment, "web", "web-1")
 	p := w.pods["web-1"]
 	p.Injected = false
@@ -34,12 +34,12 @@ func late() *world {
 	return w
 }
 
-// lacks gives a Deployment annotations that have not been copied to its template.
-func (w *world) lacks(name string, keys map[string]string) {
-	v := w.workloads["Deployment/"+name]
+// lacks gives Deployment web annotations that have not been copied to its template.
+func (w *world) lacks(keys map[string]string) {
+	v := w.workloads["Deployment/web"]
 	v.Annotations = joined(v.Annotations, keys)
 	v.Uncopied = joined(keys, map[string]string{application.KeyCopied: "a"})
-	w.workloads["Deployment/"+name] = v
+	w.workloads["Deployment/web"] = v
 }
 
 // A template that lacks what its workload declares gets it, once for the same keys, and not while its pods are replaced
@@ -53,18 +53,18 @@ func TestUncopiedKeysAreWritten(t *testing.T) {
 		"Once": {why: "the webhook was away when the workload was admitted", happens: func(*testing.T, *world) {}, want: 1},
 		"Again": {why: "another writer took the keys away again: two writers would roll it out for ever", happens: func(t *testing.T, w *world) {
 			w.deployment("web", nil)
-			w.lacks("web", map[string]string{application.KeyConsumes: "store:pg"})
+			w.lacks(map[string]string{application.KeyConsumes: "store:pg"})
 			w.later(t, 2*time.Hour)
 			c := w.says("web", condition.NotInjected)
 			assert.Equal(t, "KeysRemoved", c.Reason)
 			assert.Contains(t, c.Message, "Deployment web has lost injector.tengu.io/copied, tengu.io/consumes from its pod template")
 		}, want: 1},
 		"Others": {why: "other keys are written too", happens: func(t *testing.T, w *world) {
-			w.lacks("web", map[string]string{application.KeyGate: "none"})
+			w.lacks(map[string]string{application.KeyGate: "none"})
 			w.later(t, 6*time.Minute)
 		}, want: 2},
 		"Soon": {why: "L8: at most one in five minutes", happens: func(t *testing.T, w *world) {
-			w.lacks("web", map[string]string{application.KeyGate: "none"})
+			w.lacks(map[string]string{application.KeyGate: "none"})
 			w.later(t, time.Minute)
 		}, want: 1},
 	}
@@ -124,7 +124,7 @@ func TestUncopiedKeysComeOnce(t *testing.T) {
 			before := w.restarts()
 			env := rapid.SampledFrom([]string{"store=host", "store=port"}).Draw(t, "env")
 			w.deployment("web", nil)
-			w.lacks("web", map[string]string{application.KeyConsumes: "store:pg", application.KeyEnv: env})
+			w.lacks(map[string]string{application.KeyConsumes: "store:pg", application.KeyEnv: env})
 			w.later(t, time.Duration(rapid.IntRange(1, 20).Draw(t, "minutes"))*time.Minute)
 			w.finishRollouts()
 			if w.restarts() > before {

@@ -43,12 +43,11 @@ func (w *chaosWorld) save(place string, kinds ...string) (saved backup) {
 }
 
 // administrate runs orcon as the administrator of the cluster.
-func (w *controllerWorld) administrate(arguments ...string) string {
+func (w *controllerWorld) administrate(arguments ...string) {
 	w.t.Helper()
 	command := exec.CommandContext(w.ctx, controlplane.Binary(w.t, "orcon"), append(arguments, "--kubeconfig", w.cluster.Kubeconfig)...)
 	out, err := command.CombinedOutput()
 	require.NoError(w.t, err, string(out))
-	return string(out)
 }
 
 // secretsOfOrcon selects the Secrets that hold the contents of secrets.

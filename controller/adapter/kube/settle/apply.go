@@ -268,11 +268,8 @@ func (w writer) update(ctx context.Context, namespace string, d relation.Update)
 		return err // it has changed since the decision
 	}
 	if int(r.State.ID) != d.State.ID { // else it is given already
-		if err := w.counted(ctx, namespace, d.State.ID); err != nil {
+		if err := errors.Join(mayTake(r, d.UID), w.counted(ctx, namespace, d.State.ID)); err != nil {
 			return err
-		}
-		if stored := r.State.Identity; stored != "" && stored != d.UID {
-			return fmt.Errorf("relation %s has identity %s and cannot take over %s: delete it, and create it again", d.Name, stored, d.UID)
 		}
 	}
 	keep := func(r *v1alpha1.Relation) (differs bool) {
@@ -299,6 +296,14 @@ func (w writer) update(ctx context.Context, namespace string, d relation.Update)
 	}
 	w.latest.wrote(r)
 	w.events.relation(r, before)
+	return nil
+}
+
+// mayTake returns an error if a relation has another identity already.
+func mayTake(r *v1alpha1.Relation, identity string) error {
+	if stored := r.State.Identity; stored != "" && stored != identity {
+		return fmt.Errorf("relation %s has identity %s and cannot take over %s: delete it, and create it again", r.Name, stored, identity)
+	}
 	return nil
 }
 
