@@ -182,7 +182,7 @@ func goesBack(w *world, program, format string) {
 		assert.Equal(t, "hello from blue", strings.TrimSpace(w.Kubectl(t, "-n", w.namespace, "logs", "job/"+job)))
 	}
 
-	code, out = install("green", "registry.invalid/none:1", "45s")
+	code, out = install("green", "registry.invalid/none:1", "90s")
 	assert.Equal(t, 3, code, "time was up: %s", out)
 	assert.Contains(t, out, "registry.invalid/none:1", "it says what holds it up")
 	assert.Contains(t, out, "the last healthy content is back as revision 3")
