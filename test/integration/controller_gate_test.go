@@ -57,8 +57,9 @@ func TestClosedGate(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "old-" + w.namespace}}
 	w.create(node)
 	t.Cleanup(func() { _ = w.admin.Delete(context.WithoutCancel(w.ctx), node) })
+	before := client.MergeFrom(node.DeepCopy())
 	node.Status.NodeInfo.KubeletVersion = "v1.34.2"
-	require.NoError(t, w.admin.Status().Update(w.ctx, node))
+	require.NoError(t, w.admin.Status().Patch(w.ctx, node, before)) // the cluster's controllers write it too
 	old := w.consumer("old", declared)
 	old.Spec.Template.Spec.NodeName = node.Name
 	w.create(old)
