@@ -30,13 +30,16 @@ const (
 	dbRotated    = "hunter3-of-orders"
 )
 
-// leads has a unit lead its application, and returns the term.
-func (w *controllerWorld) leads(s *speaker) int64 {
+// leads has a unit lead its application, once the lease of another one is over, and returns the term.
+func (w *controllerWorld) leads(s *speaker) (term int64) {
 	w.t.Helper()
-	answered, err := s.api.Lead(w.ctx, asking(s, &wire.LeadRequest{}))
-	require.NoError(w.t, err)
-	require.True(w.t, answered.Msg.GetLeads())
-	return answered.Msg.GetTerm()
+	w.eventually("the unit leads", func() bool {
+		answered, err := s.api.Lead(w.ctx, asking(s, &wire.LeadRequest{}))
+		require.NoError(w.t, err)
+		term = answered.Msg.GetTerm()
+		return answered.Msg.GetLeads()
+	})
+	return term
 }
 
 // secrets commits writes of secrets, and perhaps of bags.

@@ -148,7 +148,11 @@ func TestDeploymentFourEyes(t *testing.T) {
 	require.NoError(t, err)
 	bob.admin, err = client.New(cfg, client.Options{Scheme: w.admin.Scheme(), Mapper: w.admin.RESTMapper()})
 	require.NoError(t, err)
-	require.NoError(t, bob.approve(d, d.Status.Plan.Digest, "bob"))
+	controlplane.Eventually(t, func() bool {
+		err = bob.approve(d, d.Status.Plan.Digest, "bob")
+		return !apierrors.IsForbidden(err)
+	}, soon, "the API server knows the RoleBinding")
+	require.NoError(t, err)
 	w.ready(d, "Healthy")
 }
 
