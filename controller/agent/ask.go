@@ -18,7 +18,7 @@ import (
 // lookAgain is how soon to look again for an agent that does not listen yet.
 const lookAgain = 20 * time.Millisecond
 
-// Patience is how long one startup probe waits before it ends with what keeps the gate closed besides missing
+// Patience is the time that one startup probe waits before it ends with what keeps the gate closed besides missing
 // data. The kubelet makes an Event of that, and runs the probe again (TRUST.md A4).
 const Patience = 30 * time.Second
 

@@ -241,7 +241,7 @@ func TestHandlersAnswerForTheEndUntilAccepted(t *testing.T) {
 	assert.Equal(t, []string{"r handled"}, s.controller.left)
 }
 
-// A unit that always has an event to handle answers for an end all the same: nobody inherits it before (TRUST.md T2).
+// A unit that always has an event to handle answers for an end all the same: otherwise no unit inherits it (TRUST.md T2).
 func TestBusyHandlersAnswerForAnEnd(t *testing.T) {
 	s := newStage(t)
 	snapshot := heardAt(2)

@@ -135,7 +135,7 @@ func (p *packed) Write(part []byte) (int, error) {
 // discard removes the name of the file, which stays readable until it is closed.
 func (p *packed) discard() { _ = os.Remove(p.file.Name()) } // Sweep removes what is left
 
-// keep makes a file the archive of a source; whoever reads sees all of it or nothing. Then it removes what
+// keep makes a file the archive of a source; a reader sees all of it or nothing. Then it removes what
 // was used longest ago.
 func (c Cache) keep(s Source, p *packed) error {
 	name := named(s, p.sum)

@@ -93,7 +93,7 @@ func explosiveSchema() files {
 	return files{"Chart.yaml": chart, "values.schema.json": s.String(), "templates/a.yaml": manifest}
 }
 
-// doubling are kustomizations of which each uses the one before twice, 30 times.
+// doubling returns 30 kustomizations; each uses the one before twice.
 func doubling() files {
 	all := files{"k0/a.yaml": manifest, "k0/kustomization.yaml": "resources: [a.yaml]\n"}
 	for i := 1; i <= 30; i++ {
@@ -135,7 +135,7 @@ func TestBadContent(t *testing.T) {
 	}
 }
 
-// aliases are lists of which each has the one before nine times.
+// aliases returns lists; each has the one before nine times.
 func aliases() string {
 	var s strings.Builder
 	for i := range 9 {

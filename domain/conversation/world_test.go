@@ -303,7 +303,7 @@ func (w *world) hearers(l *link, departed conversation.Unit) []conversation.Unit
 	return slices.DeleteFunc(all, func(u conversation.Unit) bool { return u == departed })
 }
 
-// remembering are the units of an application, and those of which a memory is left, in order.
+// remembering returns the units of an application and those that left a memory, in order.
 func (w *world) remembering(application string) []conversation.Unit {
 	var all []conversation.Unit
 	for u := range w.agents {

@@ -130,7 +130,7 @@ func TestCopiesProperty(t *testing.T) {
 	})
 }
 
-// What a template lacks of what its workload declares: absent keys alone, and the mark of each (TRUST.md A11).
+// A template lacks declared keys that are absent from it, each with its mark (TRUST.md A11).
 func TestUncopied(t *testing.T) {
 	tests := map[string]struct {
 		why           string

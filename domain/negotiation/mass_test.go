@@ -190,7 +190,7 @@ func TestEndsThatReachHandlersAreFew(t *testing.T) {
 	})
 }
 
-// The ends of a namespace that is deleted are one, which waits for nobody.
+// The ends of a namespace that is deleted are one, which waits for no person.
 func TestEndsOfANamespaceAreOne(t *testing.T) {
 	w := creditor(t, 8)
 	for i := range w.consumers {

@@ -224,7 +224,7 @@ func TestKilledParent(t *testing.T) {
 	_ = first.Wait()
 	require.Eventually(t, func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		return err != nil || strings.Contains(string(stat), ") Z ") // nobody may wait for it here
+		return err != nil || strings.Contains(string(stat), ") Z ") // a zombie has ended
 	}, time.Minute, time.Millisecond)
 	left, err := os.ReadDir(folder)
 	require.NoError(t, err)

@@ -113,7 +113,7 @@ func TestRecreatedObjectIsNotGivenBack(t *testing.T) {
 	assert.NotContains(t, w.configMaps(), "extra")
 }
 
-// TRUST.md T9: a process that is killed before any of its writes loses nothing of what was there.
+// TRUST.md T9: a process that is killed before any of its writes loses nothing that was there.
 func TestAdoptionSurvivesKills(t *testing.T) {
 	w := newWorld(t)
 	mine := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "colour"}, Data: map[string]string{"colour": "mine"}}

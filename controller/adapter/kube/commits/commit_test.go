@@ -111,7 +111,7 @@ func TestCommitIsWhole(t *testing.T) {
 	}
 }
 
-// A leader's first commit is laid on top of what an earlier one has committed, whole (SAFETY.md P1, TRUST.md T10).
+// A leader's first commit is made on top of the earlier leader's whole transaction (SAFETY.md P1, TRUST.md T10).
 func TestLeaderBuildsOnEarlierOnes(t *testing.T) {
 	tests := map[string]struct {
 		why   string

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Path is where a replica serves its identity.
+// Path is the HTTP path of a replica's identity.
 const Path = "/identity"
 
 // answer is how long a holder may take to answer, and longest how long an identity may be.

@@ -29,7 +29,7 @@ type world struct {
 	Cluster
 
 	t *testing.T
-	// deleted are the names of what was deleted, in order, and reports what was reported.
+	// deleted lists the names of deleted objects, in order; reports lists the reports.
 	deleted, reports []string
 	// handles is called before each list of sides: the handlers have had time.
 	handles func()
