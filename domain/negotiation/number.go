@@ -1,7 +1,9 @@
 package negotiation
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -32,9 +34,55 @@ func number(f *facts) units {
 	}
 	for name, a := range f.apps {
 		was := f.record(f.here(name, "")).State
-		u.numbered[name], u.next[name] = application.Number(u.withStrays(a, was.Units), was.Units, was.NextUnit, f.Now)
+		known, next := f.found(a, was)
+		u.numbered[name], u.next[name] = application.Number(u.withStrays(a, known), known, next, f.Now)
 	}
 	return u
+}
+
+// found returns the recorded units of an application, and its next number. Before the first pod of a record gets a
+// number, units come back that have written, with their pods or as gone: a record that was lost would give their numbers
+// again (TRUST.md T5).
+func (f *facts) found(a application.Application, was relation.ApplicationState) (known []application.Unit, next int) {
+	pods := map[string]application.Pod{}
+	for _, p := range a.Pods {
+		if p.Injected {
+			pods[p.UID] = p
+		}
+	}
+	if was.NextUnit > 0 || len(pods) == 0 {
+		return was.Units, was.NextUnit
+	}
+	writers := f.writers(a.Name)
+	for _, number := range slices.Backward(slices.Sorted(maps.Keys(writers))) { // a pod has the last of its numbers
+		unit := application.Unit{Number: number, Gone: application.GoneReplaced, GoneSince: f.Now}
+		for _, uid := range writers[number] {
+			if pod, lives := pods[uid]; lives {
+				unit = application.Unit{Number: number, Pod: pod.Name, PodUID: uid, Since: pod.Created, Handles: application.HearsOfEvents(pod.Annotations)}
+				delete(pods, uid)
+			}
+		}
+		known, next = append(known, unit), max(next, number+1)
+	}
+	return known, next
+}
+
+// writers returns the UIDs of the pods that have written as units of an application, by the numbers of the units. A UID
+// may be empty.
+func (f *facts) writers(name string) map[int][]string {
+	all := map[int][]string{}
+	note := func(application, unit, pod string) {
+		if number, err := strconv.Atoi(unit); err == nil && application == name {
+			all[number] = append(all[number], pod)
+		}
+	}
+	for _, bag := range f.Databags {
+		note(bag.Application, bag.Unit, bag.PodUID)
+	}
+	for _, o := range f.Outboxes {
+		note(o.Application, o.Unit, o.PodUID)
+	}
+	return all
 }
 
 // overdue is how long after its deadline a pod without a workload may still be there: its node is lost then.

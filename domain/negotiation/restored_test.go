@@ -1,6 +1,7 @@
 package negotiation_test
 
 import (
+	"cmp"
 	"maps"
 	"testing"
 	"time"
@@ -112,4 +113,64 @@ func TestRestoredProviderTakesNoteOfAnEnd(t *testing.T) {
 		noted = noted || is && k.Name() == name && k.Teardown != nil
 	}
 	assert.True(t, noted, "%v", decisions)
+}
+
+// A record that is lost alone gives no number again that a bag or an outbox has. Units of an unknown pod are gone, and what
+// they said goes when it would with them; a pod of a StatefulSet is its unit again (TRUST.md T5).
+func TestNumbersOfALostRecordAreNotGivenAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kind application.WorkloadKind
+		// writer is the pod that wrote as unit 0.
+		writer string
+		number int
+	}{
+		"Deployment":              {application.Deployment, "web-0", 0},
+		"AnotherPod":              {application.Deployment, "another", 6},
+		"WriterUnknown":           {application.Deployment, "", 6},
+		"StatefulSet":             {application.StatefulSet, "web-0", 0},
+		"StatefulSetsPodReplaced": {application.StatefulSet, "another", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.deployment("db", map[string]string{application.KeyProvides: "main:pg"})
+			w.workload(tc.kind, "web", map[string]string{application.KeyConsumes: "store:pg", application.KeyRelations: "db"})
+			w.pod(tc.kind, "web", "web-0")
+			if pod := w.pods["web-0"]; tc.kind == application.StatefulSet {
+				pod.Ordinal = 0
+				w.pods["web-0"] = pod
+				web := w.workloads["StatefulSet/web"]
+				web.Replicas = 1
+				w.workloads["StatefulSet/web"] = web
+			}
+			w.settle(t)
+			said := relation.Databag{Application: "web", Endpoint: "store", Relation: w.only(t).UID, Unit: "0", PodUID: cmp.Or(w.pods[tc.writer].UID, tc.writer), Data: map[string]string{"a": "b"}}
+			w.databags[said.Name()] = bag{said, true}
+			w.settle(t)
+
+			for _, o := range []relation.Outbox{{Application: "web", Unit: "5", Holds: true}, {Application: "api", Unit: "9", Holds: true}} {
+				w.outboxes[o.Name()] = o
+			}
+			delete(w.records, "web")
+			w.settle(t)
+			pod := w.pods["web-0"].UID
+			of := func() (number int) {
+				for _, u := range w.records["web"].State.Units {
+					if u.PodUID == pod {
+						number = u.Number
+					}
+				}
+				return number
+			}
+			assert.Equal(t, tc.number, of())
+			assert.GreaterOrEqual(t, w.records["web"].State.NextUnit, 6)
+			assert.Contains(t, w.databags, said.Name())
+			w.later(t, 2*time.Hour)
+			assert.Equal(t, tc.number, of())
+			if tc.number == 0 {
+				assert.Contains(t, w.databags, said.Name(), "its unit lives")
+			} else {
+				assert.NotContains(t, w.databags, said.Name(), "its unit has been gone for an hour")
+			}
+		})
+	}
 }

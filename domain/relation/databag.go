@@ -11,7 +11,9 @@ type Databag struct {
 	Relation string
 	// Unit is the number of the unit whose bag it is; empty for the application's.
 	Unit string
-	Data map[string]string
+	// PodUID is the pod of the unit that wrote it last; empty if that is not known.
+	PodUID string
+	Data   map[string]string
 	// Home is the place of that relation's object, if that is another namespace.
 	Home Home
 }

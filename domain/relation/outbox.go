@@ -5,6 +5,8 @@ type Outbox struct {
 	Application string
 	// Unit is the number of the unit.
 	Unit string
+	// PodUID is the unit's pod; empty if that is not known.
+	PodUID string
 	// UID is the object's.
 	UID string
 	// Holds is set while it has a transaction that is not in all its bags yet (SAFETY.md E11).

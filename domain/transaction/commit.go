@@ -61,7 +61,7 @@ func (c Commit) Bag(change Change) relation.Databag {
 		b.Home = relation.Home{Namespace: change.Namespace, Name: change.Relation}
 	}
 	if change.Own {
-		b.Unit = c.number()
+		b.Unit, b.PodUID = c.number(), c.PodUID
 	}
 	return b
 }

@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -85,4 +87,39 @@ func podsByNumber(a v1alpha1.RelatedApplication) map[int64]string {
 		}
 	}
 	return pods
+}
+
+// A record that is lost alone comes back with the numbers of the units that have written, and their bags stay (TRUST.md T5).
+func TestNumbersOutliveTheirRecord(t *testing.T) {
+	w := newControllerWorld(t)
+	c := w.controller(-1)
+	web := w.consumer("web", consumes("one", "one-endpoint"))
+	web.Spec.Replicas = new(int32(2))
+	w.create(w.provider("one-endpoint", "one.tengu.io"), web)
+	w.becomes("one-endpoint", "Complete")
+	first := w.podsOf("web", 2)[0]
+	require.NoError(t, w.admin.Delete(w.ctx, &first, client.GracePeriodSeconds(0)))
+	w.eventually("its pod is replaced", func() bool { return podsByNumber(w.app("web"))[2] != "" })
+	for i, pod := range w.podsOf("web", 2) {
+		s := w.speakerOf(c, &pod, fmt.Sprintf("10.9.1.%d", i+1))
+		relation := one(hears(t, s.stream, "its relation", func(s *wire.Snapshot) bool { return one(s) != nil && s.GetUnit().GetKnown() }))
+		require.NoError(t, s.commit(w.ctx, 0, change(relation.GetUid(), false, "said", pod.Name)))
+	}
+	pods := podsByNumber(w.app("web"))
+	require.Len(t, pods, 2)
+
+	lost := w.app("web")
+	require.NoError(t, w.admin.Delete(w.ctx, &lost))
+	w.eventually("its record is there again", func() bool { return len(podsByNumber(w.app("web"))) == 2 })
+	assert.Equal(t, pods, podsByNumber(w.app("web")))
+	assert.NotEqual(t, lost.UID, w.app("web").UID)
+	var bags v1alpha1.DatabagList
+	require.NoError(t, w.admin.List(w.ctx, &bags, client.InNamespace(w.namespace)))
+	wrote := map[int64]string{}
+	for _, b := range bags.Items {
+		if number, err := strconv.ParseInt(b.Spec.Unit, 10, 64); err == nil && b.State.Data["said"] != "" {
+			wrote[number] = b.State.PodUID
+		}
+	}
+	assert.Equal(t, pods, wrote, "their bags stay")
 }

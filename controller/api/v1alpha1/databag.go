@@ -116,6 +116,11 @@ type DatabagState struct {
 	// +optional
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})$`
 	Writer string `json:"writer,omitempty"`
+	// podUID is the UID of the pod of the unit that last wrote its databag or its Outbox. Unset: an
+	// application's databag, or one of a version that did not store it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	PodUID string `json:"podUID,omitempty"`
 	// commits is the number of changes of data. Default 0.
 	// +optional
 	Commits int64 `json:"commits,omitempty"`

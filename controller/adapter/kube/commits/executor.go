@@ -170,7 +170,7 @@ func (e *executor) post(ctx context.Context, commit transaction.Commit) error {
 
 func (e *executor) empty(ctx context.Context, r transaction.Empty) error {
 	b := e.bags[e.outbox]
-	b.State = v1alpha1.DatabagState{}
+	b.State = v1alpha1.DatabagState{PodUID: b.State.PodUID}
 	if err := object.WriteBag(ctx, e.Writer, b); err != nil {
 		return fmt.Errorf("cannot empty databag %s: %w", e.outbox, err)
 	}
@@ -213,7 +213,7 @@ func (e *executor) writeBag(ctx context.Context, w transaction.WriteBag) error {
 		b = e.bag(&v1alpha1.Databag{Spec: convert.ForBag(w.Bag)}, w.Bag.Name())
 	}
 	convert.SetData(b, w.Entry, w.Data, w.Secret, e.Now())
-	b.State.Term = int64(w.Term)
+	b.State.Term, b.State.PodUID = int64(w.Term), cmp.Or(w.Bag.PodUID, b.State.PodUID)
 	if w.Writer != "" {
 		b.State.Writer = w.Writer
 	}

@@ -31,7 +31,7 @@ func ForBag(b relation.Databag) v1alpha1.DatabagSpec {
 func ToDatabag(b *v1alpha1.Databag) (relation.Databag, error) {
 	bag := relation.Databag{
 		Application: b.Spec.Application, Endpoint: b.Spec.Endpoint,
-		Relation: b.Spec.Relation, Unit: b.Spec.Unit, Data: b.State.Data,
+		Relation: b.Spec.Relation, Unit: b.Spec.Unit, PodUID: b.State.PodUID, Data: b.State.Data,
 	}
 	if h := b.Spec.Home; h != nil {
 		bag.Home = relation.Home{Namespace: h.Namespace, Name: h.Name}

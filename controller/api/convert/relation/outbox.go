@@ -20,7 +20,7 @@ func ForOutbox(application, unit string) v1alpha1.DatabagSpec {
 
 // ToOutbox returns the outbox that an object is.
 func ToOutbox(b *v1alpha1.Databag) relation.Outbox {
-	o := relation.Outbox{Application: b.Spec.Application, Unit: b.Spec.Unit, UID: string(b.UID), Holds: Holds(b)}
+	o := relation.Outbox{Application: b.Spec.Application, Unit: b.Spec.Unit, PodUID: b.State.PodUID, UID: string(b.UID), Holds: Holds(b)}
 	if c := meta.FindStatusCondition(b.Status.Conditions, string(condition.Stalled)); c != nil && c.Reason == string(condition.CommitRefused) {
 		o.Refusal = c.Message
 	}
@@ -42,7 +42,7 @@ func Holds(b *v1alpha1.Databag) bool {
 // ToCommit returns the transaction in an outbox; an empty one if there is none.
 func ToCommit(b *v1alpha1.Databag) transaction.Commit {
 	unit, _ := strconv.Atoi(b.Spec.Unit) // the schema admits numbers only
-	c := transaction.Commit{Namespace: b.Namespace, Application: b.Spec.Application, Unit: unit}
+	c := transaction.Commit{Namespace: b.Namespace, Application: b.Spec.Application, Unit: unit, PodUID: b.State.PodUID}
 	t := b.State.Transaction
 	if t == nil {
 		return c
@@ -78,5 +78,5 @@ func SetCommit(b *v1alpha1.Databag, c transaction.Commit) {
 	for _, w := range c.Secrets {
 		t.SecretWrites = append(t.SecretWrites, ForWrite(w))
 	}
-	b.State = v1alpha1.DatabagState{Transaction: t}
+	b.State = v1alpha1.DatabagState{Transaction: t, PodUID: c.PodUID}
 }
