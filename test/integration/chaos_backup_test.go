@@ -139,6 +139,7 @@ func (w *chaosWorld) recreate(saved backup) {
 // while all agents live. Every reader then equals the store, relations go on under their ids and identities, no handler
 // runs for the end of one, and secrets find their content (TRUST.md T5).
 func TestDefinitionsAreRestored(t *testing.T) {
+	t.Parallel()
 	cluster := controlplane.Start(t)
 	install(t, cluster)
 	home := newWorldIn(t, cluster)
@@ -189,6 +190,7 @@ func TestDefinitionsAreRestored(t *testing.T) {
 // objects: nothing is deleted for being unknown, relations go on under their ids and identities, secrets find their
 // content, and those between namespaces once their Offers are renewed (TRUST.md T5, T8).
 func TestNamespacesAreRestoredInAnotherCluster(t *testing.T) {
+	t.Parallel()
 	first := newChaosWorld(t)
 	first.open()
 	for range 5 {

@@ -19,6 +19,10 @@ const (
 	chaosTenant = "tenant-"
 )
 
+// pace is how long a unit rests between two rounds of writes or of reads. Each command is a process, and other tests
+// need the machine too.
+const pace = 500 * time.Millisecond
+
 // chaosUsers are the handlers, writers and readers of all pods.
 type chaosUsers struct {
 	journal *chaos.Journal
@@ -90,7 +94,7 @@ func (u *chaosUsers) write(ctx context.Context, a *chaosAgent) {
 			u.once(a, name, write)
 			u.pause.RUnlock()
 		}
-		wait(ctx, 50*time.Millisecond)
+		wait(ctx, pace)
 	}
 }
 
@@ -148,7 +152,7 @@ func (u *chaosUsers) tenants(ctx context.Context, a *chaosAgent) map[string]stri
 func (u *chaosUsers) read(ctx context.Context, a *chaosAgent) {
 	for ctx.Err() == nil {
 		u.reads(ctx, a)
-		wait(ctx, 50*time.Millisecond)
+		wait(ctx, pace)
 	}
 }
 

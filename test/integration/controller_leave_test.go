@@ -68,6 +68,7 @@ func refusedAll(t *testing.T, cluster *controlplane.Cluster) {
 
 // Each way in which Orcon goes ends nothing that a person has not ended (TRUST.md T1).
 func TestLeave(t *testing.T) {
+	t.Parallel()
 	cluster := controlplane.Start(t)
 	install(t, cluster)
 	w := newTenancy(t, newWorldIn(t, cluster))

@@ -144,6 +144,7 @@ func installFrom(t *testing.T, cluster *controlplane.Cluster, sources string) {
 // The controller takes over what the oldest supported one has stored: relations with their identities and ids, ends
 // that are owed, units and data; and goes on counting where that one stopped (TRUST.md A6).
 func TestUpgradeInPlace(t *testing.T) {
+	t.Parallel()
 	sources := oldestSupported(t)
 	cluster := controlplane.Start(t)
 	installFrom(t, cluster, sources)

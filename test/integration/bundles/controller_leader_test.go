@@ -2,6 +2,7 @@ package bundles
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -85,6 +87,7 @@ func TestControllerKilledOnTheWayBack(t *testing.T) {
 			}
 		}
 		r, ctx := w.mortal(-1)
+		w.explained(d)
 		controlplane.Eventually(t, func() bool {
 			_, err := r.Reconcile(ctx, request)
 			require.NoError(t, err, fmt.Sprint("seed ", seed))
@@ -94,4 +97,15 @@ func TestControllerKilledOnTheWayBack(t *testing.T) {
 		assert.Equal(t, map[string]map[string]string{"colour": {"colour": "blue", "size": "3"}, "extra": {"a": "b"}}, w.made(), "seed %d", seed)
 		assert.Contains(t, w.ready(d, "Quarantined"), "this content failed before (revision 2", "seed %d", seed)
 	}
+}
+
+// explained logs the status of a deployment if the test fails.
+func (w *operated) explained(d *v1alpha1.BundleDeployment) {
+	w.t.Helper()
+	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			status, err := json.MarshalIndent(d.Status, "", " ")
+			w.t.Logf("%s: %s %v", client.ObjectKeyFromObject(d), status, err)
+		}
+	})
 }

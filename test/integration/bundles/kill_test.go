@@ -20,6 +20,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
@@ -94,7 +95,9 @@ func (w *operated) mortal(writes int64) (*bundledeployment.Reconciler, context.C
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.watched(next, writes, die) })
 	c, err := client.New(cfg, client.Options{Scheme: w.admin.Scheme(), Mapper: w.admin.RESTMapper()})
 	require.NoError(w.t, err)
-	return reconciler(w.t, c, c, cfg, w.admin.RESTMapper(), &events.FakeRecorder{}), ctx
+	r := reconciler(w.t, c, c, cfg, w.admin.RESTMapper(), &events.FakeRecorder{})
+	r.Contents.Fetching, r.Contents.Rendering = content.Work, content.Work // child processes would take most of the time
+	return r, ctx
 }
 
 // made are the ConfigMaps of the namespace that bundles made.
