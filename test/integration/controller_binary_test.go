@@ -40,12 +40,15 @@ func newBinaryWorld(t *testing.T) (*binaryWorld, *controllerProcess) {
 // replica starts one more replica.
 func (w *binaryWorld) replica() *controllerProcess { return w.startProcess(w.program, w.kubeconfig) }
 
-// converse opens a stream to a replica as an agent that has used those revisions. The replica's certificate is not
-// checked.
+// client returns a client that does not check the replica's certificate.
+func (p *controllerProcess) client() *http.Client {
+	return &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+}
+
+// converse opens a stream to a replica as an agent that has used those revisions.
 func (w *binaryWorld) converse(p *controllerProcess, used map[string]uint64) *agentStream {
 	w.t.Helper()
-	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	return w.openStream(&http.Client{Transport: transport}, p.api, &wire.Hello{Token: w.bearer, Revisions: used}, 3*soon)
+	return w.openStream(p.client(), p.api, &wire.Hello{Token: w.bearer, Revisions: used}, 3*soon)
 }
 
 // follow opens the consumer's stream to a replica, and waits for its data.

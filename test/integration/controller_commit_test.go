@@ -37,13 +37,19 @@ func (w *controllerWorld) speaker(c *controllerReplica, deployment, address stri
 // speakerOf opens a stream of a pod.
 func (w *controllerWorld) speakerOf(c *controllerReplica, pod *corev1.Pod, address string) *speaker {
 	w.t.Helper()
-	before := pod.DeepCopy()
-	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
-	require.NoError(w.t, w.admin.Status().Patch(w.ctx, pod, client.MergeFrom(before)))
+	w.addressed(pod, address)
 	s := &speaker{pod: pod, token: w.token(pod, identity.Audience)}
 	s.turnTo(w.t, c)
 	s.stream = w.agent(c, s.token)
 	return s
+}
+
+// addressed gives a pod an address.
+func (w *controllerWorld) addressed(pod *corev1.Pod, address string) {
+	w.t.Helper()
+	before := pod.DeepCopy()
+	pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
+	require.NoError(w.t, w.admin.Status().Patch(w.ctx, pod, client.MergeFrom(before)))
 }
 
 // turnTo asks another controller from now on.

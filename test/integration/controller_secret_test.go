@@ -35,6 +35,9 @@ func (w *controllerWorld) leads(s *speaker) (term int64) {
 	w.t.Helper()
 	w.eventually("the unit leads", func() bool {
 		answered, err := s.api.Lead(w.ctx, asking(s, &wire.LeadRequest{}))
+		if connect.CodeOf(err) == connect.CodeUnavailable { // its pod has no number yet, or leaders change
+			return false
+		}
 		require.NoError(w.t, err)
 		term = answered.Msg.GetTerm()
 		return answered.Msg.GetLeads()
