@@ -24,6 +24,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/certificate"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/copies"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/election"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
@@ -95,7 +96,8 @@ func (c *controller) addRelations(ctx context.Context, m manager.Manager) error 
 	if err := world.Follow(ctx, c.manager.GetCache()); err != nil {
 		return err
 	}
-	return errors.Join((&relation.Reconciler{World: world}).Setup(m), (&schema.Reconciler{World: c.interfaces}).Setup(m))
+	relations := &relation.Reconciler{World: copies.NewKeeper(world, m.GetAPIReader(), m.GetClient())}
+	return errors.Join(relations.Setup(m), (&schema.Reconciler{World: c.interfaces}).Setup(m))
 }
 
 func (c *controller) addSweeper(_ context.Context, m manager.Manager) error {

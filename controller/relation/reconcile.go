@@ -69,6 +69,8 @@ func describe(decision relation.Decision) string {
 	switch d := decision.(type) {
 	case relation.Count:
 		return fmt.Sprintf("count relation %d", d.LastRelation)
+	case relation.Copy:
+		return fmt.Sprintf("copy the data of application %s: %d relation(s)", d.Application, len(d.Next.Items))
 	case relation.Publish:
 		return fmt.Sprintf("publish the databag of %s:%s", d.Application, d.Endpoint)
 	case relation.Remember:

@@ -30,6 +30,8 @@ type Application struct {
 	OnChange OnChange
 	// Ungated is set if one of its workloads starts without waiting.
 	Ungated bool
+	// Stale is set if one of its workloads starts with a copy of its data while Orcon is away.
+	Stale bool
 	// Retain is DefaultRetain unless one of its objects says otherwise.
 	Retain time.Duration
 	// Pods that are its units, in order of creation, then name.
@@ -190,16 +192,19 @@ func (g *gathering) workloads(workloads []Workload) {
 			}
 			continue
 		}
-		app, there := g.byName[name]
-		if !there {
-			app = &Application{Name: name, OnChange: Files, Retain: DefaultRetain}
-			g.byName[name] = app
+		if g.byName[name] == nil {
+			g.byName[name] = &Application{Name: name, OnChange: Files, Retain: DefaultRetain}
 		}
 		g.owner[object] = name
-		app.Workloads = append(app.Workloads, w)
-		app.Ungated = app.Ungated || declared.Ungated
-		app.take(object, declared, problems)
+		g.byName[name].add(w, declared)
+		g.byName[name].take(object, declared, problems)
 	}
+}
+
+// add adds a workload to the application.
+func (a *Application) add(w Workload, declared Declaration) {
+	a.Workloads = append(a.Workloads, w)
+	a.Ungated, a.Stale = a.Ungated || declared.Ungated, a.Stale || declared.Stale
 }
 
 // holder returns the object that has a workload's name already; empty if the workload

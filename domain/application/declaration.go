@@ -30,6 +30,8 @@ type Declaration struct {
 	OnChange OnChange
 	// Ungated is set where containers start without waiting.
 	Ungated bool
+	// Stale is set where containers start with a copy of their data while Orcon is away.
+	Stale bool
 	// Retain is DefaultRetain where nothing is said.
 	Retain time.Duration
 	// Application names the application; empty for the object's own name.
@@ -169,9 +171,10 @@ func (p *parser) setting(key, value string) {
 	case KeyOnChange:
 		p.onChange(value)
 	case KeyGate:
-		d.Ungated = value == GateNone
-		if !d.Ungated && value != "wait" {
-			p.refuse(Problem{Key: key, Entry: value, Reason: "it must be wait or none", Cure: "write none to start without waiting, or remove it"})
+		d.Ungated, d.Stale = value == GateNone, value == GateStale
+		if !d.Ungated && !d.Stale && value != "wait" {
+			p.refuse(Problem{Key: key, Entry: value, Reason: "it must be wait, stale or none",
+				Cure: "write none to start without waiting, stale to start with older data while Orcon is away, or remove it"})
 		}
 	case KeyRetain:
 		retain, err := time.ParseDuration(value)

@@ -21,6 +21,8 @@ const (
 	KeyGate = "tengu.io/gate"
 	// GateNone is the value of KeyGate for containers that start without waiting.
 	GateNone = "none"
+	// GateStale is the value of KeyGate for containers that start with a copy of their data while Orcon is away.
+	GateStale = "stale"
 	// KeyRetain says how long a relation outlives its declaration.
 	KeyRetain = "tengu.io/retain"
 	// KeyApplication names the application of a pod.

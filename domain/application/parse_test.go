@@ -237,7 +237,7 @@ func TestParse(t *testing.T) {
 		"OnChangeTypo":    {why: "I1: the nearest is offered", annotations: map[string]string{"tengu.io/on-change": "htpp::8080/x"}, key: "tengu.io/on-change", entry: "htpp::8080/x", reason: "action is unknown", cure: "did you mean http?"},
 		"OnChangeBare":    {why: "which signal?", annotations: map[string]string{"tengu.io/on-change": "signal"}, key: "tengu.io/on-change", entry: "signal", reason: "action is unknown", cure: "signal:NAME"},
 		"OnChangeOfPod":   {why: "what follows is read where the pod is injected", annotations: map[string]string{"tengu.io/on-change": "http::8080/x"}},
-		"Gate":            {why: "a word of two", annotations: map[string]string{"tengu.io/gate": "open"}, key: "tengu.io/gate", entry: "open", reason: "must be wait or none"},
+		"Gate":            {why: "a word of three", annotations: map[string]string{"tengu.io/gate": "open"}, key: "tengu.io/gate", entry: "open", reason: "must be wait, stale or none"},
 		"Retain":          {why: "a duration", annotations: map[string]string{"tengu.io/retain": "1 day"}, key: "tengu.io/retain", entry: "1 day", reason: "not a duration"},
 		"RetainNegative":  {why: "L5: never shorter than nothing", annotations: map[string]string{"tengu.io/retain": "-1h"}, key: "tengu.io/retain", entry: "-1h", reason: "not a duration"},
 		"Application":     {why: "A1: no dot", annotations: map[string]string{"tengu.io/application": "a.b"}, key: "tengu.io/application", entry: "a.b", reason: "lower-case"},

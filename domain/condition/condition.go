@@ -46,6 +46,9 @@ const (
 	EnvRefused Type = "EnvRefused"
 	// FilesRefused names keys that cannot be files (SAFETY.md W1).
 	FilesRefused Type = "FilesRefused"
+	// StaleRefused names what keeps pods from starting with a copy of their data while Orcon is away, although their
+	// author allows it (TRUST.md A1).
+	StaleRefused Type = "StaleRefused"
 	// GrantRefused names Secrets that an application would grant, and the consent that
 	// is missing (SAFETY.md S1).
 	GrantRefused Type = "GrantRefused"

@@ -57,7 +57,7 @@ type Event struct {
 
 // Relations returns the Events of relations, ordered by reason.
 func Relations() []Event {
-	all := slices.Concat(good(), wrongRelations(), wrongApplications(), wrongPods())
+	all := slices.Concat(good(), wrongRelations(), wrongApplications(), wrongCopies(), wrongPods())
 	slices.SortFunc(all, func(a, b Event) int { return cmp.Compare(a.Reason, b.Reason) })
 	return all
 }
@@ -164,6 +164,18 @@ func wrongApplications() []Event {
 		{"WaitingForRelations", false, []string{Workload, Pod},
 			"Required relations are not complete; the application's pods wait with their start gate closed.",
 			"Read the message: it names each endpoint and what is missing."},
+	}
+}
+
+// wrongCopies returns the Warnings on workloads whose pods cannot start with a copy of their data.
+func wrongCopies() []Event {
+	return []Event{
+		{"NeedsSecret", false, []string{Workload}, "A required endpoint needs a secret, and no copy of the data holds one.",
+			"Take tengu.io/gate: stale out, or the secret."},
+		{"NotWritable", false, []string{Workload}, "The API server refuses the copy of the application's data, or its ConfigMap is not Orcon's.",
+			"Do what the message shows."},
+		{"TooLarge", false, []string{Workload}, "The ConfigMap of the copy of the application's data has no room for it.",
+			"Provide less data, here or in another application that has a key in the ConfigMap."},
 	}
 }
 

@@ -26,6 +26,10 @@ const (
 	CanaryValue    = "1"
 )
 
+// StaleVariable is the variable that is true in containers that have started with a copy of their data, while Orcon was
+// away (TRUST.md A1).
+const StaleVariable = "ORCON_STALE"
+
 // containerNames are those of the containers that Orcon adds.
 func containerNames() []string { return []string{AgentContainer, HandlerContainer, CanaryContainer} }
 
@@ -280,8 +284,11 @@ func (b *builder) agentEnv() []env {
 		vars = append(vars, env{Name: "ORCON_TRUST", Value: b.settings.Trust})
 	}
 	vars = append(vars, env{Name: "ORCON_CONSUMES", Value: literal(b.pod.Metadata.Annotations[application.KeyConsumes])})
-	if b.ungated {
+	switch {
+	case b.ungated:
 		vars = append(vars, ungatedEnv())
+	case b.stale != "":
+		vars = append(vars, env{Name: gateVariable, Value: application.GateStale})
 	}
 	if fields := b.named(); fields != "" {
 		vars = append(vars, env{Name: "ORCON_FIELDS", Value: fields})
@@ -339,7 +346,7 @@ func (b *builder) address(name string) string {
 // of variables exists, without which the kubelet starts no container (SAFETY.md I17).
 func ungatedEnv() env { return env{Name: gateVariable, Value: application.GateNone} }
 
-// gateVariable has the value of tengu.io/gate, where that is none.
+// gateVariable has the value of tengu.io/gate, where that is none or stale.
 const gateVariable = "ORCON_GATE"
 
 // literal keeps the kubelet from taking $(NAME) in a value for a variable.
@@ -364,14 +371,23 @@ func (b *builder) agentResources() *requirements {
 // volumesJSON are the volumes of an injected pod, in the order of volumeNames.
 // The memory volumes have limits, since what is in them is the agent's memory;
 // the tools are not in memory (SAFETY.md I20).
-func (o Options) volumesJSON() []string {
+//
+// stale is the application whose copy of data the pod may start with; empty for none. The pod gets its own application's
+// key of the ConfigMap alone. Both are optional: the kubelet serves what is there, without the controller, and the pod
+// needs no access to it.
+func (o Options) volumesJSON(stale string) []string {
+	copied := ""
+	if stale != "" {
+		copied = `,{"configMap":{"name":` + quote(application.StaleCopy(stale)) + `,"optional":true,` +
+			`"items":[{"key":` + quote(stale) + `,"path":"stale.json"}]}}`
+	}
 	volumes := []string{
 		`{"name":"orcon-bindings","emptyDir":{"medium":"Memory","sizeLimit":"16Mi"}}`,
 		`{"name":"orcon-run","emptyDir":{"medium":"Memory","sizeLimit":"1Mi"}}`,
 		`{"name":"orcon-state","emptyDir":{}}`,
 		`{"name":"orcon-identity","projected":{"defaultMode":292,"sources":[` +
 			`{"serviceAccountToken":{"audience":"relations.tengu.io","expirationSeconds":3600,"path":"token"}},` +
-			`{"configMap":{"name":"orcon-trust","optional":true,"items":[{"key":"ca.crt","path":"ca.crt"}]}}]}}`,
+			`{"configMap":{"name":"orcon-trust","optional":true,"items":[{"key":"ca.crt","path":"ca.crt"}]}}` + copied + `]}}`,
 	}
 	if o.Tools {
 		volumes = append(volumes, `{"name":"orcon-tools","emptyDir":{"sizeLimit":"64Mi"}}`)

@@ -53,6 +53,8 @@ type builder struct {
 	options  Options
 	consumes []application.Endpoint
 	ungated  bool
+	// stale is the application whose copy of data the pod may start with; empty for none.
+	stale string
 	// fields are the keys of each endpoint that its interface has.
 	fields    map[string][]string
 	variables []Variable
@@ -69,7 +71,7 @@ func (b *builder) build() *Injection {
 	b.fill()
 	b.insert()
 	b.secrets()
-	b.injection.volumes = b.options.volumesJSON()
+	b.injection.volumes = b.options.volumesJSON(b.stale)
 	b.mark()
 	return &b.injection
 }
@@ -161,12 +163,12 @@ func (b *builder) give(list string, index int, c *Container) {
 	}
 	t := target{list: list, index: index}
 	kept := make([]string, 0, 1)
-	for _, v := range b.variables {
-		if slices.ContainsFunc(c.Env, func(e EnvVar) bool { return e.Name == v.Name }) {
-			kept = append(kept, v.Name)
+	for _, name := range fromFiles(b.variables, b.stale != "") {
+		if slices.ContainsFunc(c.Env, func(e EnvVar) bool { return e.Name == name }) {
+			kept = append(kept, name)
 			continue
 		}
-		t.env = append(t.env, fromFile(v.Name))
+		t.env = append(t.env, fromFile(name))
 	}
 	if len(kept) > 0 {
 		b.warn("spec."+list+"["+c.Name+"].env", strings.Join(kept, ", "), "the container has it already, so it is not set", "remove it to get the relation's value")
@@ -194,6 +196,18 @@ func (b *builder) give(list string, index int, c *Container) {
 	if len(t.env) > 0 || len(t.mounts) > 0 {
 		b.injection.targets = append(b.injection.targets, t)
 	}
+}
+
+// fromFiles returns the names of the variables that containers get from the agent's file.
+func fromFiles(variables []Variable, stale bool) []string {
+	names := make([]string, 0, len(variables)+1)
+	for _, v := range variables {
+		names = append(names, v.Name)
+	}
+	if stale {
+		names = append(names, StaleVariable)
+	}
+	return names
 }
 
 // Where a container finds the tools, and the socket by which the agent knows who

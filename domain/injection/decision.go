@@ -111,6 +111,9 @@ func For(settings Settings, namespace string, pod *Shape) Decision {
 		return Decision{Refused: err, Declared: declared}
 	}
 	b := builder{settings: settings, pod: pod, options: options, consumes: consumes, ungated: declared.Ungated, fields: fields, variables: variables}
+	if declared.Stale {
+		b.stale = applicationOf(pod)
+	}
 	injection := b.build()
 	problems = append(problems, b.problems...)
 	if made {
@@ -241,6 +244,9 @@ func Preview(settings Settings, namespace string, pod *Shape) []application.Prob
 	b.consumes = requirers(declared.Endpoints)
 	b.fields = settings.Fields.Of(b.consumes)
 	b.variables, _ = Variables(b.consumes, b.fields, declared.Env)
+	if declared.Stale {
+		b.stale = applicationOf(pod)
+	}
 	b.build()
 	return b.problems
 }

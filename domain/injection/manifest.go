@@ -36,7 +36,7 @@ func Inject(settings Settings, manifest []byte, services []Service) ([]byte, Dec
 	if err := shapeAt(document, path, &shape); err != nil {
 		return nil, Decision{}, err
 	}
-	lendRelations(document, path, &shape)
+	shape = lent(document, path, shape)
 	d := For(settings, namespaceOf(document), &shape)
 	d.Told = append(told, d.Told...)
 	if d.Skip.Reason == Undeclared { // most likely by a key that is misspelt
@@ -59,14 +59,18 @@ func Inject(settings Settings, manifest []byte, services []Service) ([]byte, Dec
 	return out, d, nil
 }
 
-// lendRelations lets the template be judged with the workload's relations,
-// which are not copied.
-func lendRelations(document map[string]any, path string, shape *Shape) {
+// lent returns a template to be judged with the workload's relations, which are not
+// copied, and with its name, which pods show.
+func lent(document map[string]any, path string, shape Shape) Shape {
+	if name, named := at(document, "/metadata/name").(string); named {
+		shape.Metadata.Name = name
+	}
 	annotations, _ := at(document, "/metadata/annotations").(map[string]any)
 	relations, there := annotations[application.KeyRelations].(string)
 	if path != "" && there && shape.Metadata.Annotations != nil && !has(shape.Metadata.Annotations, application.KeyRelations) {
 		shape.Metadata.Annotations[application.KeyRelations] = relations
 	}
+	return shape
 }
 
 // copyInto does what the workload's own admission does.

@@ -44,8 +44,9 @@ func record(s standings) recorded {
 		units, fades := remembered(s.units, mourned, name)
 		units, closed := overdueGates(a, units, waiting[name], s.Now)
 		state, restarted := s.state(a, units, waiting[name], cycles[name])
-		uid := s.record(s.here(name, "")).UID
-		is.entries = append(is.entries, entry{relation.Record{Name: name, UID: uid, State: state}, restarted.rollout})
+		was := s.record(s.here(name, ""))
+		now := relation.Record{Name: name, UID: was.UID, Copied: s.copies[name].kept(was.Copied), State: state}
+		is.entries = append(is.entries, entry{now, restarted.rollout})
 		is.wake = soonest(is.wake, fades, closed, restarted.wake, shortageEnds(s.Now, state.Shortages))
 	}
 	return is
@@ -58,6 +59,7 @@ type standings struct {
 	contents  contents
 	relations relations
 	sides     []relation.Side
+	copies    copies
 	// ends has the latest ends of each provider.
 	ends map[string][]relation.RecentEnd
 	// ignored lists what declares something and takes no part, by the application that it
@@ -108,7 +110,7 @@ func (s standings) conditions(a application.Application, units []application.Uni
 	var stuck, open []string
 	why := ""
 	others := slices.Concat(leftOutOf(s.ignored[a.Name]), notInjected(s.Namespace, a, s.record(s.here(a.Name, "")).State.Restarts), s.agentFailed(a, units),
-		s.projected(a), offers{s.facts}.suspended(a), s.contents.grantRefused(a.Name), s.heldOf(a),
+		s.projected(a), s.copies[a.Name].refused, offers{s.facts}.suspended(a), s.contents.grantRefused(a.Name), s.heldOf(a),
 		endsOwed(s.Now, s.sides, a.Name), endsHeld(s.Namespace, s.sides, a.Name),
 		handlerFailed(s.Namespace, stumbles(a.Name, s.units.numbered[a.Name])),
 		writesLimited(s.Now, a.Name, s.record(s.here(a.Name, "")).State.Shortages),

@@ -18,6 +18,7 @@ type settlement struct {
 	judged    judged
 	shelves   shelves
 	upkeep    upkeep
+	copies    copies
 	recorded  recorded
 	offers    []relation.OfferState
 	retained  retained
@@ -27,10 +28,11 @@ type settlement struct {
 // decisions.
 func difference(f *facts, s settlement) []relation.Decision {
 	remembered, forgotten := s.records(f.Records, f.Databags)
-	return slices.Concat(s.releases(), s.counts(f.LastRelation), deliveries(f.Outboxes), publications(f), s.keeps(f.sides),
+	changed, made := s.copies.decisions()
+	return slices.Concat(changed, s.releases(), s.counts(f.LastRelation), deliveries(f.Outboxes), publications(f), s.keeps(f.sides),
 		remembered, s.relates(), s.updates(f.unreadable), offers{f}.admissions(),
 		s.answers(f.Offers),
-		s.withdrawals(), s.drops(), forgotten, f.unreadable.marks())
+		s.withdrawals(), s.drops(), forgotten, f.unreadable.marks(), made)
 }
 
 // releases lets go of the relations that are dead, of those whose identity another one has, and of the refused that are
@@ -135,13 +137,14 @@ func (s settlement) records(stored []relation.Record, bags []relation.Databag) (
 	for i := range s.recorded.entries {
 		e := &s.recorded.entries[i]
 		was, there := before[e.record.Name]
-		if !there || !was.Seen || e.rollout != nil || !reflect.DeepEqual(&e.record.State, &was.State) {
+		if !there || !was.Seen || e.rollout != nil || e.record.Copied != was.Copied || !reflect.DeepEqual(&e.record.State, &was.State) {
 			remembered = append(remembered, relation.Remember{Record: e.record, Rollout: e.rollout})
 		}
 		delete(before, e.record.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if !before[name].Seen || slices.ContainsFunc(bags, func(b relation.Databag) bool { return b.Application == name }) {
+		copied := s.copies[name].before.Stored // its copy goes first
+		if copied || !before[name].Seen || slices.ContainsFunc(bags, func(b relation.Databag) bool { return b.Application == name }) {
 			continue
 		}
 		forgotten = append(forgotten, relation.Forget{Record: *before[name]})

@@ -107,7 +107,7 @@ func consumer(t *rapid.T, annotations map[string]string) map[string]string {
 	choose(application.KeyRelations, "", "db", "db", "api", "db-alias", "db,cache", "db=db", "db=db:main,sse=api", "web", "cache.other,db.shop", "db=db:spare")
 	choose(application.KeyPeers, "", "", "ring:gossip", "sse:gossip")
 	choose(application.KeyOnChange, "", "", "restart")
-	choose(application.KeyGate, "", "", "none")
+	choose(application.KeyGate, "", "none", "stale", "stale")
 	choose(application.KeyRetain, "", "", "1h", "0s", "20s")
 	choose(application.PrefixData+"db", "", "", "database: orders", "host: over", "{host: a b, password: plain}", "not a map")
 	return annotations

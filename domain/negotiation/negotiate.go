@@ -33,13 +33,16 @@ func Negotiate(s relation.Snapshot) (decisions []relation.Decision, wake time.Ti
 	}
 	ignored := ignore(f)
 	found.upkeep = keep(units, found.lives, found.judged.relations)
+	found.copies = copiesOf(contents, found.judged.relations)
 	found.recorded = record(standings{
 		facts: f, units: units, contents: contents, relations: found.judged.relations, sides: found.upkeep.all, ends: found.upkeep.recent,
+		copies:  found.copies,
 		ignored: ignored.faults, obstacles: found.obstacles(),
 	})
 	found.offers = offers{f}.answers()
 	found.retained = retain(units, found.judged.relations)
-	return difference(f, found), soonest(wake, ignored.wake, found.upkeep.wake, found.recorded.wake, found.retained.wake)
+	return difference(f, found), soonest(wake, ignored.wake, found.upkeep.wake, found.recorded.wake, found.retained.wake,
+		found.copies.wake(f.Now))
 }
 
 // obstacles joins why references lead nowhere, by application, in the order in which the

@@ -3,6 +3,8 @@ package negotiation_test
 import (
 	"cmp"
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +16,19 @@ import (
 )
 
 // Scenes put a world up in the words of the people who write declarations.
+
+func values[V any](m map[string]V) []V {
+	all := make([]V, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, m[k])
+	}
+	return all
+}
+
+func (w *world) uid() string {
+	w.uids++
+	return "uid-" + strconv.Itoa(w.uids)
+}
 
 // external puts a Service with an externalName that provides a list.
 func (w *world) external(name, provides string) {

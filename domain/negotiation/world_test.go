@@ -46,6 +46,7 @@ type world struct {
 	consumers       []relation.Relation
 	abroad          []relation.Abroad
 	secrets         map[string]secret.Source
+	copies          map[string]relation.StoredCopy
 	interfaces      schema.Catalog
 	schema          schema.Mode
 	// rollouts counts the changes of a workload's template.
@@ -76,8 +77,7 @@ func newWorld() *world {
 		name: namespace, namespaceUID: uidOf(namespace), now: epoch(), optedIn: true,
 		services: map[string]application.Service{}, workloads: map[string]application.Workload{}, pods: map[string]application.Pod{},
 		relations: map[string]kept{}, sides: map[string]relation.Side{}, records: map[string]relation.Record{}, databags: map[string]bag{}, offers: map[string]relation.Offer{},
-		secrets: map[string]secret.Source{}, outboxes: map[string]relation.Outbox{},
-		rollouts: map[string]int{}, published: map[string]int{}, owners: map[int]string{},
+		secrets: map[string]secret.Source{}, outboxes: map[string]relation.Outbox{}, copies: map[string]relation.StoredCopy{}, rollouts: map[string]int{}, published: map[string]int{}, owners: map[int]string{},
 	}
 }
 
@@ -88,23 +88,10 @@ func (w *world) clone() *world {
 	c.services, c.workloads, c.pods = maps.Clone(w.services), maps.Clone(w.workloads), maps.Clone(w.pods)
 	c.relations, c.records, c.databags = maps.Clone(w.relations), maps.Clone(w.records), maps.Clone(w.databags)
 	c.sides, c.outboxes = maps.Clone(w.sides), maps.Clone(w.outboxes)
-	c.offers, c.secrets = maps.Clone(w.offers), maps.Clone(w.secrets)
+	c.offers, c.secrets, c.copies = maps.Clone(w.offers), maps.Clone(w.secrets), maps.Clone(w.copies)
 	c.rollouts, c.published = maps.Clone(w.rollouts), maps.Clone(w.published)
 	c.owners = maps.Clone(w.owners)
 	return &c
-}
-
-func (w *world) uid() string {
-	w.uids++
-	return "uid-" + strconv.Itoa(w.uids)
-}
-
-func values[V any](m map[string]V) []V {
-	all := make([]V, 0, len(m))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		all = append(all, m[k])
-	}
-	return all
 }
 
 func (w *world) inventory() application.Inventory {
@@ -117,7 +104,7 @@ func (w *world) observe() relation.Snapshot {
 		Namespace: w.name, UID: w.namespaceUID, Namespaces: w.namespaces(), Now: w.now, Ending: w.ending, OptedOut: !w.optedIn, LastRelation: w.lastRelation, Seed: strconv.Itoa(w.uids),
 		Sides: values(w.sides), Records: values(w.records), Outboxes: values(w.outboxes),
 		Interfaces: w.interfaces, Schema: w.schema, Offers: values(w.offers), Consumers: w.consumers, Abroad: w.abroad,
-		Secrets: values(w.secrets), Account: "orcon-system:relations-controller",
+		Secrets: values(w.secrets), Copies: values(w.copies), Account: "orcon-system:relations-controller",
 	}
 	if w.optedIn {
 		s.Applications, s.Orphans = application.Gather(w.inventory())
@@ -135,6 +122,9 @@ func (w *world) observe() relation.Snapshot {
 
 // writes returns the writes to the API that a decision takes.
 func (w *world) writes(decision relation.Decision) []func() {
+	if w.waits(decision) {
+		return nil
+	}
 	switch d := decision.(type) {
 	case relation.Publish:
 		name := relation.DatabagName(d.Application, d.Endpoint)
@@ -182,6 +172,8 @@ func (w *world) writes(decision relation.Decision) []func() {
 				delete(w.records, d.Name)
 			}
 		}}
+	case relation.Copy:
+		return []func(){func() { w.copy(d) }}
 	case relation.Mark: // nothing is unreadable here
 		return nil
 	default:
@@ -216,7 +208,7 @@ func (w *world) remember(d relation.Remember) []func() {
 		},
 		func() {
 			r := w.records[d.Name]
-			r.State, r.Seen = stored(d.State), true
+			r.State, r.Seen, r.Copied = stored(d.State), true, d.Copied
 			w.records[d.Name] = r
 		})
 }
@@ -313,6 +305,8 @@ func (w *world) negotiate(t require.TestingT) ([]relation.Decision, time.Time) {
 	released := map[string]bool{}
 	for _, decision := range decisions {
 		switch d := decision.(type) {
+		case relation.Copy:
+			w.checkCopy(t, d)
 		case relation.Update:
 			assert.False(t, released[d.Name], "what is let go is not written any more")
 		case relation.Finish:
@@ -403,6 +397,7 @@ func declares(s relation.Snapshot, k relation.Key) bool {
 // check proves what must hold of the world at any time.
 func (w *world) check(t require.TestingT) {
 	for _, r := range w.relations {
+		w.checkCopied(t, r.Relation)
 		if r.State.ID != 0 {
 			assert.Equal(t, w.owners[r.State.ID], r.UID, "an id is never given twice (SAFETY.md D10): %d", r.State.ID)
 		}

@@ -2,6 +2,7 @@ package relation
 
 import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/stale"
 )
 
 // Decision is one thing to do.
@@ -12,6 +13,14 @@ type Decision interface{ decision() }
 // Count stores the highest id that a relation of the namespace was given. It comes before what has that id:
 // an id that is not counted is not given.
 type Count struct{ LastRelation int }
+
+// Copy replaces the copy of an application's data as it was observed, unless another process has written meanwhile. An
+// empty copy is removed. It comes before the end of a relation that it does not hold any more: that is not stored while a copy
+// holds the relation (TRUST.md A1).
+type Copy struct {
+	StoredCopy
+	Next stale.Copy
+}
 
 // Publish stores the application bag of an endpoint.
 type Publish struct {
@@ -80,6 +89,7 @@ type Forget struct{ Record }
 type Mark struct{ Unreadable }
 
 func (Count) decision()    {}
+func (Copy) decision()     {}
 func (Publish) decision()  {}
 func (Remember) decision() {}
 func (Keep) decision()     {}
@@ -95,6 +105,19 @@ func (Admit) decision()    {}
 func (Answer) decision()   {}
 func (Forget) decision()   {}
 func (Mark) decision()     {}
+
+// Closes returns the identity and the requirer of the relation whose end or suspension a decision stores, which no copy
+// of the requirer's data may hold then (TRUST.md A1); false for any other decision.
+func Closes(decision Decision) (identity string, requirer End, is bool) {
+	switch d := decision.(type) {
+	case Keep:
+		return d.Relation, d.Requirer, d.Teardown != nil
+	case Update:
+		return d.UID, d.Requirer, d.State.EndReason != "" || !d.State.SuspendedSince.IsZero()
+	default:
+		return "", End{}, false
+	}
+}
 
 // Rollout asks for one rollout of each workload, whose template gets the annotations that it lacks. Asking twice for
 // the same is one rollout.

@@ -53,6 +53,12 @@ const (
 	ReasonNotVariables = "NotVariables"
 	// ReasonNotFiles is the reason for keys that cannot be files.
 	ReasonNotFiles = "NotFiles"
+	// ReasonNeedsSecret is the reason for data that no copy may hold.
+	ReasonNeedsSecret = "NeedsSecret"
+	// ReasonTooLarge is the reason for data for which the ConfigMap of its copy has no room.
+	ReasonTooLarge = "TooLarge"
+	// ReasonNotWritable is the reason for a copy that the API server refuses, or whose ConfigMap is not Orcon's.
+	ReasonNotWritable = "NotWritable"
 	// ReasonNothingToRestart is the reason for workloads that are never restarted.
 	ReasonNothingToRestart = "NothingToRestart"
 	// ReasonLeftToPeople is the reason for workloads whose strategy leaves it to people to replace

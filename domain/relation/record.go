@@ -13,8 +13,10 @@ type Record struct {
 	Name string
 	UID  string
 	// Seen is set once its status was stored. One without was restored: its application may follow (TRUST.md T5).
-	Seen  bool
-	State ApplicationState
+	Seen bool
+	// Copied is set before a copy of its data is stored, and until that is deleted.
+	Copied bool
+	State  ApplicationState
 }
 
 // ApplicationState is what Orcon says of an application.

@@ -6,6 +6,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/schema"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/stale"
 )
 
 // Snapshot is one namespace as last seen, and the time, whole seconds in UTC.
@@ -55,7 +56,22 @@ type Snapshot struct {
 	Secrets   []secret.Source
 	LookAgain time.Time
 	Account   string
+	// Copies are those that are stored, of applications that allow one or whose record has one.
+	Copies []StoredCopy
 }
+
+// StoredCopy is the copy of an application's data as it is stored.
+type StoredCopy struct {
+	Application string
+	// Stored is false if there is none.
+	Stored bool
+	stale.Copy
+	// Refused is why the controller does not read or write it, for CopyRetry; empty if it does.
+	Refused string
+}
+
+// CopyRetry is the time after which a copy is read and written again that was refused.
+const CopyRetry = time.Minute
 
 // Abroad is what another namespace holds that relations of this one may be about.
 // What it does not offer counts for nothing, so that nobody learns whether it is

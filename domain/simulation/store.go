@@ -42,6 +42,7 @@ type store struct {
 	outboxes  map[string]transaction.Commit
 	abroad    map[relation.End]foreign
 	rollouts  map[string]int
+	copies    map[string]relation.StoredCopy
 }
 
 // kept is a relation, and whether it stays until it is released.
@@ -68,6 +69,7 @@ func newStore() *store {
 		relations: map[string]kept{}, sides: map[string]relation.Side{}, records: map[string]relation.Record{},
 		leaders:  map[string]leadership.Leader{},
 		databags: map[string]bag{}, outboxes: map[string]transaction.Commit{}, abroad: map[relation.End]foreign{}, rollouts: map[string]int{},
+		copies: map[string]relation.StoredCopy{},
 	}
 }
 
@@ -88,7 +90,7 @@ func values[V any](m map[string]V) []V {
 func (s *store) observe() relation.Snapshot {
 	seen := relation.Snapshot{Namespace: namespace, UID: uidOf(namespace), Now: s.now.Truncate(time.Second), OptedOut: !s.optedIn,
 		LastRelation: s.lastRelation, Seed: strconv.Itoa(s.revision),
-		Records: values(s.records), Sides: values(s.sides), Outboxes: pending(s.outboxes)}
+		Records: values(s.records), Sides: values(s.sides), Outboxes: pending(s.outboxes), Copies: values(s.copies)}
 	if s.optedIn {
 		seen.Applications, seen.Orphans = application.Gather(application.Inventory{
 			Namespace: namespace, Services: values(s.services), Workloads: values(s.workloads), Pods: values(s.pods),
@@ -152,6 +154,12 @@ func (s *store) writes(decision relation.Decision) []func() {
 		return []func(){func() { delete(s.databags, d.Name()) }}
 	case relation.Forget:
 		return []func(){func() { s.forget(d.Record) }}
+	case relation.Copy:
+		return []func(){func() {
+			if delete(s.copies, d.Application); !d.Next.Empty() {
+				s.copies[d.Application] = relation.StoredCopy{Application: d.Application, Stored: true, Copy: d.Next}
+			}
+		}}
 	case relation.Admit, relation.Answer, relation.Mark, relation.Discard:
 		// a scenario offers nothing to others, can be read, and has no empty outboxes
 	}
@@ -182,7 +190,7 @@ func (s *store) remember(d relation.Remember) []func() {
 		},
 		func() {
 			r := s.records[d.Name]
-			r.State, r.Seen = d.State, true
+			r.State, r.Seen, r.Copied = d.State, true, d.Copied
 			s.records[d.Name] = r
 		})
 }

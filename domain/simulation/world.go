@@ -130,6 +130,8 @@ func describe(decision relation.Decision) string {
 	switch d := decision.(type) {
 	case relation.Count:
 		return fmt.Sprintf("count relation %d", d.LastRelation)
+	case relation.Copy:
+		return "copy the data of " + d.Application
 	case relation.Publish:
 		return fmt.Sprintf("publish %s:%s", d.Application, d.Endpoint)
 	case relation.Remember:

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
@@ -165,8 +166,9 @@ func TestBundleControllerActsAsNoAccount(t *testing.T) {
 }
 
 // assertLeast refuses wildcards, ways to more rights, and Secrets or ConfigMaps
-// that are not named (SAFETY.md S2, TRUST.md R1). In every namespace only the Secrets that hold what units make can be
-// reached, by name: none is listed, watched or deleted, and no other is read.
+// that are not named (SAFETY.md S2, TRUST.md R1). In every namespace only the Secrets that hold what units make, the
+// ConfigMaps that hold copies of data, and the trust bundle can be reached, by name. Of the first two none is listed,
+// watched or deleted, and no other is read.
 func assertLeast(t *testing.T, rules []rbacv1.PolicyRule, everywhere bool) {
 	t.Helper()
 	require.NotEmpty(t, rules)
@@ -188,7 +190,12 @@ func assertLeast(t *testing.T, rules []rbacv1.PolicyRule, everywhere bool) {
 			assert.Subset(t, []string{"orcon-ca", "orcon-webhook-tls"}, rule.ResourceNames, "%v", rule)
 			require.NotEmpty(t, rule.ResourceNames, "%v", rule)
 		}
-		if config {
+		switch copied := application.StaleCopies(); {
+		case config && everywhere && slices.Contains(rule.ResourceNames, copied[0]):
+			assert.Equal(t, []string{"configmaps"}, rule.Resources, "%v", rule)
+			assert.Equal(t, copied, rule.ResourceNames, "ConfigMaps are Orcon's own only: %v", rule)
+			assert.Equal(t, []string{"get", "create", "patch"}, rule.Verbs, "%v", rule)
+		case config:
 			assert.Equal(t, []string{"orcon-trust"}, rule.ResourceNames, "%v", rule)
 		}
 		if slices.Contains(rule.Resources, "mutatingwebhookconfigurations") {

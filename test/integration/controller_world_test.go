@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/commits"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/copies"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/meter"
@@ -237,7 +238,7 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	}
 	require.NoError(w.t, object.Index(ctx, m.GetFieldIndexer()))
 	require.NoError(w.t, world.Follow(ctx, m.GetCache()))
-	require.NoError(w.t, (&relation.Reconciler{World: world}).Setup(m))
+	require.NoError(w.t, (&relation.Reconciler{World: copies.NewKeeper(world, m.GetAPIReader(), m.GetClient())}).Setup(m))
 	require.NoError(w.t, (&schema.Reconciler{World: interfaces}).Setup(m))
 	clients, err := kubernetes.NewForConfig(cfg)
 	require.NoError(w.t, err)

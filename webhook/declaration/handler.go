@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/golang/glog"
@@ -97,7 +98,7 @@ func (h *Handler) judgeWorkload(r *review.Request[object], path string) review.A
 	pods := w.Template
 	pods.Metadata.Annotations = after
 	preview := injection.Preview(h.Settings(), namespace, &pods)
-	for _, p := range append(told, preview...) {
+	for _, p := range slices.Concat(told, preview, injection.Nameless(r.Kind.Kind, after)) {
 		found = append(found, inTemplate(path, p))
 	}
 	return answer(r, found, operations)

@@ -50,6 +50,10 @@ type RelatedApplicationState struct {
 	// +listMapKey=endpoint
 	// +kubebuilder:validation:MaxItems=256
 	Grants []Grant `json:"grants,omitempty"`
+	// staleCopy is Present if a ConfigMap orcon-stale-N has a copy of the application's data, or may have one, with which
+	// pods start while Orcon is away, or None (default).
+	// +optional
+	StaleCopy StaleCopy `json:"staleCopy,omitempty"`
 	// restarts is the restart history of an application with tengu.io/on-change: restart. Unset:
 	// never restarted.
 	// +optional
@@ -61,6 +65,13 @@ type RelatedApplicationState struct {
 	// +kubebuilder:validation:MaxItems=256
 	Ends []RecentEnd `json:"ends,omitempty"`
 }
+
+// StaleCopy tells whether there is a copy of the application's data.
+// +kubebuilder:validation:Enum=None;Present
+type StaleCopy string
+
+// StaleCopyPresent is the value of StaleCopy for an application that has one.
+const StaleCopyPresent StaleCopy = "Present"
 
 // RecentEnd is the end of a relation that an application provided.
 type RecentEnd struct {
@@ -125,8 +136,8 @@ type RelatedApplicationStatus struct {
 	Workload *WorkloadStatus `json:"workload,omitempty"`
 	// conditions has Ready, Reconciling and Stalled; ApplicationStatus once the workload reports a
 	// status; and, while they are true, LeftOut, NotInjected, AgentFailed, HandlerFailed, Held,
-	// Suspended, RestartsPaused, GateCycle, EnvRefused, FilesRefused, GrantRefused, EndsOwed, EndsHeld,
-	// WritesLimited and CommitRefused. At most 20.
+	// Suspended, RestartsPaused, GateCycle, EnvRefused, FilesRefused, GrantRefused, StaleRefused, EndsOwed,
+	// EndsHeld, WritesLimited and CommitRefused. At most 20.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -36,6 +36,7 @@ func installed() []client.Object {
 		labelled(&corev1.Secret{}, "shop", "orcon-secrets-0", ""),
 		labelled(&corev1.Secret{}, "shop", "mine", ""),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orcon-trust"}},
+		labelled(&corev1.ConfigMap{}, "shop", "orcon-stale-0", ""),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "mine"}},
 		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "mine"}},
 		labelled(&corev1.Namespace{}, "", "orcon-system", ""),

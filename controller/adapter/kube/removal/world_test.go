@@ -101,7 +101,7 @@ func related(deleted bool) []client.Object {
 		Key: key(), Role: application.Provider, Relation: "identity", ID: 7, Interface: "pg", Known: true,
 	})
 	vault := &v1alpha1.RelatedApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "bank", Name: "vault"}}
-	convert.KeepApplication(vault, relation.ApplicationState{Units: []application.Unit{{Number: 4, PodUID: "p", Handles: true}}})
+	convert.KeepApplication(vault, relation.Record{State: relation.ApplicationState{Units: []application.Unit{{Number: 4, PodUID: "p", Handles: true}}}})
 	return []client.Object{r, side, vault}
 }
 

@@ -163,7 +163,7 @@ func (w writer) remember(ctx context.Context, namespace string, d relation.Remem
 	keep := func(a *v1alpha1.RelatedApplication) error {
 		before = a.DeepCopy()
 		_, err := convert.ToRecord(a)
-		convert.KeepApplication(a, d.State)
+		convert.KeepApplication(a, d.Record)
 		return err
 	}
 	app, err := store(ctx, w, app, keep, func(a *v1alpha1.RelatedApplication) error {

@@ -46,6 +46,7 @@ func ToRecord(a *v1alpha1.RelatedApplication) (relation.Record, error) {
 		state.Units = append(state.Units, unit)
 	}
 	readHistory(state, kept)
+	record.Copied = kept.StaleCopy == v1alpha1.StaleCopyPresent
 	var err error
 	if state.NextUnit, err = value.Int(kept.NextUnit); err == nil {
 		state.Grants, err = ToGrants(a)
@@ -99,7 +100,8 @@ func toUnit(u v1alpha1.Unit, said v1alpha1.Report) (application.Unit, error) {
 
 // KeepApplication writes what cannot be computed again into the object itself. The highest term, which the
 // relations API writes, stays.
-func KeepApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState) {
+func KeepApplication(a *v1alpha1.RelatedApplication, record relation.Record) {
+	s := record.State
 	kept := v1alpha1.RelatedApplicationState{NextUnit: int64(s.NextUnit), LastTerm: a.State.LastTerm}
 	for _, u := range s.Units {
 		unit := v1alpha1.Unit{
@@ -119,6 +121,9 @@ func KeepApplication(a *v1alpha1.RelatedApplication, s relation.ApplicationState
 		kept.Grants = append(kept.Grants, v1alpha1.Grant{
 			Endpoint: g.Endpoint, Secret: g.Secret, Consent: consent(g.Refused), Key: g.Key, Version: g.Version, Revision: int64(g.Revision),
 		})
+	}
+	if record.Copied {
+		kept.StaleCopy = v1alpha1.StaleCopyPresent
 	}
 	if r := s.Restarts; len(r.Versions)+len(r.Times)+len(r.Copied) > 0 {
 		kept.Restarts = &v1alpha1.Restarts{Versions: maps.Clone(r.Versions), Copied: maps.Clone(r.Copied)}

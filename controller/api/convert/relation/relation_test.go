@@ -148,11 +148,13 @@ func TestApplicationRoundTrip(t *testing.T) {
 		}
 		var a v1alpha1.RelatedApplication
 		a.Name = "blog"
-		KeepApplication(&a, want)
+		copied := rapid.Bool().Draw(t, "copied")
+		KeepApplication(&a, relation.Record{Copied: copied, State: want})
 		SetApplication(&a, want, time.Now())
 		got, err := ToRecord(stored(t, &a))
 		require.NoError(t, err)
 		assert.Equal(t, want, got.State)
+		assert.Equal(t, copied, got.Copied)
 	})
 }
 

@@ -52,7 +52,7 @@ func TestWhatIsSaidStays(t *testing.T) {
 		},
 	}
 	is := relation.ApplicationState{Units: []application.Unit{{Number: 0, PodUID: "a"}, {Number: 1, PodUID: "b", Gone: application.GoneReplaced}, {Number: 2, PodUID: "d"}}}
-	KeepApplication(a, is)
+	KeepApplication(a, relation.Record{State: is})
 	SetApplication(a, is, at.Time)
 	assert.Equal(t, said, a.Status.Workload)
 	assert.EqualValues(t, 2, a.Status.Leader.Term)
