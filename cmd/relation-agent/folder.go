@@ -49,5 +49,7 @@ func (f folder) disk() agent.Disk {
 		EverOpened: bindings.File{Path: f.path("state", "opened")},
 		Told:       bindings.NewPair(f.path("state", "told")),
 		Signalled:  bindings.NewPair(f.path("state", "signalled")),
+		// A link, as in each volume of the kubelet, which alone writes there.
+		Copy: func() ([]byte, error) { return os.ReadFile(f.path("identity", "stale.json")) },
 	}
 }

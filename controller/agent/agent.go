@@ -22,6 +22,8 @@ type Bindings interface {
 	Write(name string, files map[string]string) error
 	// Remove deletes a directory, if it exists.
 	Remove(name string) error
+	// Names lists the directories.
+	Names() ([]string, error)
 }
 
 // File is a file that is replaced whole.
@@ -50,6 +52,8 @@ type Disk struct {
 	Told File
 	// Signalled has the version of the files that containers last received a signal for, on disk too.
 	Signalled File
+	// Copy reads the copy of the application's data, which the kubelet writes.
+	Copy func() ([]byte, error)
 }
 
 // optionalGrace is how long a gate without requirements waits for a first snapshot, so that optional data
@@ -67,6 +71,7 @@ type Agent struct {
 
 	mu      sync.Mutex
 	view    Projection
+	standby standby
 	ready   bool                         // the gate may open: heard, or waited long enough
 	written map[string]map[string]string // directories as last written; nil content: removed
 	env     *string                      // the env file as last written
@@ -85,6 +90,7 @@ func New(settings Settings, disk Disk, speaker Speaker, processes Processes) *Ag
 		written: map[string]map[string]string{},
 		report:  report{started: time.Now()},
 	}
+	a.standby.agent = a
 	if settings.OnChange.Post.Port != 0 || slices.Contains(settings.Tools, injection.HandlerContainer) {
 		a.handlers = NewHandlers(a.speech, settings, disk.Told)
 	}
@@ -104,6 +110,7 @@ func (a *Agent) Start() {
 	} else {
 		a.view = view
 	}
+	a.standby.begin()
 	a.apply()
 	switch {
 	case a.disk.Opened.Exists():
@@ -114,16 +121,13 @@ func (a *Agent) Start() {
 		}
 		a.open()
 	case len(a.view.Unmet(a.settings.Consumes)) == 0:
-		time.AfterFunc(optionalGrace, a.openUnheard)
+		time.AfterFunc(optionalGrace, func() { // the gate waits for nothing
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.ready = true
+			a.apply()
+		})
 	}
-}
-
-// openUnheard opens a gate that waits for nothing.
-func (a *Agent) openUnheard() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.ready = true
-	a.apply()
 }
 
 func (a *Agent) recall() (Projection, error) {
@@ -192,8 +196,10 @@ func (a *Agent) anew(heard conversation.Update) []conversation.Granted {
 // agent that is killed in between finishes the work when it starts again, and never goes back.
 func (a *Agent) apply() {
 	remembered := a.remember()
-	plan := a.view.Plan()
-	err := a.project(plan)
+	plan, err := a.standby.plan()
+	if err == nil {
+		err = a.project(plan)
+	}
 	if err == nil && a.signals != nil {
 		a.signals.tell(plan)
 	}
@@ -255,11 +261,11 @@ func (a *Agent) remove(name string) error {
 const canary = injection.CanaryVariable + "='" + injection.CanaryValue + "'\n"
 
 func (a *Agent) writeEnv() error {
-	text, left := a.view.Environment(a.settings.Variables)
+	text, left := a.standby.shown().Environment(a.settings.Variables)
 	if a.env != nil && *a.env == text {
 		return nil
 	}
-	if a.env == nil && (text == "" || !a.view.allRead()) && a.disk.Env.Exists() {
+	if a.env == nil && !a.standby.replaced() && (text == "" || !a.view.allRead()) && a.disk.Env.Exists() {
 		return nil // the last process knew more
 	}
 	if err := a.disk.Env.Replace([]byte(canary + text)); err != nil {
@@ -274,11 +280,13 @@ func (a *Agent) writeEnv() error {
 
 // maybeOpen opens the gate when everything it waits for is in the files.
 func (a *Agent) maybeOpen() error {
-	if !a.ready || a.isOpen() {
+	if !a.ready || a.isOpen() && !a.standby.used {
 		return nil
 	}
-	if unmet := a.view.Unmet(a.settings.Consumes); len(unmet) > 0 {
-		a.report.wait(unmet)
+	if unmet := a.standby.shown().Unmet(a.settings.Consumes); len(unmet) > 0 {
+		if !a.isOpen() {
+			a.report.wait(unmet)
+		}
 		return nil
 	}
 	if err := a.disk.Opened.Replace(nil); err != nil {
@@ -288,13 +296,17 @@ func (a *Agent) maybeOpen() error {
 	return nil
 }
 
-// open releases all that wait, once and for good.
+// open releases all that wait, once and for good. After a reboot of the node, a pod that has started with a copy alone
+// waits again.
 func (a *Agent) open() {
+	if !a.standby.used || a.view.Heard {
+		a.standby.used = false
+		if err := a.disk.EverOpened.Replace(nil); err != nil {
+			glog.Errorf("cannot remember that the gate is open: %v", err)
+		}
+	}
 	if a.isOpen() {
 		return
-	}
-	if err := a.disk.EverOpened.Replace(nil); err != nil {
-		glog.Errorf("cannot remember that the gate is open: %v", err)
 	}
 	a.report.opened = time.Now()
 	glog.Infof("the gate is open after %s", a.report.waited())

@@ -390,7 +390,7 @@ func TestAnOlderSnapshotIsRefused(t *testing.T) {
 func TestStatusSaysWhatAPersonAsks(t *testing.T) {
 	a := New(settings(t, "db,mail,cache?", ""), newVolumes(t, t.TempDir()).disk(), nil, nil)
 	a.Start()
-	a.Lost(errors.New("cannot trust the controller"), time.Second)
+	a.Lost(errors.New("cannot trust the controller"), false, time.Second)
 	a.Heard(&wire.Snapshot{
 		Unit: &wire.Unit{Application: "web", Namespace: "demo", Number: 2, Known: true},
 		Relations: []*wire.Relation{

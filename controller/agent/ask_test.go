@@ -24,6 +24,7 @@ type full struct{}
 
 func (full) Write(string, map[string]string) error { return syscall.ENOSPC }
 func (full) Remove(string) error                   { return nil }
+func (full) Names() ([]string, error)              { return nil, nil }
 
 // empty is a snapshot without a relation.
 func empty() *wire.Snapshot {
@@ -53,7 +54,7 @@ func TestProbe(t *testing.T) {
 		do   func(*Agent)
 		want string // of the error; "" while the probe waits on
 	}{
-		"Unreachable":  {"the network is what it waits for", false, func(a *Agent) { a.Lost(refused, time.Second) }, refused.Error()},
+		"Unreachable":  {"the network is what it waits for", false, func(a *Agent) { a.Lost(refused, false, time.Second) }, refused.Error()},
 		"NeverTried":   {"a connection that hangs is one too", false, func(*Agent) {}, "cannot reach the controller"},
 		"WaitsForData": {"its application's Events say for what", false, func(a *Agent) { a.Connected(); a.Heard(empty()) }, ""},
 		"Full": {"the data is there, and has no room", true, func(a *Agent) { a.Connected(); a.Heard(grants(1, 0)) },

@@ -15,6 +15,9 @@ import (
 // starting, so values that injection.EnvValue refuses are left out.
 func (v Projection) Environment(variables []injection.Variable) (text string, left int) {
 	var b strings.Builder
+	if v.Stale {
+		b.WriteString(injection.StaleVariable + "='true'\n")
+	}
 	total := 0
 	for _, variable := range variables {
 		r, ok := v.primary(variable.Endpoint)

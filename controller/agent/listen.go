@@ -26,11 +26,15 @@ func (a *Agent) Connected() {
 	glog.Infof("connected to the controller at %s", a.settings.Address)
 }
 
-// Lost notes that the conversation has ended or could not begin. Nothing else
-// follows from it: the files stay, the gate stays as it is (SAFETY.md I19).
-func (a *Agent) Lost(reason error, pause time.Duration) {
+// Lost notes that the conversation has ended or could not begin, and whether that
+// was by an answer of the controller. Nothing else follows from it: the files
+// stay, the gate stays as it is (SAFETY.md I19).
+func (a *Agent) Lost(reason error, answered bool, pause time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if answered {
+		a.standby.answered = time.Now()
+	}
 	r := &a.report
 	if r.connected || r.since.IsZero() {
 		r.connected, r.since = false, time.Now()

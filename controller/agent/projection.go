@@ -26,6 +26,8 @@ type Projection struct {
 	Contents map[string]Content
 	// Heard is set once this process has used a snapshot.
 	Heard bool
+	// Stale is set if this is a copy of data, in place of a snapshot.
+	Stale bool
 }
 
 // Behind returns the first kind, in order of name, for which heard is older than

@@ -20,6 +20,8 @@ type Settings struct {
 	Trust string
 	// Consumes are the endpoints that the pod declares.
 	Consumes []application.Endpoint
+	// Stale is set if the pod starts with a copy of its data while Orcon is away.
+	Stale bool
 	// Variables are what its containers take from the env file.
 	Variables []injection.Variable
 	// Tools are the containers that get the tools; none where the pod has none.
@@ -50,6 +52,7 @@ func ParseSettings(getenv func(string) string) (Settings, []application.Problem)
 	if text := getenv("ORCON_CONSUMES"); text != "" {
 		s.Consumes, problems = application.ParseConsumes(text)
 	}
+	s.Stale = getenv("ORCON_GATE") == application.GateStale
 	if getenv("ORCON_GATE") == application.GateNone {
 		for i := range s.Consumes {
 			s.Consumes[i].Optional = true

@@ -46,7 +46,7 @@ func newSignals(name string, processes Processes, disk Disk) *signals {
 	if err != nil {
 		glog.Errorf("%v; the signal is sent again", err)
 	}
-	return &signals{name: name, processes: processes, opened: disk.EverOpened, memory: disk.Signalled, told: string(told)}
+	return &signals{name: name, processes: processes, opened: disk.Opened, memory: disk.Signalled, told: string(told)}
 }
 
 // tell takes note of what is in the files now, and sends the signal if that has

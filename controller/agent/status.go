@@ -24,6 +24,9 @@ func (a *Agent) WriteStatus(w io.Writer) error {
 	fmt.Fprintf(t, "controller\t%s\n", a.report.controllerStatus(a.settings.Address))
 	fmt.Fprintf(t, "gate\t%s\n", a.Hold().status())
 	fmt.Fprintf(t, "files\t%s\n", a.report.filesStatus())
+	if a.standby.shown().Stale {
+		fmt.Fprint(t, "data\ta copy: the controller has not answered since the start\n")
+	}
 	if a.handlers != nil {
 		fmt.Fprintf(t, "handlers\t%s\n", a.handlers.status())
 	}

@@ -62,7 +62,7 @@ func (f *follower) Heard(s *wire.Snapshot) {
 }
 
 // Lost notes why a stream has ended.
-func (f *follower) Lost(reason error, _ time.Duration) {
+func (f *follower) Lost(reason error, _ bool, _ time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch text := reason.Error(); {

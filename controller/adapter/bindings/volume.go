@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -73,6 +74,18 @@ func (v Volume) Remove(name string) error {
 		return fmt.Errorf("cannot remove bindings %q: %w", name, err)
 	}
 	return nil
+}
+
+// Names lists the directories, in any order.
+func (v Volume) Names() (names []string, err error) {
+	err = v.within(func(root *os.Root) error {
+		names, err = list(root)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list bindings: %w", err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "..") }), nil
 }
 
 // Clean removes what a process that was killed half-way has left behind.

@@ -33,8 +33,9 @@ type Listener interface {
 	// Heard is called for every snapshot, in order, one at a time.
 	Heard(*wire.Snapshot)
 	// Lost is called when the conversation has ended or could not begin; the
-	// next attempt is made after the pause.
-	Lost(reason error, pause time.Duration)
+	// next attempt is made after the pause. answered is set if a replica has
+	// refused the conversation, or ended it with a reason.
+	Lost(reason error, answered bool, pause time.Duration)
 }
 
 // Client converses with the controller for as long as it runs.
@@ -68,7 +69,7 @@ func (c *Client) Run(ctx context.Context) {
 			return
 		}
 		pause := row.pause(c.Pace, err, time.Since(began), c.Listener.Eager())
-		c.Listener.Lost(explain(err, c), pause)
+		c.Listener.Lost(explain(err, c), connect.IsWireError(err), pause)
 		sleep(ctx, pause)
 	}
 }

@@ -29,6 +29,7 @@ type ear struct {
 	lost      []error
 	pauses    []time.Duration
 	connected int
+	answered  int
 	revisions map[string]uint64
 }
 
@@ -42,8 +43,12 @@ func (e *ear) Revisions() (r map[string]uint64) { e.with(func() { r = e.revision
 func (e *ear) Eager() bool                      { return true }
 func (e *ear) Connected()                       { e.with(func() { e.connected++ }) }
 func (e *ear) Heard(s *wire.Snapshot)           { e.with(func() { e.heard = append(e.heard, s) }) }
-func (e *ear) Lost(reason error, pause time.Duration) {
-	e.with(func() { e.lost, e.pauses = append(e.lost, reason), append(e.pauses, pause) })
+func (e *ear) Lost(reason error, answered bool, pause time.Duration) {
+	e.with(func() {
+		if e.lost, e.pauses = append(e.lost, reason), append(e.pauses, pause); answered {
+			e.answered++
+		}
+	})
 }
 
 // last returns the revision of what was heard last; 0 for nothing.
@@ -290,9 +295,10 @@ func TestTheReasonIsNamed(t *testing.T) {
 		why     string
 		refusal error
 		want    string
+		answer  bool
 	}{
-		"Token":  {why: "an operator looks at the token", refusal: connect.NewError(connect.CodeUnauthenticated, errors.New("expired")), want: "does not accept this pod's token"},
-		"Denied": {why: "an operator looks at the pod", refusal: connect.NewError(connect.CodePermissionDenied, errors.New("no such pod")), want: "refuses this pod"},
+		"Token":  {why: "an operator looks at the token", refusal: connect.NewError(connect.CodeUnauthenticated, errors.New("expired")), want: "does not accept this pod's token", answer: true},
+		"Denied": {why: "an operator looks at the pod", refusal: connect.NewError(connect.CodePermissionDenied, errors.New("no such pod")), want: "refuses this pod", answer: true},
 		"Ended":  {why: "a replica that stops is no fault", refusal: io.EOF, want: "ended the conversation"},
 	}
 	for name, test := range tests {
@@ -301,6 +307,7 @@ func TestTheReasonIsNamed(t *testing.T) {
 			controller.Refuse(test.refusal)
 			r := run(t, controller.Address(), authority.PEM(), nil)
 			eventually(t, func() bool { return r.lostFor(test.want) }, test.why)
+			r.with(func() { assert.Equal(t, test.answer, r.answered > 0, "TRUST.md A1: a refusal is an answer") })
 			controller.Say(snapshot(9))
 			eventually(t, func() bool { return r.last() == 9 }, "and when it is over it is over")
 		})
@@ -315,6 +322,7 @@ func TestAPeerThatSaysNothingIsLeft(t *testing.T) {
 		controller.Hush()
 		r := run(t, controller.Address(), authority.PEM(), func(c *stream.Client) { c.Pace.Greeting = 50 * time.Millisecond })
 		eventually(t, func() bool { return r.lostFor("said nothing") && len(controller.Hellos()) > 1 }, "and tried again")
+		r.with(func() { assert.Zero(t, r.answered, "TRUST.md A1") })
 	})
 	t.Run("no TLS", func(t *testing.T) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
