@@ -57,6 +57,7 @@ func TestDisturbances(t *testing.T) {
 	require.True(t, t.Run("RotateSelfSigned", func(t *testing.T) { rotateSelfSigned(t, c) }))
 	require.True(t, t.Run("LeaderDies", func(t *testing.T) { leaderDies(t, c) }))
 	require.True(t, t.Run("Outage", func(t *testing.T) { outageOfAll(t, c) }))
+	require.True(t, t.Run("StaleStart", func(t *testing.T) { staleStart(t, c) }))
 	require.True(t, t.Run("KubeletWithoutEnvFiles", func(t *testing.T) { kubeletWithoutEnvFiles(t, c) }))
 }
 
