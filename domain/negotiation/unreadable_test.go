@@ -89,6 +89,8 @@ func about(decision relation.Decision) (name string, applications []string) {
 		return "Forget " + d.Name, []string{d.Name}
 	case relation.Mark:
 		return "Mark " + d.Name, []string{d.Name}
+	case relation.Copy:
+		return "Copy " + d.Application, []string{d.Application}
 	default:
 		return fmt.Sprintf("%T", decision), nil
 	}
