@@ -25,7 +25,10 @@ func TestControllerCutsMessages(t *testing.T) {
 	w.create(w.consumer("web", map[string]string{
 		application.KeyConsumes: strings.Join(endpoints, ", "), application.KeyRelations: strings.Join(references, ", "),
 	}))
-	w.eventually("conditions", func() bool { return len(w.app("web").Status.Conditions) > 0 })
+	w.eventually("conditions and its unit", func() bool {
+		app := w.app("web")
+		return len(app.Status.Conditions) > 0 && len(app.State.Units) > 0
+	})
 	w.marker("settled")
 	app := w.app("web")
 	require.Len(t, app.Status.Waits, application.MaxEntries)
