@@ -25,12 +25,12 @@ import (
 // the one before the old one is gone.
 const rotations = 2
 
-// shortPeriods rotate every 48 s. A leaf is renewed after two thirds of its life: a replica on a
-// loaded machine has eight seconds for it.
+// shortPeriods rotate every 96 s. A leaf is renewed after two thirds of its life: a replica on a
+// loaded machine has 16 seconds for it.
 func shortPeriods() certificate.Periods {
 	return certificate.Periods{
-		Authority:   72 * time.Second,
-		Leaf:        24 * time.Second,
+		Authority:   144 * time.Second,
+		Leaf:        48 * time.Second,
 		Propagation: 3 * time.Second,
 		Skew:        500 * time.Millisecond,
 	}

@@ -376,7 +376,7 @@ func (c *tally) failures() []string {
 func (w *certificateWorld) eventually(what string, condition func() error) {
 	w.t.Helper()
 	var last error
-	controlplane.Eventually(w.t, func() bool { last = condition(); return last == nil }, 20*time.Second, what)
+	controlplane.Eventually(w.t, func() bool { last = condition(); return last == nil }, time.Minute, what)
 	require.NoError(w.t, last, what)
 }
 
