@@ -91,7 +91,7 @@ func (c Copy) Text() (string, error) {
 	return string(text), nil
 }
 
-// MaxStored is how many bytes the copies of one ConfigMap have together, as Kubernetes encodes them.
+// MaxStored limits the bytes that the copies of one ConfigMap have together, as Kubernetes encodes them.
 const MaxStored = databag.MaxEncoded
 
 // Size returns how many bytes the copy has as Kubernetes encodes it; 0 if it is empty, and not stored.

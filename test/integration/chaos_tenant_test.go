@@ -19,7 +19,7 @@ const (
 	chaosTenant = "tenant-"
 )
 
-// pace is how long a unit rests between two rounds of writes or of reads. Each command is a process, and other tests
+// pace is the pause of a unit between two rounds of writes or of reads. Each command is a process, and other tests
 // need the machine too.
 const pace = 500 * time.Millisecond
 

@@ -45,7 +45,7 @@ func manifestsOf(t *testing.T, cluster *controlplane.Cluster, sources string) ma
 	return manifests{write("policies.yaml", policies), write("others.yaml", others)}
 }
 
-// release is what one release installs and runs.
+// release has the manifests and the controller of one release.
 type release struct {
 	manifests
 
