@@ -129,11 +129,12 @@ ready_for_pods() {
   packages busybox:busybox-static openssl:openssl mmdebstrap:mmdebstrap
 }
 
-# extract LOG prints the lines of a log that a person needs first.
+# extract LOG prints how a log ends, and then its failures: a reader may see only the last lines of a run.
 extract() {
-  grep -nE '^\s*--- FAIL|^FAIL|^panic:|Error Trace:|Error:|^#|: error:|^[^ ]+\.(go|sh|yaml|yml):[0-9]+' "$1" | head -n 40 || true
-  printf '…\n'
   tail -n 15 "$1"
+  printf '…\n'
+  grep -nE '^\s*--- FAIL|^panic:|_test\.go:[0-9]+$|Error:|expected *:|actual *:|Messages:|^#|: error:|^[^ ]+\.(go|sh|yaml|yml):[0-9]+' "$1" |
+    sed -E "s#$root/##; s/[[:space:]]+/ /g" | cut -c -160 | head -n 30 || true
 }
 
 stages=(unit lint generated cluster arch integration images e2e)

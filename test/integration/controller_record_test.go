@@ -125,7 +125,7 @@ func TestControllerRecordsTheConversation(t *testing.T) {
 	second := w.leads(two)
 	require.Greater(t, second, term)
 	c.stop()
-	dying := w.controller(2) // the outbox is made, and filled
+	dying := w.controllerOf(2, "/namespaces/"+w.namespace+"/databags") // the outbox is made, and filled
 	two.turnTo(t, dying)
 	require.Error(t, two.because(w, "store-relation-changed (cache/0)", second, change(uid, true, "ask", "2"), change(uid, false, "rack", "10")))
 	<-dying.done

@@ -213,10 +213,17 @@ func (r *controllerReplica) client(t *testing.T) *http.Client {
 // how many it may make before it dies; negative for no limit.
 func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	w.t.Helper()
+	return w.controllerOf(writes, "")
+}
+
+// controllerOf runs a controller as controller does, but counts only its writes to paths that contain this text:
+// a controller also does what is due in the namespaces of other tests.
+func (w *controllerWorld) controllerOf(writes int64, counted string) *controllerReplica {
+	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
 	r := &controllerReplica{done: make(chan struct{}), refused: &atomic.Int64{}, reviewed: &atomic.Int64{}, written: &atomic.Int64{}}
 	cfg := w.asController()
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.watched(next, r, writes, cancel) })
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return watched(next, r, limit{writes, counted, cancel}) })
 	definitions, err := object.NewDefinitions(cfg)
 	require.NoError(w.t, err)
 	cfg.Wrap(meter.Wrap)
@@ -287,15 +294,27 @@ func (w *controllerWorld) controller(writes int64) *controllerReplica {
 	return r
 }
 
+// limit is how many writes a process makes to paths with a text in them before it dies; negative for no limit.
+type limit struct {
+	writes  int64
+	counted string
+	die     func()
+}
+
 // watched counts what the roles refuse and the reviews, and lets the process die at a write:
 // that write and all after it are never made.
-func (w *controllerWorld) watched(next http.RoundTripper, r *controllerReplica, writes int64, die func()) http.RoundTripper {
-	var made atomic.Int64
+func watched(next http.RoundTripper, r *controllerReplica, l limit) http.RoundTripper {
+	var (
+		made atomic.Int64
+		dead atomic.Bool
+	)
 	return controlplane.RoundTrip(func(req *http.Request) (*http.Response, error) {
 		review := strings.HasSuffix(req.URL.Path, "/tokenreviews")
 		reads := req.Method == http.MethodGet || review || req.URL.Query().Has("dryRun")
-		if !reads && writes >= 0 && !strings.HasSuffix(req.URL.Path, "/events") && made.Add(1) > writes {
-			die()
+		counts := !strings.HasSuffix(req.URL.Path, "/events") && strings.Contains(req.URL.Path, l.counted)
+		if !reads && l.writes >= 0 && (dead.Load() || counts && made.Add(1) > l.writes) {
+			dead.Store(true)
+			l.die()
 			return nil, errors.New("this process is dead")
 		}
 		res, err := next.RoundTrip(req)
