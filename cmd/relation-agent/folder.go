@@ -7,6 +7,7 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/spool"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
 )
 
@@ -36,6 +37,11 @@ func (f folder) tools() bindings.File { return bindings.File{Path: f.path("tools
 
 func (f folder) env() bindings.File { return bindings.File{Path: f.path("run", "env")} }
 
+// spoolRoom is how many bytes of databags the agent has in memory. Few pods have more, so that few write files for them.
+const spoolRoom = 256 << 10
+
+// disk returns the agent's files. A databag that was kept and cannot be read ends the process: the next one throws away
+// what is torn, and receives it anew.
 func (f folder) disk() agent.Disk {
 	volume := bindings.Volume{Path: f.path("bindings")}
 	if err := volume.Clean(); err != nil {
@@ -48,6 +54,7 @@ func (f folder) disk() agent.Disk {
 		Memory:     bindings.NewPair(f.path("state", "memory")),
 		EverOpened: bindings.File{Path: f.path("state", "opened")},
 		Told:       bindings.NewPair(f.path("state", "told")),
+		Spool:      spool.New(f.path("state", "bags"), spoolRoom, func(err error) { glog.Exitf("%v", err) }),
 		Signalled:  bindings.NewPair(f.path("state", "signalled")),
 		// A link, as in each volume of the kubelet, which alone writes there.
 		Copy: func() ([]byte, error) { return os.ReadFile(f.path("identity", "stale.json")) },

@@ -3,13 +3,13 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/golang/glog"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/spool"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -50,6 +50,8 @@ type Disk struct {
 	EverOpened File
 	// Told has the memory of handled events, on disk too.
 	Told File
+	// Spool has contents of databags.
+	Spool *spool.Spool
 	// Signalled has the version of the files that containers last received a signal for, on disk too.
 	Signalled File
 	// Copy reads the copy of the application's data, which the kubelet writes.
@@ -69,12 +71,14 @@ type Agent struct {
 	handlers *Handlers // nil where the pod has none
 	signals  *signals  // nil where the pod wants none
 
+	bags    databags
+	folders folders
+
 	mu      sync.Mutex
 	view    Projection
 	standby standby
-	ready   bool                         // the gate may open: heard, or waited long enough
-	written map[string]map[string]string // directories as last written; nil content: removed
-	env     *string                      // the env file as last written
+	ready   bool    // the gate may open: heard, or waited long enough
+	env     *string // the env file as last written
 	retry   *time.Timer
 	reread  *time.Timer // what is granted and could not be read
 	unread  int         // attempts to read it that failed in a row
@@ -86,11 +90,12 @@ type Agent struct {
 func New(settings Settings, disk Disk, speaker Speaker, processes Processes) *Agent {
 	a := &Agent{
 		settings: settings, disk: disk, speech: NewSpeech(speaker),
-		gate:    make(chan struct{}),
-		written: map[string]map[string]string{},
-		report:  report{started: time.Now()},
+		gate:   make(chan struct{}),
+		bags:   databags{spool: disk.Spool, shown: kept{}},
+		report: report{started: time.Now()},
 	}
 	a.standby.agent = a
+	a.folders = folders{bindings: disk.Bindings, report: &a.report, written: map[string]folder{}}
 	if settings.OnChange.Post.Port != 0 || slices.Contains(settings.Tools, injection.HandlerContainer) {
 		a.handlers = NewHandlers(a.speech, settings, disk.Told)
 	}
@@ -105,10 +110,11 @@ func New(settings Settings, disk Disk, speaker Speaker, processes Processes) *Ag
 func (a *Agent) Start() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if view, err := a.recall(); err != nil {
+	if err := a.recall(); err != nil {
 		glog.Errorf("%v; going on without it", err)
-	} else {
-		a.view = view
+	}
+	if err := a.disk.Spool.Clean(); err != nil {
+		glog.Warningf("%v", err)
 	}
 	a.standby.begin()
 	a.apply()
@@ -130,15 +136,6 @@ func (a *Agent) Start() {
 	}
 }
 
-func (a *Agent) recall() (Projection, error) {
-	memory, err := a.disk.Memory.Read()
-	if err != nil {
-		return Projection{}, err
-	}
-	known, err := convert.ParseMemory(memory)
-	return Projection{Update: known}, err
-}
-
 // Speech returns the conversation of the unit.
 func (a *Agent) Speech() *Speech { return a.speech }
 
@@ -146,10 +143,14 @@ func (a *Agent) Speech() *Speech { return a.speech }
 func (a *Agent) Opened() <-chan struct{} { return a.gate }
 
 // Heard acts on a snapshot, unless it is older than the one in use (SAFETY.md V4). Once a connection, it may be older, if
-// the controller has found that the store was restored (TRUST.md T6). Secrets that are newly
-// granted are read first, so that all of a change is in the files at once.
-func (a *Agent) Heard(snapshot *wire.Snapshot) {
-	heard := convert.ToUpdate(snapshot)
+// the controller has found that the store was restored (TRUST.md T6). Secrets that are newly granted are read first, so
+// that all of a change is in the files at once. It fails without the contents that the snapshot refers to (TRUST.md U2).
+func (a *Agent) Heard(snapshot *wire.Snapshot) error {
+	bags, err := a.bags.complete(snapshot)
+	if err != nil {
+		return err
+	}
+	heard := convert.ToUpdate(snapshot, bags)
 	given, failed := a.readGranted(a.anew(heard))
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -164,9 +165,12 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) {
 	}
 	if kind := a.view.Behind(heard); kind != "" {
 		a.report.refuse(kind, a.view.Revisions[kind], heard.Revisions[kind])
-		return
+		return nil
 	}
 	a.view = a.view.Merge(heard)
+	a.bags.shown = bags.retaining(a.view, a.bags.shown)
+	a.view.View.Bags = a.bags.shown
+	a.standby.view = Projection{} // the snapshot has replaced it
 	a.take(given, failed)
 	a.report.applied++
 	a.ready = true
@@ -176,6 +180,7 @@ func (a *Agent) Heard(snapshot *wire.Snapshot) {
 		a.handlers.era.begins.Store(false)
 		a.handlers.ring()
 	}
+	return nil
 }
 
 // anew lists the Secrets that the agent must read for an update.
@@ -198,63 +203,15 @@ func (a *Agent) apply() {
 	remembered := a.remember()
 	plan, err := a.standby.plan()
 	if err == nil {
-		err = a.project(plan)
+		err = errors.Join(a.folders.project(a.standby.shown(), plan), a.writeEnv())
 	}
 	if err == nil && a.signals != nil {
-		a.signals.tell(plan)
+		a.signals.tell(a.folders.version())
 	}
 	if err == nil {
 		err = a.maybeOpen()
 	}
 	a.settle(errors.Join(remembered, err))
-}
-
-func (a *Agent) remember() error {
-	if !a.view.Heard {
-		return nil
-	}
-	memory, err := convert.EncodeMemory(a.view.Update)
-	if err != nil {
-		return err
-	}
-	return a.disk.Memory.Replace(memory)
-}
-
-// project writes the directories and the env file that differ.
-func (a *Agent) project(plan Plan) error {
-	var failed []error
-	for name, files := range plan.Write {
-		if held := a.written[name]; held == nil || !maps.Equal(held, files) {
-			failed = append(failed, a.write(name, files))
-		}
-	}
-	for _, name := range plan.Remove {
-		if held, known := a.written[name]; !known || held != nil {
-			failed = append(failed, a.remove(name))
-		}
-	}
-	return errors.Join(append(failed, a.writeEnv())...)
-}
-
-func (a *Agent) write(name string, files map[string]string) error {
-	if err := a.disk.Bindings.Write(name, files); err != nil {
-		delete(a.written, name)
-		return err
-	}
-	a.written[name] = files
-	a.report.changed("wrote bindings %s: %d files", name, len(files))
-	return nil
-}
-
-func (a *Agent) remove(name string) error {
-	if err := a.disk.Bindings.Remove(name); err != nil {
-		return err
-	}
-	if a.written[name] != nil {
-		a.report.changed("removed bindings %s: the relation has ended", name)
-	}
-	a.written[name] = nil
-	return nil
 }
 
 // canary is the line of the env file that shows whether the kubelet reads it.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/spool"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -45,6 +47,32 @@ func (v volumes) disk() Disk {
 		Env:      bindings.File{Path: v.path("run", "env")},
 		Opened:   bindings.File{Path: v.path("run", "opened")},
 		Memory:   bindings.NewPair(v.path("state", "memory")), EverOpened: bindings.File{Path: v.path("state", "opened")},
+		Spool: v.spool(),
+	}
+}
+
+// spool returns the spool of another process, in which few bags fit in memory. It has a copy of what the process before has
+// left, which goes on collecting garbage here.
+func (v volumes) spool() *spool.Spool {
+	before, _ := filepath.Glob(v.path("state", "bags-*"))
+	folder := v.path("state", fmt.Sprint("bags-", len(before)))
+	_ = os.Mkdir(folder, 0o700)
+	if len(before) > 0 {
+		last := v.path("state", fmt.Sprint("bags-", len(before)-1))
+		entries, _ := os.ReadDir(last)
+		for _, e := range entries {
+			if content, err := os.ReadFile(filepath.Join(last, e.Name())); err == nil {
+				_ = os.WriteFile(filepath.Join(folder, e.Name()), content, 0o600)
+			}
+		}
+	}
+	return spool.New(folder, 20, func(err error) { panic(err) })
+}
+
+// hear has an agent act on a snapshot that has its databags.
+func hear(a *Agent, s *wire.Snapshot) {
+	if err := a.Heard(s); err != nil {
+		panic(err)
 	}
 }
 
@@ -171,13 +199,15 @@ func TestTheDiskIsTheLastAcceptableSnapshot(t *testing.T) {
 		a.Start()
 		for range rapid.IntRange(1, 12).Draw(t, "snapshots") {
 			snapshot := drawSnapshot(t)
-			a.Heard(snapshot)
+			hear(a, snapshot)
 			m.hear(snapshot)
 			require.Equal(t, m.tree(), v.tree(t))
 			require.Equal(t, m.opened, a.isOpen(), "INJECTION.md I16: neither early nor late")
 			require.Equal(t, m.used, a.Revisions())
 			if rapid.IntRange(0, 3).Draw(t, "restart") == 0 {
+				before := a
 				a = New(s, v.disk(), nil, nil)
+				runtime.KeepAlive(before) // a process that is gone collects nothing
 				a.Start()
 				require.Equal(t, m.tree(), v.tree(t), "a restart changes nothing")
 				require.Equal(t, m.opened, a.isOpen())
@@ -261,7 +291,7 @@ func FuzzHeard(f *testing.F) {
 		if proto.Unmarshal(raw, snapshot) != nil {
 			return
 		}
-		a.Heard(snapshot)
+		_ = a.Heard(snapshot) // it may lack contents
 		entries, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
@@ -274,7 +304,7 @@ func TestWhoSeesTheGateOpenSeesTheData(t *testing.T) {
 		v := newVolumes(t, filepath.Join(t.TempDir(), fmt.Sprint(round)))
 		a := New(settings(t, "db", ""), v.disk(), nil, nil)
 		a.Start()
-		go a.Heard(&wire.Snapshot{Relations: []*wire.Relation{{
+		go hear(a, &wire.Snapshot{Relations: []*wire.Relation{{
 			Id: 7, Endpoint: "db", Interface: "db", RemoteApplication: "pg", Complete: true,
 			Bag: &wire.Databag{Data: map[string]string{"host": "a", "port": "1", "url": "u"}},
 		}}})
@@ -318,7 +348,7 @@ func TestAFailedWriteKeepsTheGateClosedAndIsTriedAgain(t *testing.T) {
 	disk.Bindings = volume
 	a := New(settings(t, "db", ""), disk, nil, nil)
 	a.Start()
-	a.Heard(&wire.Snapshot{Relations: []*wire.Relation{{Id: 7, Endpoint: "db", Complete: true, Bag: &wire.Databag{Data: map[string]string{"host": "a"}}}}})
+	hear(a, &wire.Snapshot{Relations: []*wire.Relation{{Id: 7, Endpoint: "db", Complete: true, Bag: &wire.Databag{Data: map[string]string{"host": "a"}}}}})
 	assert.False(t, a.isOpen())
 	var metrics strings.Builder
 	require.NoError(t, a.WriteMetrics(&metrics))
@@ -353,7 +383,7 @@ func TestAGateThatWaitsForNothing(t *testing.T) {
 			a.Start()
 			assert.False(t, a.isOpen())
 			if test.heard {
-				a.Heard(&wire.Snapshot{})
+				hear(a, &wire.Snapshot{})
 				assert.True(t, a.isOpen(), test.why)
 			}
 			select {
@@ -372,7 +402,7 @@ func TestAnOlderSnapshotIsRefused(t *testing.T) {
 	a := New(settings(t, "db", ""), v.disk(), nil, nil)
 	a.Start()
 	say := func(relation, databag uint64, host string) {
-		a.Heard(&wire.Snapshot{
+		hear(a, &wire.Snapshot{
 			Revisions: map[string]uint64{"Relation": relation, "Databag": databag},
 			Relations: []*wire.Relation{{Id: 7, Endpoint: "db", Complete: true, Bag: &wire.Databag{Data: map[string]string{"host": host}}}},
 		})
@@ -391,7 +421,7 @@ func TestStatusSaysWhatAPersonAsks(t *testing.T) {
 	a := New(settings(t, "db,mail,cache?", ""), newVolumes(t, t.TempDir()).disk(), nil, nil)
 	a.Start()
 	a.Lost(errors.New("cannot trust the controller"), false, time.Second)
-	a.Heard(&wire.Snapshot{
+	hear(a, &wire.Snapshot{
 		Unit: &wire.Unit{Application: "web", Namespace: "demo", Number: 2, Known: true},
 		Relations: []*wire.Relation{
 			{Id: 7, Endpoint: "db", Interface: "postgresql", RemoteApplication: "pg", RemoteNamespace: "shared", Complete: true, Held: true, Bag: &wire.Databag{Data: map[string]string{"password": "s3cret"}}},
@@ -419,7 +449,7 @@ func TestLostRelationGivesWay(t *testing.T) {
 	hears := func(revision uint64, uid string, id int64, host string, complete bool) {
 		r := &wire.Relation{Id: id, Uid: uid, Endpoint: "db", Interface: "pg", Role: "requires", RemoteApplication: uid, Complete: complete,
 			Bag: &wire.Databag{Data: map[string]string{"host": host}}}
-		a.Heard(&wire.Snapshot{Revisions: map[string]uint64{"databags": revision}, Relations: []*wire.Relation{r},
+		hear(a, &wire.Snapshot{Revisions: map[string]uint64{"databags": revision}, Relations: []*wire.Relation{r},
 			Unit: &wire.Unit{Application: "web", Namespace: "shop", Known: true}})
 	}
 	hears(1, "db1", 1, "one", true)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/spool"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 )
 
@@ -56,9 +57,14 @@ func TestProbe(t *testing.T) {
 	}{
 		"Unreachable":  {"the network is what it waits for", false, func(a *Agent) { a.Lost(refused, false, time.Second) }, refused.Error()},
 		"NeverTried":   {"a connection that hangs is one too", false, func(*Agent) {}, "cannot reach the controller"},
-		"WaitsForData": {"its application's Events say for what", false, func(a *Agent) { a.Connected(); a.Heard(empty()) }, ""},
-		"Full": {"the data is there, and has no room", true, func(a *Agent) { a.Connected(); a.Heard(grants(1, 0)) },
+		"WaitsForData": {"its application's Events say for what", false, func(a *Agent) { a.Connected(); hear(a, empty()) }, ""},
+		"Full": {"the data is there, and has no room", true, func(a *Agent) { a.Connected(); hear(a, grants(1, 0)) },
 			"cannot write the files of the relations: no space left on device"},
+		"NoState": {"its databags have no room in the state volume (TRUST.md U2)", false, func(a *Agent) {
+			a.bags.spool = spool.New(os.DevNull, 0, nil)
+			a.Connected()
+			a.Lost(a.Received(&wire.Piece{Text: []byte("a part")}), false, time.Second)
+		}, "cannot keep a databag: "},
 		"NoTools": {"handlers cannot run", false, func(a *Agent) { a.Connected(); a.Hold().ToolsInstalled(syscall.ENOSPC) }, "cannot install the tools"},
 	}
 	for name, test := range tests {
@@ -87,7 +93,7 @@ func TestProbe(t *testing.T) {
 				assert.Fail(t, "it ended", err)
 			case <-time.After(5 * patience): // several attempts, and it waits on
 			}
-			a.Heard(grants(2, 0))
+			hear(a, grants(2, 0))
 			assert.NoError(t, <-ended)
 		})
 	}

@@ -111,7 +111,7 @@ func TestFailuresEndWithTheirEvents(t *testing.T) {
 	assert.Equal(t, 1, s.agent.handlers.failed.Attempts)
 	gone := heardAt(2)
 	gone.Relations = nil
-	s.agent.Heard(gone)
+	hear(s.agent, gone)
 	s.nothing()
 	assert.Equal(t, "all events are handled", s.agent.handlers.status())
 	assert.Nil(t, s.controller.reports[len(s.controller.reports)-1])
@@ -120,7 +120,7 @@ func TestFailuresEndWithTheirEvents(t *testing.T) {
 	s.agent.handlers.failed = failure{Failure: status.Failure{Event: "store-relation-created (db)", Relation: "ended", Attempts: 9}, next: time.Now().Add(time.Hour)}
 	again := heardAt(3)
 	again.Relations[0].Uid, again.Own[0].Relation = "anew", "anew"
-	s.agent.Heard(again)
+	hear(s.agent, again)
 	assert.Equal(t, "1", s.next().Env["ORCON_ATTEMPT"])
 }
 

@@ -41,7 +41,7 @@ func (s *stage) restart() {
 	disk.Told = bindings.NewPair(s.dir + "/state/told")
 	s.agent = New(settings, disk, s.controller, nil)
 	s.agent.Start()
-	s.agent.Heard(heardAt(1))
+	hear(s.agent, heardAt(1))
 }
 
 // next is the next turn; there must be one.
@@ -68,7 +68,7 @@ func (s *stage) ends(revision uint64, owed ...int64) {
 	snapshot := heardAt(revision)
 	r := snapshot.GetRelations()[0]
 	r.Ended, r.EndOwed, r.EndInherited = true, owed, len(owed) == 0
-	s.agent.Heard(snapshot)
+	hear(s.agent, snapshot)
 }
 
 func (s *stage) done(turn Turn, failure string) {
@@ -106,12 +106,12 @@ func TestHandlersWaitForTheirAddress(t *testing.T) {
 	s := newStage(t)
 	early := heardAt(2)
 	early.Own = nil
-	s.agent.Heard(early)
+	hear(s.agent, early)
 	s.nothing()
 	assert.Equal(t, "waiting until the controller knows the address of this pod", s.agent.handlers.status())
 	known := heardAt(3)
 	known.Own[0].Bag.Data["ingress-address"] = "10.0.0.2"
-	s.agent.Heard(known)
+	hear(s.agent, known)
 	turn := s.next()
 	assert.Equal(t, "store-relation-created", turn.Hook)
 	assert.Equal(t, tool.Result{Stdout: []byte("10.0.0.2\n")}, s.types(turn, "relation-get", "ingress-address", "web/2"))
@@ -248,7 +248,7 @@ func TestBusyHandlersAnswerForAnEnd(t *testing.T) {
 	ended := proto.CloneOf(snapshot.GetRelations()[0])
 	ended.Uid, ended.Id, ended.Ended, ended.EndOwed = "q", ended.GetId()+1, true, []int64{2}
 	snapshot.Relations = append(snapshot.Relations, ended)
-	s.agent.Heard(snapshot)
+	hear(s.agent, snapshot)
 	assert.Equal(t, "store-relation-created", s.next().Hook)
 	assert.Equal(t, []string{"q"}, s.controller.left)
 }
@@ -263,7 +263,7 @@ func TestHandlersRefreshWhenTheySucceed(t *testing.T) {
 	}
 	heard := heardAt(2)
 	heard.Secrets = []*wire.KnownSecret{{Id: someID, Label: "orders", Latest: 2, Kept: 1}}
-	s.agent.Heard(heard)
+	hear(s.agent, heard)
 	reads := func(turn Turn, words ...string) *wire.GetSecretRequest {
 		result := s.types(turn, append([]string{"secret-get"}, words...)...)
 		require.Zero(t, result.ExitCode, string(result.Stderr))
@@ -306,7 +306,7 @@ func TestHandlersHearOfSecrets(t *testing.T) {
 	knows := func(revision uint64, secrets ...*wire.KnownSecret) {
 		heard := heardAt(revision)
 		heard.Secrets = secrets
-		s.agent.Heard(heard)
+		hear(s.agent, heard)
 	}
 	read := &wire.KnownSecret{Id: "9m4e2mr0ui3e8a215n4g", Label: "orders", Latest: 2, Kept: 1}
 	knows(2, read)

@@ -18,7 +18,7 @@ import (
 func (s *stage) leaves(why conversation.Reason) {
 	snapshot := heardAt(2)
 	snapshot.Unit.Leaving = string(why)
-	s.agent.Heard(snapshot)
+	hear(s.agent, snapshot)
 }
 
 // A unit whose pod ends hears so while its handlers' container ends, and of nothing else:
@@ -59,7 +59,7 @@ func TestLastHandlersAnswerForAnEnd(t *testing.T) {
 	snapshot := heardAt(2)
 	snapshot.Unit.Leaving = string(conversation.ScaledDown)
 	snapshot.Relations[0].Ended, snapshot.Relations[0].EndOwed = true, []int64{2}
-	s.agent.Heard(snapshot)
+	hear(s.agent, snapshot)
 	for _, hook := range []string{"store-relation-departed", "store-relation-broken"} {
 		turn, owed := s.agent.handlers.Last(t.Context(), never)
 		require.True(t, owed)
@@ -170,7 +170,7 @@ func TestHandlersOfAUnitThatReturns(t *testing.T) {
 	s := newStage(t)
 	snapshot := heardAt(2)
 	snapshot.Unit.Returns = true
-	s.agent.Heard(snapshot)
+	hear(s.agent, snapshot)
 	began := time.Now()
 	_, owed := s.agent.handlers.Last(t.Context(), never)
 	assert.False(t, owed)
@@ -184,7 +184,7 @@ func TestSuspensionsAreAnswered(t *testing.T) {
 	hears := func(revision uint64, suspended bool) {
 		snapshot := heardAt(revision)
 		snapshot.Relations[0].Suspended = suspended
-		s.agent.Heard(snapshot)
+		hear(s.agent, snapshot)
 		for range 6 {
 			t, _, _ := s.agent.handlers.begin()
 			if t == nil {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/golang/glog"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 )
 
 // Revisions returns the highest revision of each kind that was used.
@@ -21,9 +23,21 @@ func (a *Agent) Eager() bool { return !a.isOpen() }
 func (a *Agent) Connected() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.report.connected, a.report.since, a.report.why = true, time.Now(), ""
+	now := time.Now()
+	a.report.connected, a.report.since, a.report.why = true, now, ""
+	a.standby.answered = now
 	a.reset = false
+	a.bags.reset()
 	glog.Infof("connected to the controller at %s", a.settings.Address)
+}
+
+// Received keeps a part of a databag of the snapshot that comes next (TRUST.md U2). The controller is not away while
+// parts come, however long the rest takes (TRUST.md A1).
+func (a *Agent) Received(part *wire.Piece) error {
+	a.mu.Lock()
+	a.standby.answered = time.Now()
+	a.mu.Unlock()
+	return a.bags.receive(part)
 }
 
 // Lost notes that the conversation has ended or could not begin, and whether that

@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -11,10 +12,28 @@ import (
 
 // Plan lists the directories that the bindings volume must hold. Others stay as they are.
 type Plan struct {
-	// Write is the content of each directory: file name to content.
-	Write map[string]map[string]string
+	// Write has the relation that each directory shows.
+	Write map[string]conversation.Relation
 	// Remove are the directories of relations that have ended.
 	Remove []string
+}
+
+// order returns the directories in the order in which they are written: in a volume that is almost full, those of primary
+// relations have room first (TRUST.md U2).
+func (p Plan) order() []string {
+	names := slices.Sorted(maps.Keys(p.Write))
+	slices.SortStableFunc(names, func(a, b string) int {
+		primary := func(name string) bool { return p.Write[name].Endpoint == name }
+		switch {
+		case primary(a) == primary(b):
+			return 0
+		case primary(a):
+			return -1
+		default:
+			return 1
+		}
+	})
+	return names
 }
 
 // Plan returns the directories for what is known: <endpoint>-<id>/ for each
@@ -34,19 +53,19 @@ func (v Projection) Plan() Plan {
 	return plan
 }
 
-// directories returns the content of every directory. One whose Secret is not read yet stays as it is.
-func (v Projection) directories() map[string]map[string]string {
-	dirs := map[string]map[string]string{}
+// directories returns the relation that every directory shows. One whose Secret is not read yet stays as it is.
+func (v Projection) directories() map[string]conversation.Relation {
+	dirs := map[string]conversation.Relation{}
 	for _, r := range v.View.Relations {
 		if projected(r) && v.read(r) && isDirectoryName(r.Endpoint) {
-			dirs[directory(r)] = v.files(r)
+			dirs[directory(r)] = r
 		}
 	}
 	// The short names come second: an endpoint called db-7 wins over
 	// relation 7 of endpoint db.
 	for _, r := range v.View.Relations {
 		if first, ok := v.primary(r.Endpoint); ok && v.read(first) && isDirectoryName(r.Endpoint) {
-			dirs[r.Endpoint] = v.files(first)
+			dirs[r.Endpoint] = first
 		}
 	}
 	return dirs

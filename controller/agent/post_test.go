@@ -113,7 +113,7 @@ func TestPost(t *testing.T) {
 			assert.Empty(t, c.commits, "nobody hears of it before the event was handled")
 		}
 	}
-	a.Heard(heardAt(1))
+	hear(a, heardAt(1))
 	all := []string{"store-relation-created", "store-relation-changed", "store-relation-joined db/0", "store-relation-changed db/0"}
 	require.Eventually(t, func() bool { return a.handlers.status() == "all events are handled" && len(l.hooks()) == 4 }, 10*time.Second, time.Millisecond)
 	assert.Equal(t, all, l.hooks())
@@ -128,10 +128,10 @@ func TestPost(t *testing.T) {
 	stop()
 	l.look = func(tool.Notification) {}
 	again, _ := starts(t, l.post(t), c, dir)
-	again.Heard(heardAt(1))
+	hear(again, heardAt(1))
 	changed := heardAt(2)
 	changed.Relations[0].Bag.Data["host"] = "h2"
-	again.Heard(changed)
+	hear(again, changed)
 	require.Eventually(t, func() bool { return len(l.hooks()) == 5 }, 10*time.Second, time.Millisecond)
 	assert.Equal(t, []string{"host"}, l.heard[4].Difference.Changed)
 }
@@ -173,7 +173,7 @@ func TestPostIsRefused(t *testing.T) {
 			l, c := newListener(t), &controller{revision: 1, leader: &wire.LeadResponse{}}
 			l.answer = []http.HandlerFunc{test.answer}
 			a, _ := starts(t, l.post(t), c, t.TempDir())
-			a.Heard(heardAt(1))
+			hear(a, heardAt(1))
 			require.Eventually(t, func() bool { return strings.Contains(a.handlers.status(), test.want) }, 10*time.Second, time.Millisecond, test.why)
 			assert.Contains(t, a.handlers.status(), "store-relation-created (db) failed, attempt 1, next attempt at ")
 			require.Eventually(t, func() bool { return len(l.hooks()) == 5 }, 10*time.Second, time.Millisecond, "called again")
@@ -195,7 +195,7 @@ func TestPostWaitsForAListener(t *testing.T) {
 	a, _ := starts(t, s, c, t.TempDir())
 	assert.Equal(t, "all events are handled", a.handlers.status(), "there is none yet")
 
-	a.Heard(heardAt(1))
+	hear(a, heardAt(1))
 	want := fmt.Sprintf("waiting for port %d of this pod to answer http://localhost:%d/changed?x=y: connection refused; 4 events are waiting", s.OnChange.Post.Port, s.OnChange.Post.Port)
 	require.Eventually(t, func() bool { return a.handlers.status() == want }, listenReport, time.Millisecond, "at once")
 	waits := func() []string { c.mu.Lock(); defer c.mu.Unlock(); return slices.Clone(c.waits) }
@@ -260,7 +260,7 @@ func TestPostABatch(t *testing.T) {
 	a, _ := starts(t, s, c, t.TempDir())
 	many := heardAt(1)
 	many.Relations[0].Units = append(many.Relations[0].Units, &wire.RemoteUnit{Number: 10, Bag: &wire.Databag{Data: map[string]string{"a": "b"}}})
-	a.Heard(many)
+	hear(a, many)
 	require.Eventually(t, func() bool { return len(l.hooks()) == 2 }, 10*time.Second, time.Millisecond)
 	assert.Equal(t, []string{"store-relation-created", "store-relation-joined db/0 db/10"}, l.hooks())
 	assert.Contains(t, l.heard[1].Difference.Added, "host", "with what their application said")

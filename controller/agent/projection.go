@@ -67,7 +67,7 @@ func rewind(v Projection, heard conversation.Update) Projection {
 const unknownRevision = -1
 
 // Merge returns what is known after an update that is not behind. What it does not name is kept
-// (SAFETY.md E13).
+// (SAFETY.md E13); the contents of its bags are in the older view alone.
 func (v Projection) Merge(heard conversation.Update) Projection {
 	merged := Projection{Update: heard, Present: make(map[string]bool, len(heard.View.Relations)), Heard: true}
 	merged.View.Relations = nil
@@ -95,7 +95,6 @@ func (v Projection) Merge(heard conversation.Update) Projection {
 	})
 	giveWay(merged.View.Relations, merged.Present)
 	merged.forget()
-	merged.View = merged.View.Retaining(v.View)
 	merged.keepContents(v.Contents)
 	return merged
 }

@@ -27,20 +27,20 @@ func TestRestoredStoreIsAcceptedOnceAConnection(t *testing.T) {
 	a.Connected()
 	live := func(s *wire.Snapshot) *wire.Snapshot { s.WentBack = false; return s }
 	host := func() string { return v.tree(t)["db"]["host"] }
-	a.Heard(live(restored(90, false, "new")))
-	a.Heard(live(restored(91, true, "new")))
+	hear(a, live(restored(90, false, "new")))
+	hear(a, live(restored(91, true, "new")))
 	assert.Empty(t, host(), "it has ended")
-	a.Heard(live(restored(20, false, "old")))
+	hear(a, live(restored(20, false, "old")))
 	assert.Empty(t, host(), "an older snapshot is refused")
 
-	a.Heard(restored(20, false, "old"))
+	hear(a, restored(20, false, "old"))
 	assert.Equal(t, "old", host())
-	a.Heard(live(restored(21, false, "next")))
+	hear(a, live(restored(21, false, "next")))
 	assert.Equal(t, "next", host(), "revisions count from there")
-	a.Heard(restored(19, false, "older"))
+	hear(a, restored(19, false, "older"))
 	assert.Equal(t, "next", host(), "once a connection")
 	a.Connected()
-	a.Heard(restored(19, false, "older"))
+	hear(a, restored(19, false, "older"))
 	assert.Equal(t, "older", host())
 	var metrics strings.Builder
 	require.NoError(t, a.WriteMetrics(&metrics))
@@ -56,7 +56,7 @@ func TestHandlersAfterReset(t *testing.T) {
 	s.nothing()
 	ended := heardAt(2)
 	ended.Relations[0].Ended = true
-	s.agent.Heard(ended)
+	hear(s.agent, ended)
 	for range 2 {
 		s.done(s.next(), "")
 	}
@@ -65,11 +65,11 @@ func TestHandlersAfterReset(t *testing.T) {
 	again := heardAt(1)
 	again.WentBack = true
 	s.agent.Connected()
-	s.agent.Heard(again)
+	hear(s.agent, again)
 	turn := s.next()
 	assert.Equal(t, "store-relation-created", turn.Hook)
 	s.agent.Connected()
-	s.agent.Heard(again)
+	hear(s.agent, again)
 	require.ErrorIs(t, s.agent.handlers.Done(t.Context(), Done{Context: turn.Context}), ErrNoTurn)
 	assert.Equal(t, "store-relation-created", s.next().Hook, "it is told again")
 	s.restart()

@@ -35,7 +35,7 @@ func TestRunnerEndsBeforeItsPod(t *testing.T) {
 		if len(hooks) == 4 { // the last one before the end
 			snapshot := heardAt(2)
 			snapshot.Unit.Deadline, snapshot.Unit.Leaving = deadline.Unix(), "replaced"
-			s.agent.Heard(snapshot)
+			hear(s.agent, snapshot)
 			end()
 		}
 		if turn.Hook == "store-relation-broken" {
@@ -70,7 +70,7 @@ func TestEndOfAHandlersContainer(t *testing.T) {
 		if ending {
 			heard := heardAt(3)
 			heard.Unit.Deadline, heard.Relations[0].Ended, heard.Relations[0].EndOwed = time.Now().Unix(), true, []int64{2}
-			s.agent.Heard(heard)
+			hear(s.agent, heard)
 		}
 		runner.Run(ctx, func(until context.Context, turn Turn) Done {
 			hooks = append(hooks, turn.Hook+" "+turn.Env["ORCON_FINAL"])

@@ -18,7 +18,7 @@ const someID = "9m4e2mr0ui3e8a215n4g"
 // is stored when it succeeds, and read from the controller.
 func TestSecretTools(t *testing.T) {
 	x := newTerminal(t)
-	x.agent.Heard(heardAt(1))
+	hear(x.agent, heardAt(1))
 	refused := x.types("secret-add password=hunter2")
 	assert.Equal(t, 1, refused.ExitCode)
 	assert.Contains(t, string(refused.Stderr), "ERROR forbidden: cannot make a secret of web: web/2 does not lead it")

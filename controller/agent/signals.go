@@ -8,7 +8,6 @@ import (
 
 	"github.com/golang/glog"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/retry"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
@@ -49,12 +48,12 @@ func newSignals(name string, processes Processes, disk Disk) *signals {
 	return &signals{name: name, processes: processes, opened: disk.Opened, memory: disk.Signalled, told: string(told)}
 }
 
-// tell takes note of what is in the files now, and sends the signal if that has
+// tell takes note of the version of the files as they are now, and sends the signal if that has
 // changed. It does not count before the gate has opened: nobody has read any.
-func (s *signals) tell(written Plan) {
+func (s *signals) tell(version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wanted = versionOf(written)
+	s.wanted = version
 	s.try()
 }
 
@@ -111,15 +110,4 @@ func (s *signals) status() string {
 	default:
 		return fmt.Sprintf("%s, sent to %d containers at %s, %s", s.name, s.reached, stamp(s.sent), cmp.Or(s.failed.Said, "which is all that ran"))
 	}
-}
-
-// versionOf tells contents of the files apart.
-func versionOf(p Plan) string {
-	all := map[string]string{}
-	for folder, files := range p.Write {
-		for name, content := range files {
-			all[folder+"/"+name] = content
-		}
-	}
-	return databag.Version(all)
 }

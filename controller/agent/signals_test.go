@@ -50,7 +50,7 @@ func (s *signalled) restart() {
 func (s *signalled) hears(revision uint64, host string) {
 	snapshot := heardAt(revision)
 	snapshot.Relations[0].Bag.Data["host"], snapshot.Relations[0].Complete = host, true
-	s.agent.Heard(snapshot)
+	hear(s.agent, snapshot)
 }
 
 // Containers get one signal for a change of their files, and none for what they

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
@@ -136,7 +135,7 @@ func TestSpeechKnows(t *testing.T) {
 	s := NewSpeech(&controller{})
 	_, err := s.Snapshot()
 	require.ErrorIs(t, err, &conversation.Error{Kind: conversation.NotYet})
-	s.hear(convert.ToUpdate(heardAt(1)))
+	s.hear(whole(heardAt(1)))
 	known, err := s.Snapshot()
 	require.NoError(t, err)
 	assert.Equal(t, "web/2", known.Unit.String())
@@ -153,7 +152,7 @@ func TestSpeechKnows(t *testing.T) {
 func TestSpeechReadsItsOwnWrites(t *testing.T) {
 	c := &controller{revision: 5}
 	s := NewSpeech(c)
-	s.hear(convert.ToUpdate(heardAt(1)))
+	s.hear(whole(heardAt(1)))
 	known, err := s.Snapshot()
 	require.NoError(t, err)
 	transaction := conversation.Begin(known)
@@ -171,9 +170,9 @@ func TestSpeechReadsItsOwnWrites(t *testing.T) {
 		return now.Bag(now.Relations[0].OwnBag)
 	}
 	assert.Equal(t, map[string]string{"name": "n"}, port())
-	s.hear(convert.ToUpdate(heardAt(4)))
+	s.hear(whole(heardAt(4)))
 	assert.Equal(t, map[string]string{"name": "n"}, port(), "a snapshot from before it does not take it back")
-	s.hear(convert.ToUpdate(heardAt(5)))
+	s.hear(whole(heardAt(5)))
 	assert.Equal(t, map[string]string{"port": "1"}, port(), "then it is the controller's word")
 
 	require.NoError(t, s.Commit(t.Context(), "relation-set", conversation.Begin(known), nil))
@@ -190,7 +189,7 @@ func TestSpeechReadsItsOwnWrites(t *testing.T) {
 func TestSpeechLeads(t *testing.T) {
 	c := &controller{leader: &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 4}}
 	s := NewSpeech(c)
-	s.hear(convert.ToUpdate(heardAt(1)))
+	s.hear(whole(heardAt(1)))
 	assert.Empty(t, c.leads, "nobody asked")
 	leads, err := s.Leader(t.Context())
 	require.NoError(t, err)

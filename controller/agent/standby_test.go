@@ -93,6 +93,12 @@ func TestStaleStart(t *testing.T) {
 		a.Lost(errors.New("refused"), true, time.Second)
 		return a
 	}
+	begun := func(p *stalePod, a *Agent) *Agent {
+		a.Connected()
+		pass(away - time.Second)
+		require.NoError(p.t, a.Received(&wire.Piece{Text: []byte("the rest comes later")}))
+		return a
+	}
 	tests := map[string]struct {
 		why   string
 		items []stale.Item
@@ -104,9 +110,11 @@ func TestStaleStart(t *testing.T) {
 		"NotYet":   {"it may only be slow", both, nil, away - time.Second, false},
 		"Answered": {"a refusal is an answer", both, answered, away - time.Second, false},
 		"Silent":   {"and then there is none", both, answered, away, true},
-		"Shown":    {"the controller has shown that data is missing", both, func(_ *stalePod, a *Agent) *Agent { a.Heard(alive(nil)); return a }, time.Hour, false},
+		"Begun":    {"a snapshot is on its way", both, begun, away - time.Second, false},
+		"Cut":      {"and the rest does not come", both, begun, away, true},
+		"Shown":    {"the controller has shown that data is missing", both, func(_ *stalePod, a *Agent) *Agent { hear(a, alive(nil)); return a }, time.Hour, false},
 		"Recalled": {"it has shown that to the process before", both, func(p *stalePod, a *Agent) *Agent {
-			a.Heard(alive(nil))
+			hear(a, alive(nil))
 			return p.agent()
 		}, time.Hour, false},
 		"NoCopy":     {"there is none", nil, nil, time.Hour, false},
@@ -199,7 +207,7 @@ func TestLiveDataReplacesACopy(t *testing.T) {
 					a = test.do(p, a)
 					assert.True(t, a.isOpen(), "it was open")
 				}
-				a.Heard(alive(test.live))
+				hear(a, alive(test.live))
 				assert.Equal(t, test.want, p.tree(t), test.why)
 				assert.Equal(t, test.env, p.env())
 				assert.True(t, a.isOpen(), "a gate opens once")

@@ -54,7 +54,7 @@ func TestTools(t *testing.T) {
 	assert.Equal(t, 1, early.ExitCode)
 	assert.Contains(t, string(early.Stderr), "ERROR not-yet: ")
 
-	x.agent.Heard(heardAt(1))
+	hear(x.agent, heardAt(1))
 	assert.Equal(t, "store:7\n", string(x.types("relation-ids store").Stdout))
 	assert.Equal(t, "db/0\n", string(x.types("relation-list -r store:7").Stdout))
 	assert.Equal(t, "10.0.0.1\n", string(x.types("relation-get -r 7 ingress-address db/0").Stdout))

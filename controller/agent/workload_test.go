@@ -14,7 +14,7 @@ import (
 // term; status-get prints what the controller says (RELATIONS.md L3).
 func TestStatusTools(t *testing.T) {
 	x := newTerminal(t)
-	x.agent.Heard(heardAt(1))
+	hear(x.agent, heardAt(1))
 	require.Zero(t, x.types("status-set waiting primary").ExitCode)
 	said := x.controller.statuses[0]
 	assert.Equal(t, "waiting", said.GetStatus().GetState())

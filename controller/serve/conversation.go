@@ -29,11 +29,15 @@ type conversation struct {
 	audience *audience
 	leaving  []func()
 	floor    floor
-	// said is the content that was sent last, with what was private, as unit.
-	said    *content
-	private *private
-	unit    unit
-	// deadline is the pod's that was sent last.
+	pieces   pieces
+	said     said
+}
+
+// said is what was sent last: the content, what was private, as unit, and the pod's deadline.
+type said struct {
+	*content
+	private  *private
+	unit     unit
 	deadline time.Time
 }
 
@@ -235,14 +239,15 @@ func (c *conversation) say(ctx context.Context, stream sender) error {
 		return c.keep()
 	}
 	u := t.unit(c.identity.UID)
-	if c.said == t.content && c.private == t.privateTo(u) && c.unit == u && c.deadline.Equal(c.Deadline) {
+	next := said{t.content, t.privateTo(u), u, c.Deadline.UTC()}
+	if c.said == next {
 		return nil
 	}
 	snapshot := c.snapshot(t)
-	if err := stream.Send(&v1alpha1.ConverseResponse{Snapshot: snapshot}); err != nil {
+	if err := c.pieces.send(stream, snapshot, t.bags); err != nil {
 		return err
 	}
-	c.said, c.private, c.unit, c.deadline = t.content, t.privateTo(u), u, c.Deadline
+	c.said = next
 	snapshots.Inc()
 	glog.V(2).Infof("sent %d relation(s) to pod %s/%s", len(snapshot.GetRelations()), c.identity.Namespace, c.identity.Pod)
 	return nil
@@ -254,7 +259,7 @@ var errStale = errors.New("what the view needs cannot be read: see the condition
 // keep lets the agent keep what it has, and has that tried again. An agent that has nothing
 // connects again.
 func (c *conversation) keep() error {
-	if c.said == nil {
+	if c.said.content == nil {
 		return connect.NewError(connect.CodeUnavailable, errStale)
 	}
 	c.bell.ringIn(retryView)
@@ -270,7 +275,7 @@ func (c *conversation) refuse(stream sender) error {
 	c.refused = true
 	unit := convert.ForUnit(domain.View{Namespace: c.identity.Namespace}, domain.Own{Ignored: c.Ignored})
 	revisions := atLeast(c.floor.revisions, c.server.World.Revisions())
-	return stream.Send(&v1alpha1.ConverseResponse{Snapshot: &v1alpha1.Snapshot{Revisions: revisions, Unit: unit}})
+	return c.pieces.send(stream, &v1alpha1.Snapshot{Revisions: revisions, Unit: unit}, nil)
 }
 
 func (t *telling) unit(uid string) unit { return t.units[uid] }
@@ -297,7 +302,7 @@ func atLeast(floor, seen map[string]uint64) map[string]uint64 {
 	return revisions
 }
 
-// snapshot is what the pod may know now.
+// snapshot is what the pod may know now, with the versions of databags.
 func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 	u := t.unit(c.identity.UID)
 	snapshot := &v1alpha1.Snapshot{
@@ -309,7 +314,7 @@ func (c *conversation) snapshot(t *telling) *v1alpha1.Snapshot {
 			}),
 		Relations: t.content.relations,
 		Waiting:   t.content.waiting,
-		WentBack:  c.floor.wentBack && c.said == nil,
+		WentBack:  c.floor.wentBack && c.said.content == nil,
 	}
 	if mine := t.privateTo(u); mine != nil {
 		snapshot.Own, snapshot.Secrets = mine.own, mine.secrets

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/spool"
 	podagent "gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
@@ -39,8 +40,10 @@ func TestAgentsHearWhatTheDomainSays(t *testing.T) {
 			}
 			a := podagent.New(podagent.Settings{}, podagent.Disk{
 				Bindings: bindings.Volume{Path: dir}, Env: file("env"), Opened: file("opened"), Memory: file("memory"), EverOpened: file("ever"),
+				Spool: spool.New(dir+"/bags-"+strconv.Itoa(runs)+"-"+strconv.Itoa(unit), 0, func(err error) { panic(err) }),
 			}, granter{}, nil)
-			a.Heard(c.snapshot(told))
+			stream := &pieces{accepted: rapid.Bool().Draw(t, "pieces")}
+			require.NoError(t, stream.send(heardBy{a}, c.snapshot(told), told.bags))
 			got, err := a.Speech().Snapshot()
 			require.NoError(t, err)
 			want := view.Heard(unit)
@@ -49,6 +52,16 @@ func TestAgentsHearWhatTheDomainSays(t *testing.T) {
 			assert.Equal(t, want, got)
 		}
 	})
+}
+
+// heardBy is a stream to an agent in this process.
+type heardBy struct{ agent *podagent.Agent }
+
+func (h heardBy) Send(response *v1alpha1.ConverseResponse) error {
+	if part := response.GetPiece(); part != nil {
+		return h.agent.Received(part)
+	}
+	return h.agent.Heard(response.GetSnapshot())
 }
 
 // contentsOf are the contents of the bags that a unit sees, in order.

@@ -147,7 +147,11 @@ func (w *wanderer) bag() map[string]string {
 
 // Send is the agent's side: it accepts a snapshot as the agent does.
 func (w *wanderer) Send(response *v1alpha1.ConverseResponse) error {
-	heard := convert.ToUpdate(response.GetSnapshot())
+	contents := domain.BagMap{}
+	for _, bag := range convert.Databags(response.GetSnapshot()) {
+		contents[convert.RefTo(bag)] = bag.GetData()
+	}
+	heard := convert.ToUpdate(response.GetSnapshot(), contents)
 	if kind := w.view.Behind(heard); kind != "" {
 		w.t.Fatalf("a replica that did not send the agent away said less of %s than it has used: %v after %v", kind, heard.Revisions, w.view.Revisions)
 	}

@@ -121,7 +121,7 @@ func (s *Server) Get(ctx context.Context, _ *connect.Request[v1alpha1.GetRequest
 	if t.stale {
 		return nil, connect.NewError(connect.CodeUnavailable, errStale)
 	}
-	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: c.snapshot(t)}), nil
+	return connect.NewResponse(&v1alpha1.GetResponse{Snapshot: whole(c.snapshot(t), t.bags)}), nil
 }
 
 // caller returns the pod that calls. The caller of caller calls leave.
@@ -159,7 +159,7 @@ func (s *Server) Converse(ctx context.Context, stream *connect.BidiStream[v1alph
 		return err
 	}
 	defer free()
-	c := conversation{server: s, bell: newBell()}
+	c := conversation{server: s, bell: newBell(), pieces: pieces{accepted: hello.GetPieces()}}
 	defer c.leave()
 	if err := c.join(ctx, id); err != nil {
 		return err

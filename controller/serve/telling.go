@@ -13,6 +13,7 @@ import (
 
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
 	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -30,6 +31,8 @@ type telling struct {
 	// others.
 	content *content
 	private map[int64]*private
+	// bags has the contents of the databags, which have their versions alone in content and private.
+	bags domain.Bags
 	// units are those of the application by the UIDs of their pods.
 	units map[string]unit
 	// relations are the application's, by UID.
@@ -154,7 +157,8 @@ func (t *telling) mine(number int64) *private {
 
 // take maps a view to the wire.
 func (t *telling) take(view relation.View) {
-	t.content, t.private, t.units = &content{}, map[int64]*private{}, make(map[string]unit, len(view.Units))
+	shared, versions := view.Shared(""), domain.BagMap{}
+	t.bags, t.content, t.private, t.units = shared, &content{}, map[int64]*private{}, make(map[string]unit, len(view.Units))
 	t.relations = make(map[string]relation.Seen, len(view.Relations))
 	for _, u := range view.Units {
 		t.units[u.PodUID] = unit{number: int64(u.Number), known: u.Gone == "", leaving: cmp.Or(u.Gone, u.Leaving), returns: u.Returns}
@@ -162,9 +166,8 @@ func (t *telling) take(view relation.View) {
 	for _, r := range view.Relations {
 		t.relations[r.UID] = r
 	}
-	shared := view.Shared("")
 	for _, r := range shared.Relations {
-		t.content.relations = append(t.content.relations, convert.ForRelation(r, shared))
+		t.content.relations = append(t.content.relations, convert.ForRelation(r, versions))
 	}
 	for _, w := range shared.Waiting {
 		t.content.waiting = append(t.content.waiting, convert.ForWaiting(w))
@@ -172,7 +175,7 @@ func (t *telling) take(view relation.View) {
 	for number, own := range view.Owns() {
 		mine := t.mine(int64(number))
 		for _, side := range own.Sides {
-			mine.own = append(mine.own, convert.ForSide(side, shared))
+			mine.own = append(mine.own, convert.ForSide(side, versions))
 		}
 	}
 }

@@ -2,8 +2,7 @@ package conversation
 
 import "gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 
-// Bags finds the contents of bags by their references. It is a port because agents, which keep contents in
-// memory for now, will keep them in files.
+// Bags finds the contents of bags by their references. It is a port because agents keep large contents in files.
 //
 // An unknown content reads as an empty one, since a view or a snapshot has the content of each reference in
 // it. The reference itself tells whether a content is kept and may be read.
@@ -56,37 +55,4 @@ func contentIn(bags Bags, ref databag.Ref) Bag {
 		return nil
 	}
 	return bags.Bag(ref)
-}
-
-// Retaining returns the view with the contents of an older one that it still refers to and does not have.
-func (v View) Retaining(older View) View {
-	retained := BagMap{}
-	for _, ref := range v.refs() {
-		if ref.Empty() || len(v.Bag(ref)) > 0 {
-			continue
-		}
-		if bag := older.Bag(ref); len(bag) > 0 {
-			retained[ref] = bag
-		}
-	}
-	if len(retained) > 0 {
-		v.Bags = retained.Over(v.Bags)
-	}
-	return v
-}
-
-// refs returns the references to the bags that all units of the application see.
-func (v View) refs() []databag.Ref {
-	var refs []databag.Ref
-	for i := range v.Relations {
-		r := &v.Relations[i]
-		refs = append(refs, r.RemoteBag)
-		for _, m := range r.Units {
-			refs = append(refs, m.Bag)
-		}
-		for _, t := range r.Departed {
-			refs = append(refs, t.Bag)
-		}
-	}
-	return refs
 }

@@ -49,22 +49,6 @@ func TestBagMapOverOthers(t *testing.T) {
 	assert.Empty(t, top.Over(nil).Bag(a))
 }
 
-// A view retains what its relations refer to of the contents of an older one, and nothing else.
-func TestViewRetainsContents(t *testing.T) {
-	older, newer := conversation.BagMap{}, conversation.BagMap{}
-	remote, member, left := older.Put(bag{"of": "application"}), older.Put(bag{"of": "unit"}), older.Put(bag{"of": "departed"})
-	fresh, dropped := newer.Put(bag{"of": "newer"}), older.Put(bag{"of": "nothing"})
-	v := conversation.View{Bags: newer, Relations: []conversation.Relation{
-		{RemoteBag: remote, Units: []conversation.Member{{Bag: member}, {}}, Departed: []conversation.Tombstone{{Bag: left}, {}}}, {RemoteBag: fresh},
-	}}.Retaining(conversation.View{Bags: older})
-	for ref, of := range map[databag.Ref]string{remote: "application", member: "unit", left: "departed", fresh: "newer"} {
-		assert.Equal(t, bag{"of": of}, v.Bag(ref))
-	}
-	assert.Empty(t, v.Bag(dropped), "a memory does not grow")
-	again := v.Retaining(conversation.View{Bags: older})
-	assert.Equal(t, v, again, "there is nothing more to retain")
-}
-
 // No bag and an empty one cause the same events (RELATIONS.md E5). A departed unit without a bag cannot be read
 // any more, with an empty one it can (RELATIONS.md P2).
 func TestNoneAndEmpty(t *testing.T) {

@@ -2,13 +2,44 @@ package conversation_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
+
+// A memory keeps no bag from which it was made, although keys share the memory of the bag that was read (TRUST.md U2).
+func TestMemoryKeepsNoBags(t *testing.T) {
+	const units = 64
+	inUse := func() int64 {
+		runtime.GC()
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		return int64(now.HeapAlloc)
+	}
+	before := inUse()
+	told := func() conversation.Memory {
+		r, bags := db(), conversation.BagMap{}
+		for n := range units {
+			text := databag.Encode(bag{"host": fmt.Sprint(n), "large": strings.Repeat("v", databag.MaxValue)})
+			read, err := databag.Decode(string(text))
+			require.NoError(t, err)
+			r.Units = append(r.Units, conversation.Member{Unit: conversation.Unit{Application: "db", Number: n}, Bag: bags.Put(read)})
+		}
+		s := sees(r)
+		s.Bags = bags
+		m, _ := hear(t, conversation.Memory{}, s)
+		return m
+	}()
+	assert.Less(t, inUse()-before, int64(units*databag.MaxValue/4))
+	assert.Len(t, told.Relations["uid-1"].Members, units)
+}
 
 // A suspension was handled when broken was, and counts again after the relation has gone
 // on; of one that ended another word is due (RELATIONS.md L3, SAFETY.md E14).

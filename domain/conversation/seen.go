@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
@@ -23,7 +24,7 @@ func see(ref databag.Ref, bags Bags) Seen {
 	}
 	seen.Values = make(map[string]uint64, len(bag))
 	for k, v := range bag {
-		seen.Values[k] = digest(v)
+		seen.Values[strings.Clone(k)] = digest(v) // k may be a part of the whole bag's text
 	}
 	return seen
 }

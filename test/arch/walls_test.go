@@ -47,6 +47,7 @@ var mayImport = map[string]string{
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application domain/jsonpatch domain/spelling",
 	"domain/jsonpatch":    "",
 	"domain/negotiation":  "domain/application domain/condition domain/conversation domain/databag domain/injection domain/relation domain/schema domain/secret domain/spelling domain/stale domain/status",
+	"domain/piece":        "domain/databag",
 	"domain/queue":        "",
 	"domain/relation":     "domain/application domain/condition domain/conversation domain/databag domain/leadership domain/schema domain/secret domain/stale domain/status",
 	"domain/retry":        "",
@@ -125,7 +126,7 @@ var mayImport = map[string]string{
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
 	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/adapter/certificate/revocation controller/adapter/cluster controller/adapter/crdify controller/adapter/kube/history controller/adapter/kube/installation controller/adapter/kube/interfaces controller/adapter/kube/object controller/adapter/kube/removal controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
-	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/stream github.com/golang/glog",
+	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/spool controller/adapter/stream github.com/golang/glog",
 
 	// Only embedded: orcon installs what lies there.
 	"deployment": "",

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/bindings"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/spool"
 	podagent "gitlab.ilabt.imec.be/tengu/orcon/controller/agent"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -43,12 +44,13 @@ func newEar(t *testing.T) *ear {
 	file := func(name string) bindings.File { return bindings.File{Path: dir + "/" + name} }
 	return &ear{t: t, agent: podagent.New(podagent.Settings{}, podagent.Disk{
 		Bindings: bindings.Volume{Path: dir}, Env: file("env"), Opened: file("opened"), Memory: file("memory"), EverOpened: file("ever"),
+		Spool: spool.New(dir+"/bags", 0, func(err error) { panic(err) }),
 	}, nil, nil)}
 }
 
 // hears returns the events that a snapshot causes.
 func (e *ear) hears(s *wire.Snapshot) (events []string) {
-	e.agent.Heard(s)
+	require.NoError(e.t, e.agent.Heard(s))
 	snapshot, err := e.agent.Speech().Snapshot()
 	require.NoError(e.t, err)
 	e.memory = e.memory.Observe(snapshot)

@@ -20,6 +20,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/stream"
 	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/chaos"
 )
 
@@ -27,6 +28,7 @@ import (
 type follower struct {
 	mu        sync.Mutex
 	host      string
+	hosts     map[string]string // of databags, by version
 	revisions map[string]uint64
 	// aged counts its streams that reached their age, and odd has what else went wrong.
 	aged int
@@ -46,8 +48,17 @@ func (f *follower) Eager() bool { return false }
 // Connected does nothing.
 func (f *follower) Connected() {}
 
+// Received keeps what a databag, which is small, has of its host.
+func (f *follower) Received(p *wire.Piece) error {
+	bag, err := databag.Decode(string(p.GetText()))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hosts[p.GetVersion()] = bag["host"]
+	return err
+}
+
 // Heard uses a snapshot, and notes one that is older than what was used (SAFETY.md V4).
-func (f *follower) Heard(s *wire.Snapshot) {
+func (f *follower) Heard(s *wire.Snapshot) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for kind, revision := range f.revisions {
@@ -57,8 +68,9 @@ func (f *follower) Heard(s *wire.Snapshot) {
 	}
 	f.revisions = s.GetRevisions()
 	for _, r := range s.GetRelations() {
-		f.host = r.GetBag().GetData()["host"]
+		f.host = f.hosts[r.GetBag().GetVersion()]
 	}
+	return nil
 }
 
 // Lost notes why a stream has ended.
@@ -79,7 +91,7 @@ func (r *controllerReplica) address() string { return r.api.Listener.Addr().Stri
 // follow runs the client of an agent for a pod, by a link, until the test ends.
 func (w *controllerWorld) follow(link *chaos.Link, r *controllerReplica, pod *corev1.Pod) *follower {
 	w.t.Helper()
-	folder, f := w.t.TempDir(), &follower{}
+	folder, f := w.t.TempDir(), &follower{hosts: map[string]string{}}
 	token := filepath.Join(folder, "token")
 	require.NoError(w.t, os.WriteFile(token, []byte(w.token(pod, identity.Audience)), 0o600))
 	pace := stream.DefaultPace()

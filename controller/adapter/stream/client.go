@@ -17,9 +17,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 )
 
-// maxSnapshot is the largest snapshot that is read, in bytes: what fits the
-// bindings volume.
-const maxSnapshot = 16 << 20
+// maxMessage is the largest message that is read, in bytes. A controller that is older than pieces sends a snapshot as
+// one.
+const maxMessage = 16 << 20
 
 // Listener is told what the stream hears.
 type Listener interface {
@@ -30,8 +30,10 @@ type Listener interface {
 	Eager() bool
 	// Connected is called when a replica has begun to answer.
 	Connected()
-	// Heard is called for every snapshot, in order, one at a time.
-	Heard(*wire.Snapshot)
+	// Received is called for every part of a databag that the next snapshot refers to, and Heard for every snapshot, in
+	// order, one at a time. An error ends the conversation.
+	Received(*wire.Piece) error
+	Heard(*wire.Snapshot) error
 	// Lost is called when the conversation has ended or could not begin; the
 	// next attempt is made after the pause. answered is set if a replica has
 	// refused the conversation, or ended it with a reason.
@@ -89,7 +91,7 @@ func (c *Client) converse(ctx context.Context) error {
 	stream := relationsv1alpha1connect.NewRelationsServiceClient(
 		httpClient(transport), c.Address,
 		connect.WithAcceptCompression("gzip", nil, nil), // memory and the controller's CPU are dearer than bytes
-		connect.WithReadMaxBytes(maxSnapshot),
+		connect.WithReadMaxBytes(maxMessage),
 	).Converse(ctx)
 	// The transport sees that ctx is done only once the request has ended.
 	stop := context.AfterFunc(ctx, func() { _ = stream.CloseRequest() })
@@ -103,7 +105,7 @@ func (c *Client) converse(ctx context.Context) error {
 	greeting := time.AfterFunc(c.Pace.Greeting, func() { cancel(errSilent) })
 	defer greeting.Stop()
 
-	hello := &wire.Hello{Token: token, Revisions: c.Listener.Revisions()}
+	hello := &wire.Hello{Token: token, Revisions: c.Listener.Revisions(), Pieces: true}
 	err = stream.Send(&wire.ConverseRequest{Message: &wire.ConverseRequest_Hello{Hello: hello}})
 	if err != nil && !errors.Is(err, io.EOF) { // on EOF, receiving says why
 		return cause(ctx, err)
@@ -127,10 +129,21 @@ func (c *Client) listen(stream *opened, greeting *time.Timer) error {
 			greeting.Stop()
 			c.Listener.Connected()
 		}
-		if snapshot := message.GetSnapshot(); snapshot != nil {
-			c.Listener.Heard(snapshot)
+		if err := c.pass(message); err != nil {
+			return err
 		}
 	}
+}
+
+// pass gives the listener what came.
+func (c *Client) pass(message *wire.ConverseResponse) error {
+	if piece := message.GetPiece(); piece != nil {
+		return c.Listener.Received(piece)
+	}
+	if snapshot := message.GetSnapshot(); snapshot != nil {
+		return c.Listener.Heard(snapshot)
+	}
+	return nil
 }
 
 // renew sends the token whenever its file has changed, until ctx is done. The

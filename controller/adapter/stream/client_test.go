@@ -26,6 +26,8 @@ import (
 type ear struct {
 	mu        sync.Mutex
 	heard     []*wire.Snapshot
+	pieces    []string
+	refusal   error
 	lost      []error
 	pauses    []time.Duration
 	connected int
@@ -42,7 +44,16 @@ func (e *ear) with(do func()) {
 func (e *ear) Revisions() (r map[string]uint64) { e.with(func() { r = e.revisions }); return r }
 func (e *ear) Eager() bool                      { return true }
 func (e *ear) Connected()                       { e.with(func() { e.connected++ }) }
-func (e *ear) Heard(s *wire.Snapshot)           { e.with(func() { e.heard = append(e.heard, s) }) }
+func (e *ear) Received(p *wire.Piece) error {
+	e.with(func() { e.pieces = append(e.pieces, p.GetVersion()) })
+	return e.refusal
+}
+
+func (e *ear) Heard(s *wire.Snapshot) error {
+	e.with(func() { e.heard = append(e.heard, s) })
+	return e.refusal
+}
+
 func (e *ear) Lost(reason error, answered bool, pause time.Duration) {
 	e.with(func() {
 		if e.lost, e.pauses = append(e.lost, reason), append(e.pauses, pause); answered {
@@ -425,4 +436,21 @@ func TestALargeSnapshotIsRead(t *testing.T) {
 	eventually(t, func() bool { return r.lostFor("larger than configured max") }, "what no volume could hold is refused")
 	controller.Say(snapshot(3))
 	eventually(t, func() bool { return r.last() == 3 }, "and survived")
+}
+
+// TRUST.md U2: the agent announces that it accepts pieces, and what it cannot keep ends the conversation, which is tried
+// again.
+func TestWhatCannotBeKeptEndsTheConversation(t *testing.T) {
+	authority := streamtest.NewAuthority(t)
+	controller := streamtest.Start(t, authority)
+	controller.Say(snapshot(1))
+	r := run(t, controller.Address(), authority.PEM(), func(c *stream.Client) {
+		c.Listener.(*ear).refusal = errors.New("no space left on device")
+	})
+	eventually(t, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.heard) > 1 && strings.HasSuffix(r.lost[0].Error(), ": no space left on device")
+	}, "it is tried again")
+	assert.True(t, controller.Hellos()[0].GetPieces())
 }

@@ -71,7 +71,7 @@ func call[Q, A any](ctx context.Context, c *Client, request *Q, method func(rela
 	defer transport.CloseIdleConnections()
 	asked := connect.NewRequest(request)
 	asked.Header().Set("Authorization", "Bearer "+token)
-	answered, err := method(relationsv1alpha1connect.NewRelationsServiceClient(httpClient(transport), c.Address, connect.WithReadMaxBytes(maxSnapshot)), ctx, asked)
+	answered, err := method(relationsv1alpha1connect.NewRelationsServiceClient(httpClient(transport), c.Address, connect.WithReadMaxBytes(maxMessage)), ctx, asked)
 	if err != nil {
 		return nil, c.refused(err)
 	}

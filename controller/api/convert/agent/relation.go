@@ -9,15 +9,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// toRelation returns a relation as all units in a namespace see it, and adds the contents of its bags.
-func toRelation(r *wire.Relation, namespace string, contents conversation.BagMap) conversation.Relation {
+// toRelation returns a relation as all units in a namespace see it.
+func toRelation(r *wire.Relation, namespace string) conversation.Relation {
 	out := conversation.Relation{
 		UID: r.GetUid(), ID: int(r.GetId()), Endpoint: r.GetEndpoint(), Role: application.Role(r.GetRole()),
 		Interface: r.GetInterface(), Version: int(r.GetInterfaceVersion()),
 		There: conversation.End{
 			Namespace: r.GetRemoteNamespace(), Application: r.GetRemoteApplication(), Endpoint: r.GetRemoteEndpoint(),
 		},
-		Remote: r.GetRemoteApplication(), Life: conversation.Alive, RemoteBag: toBag(r.GetBag(), contents),
+		Remote: r.GetRemoteApplication(), Life: conversation.Alive, RemoteBag: RefTo(r.GetBag()),
 		Granted:  conversation.Granted{ID: r.GetGranted().GetId(), Revision: int(r.GetGranted().GetRevision())},
 		Complete: r.GetComplete(), Reason: r.GetReason(), Message: r.GetMessage(), Held: r.GetHeld(),
 		End: toOwing(r.GetEndOwed(), r.GetEndInherited()),
@@ -36,18 +36,18 @@ func toRelation(r *wire.Relation, namespace string, contents conversation.BagMap
 	}
 	for _, u := range r.GetUnits() {
 		unit := conversation.Unit{Application: out.Remote, Number: int(u.GetNumber())}
-		out.Units = append(out.Units, conversation.Member{Unit: unit, Bag: toBag(u.GetBag(), contents)})
+		out.Units = append(out.Units, conversation.Member{Unit: unit, Bag: RefTo(u.GetBag())})
 	}
 	for _, u := range r.GetDeparted() {
-		out.Departed = append(out.Departed, toTombstone(u, out.Remote, contents))
+		out.Departed = append(out.Departed, toTombstone(u, out.Remote))
 	}
 	return out
 }
 
-func toTombstone(u *wire.DepartedUnit, application string, contents conversation.BagMap) conversation.Tombstone {
+func toTombstone(u *wire.DepartedUnit, application string) conversation.Tombstone {
 	return conversation.Tombstone{
 		Unit: conversation.Unit{Application: application, Number: int(u.GetNumber())}, Reason: conversation.Reason(u.GetReason()),
-		Bag: toBag(u.GetBag(), contents), Since: time.Unix(u.GetSince(), 0).UTC(), Owing: toOwing(u.GetOwed(), u.GetInherited()),
+		Bag: RefTo(u.GetBag()), Since: time.Unix(u.GetSince(), 0).UTC(), Owing: toOwing(u.GetOwed(), u.GetInherited()),
 	}
 }
 
@@ -75,7 +75,7 @@ func ForRelation(r conversation.Relation, bags conversation.Bags) *wire.Relation
 		Id: int64(r.ID), Uid: r.UID, Endpoint: r.Endpoint, Role: string(r.Role),
 		Interface: r.Interface, InterfaceVersion: int64(r.Version),
 		RemoteApplication: r.There.Application, RemoteNamespace: r.There.Namespace, RemoteEndpoint: r.There.Endpoint,
-		Bag:      forBag(r.RemoteBag, bags),
+		Bag:      ForBag(r.RemoteBag, bags),
 		Complete: r.Complete, Reason: r.Reason, Message: r.Message, Held: r.Held,
 		Ended: r.Life == conversation.Ending, Suspended: r.Life == conversation.Suspended,
 		EndOwed: forOwed(r.End), EndInherited: r.End.Inherited,
@@ -84,11 +84,11 @@ func ForRelation(r conversation.Relation, bags conversation.Bags) *wire.Relation
 		out.Granted = &wire.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}
 	}
 	for _, m := range r.Units {
-		out.Units = append(out.Units, &wire.RemoteUnit{Number: int64(m.Unit.Number), Bag: forBag(m.Bag, bags)})
+		out.Units = append(out.Units, &wire.RemoteUnit{Number: int64(m.Unit.Number), Bag: ForBag(m.Bag, bags)})
 	}
 	for _, t := range r.Departed {
 		out.Departed = append(out.Departed, &wire.DepartedUnit{
-			Number: int64(t.Unit.Number), Reason: string(t.Reason), Bag: forBag(t.Bag, bags), Since: t.Since.Unix(),
+			Number: int64(t.Unit.Number), Reason: string(t.Reason), Bag: ForBag(t.Bag, bags), Since: t.Since.Unix(),
 			Owed: forOwed(t.Owing), Inherited: t.Inherited,
 		})
 	}
@@ -100,28 +100,28 @@ func ForWaiting(w conversation.Waiting) *wire.Waiting {
 	return &wire.Waiting{Endpoint: w.Endpoint, Reason: w.Reason, Message: w.Message}
 }
 
-// toBag adds the content of a bag and returns the reference to it. A message has the version of its data, so
-// that an agent does not hash what it only passes on; what an agent remembers has none.
-func toBag(b *wire.Databag, contents conversation.BagMap) databag.Ref {
-	ref := databag.Ref{Version: b.GetVersion()}
-	if len(b.GetData()) == 0 || ref.IsZero() {
-		return contents.Put(b.GetData())
+// RefTo returns the reference to the content of a bag. A message has the version of its data, so that an agent does not
+// hash what it only passes on; what an agent remembers may have none.
+func RefTo(b *wire.Databag) databag.Ref {
+	if ref := (databag.Ref{Version: b.GetVersion()}); !ref.Empty() {
+		return ref
 	}
-	contents[ref] = b.GetData()
-	return ref
+	return databag.RefTo(b.GetData())
 }
 
-// forBag returns a bag; an empty one for none.
-func forBag(ref databag.Ref, bags conversation.Bags) *wire.Databag {
+// ForBag returns a bag; an empty one for none. Without bags it has its version alone.
+func ForBag(ref databag.Ref, bags conversation.Bags) *wire.Databag {
 	return &wire.Databag{Data: bags.Bag(ref), Version: ref.OrEmpty().Version}
 }
 
 // forMemory returns a relation as an agent remembers it: without what only the latest snapshot can
-// know.
+// know. A bag has its data or, if bags lack that, its version.
 func forMemory(r conversation.Relation, bags conversation.Bags) *wire.Relation {
 	r.Units, r.Departed, r.End = nil, nil, conversation.Owing{}
 	out := ForRelation(r, bags)
-	out.Bag.Version = ""
+	if r.RemoteBag.Empty() || len(out.Bag.GetData()) > 0 {
+		out.Bag.Version = ""
+	}
 	out.Granted = &wire.GrantedSecret{Id: r.Granted.ID, Revision: int64(r.Granted.Revision)}
 	return out
 }

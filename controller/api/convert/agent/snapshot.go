@@ -11,26 +11,44 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 )
 
-// ToUpdate returns a snapshot as the domain knows it. An absent message reads as an empty one.
-func ToUpdate(s *wire.Snapshot) conversation.Update {
-	u, contents := s.GetUnit(), conversation.BagMap{}
+// Databags returns the bags of a snapshot, each as often as it is in it.
+func Databags(s *wire.Snapshot) []*wire.Databag {
+	var all []*wire.Databag
+	for _, r := range s.GetRelations() {
+		all = append(all, r.GetBag())
+		for _, u := range r.GetUnits() {
+			all = append(all, u.GetBag())
+		}
+		for _, u := range r.GetDeparted() {
+			all = append(all, u.GetBag())
+		}
+	}
+	for _, o := range s.GetOwn() {
+		all = append(all, o.GetBag(), o.GetApplication())
+	}
+	return all
+}
+
+// ToUpdate returns a snapshot, whose contents bags have, as the domain knows it. An absent message reads as an empty one.
+func ToUpdate(s *wire.Snapshot, bags conversation.Bags) conversation.Update {
+	u := s.GetUnit()
 	out := conversation.Update{
 		Revisions: s.GetRevisions(), Reset: s.GetWentBack(),
-		View: conversation.View{Application: u.GetApplication(), Namespace: u.GetNamespace(), Bags: contents},
+		View: conversation.View{Application: u.GetApplication(), Namespace: u.GetNamespace(), Bags: bags},
 		Own: conversation.Own{
 			Number: int(u.GetNumber()), Known: u.GetKnown(), Leaving: conversation.Reason(u.GetLeaving()), Returns: u.GetReturns(),
 			Ignored: u.GetIgnored(), Deadline: ToTime(u.GetDeadline()),
 		},
 	}
 	for _, r := range s.GetRelations() {
-		out.View.Relations = append(out.View.Relations, toRelation(r, out.View.Namespace, contents))
+		out.View.Relations = append(out.View.Relations, toRelation(r, out.View.Namespace))
 	}
 	for _, w := range s.GetWaiting() {
 		waiting := conversation.Waiting{Endpoint: w.GetEndpoint(), Reason: w.GetReason(), Message: w.GetMessage()}
 		out.View.Waiting = append(out.View.Waiting, waiting)
 	}
 	for _, o := range s.GetOwn() {
-		out.Own.Sides = append(out.Own.Sides, toSide(o, out.View.Application, contents))
+		out.Own.Sides = append(out.Own.Sides, toSide(o, out.View.Application))
 	}
 	for _, k := range s.GetSecrets() {
 		out.Own.Secrets = append(out.Own.Secrets, toSecret(k))
@@ -49,9 +67,9 @@ func ForUnit(v conversation.View, own conversation.Own) *wire.Unit {
 
 // ForSide returns a unit's own side of a relation, with its bags.
 func ForSide(side conversation.Side, bags conversation.Bags) *wire.Own {
-	out := &wire.Own{Relation: side.Relation, Bag: forBag(side.Bag, bags)}
+	out := &wire.Own{Relation: side.Relation, Bag: ForBag(side.Bag, bags)}
 	if !side.ApplicationBag.IsZero() {
-		out.Application = forBag(side.ApplicationBag, bags)
+		out.Application = ForBag(side.ApplicationBag, bags)
 	}
 	if writer := side.ApplicationWriter; writer.Application != "" {
 		out.ApplicationWriter = strconv.Itoa(writer.Number)
@@ -59,10 +77,10 @@ func ForSide(side conversation.Side, bags conversation.Bags) *wire.Own {
 	return out
 }
 
-func toSide(o *wire.Own, application string, contents conversation.BagMap) conversation.Side {
-	side := conversation.Side{Relation: o.GetRelation(), Bag: toBag(o.GetBag(), contents)}
+func toSide(o *wire.Own, application string) conversation.Side {
+	side := conversation.Side{Relation: o.GetRelation(), Bag: RefTo(o.GetBag())}
 	if o.GetApplication() != nil {
-		side.ApplicationBag = toBag(o.GetApplication(), contents).OrEmpty()
+		side.ApplicationBag = RefTo(o.GetApplication()).OrEmpty()
 	}
 	side.ApplicationWriter, _ = conversation.ParseUnit(application + "/" + o.GetApplicationWriter()) // none where it is not known
 	return side
@@ -100,7 +118,7 @@ func ToTime(seconds int64) time.Time {
 }
 
 // EncodeMemory returns what of an update outlives the agent's process. What only the latest snapshot
-// can know is not in it.
+// can know is not in it, and of a bag whose content the view lacks the version alone.
 func EncodeMemory(u conversation.Update) ([]byte, error) {
 	own := conversation.Own{Number: u.Own.Number, Known: u.Own.Known}
 	s := &wire.Snapshot{Revisions: u.Revisions, Unit: ForUnit(u.View, own)}
@@ -115,10 +133,10 @@ func EncodeMemory(u conversation.Update) ([]byte, error) {
 }
 
 // ParseMemory reads what EncodeMemory wrote.
-func ParseMemory(memory []byte) (conversation.Update, error) {
+func ParseMemory(memory []byte) (*wire.Snapshot, error) {
 	s := &wire.Snapshot{}
 	if err := proto.Unmarshal(memory, s); err != nil {
-		return conversation.Update{}, fmt.Errorf("cannot read the agent's memory: %w", err)
+		return nil, fmt.Errorf("cannot read the agent's memory: %w", err)
 	}
-	return ToUpdate(s), nil
+	return s, nil
 }

@@ -44,6 +44,17 @@ func forSnapshot(u conversation.Update) *wire.Snapshot {
 	return s
 }
 
+// whole returns a snapshot that has its databags as the domain knows it.
+func whole(s *wire.Snapshot) conversation.Update {
+	contents := conversation.BagMap{}
+	for _, b := range Databags(s) {
+		if len(b.GetData()) > 0 {
+			contents[RefTo(b)] = b.GetData()
+		}
+	}
+	return ToUpdate(s, contents)
+}
+
 func words() *rapid.Generator[string] { return rapid.StringMatching(`[a-z][a-z0-9]{0,4}`) }
 
 func maybe() *rapid.Generator[string] { return rapid.OneOf(rapid.Just(""), words()) }
@@ -155,24 +166,24 @@ func TestSnapshotRoundTrip(t *testing.T) {
 				Own: rapid.Bool().Draw(t, "mine"), Rotates: maybeTimes().Draw(t, "rotates"), Expires: maybeTimes().Draw(t, "expires"),
 			}
 		})
-		assert.Equal(t, want, ToUpdate(sent(t, forSnapshot(want), &wire.Snapshot{})))
+		assert.Equal(t, want, whole(sent(t, forSnapshot(want), &wire.Snapshot{})))
 
 		memory, err := EncodeMemory(want)
 		require.NoError(t, err)
 		recalled, err := ParseMemory(memory)
 		require.NoError(t, err)
-		again, err := EncodeMemory(recalled)
+		again, err := EncodeMemory(whole(recalled))
 		require.NoError(t, err)
 		assert.Len(t, again, len(memory), "what is recalled is remembered again")
-		assert.Empty(t, recalled.View.Waiting, "it is about now")
-		assert.Empty(t, recalled.Own.Secrets)
+		assert.Empty(t, recalled.GetWaiting(), "it is about now")
+		assert.Empty(t, recalled.GetSecrets())
 	})
 }
 
 // Old agents and controllers leave fields out.
 func TestAbsentFields(t *testing.T) {
-	assert.Equal(t, conversation.Update{View: conversation.View{Bags: conversation.BagMap{}}}, ToUpdate(nil))
-	u := ToUpdate(&wire.Snapshot{Relations: []*wire.Relation{{RemoteApplication: "db"}}})
+	assert.Equal(t, conversation.Update{View: conversation.View{Bags: conversation.BagMap{}}}, ToUpdate(nil, conversation.BagMap{}))
+	u := whole(&wire.Snapshot{Relations: []*wire.Relation{{RemoteApplication: "db"}}})
 	r := u.View.Relations[0]
 	assert.Equal(t, application.Requirer, r.Role)
 	assert.Equal(t, "db", r.Remote, "of the same namespace")
@@ -191,21 +202,20 @@ func TestBags(t *testing.T) {
 	}{
 		"Versioned":   {why: "it is hashed once, by the controller", bag: &wire.Databag{Data: data, Version: "v"}, want: databag.Ref{Version: "v"}},
 		"Unversioned": {why: "a memory has no versions", bag: &wire.Databag{Data: data}, want: databag.RefTo(data)},
-		"Empty":       {why: "a message has no data for none and for an empty one", bag: forBag(databag.RefTo(conversation.Bag{}), conversation.BagMap{})},
+		"Empty":       {why: "a message has no data for none and for an empty one", bag: ForBag(databag.RefTo(conversation.Bag{}), conversation.BagMap{})},
+		"Piece":       {why: "its content was sent before", bag: &wire.Databag{Version: "v"}, want: databag.Ref{Version: "v"}},
 		"None":        {why: "there is no message"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			contents := conversation.BagMap{}
-			assert.Equal(t, test.want, toBag(test.bag, contents), test.why)
-			assert.Equal(t, test.bag.GetData(), contents.Bag(test.want), test.why)
+			assert.Equal(t, test.want, RefTo(test.bag), test.why)
 		})
 	}
-	none := forBag(databag.Ref{}, conversation.BagMap{})
+	none := ForBag(databag.Ref{}, conversation.BagMap{})
 	assert.Equal(t, databag.Version(nil), none.GetVersion(), "every bag has a version")
 	side := ForSide(conversation.Side{ApplicationBag: databag.RefTo(conversation.Bag{})}, conversation.BagMap{})
 	assert.NotNil(t, side.GetApplication(), "the unit may read it")
-	assert.False(t, toSide(side, "web", conversation.BagMap{}).ApplicationBag.IsZero())
+	assert.False(t, toSide(side, "web").ApplicationBag.IsZero())
 	assert.Nil(t, ForSide(conversation.Side{}, conversation.BagMap{}).GetApplication())
 }
 
@@ -257,4 +267,17 @@ func TestForChanges(t *testing.T) {
 		want := &wire.Change{Relation: "r", Application: application, Set: map[string]string{"a": "1", "b": "2", "c": ""}}
 		assert.True(t, proto.Equal(want, ForChanges([]conversation.Change{change})[0]))
 	}
+}
+
+// A memory has the version of a bag whose content is not in memory, and nothing of its data.
+func TestMemoryOfABagInAFile(t *testing.T) {
+	ref := databag.RefTo(conversation.Bag{"password": "secret"})
+	memory, err := EncodeMemory(conversation.Update{View: conversation.View{
+		Relations: []conversation.Relation{{ID: 7, RemoteBag: ref}}, Bags: conversation.BagMap{},
+	}})
+	require.NoError(t, err)
+	assert.NotContains(t, string(memory), "secret")
+	recalled, err := ParseMemory(memory)
+	require.NoError(t, err)
+	assert.Equal(t, ref, RefTo(recalled.GetRelations()[0].GetBag()))
 }

@@ -1634,7 +1634,9 @@ type Hello struct {
 	// revisions is the highest revision of each kind that this agent has acted
 	// on. A replica whose caches are older waits at most 1 s and then answers
 	// Unavailable (SAFETY.md V4).
-	Revisions     map[string]uint64 `protobuf:"bytes,2,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Revisions map[string]uint64 `protobuf:"bytes,2,rep,name=revisions,proto3" json:"revisions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// pieces reports that the agent accepts snapshots in pieces (TRUST.md U2).
+	Pieces        bool `protobuf:"varint,3,opt,name=pieces,proto3" json:"pieces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1681,6 +1683,13 @@ func (x *Hello) GetRevisions() map[string]uint64 {
 		return x.Revisions
 	}
 	return nil
+}
+
+func (x *Hello) GetPieces() bool {
+	if x != nil {
+		return x.Pieces
+	}
+	return false
 }
 
 // Renew replaces the token of a stream before it expires.
@@ -1730,8 +1739,11 @@ func (x *Renew) GetToken() string {
 
 // ConverseResponse is one thing an agent hears.
 type ConverseResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Snapshot      *Snapshot              `protobuf:"bytes,1,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Snapshot *Snapshot              `protobuf:"bytes,1,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	// piece is a part of a databag of the next snapshot, which has the bag's version without its data (TRUST.md U2). Bags
+	// that the last snapshot of the stream refers to are not sent again.
+	Piece         *Piece `protobuf:"bytes,2,opt,name=piece,proto3" json:"piece,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1773,6 +1785,69 @@ func (x *ConverseResponse) GetSnapshot() *Snapshot {
 	return nil
 }
 
+func (x *ConverseResponse) GetPiece() *Piece {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
+// Piece is a part of the text of a databag, of at most 64 KiB. Other bags come after its last part.
+type Piece struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// text has for each key, in order, its length, the key, the length of its value, and the value. A length has eight
+	// bytes, the most significant first.
+	Text []byte `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// version is set in the last part: the bag's version, which is the SHA-256 hash of the whole text, in hexadecimal.
+	Version       string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Piece) Reset() {
+	*x = Piece{}
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Piece) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Piece) ProtoMessage() {}
+
+func (x *Piece) ProtoReflect() protoreflect.Message {
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Piece.ProtoReflect.Descriptor instead.
+func (*Piece) Descriptor() ([]byte, []int) {
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Piece) GetText() []byte {
+	if x != nil {
+		return x.Text
+	}
+	return nil
+}
+
+func (x *Piece) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
 // GetRequest asks for the present snapshot.
 type GetRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1782,7 +1857,7 @@ type GetRequest struct {
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[28]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1794,7 +1869,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[28]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1807,7 +1882,7 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{28}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{29}
 }
 
 // GetResponse is the answer to GetRequest.
@@ -1820,7 +1895,7 @@ type GetResponse struct {
 
 func (x *GetResponse) Reset() {
 	*x = GetResponse{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[29]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1832,7 +1907,7 @@ func (x *GetResponse) String() string {
 func (*GetResponse) ProtoMessage() {}
 
 func (x *GetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[29]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1845,7 +1920,7 @@ func (x *GetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResponse.ProtoReflect.Descriptor instead.
 func (*GetResponse) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{29}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetResponse) GetSnapshot() *Snapshot {
@@ -1881,7 +1956,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[30]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1893,7 +1968,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[30]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1906,7 +1981,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{30}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Snapshot) GetRevisions() map[string]uint64 {
@@ -1980,7 +2055,7 @@ type KnownSecret struct {
 
 func (x *KnownSecret) Reset() {
 	*x = KnownSecret{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[31]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2067,7 @@ func (x *KnownSecret) String() string {
 func (*KnownSecret) ProtoMessage() {}
 
 func (x *KnownSecret) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[31]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2080,7 @@ func (x *KnownSecret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KnownSecret.ProtoReflect.Descriptor instead.
 func (*KnownSecret) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{31}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *KnownSecret) GetId() string {
@@ -2075,7 +2150,7 @@ type Own struct {
 
 func (x *Own) Reset() {
 	*x = Own{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[32]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2087,7 +2162,7 @@ func (x *Own) String() string {
 func (*Own) ProtoMessage() {}
 
 func (x *Own) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[32]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2100,7 +2175,7 @@ func (x *Own) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Own.ProtoReflect.Descriptor instead.
 func (*Own) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{32}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Own) GetRelation() string {
@@ -2156,7 +2231,7 @@ type Unit struct {
 
 func (x *Unit) Reset() {
 	*x = Unit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[33]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2168,7 +2243,7 @@ func (x *Unit) String() string {
 func (*Unit) ProtoMessage() {}
 
 func (x *Unit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[33]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2181,7 +2256,7 @@ func (x *Unit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unit.ProtoReflect.Descriptor instead.
 func (*Unit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{33}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Unit) GetApplication() string {
@@ -2254,7 +2329,7 @@ type Waiting struct {
 
 func (x *Waiting) Reset() {
 	*x = Waiting{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[34]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2266,7 +2341,7 @@ func (x *Waiting) String() string {
 func (*Waiting) ProtoMessage() {}
 
 func (x *Waiting) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[34]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2279,7 +2354,7 @@ func (x *Waiting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Waiting.ProtoReflect.Descriptor instead.
 func (*Waiting) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{34}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Waiting) GetEndpoint() string {
@@ -2353,7 +2428,7 @@ type Relation struct {
 
 func (x *Relation) Reset() {
 	*x = Relation{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[35]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2365,7 +2440,7 @@ func (x *Relation) String() string {
 func (*Relation) ProtoMessage() {}
 
 func (x *Relation) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[35]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2378,7 +2453,7 @@ func (x *Relation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Relation.ProtoReflect.Descriptor instead.
 func (*Relation) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{35}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Relation) GetId() int64 {
@@ -2541,7 +2616,7 @@ type GrantedSecret struct {
 
 func (x *GrantedSecret) Reset() {
 	*x = GrantedSecret{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2553,7 +2628,7 @@ func (x *GrantedSecret) String() string {
 func (*GrantedSecret) ProtoMessage() {}
 
 func (x *GrantedSecret) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[36]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2566,7 +2641,7 @@ func (x *GrantedSecret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantedSecret.ProtoReflect.Descriptor instead.
 func (*GrantedSecret) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{36}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GrantedSecret) GetId() string {
@@ -2595,7 +2670,7 @@ type RemoteUnit struct {
 
 func (x *RemoteUnit) Reset() {
 	*x = RemoteUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2607,7 +2682,7 @@ func (x *RemoteUnit) String() string {
 func (*RemoteUnit) ProtoMessage() {}
 
 func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[37]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2620,7 +2695,7 @@ func (x *RemoteUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteUnit.ProtoReflect.Descriptor instead.
 func (*RemoteUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{37}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RemoteUnit) GetNumber() int64 {
@@ -2657,7 +2732,7 @@ type DepartedUnit struct {
 
 func (x *DepartedUnit) Reset() {
 	*x = DepartedUnit{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[38]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2669,7 +2744,7 @@ func (x *DepartedUnit) String() string {
 func (*DepartedUnit) ProtoMessage() {}
 
 func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[38]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2682,7 +2757,7 @@ func (x *DepartedUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DepartedUnit.ProtoReflect.Descriptor instead.
 func (*DepartedUnit) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{38}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DepartedUnit) GetNumber() int64 {
@@ -2739,7 +2814,7 @@ type Databag struct {
 
 func (x *Databag) Reset() {
 	*x = Databag{}
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[39]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2751,7 +2826,7 @@ func (x *Databag) String() string {
 func (*Databag) ProtoMessage() {}
 
 func (x *Databag) ProtoReflect() protoreflect.Message {
-	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[39]
+	mi := &file_controller_api_relations_v1alpha1_relations_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2764,7 +2839,7 @@ func (x *Databag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Databag.ProtoReflect.Descriptor instead.
 func (*Databag) Descriptor() ([]byte, []int) {
-	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{39}
+	return file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Databag) GetData() map[string]string {
@@ -2910,17 +2985,22 @@ const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\x0fConverseRequest\x127\n" +
 	"\x05hello\x18\x01 \x01(\v2\x1f.orcon.relations.v1alpha1.HelloH\x00R\x05hello\x127\n" +
 	"\x05renew\x18\x02 \x01(\v2\x1f.orcon.relations.v1alpha1.RenewH\x00R\x05renewB\t\n" +
-	"\amessage\"\xa9\x01\n" +
+	"\amessage\"\xc1\x01\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12L\n" +
-	"\trevisions\x18\x02 \x03(\v2..orcon.relations.v1alpha1.Hello.RevisionsEntryR\trevisions\x1a<\n" +
+	"\trevisions\x18\x02 \x03(\v2..orcon.relations.v1alpha1.Hello.RevisionsEntryR\trevisions\x12\x16\n" +
+	"\x06pieces\x18\x03 \x01(\bR\x06pieces\x1a<\n" +
 	"\x0eRevisionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x1d\n" +
 	"\x05Renew\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\"R\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\"\x89\x01\n" +
 	"\x10ConverseResponse\x12>\n" +
-	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\"\f\n" +
+	"\bsnapshot\x18\x01 \x01(\v2\".orcon.relations.v1alpha1.SnapshotR\bsnapshot\x125\n" +
+	"\x05piece\x18\x02 \x01(\v2\x1f.orcon.relations.v1alpha1.PieceR\x05piece\"5\n" +
+	"\x05Piece\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\fR\x04text\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\"\f\n" +
 	"\n" +
 	"GetRequest\"M\n" +
 	"\vGetResponse\x12>\n" +
@@ -3029,7 +3109,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_rawDescGZIP() []byte
 	return file_controller_api_relations_v1alpha1_relations_proto_rawDescData
 }
 
-var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_controller_api_relations_v1alpha1_relations_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*ReportRequest)(nil),       // 0: orcon.relations.v1alpha1.ReportRequest
 	(*HandlerFailure)(nil),      // 1: orcon.relations.v1alpha1.HandlerFailure
@@ -3059,27 +3139,28 @@ var file_controller_api_relations_v1alpha1_relations_proto_goTypes = []any{
 	(*Hello)(nil),               // 25: orcon.relations.v1alpha1.Hello
 	(*Renew)(nil),               // 26: orcon.relations.v1alpha1.Renew
 	(*ConverseResponse)(nil),    // 27: orcon.relations.v1alpha1.ConverseResponse
-	(*GetRequest)(nil),          // 28: orcon.relations.v1alpha1.GetRequest
-	(*GetResponse)(nil),         // 29: orcon.relations.v1alpha1.GetResponse
-	(*Snapshot)(nil),            // 30: orcon.relations.v1alpha1.Snapshot
-	(*KnownSecret)(nil),         // 31: orcon.relations.v1alpha1.KnownSecret
-	(*Own)(nil),                 // 32: orcon.relations.v1alpha1.Own
-	(*Unit)(nil),                // 33: orcon.relations.v1alpha1.Unit
-	(*Waiting)(nil),             // 34: orcon.relations.v1alpha1.Waiting
-	(*Relation)(nil),            // 35: orcon.relations.v1alpha1.Relation
-	(*GrantedSecret)(nil),       // 36: orcon.relations.v1alpha1.GrantedSecret
-	(*RemoteUnit)(nil),          // 37: orcon.relations.v1alpha1.RemoteUnit
-	(*DepartedUnit)(nil),        // 38: orcon.relations.v1alpha1.DepartedUnit
-	(*Databag)(nil),             // 39: orcon.relations.v1alpha1.Databag
-	nil,                         // 40: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
-	nil,                         // 41: orcon.relations.v1alpha1.SecretWrite.ContentEntry
-	nil,                         // 42: orcon.relations.v1alpha1.LeaveRequest.RevisionsEntry
-	nil,                         // 43: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
-	nil,                         // 44: orcon.relations.v1alpha1.Change.SetEntry
-	nil,                         // 45: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
-	nil,                         // 46: orcon.relations.v1alpha1.Hello.RevisionsEntry
-	nil,                         // 47: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	nil,                         // 48: orcon.relations.v1alpha1.Databag.DataEntry
+	(*Piece)(nil),               // 28: orcon.relations.v1alpha1.Piece
+	(*GetRequest)(nil),          // 29: orcon.relations.v1alpha1.GetRequest
+	(*GetResponse)(nil),         // 30: orcon.relations.v1alpha1.GetResponse
+	(*Snapshot)(nil),            // 31: orcon.relations.v1alpha1.Snapshot
+	(*KnownSecret)(nil),         // 32: orcon.relations.v1alpha1.KnownSecret
+	(*Own)(nil),                 // 33: orcon.relations.v1alpha1.Own
+	(*Unit)(nil),                // 34: orcon.relations.v1alpha1.Unit
+	(*Waiting)(nil),             // 35: orcon.relations.v1alpha1.Waiting
+	(*Relation)(nil),            // 36: orcon.relations.v1alpha1.Relation
+	(*GrantedSecret)(nil),       // 37: orcon.relations.v1alpha1.GrantedSecret
+	(*RemoteUnit)(nil),          // 38: orcon.relations.v1alpha1.RemoteUnit
+	(*DepartedUnit)(nil),        // 39: orcon.relations.v1alpha1.DepartedUnit
+	(*Databag)(nil),             // 40: orcon.relations.v1alpha1.Databag
+	nil,                         // 41: orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	nil,                         // 42: orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	nil,                         // 43: orcon.relations.v1alpha1.LeaveRequest.RevisionsEntry
+	nil,                         // 44: orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	nil,                         // 45: orcon.relations.v1alpha1.Change.SetEntry
+	nil,                         // 46: orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	nil,                         // 47: orcon.relations.v1alpha1.Hello.RevisionsEntry
+	nil,                         // 48: orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	nil,                         // 49: orcon.relations.v1alpha1.Databag.DataEntry
 }
 var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
 	1,  // 0: orcon.relations.v1alpha1.ReportRequest.failing:type_name -> orcon.relations.v1alpha1.HandlerFailure
@@ -3087,63 +3168,64 @@ var file_controller_api_relations_v1alpha1_relations_proto_depIdxs = []int32{
 	3,  // 2: orcon.relations.v1alpha1.GetStatusResponse.status:type_name -> orcon.relations.v1alpha1.Status
 	8,  // 3: orcon.relations.v1alpha1.GetStatusResponse.units:type_name -> orcon.relations.v1alpha1.UnitStatus
 	3,  // 4: orcon.relations.v1alpha1.UnitStatus.status:type_name -> orcon.relations.v1alpha1.Status
-	40, // 5: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
+	41, // 5: orcon.relations.v1alpha1.GetSecretResponse.content:type_name -> orcon.relations.v1alpha1.GetSecretResponse.ContentEntry
 	13, // 6: orcon.relations.v1alpha1.ListSecretsResponse.secrets:type_name -> orcon.relations.v1alpha1.Secret
 	14, // 7: orcon.relations.v1alpha1.Secret.access:type_name -> orcon.relations.v1alpha1.SecretAccess
-	41, // 8: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
+	42, // 8: orcon.relations.v1alpha1.SecretWrite.content:type_name -> orcon.relations.v1alpha1.SecretWrite.ContentEntry
 	14, // 9: orcon.relations.v1alpha1.SecretWrite.access:type_name -> orcon.relations.v1alpha1.SecretAccess
 	17, // 10: orcon.relations.v1alpha1.LeaveRequest.departures:type_name -> orcon.relations.v1alpha1.Departure
-	42, // 11: orcon.relations.v1alpha1.LeaveRequest.revisions:type_name -> orcon.relations.v1alpha1.LeaveRequest.RevisionsEntry
+	43, // 11: orcon.relations.v1alpha1.LeaveRequest.revisions:type_name -> orcon.relations.v1alpha1.LeaveRequest.RevisionsEntry
 	20, // 12: orcon.relations.v1alpha1.CommitRequest.changes:type_name -> orcon.relations.v1alpha1.Change
-	43, // 13: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
+	44, // 13: orcon.relations.v1alpha1.CommitRequest.revisions:type_name -> orcon.relations.v1alpha1.CommitRequest.RevisionsEntry
 	15, // 14: orcon.relations.v1alpha1.CommitRequest.secrets:type_name -> orcon.relations.v1alpha1.SecretWrite
-	44, // 15: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
-	45, // 16: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
+	45, // 15: orcon.relations.v1alpha1.Change.set:type_name -> orcon.relations.v1alpha1.Change.SetEntry
+	46, // 16: orcon.relations.v1alpha1.CommitResponse.revisions:type_name -> orcon.relations.v1alpha1.CommitResponse.RevisionsEntry
 	25, // 17: orcon.relations.v1alpha1.ConverseRequest.hello:type_name -> orcon.relations.v1alpha1.Hello
 	26, // 18: orcon.relations.v1alpha1.ConverseRequest.renew:type_name -> orcon.relations.v1alpha1.Renew
-	46, // 19: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
-	30, // 20: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	30, // 21: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
-	47, // 22: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
-	33, // 23: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
-	35, // 24: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
-	34, // 25: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
-	32, // 26: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
-	31, // 27: orcon.relations.v1alpha1.Snapshot.secrets:type_name -> orcon.relations.v1alpha1.KnownSecret
-	39, // 28: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
-	39, // 29: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
-	39, // 30: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
-	37, // 31: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
-	38, // 32: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
-	36, // 33: orcon.relations.v1alpha1.Relation.granted:type_name -> orcon.relations.v1alpha1.GrantedSecret
-	39, // 34: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	39, // 35: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
-	48, // 36: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
-	24, // 37: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
-	28, // 38: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
-	19, // 39: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
-	22, // 40: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
-	16, // 41: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
-	9,  // 42: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
-	11, // 43: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
-	0,  // 44: orcon.relations.v1alpha1.RelationsService.Report:input_type -> orcon.relations.v1alpha1.ReportRequest
-	4,  // 45: orcon.relations.v1alpha1.RelationsService.SetStatus:input_type -> orcon.relations.v1alpha1.SetStatusRequest
-	6,  // 46: orcon.relations.v1alpha1.RelationsService.GetStatus:input_type -> orcon.relations.v1alpha1.GetStatusRequest
-	27, // 47: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
-	29, // 48: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
-	21, // 49: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
-	23, // 50: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
-	18, // 51: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
-	10, // 52: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
-	12, // 53: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
-	2,  // 54: orcon.relations.v1alpha1.RelationsService.Report:output_type -> orcon.relations.v1alpha1.ReportResponse
-	5,  // 55: orcon.relations.v1alpha1.RelationsService.SetStatus:output_type -> orcon.relations.v1alpha1.SetStatusResponse
-	7,  // 56: orcon.relations.v1alpha1.RelationsService.GetStatus:output_type -> orcon.relations.v1alpha1.GetStatusResponse
-	47, // [47:57] is the sub-list for method output_type
-	37, // [37:47] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	47, // 19: orcon.relations.v1alpha1.Hello.revisions:type_name -> orcon.relations.v1alpha1.Hello.RevisionsEntry
+	31, // 20: orcon.relations.v1alpha1.ConverseResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	28, // 21: orcon.relations.v1alpha1.ConverseResponse.piece:type_name -> orcon.relations.v1alpha1.Piece
+	31, // 22: orcon.relations.v1alpha1.GetResponse.snapshot:type_name -> orcon.relations.v1alpha1.Snapshot
+	48, // 23: orcon.relations.v1alpha1.Snapshot.revisions:type_name -> orcon.relations.v1alpha1.Snapshot.RevisionsEntry
+	34, // 24: orcon.relations.v1alpha1.Snapshot.unit:type_name -> orcon.relations.v1alpha1.Unit
+	36, // 25: orcon.relations.v1alpha1.Snapshot.relations:type_name -> orcon.relations.v1alpha1.Relation
+	35, // 26: orcon.relations.v1alpha1.Snapshot.waiting:type_name -> orcon.relations.v1alpha1.Waiting
+	33, // 27: orcon.relations.v1alpha1.Snapshot.own:type_name -> orcon.relations.v1alpha1.Own
+	32, // 28: orcon.relations.v1alpha1.Snapshot.secrets:type_name -> orcon.relations.v1alpha1.KnownSecret
+	40, // 29: orcon.relations.v1alpha1.Own.bag:type_name -> orcon.relations.v1alpha1.Databag
+	40, // 30: orcon.relations.v1alpha1.Own.application:type_name -> orcon.relations.v1alpha1.Databag
+	40, // 31: orcon.relations.v1alpha1.Relation.bag:type_name -> orcon.relations.v1alpha1.Databag
+	38, // 32: orcon.relations.v1alpha1.Relation.units:type_name -> orcon.relations.v1alpha1.RemoteUnit
+	39, // 33: orcon.relations.v1alpha1.Relation.departed:type_name -> orcon.relations.v1alpha1.DepartedUnit
+	37, // 34: orcon.relations.v1alpha1.Relation.granted:type_name -> orcon.relations.v1alpha1.GrantedSecret
+	40, // 35: orcon.relations.v1alpha1.RemoteUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	40, // 36: orcon.relations.v1alpha1.DepartedUnit.bag:type_name -> orcon.relations.v1alpha1.Databag
+	49, // 37: orcon.relations.v1alpha1.Databag.data:type_name -> orcon.relations.v1alpha1.Databag.DataEntry
+	24, // 38: orcon.relations.v1alpha1.RelationsService.Converse:input_type -> orcon.relations.v1alpha1.ConverseRequest
+	29, // 39: orcon.relations.v1alpha1.RelationsService.Get:input_type -> orcon.relations.v1alpha1.GetRequest
+	19, // 40: orcon.relations.v1alpha1.RelationsService.Commit:input_type -> orcon.relations.v1alpha1.CommitRequest
+	22, // 41: orcon.relations.v1alpha1.RelationsService.Lead:input_type -> orcon.relations.v1alpha1.LeadRequest
+	16, // 42: orcon.relations.v1alpha1.RelationsService.Leave:input_type -> orcon.relations.v1alpha1.LeaveRequest
+	9,  // 43: orcon.relations.v1alpha1.RelationsService.GetSecret:input_type -> orcon.relations.v1alpha1.GetSecretRequest
+	11, // 44: orcon.relations.v1alpha1.RelationsService.ListSecrets:input_type -> orcon.relations.v1alpha1.ListSecretsRequest
+	0,  // 45: orcon.relations.v1alpha1.RelationsService.Report:input_type -> orcon.relations.v1alpha1.ReportRequest
+	4,  // 46: orcon.relations.v1alpha1.RelationsService.SetStatus:input_type -> orcon.relations.v1alpha1.SetStatusRequest
+	6,  // 47: orcon.relations.v1alpha1.RelationsService.GetStatus:input_type -> orcon.relations.v1alpha1.GetStatusRequest
+	27, // 48: orcon.relations.v1alpha1.RelationsService.Converse:output_type -> orcon.relations.v1alpha1.ConverseResponse
+	30, // 49: orcon.relations.v1alpha1.RelationsService.Get:output_type -> orcon.relations.v1alpha1.GetResponse
+	21, // 50: orcon.relations.v1alpha1.RelationsService.Commit:output_type -> orcon.relations.v1alpha1.CommitResponse
+	23, // 51: orcon.relations.v1alpha1.RelationsService.Lead:output_type -> orcon.relations.v1alpha1.LeadResponse
+	18, // 52: orcon.relations.v1alpha1.RelationsService.Leave:output_type -> orcon.relations.v1alpha1.LeaveResponse
+	10, // 53: orcon.relations.v1alpha1.RelationsService.GetSecret:output_type -> orcon.relations.v1alpha1.GetSecretResponse
+	12, // 54: orcon.relations.v1alpha1.RelationsService.ListSecrets:output_type -> orcon.relations.v1alpha1.ListSecretsResponse
+	2,  // 55: orcon.relations.v1alpha1.RelationsService.Report:output_type -> orcon.relations.v1alpha1.ReportResponse
+	5,  // 56: orcon.relations.v1alpha1.RelationsService.SetStatus:output_type -> orcon.relations.v1alpha1.SetStatusResponse
+	7,  // 57: orcon.relations.v1alpha1.RelationsService.GetStatus:output_type -> orcon.relations.v1alpha1.GetStatusResponse
+	48, // [48:58] is the sub-list for method output_type
+	38, // [38:48] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_controller_api_relations_v1alpha1_relations_proto_init() }
@@ -3161,7 +3243,7 @@ func file_controller_api_relations_v1alpha1_relations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_controller_api_relations_v1alpha1_relations_proto_rawDesc), len(file_controller_api_relations_v1alpha1_relations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   49,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"errors"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+)
+
+// folders are the directories of the bindings volume.
+type folders struct {
+	bindings Bindings
+	report   *report
+	written  map[string]folder
+}
+
+// folder is a directory as it was last written. The zero folder was removed.
+type folder struct {
+	source source
+	// version is that of its files.
+	version string
+}
+
+// source identifies the origin of the files of a directory, so that a bag is read only if that differs.
+type source struct {
+	bag databag.Ref
+	// granted is the ID of the granted Secret, and content the version of its files.
+	granted, content      string
+	interfaceName, remote string
+}
+
+// sourceOf returns the origin of a relation's files.
+func sourceOf(r conversation.Relation, contents map[string]Content) source {
+	content := databag.Version(contents[r.Granted.ID].Files)
+	return source{bag: r.RemoteBag, granted: r.Granted.ID, content: content, interfaceName: r.Interface, remote: r.Remote}
+}
+
+// version returns the version of all files.
+func (f *folders) version() string {
+	all := map[string]string{}
+	for name, folder := range f.written {
+		if folder.version != "" {
+			all[name] = folder.version
+		}
+	}
+	return databag.Version(all)
+}
+
+// project writes the directories that differ, one after the other, so that one bag at a time is in memory.
+func (f *folders) project(v Projection, plan Plan) error {
+	var failed []error
+	for _, name := range plan.order() {
+		r := plan.Write[name]
+		if f.written[name].version == "" || f.written[name].source != sourceOf(r, v.Contents) {
+			failed = append(failed, f.write(name, v, r))
+		}
+	}
+	for _, name := range plan.Remove {
+		if written, known := f.written[name]; !known || written != (folder{}) {
+			failed = append(failed, f.remove(name))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// write makes a directory show a relation.
+func (f *folders) write(name string, v Projection, r conversation.Relation) error {
+	files := v.files(r)
+	next := folder{sourceOf(r, v.Contents), databag.Version(files)}
+	if f.written[name].version == next.version {
+		f.written[name] = next
+		return nil
+	}
+	if err := f.bindings.Write(name, files); err != nil {
+		delete(f.written, name)
+		return err
+	}
+	f.written[name] = next
+	f.report.changed("wrote bindings %s: %d files", name, len(files))
+	return nil
+}
+
+func (f *folders) remove(name string) error {
+	if err := f.bindings.Remove(name); err != nil {
+		return err
+	}
+	if f.written[name].version != "" {
+		f.report.changed("removed bindings %s: the relation has ended", name)
+	}
+	f.written[name] = folder{}
+	return nil
+}

@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+)
+
+// narrow is a volume that has room for so many bytes.
+type narrow struct {
+	Bindings
+	room int
+}
+
+func (n *narrow) Write(name string, files map[string]string) error {
+	size := databag.Size(files)
+	if size > n.room {
+		return fmt.Errorf("cannot write bindings %q: %w", name, syscall.ENOSPC)
+	}
+	n.room -= size
+	return n.Bindings.Write(name, files)
+}
+
+// TRUST.md U2: in a volume without room for all, the primary relation's files come first, and what does not fit is named.
+func TestThePrimaryRelationHasRoomFirst(t *testing.T) {
+	for round := range 10 { // each with another order of maps
+		v := newVolumes(t, filepath.Join(t.TempDir(), fmt.Sprint(round)))
+		disk := v.disk()
+		disk.Bindings = &narrow{disk.Bindings, 30}
+		a := New(settings(t, "db", ""), disk, nil, nil)
+		s := &wire.Snapshot{}
+		for _, id := range []int64{7, 9} {
+			bag := &wire.Databag{Data: map[string]string{"host": strings.Repeat(fmt.Sprint(id), 10)}}
+			s.Relations = append(s.Relations, &wire.Relation{Id: id, Endpoint: "db", Complete: true, Bag: bag})
+		}
+		hear(a, s)
+		tree := v.tree(t)
+		assert.Equal(t, []string{"db"}, slices.Collect(maps.Keys(tree)))
+		assert.Equal(t, "7777777777", tree["db"]["host"])
+		for _, name := range []string{`"db-7"`, `"db-9"`} {
+			assert.Contains(t, a.report.failing, "cannot write bindings "+name+": no space left on device")
+		}
+	}
+}
+
+// What a process before has kept in files is in use after a restart; what is torn is unknown until it comes again, and its
+// files stay (TRUST.md U2, SAFETY.md E13).
+func TestATornSpoolIsThrownAway(t *testing.T) {
+	v := newVolumes(t, t.TempDir())
+	a := New(settings(t, "db,mail", ""), v.disk(), nil, nil)
+	s := &wire.Snapshot{}
+	for _, endpoint := range []string{"db", "mail"} {
+		bag := &wire.Databag{Data: map[string]string{"host": strings.Repeat(endpoint, 20)}}
+		s.Relations = append(s.Relations, &wire.Relation{Id: 7, Endpoint: endpoint, Interface: endpoint, Complete: true, Bag: bag})
+	}
+	hear(a, s)
+	written := v.tree(t)
+	disk := v.disk()
+	torn := databag.Version(s.Relations[1].Bag.Data)
+	require.NoError(t, os.Truncate(v.path("state", "bags-1", torn), 10))
+
+	again := New(settings(t, "db,mail", ""), disk, nil, nil)
+	again.Start()
+	require.Len(t, again.view.View.Relations, 1)
+	assert.Equal(t, "db", again.view.View.Relations[0].Endpoint)
+	assert.NoFileExists(t, v.path("state", "bags-1", torn))
+	assert.Equal(t, written, v.tree(t))
+	hear(again, s)
+	assert.Len(t, again.view.View.Relations, 2)
+	assert.Equal(t, written, v.tree(t))
+	runtime.KeepAlive(a)
+}

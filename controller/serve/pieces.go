@@ -1,0 +1,72 @@
+package serve
+
+import (
+	"fmt"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/agent"
+	v1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/piece"
+)
+
+const (
+	// maxWhole is the largest message that an agent accepts, in bytes.
+	maxWhole = 16 << 20
+	// maxText is how much of a databag one piece has, in bytes.
+	maxText = 64 << 10
+)
+
+// pieces sends snapshots over one stream (TRUST.md U2).
+type pieces struct {
+	// accepted is set if the agent accepts pieces; else it gets one message.
+	accepted bool
+	sender   piece.Sender
+}
+
+// send sends a snapshot, which has the versions of databags, after the contents that the agent lacks.
+func (p *pieces) send(stream sender, snapshot *v1alpha1.Snapshot, bags domain.Bags) error {
+	if !p.accepted {
+		snapshot = whole(snapshot, bags)
+		if size := proto.Size(snapshot); size > maxWhole {
+			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the databags that the pod may read have %d bytes, "+
+				"more than the %d that its agent accepts: replace the pod, so that it gets a newer agent", size, maxWhole))
+		}
+		return stream.Send(&v1alpha1.ConverseResponse{Snapshot: snapshot})
+	}
+	var refs []databag.Ref
+	for _, bag := range convert.Databags(snapshot) {
+		refs = append(refs, convert.RefTo(bag))
+	}
+	for _, ref := range p.sender.Next(refs) {
+		if err := sendBag(stream, ref, bags.Bag(ref)); err != nil {
+			return err
+		}
+	}
+	return stream.Send(&v1alpha1.ConverseResponse{Snapshot: snapshot})
+}
+
+// sendBag sends a databag, whose last piece has its version.
+func sendBag(stream sender, ref databag.Ref, bag domain.Bag) error {
+	text := databag.Encode(bag)
+	for ; len(text) > maxText; text = text[maxText:] {
+		if err := stream.Send(&v1alpha1.ConverseResponse{Piece: &v1alpha1.Piece{Text: text[:maxText]}}); err != nil {
+			return err
+		}
+	}
+	return stream.Send(&v1alpha1.ConverseResponse{Piece: &v1alpha1.Piece{Text: text, Version: ref.Version}})
+}
+
+// whole returns a snapshot that has the versions of databags with their contents.
+func whole(snapshot *v1alpha1.Snapshot, bags domain.Bags) *v1alpha1.Snapshot {
+	snapshot = proto.CloneOf(snapshot)
+	for _, bag := range convert.Databags(snapshot) {
+		if ref := convert.RefTo(bag); !ref.Empty() {
+			bag.Data = bags.Bag(ref)
+		}
+	}
+	return snapshot
+}
