@@ -223,7 +223,9 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	ctx, cancel := context.WithCancel(w.ctx)
 	r := &controllerReplica{done: make(chan struct{}), refused: &atomic.Int64{}, reviewed: &atomic.Int64{}, written: &atomic.Int64{}}
 	cfg := w.asController()
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return watched(next, r, limit{writes, counted, cancel}) })
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return watched(next, r, limit{writes, counted, cancel})
+	})
 	definitions, err := object.NewDefinitions(cfg)
 	require.NoError(w.t, err)
 	cfg.Wrap(meter.Wrap)

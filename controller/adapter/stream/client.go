@@ -30,14 +30,19 @@ type Listener interface {
 	Eager() bool
 	// Connected is called when a replica has begun to answer.
 	Connected()
-	// Received is called for every part of a databag that the next snapshot refers to, and Heard for every snapshot, in
-	// order, one at a time. An error ends the conversation.
-	Received(*wire.Piece) error
-	Heard(*wire.Snapshot) error
+	Hearer
 	// Lost is called when the conversation has ended or could not begin; the
 	// next attempt is made after the pause. answered is set if a replica has
 	// refused the conversation, or ended it with a reason.
 	Lost(reason error, answered bool, pause time.Duration)
+}
+
+// Hearer acts on messages of the controller, in order, one at a time. An error ends the conversation.
+type Hearer interface {
+	// Received is called for each part of a databag that the next snapshot refers to.
+	Received(*wire.Piece) error
+	// Heard is called for each snapshot.
+	Heard(*wire.Snapshot) error
 }
 
 // Client converses with the controller for as long as it runs.
