@@ -99,6 +99,7 @@ func fades(all []conversation.Departure) time.Time {
 // hasLeft reports whether a unit of the other end may have known the unit in the relation,
 // and it went so lately that no memory of it is over yet.
 func hasLeft(r relation.Relation, u application.Unit, now time.Time) bool {
-	return u.Gone != "" && u.Address != "" && r.Alive() && !u.GoneSince.Before(r.Created) &&
+	made := !r.Created.IsZero() // by an earlier look
+	return made && u.Gone != "" && u.Address != "" && r.Alive() && !u.GoneSince.Before(r.Created) &&
 		now.Before(u.GoneSince.Add(application.Mourning))
 }

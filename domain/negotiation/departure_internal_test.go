@@ -37,6 +37,10 @@ func TestDepartures(t *testing.T) {
 			why: "a unit that departed before the relation was there was never in it", web: []application.Unit{handler}, db: []application.Unit{gone},
 			change: func(r *relation.Relation) { r.Created = at() },
 		},
+		"Made": {
+			why: "nor was it in a relation that this look makes", web: []application.Unit{handler}, db: []application.Unit{gone},
+			change: func(r *relation.Relation) { r.Created = time.Time{} },
+		},
 		"BackAgain": {
 			why: "a unit that is there again has not departed", web: []application.Unit{handler},
 			db:     []application.Unit{{Number: 3, Address: "10.0.0.3", Since: at().Add(-time.Hour)}},
