@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 // answerWithin is how long a request may take: less than leadership.Margin, so that no write of a leader outlasts the
 // lease that admitted it (TRUST.md U1).
 const answerWithin = 8 * time.Second
+
+// longestHold is how long a request is held at most while the wait of its unit is not over.
+const longestHold = 2 * time.Second
 
 // reportLimit is how often the shortage of a unit is stored for people.
 const reportLimit = time.Minute
@@ -76,6 +80,23 @@ func (b *Budgets) ledger(procedure string) *budget.Ledger {
 		return b.signals
 	}
 	return nil
+}
+
+// holding passes on the requests of a unit that was refused data once it may write again, or after longestHold. A unit
+// that does not wait would otherwise take the time of its neighbours (TRUST.md U1). Bodies are not read meanwhile.
+func (b *Budgets) holding(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b != nil && b.ledger(r.URL.Path) == b.data {
+			b.mu.Lock()
+			wait := b.closed[proven(r.Context()).UID].until.Sub(b.now())
+			b.mu.Unlock()
+			select {
+			case <-r.Context().Done():
+			case <-time.After(min(wait, longestHold)):
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // purse pays for the writes of one request.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"connectrpc.com/connect"
@@ -18,6 +20,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1/relationsv1alpha1connect"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/budget"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/identity"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/secret"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
@@ -141,6 +144,38 @@ func TestCommitsHaveABudget(t *testing.T) {
 	c.now.Add(int64(wait) * int64(time.Millisecond))
 	require.NoError(t, c.commit(t))
 	assert.Equal(t, 2, c.stored)
+}
+
+// TRUST.md U1: a unit that was refused data and tries again at once is held; its leadership is not, and neither are
+// others.
+func TestRefusedUnitsAreHeld(t *testing.T) {
+	tests := map[string]struct {
+		why, unit, procedure string
+		wait, want           time.Duration
+	}{
+		"Waits":      {"until its wait is over", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Second, time.Second},
+		"Long":       {"a longer wait is the caller's", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Minute, longestHold},
+		"Over":       {"its wait is over", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, -time.Second, 0},
+		"Other":      {"another unit was refused", "other", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Second, 0},
+		"Leadership": {"it has a lane of its own", "uid", relationsv1alpha1connect.RelationsServiceLeadProcedure, time.Second, 0},
+		"Answers":    {"they have no budget", "uid", relationsv1alpha1connect.RelationsServiceLeaveProcedure, time.Second, 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := NewBudgets(&shop{}, &shop{}, time.Now)
+				b.closed["uid"] = closed{budget.Unit, time.Now().Add(tc.wait)}
+				request := httptest.NewRequest(http.MethodPost, tc.procedure, nil)
+				request = request.WithContext(context.WithValue(request.Context(), provenKey{}, identity.Identity{UID: tc.unit}))
+				asked, passed := time.Now(), false
+				b.holding(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+					passed = true
+					assert.Equal(t, tc.want, time.Since(asked), tc.why)
+				})).ServeHTTP(httptest.NewRecorder(), request)
+				assert.True(t, passed)
+			})
+		})
+	}
 }
 
 // What one transaction must not write, and what would make an application or its namespace hold more than it may, is
