@@ -18,7 +18,7 @@
 # They run in two lanes, side by side; integration and e2e come last, each alone, since what
 # they wait for has deadlines that a loaded machine does not meet. After a failure no other
 # stage begins; failures are repeated at the very end.
-# The logs are in dist/test/. On two cores about 40 minutes; the first run also
+# The logs are in dist/test/. On two cores about 30 minutes; the first run also
 # compiles a Kubernetes, a linter and cert-manager, and takes ten more.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -75,8 +75,8 @@ stage_integration() {
   built
   packages openssl:openssl
   # Each process has a cluster of its own, and waits much. The longest package has two: one for tests that start
-  # a cluster of their own, or stop parts of one.
-  local clusters='Chaos|Restore|Upgrade|Releases|Leave$' one failed=0
+  # a cluster of their own or stop parts of one, and for the longest of the others.
+  local clusters='Chaos|Restore|Upgrade|Releases|Leave$|KilledBetween' one failed=0
   beside clusters -run "$clusters" ./test/integration
   beside others -skip "$clusters" ./test/integration
   beside packages -parallel 4 ./test/integration/*/

@@ -18,6 +18,8 @@ type chaosProcess struct {
 	args    []string
 	env     []string
 	log     string
+	// user is whom the program runs as; nil for the user of the test.
+	user *syscall.Credential
 
 	mu    sync.Mutex
 	cmd   *exec.Cmd
@@ -42,7 +44,7 @@ func (p *chaosProcess) start() error {
 	defer func() { _ = log.Close() }()
 	cmd, ended := exec.Command(p.program, p.args...), make(chan struct{})
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), p.env...), log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: p.user}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -100,12 +102,15 @@ func (p *chaosProcess) runs() bool {
 	}
 }
 
-// finish ends the process for good.
-func (p *chaosProcess) finish() {
+// finish kills the process for good.
+func (p *chaosProcess) finish() { p.finishBy(syscall.SIGKILL) }
+
+// finishBy ends the process for good by a signal.
+func (p *chaosProcess) finishBy(signal syscall.Signal) {
 	p.mu.Lock()
 	p.over = true
 	p.mu.Unlock()
-	p.end(syscall.SIGKILL)
+	p.end(signal)
 }
 
 // files returns how many files the process has open.

@@ -26,6 +26,8 @@ const pace = 500 * time.Millisecond
 // chaosUsers are the handlers, writers and readers of all pods.
 type chaosUsers struct {
 	journal *chaos.Journal
+	// postgres is where the bank keeps the data of its tenants; nil for nowhere.
+	postgres *chaosPostgres
 	// bank is held by the unit of the bank that writes: a register has one writer.
 	bank sync.Mutex
 	// pause is held while nothing else is written.
@@ -64,15 +66,23 @@ func (u *chaosUsers) handler(ctx context.Context, a *chaosAgent, turn podagent.T
 	a.unit = unit
 	a.mu.Unlock()
 	switch _, event, _ := strings.Cut(turn.Hook, "-relation-"); {
+	case relation == "" && u.postgres != nil:
+		return u.postgres.elected(ctx, a, turn.Env)
 	case relation == "":
 		return ""
 	case event == "broken" && turn.Env["ORCON_FINAL"] == "true":
 		u.journal.Broken(a.application, unit, relation)
+		if u.postgres != nil && a.application == chaosBank {
+			return u.postgres.run(ctx, a, event, turn.Env)
+		}
 		return ""
 	case event != "created" && event != "joined" && event != "changed":
 		return ""
 	}
 	u.journal.Told(a.application, unit, relation)
+	if u.postgres != nil {
+		return u.postgres.relate(ctx, a, turn.Env)
+	}
 	leads, ok := a.tool(ctx, turn.Env, "is-leader")
 	if !ok {
 		return "it is not known who leads"
@@ -93,6 +103,9 @@ func (u *chaosUsers) write(ctx context.Context, a *chaosAgent) {
 			u.pause.RLock()
 			u.once(a, name, write)
 			u.pause.RUnlock()
+		}
+		if u.postgres != nil && a.application != chaosBank {
+			u.postgres.keepWriting(ctx, a)
 		}
 		wait(ctx, pace)
 	}
@@ -178,7 +191,7 @@ func (u *chaosUsers) reads(ctx context.Context, a *chaosAgent) map[string]string
 		value, _ := a.tool(ctx, nil, "relation-get", "-r", id, "--app", "n", chaosBank)
 		note(id, a.application, value)
 		username, _ := a.tool(ctx, nil, "relation-get", "-r", id, "--app", "username", chaosBank)
-		if username != "" && username != a.application {
+		if u.postgres == nil && username != "" && username != a.application {
 			u.journal.Fault("%s read the user %q", a.application, username)
 		}
 		file, _ := os.ReadFile(filepath.Join(a.root, "bindings", strings.Replace(id, ":", "-", 1), "n"))

@@ -62,6 +62,10 @@ func TestChaosMinute(t *testing.T) {
 	assert.Empty(t, admissions.failed, "admissions that met no fault")
 	assert.Greater(t, admissions.tried-admissions.excused, 50, "admissions that no fault failed")
 	assert.Empty(t, w.journal.Faults())
+	if w.users.postgres != nil {
+		t.Logf("PostgreSQL acknowledged %d rows of %d roles", w.users.postgres.acknowledged(), len(w.users.postgres.rows))
+		assert.Zero(t, w.users.postgres.failures(), "PostgreSQL ended by itself")
+	}
 	assert.Greater(t, w.tally.Faults(), 50)
 	for _, share := range chaosShares() {
 		assert.Positive(t, w.tally.Count(share.Kind), share.Kind)
@@ -84,6 +88,11 @@ func (w *chaosWorld) settled(when string) {
 		for _, r := range w.allRelations() {
 			if !w.journal.Has(chaosBank, r.State.Identity) {
 				return "the bank has no data for " + r.Name
+			}
+		}
+		if w.users.postgres != nil {
+			if missing := w.users.postgres.writeAll(w.ctx, w.node.all()); missing != "" {
+				return missing
 			}
 		}
 		if owed := w.journal.Owed(); len(owed) > 0 {

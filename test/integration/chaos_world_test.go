@@ -88,7 +88,7 @@ func newChaosWorldIn(t *testing.T, program func(name string) string, spaces ...*
 	}
 	w.admission = w.linkTo(func() []string { return addresses(w.webhooks) })
 	w.register()
-	w.users = &chaosUsers{journal: w.journal}
+	w.users = &chaosUsers{journal: w.journal, postgres: newChaosPostgres(t, w.journal)}
 	w.node = &chaosNode{
 		dir: dir, program: program("relation-agent"), trust: w.authority.bundle(), admin: w.admin,
 		clients: w.cluster.Client(t), serving: func() []string { return addresses(w.controllers) }, use: w.users.use,
