@@ -11,6 +11,6 @@ func excused() map[string]string {
 		"relations-controller patch events.events.k8s.io":                      "an Event that repeats is counted",
 		"relations-controller delete relatedsecrets.orcon.tengu.io":            "a secret that its owner removes, with the same role in TestControllerKeepsSecrets",
 		"relations-controller update databags/status.orcon.tengu.io":           "a databag that cannot be read, with the same role in TestControllerGoesOnBesideTheUnreadable",
-		"relations-controller get secrets granting/orders-db-admin":            "TestGrantedSecret relates before the namespace opens its Secret (SAFETY.md S1)",
+		"relations-controller get secrets granting/orders-db-admin":            "TestDocs/share-a-secret.md relates before the namespace opens its Secret (SAFETY.md S1)",
 	}
 }

@@ -61,7 +61,7 @@ func TestRun(t *testing.T) {
 	}{
 		"Excused": {
 			why: "a reason is given", log: made + pods + status + lease + removes, ok: true,
-			want: "forbidden: relations-controller get secrets granting/orders-db-admin: TestGrantedSecret relates before the namespace opens its Secret (SAFETY.md S1)\n",
+			want: "forbidden: relations-controller get secrets granting/orders-db-admin: TestDocs/share-a-secret.md relates before the namespace opens its Secret (SAFETY.md S1)\n",
 		},
 		"Unmade": {
 			why: "an apply that creates nothing", log: pods + status + lease + applied(200), want: "not used: controller create configmaps\n",

@@ -1,8 +1,11 @@
 package integration
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,8 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	wire "gitlab.ilabt.imec.be/tengu/orcon/controller/api/relations/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/stale"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -188,6 +193,47 @@ func (w *controllerWorld) awaitCondition(name, condition, reason string) {
 			return c.Type == condition && c.Reason == reason
 		})
 	}, soon, "the author learns why")
+}
+
+// A copy that leaves no room is refused with the reason, and the largest that is accepted is stored, also if Kubernetes
+// writes each byte as several (TRUST.md A1).
+func TestControllerRefusesTooLargeCopies(t *testing.T) {
+	w := newControllerWorld(t)
+	c := w.controller(-1)
+	w.create(
+		w.consumer("one", map[string]string{application.KeyProvides: "main:pg"}), w.consumer("two", map[string]string{application.KeyProvides: "main:pg"}),
+		w.staleConsumer("web", "a:pg,b:pg", "a=one:main,b=two:main"),
+	)
+	speakers, relations := map[string]*speaker{}, map[string]string{}
+	for i, name := range []string{"one", "two"} {
+		s := w.speaker(c, name, fmt.Sprintf("10.9.4.%d", i+1))
+		related := func(s *wire.Snapshot) bool { return len(s.GetRelations()) == 1 && len(s.GetOwn()) == 1 }
+		speakers[name], relations[name] = s, hears(t, s.stream, "its relation", related).GetRelations()[0].GetUid()
+	}
+	says := func(name string, data map[string]string) {
+		t.Helper()
+		s := speakers[name]
+		_, err := s.api.Commit(w.ctx, asking(s, &wire.CommitRequest{
+			Term: w.leads(s), Changes: []*wire.Change{{Relation: relations[name], Application: true, Set: data}},
+		}))
+		require.NoError(t, err)
+	}
+	const quote = `"` // in JSON, which is a string in JSON again
+	says("one", map[string]string{"host": "one", "a": strings.Repeat(quote, 60<<10), "b": strings.Repeat(quote, 60<<10)})
+	says("two", map[string]string{"host": "two", "a": strings.Repeat(quote, 60<<10), "b": strings.Repeat(quote, 30<<10)})
+	w.awaitCopy(map[string]string{"a": "one", "b": "two"}, "it is as large as a copy may be")
+	stored := w.copyOf("web")
+	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(stored), stored))
+	text, err := json.Marshal(stored.Data)
+	require.NoError(t, err)
+	assert.Greater(t, len(text), stale.MaxStored*9/10)
+
+	says("two", map[string]string{"c": strings.Repeat(quote, 30<<10)})
+	w.awaitCondition("web", string(condition.StaleRefused), "TooLarge")
+	w.awaitCopy(nil, "what is stored would be out of date")
+	says("two", map[string]string{"c": "", "host": "there"})
+	w.awaitCopy(map[string]string{"a": "one", "b": "there"}, "there is room again")
+	assert.Zero(t, c.refused.Load(), "the roles are enough")
 }
 
 // With its roles, the controller reads and writes no ConfigMap but those of copies and the bundle (TRUST.md R1).
