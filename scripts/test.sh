@@ -74,8 +74,8 @@ stage_integration() {
   has test/integration
   built
   packages openssl:openssl
-  # Each process has a cluster of its own, and waits much. The longest package has two: one for tests that start
-  # a cluster of their own or stop parts of one, and for the longest of the others.
+  # Each process has a cluster of its own, and waits much. The longest package has two. One runs the tests
+  # that start a cluster of their own or stop parts of one, and the longest of the others.
   local clusters='Chaos|Restore|Upgrade|Releases|Leave$|KilledBetween' one failed=0
   beside clusters -run "$clusters" ./test/integration
   beside others -skip "$clusters" ./test/integration

@@ -51,8 +51,8 @@ func (v volumes) disk() Disk {
 	}
 }
 
-// spool returns the spool of another process, in which few bags fit in memory. It has a copy of what the process before has
-// left, which goes on collecting garbage here.
+// spool returns the spool of a new process, with little room in memory. Its folder is a copy of that of the process
+// before, whose garbage collection still runs in this test.
 func (v volumes) spool() *spool.Spool {
 	before, _ := filepath.Glob(v.path("state", "bags-*"))
 	folder := v.path("state", fmt.Sprint("bags-", len(before)))

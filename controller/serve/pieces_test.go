@@ -27,8 +27,8 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
-// neighbours returns the view of blog on a database with so many units, each of which has a bag as large as one may be, and
-// a bag of its own that is as large.
+// neighbours returns the view of blog on a database with so many units. Their bags, and blog's own, are as large as a bag
+// may be.
 func neighbours(units int, value string) relation.View {
 	view := blog(value)
 	contents := domain.BagMap{}

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,9 +12,9 @@ import (
 func TestGrantedSecret(t *testing.T) {
 	t.Parallel()
 	w := withOrcon(t)
-	controller := "system:serviceaccount:orcon-system:relations-controller"
-	w.kubectl("create", "rolebinding", "orcon-granted-secrets", "--clusterrole=orcon-granted-secrets", "--serviceaccount="+strings.TrimPrefix(controller, "system:serviceaccount:"))
-	w.prints("yes", "auth", "can-i", "get", "secret/orders-db-admin", "--as="+controller) // the API server knows the binding
+	const account = "orcon-system:relations-controller"
+	w.kubectl("create", "rolebinding", "orcon-granted-secrets", "--clusterrole=orcon-granted-secrets", "--serviceaccount="+account)
+	w.prints("yes", "auth", "can-i", "get", "secret/orders-db-admin", "--as=system:serviceaccount:"+account) // the API server knows the binding
 	w.kubectl("apply", "-f", deployment(t, "examples/granted/granted.yaml"))
 	web := w.running("web", 1)[0]
 	w.prints("postgresql://db.example.org:5432 as orders", "logs", web.Name, "-c", "main")
