@@ -82,17 +82,16 @@ func (b *Budgets) ledger(procedure string) *budget.Ledger {
 	return nil
 }
 
-// holding passes on the requests of a unit that was refused data once it may write again, or after longestHold. A unit
-// that does not wait would otherwise take the time of its neighbours (TRUST.md U1). Bodies are not read meanwhile.
-func (b *Budgets) holding(next http.Handler) http.Handler {
+// holding holds the requests of a unit that was refused data until it may write again, for longestHold at most. Where
+// the wait is longer, the answer is its rest. A unit that does not wait would otherwise take the time of its neighbours
+// (TRUST.md U1): bodies are read only of requests that are passed on.
+func (b *Budgets) holding(identities Identities, next http.Handler) http.Handler {
+	errs := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if b != nil && b.ledger(r.URL.Path) == b.data {
-			b.mu.Lock()
-			wait := b.closed[proven(r.Context()).UID].until.Sub(b.now())
-			b.mu.Unlock()
-			select {
-			case <-r.Context().Done():
-			case <-time.After(min(wait, longestHold)):
+			if err := b.purse(r.Context(), identities, b.data).hold(r.Context()); err != nil {
+				_ = errs.Write(w, r, refuse(err)) // the caller has gone
+				return
 			}
 		}
 		next.ServeHTTP(w, r)
@@ -112,6 +111,14 @@ type purse struct {
 
 type purseKey struct{}
 
+// purse returns the purse of a proven caller.
+func (b *Budgets) purse(ctx context.Context, identities Identities, l *budget.Ledger) *purse {
+	id := proven(ctx)
+	return &purse{Budgets: b, ledger: l, identity: id, writer: budget.Writer{
+		Namespace: id.Namespace, Application: identities.Membership(ctx, id).Application, Unit: id.UID,
+	}}
+}
+
 // bounded answers requests within answerWithin, each at the cost of its unit. A request needs a commit in the budget,
 // and takes it if it writes.
 func (b *Budgets) bounded(identities Identities) connect.UnaryInterceptorFunc {
@@ -122,10 +129,7 @@ func (b *Budgets) bounded(identities Identities) connect.UnaryInterceptorFunc {
 			if b == nil || b.ledger(req.Spec().Procedure) == nil {
 				return next(ctx, req)
 			}
-			id := proven(ctx)
-			p := &purse{Budgets: b, ledger: b.ledger(req.Spec().Procedure), identity: id, writer: budget.Writer{
-				Namespace: id.Namespace, Application: identities.Membership(ctx, id).Application, Unit: id.UID,
-			}}
+			p := b.purse(ctx, identities, b.ledger(req.Spec().Procedure))
 			if err := p.take(ctx, budget.Cost{Commits: 1}); err != nil {
 				return nil, refuse(err)
 			}
@@ -143,13 +147,43 @@ func (p *purse) take(ctx context.Context, c budget.Cost) error {
 	if taken {
 		return nil
 	}
-	limited.WithLabelValues(string(short.Level)).Inc()
 	p.report(ctx, short.Level)
+	return p.refusal(short)
+}
+
+// refusal returns the error for a write that has to wait.
+func (p *purse) refusal(short budget.Shortage) error {
+	limited.WithLabelValues(string(short.Level)).Inc()
 	return &domain.Error{
 		Kind: domain.NotYet, Wait: short.Wait,
 		Message: fmt.Sprintf("cannot write now: %s has used up its budget of writes", p.names(short.Level)),
 		Cure:    fmt.Sprintf("write less, or less often; try again in %s", short.Wait.Round(time.Millisecond)),
 	}
+}
+
+// hold waits until the unit may write again, or for longestHold, and refuses if more of its wait is left.
+func (p *purse) hold(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(p.rest().Wait, longestHold)):
+	}
+	if short := p.rest(); short.Wait > 0 {
+		return p.refusal(short)
+	}
+	return nil
+}
+
+// rest returns the rest of the unit's wait; not above 0 once that is over.
+func (p *purse) rest() budget.Shortage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.restAt(p.now())
+}
+
+// restAt returns the rest of the unit's wait at a time. The caller has locked mu.
+func (p *purse) restAt(now time.Time) budget.Shortage {
+	was := p.closed[p.writer.Unit]
+	return budget.Shortage{Level: was.level, Wait: was.until.Sub(now)}
 }
 
 // takeNow takes a cost. A unit that was refused data gets the rest of its wait as the answer until it is over.
@@ -160,8 +194,8 @@ func (p *purse) takeNow(c budget.Cost) (short budget.Shortage, taken bool) {
 	if p.ledger != p.data {
 		return p.ledger.Take(p.writer, c, now)
 	}
-	if was := p.closed[p.writer.Unit]; now.Before(was.until) {
-		return budget.Shortage{Level: was.level, Wait: was.until.Sub(now)}, false
+	if short = p.restAt(now); short.Wait > 0 {
+		return short, false
 	}
 	delete(p.closed, p.writer.Unit)
 	if short, taken = p.ledger.Take(p.writer, c, now); !taken {

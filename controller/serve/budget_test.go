@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -146,36 +147,51 @@ func TestCommitsHaveABudget(t *testing.T) {
 	assert.Equal(t, 2, c.stored)
 }
 
-// TRUST.md U1: a unit that was refused data and tries again at once is held; its leadership is not, and neither are
-// others.
+// TRUST.md U1: a unit that was refused data and tries again at once is held, and refused unread if its wait is longer;
+// its leadership is not, and neither are others.
 func TestRefusedUnitsAreHeld(t *testing.T) {
 	tests := map[string]struct {
 		why, unit, procedure string
-		wait, want           time.Duration
+		wait, held           time.Duration
+		passes               bool
 	}{
-		"Waits":      {"until its wait is over", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Second, time.Second},
-		"Long":       {"a longer wait is the caller's", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Minute, longestHold},
-		"Over":       {"its wait is over", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, -time.Second, 0},
-		"Other":      {"another unit was refused", "other", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Second, 0},
-		"Leadership": {"it has a lane of its own", "uid", relationsv1alpha1connect.RelationsServiceLeadProcedure, time.Second, 0},
-		"Answers":    {"they have no budget", "uid", relationsv1alpha1connect.RelationsServiceLeaveProcedure, time.Second, 0},
+		"Waits":      {"until its wait is over", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Second, time.Second, true},
+		"Long":       {"a longer wait is the caller's", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Minute, longestHold, false},
+		"Over":       {"its wait is over", "uid", relationsv1alpha1connect.RelationsServiceCommitProcedure, -time.Second, 0, true},
+		"Other":      {"another unit was refused", "other", relationsv1alpha1connect.RelationsServiceCommitProcedure, time.Second, 0, true},
+		"Leadership": {"it has a lane of its own", "uid", relationsv1alpha1connect.RelationsServiceLeadProcedure, time.Second, 0, true},
+		"Answers":    {"they have no budget", "uid", relationsv1alpha1connect.RelationsServiceLeaveProcedure, time.Second, 0, true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := NewBudgets(&shop{}, &shop{}, time.Now)
 				b.closed["uid"] = closed{budget.Unit, time.Now().Add(tc.wait)}
-				request := httptest.NewRequest(http.MethodPost, tc.procedure, nil)
-				request = request.WithContext(context.WithValue(request.Context(), provenKey{}, identity.Identity{UID: tc.unit}))
-				asked, passed := time.Now(), false
-				b.holding(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-					passed = true
-					assert.Equal(t, tc.want, time.Since(asked), tc.why)
-				})).ServeHTTP(httptest.NewRecorder(), request)
-				assert.True(t, passed)
+				body := &unread{}
+				request := httptest.NewRequest(http.MethodPost, tc.procedure, body)
+				request.Header.Set("Content-Type", "application/proto")
+				request = request.WithContext(context.WithValue(request.Context(), provenKey{}, identity.Identity{UID: tc.unit, Pod: "web-0"}))
+				answer, asked, passes := httptest.NewRecorder(), time.Now(), false
+				b.holding(&replica{}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passes = true })).ServeHTTP(answer, request)
+				assert.Equal(t, tc.held, time.Since(asked), tc.why)
+				assert.Equal(t, tc.passes, passes, tc.why)
+				assert.False(t, body.read)
+				if !tc.passes {
+					assert.Equal(t, http.StatusTooManyRequests, answer.Code)
+					assert.Equal(t, "58000", answer.Header().Get(headerWait))
+					assert.Contains(t, answer.Body.String(), "pod web-0 has used up its budget of writes")
+				}
 			})
 		})
 	}
+}
+
+// unread is a body that notes whether it is read.
+type unread struct{ read bool }
+
+func (u *unread) Read([]byte) (int, error) {
+	u.read = true
+	return 0, io.EOF
 }
 
 // What one transaction must not write, and what would make an application or its namespace hold more than it may, is

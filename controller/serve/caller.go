@@ -24,7 +24,7 @@ func (s *Server) HTTP(address string, config *tls.Config) *http.Server {
 	mux := http.NewServeMux()
 	path, handler := relationsv1alpha1connect.NewRelationsServiceHandler(s, connect.WithConditionalHandlerOptions(limits),
 		connect.WithInterceptors(s.Budgets.bounded(s.Identities)))
-	mux.Handle(path, prover{s.Identities}.proving(s.Budgets.holding(handler)))
+	mux.Handle(path, prover{s.Identities}.proving(s.Budgets.holding(s.Identities, handler)))
 	mux.Handle(relationsv1alpha1connect.RelationsServiceConverseProcedure, handler) // proven by hello
 	return listener.New(address, mux, config)
 }

@@ -97,7 +97,8 @@ func fades(all []conversation.Departure) time.Time {
 }
 
 // hasLeft reports whether a unit of the other end may have known the unit in the relation,
-// and it went so lately that no memory of it is over yet.
+// and it went so lately that no memory of it is over yet. Times are stored in seconds: a unit that went in the second in
+// which the relation was made may have been known.
 func hasLeft(r relation.Relation, u application.Unit, now time.Time) bool {
 	made := !r.Created.IsZero() // by an earlier look
 	return made && u.Gone != "" && u.Address != "" && r.Alive() && !u.GoneSince.Before(r.Created) &&
