@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -97,7 +98,7 @@ func New(settings Settings, disk Disk, speaker Speaker, processes Processes) *Ag
 	a.standby.agent = a
 	a.folders = folders{bindings: disk.Bindings, report: &a.report, written: map[string]folder{}}
 	if settings.OnChange.Post.Port != 0 || slices.Contains(settings.Tools, injection.HandlerContainer) {
-		a.handlers = NewHandlers(a.speech, settings, disk.Told)
+		a.handlers = NewHandlers(a.speech, settings, disk)
 	}
 	if settings.OnChange.Signal != "" {
 		a.signals = newSignals(settings.OnChange.Signal, processes, disk)
@@ -288,6 +289,16 @@ func (a *Agent) settle(err error) {
 	}
 	if pause := a.report.settle(err); err != nil {
 		a.retry = time.AfterFunc(pause, a.applyAgain)
+	}
+	if text := a.report.unwritten(); text != "" {
+		go reportUnwritten(a.speech, text)
+	}
+}
+
+// reportUnwritten sends which files cannot be written, so that people see it where they look (TRUST.md U2).
+func reportUnwritten(s *Speech, text string) {
+	if err := s.report(context.Background(), &wire.ReportRequest{Unwritten: text}); err != nil {
+		glog.Warningf("cannot report that files cannot be written: %v", err)
 	}
 }
 

@@ -195,7 +195,7 @@ func TestTheDiskIsTheLastAcceptableSnapshot(t *testing.T) {
 		v := newVolumes(t, filepath.Join(root, fmt.Sprint(round)))
 		m := &model{bags: map[int64]map[string]string{}, ended: map[int64]bool{}}
 		s := settings(t, "db,mail,cache?", "")
-		a := New(s, v.disk(), nil, nil)
+		a := New(s, v.disk(), &controller{}, nil)
 		a.Start()
 		for range rapid.IntRange(1, 12).Draw(t, "snapshots") {
 			snapshot := drawSnapshot(t)
@@ -206,7 +206,7 @@ func TestTheDiskIsTheLastAcceptableSnapshot(t *testing.T) {
 			require.Equal(t, m.used, a.Revisions())
 			if rapid.IntRange(0, 3).Draw(t, "restart") == 0 {
 				before := a
-				a = New(s, v.disk(), nil, nil)
+				a = New(s, v.disk(), &controller{}, nil)
 				runtime.KeepAlive(before) // a process that is gone collects nothing
 				a.Start()
 				require.Equal(t, m.tree(), v.tree(t), "a restart changes nothing")
@@ -285,7 +285,7 @@ func FuzzHeard(f *testing.F) {
 		dir := t.TempDir()
 		v := newVolumes(t, filepath.Join(dir, "pod"))
 		require.NoError(t, bindings.NewPair(v.path("state", "memory")).Replace(raw))
-		a := New(settings(t, "db", ""), v.disk(), nil, nil)
+		a := New(settings(t, "db", ""), v.disk(), &controller{}, nil)
 		a.Start()
 		snapshot := &wire.Snapshot{}
 		if proto.Unmarshal(raw, snapshot) != nil {
@@ -302,7 +302,7 @@ func FuzzHeard(f *testing.F) {
 func TestWhoSeesTheGateOpenSeesTheData(t *testing.T) {
 	for round := range 50 {
 		v := newVolumes(t, filepath.Join(t.TempDir(), fmt.Sprint(round)))
-		a := New(settings(t, "db", ""), v.disk(), nil, nil)
+		a := New(settings(t, "db", ""), v.disk(), &controller{}, nil)
 		a.Start()
 		go hear(a, &wire.Snapshot{Relations: []*wire.Relation{{
 			Id: 7, Endpoint: "db", Interface: "db", RemoteApplication: "pg", Complete: true,
@@ -346,7 +346,7 @@ func TestAFailedWriteKeepsTheGateClosedAndIsTriedAgain(t *testing.T) {
 	disk := v.disk()
 	volume := &broken{Bindings: disk.Bindings}
 	disk.Bindings = volume
-	a := New(settings(t, "db", ""), disk, nil, nil)
+	a := New(settings(t, "db", ""), disk, &controller{}, nil)
 	a.Start()
 	hear(a, &wire.Snapshot{Relations: []*wire.Relation{{Id: 7, Endpoint: "db", Complete: true, Bag: &wire.Databag{Data: map[string]string{"host": "a"}}}}})
 	assert.False(t, a.isOpen())
@@ -379,7 +379,7 @@ func TestAGateThatWaitsForNothing(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			v := newVolumes(t, t.TempDir())
-			a := New(settings(t, test.consumes, ""), v.disk(), nil, nil)
+			a := New(settings(t, test.consumes, ""), v.disk(), &controller{}, nil)
 			a.Start()
 			assert.False(t, a.isOpen())
 			if test.heard {
@@ -399,7 +399,7 @@ func TestAGateThatWaitsForNothing(t *testing.T) {
 // SAFETY.md V4: an older snapshot changes nothing, and it is said.
 func TestAnOlderSnapshotIsRefused(t *testing.T) {
 	v := newVolumes(t, t.TempDir())
-	a := New(settings(t, "db", ""), v.disk(), nil, nil)
+	a := New(settings(t, "db", ""), v.disk(), &controller{}, nil)
 	a.Start()
 	say := func(relation, databag uint64, host string) {
 		hear(a, &wire.Snapshot{
@@ -418,7 +418,7 @@ func TestAnOlderSnapshotIsRefused(t *testing.T) {
 }
 
 func TestStatusSaysWhatAPersonAsks(t *testing.T) {
-	a := New(settings(t, "db,mail,cache?", ""), newVolumes(t, t.TempDir()).disk(), nil, nil)
+	a := New(settings(t, "db,mail,cache?", ""), newVolumes(t, t.TempDir()).disk(), &controller{}, nil)
 	a.Start()
 	a.Lost(errors.New("cannot trust the controller"), false, time.Second)
 	hear(a, &wire.Snapshot{
@@ -444,7 +444,7 @@ func TestStatusSaysWhatAPersonAsks(t *testing.T) {
 // the lost relation gives way in <endpoint>/ once the other is complete, and its own folder stays (TRUST.md T7).
 func TestLostRelationGivesWay(t *testing.T) {
 	v := newVolumes(t, t.TempDir())
-	a := New(settings(t, "db", ""), v.disk(), nil, nil)
+	a := New(settings(t, "db", ""), v.disk(), &controller{}, nil)
 	a.Start()
 	hears := func(revision uint64, uid string, id int64, host string, complete bool) {
 		r := &wire.Relation{Id: id, Uid: uid, Endpoint: "db", Interface: "pg", Role: "requires", RemoteApplication: uid, Complete: complete,

@@ -39,7 +39,7 @@ func TestThePrimaryRelationHasRoomFirst(t *testing.T) {
 		v := newVolumes(t, filepath.Join(t.TempDir(), fmt.Sprint(round)))
 		disk := v.disk()
 		disk.Bindings = &narrow{disk.Bindings, 30}
-		a := New(settings(t, "db", ""), disk, nil, nil)
+		a := New(settings(t, "db", ""), disk, &controller{}, nil)
 		s := &wire.Snapshot{}
 		for _, id := range []int64{7, 9} {
 			bag := &wire.Databag{Data: map[string]string{"host": strings.Repeat(fmt.Sprint(id), 10)}}
@@ -59,7 +59,7 @@ func TestThePrimaryRelationHasRoomFirst(t *testing.T) {
 // files stay (TRUST.md U2, SAFETY.md E13).
 func TestATornSpoolIsThrownAway(t *testing.T) {
 	v := newVolumes(t, t.TempDir())
-	a := New(settings(t, "db,mail", ""), v.disk(), nil, nil)
+	a := New(settings(t, "db,mail", ""), v.disk(), &controller{}, nil)
 	s := &wire.Snapshot{}
 	for _, endpoint := range []string{"db", "mail"} {
 		bag := &wire.Databag{Data: map[string]string{"host": strings.Repeat(endpoint, 20)}}
@@ -71,7 +71,7 @@ func TestATornSpoolIsThrownAway(t *testing.T) {
 	torn := databag.Version(s.Relations[1].Bag.Data)
 	require.NoError(t, os.Truncate(v.path("state", "bags-1", torn), 10))
 
-	again := New(settings(t, "db,mail", ""), disk, nil, nil)
+	again := New(settings(t, "db,mail", ""), disk, &controller{}, nil)
 	again.Start()
 	require.Len(t, again.view.View.Relations, 1)
 	assert.Equal(t, "db", again.view.View.Relations[0].Endpoint)

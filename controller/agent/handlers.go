@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,15 +29,16 @@ type Handlers struct {
 	speech    *Speech
 	namespace string
 	batch     bool
-	memory    File
 
 	mu     sync.Mutex
-	told   conversation.Memory
+	told   recollection
 	turn   *turn
 	failed failure
 	// reported is the failure that the controller was told of last; nil before this
 	// process has told it anything.
 	reported *status.Failure
+	// stood is when leadership was requested last.
+	stood lately
 	// waiting is what the next event waits for before it can be sent; empty for nothing.
 	waiting string
 	era     era
@@ -58,6 +58,23 @@ type era struct {
 // happens. Speech asks by itself when nothing does.
 const candidacy = 5 * time.Second
 
+// lately is when something was done last.
+type lately struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// due reports whether that is so long ago, and notes that it is done again if so.
+func (l *lately) due(every time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.at) < every {
+		return false
+	}
+	l.at = time.Now()
+	return true
+}
+
 // failure is why the last turn was not handled, and when it is told again.
 type failure struct {
 	status.Failure
@@ -70,17 +87,13 @@ func (f failure) isOf(t *turn) bool {
 }
 
 // NewHandlers returns handlers that go on where the last process was.
-func NewHandlers(speech *Speech, settings Settings, memory File) *Handlers {
+func NewHandlers(speech *Speech, settings Settings, disk Disk) *Handlers {
 	h := &Handlers{
-		speech: speech, namespace: settings.Namespace, batch: settings.Batch, memory: memory,
-		rung: make(chan struct{}, 1),
+		speech: speech, namespace: settings.Namespace, batch: settings.Batch,
+		told: recollection{file: disk.Told, spool: disk.Spool}, rung: make(chan struct{}, 1),
 	}
 	h.era.left = map[string]bool{}
-	text, err := memory.Read()
-	if err == nil && len(text) > 0 {
-		h.told, err = conversation.ParseMemory(text)
-	}
-	if err != nil {
+	if err := h.told.recall(); err != nil {
 		glog.Errorf("%v; every event is sent again", err)
 	}
 	speech.notify(h.ring)
@@ -108,10 +121,8 @@ func (h *Handlers) Next(ctx context.Context) (Turn, error) {
 // not done is over: its runner is gone.
 func (h *Handlers) next(ctx context.Context) (*turn, error) {
 	h.drop(nil)
-	var asked time.Time
 	for {
-		if time.Since(asked) >= candidacy {
-			asked = time.Now()
+		if h.stood.due(candidacy) {
 			if _, err := h.speech.Leader(ctx); err != nil {
 				glog.V(1).Infof("cannot find the leader: %v", err)
 			}
@@ -148,8 +159,9 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 		return nil, untilChange, false
 	}
 	snapshot.Batch, snapshot.Now = h.batch, time.Now()
-	h.told = h.told.Observe(snapshot)
-	event, owed := conversation.Next(h.told, snapshot)
+	snapshot.Bags = h.told.seen.under(snapshot.Bags)
+	h.told.set(h.told.Observe(snapshot))
+	event, owed := conversation.Next(h.told.Memory, snapshot)
 	if !owed {
 		h.failed = failure{} // what failed is owed no more
 		if at := snapshot.Wake(); !at.IsZero() {
@@ -157,7 +169,7 @@ func (h *Handlers) begin() (t *turn, wait time.Duration, idle bool) {
 		}
 		return nil, untilChange, true
 	}
-	next := &turn{Turn: tool.NewTurn(h.told, event, snapshot), context: rand.Text(), era: h.era.number}
+	next := &turn{Turn: tool.NewTurn(h.told.Memory, event, snapshot), context: rand.Text(), era: h.era.number}
 	if h.failed.isOf(next) {
 		if left := time.Until(h.failed.next); left > 0 {
 			return nil, left, false
@@ -225,10 +237,11 @@ func (h *Handlers) drop(restored *conversation.Snapshot) {
 	if restored == nil {
 		return
 	}
-	h.told, h.reported, h.era.left = h.told.Reset(*restored), nil, map[string]bool{}
+	h.told.set(h.told.Reset(*restored))
+	h.reported, h.era.left = nil, map[string]bool{}
 	h.era.number++
 	h.era.begins.Store(true)
-	if err := h.save(); err != nil {
+	if err := h.told.save(); err != nil {
 		glog.Errorf("%v", err)
 	}
 }
@@ -277,27 +290,16 @@ func (h *Handlers) Done(ctx context.Context, done Done) error {
 	if t.era != h.era.number {
 		return ErrNoTurn
 	}
-	h.told, h.turn = h.told.After(t.Event, t.Snapshot), nil
+	h.told.set(h.told.After(t.Event, t.Snapshot))
+	h.turn = nil
 	if h.failed.isOf(t) {
 		h.failed = failure{}
 	}
 	if done.Handled {
 		glog.Infof("handled %s", t.String())
 	}
-	if err := h.save(); err != nil {
+	if err := h.told.save(); err != nil {
 		glog.Errorf("%v; it is sent again if this container restarts", err)
-	}
-	return nil
-}
-
-// save keeps what was told over a restart.
-func (h *Handlers) save() error {
-	text, err := json.Marshal(h.told)
-	if err == nil {
-		err = h.memory.Replace(text)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot save which events were handled: %w", err)
 	}
 	return nil
 }
@@ -353,11 +355,9 @@ func countEvents(owed int) string {
 	}
 }
 
-// wait notes what the next event waits for, empty for nothing, and returns the text that
-// status writes for it.
-func (h *Handlers) wait(what string) string {
+// wait notes what the next event waits for, empty for nothing.
+func (h *Handlers) wait(what string) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.waiting = what
-	h.mu.Unlock()
-	return h.status()
 }

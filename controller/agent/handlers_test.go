@@ -54,6 +54,14 @@ func (s *stage) next() Turn {
 	return turn
 }
 
+// leader is what the controller answers to the next request for leadership, which is due.
+func (s *stage) leader(is *wire.LeadResponse) {
+	s.controller.leader = is
+	s.agent.handlers.stood.mu.Lock()
+	defer s.agent.handlers.stood.mu.Unlock()
+	s.agent.handlers.stood.at = time.Time{}
+}
+
 func (s *stage) nothing() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 50*time.Millisecond)
@@ -144,6 +152,15 @@ func TestHandlersSpeakInTransactions(t *testing.T) {
 	require.ErrorIs(t, s.agent.handlers.Done(t.Context(), Done{Context: again.Context}), ErrNoTurn, "done is done")
 }
 
+// A unit that does not lead requests leadership every few seconds, not with each event (TRUST.md U1).
+func TestHandlersRequestLeadershipRarely(t *testing.T) {
+	s := newStage(t)
+	for range 4 {
+		s.done(s.next(), "")
+	}
+	assert.Len(t, s.controller.leads, 1)
+}
+
 // A restart of anything repeats at most the last event (DESIGN: memory is saved
 // after each; RELATIONS.md E1).
 func TestHandlersRemember(t *testing.T) {
@@ -165,7 +182,7 @@ func TestHandlersRemember(t *testing.T) {
 // A leader hears that it leads (SAFETY.md P1).
 func TestHandlersHearOfLeadership(t *testing.T) {
 	s := newStage(t)
-	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1}
+	s.leader(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1})
 	turn := s.next()
 	assert.Equal(t, "leader-elected", turn.Hook)
 	assert.Equal(t, "True\n", string(s.types(turn, "is-leader").Stdout))
@@ -197,7 +214,7 @@ func TestHandlersLeave(t *testing.T) {
 	assert.Equal(t, []string{"r"}, s.controller.left, "once")
 
 	t.Log("no unit has handled it for the application: that is left to the leader")
-	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1}
+	s.leader(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1})
 	s.ends(3)
 	turn = s.next()
 	assert.Equal(t, "leader-elected", turn.Hook)
@@ -218,7 +235,7 @@ func TestHandlersLeave(t *testing.T) {
 // is not handled again after a restart (TRUST.md T2).
 func TestHandlersAnswerForTheEndUntilAccepted(t *testing.T) {
 	s := newStage(t)
-	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1}
+	s.leader(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1})
 	for range 5 {
 		s.done(s.next(), "")
 	}
@@ -325,7 +342,7 @@ func TestHandlersHearOfSecrets(t *testing.T) {
 	knows(2, read)
 	s.nothing()
 
-	s.controller.leader = &wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1}
+	s.leader(&wire.LeadResponse{Leads: true, LeftMs: 60_000, Term: 1})
 	due := time.Now().Add(2 * time.Second).Truncate(time.Second)
 	knows(3, read, &wire.KnownSecret{Id: "root", Latest: 5, Rotates: due.Unix()})
 	s.done(s.next(), "") // elected

@@ -25,6 +25,25 @@ func (k kept) Bag(ref databag.Ref) conversation.Bag {
 	return nil
 }
 
+// under returns bags that have the contents of others and, where those have none, these.
+func (k kept) under(others conversation.Bags) conversation.Bags { return both{others, k} }
+
+// both are bags over others.
+type both struct {
+	top   conversation.Bags
+	below kept
+}
+
+// Bag returns the content of a reference.
+func (b both) Bag(ref databag.Ref) conversation.Bag {
+	if b.top != nil {
+		if bag := b.top.Bag(ref); bag != nil {
+			return bag
+		}
+	}
+	return b.below.Bag(ref)
+}
+
 // retaining returns the contents that the files and variables show: these, and older ones of relations that an update
 // did not have.
 func (k kept) retaining(v Projection, older kept) kept {

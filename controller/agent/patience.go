@@ -11,7 +11,7 @@ import (
 // patiently calls f, and calls it again after each wait that the controller requests: writes that are put off fail no
 // handler (TRUST.md U1). note gets the reason for a wait, and an empty text after it. Without note, as of a tool outside
 // of handlers, it does not wait.
-func patiently(ctx context.Context, note func(what string) string, f func() error) error {
+func patiently(ctx context.Context, note func(what string), f func() error) error {
 	if note == nil {
 		return f()
 	}

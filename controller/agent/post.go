@@ -135,7 +135,8 @@ func (p *poster) awaitListener(ctx context.Context, event string) (waited bool) 
 			return waited
 		}
 		if !waited {
-			text = p.handlers.wait(fmt.Sprintf("port %s of this pod to answer %s: %v", p.port, p.url, root(err)))
+			p.handlers.wait(fmt.Sprintf("port %s of this pod to answer %s: %v", p.port, p.url, root(err)))
+			text = p.handlers.status()
 		}
 		waited = true
 		p.report(ctx, text)

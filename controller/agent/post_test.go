@@ -136,6 +136,40 @@ func TestPost(t *testing.T) {
 	assert.Equal(t, []string{"host"}, l.heard[4].Difference.Changed)
 }
 
+// A change of a bag of many keys is told key by key, also by the next process, and no key is in memory (RELATIONS.md E10,
+// TRUST.md U2).
+func TestPostOfManyKeys(t *testing.T) {
+	t.Parallel()
+	l, c, dir := newListener(t), &controller{revision: 1, leader: &wire.LeadResponse{}}, t.TempDir()
+	many := func(revision uint64, host string) *wire.Snapshot {
+		snapshot := heardAt(revision)
+		data := map[string]string{"host": host}
+		for n := range 1000 {
+			data[fmt.Sprint("key", n)] = "value"
+		}
+		snapshot.GetRelations()[0].Bag.Data = data
+		return snapshot
+	}
+	handled := func(a *Agent, hooks int) {
+		require.Eventually(t, func() bool { return a.handlers.status() == "all events are handled" && len(l.hooks()) == hooks }, 10*time.Second, time.Millisecond)
+	}
+	a, stop := starts(t, l.post(t), c, dir)
+	hear(a, many(1, "one"))
+	handled(a, 4)
+	hear(a, many(2, "two"))
+	handled(a, 5)
+	assert.Equal(t, []string{"host"}, l.heard[4].Difference.Changed)
+	text, err := json.Marshal(a.handlers.told.Memory)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "key1")
+
+	stop()
+	again, _ := starts(t, l.post(t), c, dir)
+	hear(again, many(3, "three"))
+	handled(again, 6)
+	assert.Equal(t, []string{"host"}, l.heard[5].Difference.Changed)
+}
+
 // What is not answered with 2xx is told again after a pause, and nothing is sent
 // anywhere else (SAFETY.md I24, RELATIONS.md E11).
 func TestPostIsRefused(t *testing.T) {

@@ -22,11 +22,12 @@ type report struct {
 	refusal                  string // the latest
 
 	lastChange time.Time
-	failures   int    // of writing, in a row
-	failing    string // why
-	failed     int    // of writing, in all
-	waiting    string // what the gate waits for
-	untooled   string // why the tools are not installed
+	failures   int       // of writing, in a row
+	failing    string    // why
+	failed     int       // of writing, in all
+	reported   time.Time // failing, to the controller
+	waiting    string    // what the gate waits for
+	untooled   string    // why the tools are not installed
 }
 
 // The pauses between attempts to write what could not be written.
@@ -53,6 +54,23 @@ func (r *report) settle(err error) time.Duration {
 	r.failures++
 	r.failed++
 	return pause
+}
+
+// When failures to write are reported to the controller.
+const (
+	// passing is how many attempts in a row may fail without a report.
+	passing = 2
+	// unwrittenEvery is the pause between reports as long as attempts fail.
+	unwrittenEvery = time.Minute
+)
+
+// unwritten returns the failure to write for which a report is due; empty for none. It is due once.
+func (r *report) unwritten() string {
+	if r.failures <= passing || time.Since(r.reported) < unwrittenEvery {
+		return ""
+	}
+	r.reported = time.Now()
+	return r.failing
 }
 
 // refuse notes a snapshot that was not used.

@@ -22,7 +22,7 @@ func restored(revision uint64, ended bool, host string) *wire.Snapshot {
 // in it. The agent logs and counts it (TRUST.md T6).
 func TestRestoredStoreIsAcceptedOnceAConnection(t *testing.T) {
 	v := newVolumes(t, t.TempDir())
-	a := New(settings(t, "db", ""), v.disk(), nil, nil)
+	a := New(settings(t, "db", ""), v.disk(), &controller{}, nil)
 	a.Start()
 	a.Connected()
 	live := func(s *wire.Snapshot) *wire.Snapshot { s.WentBack = false; return s }

@@ -41,6 +41,8 @@ type controller struct {
 	asked    []*wire.GetStatusRequest
 	status   *wire.GetStatusResponse
 	mute     error
+	// unwritten are the reports of files that cannot be written.
+	unwritten []string
 }
 
 func (c *controller) Report(_ context.Context, request *wire.ReportRequest) (*wire.ReportResponse, error) {
@@ -52,6 +54,10 @@ func (c *controller) Report(_ context.Context, request *wire.ReportRequest) (*wi
 	case request.GetWaiting() != "":
 		c.mu.Lock()
 		c.waits = append(c.waits, request.GetWaiting())
+		c.mu.Unlock()
+	case request.GetUnwritten() != "":
+		c.mu.Lock()
+		c.unwritten = append(c.unwritten, request.GetUnwritten())
 		c.mu.Unlock()
 	default:
 		c.reports = append(c.reports, request.GetFailing())

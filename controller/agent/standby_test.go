@@ -43,7 +43,7 @@ func (p *stalePod) copies(items ...stale.Item) {
 func (p *stalePod) agent() *Agent {
 	disk := p.disk()
 	disk.Copy = func() ([]byte, error) { return os.ReadFile(p.path("copy")) }
-	a := New(p.settings, disk, nil, nil)
+	a := New(p.settings, disk, &controller{}, nil)
 	a.Start()
 	return a
 }

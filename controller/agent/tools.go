@@ -102,7 +102,7 @@ type toolContext struct {
 	// inTurn says that it is a handler's, which succeeds or fails later.
 	inTurn bool
 	// wait notes why a handler waits; nil for a tool outside of handlers.
-	wait func(what string) string
+	wait func(what string)
 }
 
 // begin starts the call's transaction when it is first needed.

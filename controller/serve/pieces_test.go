@@ -2,8 +2,12 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"encoding/pem"
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +29,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/leadership"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/status"
 )
 
 // neighbours returns the view of blog on a database with so many units. Their bags, and blog's own, are as large as a bag
@@ -43,11 +50,13 @@ func neighbours(units int, value string) relation.View {
 	return view
 }
 
-// largest returns a bag as large as one may be, of eight keys that begin with text.
+// largest returns a bag as large as one may be, of as many keys as it may have.
 func largest(text string) domain.Bag {
+	const many = databag.MaxKeys - 1
 	bag := domain.Bag{"host": text}
-	for i := range 8 {
-		bag["k"+strconv.Itoa(i)] = text + strings.Repeat("v", databag.MaxBag/8-2*len(text)-8)
+	value := text + strings.Repeat("v", (databag.MaxBag-len("host")-len(text))/many-len("k0000")-len(text))
+	for i := range many {
+		bag[fmt.Sprintf("k%04d", i)] = value
 	}
 	return bag
 }
@@ -73,8 +82,9 @@ func (a *realAgent) said() string {
 	return a.log.String()
 }
 
-// startAgent builds the agent's program as it is shipped and runs it until the test ends.
-func startAgent(t *testing.T, r *replica) *realAgent {
+// startAgent builds the agent's program as it is shipped and runs it until the test ends. It posts the unit's events to a
+// port of this machine.
+func startAgent(t *testing.T, r *replica, events string) *realAgent {
 	t.Helper()
 	root, err := os.MkdirTemp("", "pod") //nolint:usetesting // a socket's path has at most 108 bytes
 	require.NoError(t, err)
@@ -95,6 +105,7 @@ func startAgent(t *testing.T, r *replica) *realAgent {
 	a.cmd.Env = []string{
 		"POD_NAME=blog-1", "POD_NAMESPACE=shop", "ORCON_ADDRESS=" + server.URL, "ORCON_SERVER_NAME=example.com",
 		"ORCON_TRUST=" + string(trust), "ORCON_CONSUMES=db", "ORCON_TOOLS=main",
+		"ORCON_ON_CHANGE=http://127.0.0.1:" + events + "/",
 	}
 	require.NoError(t, a.cmd.Start())
 	t.Cleanup(func() {
@@ -131,11 +142,32 @@ func (a *realAgent) tool(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TRUST.md U2: 64 units with bags as large as bags may be reach an agent, which never has more memory than its limit.
+// follower stores that no unit leads, and reports.
+type follower struct {
+	Store
+	Statuses
+}
+
+// Lead implements Store.
+func (follower) Lead(context.Context, string, string, int, string, bool) (leadership.Leader, error) {
+	return leadership.Leader{}, nil
+}
+
+// Report implements Statuses.
+func (follower) Report(context.Context, status.Reporter, status.Failure) error { return nil }
+
+// TRUST.md U2: 64 units with bags as large as bags may be reach an agent and its handlers. It never has more memory than
+// its limit.
 func TestAnAgentsMemoryDoesNotGrowWithItsNeighbours(t *testing.T) {
 	r := readyReplica()
+	r.server.Store, r.server.Statuses, r.server.Now = follower{}, follower{}, time.Now
 	r.set(func() { r.views["blog"] = neighbours(64, "one") })
-	a := startAgent(t, r)
+	var posted atomic.Int64
+	handlers := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { posted.Add(1) }))
+	t.Cleanup(handlers.Close)
+	_, port, err := net.SplitHostPort(handlers.Listener.Addr().String())
+	require.NoError(t, err)
+	a := startAgent(t, r, port)
 	host := func() string {
 		text, _ := os.ReadFile(filepath.Join(a.root, "bindings", "db", "host"))
 		return string(text)
@@ -145,11 +177,12 @@ func TestAnAgentsMemoryDoesNotGrowWithItsNeighbours(t *testing.T) {
 	for n := range 64 {
 		require.Equal(t, fmt.Sprint("db/", n), a.tool("relation-get", "-r", "db:1", "host", fmt.Sprint("db/", n)), a.said())
 	}
+	a.eventually(func() bool { return posted.Load() >= 2+2*64 })
 	r.set(func() {
 		r.views["blog"] = neighbours(64, "two")
 		r.heard["databags"], r.caughtUp["databags"] = 11, 11
 	})
-	a.eventually(func() bool { return host() == "two" })
+	a.eventually(func() bool { return host() == "two" && posted.Load() > 2+2*64 })
 	t.Logf("resident %d KiB, at most %d KiB, anonymous %d KiB", a.memory("VmRSS"), a.memory("VmHWM"), a.memory("RssAnon"))
 	assert.LessOrEqual(t, a.memory("VmHWM"), 16<<10, "SAFETY.md I20: the most resident memory, in KiB")
 }

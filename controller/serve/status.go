@@ -14,10 +14,7 @@ import (
 
 // Statuses stores what units report for people. The errors wrap transaction.ErrDeposed or status.ErrGone.
 type Statuses interface {
-	// Report stores what the handlers of a unit fail at; the zero failure for nothing.
-	Report(ctx context.Context, by status.Reporter, failure status.Failure) error
-	// ReportWaiting writes what the handlers of a unit wait for as an Event on its pod.
-	ReportWaiting(ctx context.Context, by status.Reporter, text string) error
+	Reports
 	// SetStatus stores the status of a unit or of its application.
 	SetStatus(ctx context.Context, by status.Reporter, ofApplication bool, info status.Info) error
 	// SetSide stores the status of an application in a relation.
@@ -26,29 +23,41 @@ type Statuses interface {
 	Status(ctx context.Context, by status.Reporter, ofApplication bool) (relation.ApplicationState, error)
 }
 
+// Reports stores what agents report of their units.
+type Reports interface {
+	// Report stores what the handlers of a unit fail at; the zero failure for nothing.
+	Report(ctx context.Context, by status.Reporter, failure status.Failure) error
+	// ReportWaiting writes what the handlers of a unit wait for as an Event on its pod.
+	ReportWaiting(ctx context.Context, by status.Reporter, text string) error
+	// ReportUnwritten stores which files the agent of a unit cannot write.
+	ReportUnwritten(ctx context.Context, by status.Reporter, text string) error
+}
+
 func (c *conversation) speaker(term int64) status.Reporter {
 	return status.Reporter{Namespace: c.identity.Namespace, Application: c.Application, PodUID: c.identity.UID, Term: int(term)}
 }
 
-// Report stores what the handlers of the calling pod's unit fail at, or writes an Event
-// of what they wait for.
+// Report stores what the handlers of the calling pod's unit fail at or which files its agent cannot write, or writes an
+// Event of what its handlers wait for.
 func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.ReportRequest]) (*connect.Response[v1alpha1.ReportResponse], error) {
 	c, t, _, err := s.unit(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
-	if waiting := req.Msg.GetWaiting(); waiting != "" {
-		if err := s.Statuses.ReportWaiting(ctx, c.speaker(0), waiting); err != nil {
-			return nil, refuse(err)
+	switch by := c.speaker(0); {
+	case req.Msg.GetWaiting() != "":
+		err = s.Statuses.ReportWaiting(ctx, by, req.Msg.GetWaiting())
+	case req.Msg.GetUnwritten() != "":
+		err = s.Statuses.ReportUnwritten(ctx, by, req.Msg.GetUnwritten())
+	default:
+		failure := convert.ToFailure(req.Msg.GetFailing())
+		if _, known := t.relations[failure.Relation]; !known {
+			failure.Relation = ""
 		}
-		return connect.NewResponse(&v1alpha1.ReportResponse{}), nil
+		err = s.Statuses.Report(ctx, by, failure)
 	}
-	failure := convert.ToFailure(req.Msg.GetFailing())
-	if _, known := t.relations[failure.Relation]; !known {
-		failure.Relation = ""
-	}
-	if err := s.Statuses.Report(ctx, c.speaker(0), failure); err != nil {
+	if err != nil {
 		return nil, refuse(err)
 	}
 	return connect.NewResponse(&v1alpha1.ReportResponse{}), nil

@@ -32,10 +32,11 @@ type Unit struct {
 	GoneSince time.Time
 	// Overdue is since when its pod's gate is closed although its application has all data; zero if it is not.
 	Overdue time.Time
-	// Workload is how its pod says it is, and Failing what its handlers fail at. Both
-	// end with the pod.
-	Workload status.Info
-	Failing  status.Failure
+	// Workload is the status of its pod, Failing the event at which its handlers fail, and Unwritten the files that its
+	// agent cannot write. All end with the pod.
+	Workload  status.Info
+	Failing   status.Failure
+	Unwritten status.Unwritten
 }
 
 // The reasons why a unit is gone (RELATIONS.md E3).
@@ -103,7 +104,7 @@ func followed(u Unit, app Application, pod Pod, lives bool, now time.Time) Unit 
 		}
 	case u.Gone == "" && !returns:
 		u.Gone, u.GoneSince = app.whyGone(u), now
-		u.Workload, u.Failing = status.Info{}, status.Failure{}
+		u.Workload, u.Failing, u.Unwritten = status.Info{}, status.Failure{}, status.Unwritten{}
 	}
 	return u
 }

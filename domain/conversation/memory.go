@@ -9,16 +9,14 @@ import (
 	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
 )
 
-// Memory is what a unit was told, and all that it must keep over a restart to be
-// told the rest. The zero Memory was told nothing. It is a value: what changes it
-// returns another one.
+// Memory remembers what a unit was told, over restarts, so that it is told the rest. The zero Memory was told nothing. It
+// is a value: what changes it returns another one.
 //
-// It holds names and hashes, never a bag's values, and it is bounded: what it
-// has of a snapshot is no larger than that, and of what a snapshot does not
-// mention it keeps maxUnknown relations, in each relation as many units, and as many
-// secrets.
+// It has names and hashes, never a bag's values, and it is bounded: what it has of a snapshot is no larger than that, and
+// of what a snapshot does not mention it has maxUnknown relations, in each relation as many units, and as many secrets.
 type Memory struct {
 	// Leader says that the unit was told that it leads, and still does; Term in
 	// which term, so that it is told of another also if it missed the time between.
@@ -99,6 +97,19 @@ func ParseMemory(text []byte) (Memory, error) {
 		return Memory{}, fmt.Errorf("cannot read the memory of the unit: %w", err)
 	}
 	return m, nil
+}
+
+// Contents lists the references to contents of bags that must be kept for the differences of later ones.
+func (m Memory) Contents() []databag.Ref {
+	var all []databag.Ref
+	for _, told := range m.Relations {
+		for _, seen := range append(slices.Collect(maps.Values(told.Members)), told.Application) {
+			if ref, needed := seen.content(); needed {
+				all = append(all, ref)
+			}
+		}
+	}
+	return all
 }
 
 // Observe takes note of a snapshot before anything is told of it: of what is no

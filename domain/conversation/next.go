@@ -29,6 +29,7 @@ func Next(m Memory, s Snapshot) (Event, bool) {
 
 // Owed returns how many events the unit is owed now, counted up to most.
 func Owed(m Memory, s Snapshot, most int) int {
+	s.Bags = nil // versions tell which events there are, and contents may be in files
 	for n := range most {
 		e, owed := Next(m, s)
 		if !owed {

@@ -5,11 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of a databag (RELATIONS.md P6), in bytes.
+// The limits of a databag (RELATIONS.md P6), in bytes but for MaxKeys.
 const (
 	MaxKey   = 253
 	MaxValue = 64 << 10
 	MaxBag   = 512 << 10
+	// MaxKeys is how many keys a bag has: an agent reads one bag at a time into memory (TRUST.md U2).
+	MaxKeys = 1024
 	// MaxEncoded is how large a databag and its history are as Kubernetes encodes them: less than the 1 MiB that an
 	// object may have.
 	MaxEncoded = 1<<20 - 128<<10
@@ -43,6 +45,8 @@ func CheckSize(bag map[string]string) *Breach {
 	size, encoded := Size(bag), Encoded(bag)
 	b := Breach{Cure: "remove some of its keys"}
 	switch {
+	case len(bag) > MaxKeys:
+		b.Reason = fmt.Sprintf("a databag has at most %d keys, this one has %d", MaxKeys, len(bag))
 	case size > MaxBag:
 		b.Reason = fmt.Sprintf("a databag has at most %d bytes, this one has %d", MaxBag, size)
 	case encoded > MaxEncoded:
@@ -57,7 +61,8 @@ func CheckSize(bag map[string]string) *Breach {
 // CheckChange returns why a databag cannot become another as a whole, or nil. One that is too large already may shrink.
 func CheckChange(before, after map[string]string) *Breach {
 	breach := CheckSize(after)
-	if breach != nil && Size(after) <= Size(before) && Encoded(after) <= Encoded(before) {
+	shrinks := len(after) <= len(before) && Size(after) <= Size(before) && Encoded(after) <= Encoded(before)
+	if breach != nil && shrinks {
 		return nil
 	}
 	return breach

@@ -2,7 +2,7 @@ package databag_test
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,11 +43,8 @@ func TestEncoded(t *testing.T) {
 	markup := map[string]string{"k": strings.Repeat("<", 160<<10)}
 	require.NotNil(t, databag.CheckSize(markup))
 	assert.Equal(t, "a databag has at most 917504 bytes as Kubernetes encodes it, this one, of 163841 bytes, has 983056", databag.CheckSize(markup).Reason)
-	names := map[string]string{}
-	for n := range 50_000 {
-		names[fmt.Sprintf("key%06d", n)] = "v"
-	}
-	assert.NotNil(t, databag.CheckSize(names), "names are written twice")
+	names := map[string]string{strings.Repeat("k", databag.MaxKey): "v"}
+	assert.Greater(t, databag.Encoded(names), 2*databag.MaxKey, "names are written twice")
 
 	tests := map[string]struct {
 		why           string
@@ -59,13 +56,28 @@ func TestEncoded(t *testing.T) {
 		"Same":    {why: "it does not grow", before: markup, after: markup, fits: true},
 		"Shrinks": {why: "it is less than before, although too large", before: map[string]string{"k": strings.Repeat("<", 200<<10)}, after: markup, fits: true},
 		"Grows":   {why: "it is more than before", before: map[string]string{"k": strings.Repeat("<", 159<<10)}, after: markup},
-		"Swaps":   {why: "it is fewer bytes, and more as they are encoded", before: map[string]string{"k": strings.Repeat("v", databag.MaxBag+1)}, after: markup},
+		"Keys":    {why: "it has too many keys", after: keys(databag.MaxKeys + 1)},
+		"AllKeys": {why: "it has as many keys as it may", after: keys(databag.MaxKeys), fits: true},
+		"Fewer":   {why: "it has fewer keys than before", before: keys(databag.MaxKeys + 2), after: keys(databag.MaxKeys + 1), fits: true},
+		"MoreKeys": {
+			why: "it is fewer bytes, of more keys", before: map[string]string{"k": strings.Repeat("v", databag.MaxBag+1)}, after: keys(databag.MaxKeys + 1),
+		},
+		"Swaps": {why: "it is fewer bytes, and more as they are encoded", before: map[string]string{"k": strings.Repeat("v", databag.MaxBag+1)}, after: markup},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, test.fits, databag.CheckChange(test.before, test.after) == nil, test.why)
 		})
 	}
+}
+
+// keys returns a databag of many keys.
+func keys(many int) map[string]string {
+	bag := make(map[string]string, many)
+	for n := range many {
+		bag[strconv.Itoa(n)] = "v"
+	}
+	return bag
 }
 
 // What is counted is never less than what JSON has.

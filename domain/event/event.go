@@ -184,6 +184,8 @@ func wrongPods() []Event {
 	return []Event{
 		{"GateClosed", false, []string{Workload}, "The data is complete, and the start gate of a pod stays closed.",
 			"Read the Events of the pod: its agent names what it cannot reach or write."},
+		{"FilesNotWritten", false, []string{Workload}, "The agent of a pod cannot write files: their 16 MiB are full, for instance.",
+			"Have providers send less."},
 		{"EgressDenied", false, []string{Workload}, "A pod waits at its gate, and NetworkPolicies keep its agent from the controller.",
 			"Allow egress to TCP port 8443 of the pods of relations-controller."},
 		{"OldKubelet", false, []string{Workload}, "The kubelet of a pod's node is older than 1.35, and leaves its variables empty.",

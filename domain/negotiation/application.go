@@ -47,7 +47,7 @@ func record(s standings) recorded {
 		was := s.record(s.here(name, ""))
 		now := relation.Record{Name: name, UID: was.UID, Copied: s.copies[name].kept(was.Copied), State: state}
 		is.entries = append(is.entries, entry{now, restarted.rollout})
-		is.wake = soonest(is.wake, fades, closed, restarted.wake, shortageEnds(s.Now, state.Shortages))
+		is.wake = soonest(is.wake, fades, closed, restarted.wake, shortageEnds(s.Now, state.Shortages), unwrittenEnds(s.Now, units))
 	}
 	return is
 }

@@ -65,8 +65,8 @@ func pastDeadline(a application.Application) string {
 	return ""
 }
 
-// agentFailed returns why the agent of a pod, or its handlers' container, does not run, or why the gate stays closed. It
-// names the first pod only: a fault of a template is that of each pod.
+// agentFailed returns why the agent of a pod, or its handlers' container, does not run, which files it cannot write, or
+// why the gate stays closed. It names the first pod only: a fault of a template is that of each pod.
 func (s standings) agentFailed(a application.Application, units []application.Unit) []condition.Condition {
 	for _, look := range []func(application.Pod) *condition.Condition{s.nodeTrouble, s.agentTrouble, s.egressDenied} {
 		for _, p := range a.Pods {
@@ -74,6 +74,9 @@ func (s standings) agentFailed(a application.Application, units []application.Un
 				return []condition.Condition{*c}
 			}
 		}
+	}
+	if c := s.filesUnwritten(units); c != nil {
+		return []condition.Condition{*c}
 	}
 	for _, u := range units {
 		if !u.Overdue.IsZero() && !s.Now.Before(u.Overdue.Add(opensIn)) {

@@ -17,7 +17,13 @@ type admissions struct {
 
 	// read after done
 	admitted int
-	failed   []string
+	failed   []failedAdmission
+}
+
+// failedAdmission is an admission that failed, or that injected nothing.
+type failedAdmission struct {
+	at  time.Time
+	why string
 }
 
 // admit begins to admit pods of the namespace, each of which has to be injected.
@@ -49,9 +55,9 @@ func (a *admissions) one(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		a.failed = append(a.failed, time.Now().Format(time.TimeOnly)+" "+err.Error())
+		a.failed = append(a.failed, failedAdmission{time.Now(), err.Error()})
 	case got.Annotations["injector.tengu.io/status"] != "injected":
-		a.failed = append(a.failed, time.Now().Format(time.TimeOnly)+" was not injected")
+		a.failed = append(a.failed, failedAdmission{time.Now(), "it was not injected"})
 	default:
 		a.admitted++
 	}
@@ -60,9 +66,15 @@ func (a *admissions) one(ctx context.Context) {
 // none ends the admissions and asserts that none failed.
 func (a *admissions) none() {
 	a.world.t.Helper()
+	assert.Empty(a.world.t, a.end(), "no admission fails")
+}
+
+// end ends the admissions and returns those that failed.
+func (a *admissions) end() []failedAdmission {
+	a.world.t.Helper()
 	a.cancel()
 	a.done.Wait()
-	assert.Empty(a.world.t, a.failed, "no admission fails, whatever happens to certificates")
 	assert.Positive(a.world.t, a.admitted)
-	a.world.t.Logf("%d pods were admitted meanwhile", a.admitted)
+	a.world.t.Logf("%d pods were admitted meanwhile, %d were not", a.admitted, len(a.failed))
+	return a.failed
 }

@@ -56,6 +56,7 @@ func TestDisturbances(t *testing.T) {
 	c := ownOrcon(t)
 	require.True(t, t.Run("RotateSelfSigned", func(t *testing.T) { rotateSelfSigned(t, c) }))
 	require.True(t, t.Run("LeaderDies", func(t *testing.T) { leaderDies(t, c) }))
+	require.True(t, t.Run("WebhookEnds", func(t *testing.T) { webhookEnds(t, c) }))
 	require.True(t, t.Run("Outage", func(t *testing.T) { outageOfAll(t, c) }))
 	require.True(t, t.Run("StaleStart", func(t *testing.T) { staleStart(t, c) }))
 	require.True(t, t.Run("KubeletWithoutEnvFiles", func(t *testing.T) { kubeletWithoutEnvFiles(t, c) }))
@@ -195,6 +196,34 @@ func leaderDies(t *testing.T, c *controlplane.Cluster) {
 	now := w.running("app", 1)[0]
 	assert.Equal(t, mainStatus(&pod).ContainerID, mainStatus(&now).ContainerID)
 	assert.Equal(t, agentStatus(&pod).ContainerID, agentStatus(&now).ContainerID)
+}
+
+// notSentTo is how soon after a webhook's death its Service leads there no more, on a loaded machine.
+const notSentTo = 5 * time.Second
+
+// An admission fails only if the webhook that answers it is killed, or if it is sent there before the Service knows. None
+// fails in a restart (TRUST.md A2).
+func webhookEnds(t *testing.T, c *controlplane.Cluster) {
+	w := newWorld(t, c)
+	restarted := w.admit()
+	w.restart(webhookName)
+	restarted.none()
+
+	for _, pod := range w.in(system).replicas(webhookName) { // the API server is connected to one of them
+		killed, begin := w.admit(), time.Now()
+		require.NoError(t, w.process("/relations-mutating-webhook\x00", "HOSTNAME="+pod.Name).Kill())
+		w.eventually(func() string {
+			now, err := w.client.CoreV1().Pods(pod.Namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
+			require.NoError(t, err)
+			if ready(now) && now.Status.ContainerStatuses[0].RestartCount > 0 {
+				return ""
+			}
+			return "the webhook has not started again"
+		})
+		for _, f := range killed.end() {
+			assert.Less(t, f.at.Sub(begin), notSentTo, f.why)
+		}
+	}
 }
 
 // leader returns the controller's pod that leads, once one does, and the name

@@ -189,7 +189,7 @@ func (w *tenancy) endAll(t *testing.T, _ func(*testing.T, ...string) string) {
 	require.NoError(t, removal.Ends{Cluster: cluster}.All(w.shop.ctx), "run again")
 
 	// Times are stored in seconds: a unit that goes in the second of a relation counts as one that was in it.
-	time.Sleep(time.Until(w.bank.app("vault").State.Units[0].DepartureTime.Add(time.Second)))
+	<-time.After(time.Until(w.bank.app("vault").State.Units[0].DepartureTime.Add(time.Second)))
 	w.shop.optIn()
 	w.bank.optIn()
 	w.bank.change(vault, func() { *vault.Spec.Replicas = 1 })

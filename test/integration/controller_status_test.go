@@ -123,3 +123,23 @@ func TestControllerShowsStatuses(t *testing.T) {
 	assert.Equal(t, connect.CodePermissionDenied, code(w.setStatus(db, side)), "a deposed leader's late word")
 	assert.Zero(t, c.refused.Load(), "deployment/rbac grants what the controller needs")
 }
+
+// An agent reports the files that it cannot write, and people see it on the application. What its handlers fail at stays
+// (TRUST.md U2).
+func TestControllerShowsUnwrittenFiles(t *testing.T) {
+	w := newControllerWorld(t)
+	c := w.controller(-1)
+	w.create(w.provider("db-endpoint", "db.tengu.io"), w.consumer("web", consumes("db", "db-endpoint")))
+	web := w.speaker(c, "web", "10.9.0.1")
+	hears(t, web.stream, "its unit", func(s *wire.Snapshot) bool { return s.GetUnit().GetKnown() })
+	_, err := web.api.Report(w.ctx, asking(web, &wire.ReportRequest{Failing: &wire.HandlerFailure{Event: "db-relation-changed", Attempts: 1}}))
+	require.NoError(t, err)
+	_, err = web.api.Report(w.ctx, asking(web, &wire.ReportRequest{Unwritten: "cannot write bindings db: no space left on device"}))
+	require.NoError(t, err)
+	w.eventually("it is a condition", func() bool {
+		return reason(w.app("web").Status.Conditions, "AgentFailed") == "FilesNotWritten"
+	})
+	assert.Contains(t, message(w.app("web").Status.Conditions, "AgentFailed"), "cannot write bindings db: no space left on device")
+	assert.Equal(t, "HandlerFailed", reason(w.app("web").Status.Conditions, "HandlerFailed"))
+	assert.Len(t, w.events("Deployment", "FilesNotWritten"), 1)
+}

@@ -283,6 +283,20 @@ type Report struct {
 	// shortage is the budget of writes that the unit has used up. Unset: no write was put off.
 	// +optional
 	Shortage *Shortage `json:"shortage,omitempty"`
+	// unwritten tells which files the unit's agent cannot write. Unset: it has written all.
+	// +optional
+	Unwritten *Unwritten `json:"unwritten,omitempty"`
+}
+
+// Unwritten tells which files an agent cannot write.
+type Unwritten struct {
+	// message names the files and the reason.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message"`
+	// time is when the agent reported it last, to the minute.
+	// +required
+	Time metav1.Time `json:"time"`
 }
 
 // Budget tells whose budget of writes it is.

@@ -1,6 +1,7 @@
 package commits
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -185,4 +186,21 @@ func TestReportShortage(t *testing.T) {
 	assert.Equal(t, v1alpha1.Budget("Namespace"), reportOf(stored(t, server), 2).Shortage.Budget)
 	assert.Equal(t, second, report(budget.Namespace, time.Second))
 	require.ErrorIs(t, statuses.ReportShortage(t.Context(), pod("pod-0", 0), budget.Unit), status.ErrGone)
+}
+
+// Files that an agent cannot write are stored once in a minute, cut to the size of their field (TRUST.md U2).
+func TestReportUnwritten(t *testing.T) {
+	server, statuses, _ := inhabited(t)
+	now := kubetest.Epoch()
+	statuses.Now = func() time.Time { return now }
+	report := func(text string, after time.Duration) *v1alpha1.Unwritten {
+		now = now.Add(after)
+		require.NoError(t, statuses.ReportUnwritten(t.Context(), pod("pod-2", 0), text))
+		return reportOf(stored(t, server), 2).Unwritten
+	}
+	assert.Equal(t, "cannot write bindings db", report("cannot write bindings db", 0).Message)
+	assert.Equal(t, "cannot write bindings db", report("cannot write bindings mail", 59*time.Second).Message, "not again")
+	assert.Equal(t, "cannot write bindings mail", report("cannot write bindings mail", time.Second).Message)
+	assert.Len(t, report(strings.Repeat("x", 10_000), time.Hour).Message, 512)
+	require.ErrorIs(t, statuses.ReportUnwritten(t.Context(), pod("pod-0", 0), "x"), status.ErrGone)
 }

@@ -92,6 +92,9 @@ func toUnit(u v1alpha1.Unit, said v1alpha1.Report) (application.Unit, error) {
 		Overdue:  value.Time(u.OverdueTime),
 		Workload: ToStatus(said.Workload), Failing: ToFailure(said.Failure),
 	}
+	if said.Unwritten != nil {
+		unit.Unwritten = status.Unwritten{Text: said.Unwritten.Message, Since: said.Unwritten.Time.UTC()}
+	}
 	if unit.Leaving == v1alpha1.UnitReturns {
 		unit.Leaving, unit.Returns = "", true
 	}

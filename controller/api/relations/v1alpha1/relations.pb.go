@@ -31,7 +31,10 @@ type ReportRequest struct {
 	Failing *HandlerFailure `protobuf:"bytes,1,opt,name=failing,proto3" json:"failing,omitempty"`
 	// waiting is what the handlers wait for before an event can be sent to them. It is no
 	// failure: where it is set, the failure that was reported last stays.
-	Waiting       string `protobuf:"bytes,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Waiting string `protobuf:"bytes,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// unwritten names the files that the agent cannot write, and why; it is sent again each minute
+	// as long as that is so. Where it is set, the failure that was reported last stays.
+	Unwritten     string `protobuf:"bytes,3,opt,name=unwritten,proto3" json:"unwritten,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -76,6 +79,13 @@ func (x *ReportRequest) GetFailing() *HandlerFailure {
 func (x *ReportRequest) GetWaiting() string {
 	if x != nil {
 		return x.Waiting
+	}
+	return ""
+}
+
+func (x *ReportRequest) GetUnwritten() string {
+	if x != nil {
+		return x.Unwritten
 	}
 	return ""
 }
@@ -2860,10 +2870,11 @@ var File_controller_api_relations_v1alpha1_relations_proto protoreflect.FileDesc
 
 const file_controller_api_relations_v1alpha1_relations_proto_rawDesc = "" +
 	"\n" +
-	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"m\n" +
+	"1controller/api/relations/v1alpha1/relations.proto\x12\x18orcon.relations.v1alpha1\"\x8b\x01\n" +
 	"\rReportRequest\x12B\n" +
 	"\afailing\x18\x01 \x01(\v2(.orcon.relations.v1alpha1.HandlerFailureR\afailing\x12\x18\n" +
-	"\awaiting\x18\x02 \x01(\tR\awaiting\"r\n" +
+	"\awaiting\x18\x02 \x01(\tR\awaiting\x12\x1c\n" +
+	"\tunwritten\x18\x03 \x01(\tR\tunwritten\"r\n" +
 	"\x0eHandlerFailure\x12\x14\n" +
 	"\x05event\x18\x01 \x01(\tR\x05event\x12\x1a\n" +
 	"\brelation\x18\x02 \x01(\tR\brelation\x12\x1a\n" +

@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/spool"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+)
+
+// recollection has what the handlers were told. It outlives the process.
+type recollection struct {
+	conversation.Memory
+
+	file  File
+	spool *spool.Spool
+	// seen are the databags to which later ones are compared.
+	seen kept
+}
+
+// recall reads what the last process has saved.
+func (r *recollection) recall() error {
+	text, err := r.file.Read()
+	if err != nil || len(text) == 0 {
+		return err
+	}
+	told, err := conversation.ParseMemory(text)
+	if err == nil {
+		r.set(told)
+	}
+	return err
+}
+
+// set replaces the memory and keeps the databags to which later ones are compared. One that is lost is no failure: its
+// keys count as changed.
+func (r *recollection) set(told conversation.Memory) {
+	seen := kept{}
+	for _, ref := range told.Contents() {
+		content := r.seen[ref]
+		if content == nil {
+			content, _ = r.spool.Recall(ref)
+		}
+		if content != nil {
+			seen[ref] = content
+		}
+	}
+	r.Memory, r.seen = told, seen
+}
+
+// save keeps the memory over a restart.
+func (r *recollection) save() error {
+	text, err := json.Marshal(r.Memory)
+	if err == nil {
+		err = r.file.Replace(text)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot save which events were handled: %w", err)
+	}
+	return nil
+}
