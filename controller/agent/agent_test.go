@@ -355,7 +355,7 @@ func TestAFailedWriteKeepsTheGateClosedAndIsTriedAgain(t *testing.T) {
 	assert.Contains(t, metrics.String(), "\norcon_agent_write_failures_total 1\n")
 	var status strings.Builder
 	require.NoError(t, a.WriteStatus(&status))
-	assert.Contains(t, status.String(), "not all are written: permission denied")
+	assert.Contains(t, status.String(), "not all are written: cannot write bindings db, db-7: permission denied")
 	assert.Contains(t, status.String(), "waiting for its files")
 
 	volume.mu.Lock()

@@ -59,7 +59,7 @@ func TestProbe(t *testing.T) {
 		"NeverTried":   {"a connection that hangs is one too", false, func(*Agent) {}, "cannot reach the controller"},
 		"WaitsForData": {"its application's Events say for what", false, func(a *Agent) { a.Connected(); hear(a, empty()) }, ""},
 		"Full": {"the data is there, and has no room", true, func(a *Agent) { a.Connected(); hear(a, grants(1, 0)) },
-			"cannot write the files of the relations: no space left on device"},
+			"cannot write the files of the relations: cannot write bindings db, db-7: no space left on device"},
 		"NoState": {"its databags have no room in the state volume (TRUST.md U2)", false, func(a *Agent) {
 			a.bags.spool = spool.New(os.DevNull, 0, nil)
 			a.Connected()

@@ -2,6 +2,10 @@ package agent
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/databag"
@@ -48,19 +52,46 @@ func (f *folders) version() string {
 
 // project writes the directories that differ, one after the other, so that one bag at a time is in memory.
 func (f *folders) project(v Projection, plan Plan) error {
-	var failed []error
+	failed := failures{}
 	for _, name := range plan.order() {
 		r := plan.Write[name]
 		if f.written[name].version == "" || f.written[name].source != sourceOf(r, v.Contents) {
-			failed = append(failed, f.write(name, v, r))
+			failed.note("write", name, f.write(name, v, r))
 		}
 	}
 	for _, name := range plan.Remove {
 		if written, known := f.written[name]; !known || written != (folder{}) {
-			failed = append(failed, f.remove(name))
+			failed.note("remove", name, f.remove(name))
 		}
 	}
-	return errors.Join(failed...)
+	return failed.err()
+}
+
+// failures are the directories that cannot be changed, by what fails and its reason: a full volume has one reason for
+// all of them, and the same text after each attempt.
+type failures map[[2]string][]string
+
+// note adds a directory, if there is an error.
+func (f failures) note(what, name string, err error) {
+	if err != nil {
+		f[[2]string{what, root(err).Error()}] = append(f[[2]string{what, root(err).Error()}], name)
+	}
+}
+
+// mostNamed is how many directories an error names.
+const mostNamed = 8
+
+// err returns what fails, nil for nothing.
+func (f failures) err() error {
+	var all []error
+	for _, of := range slices.SortedFunc(maps.Keys(f), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		names, more := f[of], ""
+		if left := len(names) - mostNamed; left > 0 {
+			names, more = names[:mostNamed], fmt.Sprintf(" and %d more", left)
+		}
+		all = append(all, fmt.Errorf("cannot %s bindings %s%s: %s", of[0], strings.Join(names, ", "), more, of[1]))
+	}
+	return errors.Join(all...)
 }
 
 // write makes a directory show a relation.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -49,10 +50,22 @@ func TestThePrimaryRelationHasRoomFirst(t *testing.T) {
 		tree := v.tree(t)
 		assert.Equal(t, []string{"db"}, slices.Collect(maps.Keys(tree)))
 		assert.Equal(t, "7777777777", tree["db"]["host"])
-		for _, name := range []string{`"db-7"`, `"db-9"`} {
-			assert.Contains(t, a.report.failing, "cannot write bindings "+name+": no space left on device")
-		}
+		assert.Equal(t, "cannot write bindings db-7, db-9: no space left on device", a.report.failing)
 	}
+}
+
+// One reason is written once, with the directories that it concerns, as often as it is met.
+func TestFailures(t *testing.T) {
+	failed := failures{}
+	require.NoError(t, failed.err())
+	failed.note("write", "db", nil)
+	require.NoError(t, failed.err())
+	failed.note("remove", "mail", fs.ErrPermission)
+	for n := range 10 {
+		failed.note("write", fmt.Sprint("db-", n), &fs.PathError{Op: "write", Path: fmt.Sprint("/random-", n), Err: syscall.ENOSPC})
+	}
+	assert.EqualError(t, failed.err(), "cannot remove bindings mail: permission denied\n"+
+		"cannot write bindings db-0, db-1, db-2, db-3, db-4, db-5, db-6, db-7 and 2 more: no space left on device")
 }
 
 // What a process before has kept in files is in use after a restart; what is torn is unknown until it comes again, and its

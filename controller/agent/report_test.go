@@ -29,7 +29,7 @@ func TestUnwrittenFilesAreReported(t *testing.T) {
 		hear(a, heardAt(1))
 		assert.Zero(t, reports(time.Second), "what passes is not reported")
 		assert.Equal(t, 1, reports(10*time.Second))
-		assert.Contains(t, c.unwritten[0], `cannot write bindings "store"`)
+		assert.Contains(t, c.unwritten[0], "cannot write bindings store, store-7: no such file or directory")
 		assert.NotContains(t, c.unwritten[0], `"h"`, "no value is in it")
 		assert.Equal(t, 1, reports(40*time.Second))
 		assert.Equal(t, 2, reports(time.Minute))
