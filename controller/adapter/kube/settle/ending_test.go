@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"context"
 	"reflect"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/kubetest"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
 
@@ -42,4 +44,27 @@ func TestObserveEnding(t *testing.T) {
 	fails := kubetest.Failing{Reader: kubetest.Memory{}, Kind: reflect.TypeFor[*corev1.Namespace]()}
 	o := observer{reader: kubetest.Memory{}, live: fails}
 	require.Error(t, o.namespace(t.Context(), &relation.Snapshot{Namespace: "shop"}), "a read that fails shows nothing")
+}
+
+// partial is a cache that does not have all ReplicaSets.
+type partial struct{ client.Reader }
+
+func (p partial) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	if _, metadata := into.(*metav1.PartialObjectMetadata); metadata {
+		return object.ErrIncomplete
+	}
+	return p.Reader.Get(ctx, key, into, opts...)
+}
+
+// A namespace is not judged by caches that lack part of it, and a pod is not that of no workload because the cache of
+// what is between them is late (TRUST.md U7).
+func TestObserveIsComplete(t *testing.T) {
+	m := kubetest.Memory{}
+	pod := kubetest.PodOf("ReplicaSet", "web-1")
+	pod.Namespace = "shop"
+	m.Put(kubetest.OptedIn("shop"), pod)
+	_, err := (&Settler{Reader: m, Live: m, Now: kubetest.Epoch}).Observe(t.Context(), "shop")
+	require.NoError(t, err, "a ReplicaSet that is missing in a cache which has all others")
+	_, err = (&Settler{Reader: partial{m}, Live: m, Now: kubetest.Epoch}).Observe(t.Context(), "shop")
+	require.ErrorIs(t, err, object.ErrIncomplete)
 }
