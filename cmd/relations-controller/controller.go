@@ -25,6 +25,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/meter"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/scope"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/views"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
@@ -51,6 +52,8 @@ type controller struct {
 	vault    *secrets.Vault
 	// watches has something whenever a watch has begun.
 	watches <-chan struct{}
+	// kept bounds the caches.
+	kept *scope.Scope
 }
 
 func newController(ctx context.Context, cfg *rest.Config, s settings) (*controller, error) {
@@ -68,12 +71,12 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	if err := installation.CheckVersion(clientset.Discovery()); err != nil {
 		return nil, err
 	}
-	definitions, err := object.NewDefinitions(cfg)
+	kept, err := scope.New(cfg)
 	if err != nil {
 		return nil, err
 	}
 	watches := make(chan struct{}, 1)
-	m, err := newManager(ctx, cfg, scheme, definitions, watches)
+	m, err := newManager(ctx, cfg, scheme, kept, watches)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +85,7 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 		return nil, err
 	}
 	interfaces.Writer = m.GetClient()
-	c := &controller{settings: s, cfg: cfg, manager: m, clientset: clientset, interfaces: interfaces, watches: watches}
+	c := &controller{settings: s, cfg: cfg, manager: m, clientset: clientset, interfaces: interfaces, watches: watches, kept: kept}
 	c.contents = secrets.Contents{ // read from the API server itself
 		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{},
 	}
@@ -97,19 +100,22 @@ func newController(ctx context.Context, cfg *rest.Config, s settings) (*controll
 	return c, nil
 }
 
-// newManager returns a manager whose caches keep what goes with its definition. It notes in watches that a watch has
-// begun.
+// newManager returns a manager whose caches keep what goes with its definition, and are bounded. It notes in watches that
+// a watch has begun.
 func newManager(
-	ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, definitions *object.Definitions, watches chan<- struct{},
+	ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, kept *scope.Scope, watches chan<- struct{},
 ) (manager.Manager, error) {
+	definitions, err := object.NewDefinitions(cfg)
+	if err != nil {
+		return nil, err
+	}
 	note := func() {
 		select {
 		case watches <- struct{}{}:
 		default: // it is noted already
 		}
 	}
-	cached := definitions.CacheOptions()
-	var err error
+	cached := kept.CacheOptions(definitions.CacheOptions())
 	if cached.HTTPClient, err = object.InformerClient(ctx, cfg, note); err != nil {
 		return nil, err
 	}
@@ -121,7 +127,7 @@ func newManager(
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	return m, m.Add(definitions)
+	return m, errors.Join(m.Add(definitions), kept.Follow(ctx, m.GetCache()))
 }
 
 // addSecrets has each replica mark the content of secrets whose deletion it sees.

@@ -86,7 +86,7 @@ func (c *controller) addRelations(ctx context.Context, m manager.Manager) error 
 	alone := c.contents // its writes take no turns with those of agents
 	alone.Turns = nil
 	world := &settle.Settler{
-		Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(),
+		Reader: c.kept.Reader(m.GetCache()), Live: m.GetAPIReader(), Writer: m.GetClient(),
 		Events: c.manager.GetEventRecorder(service), Now: time.Now, Interfaces: c.interfaces,
 		Account: c.namespace + ":" + service,
 		Outboxes: &commits.Commits{

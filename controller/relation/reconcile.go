@@ -13,6 +13,7 @@ import (
 	"github.com/golang/glog"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/negotiation"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -28,6 +29,9 @@ type World interface {
 	Referrers(namespace, application string) []string
 }
 
+// incomplete is the pause before a namespace is observed again that the caches do not have whole.
+const incomplete = 200 * time.Millisecond
+
 // Reconciler settles one namespace at a time; the request's name is the
 // namespace's.
 type Reconciler struct {
@@ -38,6 +42,10 @@ type Reconciler struct {
 // fails does not hold back the rest; the workqueue retries what failed.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	snapshot, err := r.World.Observe(ctx, req.Name)
+	if errors.Is(err, object.ErrIncomplete) {
+		glog.V(1).Infof("namespace %s: %v", req.Name, err)
+		return reconcile.Result{RequeueAfter: incomplete}, nil
+	}
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("cannot observe namespace %s: %w", req.Name, err)
 	}

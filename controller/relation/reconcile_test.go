@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -156,6 +157,16 @@ func TestReconcileNeedsToSee(t *testing.T) {
 	_, err := settle(c)
 	require.ErrorIs(t, err, c.unobservable)
 	assert.Empty(t, c.applied, "nothing is decided on half a picture")
+}
+
+// A namespace that the caches do not have whole is not judged, and is observed again soon (TRUST.md U7).
+func TestReconcileAwaitsTheCaches(t *testing.T) {
+	c := story()
+	c.unobservable = object.ErrIncomplete
+	result, err := settle(c)
+	require.NoError(t, err)
+	assert.Equal(t, incomplete, result.RequeueAfter)
+	assert.Empty(t, c.applied)
 }
 
 // SAFETY.md L5: a held relation ends by a clock, so that someone must look at it

@@ -107,6 +107,7 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/meter":        "",
 	"controller/adapter/kube/object":       "domain controller/api " + kubeClient + " " + watched,
 	"controller/adapter/kube/removal":      "domain controller/api controller/adapter/kube/object " + kubeClient,
+	"controller/adapter/kube/scope":        "domain controller/api controller/adapter/kube/object github.com/golang/glog " + kubeClient + " " + watched,
 	"controller/adapter/kube/secrets":      "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/settle":       "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/views":        "domain controller/api controller/adapter/kube/object github.com/golang/glog " + kubeClient,

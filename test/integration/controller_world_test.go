@@ -25,6 +25,7 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -36,6 +37,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/interfaces"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/meter"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/scope"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/secrets"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/settle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/views"
@@ -199,6 +201,8 @@ type controllerReplica struct {
 	reviewed *atomic.Int64
 	// written counts the bytes of objects that it has written.
 	written *atomic.Int64
+	// informers are its caches.
+	informers cache.Cache
 }
 
 // client returns a client with connections of its own, as each agent has.
@@ -228,19 +232,23 @@ func (w *controllerWorld) controllerOf(writes int64, counted string) *controller
 	})
 	definitions, err := object.NewDefinitions(cfg)
 	require.NoError(w.t, err)
+	kept, err := scope.New(cfg)
+	require.NoError(w.t, err)
 	cfg.Wrap(meter.Wrap)
 	m, err := ctrl.NewManager(cfg, manager.Options{
-		Scheme: w.scheme, Cache: definitions.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
+		Scheme: w.scheme, Cache: kept.CacheOptions(definitions.CacheOptions()), Metrics: server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w.t, err)
+	r.informers = m.GetCache()
 	require.NoError(w.t, m.Add(definitions))
+	require.NoError(w.t, kept.Follow(ctx, m.GetCache()))
 	interfaces, err := interfaces.New(m.GetCache())
 	require.NoError(w.t, err)
 	interfaces.Writer = m.GetClient()
 	contents := secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: time.Now, Turns: &object.Turns{}}
 	require.NoError(w.t, (&secrets.Vault{Contents: contents, Cached: m.GetCache()}).Follow(ctx, m.GetCache()))
-	world := &settle.Settler{Reader: m.GetCache(), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
+	world := &settle.Settler{Reader: kept.Reader(m.GetCache()), Live: m.GetAPIReader(), Writer: m.GetClient(), Events: m.GetEventRecorder("relations-controller"), Now: w.now, Interfaces: interfaces, Account: "default:relations-controller", LookEvery: time.Second}
 	world.Outboxes = &commits.Commits{
 		Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now,
 		Contents: &secrets.Contents{Reader: m.GetAPIReader(), Writer: m.GetClient(), Now: w.now},

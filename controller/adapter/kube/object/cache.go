@@ -65,18 +65,20 @@ func stripNode(o any) (any, error) {
 	return strip(o)
 }
 
-// stripPod keeps a pod's metadata, its account, its node, its phase, its address, whether it has an
-// agent, and what keeps the agent from running.
+// stripPod keeps a pod's metadata and its phase, and of a pod with an agent its account, its node, its address, and what
+// keeps the agent from running.
 func stripPod(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {
 		return o, nil
 	}
-	var agent []corev1.Container
+	var spec corev1.PodSpec
+	status := corev1.PodStatus{Phase: p.Status.Phase, InitContainerStatuses: AgentStatuses(p)}
 	if Injected(p) {
-		agent = []corev1.Container{{Name: injection.AgentContainer}}
+		agent := []corev1.Container{{Name: injection.AgentContainer}}
+		spec = corev1.PodSpec{ServiceAccountName: p.Spec.ServiceAccountName, NodeName: p.Spec.NodeName, InitContainers: agent}
+		status.PodIP = p.Status.PodIP
 	}
-	p.Spec = corev1.PodSpec{ServiceAccountName: p.Spec.ServiceAccountName, NodeName: p.Spec.NodeName, InitContainers: agent}
-	p.Status = corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, InitContainerStatuses: AgentStatuses(p)}
+	p.Spec, p.Status = spec, status
 	return strip(o)
 }

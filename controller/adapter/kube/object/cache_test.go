@@ -93,3 +93,22 @@ func TestTheCachesKeepNoRecord(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, v1alpha1.DatabagState{Data: map[string]string{"host": "db"}, Version: "v", Commits: 3}, kept.(*v1alpha1.Databag).State)
 }
+
+// Of a pod without an agent the caches keep the metadata and whether it has ended (TRUST.md U7).
+func TestTheCachesKeepLittleOfOtherPods(t *testing.T) {
+	for kind, by := range object.CacheOptions().ByObject {
+		if _, pods := kind.(*corev1.Pod); !pods {
+			continue
+		}
+		p := object.Named(&corev1.Pod{}, "shop", "plain")
+		p.Labels = map[string]string{"app": "plain"}
+		p.Spec = corev1.PodSpec{ServiceAccountName: "default", NodeName: "n1", Containers: []corev1.Container{{Name: "app"}}}
+		p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", Conditions: make([]corev1.PodCondition, 5)}
+		want := &corev1.Pod{ObjectMeta: p.ObjectMeta, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		kept, err := by.Transform(p)
+		require.NoError(t, err)
+		assert.Equal(t, want, kept)
+		return
+	}
+	t.Fatal("pods have no transform")
+}

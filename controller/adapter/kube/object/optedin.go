@@ -15,6 +15,9 @@ import (
 // ErrNotSynced reports that the namespaces have not been read yet.
 var ErrNotSynced = errors.New("not synced yet")
 
+// ErrIncomplete reports that a cache does not have all objects of a namespace.
+var ErrIncomplete = errors.New("its cache does not have all of them yet")
+
 // NamespaceInformer is the part of an informer that [NewOptedIn] needs.
 // Informers of client-go and of controller-runtime's cache have it.
 type NamespaceInformer interface {

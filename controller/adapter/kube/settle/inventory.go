@@ -2,6 +2,7 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ func inventory(ctx context.Context, reader client.Reader, namespace, account str
 	}
 	l.declaring = declaring(in.Services)
 	in.Workloads = l.workloads()
-	owners := object.Owners{Reader: reader}
+	owners := object.Owners{Reader: between{reader, &l.err}}
 	var pods corev1.PodList
 	l.list(&pods)
 	for i := range pods.Items {
@@ -48,6 +49,23 @@ func inventory(ctx context.Context, reader client.Reader, namespace, account str
 		}
 	}
 	return in, l.err
+}
+
+// between reads the controllers between pods and workloads, and notes that a cache may lack one: its pods would be taken
+// for those of no workload (TRUST.md U7).
+type between struct {
+	client.Reader
+
+	failed *error
+}
+
+// Get implements client.Reader.
+func (b between) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	err := b.Reader.Get(ctx, key, into, opts...)
+	if errors.Is(err, object.ErrIncomplete) {
+		*b.failed = err
+	}
+	return err //nolint:wrapcheck // it is that of the reader
 }
 
 // lister lists objects of one namespace until the first error.

@@ -26,10 +26,16 @@ type observer struct {
 	latest *latest
 }
 
-// namespace reads the namespace itself.
+// namespace reads the namespace itself. One that the cache does not have has gone only if the API server does not have it.
 func (o observer) namespace(ctx context.Context, s *relation.Snapshot) error {
 	var ns corev1.Namespace
-	if err := o.reader.Get(ctx, client.ObjectKey{Name: s.Namespace}, &ns); err != nil && !apierrors.IsNotFound(err) {
+	key := client.ObjectKey{Name: s.Namespace}
+	err := o.reader.Get(ctx, key, &ns)
+	if apierrors.IsNotFound(err) {
+		ns = corev1.Namespace{}
+		err = o.live.Get(ctx, key, &ns)
+	}
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot read namespace %s: %w", s.Namespace, err)
 	}
 	s.UID, s.Ending, s.Schema = string(ns.UID), ns.Name == "" || ns.DeletionTimestamp != nil, object.SchemaMode(&ns)

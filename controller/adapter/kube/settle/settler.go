@@ -35,7 +35,7 @@ type Outboxes interface {
 
 // Settler observes and settles namespaces.
 type Settler struct {
-	// Reader reads from the informers.
+	// Reader reads from the informers. Where these may lack objects of a namespace it fails: what is missing has gone.
 	Reader client.Reader
 	// Live reads from the API server itself.
 	Live client.Reader
