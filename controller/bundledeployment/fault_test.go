@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -238,6 +239,44 @@ func TestUnreadableRecord(t *testing.T) {
 
 	w.unloadable = nil
 	w.run(r, "Healthy")
+}
+
+// What a deployment deployed stays if the deployment is deleted because its definition is. A person who deleted it before
+// wanted that; a definition that cannot be read shows nothing (TRUST.md T1).
+func TestDeletionWithItsDefinition(t *testing.T) {
+	tests := map[string]struct {
+		why       string
+		since     time.Duration // the deletion of the definition, after that of the deployment
+		leaving   bool
+		undefined error
+		gone      bool
+		left      string
+	}{
+		"Deployment": {why: "the definition stays", gone: true},
+		"Together":   {why: "the deployment goes with its definition", leaving: true, gone: true, left: "ConfigMap/a"},
+		"Later":      {why: "it was deleted while the definition was waiting for others", leaving: true, since: -time.Minute, gone: true, left: "ConfigMap/a"},
+		"Before":     {why: "a person deleted it, and later the definition", leaving: true, since: time.Minute, gone: true},
+		"Missing":    {why: "the definition has gone", undefined: apierrors.NewNotFound(schema.GroupResource{}, "x"), gone: true, left: "ConfigMap/a"},
+		"Unread":     {why: "nothing is known of the definition", undefined: denied(), left: "ConfigMap/a"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, configMaps("a"))
+			r := w.leader()
+			w.run(r, "Healthy")
+			require.NoError(t, w.client.Delete(t.Context(), w.deployment()))
+			if test.leaving {
+				w.leaving = new(metav1.NewTime(w.deployment().DeletionTimestamp.Add(test.since)))
+			}
+			w.undefined = test.undefined
+			for range 3 {
+				_, _ = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: shop}) // an error is one of the definition
+			}
+			err := w.client.Get(t.Context(), shop, &v1alpha1.BundleDeployment{})
+			assert.Equal(t, test.gone, apierrors.IsNotFound(err), test.why)
+			assert.Equal(t, test.left, w.names(), test.why)
+		})
+	}
 }
 
 // The deletion of a deployment whose account may do nothing waits for the account, unless nothing

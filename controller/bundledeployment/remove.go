@@ -7,11 +7,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
@@ -29,6 +31,12 @@ const longDeletion = 15 * time.Minute
 func (j removal) remove(ctx context.Context) (reconcile.Result, error) {
 	j.pool.Forget(j.name())
 	j.unwatch(j.name())
+	if goes, err := j.goesWithDefinition(ctx); err != nil {
+		return reconcile.Result{}, err
+	} else if goes {
+		j.warn("Abandoned", "the definition of BundleDeployments is being deleted: what this one deployed stays")
+		return reconcile.Result{}, j.release(ctx)
+	}
 	j.engine.Gate = domain.Gate{} // the request to delete the deployment is the approval
 	stop, err := j.uninstall(ctx)
 	switch {
@@ -47,6 +55,17 @@ func (j removal) remove(ctx context.Context) (reconcile.Result, error) {
 		result.RequeueAfter = j.while(j.deployment.DeletionTimestamp.Time)
 	}
 	return result, err
+}
+
+// goesWithDefinition reports whether the deployment is deleted because its definition is. No person has then requested
+// the deletion of its objects (TRUST.md T1). A live read alone shows that.
+func (j removal) goesWithDefinition(ctx context.Context) (bool, error) {
+	definition, err := object.Definition(ctx, j.Reader, "bundledeployments")
+	if err != nil {
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err) //nolint:wrapcheck // it names the definition
+	}
+	since := definition.DeletionTimestamp
+	return since != nil && !j.deployment.DeletionTimestamp.Before(since), nil
 }
 
 // waitForAccount waits until the account may act, unless nothing was ever made with it.

@@ -80,6 +80,9 @@ type world struct {
 	// as its accounts.
 	unloadable error
 	closed     bool
+	// leaving is when the definition of BundleDeployments was deleted, and undefined is why it cannot be read.
+	leaving   *metav1.Time
+	undefined error
 	// missing is why the objects that content is made of cannot be read; lacks are what workloads
 	// read and nothing has.
 	missing error
@@ -119,6 +122,12 @@ func newWorld(t *testing.T, manifests string, change ...func(*v1alpha1.BundleDep
 			return nil
 		}
 		return c.Create(ctx, o, options...)
+	}, Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+		if definition, is := o.(*metav1.PartialObjectMetadata); is {
+			definition.DeletionTimestamp = w.leaving
+			return w.undefined
+		}
+		return c.Get(ctx, key, o, options...)
 	}}).Build()
 	return w
 }

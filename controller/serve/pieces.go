@@ -17,7 +17,7 @@ const (
 	// maxWhole is the largest message that an agent accepts, in bytes.
 	maxWhole = 16 << 20
 	// maxText is how much of a databag one piece has, in bytes.
-	maxText = 64 << 10
+	maxText = 32 << 10
 )
 
 // pieces sends snapshots over one stream (TRUST.md U2).

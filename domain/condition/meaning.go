@@ -171,7 +171,7 @@ func special() []Meaning {
 		{StaleRefused, "NotWritable", "the API server refuses the copy, or its ConfigMap is not Orcon's", "do what the message shows"},
 		{HandlerFailed, "HandlerFailed", "a unit's handler fails, and is retried", "see the logs that the message names"},
 		{EndsOwed, "EndsOwed", "the end of a relation is not handled yet", "start a unit with handlers, or see why its handler fails"},
-		{EndsHeld, "EndsHeld", "too many relations have ended at once", "orcon ends, and then: orcon ends confirm or orcon ends keep"},
+		{EndsHeld, "EndsHeld", "too many relations have ended at once", "orcon ends -n NAMESPACE; then orcon ends keep --all, or confirm --all"},
 		{WritesLimited, "WritesLimited", "a budget of writes is used up", "write less, or less often: see the limits"},
 		{CommitRefused, "CommitRefused", "what a unit has committed is refused by the API server, or was dropped",
 			"refused: correct the policy or quota in the message; dropped: write the data again"},

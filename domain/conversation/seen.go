@@ -56,9 +56,9 @@ func (s Seen) difference(ref databag.Ref, bags Bags) Difference {
 	for k, v := range bag {
 		switch was, known := values[k]; {
 		case kept && values == nil, known && was != digest(v):
-			d.Changed = append(d.Changed, k)
+			d.Changed = append(d.Changed, strings.Clone(k)) // k may be a part of the whole bag's text
 		case !known:
-			d.Added = append(d.Added, k)
+			d.Added = append(d.Added, strings.Clone(k))
 		}
 	}
 	for k := range values {
@@ -79,7 +79,7 @@ func digests(bag Bag) map[string]uint64 {
 	}
 	all := make(map[string]uint64, len(bag))
 	for k, v := range bag {
-		all[strings.Clone(k)] = digest(v) // k may be a part of the whole bag's text
+		all[strings.Clone(k)] = digest(v)
 	}
 	return all
 }

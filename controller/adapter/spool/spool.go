@@ -118,7 +118,10 @@ func (c *Content) Bag() map[string]string {
 	c.spool.mu.Lock()
 	defer c.spool.mu.Unlock()
 	if c.spool.last.ref != c.ref {
-		c.spool.last.bag = nil // first: one is in memory at a time
+		if c.spool.last.bag != nil { // first: one is in memory at a time
+			c.spool.last.bag = nil
+			runtime.GC()
+		}
 		bag, err := c.spool.read(c.ref)
 		if err != nil {
 			c.spool.lost(fmt.Errorf("cannot read a databag: %w", err))

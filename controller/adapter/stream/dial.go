@@ -33,8 +33,8 @@ func (c *Client) transport(verified func(*peer)) (*http.Transport, error) {
 			PingTimeout:     c.Pace.Answer,
 			// Enough for a large bag in one round trip; unread data stays with
 			// the sender.
-			MaxReceiveBufferPerConnection: 256 << 10,
-			MaxReceiveBufferPerStream:     128 << 10,
+			MaxReceiveBufferPerConnection: 128 << 10,
+			MaxReceiveBufferPerStream:     64 << 10,
 		},
 	}, nil
 }

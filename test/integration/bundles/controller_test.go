@@ -57,17 +57,29 @@ var installController sync.Once
 
 func newOperated(t *testing.T) *operated {
 	t.Helper()
-	w := &operated{world: newWorld(t), ctx: t.Context()}
+	w := newWorld(t)
+	installController.Do(func() { install(t, w.cluster) })
+	return operatedIn(t, w)
+}
+
+// install installs what a bundle controller needs.
+func install(t *testing.T, c *controlplane.Cluster) {
+	t.Helper()
 	root, err := controlplane.Root()
 	require.NoError(t, err)
-	installController.Do(func() {
-		w.cluster.Kubectl(t, "create", "namespace", "orcon-system")
-		w.cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
-		w.cluster.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "bundle-controller"))
-		w.cluster.Established(t)
-	})
+	c.Kubectl(t, "create", "namespace", "orcon-system")
+	c.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
+	c.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "bundle-controller"))
+	c.Established(t)
+}
+
+// operatedIn returns a namespace of a cluster in which a bundle controller is installed.
+func operatedIn(t *testing.T, namespace *world) *operated {
+	t.Helper()
+	w := &operated{world: namespace, ctx: t.Context()}
 	scheme := runtime.NewScheme()
 	require.NoError(t, errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
+	var err error
 	w.admin, err = client.New(w.cluster.Config(t), client.Options{Scheme: scheme})
 	require.NoError(t, err)
 	w.config = w.account()
