@@ -1,7 +1,7 @@
 #!/bin/sh
 # A requirer asks for a database by its name. Its answer is the database, a role that
 # owns it, and a password that only it can read. It asks for another password by another
-# word in rotate. A provider that has lost its data, or moved, answers anew.
+# word in rotate. A provider that has lost its data answers anew.
 set -eu
 [ "$(is-leader)" = True ] || exit 0
 asked=$(relation-get --app database "$JUJU_REMOTE_APP")
@@ -12,9 +12,13 @@ host=$(relation-get ingress-address "$JUJU_UNIT_NAME")
 
 role="relation_${JUJU_RELATION_ID#*:}"
 psql="psql -qtA -v ON_ERROR_STOP=1 -h 127.0.0.1 -U postgres"
-if [ "$rotate" = "$(relation-get --app rotated "$us")" ] && [ "$host" = "$(relation-get --app host "$us")" ] &&
+secret=$(relation-get --app password "$us")
+if [ "$rotate" = "$(relation-get --app rotated "$us")" ] && [ -n "$secret" ] &&
   [ -n "$($psql -c "SELECT rolname FROM pg_roles WHERE rolname = '$role'")" ]; then
-  exit 0 # answered already
+  # Answered already. Another unit may lead now: the password stays, because a handler that
+  # ends before its answer is stored would leave PostgreSQL with one that nobody knows.
+  [ "$host" = "$(relation-get --app host "$us")" ] || relation-set --app host="$host"
+  exit 0
 fi
 
 password=$(tr -dc 'A-Za-z0-9' </dev/urandom | head -c 32)
@@ -28,7 +32,6 @@ SQL
   exit 1
 }
 
-secret=$(relation-get --app password "$us")
 if [ -n "$secret" ]; then
   secret-set "$secret" password="$password"
 else
