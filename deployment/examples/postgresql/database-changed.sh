@@ -16,7 +16,7 @@ secret=$(relation-get --app password "$us")
 if [ "$rotate" = "$(relation-get --app rotated "$us")" ] && [ -n "$secret" ] &&
   [ -n "$($psql -c "SELECT rolname FROM pg_roles WHERE rolname = '$role'")" ]; then
   # Answered already. Another unit may lead now: the password stays, because a handler that
-  # ends before its answer is stored would leave PostgreSQL with one that nobody knows.
+  # ends before its answer is stored would leave PostgreSQL with one that is in no secret.
   [ "$host" = "$(relation-get --app host "$us")" ] || relation-set --app host="$host"
   exit 0
 fi
