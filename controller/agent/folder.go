@@ -74,7 +74,8 @@ type failures map[[2]string][]string
 // note adds a directory, if there is an error.
 func (f failures) note(what, name string, err error) {
 	if err != nil {
-		f[[2]string{what, root(err).Error()}] = append(f[[2]string{what, root(err).Error()}], name)
+		of := [2]string{what, root(err).Error()}
+		f[of] = append(f[of], name)
 	}
 }
 

@@ -89,8 +89,9 @@ func (b *Budgets) holding(identities Identities, next http.Handler) http.Handler
 	errs := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if b != nil && b.ledger(r.URL.Path) == b.data {
-			if err := b.purse(r.Context(), identities, b.data).hold(r.Context()); err != nil {
-				_ = errs.Write(w, r, refuse(err)) // the caller has gone
+			if short := b.hold(r.Context()); short.Wait > 0 {
+				p := b.purse(r.Context(), identities, b.data)
+				_ = errs.Write(w, r, refuse(p.refusal(short))) // it fails if the caller has gone
 				return
 			}
 		}
@@ -161,28 +162,26 @@ func (p *purse) refusal(short budget.Shortage) error {
 	}
 }
 
-// hold waits until the unit may write again, or for longestHold, and refuses if more of its wait is left.
-func (p *purse) hold(ctx context.Context) error {
+// hold waits until the caller's unit may write again, or for longestHold, and returns the rest of its wait.
+func (b *Budgets) hold(ctx context.Context) budget.Shortage {
+	unit := proven(ctx).UID
 	select {
 	case <-ctx.Done():
-	case <-time.After(min(p.rest().Wait, longestHold)):
+	case <-time.After(min(b.rest(unit).Wait, longestHold)):
 	}
-	if short := p.rest(); short.Wait > 0 {
-		return p.refusal(short)
-	}
-	return nil
+	return b.rest(unit)
 }
 
-// rest returns the rest of the unit's wait; not above 0 once that is over.
-func (p *purse) rest() budget.Shortage {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.restAt(p.now())
+// rest returns the rest of a unit's wait; not above 0 once that is over.
+func (b *Budgets) rest(unit string) budget.Shortage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.restAt(unit, b.now())
 }
 
-// restAt returns the rest of the unit's wait at a time. The caller has locked mu.
-func (p *purse) restAt(now time.Time) budget.Shortage {
-	was := p.closed[p.writer.Unit]
+// restAt returns the rest of a unit's wait at a time. The caller has locked mu.
+func (b *Budgets) restAt(unit string, now time.Time) budget.Shortage {
+	was := b.closed[unit]
 	return budget.Shortage{Level: was.level, Wait: was.until.Sub(now)}
 }
 
@@ -194,7 +193,7 @@ func (p *purse) takeNow(c budget.Cost) (short budget.Shortage, taken bool) {
 	if p.ledger != p.data {
 		return p.ledger.Take(p.writer, c, now)
 	}
-	if short = p.restAt(now); short.Wait > 0 {
+	if short = p.restAt(p.writer.Unit, now); short.Wait > 0 {
 		return short, false
 	}
 	delete(p.closed, p.writer.Unit)

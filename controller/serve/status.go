@@ -37,8 +37,8 @@ func (c *conversation) speaker(term int64) status.Reporter {
 	return status.Reporter{Namespace: c.identity.Namespace, Application: c.Application, PodUID: c.identity.UID, Term: int(term)}
 }
 
-// Report stores what the handlers of the calling pod's unit fail at or which files its agent cannot write, or writes an
-// Event of what its handlers wait for.
+// Report stores a failure of the handlers of the calling pod's unit, or the files that its agent cannot write. If the
+// handlers wait, it writes an Event with the reason.
 func (s *Server) Report(ctx context.Context, req *connect.Request[v1alpha1.ReportRequest]) (*connect.Response[v1alpha1.ReportResponse], error) {
 	c, t, _, err := s.unit(ctx)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // Memory remembers what a unit was told, over restarts, so that it is told the rest. The zero Memory was told nothing. It
 // is a value: what changes it returns another one.
 //
-// It has names and hashes, never a bag's values, and it is bounded: what it has of a snapshot is no larger than that, and
-// of what a snapshot does not mention it has maxUnknown relations, in each relation as many units, and as many secrets.
+// It has names and hashes, never a bag's values, and it is bounded: its part of a snapshot is no larger than the snapshot.
+// Beyond the snapshot it has at most maxUnknown relations, as many units in each, and as many secrets.
 type Memory struct {
 	// Leader says that the unit was told that it leads, and still does; Term in
 	// which term, so that it is told of another also if it missed the time between.

@@ -118,7 +118,7 @@ func (c *Content) Bag() map[string]string {
 	c.spool.mu.Lock()
 	defer c.spool.mu.Unlock()
 	if c.spool.last.ref != c.ref {
-		if c.spool.last.bag != nil { // first: one is in memory at a time
+		if c.spool.last.bag != nil { // one is in memory at a time, also while other programs use the processors
 			c.spool.last.bag = nil
 			runtime.GC()
 		}

@@ -31,8 +31,8 @@ func (c *Client) transport(verified func(*peer)) (*http.Transport, error) {
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout: c.Pace.Quiet,
 			PingTimeout:     c.Pace.Answer,
-			// Enough for a large bag in one round trip; unread data stays with
-			// the sender.
+			// A stream accepts two pieces of a databag ahead; more stays with the sender, because
+			// the agent's memory is bounded (TRUST.md U2).
 			MaxReceiveBufferPerConnection: 128 << 10,
 			MaxReceiveBufferPerStream:     64 << 10,
 		},

@@ -283,7 +283,8 @@ type Report struct {
 	// shortage is the budget of writes that the unit has used up. Unset: no write was put off.
 	// +optional
 	Shortage *Shortage `json:"shortage,omitempty"`
-	// unwritten tells which files the unit's agent cannot write. Unset: it has written all.
+	// unwritten tells which files the unit's agent could not write when it reported that last. It is
+	// over two minutes after its time. Unset: the agent has reported none.
 	// +optional
 	Unwritten *Unwritten `json:"unwritten,omitempty"`
 }
