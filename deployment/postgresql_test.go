@@ -15,7 +15,9 @@ import (
 // databases of PostgreSQL files, and secrets files with the last password.
 func tools() map[string]string {
 	return map[string]string{
-		"is-leader": `echo True`,
+		"is-leader":     `echo True`,
+		"relation-ids":  `[ "$1" = database ]; echo database:1; echo database:2`,
+		"relation-list": `[ "$1 $3" = "-r --app" ]; [ "$2" = database:1 ]; echo shop`, // the other one is ending
 		"relation-get": `case "$1 $2" in
 "--app "*) cat "$STATE/$3.$2" 2>/dev/null || true ;;
 "ingress-address "*) cat "$STATE/address" ;;
@@ -37,9 +39,14 @@ esac`,
 
 // The handler of the example answers once, again when it is asked for another password or PostgreSQL has another address,
 // and anew when PostgreSQL has lost its data. What a handler does before it fails leaves no password that is not the
-// answer's: another unit may lead next, and has nothing to handle.
+// answer's: the next leader keeps the old one, or makes another.
 func TestPostgreSQLAnswersAnew(t *testing.T) {
 	state, bin := t.TempDir(), t.TempDir()
+	for hook, script := range map[string]string{"database-relation-changed": "database-changed.sh", "leader-elected": "leader-elected.sh"} {
+		text, err := os.ReadFile(filepath.Join("examples", "postgresql", script))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(bin, hook), text, 0o700))
+	}
 	for name, text := range tools() {
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\nset -eu\n"+text+"\n"), 0o700))
 	}
@@ -60,6 +67,8 @@ func TestPostgreSQLAnswersAnew(t *testing.T) {
 		answers bool
 		// renews is set where the answer has another password, and dies where the handler ends before its answer.
 		renews, dies bool
+		// elected is set where the handler's unit has just become the leader.
+		elected bool
 	}{
 		{why: "asked for the first time", answers: true, renews: true},
 		{why: "nothing has changed"},
@@ -72,13 +81,24 @@ func TestPostgreSQLAnswersAnew(t *testing.T) {
 			put("address", "198.18.1.2")
 			require.NoError(t, os.Remove(filepath.Join(state, "dies")))
 		}},
+		{why: "a unit changes the password, and ends", happens: func() { put("shop.rotate", "tomorrow"); put("dies", "") }, dies: true},
+		{
+			why: "another unit leads", happens: func() { require.NoError(t, os.Remove(filepath.Join(state, "dies"))) },
+			elected: true, answers: true, renews: true,
+		},
+		{why: "another unit leads, and nothing is left to do", elected: true},
 	}
 	for _, step := range steps {
 		if step.happens != nil {
 			step.happens()
 		}
-		command := exec.CommandContext(t.Context(), "sh", "examples/postgresql/database-changed.sh")
-		command.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "STATE=" + state, "JUJU_REMOTE_APP=shop", "JUJU_UNIT_NAME=postgres/0", "JUJU_RELATION_ID=database:1"}
+		env := []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "STATE=" + state, "JUJU_UNIT_NAME=postgres/0"}
+		command := exec.CommandContext(t.Context(), filepath.Join(bin, "leader-elected"))
+		if !step.elected {
+			command = exec.CommandContext(t.Context(), filepath.Join(bin, "database-relation-changed"))
+			env = append(env, "JUJU_REMOTE_APP=shop", "JUJU_RELATION_ID=database:1")
+		}
+		command.Env = env
 		out, err := command.CombinedOutput()
 		require.Equal(t, step.dies, err != nil, "%s: %s", step.why, out)
 		if step.dies {

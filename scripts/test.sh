@@ -74,11 +74,13 @@ stage_integration() {
   has test/integration
   built
   packages openssl:openssl
-  # Each process has a cluster of its own, and waits much. The longest package has two. One runs the tests
-  # that start a cluster of their own or stop parts of one, and the longest of the others.
-  local clusters='Chaos|Restore|Upgrade|Releases|Leave$|KilledBetween' one failed=0
+  # Each process has a cluster of its own, and waits much. One runs the tests that start further clusters
+  # or stop parts of one, another those that wait for a leader to be replaced.
+  local clusters='Chaos|Restore|Upgrade|Releases|Leave$|KilledBetween' leaders='Leader|Lease|FindsTheAPIServer|StreamsSpread|TestUnitsOwnEnd'
+  local one failed=0
   beside clusters -run "$clusters" ./test/integration
-  beside others -skip "$clusters" ./test/integration
+  beside leaders -run "$leaders" -skip "$clusters" ./test/integration
+  beside others -skip "$clusters|$leaders" ./test/integration
   beside packages -parallel 4 ./test/integration/*/
   for one in "${!running[@]}"; do
     wait "${running[$one]}" || failed=1
