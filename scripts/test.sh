@@ -75,13 +75,15 @@ stage_integration() {
   built
   packages openssl:openssl
   # Each process has a cluster of its own, and waits much. One runs the tests that start further clusters
-  # or stop parts of one, another those that wait for a leader to be replaced.
-  local clusters='Chaos|Restore|Upgrade|Releases|Leave$|KilledBetween' leaders='Leader|Lease|FindsTheAPIServer|StreamsSpread|TestUnitsOwnEnd'
-  local one failed=0
-  beside clusters -run "$clusters" ./test/integration
-  beside leaders -run "$leaders" -skip "$clusters" ./test/integration
-  beside others -skip "$clusters|$leaders" ./test/integration
-  beside packages -parallel 4 ./test/integration/*/
+  # or stop parts of one, another those that wait for a leader to be replaced, a third those about ends.
+  local clusters='Chaos|Restore|Upgrade|Releases|Leave$' leaders='Leader|Lease|FindsTheAPIServer|StreamsSpread|TestUnitsOwnEnd'
+  local ends='KilledBetween|End|Suspends|Depart' one failed=0
+  go_test -c -o "$logs/integration.test" ./test/integration
+  beside clusters tests -test.parallel 4 -test.run "$clusters"
+  beside leaders tests -test.run "$leaders" -test.skip "$clusters"
+  beside ends tests -test.run "$ends" -test.skip "$clusters|$leaders"
+  beside others tests -test.skip "$clusters|$leaders|$ends"
+  beside packages go_test -count=1 -v -parallel 4 ./test/integration/*/
   for one in "${!running[@]}"; do
     wait "${running[$one]}" || failed=1
     cat "$logs/integration-$one.log"
@@ -89,10 +91,13 @@ stage_integration() {
   return "$failed"
 }
 
-# beside NAME ARG... runs go test beside others, with a log of its own.
+# tests ARG... runs those of the longest package, which is compiled once.
+tests() { cd test/integration && nice "$logs/integration.test" -test.v -test.timeout 60m "$@"; }
+
+# beside NAME COMMAND... runs a command beside others, with a log of its own.
 declare -A running=()
 beside() {
-  go_test -count=1 -v "${@:2}" >"$logs/integration-$1.log" 2>&1 &
+  "${@:2}" >"$logs/integration-$1.log" 2>&1 &
   running[$1]=$!
 }
 

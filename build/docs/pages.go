@@ -10,6 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/event"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
@@ -23,7 +24,7 @@ var written embed.FS
 func (g generator) templates() error {
 	all, err := template.New("").Funcs(template.FuncMap{
 		"number": g.root.number, "size": g.root.size, "span": g.root.span, "tools": tools, "events": event.Relations,
-		"relations": condition.Meanings, "bundles": bundle.Meanings, "sentences": sentences,
+		"relations": condition.Meanings, "bundles": bundle.Meanings, "fleets": integrationset.Meanings, "sentences": sentences,
 		"join": func(all []string) string { return strings.Join(all, ", ") },
 	}).ParseFS(written, "pages/*.md")
 	if err != nil {

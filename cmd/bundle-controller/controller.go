@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -23,7 +24,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/networks"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/metadata"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/fleet"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
 )
@@ -49,7 +52,7 @@ func (m mirrors) Set(text string) error {
 
 func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), fleetv1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("cannot register kinds: %w", err)
 	}
 	m, err := ctrl.NewManager(cfg, manager.Options{
@@ -90,7 +93,20 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 	}
 	watches := metadata.New(cfg, m.GetRESTMapper(), s.resync, r.Changed)
 	r.Watches = watches
-	return m, errors.Join(m.Add(watches), r.Setup(m))
+	sets := &fleet.Reconciler{
+		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name), Connect: inputs(cfg, m.GetRESTMapper()),
+		Contents: contents, Places: supply.Places(), Now: time.Now, Resync: s.resync,
+	}
+	return m, errors.Join(m.Add(watches), r.Setup(m), sets.Setup(m))
+}
+
+// inputs returns how the accounts of IntegrationSets reach what their data come from.
+func inputs(cfg *rest.Config, mapper meta.RESTMapper) func(account, owner string) (fleet.Inputs, error) {
+	return func(account, owner string) (fleet.Inputs, error) {
+		as := rest.CopyConfig(cfg)
+		as.Impersonate = rest.ImpersonationConfig{UserName: account}
+		return cluster.As(as, mapper, owner)
+	}
 }
 
 // destinations returns the rules about servers that sources name.

@@ -85,6 +85,19 @@ func (f *Fetched) Digest() [sha256.Size]byte {
 	return [sha256.Size]byte(all.Sum(nil))
 }
 
+// Tree returns the files of all sources. They are in the memory of this process.
+func (f *Fetched) Tree() (bundle.Tree, error) {
+	var layers []bundle.Layer
+	for _, l := range f.layers {
+		layer := bundle.Layer{Destination: l.destination}
+		if err := archive.Untar(io.NewSectionReader(l.file, 0, l.size), layer.Tree.Add); err != nil {
+			return bundle.Tree{}, fmt.Errorf("cannot read the content: %w", err)
+		}
+		layers = append(layers, layer)
+	}
+	return bundle.Overlay(layers...)
+}
+
 // Close ends the use of the content.
 func (f *Fetched) Close() error {
 	var failed error

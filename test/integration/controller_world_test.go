@@ -1,10 +1,12 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -328,7 +330,7 @@ func watched(next http.RoundTripper, r *controllerReplica, l limit) http.RoundTr
 			return nil, errors.New("this process is dead")
 		}
 		res, err := next.RoundTrip(req)
-		if err == nil && res.StatusCode == http.StatusForbidden {
+		if err == nil && res.StatusCode == http.StatusForbidden && !terminating(res) {
 			r.refused.Add(1)
 			fmt.Println("refused by deployment/rbac:", req.Method, req.URL.Path)
 		}
@@ -340,6 +342,14 @@ func watched(next http.RoundTripper, r *controllerReplica, l limit) http.RoundTr
 		}
 		return res, err
 	})
+}
+
+// terminating reports whether a refusal is not for want of a right, but because the namespace is being deleted.
+func terminating(res *http.Response) bool {
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return err == nil && bytes.Contains(body, []byte("because it is being terminated"))
 }
 
 // relations returns the relations of the namespace by provider.

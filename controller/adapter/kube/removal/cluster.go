@@ -15,6 +15,7 @@ import (
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
+	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
@@ -30,7 +31,8 @@ type Cluster struct {
 // New returns a cluster. report receives what is done to it, a line each.
 func New(cfg *rest.Config, report func(string)) (Cluster, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme))
+	err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme),
+		fleetv1alpha1.AddToScheme(scheme))
 	c, failed := client.New(cfg, client.Options{Scheme: scheme})
 	if err := errors.Join(err, failed); err != nil {
 		return Cluster{}, fmt.Errorf("cannot reach the cluster: %w", err)

@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/relation"
+	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/relation"
 )
@@ -74,13 +75,23 @@ func (h Holds) relations(ctx context.Context, now time.Time) ([]Held, error) {
 	return held, nil
 }
 
+// bundles lists what waits for the bundle controller.
 func (h Holds) bundles(ctx context.Context) ([]Held, error) {
 	var list bundlev1alpha1.BundleDeploymentList
+	var sets fleetv1alpha1.IntegrationSetList
 	runs, err := h.Runs(ctx, BundleController)
-	if err := errors.Join(err, h.list(ctx, &list)); err != nil || runs {
+	if err := errors.Join(err, h.list(ctx, &list), h.list(ctx, &sets)); err != nil || runs {
 		return nil, err
 	}
 	var held []Held
+	for i := range sets.Items {
+		if s := &sets.Items[i]; s.DeletionTimestamp != nil && controllerutil.ContainsFinalizer(s, fleetv1alpha1.Finalizer) {
+			held = append(held, Held{
+				Name: "IntegrationSet " + s.Namespace + "/" + s.Name, Leaves: "its members stay",
+				object: s, finalizer: fleetv1alpha1.Finalizer,
+			})
+		}
+	}
 	for i := range list.Items {
 		if d := &list.Items[i]; d.DeletionTimestamp != nil && controllerutil.ContainsFinalizer(d, bundlev1alpha1.Finalizer) {
 			held = append(held, Held{

@@ -13,11 +13,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/application"
 )
@@ -277,14 +279,17 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// A BundleDeployment that is being deleted waits for the bundle controller.
+// A BundleDeployment or IntegrationSet that is being deleted waits for the bundle controller.
 func TestReleaseBundles(t *testing.T) {
 	for name, ready := range map[string]int32{"Away": 0, "Runs": 1} {
 		t.Run(name, func(t *testing.T) {
+			fleet := &fleetv1alpha1.IntegrationSet{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "shop", Name: "fleet", Finalizers: []string{fleetv1alpha1.Finalizer}, DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)},
+			}}
 			shop := &bundlev1alpha1.BundleDeployment{ObjectMeta: metav1.ObjectMeta{
 				Namespace: "shop", Name: "shop", Finalizers: []string{bundlev1alpha1.Finalizer}, DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)},
 			}}
-			w := newWorld(t, shop, controller(BundleController, ready), definition("relations"))
+			w := newWorld(t, shop, fleet, controller(BundleController, ready), definition("relations"))
 			names, err := w.Bundles(t.Context())
 			require.NoError(t, err)
 			assert.Equal(t, []string{"shop/shop"}, names)
@@ -292,6 +297,8 @@ func TestReleaseBundles(t *testing.T) {
 			names, err = w.Bundles(t.Context())
 			require.NoError(t, err)
 			assert.Equal(t, ready == 0, len(names) == 0)
+			gone := apierrors.IsNotFound(w.client.Get(t.Context(), client.ObjectKeyFromObject(fleet), fleet))
+			assert.Equal(t, ready == 0, gone)
 		})
 	}
 }

@@ -1,0 +1,277 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	bundle "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+)
+
+// Finalizer keeps an IntegrationSet until its members no longer name it.
+const Finalizer = "orcon.tengu.io/integrationset"
+
+// ConfirmKey is an annotation of an IntegrationSet with the digest of the removal that its user confirms.
+const ConfirmKey = "orcon.tengu.io/confirm"
+
+// SetLabel is the label of a member with the name of its set.
+const SetLabel = "orcon.tengu.io/integrationset"
+
+// Annotations of a member.
+const (
+	// IntegrationKey holds the name of the integration; it is empty for what a namespace shares.
+	IntegrationKey = "orcon.tengu.io/integration"
+	// FileKey holds the file of the integration, LineKey the line of the entry, NamespaceKey the file of the namespace.
+	FileKey      = "orcon.tengu.io/integration-file"
+	LineKey      = "orcon.tengu.io/integration-line"
+	NamespaceKey = "orcon.tengu.io/integration-namespace"
+	// WorkloadsKey holds the number of shards that run, DigestKey the digest of all that the set stamped.
+	WorkloadsKey = "orcon.tengu.io/integration-workloads"
+	DigestKey    = "orcon.tengu.io/integration-digest"
+)
+
+// IntegrationSet stamps a BundleDeployment for each integration and namespace that data files declare (FLEET.md).
+// Deleting it deletes no member: they go on as BundleDeployments of their own.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=iset,categories=orcon
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 30",message="an IntegrationSet's name has at most 30 characters, since names of members contain it"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Members",type=integer,JSONPath=`.status.members`
+// +kubebuilder:printcolumn:name="Up",type=integer,JSONPath=`.status.readyMembers`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+type IntegrationSet struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the desired state.
+	// +required
+	Spec IntegrationSetSpec `json:"spec"`
+	// state holds data of the controller that it cannot compute again.
+	// +optional
+	State IntegrationSetState `json:"state,omitempty"`
+	// status is written by the controller.
+	// +optional
+	Status IntegrationSetStatus `json:"status,omitempty"`
+}
+
+// IntegrationSetSpec is the desired state.
+//
+// +kubebuilder:validation:XValidation:rule="!('All' in self.environments) || self.environments.size() == 1",message="environments: write All alone, or names"
+type IntegrationSetSpec struct {
+	// paused stops all work: no member is written until it is false again.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+	// data are the files that declare integrations, namespaces, environments, clusters and accounts.
+	// +required
+	Data IntegrationContent `json:"data"`
+	// chart renders an integration: an OpenShift Template, or a Helm chart whose output is one or objects.
+	// +required
+	Chart IntegrationChart `json:"chart"`
+	// cluster is the name of this cluster in the data; entries of other clusters are not stamped. It may be unset
+	// where the data know one cluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Cluster string `json:"cluster,omitempty"`
+	// environments are the names of the environments that the set manages, or All.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Environments []string `json:"environments"`
+	// allowWrites has to be AllEnvironments where environments is All: without it, the set only says what it would do.
+	// +optional
+	// +kubebuilder:validation:Enum=AllEnvironments
+	AllowWrites string `json:"allowWrites,omitempty"`
+	// upstream selects integrations with this upstream; unset selects all.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Upstream string `json:"upstream,omitempty"`
+	// integrations are the names of the integrations that the set manages; unset is all. Members of others stay as
+	// they are.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:items:MaxLength=253
+	Integrations []string `json:"integrations,omitempty"`
+	// serviceAccountName is the ServiceAccount of this namespace by which members read and write; unset is "default".
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+	// conflicts decides what happens to existing objects that no member made, as in a BundleDeployment.
+	// +optional
+	// +kubebuilder:validation:Enum=Prevent;AdoptUnowned;Take
+	Conflicts string `json:"conflicts,omitempty"`
+	// waves are changed in this order, each when the one before is ready. Integrations that no wave names come last.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Waves []IntegrationWave `json:"waves,omitempty"`
+	// maxUnavailable bounds the members that are not ready while others are changed; unset does not.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MaxUnavailable int32 `json:"maxUnavailable,omitempty"`
+	// guard bounds what goes without confirmation.
+	// +optional
+	Guard IntegrationGuard `json:"guard,omitempty"`
+}
+
+// IntegrationContent is fetched content.
+type IntegrationContent struct {
+	// sources are merged in this order: files of later ones replace files of earlier ones.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Sources []bundle.BundleSource `json:"sources"`
+	// path is the folder of the data, in which paths of files begin; unset is the top.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Path string `json:"path,omitempty"`
+}
+
+// IntegrationChart renders an integration.
+type IntegrationChart struct {
+	IntegrationContent `json:",inline"`
+	// format is the format of the content, as in a BundleDeployment; unset, it is detected.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Format string `json:"format,omitempty"`
+	// values are values of the chart for all integrations.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Values *runtime.RawExtension `json:"values,omitempty"`
+	// parameters are parameters of the Template for all integrations; they override those of an environment.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=128
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+// IntegrationWave selects integrations.
+type IntegrationWave struct {
+	// integrations are the names of the integrations.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:items:MaxLength=253
+	Integrations []string `json:"integrations"`
+}
+
+// IntegrationGuard bounds the workloads that go without confirmation: those of deleted members, shards that are no
+// longer declared, and replicas that become 0. Both bounds hold.
+type IntegrationGuard struct {
+	// maxWorkloads is how many may go; unset is 10.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxWorkloads *int32 `json:"maxWorkloads,omitempty"`
+	// maxPercent is the share of all workloads that may go; unset is 20.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	MaxPercent *int32 `json:"maxPercent,omitempty"`
+}
+
+// IntegrationSetState holds data of the controller that it cannot compute again.
+type IntegrationSetState struct {
+	// confirmed are the losses that a person has confirmed and that have not all come about.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4096
+	Confirmed []IntegrationLoss `json:"confirmed,omitempty"`
+}
+
+// IntegrationLoss counts the workloads that a member loses.
+type IntegrationLoss struct {
+	// member is the name of the member.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Member string `json:"member"`
+	// workloads is the number of workloads that the member loses.
+	// +required
+	Workloads int32 `json:"workloads"`
+}
+
+// IntegrationSetStatus is the observed state of an IntegrationSet.
+type IntegrationSetStatus struct {
+	// observedGeneration is the generation of the spec that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// data are the references of the data with the digests that they resolved to.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Data []string `json:"data,omitempty"`
+	// members is the number of members that the data declare.
+	// +optional
+	Members int64 `json:"members,omitempty"`
+	// readyMembers is the number of members that are as declared and ready.
+	// +optional
+	ReadyMembers int64 `json:"readyMembers,omitempty"`
+	// elsewhere is the number of entries of other clusters.
+	// +optional
+	Elsewhere int64 `json:"elsewhere,omitempty"`
+	// faults lists the errors of the data, with file and line, at most 20.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MaxLength=1024
+	Faults []string `json:"faults,omitempty"`
+	// waits lists members that are not as declared and why, at most 20.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Waits []IntegrationWait `json:"waits,omitempty"`
+	// removal lists the deletions that wait for confirmation; unset for none.
+	// +optional
+	Removal *IntegrationRemoval `json:"removal,omitempty"`
+	// conditions are Ready, Reconciling and Stalled, which sum up, and Sourced.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// IntegrationWait is a member that is not as declared, and why.
+type IntegrationWait struct {
+	// member describes the member by its integration and namespace.
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Member string `json:"member"`
+	// message says what the member waits for.
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message"`
+}
+
+// IntegrationRemoval describes deletions that wait for confirmation.
+type IntegrationRemoval struct {
+	// digest is the value of annotation orcon.tengu.io/confirm that confirms the deletions.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Digest string `json:"digest"`
+	// workloads is the number of workloads that would be deleted.
+	// +required
+	Workloads int32 `json:"workloads"`
+	// message names the reason for the wait.
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message"`
+}
+
+// IntegrationSetList is a list of IntegrationSets.
+//
+// +kubebuilder:object:root=true
+type IntegrationSetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []IntegrationSet `json:"items"`
+}

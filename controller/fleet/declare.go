@@ -1,0 +1,118 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
+)
+
+// declared returns what the data declare for the set, or the stop that prevents it.
+func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
+	read, stop := l.data(ctx)
+	if stop != nil {
+		return declared{}, stop
+	}
+	selected, err := domain.Select(read, l.filter())
+	if err != nil {
+		return declared{}, invalid(err)
+	}
+	l.elsewhere = selected.Elsewhere
+	d := declared{holds: l.holds(read, selected)}
+	for _, m := range selected.Members {
+		one, err := l.member(m)
+		if err != nil {
+			return declared{}, invalid(err)
+		}
+		d.members = append(d.members, one)
+	}
+	return d, nil
+}
+
+// filter returns what the set selects of the data.
+func (l *look) filter() domain.Filter {
+	spec := l.set.Spec
+	f := domain.Filter{Cluster: spec.Cluster, Environments: spec.Environments, Upstream: spec.Upstream, Integrations: spec.Integrations}
+	if slices.Contains(spec.Environments, all) {
+		f.Environments = nil
+	}
+	return f
+}
+
+// holds returns the faults of the data, and notes them.
+func (l *look) holds(read data.Data, selected domain.Selection) []integrationset.Hold {
+	var holds []integrationset.Hold
+	for _, p := range read.Problems {
+		l.result.Faults = append(l.result.Faults, p.String())
+		holds = append(holds, integrationset.Hold{File: p.Location.File, Why: p.String()})
+	}
+	for _, h := range selected.Held {
+		for _, p := range h.Problems {
+			l.result.Faults = append(l.result.Faults, p.String())
+		}
+		holds = append(holds, integrationset.Hold{File: h.File, Namespace: h.Namespace, Why: h.Problems[0].String()})
+	}
+	slices.Sort(l.result.Faults)
+	l.result.Faults = slices.Compact(l.result.Faults)
+	return holds
+}
+
+// member returns what a member is stamped with.
+func (l *look) member(m domain.Member) (member, error) {
+	out := member{
+		Key: integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}, namespace: m.Namespace.Name,
+		file: m.Location.File, line: m.Location.Line, wave: l.wave(m.Integration), parameters: map[string]string{},
+	}
+	for _, s := range m.Shards {
+		if !s.Disabled() {
+			out.workloads++
+		}
+	}
+	var globals map[string]any
+	if v := l.set.Spec.Chart.Values; v != nil {
+		if err := json.Unmarshal(v.Raw, &globals); err != nil {
+			return out, fmt.Errorf("spec.chart.values: %w", err)
+		}
+	}
+	values, err := m.Values(globals)
+	if err != nil {
+		return out, fmt.Errorf("spec.chart.values: %w", err)
+	}
+	text, err := values.YAML()
+	if err == nil {
+		out.values, err = yaml.ToJSON(text)
+	}
+	if err != nil {
+		return out, err
+	}
+	parameters, err := m.Parameters(domain.Parameters{Set: l.set.Spec.Chart.Parameters})
+	for _, p := range parameters {
+		out.parameters[p.Name] = p.Value
+	}
+	return out, err
+}
+
+// wave returns the wave of an integration. What a namespace shares comes first, and what no wave names last.
+func (l *look) wave(integration string) int {
+	if integration == "" {
+		return 0
+	}
+	for i, w := range l.set.Spec.Waves {
+		if slices.Contains(w.Integrations, integration) {
+			return i
+		}
+	}
+	return len(l.set.Spec.Waves)
+}
+
+// invalid returns the stop of a spec that does not fit the data.
+func invalid(err error) *integrationset.Stop {
+	return &integrationset.Stop{Reason: integrationset.InvalidSpec, Message: strings.TrimSpace(err.Error()), Person: true}
+}

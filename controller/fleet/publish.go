@@ -1,0 +1,75 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// maxListed is how many waits and faults a status lists, maxText how long each may be.
+const (
+	maxListed = 20
+	maxText   = 1024
+)
+
+// publish writes the status where it is not what it was, and an Event when the reason changes.
+func (l *look) publish(ctx context.Context) error {
+	set, before := l.set, l.said
+	s := &set.Status
+	s.ObservedGeneration = set.Generation
+	s.Conditions = value.SetConditions(s.Conditions, l.result.Conditions(), set.Generation, l.Now())
+	if l.result.Stop == nil || l.result.Situation.Wanted != nil {
+		l.tell(s)
+	}
+	if equality.Semantic.DeepEqual(before.Status, set.Status) {
+		return nil
+	}
+	now := before.DeepCopy()
+	now.Status = *set.Status.DeepCopy()
+	if err := client.IgnoreNotFound(l.Client.Status().Patch(ctx, now, client.MergeFrom(before))); err != nil {
+		return fmt.Errorf("cannot write the status: %w", err)
+	}
+	l.news(before)
+	return nil
+}
+
+// tell describes the members.
+func (l *look) tell(s *v1alpha1.IntegrationSetStatus) {
+	r := l.result
+	s.Data, s.Members, s.ReadyMembers, s.Elsewhere = l.memory.resolved, int64(len(r.Wanted)), int64(r.Ready()), int64(l.elsewhere)
+	s.Faults, s.Waits, s.Removal = nil, nil, nil
+	for _, fault := range r.Faults[:min(len(r.Faults), maxListed)] {
+		s.Faults = append(s.Faults, condition.Cut(fault, maxText))
+	}
+	for _, w := range r.Waits[:min(len(r.Waits), maxListed)] {
+		s.Waits = append(s.Waits, v1alpha1.IntegrationWait{Member: condition.Cut(w.Key.String(), maxText), Message: condition.Cut(w.Why, maxText)})
+	}
+	if r.Removal != nil {
+		s.Removal = &v1alpha1.IntegrationRemoval{
+			Digest: r.Removal.Digest, Workloads: value.FromInt(r.Removal.Workloads), Message: condition.Cut(r.Removal.String(), maxText),
+		}
+	}
+}
+
+// news writes an Event when the set becomes ready, or why it is not.
+func (l *look) news(before *v1alpha1.IntegrationSet) {
+	ready := meta.FindStatusCondition(l.set.Status.Conditions, string(condition.Ready))
+	old := meta.FindStatusCondition(before.Status.Conditions, string(condition.Ready))
+	if ready == nil || old != nil && old.Status == ready.Status && old.Reason == ready.Reason {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if meta.IsStatusConditionTrue(l.set.Status.Conditions, string(condition.Stalled)) {
+		kind = corev1.EventTypeWarning
+	}
+	object.WriteEvent(l.Events, l.set, kind, "Stamp", ready.Reason, ready.Message)
+}

@@ -1,0 +1,155 @@
+// Package fleet is the loop that keeps IntegrationSets: it has their data fetched, reads what they declare, and stamps
+// a BundleDeployment for each integration and namespace (FLEET.md).
+//
+// A reconcile does what can be done at once and returns when to look again. What a set has stamped is known from the
+// labels and annotations of its members: any replica goes on from there.
+//
+// What must not come in: a decision about members, which are domain/fleet's, or a write to anything but Orcon's own
+// kinds.
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/queue"
+)
+
+// Inputs are the objects of a set's namespace that its data come from, as the set's account sees them.
+type Inputs interface {
+	// Credentials returns what a Secret says about a server.
+	Credentials(ctx context.Context, secret string) (bundle.Credentials, error)
+	// Files returns the content of ConfigMaps.
+	Files(ctx context.Context, configMaps []string) (bundle.Tree, error)
+}
+
+// Reconciler keeps IntegrationSets.
+type Reconciler struct {
+	// Client reads and writes Orcon's own kinds, from the cache where it has them.
+	Client client.Client
+	// Reader reads what was written a moment ago.
+	Reader client.Reader
+	// Connect returns what the account of a set sees, by its user name.
+	Connect func(account, owner string) (Inputs, error)
+	// Contents fetches what sources name.
+	Contents *content.Isolated
+	// Places bounds how much of that happens at a time.
+	Places queue.Limits
+	Events events.EventRecorder
+	Now    func() time.Time
+	// Resync is how often what is settled is looked at, and what is tracked is fetched.
+	Resync time.Duration
+
+	start sync.Once
+	pool  *supply.Pool
+	// enqueue has a set reconciled; nil before Setup.
+	enqueue  func(types.NamespacedName)
+	memories memories
+}
+
+// look is one reconcile of a set.
+type look struct {
+	*Reconciler
+
+	set *v1alpha1.IntegrationSet
+	// said is the set as it was read.
+	said   *v1alpha1.IntegrationSet
+	result integrationset.Result
+	// elsewhere counts entries of other clusters.
+	elsewhere int
+	memory    *memory
+}
+
+// Reconcile does what can be done for one set within seconds.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	r.start.Do(func() {
+		r.pool = supply.New(r.Places, func(name types.NamespacedName) {
+			if r.enqueue != nil {
+				r.enqueue(name)
+			}
+		})
+	})
+	defer r.pool.Use(req.NamespacedName)()
+	var set v1alpha1.IntegrationSet
+	if err := r.Client.Get(ctx, req.NamespacedName, &set); err != nil {
+		r.pool.Forget(req.NamespacedName)
+		r.memories.forget(req.NamespacedName)
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	l := &look{Reconciler: r, set: &set, said: set.DeepCopy(), memory: r.memories.of(req.NamespacedName)}
+	if !set.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, l.leave(ctx)
+	}
+	if before := set.DeepCopy(); controllerutil.AddFinalizer(&set, v1alpha1.Finalizer) {
+		if err := r.Client.Patch(ctx, &set, client.MergeFrom(before)); err != nil {
+			return reconcile.Result{}, fmt.Errorf("cannot add the finalizer: %w", err)
+		}
+		l.said = set.DeepCopy()
+	}
+	again, err := l.keep(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: again}, l.publish(ctx)
+}
+
+// keep brings the members to what the data declare, as far as that is possible now, and returns when to look again.
+func (l *look) keep(ctx context.Context) (time.Duration, error) {
+	if stop, err := l.refused(ctx); stop != nil || err != nil {
+		l.result.Stop = stop
+		return l.Resync, err
+	}
+	d, stop := l.declared(ctx)
+	if stop != nil {
+		l.result.Stop = stop
+		if stop.Person {
+			return l.Resync, nil
+		}
+		return retry, nil
+	}
+	if err := l.stamp(ctx, d); err != nil {
+		return 0, err
+	}
+	if len(l.result.Steps) > 0 {
+		return soon, nil
+	}
+	return l.Resync, nil
+}
+
+const (
+	// retry is after how long sources that failed are fetched again.
+	retry = 30 * time.Second
+	// soon is after how long the effect of writes is looked at, beside what members report.
+	soon = 2 * time.Second
+)
+
+// refused returns the stop of a set that may not write.
+func (l *look) refused(ctx context.Context) (*integrationset.Stop, error) {
+	if l.set.Spec.Paused {
+		return &integrationset.Stop{Reason: integrationset.Paused, Message: "paused by spec.paused", Person: true}, nil
+	}
+	var namespace corev1.Namespace
+	if err := l.Client.Get(ctx, client.ObjectKey{Name: l.set.Namespace}, &namespace); err != nil {
+		return nil, fmt.Errorf("cannot read which approvals the namespace requires: %w", err)
+	}
+	if namespace.Annotations[bundle.SelfApprovalKey] == "Forbid" {
+		return &integrationset.Stop{Reason: integrationset.SelfApproval, Person: true, Message: fmt.Sprintf(
+			"annotation %s of namespace %s: Forbid: members have the controller as their requester, so that the user who asks for a change "+
+				"could approve it: use another namespace", bundle.SelfApprovalKey, namespace.Name)}, nil
+	}
+	return nil, nil //nolint:nilnil // nothing stops the set
+}

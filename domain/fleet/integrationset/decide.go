@@ -1,0 +1,184 @@
+package integrationset
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Situation is all that a decision depends on.
+type Situation struct {
+	Wanted   []Wanted
+	Standing []Standing
+	// Holds are the faults of the data.
+	Holds []Hold
+	Guard Guard
+	// Confirmed are the losses that a person has confirmed: how many workloads each member may lose.
+	Confirmed map[Key]int
+	// MaxUnavailable bounds the members that are not ready while others are changed; 0 does not.
+	MaxUnavailable int
+}
+
+// Verb is what is done with a member.
+type Verb string
+
+// The verbs.
+const (
+	Create Verb = "create"
+	Update Verb = "update"
+	Delete Verb = "delete"
+)
+
+// Step is one write.
+type Step struct {
+	Verb Verb
+	Key
+}
+
+// Wait is a member that is not what the data declare, and why.
+type Wait struct {
+	Key
+	Why string
+}
+
+// Decision is what to do now. Without steps and waits the set is settled.
+type Decision struct {
+	Steps []Step
+	Waits []Wait
+	// Removal waits for a person; nil if nothing has to be confirmed.
+	Removal *Removal
+}
+
+// decider is a decision in the making.
+type decider struct {
+	Situation
+	standing map[Key]Standing
+	wanted   map[Key]Wanted
+	// unready counts the members that are not ready, as they will be after the steps so far.
+	unready int
+	Decision
+}
+
+// Decide returns what to do now. Members of a wave are made and changed when all of the waves before are as declared
+// and ready. A member goes when the data no longer declare it, its own file has no fault, and the guard lets it or a
+// person has confirmed it; waves do not delay that.
+func Decide(s Situation) Decision {
+	d := &decider{Situation: s, standing: map[Key]Standing{}, wanted: map[Key]Wanted{}}
+	for _, m := range s.Standing {
+		d.standing[m.Key] = m
+		if m.State != Ready {
+			d.unready++
+		}
+	}
+	for _, w := range s.Wanted {
+		d.wanted[w.Key] = w
+	}
+	d.Removal = s.removal(d.losses())
+	d.change()
+	d.remove()
+	return d.Decision
+}
+
+// losses returns how many workloads each member would lose that is not held. Deletions that have begun do not count.
+func (d *decider) losses() map[Key]int {
+	losses := map[Key]int{}
+	for k, m := range d.standing {
+		w, stays := d.wanted[k]
+		if m.Ending || d.held(k, m.File) != "" {
+			continue
+		}
+		if !stays || w.Workloads < m.Workloads && w.Digest != m.Digest {
+			losses[k] = m.Workloads - w.Workloads
+		}
+	}
+	return losses
+}
+
+// change makes and changes members, wave by wave.
+func (d *decider) change() {
+	wanted := slices.SortedFunc(slices.Values(d.Wanted), func(a, b Wanted) int {
+		return cmp.Or(cmp.Compare(a.Wave, b.Wave), d.readiness(a.Key)-d.readiness(b.Key), a.Compare(b.Key))
+	})
+	var open *Wanted // of an earlier wave, not done
+	for i, w := range wanted {
+		if open != nil && open.Wave < w.Wave {
+			if d.differs(w) {
+				d.wait(w.Key, fmt.Sprintf("waits for %s of wave %d", open.Key, open.Wave+1))
+			}
+			continue
+		}
+		if !d.advance(w) && open == nil {
+			open = &wanted[i]
+		}
+	}
+}
+
+// readiness orders members of a wave: those that are not ready come first, since to change them makes nothing worse.
+func (d *decider) readiness(k Key) int {
+	if m, stands := d.standing[k]; stands && m.State == Ready {
+		return 1
+	}
+	return 0
+}
+
+// differs reports whether a member is not as declared.
+func (d *decider) differs(w Wanted) bool {
+	m, stands := d.standing[w.Key]
+	return !stands || m.Ending || m.Digest != w.Digest
+}
+
+// advance takes the next step for a member, and reports whether nothing is left to do or to wait for.
+func (d *decider) advance(w Wanted) bool {
+	m, stands := d.standing[w.Key]
+	why := d.held(w.Key, m.File)
+	switch {
+	case stands && m.Ending:
+		d.wait(w.Key, "waits for the end of the member that is being deleted")
+	case !d.differs(w):
+		return m.State == Ready
+	case stands && why != "":
+		d.wait(w.Key, why)
+	case stands && w.Workloads < m.Workloads && d.Removal != nil:
+		d.wait(w.Key, d.Removal.String())
+	case stands && m.State != Ready:
+		d.step(Update, w.Key)
+	case d.MaxUnavailable > 0 && d.unready >= d.MaxUnavailable:
+		d.wait(w.Key, fmt.Sprintf("waits until fewer than %d members are not ready", d.MaxUnavailable))
+	default:
+		d.step(verb(stands), w.Key)
+		d.unready++
+	}
+	return false
+}
+
+// verb returns what makes a member as declared.
+func verb(stands bool) Verb {
+	if stands {
+		return Update
+	}
+	return Create
+}
+
+// remove deletes what is no longer declared.
+func (d *decider) remove() {
+	for _, m := range slices.SortedFunc(slices.Values(d.Standing), func(a, b Standing) int { return a.Compare(b.Key) }) {
+		if _, stays := d.wanted[m.Key]; stays {
+			continue
+		}
+		why := d.held(m.Key, m.File)
+		switch {
+		case m.Ending:
+			d.wait(m.Key, "is being deleted")
+		case why != "":
+			d.wait(m.Key, why)
+		case d.Removal != nil:
+			d.wait(m.Key, d.Removal.String())
+		default:
+			d.step(Delete, m.Key)
+		}
+	}
+}
+
+func (d *decider) step(v Verb, k Key) { d.Steps = append(d.Steps, Step{v, k}) }
+
+func (d *decider) wait(k Key, why string) { d.Waits = append(d.Waits, Wait{k, why}) }

@@ -1,0 +1,191 @@
+package integrationset
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// guard lets a single workload of ten go.
+func guard() Guard { return Guard{Workloads: 1, Percent: 10} }
+
+func key(integration string) Key { return Key{integration, "/ns/prod.yml"} }
+
+func wants(integration, digest string, wave int) Wanted {
+	return Wanted{Key: key(integration), Digest: digest, Workloads: 1, Wave: wave}
+}
+
+func stands(integration, digest string, state State) Standing {
+	return Standing{Key: key(integration), File: "/integrations/" + integration + ".yml", Digest: digest, Workloads: 1, State: state}
+}
+
+// crowd returns members that are as declared, so that a share of them is small.
+func crowd(n int) (wanted []Wanted, standing []Standing) {
+	for i := range n {
+		name := fmt.Sprintf("crowd-%02d", i)
+		wanted = append(wanted, wants(name, "1", 0))
+		standing = append(standing, stands(name, "1", Ready))
+	}
+	return wanted, standing
+}
+
+func TestDecide(t *testing.T) {
+	many := func(w Wanted, workloads int) Wanted { w.Workloads = workloads; return w }
+	of := func(s Standing, workloads int) Standing { s.Workloads = workloads; return s }
+	ending := func(s Standing) Standing { s.Ending = true; return s }
+	for name, c := range map[string]struct {
+		// crowd is how many other members stand as declared.
+		crowd    int
+		wanted   []Wanted
+		standing []Standing
+		holds    []Hold
+		change   func(*Situation)
+		steps    []Step
+		// waits are the parts of the reasons, by member.
+		waits map[string]string
+	}{
+		"Settled":  {wanted: []Wanted{wants("a", "1", 0)}, standing: []Standing{stands("a", "1", Ready)}},
+		"New":      {wanted: []Wanted{wants("a", "1", 0)}, steps: []Step{{Create, key("a")}}},
+		"Changed":  {wanted: []Wanted{wants("a", "2", 0)}, standing: []Standing{stands("a", "1", Ready)}, steps: []Step{{Update, key("a")}}},
+		"Stalled":  {wanted: []Wanted{wants("a", "1", 0)}, standing: []Standing{stands("a", "1", Stalled)}},
+		"Gone":     {crowd: 10, standing: []Standing{stands("z", "1", Ready)}, steps: []Step{{Delete, key("z")}}},
+		"GoneSick": {crowd: 10, standing: []Standing{stands("z", "1", Stalled)}, steps: []Step{{Delete, key("z")}}},
+		"BadFile": {
+			crowd: 10, standing: []Standing{stands("z", "1", Ready)}, holds: []Hold{{File: "/integrations/z.yml", Why: "line 3: no field \"spek\""}},
+			waits: map[string]string{"z": "line 3"},
+		},
+		"OtherBadFile": {
+			crowd: 10, standing: []Standing{stands("z", "1", Ready)}, holds: []Hold{{File: "/integrations/y.yml", Why: "bad"}},
+			steps: []Step{{Delete, key("z")}},
+		},
+		"BadNamespace": {
+			crowd: 10, standing: []Standing{stands("z", "1", Ready)}, holds: []Hold{{Namespace: "/ns/prod.yml", Why: "no cluster"}},
+			waits: map[string]string{"z": "no cluster"},
+		},
+		"BadAccounts": {
+			crowd: 10, wanted: []Wanted{wants("y", "2", 0)}, standing: []Standing{stands("y", "1", Ready), stands("z", "1", Ready)},
+			holds: []Hold{{Integration: "y", Why: "bad account"}},
+			steps: []Step{{Delete, key("z")}}, waits: map[string]string{"y": "bad account"},
+		},
+		"SharedIsKeptByAnyFile": {
+			crowd: 10, standing: []Standing{stands("", "1", Ready)}, holds: []Hold{{File: "/integrations/z.yml", Why: "bad"}},
+			waits: map[string]string{"": "bad"},
+		},
+		"SharedOutlivesAnotherNamespace": {
+			crowd: 10, standing: []Standing{stands("", "1", Ready)}, holds: []Hold{{File: "/z.yml", Namespace: "/ns/stage.yml", Why: "bad"}},
+			steps: []Step{{Delete, key("")}},
+		},
+		"Empty": {
+			standing: []Standing{stands("z", "1", Ready)}, change: func(s *Situation) { s.Guard = Guard{Workloads: 100, Percent: 100} },
+			waits: map[string]string{"z": "the data declare nothing for this set"},
+		},
+		"TooMany": {
+			crowd: 50, standing: []Standing{stands("y", "1", Ready), stands("z", "1", Ready)},
+			waits: map[string]string{"y": "2 of 52 workloads would go: no more than 1 may go at once; confirm ", "z": "2 of 52"},
+		},
+		"TooLargeAShare": {
+			crowd: 8, standing: []Standing{stands("z", "1", Ready)}, waits: map[string]string{"z": "1 of 9 workloads would go: no more than 10%"},
+		},
+		"AsLargeAShareAsMayBe": {crowd: 9, standing: []Standing{stands("z", "1", Ready)}, steps: []Step{{Delete, key("z")}}},
+		"Confirmed": {
+			standing: []Standing{stands("z", "1", Ready)}, change: func(s *Situation) { s.Confirmed = map[Key]int{key("z"): 1, key("y"): 1} },
+			steps: []Step{{Delete, key("z")}},
+		},
+		"ConfirmedLess": {
+			standing: []Standing{of(stands("z", "1", Ready), 2)}, change: func(s *Situation) { s.Confirmed = map[Key]int{key("z"): 1} },
+			waits: map[string]string{"z": "2 of 2"},
+		},
+		"ConfirmedOthers": {
+			standing: []Standing{stands("y", "1", Ready), stands("z", "1", Ready)},
+			change:   func(s *Situation) { s.Confirmed = map[Key]int{key("z"): 1} },
+			waits:    map[string]string{"y": "2 of 2", "z": "2 of 2"},
+		},
+		"FewerShards": {
+			crowd: 20, wanted: []Wanted{many(wants("z", "2", 0), 3)}, standing: []Standing{of(stands("z", "1", Ready), 5)},
+			waits: map[string]string{"z": "2 of 25 workloads would go"},
+		},
+		"FewerShardsBesideAnother": {
+			crowd: 20, wanted: []Wanted{many(wants("z", "2", 0), 3), wants("y", "2", 0)},
+			standing: []Standing{of(stands("z", "1", Ready), 5), stands("y", "1", Ready)},
+			steps:    []Step{{Update, key("y")}}, waits: map[string]string{"z": "2 of 26 workloads would go"},
+		},
+		"WithoutReplicas": {
+			crowd: 8, wanted: []Wanted{many(wants("z", "2", 0), 0)}, standing: []Standing{stands("z", "1", Ready)},
+			waits: map[string]string{"z": "1 of 9 workloads would go"},
+		},
+		"AGoneMemberWithoutWorkloads": {crowd: 1, standing: []Standing{of(stands("z", "1", Ready), 0)}, steps: []Step{{Delete, key("z")}}},
+		"Ending": {
+			crowd: 1, standing: []Standing{ending(stands("z", "1", Ready))}, waits: map[string]string{"z": "is being deleted"},
+		},
+		"EndingAndWanted": {
+			wanted: []Wanted{wants("z", "1", 0)}, standing: []Standing{ending(stands("z", "1", Ready))},
+			waits: map[string]string{"z": "waits for the end"},
+		},
+		"Waves": {
+			wanted: []Wanted{wants("b", "1", 0), wants("a", "1", 1)}, steps: []Step{{Create, key("b")}},
+			waits: map[string]string{"a": "waits for b in /ns/prod.yml of wave 1"},
+		},
+		"WaveUnderWay": {
+			wanted: []Wanted{wants("b", "2", 0), wants("a", "2", 1)}, standing: []Standing{stands("b", "2", UnderWay), stands("a", "1", Ready)},
+			waits: map[string]string{"a": "waits for b"},
+		},
+		"WaveFailed": {
+			wanted: []Wanted{wants("b", "2", 0), wants("a", "2", 1)}, standing: []Standing{stands("b", "2", Stalled), stands("a", "1", Ready)},
+			waits: map[string]string{"a": "waits for b"},
+		},
+		"WaveDone": {
+			wanted: []Wanted{wants("b", "2", 0), wants("a", "2", 1)}, standing: []Standing{stands("b", "2", Ready), stands("a", "1", Ready)},
+			steps: []Step{{Update, key("a")}},
+		},
+		"SettledLaterWave": {
+			wanted: []Wanted{wants("b", "2", 0), wants("a", "1", 1)}, standing: []Standing{stands("b", "1", Ready), stands("a", "1", Ready)},
+			steps: []Step{{Update, key("b")}},
+		},
+		"FailureOfOneInAWave": {
+			wanted: []Wanted{wants("a", "2", 0), wants("b", "2", 0)}, standing: []Standing{stands("a", "2", Stalled), stands("b", "1", Ready)},
+			steps: []Step{{Update, key("b")}},
+		},
+		"AtMostOneUnavailable": {
+			wanted: []Wanted{wants("a", "1", 0), wants("b", "1", 0)}, change: func(s *Situation) { s.MaxUnavailable = 1 },
+			steps: []Step{{Create, key("a")}}, waits: map[string]string{"b": "fewer than 1"},
+		},
+		"SickFirst": {
+			wanted:   []Wanted{wants("a", "2", 0), wants("b", "2", 0)},
+			standing: []Standing{stands("a", "1", Ready), stands("b", "1", Stalled)},
+			change:   func(s *Situation) { s.MaxUnavailable = 1 },
+			steps:    []Step{{Update, key("b")}}, waits: map[string]string{"a": "fewer than 1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Situation{Holds: c.holds, Guard: guard()}
+			s.Wanted, s.Standing = crowd(c.crowd)
+			s.Wanted, s.Standing = append(s.Wanted, c.wanted...), append(s.Standing, c.standing...)
+			if c.change != nil {
+				c.change(&s)
+			}
+			d := Decide(s)
+			assert.Equal(t, c.steps, d.Steps)
+			assert.Len(t, d.Waits, len(c.waits))
+			for _, w := range d.Waits {
+				assert.NotEmpty(t, c.waits[w.Integration], w.Key)
+				assert.Contains(t, w.Why, c.waits[w.Integration])
+			}
+		})
+	}
+}
+
+// The digest of a removal is the same for the same losses, and no other.
+func TestRemovalDigest(t *testing.T) {
+	digest := func(standing ...Standing) string {
+		d := Decide(Situation{Standing: standing})
+		return d.Removal.Digest
+	}
+	a, b := stands("a", "1", Ready), stands("b", "1", Ready)
+	assert.Equal(t, digest(a, b), digest(b, a))
+	assert.NotEqual(t, digest(a, b), digest(a))
+	larger := a
+	larger.Workloads = 2
+	assert.NotEqual(t, digest(a), digest(larger))
+	assert.Len(t, digest(a), 16)
+}

@@ -1,0 +1,30 @@
+package integrationset
+
+import "gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+
+// Meanings returns every reason that an IntegrationSet shows.
+func Meanings() []condition.Meaning {
+	return []condition.Meaning{
+		{Type: condition.Stalled, Reason: Paused, Means: "spec.paused is true: no member is written", Cure: "set spec.paused to false"},
+		{Type: condition.Reconciling, Reason: Fetching, Means: "the data are still being fetched", Cure: "if it lasts, check the server"},
+		{Type: condition.Reconciling, Reason: FetchFailed, Means: "the data cannot be read; members go on with what they have",
+			Cure: "see the message: address, credentials, digest; it is tried again"},
+		{Type: condition.Stalled, Reason: SourceRefused,
+			Means: "a source is in the cluster, on a node, or at a loopback, link-local or metadata address",
+			Cure:  "use a server outside of the cluster, or have an administrator allow it with -allow"},
+		{Type: condition.Stalled, Reason: InvalidSpec, Means: "a field of the spec does not fit the data", Cure: "correct the field that the message names"},
+		{Type: condition.Stalled, Reason: ReadOnly, Means: "the set selects all environments, and only says what it would do",
+			Cure: "name environments, or set spec.allowWrites: AllEnvironments"},
+		{Type: condition.Stalled, Reason: SelfApproval,
+			Means: "another user must approve changes in the namespace, and a set cannot tell who asks for one",
+			Cure:  "use a namespace without orcon.tengu.io/self-approval: Forbid"},
+		{Type: condition.Stalled, Reason: reasonHeld, Means: "more workloads would go than spec.guard lets",
+			Cure: "correct the data, or set annotation orcon.tengu.io/confirm to the digest in the message"},
+		{Type: condition.Stalled, Reason: reasonFaulty, Means: "a file of the data is wrong; members that depend on it stay as they are",
+			Cure: "correct the file and line that the message names"},
+		{Type: condition.Stalled, Reason: reasonStalled, Means: "a member needs a person; others go on",
+			Cure: "see the message, which is that of its BundleDeployment"},
+		{Type: condition.Reconciling, Reason: reasonProgressing, Means: "members are being made, changed or deleted", Cure: "if it lasts, see status.waits"},
+		{Type: condition.Ready, Reason: reasonReady, Means: "every member is as declared, and ready"},
+	}
+}

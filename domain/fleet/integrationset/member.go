@@ -1,0 +1,52 @@
+package integrationset
+
+import "cmp"
+
+// Key identifies a member: an integration in the namespace that a file of the data describes. The integration is
+// "" for what the chart renders once for a namespace (FLEET-DESIGN.md 1).
+type Key struct{ Integration, Namespace string }
+
+// String returns the key for people.
+func (k Key) String() string {
+	return cmp.Or(k.Integration, "what the namespace shares") + " in " + k.Namespace
+}
+
+// Compare orders keys by namespace, and there by integration.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Namespace, other.Namespace), cmp.Compare(k.Integration, other.Integration))
+}
+
+// Wanted is a member as the data declare it.
+type Wanted struct {
+	Key
+	// Digest identifies all that the member is stamped with.
+	Digest string
+	// Workloads counts the shards that run at least one replica.
+	Workloads int
+	// Wave is the wave that the member belongs to; the first is 0.
+	Wave int
+}
+
+// State is how far a member has come with what it was stamped with.
+type State string
+
+// The states.
+const (
+	UnderWay State = "UnderWay"
+	Ready    State = "Ready"
+	Stalled  State = "Stalled"
+)
+
+// Standing is a member as the cluster has it.
+type Standing struct {
+	Key
+	// File is the file that declared the member.
+	File      string
+	Digest    string
+	Workloads int
+	State     State
+	// Why is what the member says of its state.
+	Why string
+	// Ending reports that it is being deleted already.
+	Ending bool
+}

@@ -1,0 +1,25 @@
+package integrationset
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+)
+
+const (
+	// maxName is how many characters the name of a BundleDeployment may have, suffix of those are a checksum's.
+	maxName = 52
+	suffix  = 8
+)
+
+// unnameable is what a name of the cluster cannot have.
+var unnameable = regexp.MustCompile(`[^a-z0-9]+`) //nolint:gochecknoglobals // a constant of a type that cannot be one
+
+// Name returns the name of a member of a set: the set, the integration, and a checksum that tells namespaces apart.
+func Name(set string, k Key) string {
+	sum := sha256.Sum256([]byte(k.Namespace + "\n" + k.Integration))
+	words := strings.Trim(unnameable.ReplaceAllString(strings.ToLower(set+"-"+k.Integration), "-"), "-")
+	words = strings.Trim(words[:min(len(words), maxName-suffix-1)], "-")
+	return words + "-" + hex.EncodeToString(sum[:])[:suffix]
+}

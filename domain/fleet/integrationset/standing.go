@@ -1,0 +1,96 @@
+package integrationset
+
+import (
+	"fmt"
+	"slices"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// The reasons for which a set is not looked at further.
+const (
+	Paused        = "Paused"
+	Fetching      = "Fetching"
+	FetchFailed   = "FetchFailed"
+	SourceRefused = "SourceRefused"
+	InvalidSpec   = "InvalidSpec"
+	ReadOnly      = "ReadOnly"
+	SelfApproval  = "SelfApprovalForbidden"
+)
+
+// The reasons of a set that was looked at.
+const (
+	reasonReady       = "MembersReady"
+	reasonProgressing = "MembersProgressing"
+	reasonStalled     = "MemberStalled"
+	reasonFaulty      = "DataFaulty"
+	reasonHeld        = "RemovalHeld"
+)
+
+// Stop is why a set is not looked at further.
+type Stop struct {
+	Reason, Message string
+	// Person reports that it lasts until a person acts.
+	Person bool
+}
+
+// Result is what a look at a set has found.
+type Result struct {
+	// Stop is nil if the data could be read.
+	Stop *Stop
+	// Faults are what is wrong in the data, with file and line.
+	Faults []string
+	Situation
+	Decision
+}
+
+// Ready counts the members that are as declared and ready.
+func (r Result) Ready() int {
+	d := decider{standing: map[Key]Standing{}}
+	for _, m := range r.Standing {
+		d.standing[m.Key] = m
+	}
+	n := 0
+	for _, w := range r.Wanted {
+		if !d.differs(w) && d.standing[w.Key].State == Ready {
+			n++
+		}
+	}
+	return n
+}
+
+// Conditions sums a look up. What a person has to do comes before what goes on by itself.
+func (r Result) Conditions() []condition.Condition {
+	stalled := slices.IndexFunc(r.Standing, func(m Standing) bool { return m.State == Stalled })
+	switch {
+	case r.Stop != nil && r.Stop.Person:
+		return condition.Stuck(r.Stop.Reason, r.Stop.Message)
+	case r.Stop != nil:
+		return condition.Waiting(r.Stop.Reason, r.Stop.Message)
+	case r.Removal != nil:
+		return condition.Stuck(reasonHeld, r.Removal.String())
+	case len(r.Faults) > 0:
+		return condition.Stuck(reasonFaulty, fmt.Sprintf("%s; what depends on it stays as it is%s", r.Faults[0], more(len(r.Faults)-1)))
+	case stalled >= 0:
+		return condition.Stuck(reasonStalled, fmt.Sprintf("%s: %s", r.Standing[stalled].Key, r.Standing[stalled].Why))
+	case len(r.Steps) > 0 || len(r.Waits) > 0 || r.Ready() < len(r.Wanted):
+		return condition.Waiting(reasonProgressing, fmt.Sprintf("%d of %d members are ready%s", r.Ready(), len(r.Wanted), r.first()))
+	}
+	return condition.Settled(reasonReady, fmt.Sprintf("%d members are ready", len(r.Wanted)))
+}
+
+// more returns how many others there are; "" for none.
+func more(others int) string {
+	if others == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more: see status.faults)", others)
+}
+
+// first returns the first wait; "" for none.
+func (r Result) first() string {
+	if len(r.Waits) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s: %s", r.Waits[0].Key, r.Waits[0].Why)
+}

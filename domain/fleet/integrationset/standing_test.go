@@ -1,0 +1,61 @@
+package integrationset
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+func TestConditions(t *testing.T) {
+	result := func(s Situation) Result { return Result{Situation: s, Decision: Decide(s)} }
+	one := []Wanted{wants("a", "1", 0)}
+	sick := stands("a", "1", Stalled)
+	sick.Why = "no image"
+	faulty := func(r Result) Result { r.Faults = []string{"x.yml:3: bad", "y.yml:1: bad"}; return r }
+	for reason, c := range map[string]struct {
+		result  Result
+		message string
+	}{
+		Paused:            {Result{Stop: &Stop{Reason: Paused, Message: "paused", Person: true}}, "paused"},
+		Fetching:          {Result{Stop: &Stop{Reason: Fetching, Message: "still"}}, "still"},
+		reasonReady:       {result(Situation{Wanted: one, Standing: []Standing{stands("a", "1", Ready)}}), "1 members are ready"},
+		reasonProgressing: {result(Situation{Wanted: one, Standing: []Standing{stands("a", "1", UnderWay)}}), "0 of 1 members are ready"},
+		reasonStalled:     {result(Situation{Wanted: one, Standing: []Standing{sick}}), "a in /ns/prod.yml: no image"},
+		reasonHeld:        {result(Situation{Standing: []Standing{stands("a", "1", Ready)}}), "1 of 1 workloads would go: the data declare nothing"},
+		reasonFaulty: {
+			faulty(result(Situation{Wanted: one, Standing: []Standing{stands("a", "1", Ready)}})),
+			"x.yml:3: bad; what depends on it stays as it is (and 1 more: see status.faults)",
+		},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			conditions := c.result.Conditions()
+			why := condition.Why(conditions)
+			assert.Equal(t, reason, why.Reason)
+			assert.Contains(t, why.Message, c.message)
+			assert.True(t, slices.ContainsFunc(Meanings(), func(m condition.Meaning) bool {
+				said, _ := condition.Find(conditions, m.Type)
+				return m.Reason == reason && said.True
+			}), "the reference explains it with the condition that is true")
+		})
+	}
+}
+
+func TestName(t *testing.T) {
+	for _, c := range []struct {
+		set, integration, prefix string
+	}{
+		{"fleet", "terraform-resources", "fleet-terraform-resources-"},
+		{"fleet", "", "fleet-"},
+		{"fleet", "Odd_Name.x", "fleet-odd-name-x-"},
+		{"fleet", strings.Repeat("long-", 20), "fleet-long-long-long-long-long-long-long-lo-"},
+	} {
+		name := Name(c.set, Key{c.integration, "/ns/prod.yml"})
+		assert.Equal(t, c.prefix, name[:len(name)-8])
+		assert.LessOrEqual(t, len(name), 52)
+		assert.NotEqual(t, name, Name(c.set, Key{c.integration, "/ns/stage.yml"}))
+	}
+}
