@@ -47,6 +47,7 @@ var mayImport = map[string]string{
 	"domain/injection":    "gopkg.in/yaml.v3 domain/application domain/jsonpatch domain/spelling",
 	"domain/jsonpatch":    "",
 	"domain/negotiation":  "domain/application domain/condition domain/conversation domain/databag domain/injection domain/relation domain/schema domain/secret domain/spelling domain/stale domain/status",
+	"domain/openshift":    "domain/spelling",
 	"domain/piece":        "domain/databag",
 	"domain/queue":        "",
 	"domain/relation":     "domain/application domain/condition domain/conversation domain/databag domain/leadership domain/schema domain/secret domain/stale domain/status",
