@@ -10,5 +10,5 @@
 // Unlike oc it never generates a value, so that equal input gives equal objects: a parameter with a generator and
 // without a value is an error. Keys that collide once they are substituted are an error too.
 //
-// What must not come in: YAML, files, the names of flags and fields that values come from, Kubernetes.
+// What must not come in: YAML, files, where values come from, Kubernetes.
 package openshift

@@ -76,13 +76,14 @@ func (t Template) values(given map[string]string) (substitution, error) {
 
 // lacking reports parameters without a value; nil for none.
 func lacking(why string, names []string) error {
+	const cure = "--parameter NAME=VALUE, or spec.render.parameters"
 	switch len(names) {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("%s parameter %s: give it one", why, names[0])
+		return fmt.Errorf("%s parameter %s: give it one: %s", why, names[0], cure)
 	}
-	return fmt.Errorf("%s parameters %s: give each one", why, strings.Join(names, ", "))
+	return fmt.Errorf("%s parameters %s: give each one: %s", why, strings.Join(names, ", "), cure)
 }
 
 // unknown reports a value for a parameter that the Template does not declare.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Process returns the Template's objects, in its order, with the given values for its parameters. Neither the
@@ -18,14 +19,24 @@ func (t Template) Process(given map[string]string) ([]map[string]any, error) {
 	failed := []error{err}
 	var objects []map[string]any
 	for i, each := range t.objects {
-		object, err := s.fields(fmt.Sprintf("objects[%d]", i), unplaced(each))
-		failed = append(failed, err)
+		path := fmt.Sprintf("objects[%d]", i)
+		object, err := s.fields(path, unplaced(each))
+		failed = append(failed, err, single(path, object))
 		objects = append(objects, labelled(object, labels))
 	}
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
 	return objects, nil
+}
+
+// single refuses a list of objects, whose items would keep their namespaces and get no labels.
+func single(path string, object map[string]any) error {
+	kind, _ := object["kind"].(string)
+	if _, ok := object["items"].([]any); ok && strings.HasSuffix(kind, "List") {
+		return fmt.Errorf("%s is a %s: write its items as objects of the Template", path, kind)
+	}
+	return nil
 }
 
 // unplaced returns an object without the namespace that it names, unless that refers to a parameter.

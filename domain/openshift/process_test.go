@@ -1,6 +1,7 @@
 package openshift_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -88,6 +89,7 @@ func TestProcess(t *testing.T) {
 			why:    "subjects and references keep theirs",
 			object: `{subjects: [{namespace: prod}], spec: {metadata: {namespace: prod}}}`, want: `{subjects: [{namespace: prod}], spec: {metadata: {namespace: prod}}}`,
 		},
+		"NoList":      {why: "a kind that has items, and one that is called so", object: `{kind: Menu, items: [x], a: {kind: AList}}`, want: `{kind: Menu, items: [x], a: {kind: AList}}`},
 		"MetadataOdd": {why: "another check reports it", object: `{metadata: [x]}`, want: `{metadata: [x]}`},
 	}
 	for label, tc := range tests {
@@ -137,14 +139,14 @@ parameters:
 		"Right": {why: "a value that is given empty is not generated"},
 		"Required": {
 			why: "all are listed at once", without: []string{"IMAGE", "IMAGE_TAG"},
-			want: []string{"a value is required for parameters IMAGE, IMAGE_TAG: give each one"},
+			want: []string{"a value is required for parameters IMAGE, IMAGE_TAG: give each one: --parameter NAME=VALUE, or spec.render.parameters"},
 		},
 		"RequiredEmpty": {
 			why: "an empty value is none", with: map[string]string{"IMAGE": ""}, want: []string{"a value is required for parameter IMAGE: give it one"},
 		},
 		"Generated": {
 			why: "two renderings would differ", without: []string{"PASSWORD"},
-			want: []string{"a value is not generated, because it would differ each time, for parameter PASSWORD: give it one"},
+			want: []string{"a value is not generated, because it would differ each time, for parameter PASSWORD: give it one: --parameter NAME=VALUE, or spec.render.parameters"},
 		},
 		"GeneratedRequired": {why: "it is named once", without: []string{"TOKEN"}, want: []string{"a value is required for parameter TOKEN: give it one"}},
 		"Unknown":           {why: "a misspelt name would have no effect", with: map[string]string{"IMAGETAG": "2"}, want: []string{"parameter IMAGETAG is unknown: use IMAGE_TAG"}},
@@ -160,20 +162,19 @@ parameters:
 			why: "one of the two would be lost", objects: `objects: [{a: [{data: {"${REPLICAS}": x, "1": z}}]}]`,
 			want: []string{`objects[0].a[0].data has key "1" twice`},
 		},
+		"List": {
+			why: "its items would keep their namespaces and lack the labels", objects: `objects: [{}, {kind: ConfigMapList, items: []}]`,
+			want: []string{"objects[1] is a ConfigMapList: write its items as objects of the Template"},
+		},
 		"CollisionOfLabels": {why: "one of the two would be lost", objects: `labels: {"${REPLICAS}": x, "1": z}`, want: []string{`labels has key "1" twice`}},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			given := map[string]string{}
-			for name, value := range all {
-				given[name] = value
-			}
+			given := maps.Clone(all)
 			for _, name := range tc.without {
 				delete(given, name)
 			}
-			for name, value := range tc.with {
-				given[name] = value
-			}
+			maps.Copy(given, tc.with)
 			_, err := process(t, declared+tc.objects, given)
 			if tc.want == nil {
 				require.NoError(t, err, tc.why)

@@ -73,7 +73,7 @@ var mayImport = map[string]string{
 	"controller/bundle": "domain/bundle",
 	// The one room that joins what brings content to what carries it out.
 	"controller/bundledeployment":    "domain controller/api/convert/bundle controller/api/bundle/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube/object controller/adapter/policy controller/bundle controller/content controller/supply github.com/golang/glog " + kubeClient,
-	"controller/content":             "domain/bundle domain/destination controller/adapter",
+	"controller/content":             "domain/bundle domain/destination domain/openshift controller/adapter",
 	"controller/supply":              "domain/bundle domain/queue controller/adapter/sandbox controller/content github.com/golang/glog k8s.io/apimachinery/pkg/types",
 	"controller/api/v1alpha1":        "k8s.io/apimachinery",
 	"controller/api/bundle/v1alpha1": "k8s.io/apimachinery",
