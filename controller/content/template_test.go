@@ -157,8 +157,9 @@ func TestTemplateDigest(t *testing.T) {
 		require.NoError(t, err)
 		return rendered
 	}
-	assert.Equal(t, render("red"), render("red"))
-	assert.NotEqual(t, render("red").Digest, render("blue").Digest)
+	red := render("red")
+	assert.Equal(t, red, render("red"))
+	assert.NotEqual(t, red.Digest, render("blue").Digest)
 }
 
 // A source is a file, if that holds manifests.
