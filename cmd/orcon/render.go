@@ -24,8 +24,8 @@ func newRender() *cobra.Command {
 		Short: "Print the objects of a bundle, without a cluster",
 		Long: `render prints the objects of a bundle. SOURCE is one of
 
-    deploy/ or shop.tgz                                  a folder, or an archive: tar, tar.gz
-                                                         or zip
+    deploy/, shop.yaml or shop.tgz                       a folder, a manifest, or an archive:
+                                                         tar, tar.gz or zip
     https://example.org/shop.tgz#sha256=CHECKSUM         an archive
     oci://registry.example.org/shop@sha256:DIGEST        an image, or another artifact
     git+https://example.org/shop.git@COMMIT              a repository; git+ssh too
@@ -39,7 +39,8 @@ not pinned, such as a tag or a branch, needs --track. Pinned content is fetched 
 in the user's cache. Without --format the format is detected.
 
 Templates of a chart are rendered as for a first installation on Kubernetes 1.35. Its hooks
-become objects with a phase; hooks that cannot be run are refused.
+become objects with a phase; hooks that cannot be run are refused. An OpenShift Template that is the
+only manifest, or the output of a chart, is processed with the values of --parameter.
 
 Errors name the file, document, line and cure; then nothing is printed. Notes go to standard
 error, followed by the digests of the content and of all inputs.`,
@@ -48,6 +49,7 @@ error, followed by the digests of the content and of all inputs.`,
   orcon render 'oci://registry.example.org/shop:v1' --track
   orcon render chart/ -f production.yaml --set replicas=3 -n shop
   orcon render shop.tgz -o json | jq .kind
+  orcon render template.yaml --parameter IMAGE_TAG=v2
   orcon render builtin:selfsigned --set registry=registry.example.org/orcon --set tag=v0.1.0`,
 		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },

@@ -27,6 +27,12 @@ kind: Service
 metadata: {name: a}
 `
 
+const parametrised = `apiVersion: template.openshift.io/v1
+kind: Template
+objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: "${NAME}"}, data: {a: "${TEXT}"}}]
+parameters: [{name: NAME, value: a}, {name: TEXT}]
+`
+
 const template = `apiVersion: v1
 kind: Secret
 metadata: {name: {{ .Release.Name }}, namespace: {{ .Release.Namespace }}}
@@ -40,6 +46,7 @@ func TestRender(t *testing.T) {
 	chart := filepath.Dir(write(t, "Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n"))
 	require.NoError(t, os.Mkdir(filepath.Join(chart, "templates"), 0o750))
 	require.NoError(t, os.WriteFile(filepath.Join(chart, "templates", "a.yaml"), []byte(template), 0o600))
+	shop := write(t, "shop.yaml", parametrised)
 	values := write(t, "values.yaml", "x: {a: 1, b: 2}\n")
 	tests := map[string]struct {
 		why  string
@@ -48,20 +55,25 @@ func TestRender(t *testing.T) {
 		// out is all that is printed, errs a part.
 		out, errs string
 	}{
-		"YAML":    {"documents", []string{"render", good}, 0, "---\napiVersion: v1\ndata:\n  x: \"1\"\nkind: ConfigMap\nmetadata:\n  name: a\n---\napiVersion: v1\nkind: Service\nmetadata:\n  name: a\n", "2 objects (plain) of sha256:"},
-		"JSON":    {"canonical, one a line", []string{"render", good, "-o", "json"}, 0, `{"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}}` + "\n" + `{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"}}` + "\n", ""},
-		"Bad":     {"half of a bundle is not printed", []string{"render", bad}, 2, "", "bad.yaml, document 3 (line 9): apiVersion is missing"},
-		"Empty":   {"nothing is no bundle", []string{"render", empty}, 2, "", "it contains no manifest"},
-		"Chart":   {"values from files and flags, a name and a namespace", []string{"render", chart, "-f", values, "--set", "x.b=3", "-n", "shop", "--name", "mine", "-o", "json"}, 0, `{"apiVersion":"v1","data":{"a":"1","b":"3"},"kind":"Secret","metadata":{"name":"mine","namespace":"shop"}}` + "\n", "1 object (helm) of sha256:"},
-		"NoFile":  {"values that are not there", []string{"render", chart, "-f", "nowhere"}, 2, "", "cannot read the values"},
-		"Values":  {"only a chart has values", []string{"render", good, "--set", "a=b"}, 2, "", "values are given, which plain does not support"},
-		"Nowhere": {"a folder that is not there", []string{"render", "nowhere"}, 2, "", "cannot fetch nowhere: file does not exist\n"},
-		"Format":  {"a format that is none", []string{"render", good, "--format", "jsonnet"}, 2, "", "it is one of plain"},
-		"Output":  {"an output that is none", []string{"render", good, "-o", "xml"}, 2, "", "use yaml or json"},
-		"Builtin": {"a variant that is none", []string{"render", "builtin:selfsignd"}, 2, "", "use builtin:bundle-controller, builtin:certmanager, builtin:network-policies, builtin:selfsigned"},
-		"Path":    {"a variant is a path", []string{"render", "builtin:selfsigned", "--path", "crd"}, 2, "", "cannot use --path"},
-		"Setting": {"a setting that is none", []string{"render", "builtin:selfsigned", "--set", "image=x"}, 2, "", "registry=HOST/PATH and tag=TAG"},
-		"Source":  {"a source that is none", []string{"render", "ftp://x/y"}, 2, "", "does not begin with one of"},
+		"YAML":     {"documents", []string{"render", good}, 0, "---\napiVersion: v1\ndata:\n  x: \"1\"\nkind: ConfigMap\nmetadata:\n  name: a\n---\napiVersion: v1\nkind: Service\nmetadata:\n  name: a\n", "2 objects (plain) of sha256:"},
+		"JSON":     {"canonical, one a line", []string{"render", good, "-o", "json"}, 0, `{"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}}` + "\n" + `{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"}}` + "\n", ""},
+		"Bad":      {"half of a bundle is not printed", []string{"render", bad}, 2, "", "bad.yaml, document 3 (line 9): apiVersion is missing"},
+		"Empty":    {"nothing is no bundle", []string{"render", empty}, 2, "", "it contains no manifest"},
+		"Chart":    {"values from files and flags, a name and a namespace", []string{"render", chart, "-f", values, "--set", "x.b=3", "-n", "shop", "--name", "mine", "-o", "json"}, 0, `{"apiVersion":"v1","data":{"a":"1","b":"3"},"kind":"Secret","metadata":{"name":"mine","namespace":"shop"}}` + "\n", "1 object (helm) of sha256:"},
+		"NoFile":   {"values that are not there", []string{"render", chart, "-f", "nowhere"}, 2, "", "cannot read the values"},
+		"Values":   {"only a chart has values", []string{"render", good, "--set", "a=b"}, 2, "", "values are given, which plain does not support"},
+		"Nowhere":  {"a folder that is not there", []string{"render", "nowhere"}, 2, "", "cannot fetch nowhere: file does not exist\n"},
+		"Format":   {"a format that is none", []string{"render", good, "--format", "jsonnet"}, 2, "", "it is one of plain"},
+		"Output":   {"an output that is none", []string{"render", good, "-o", "xml"}, 2, "", "use yaml or json"},
+		"Template": {"a file, with values for its parameters", []string{"render", shop, "--parameter", "NAME=b", "--parameter", "TEXT=x=y", "-o", "json"}, 0, `{"apiVersion":"v1","data":{"a":"x=y"},"kind":"ConfigMap","metadata":{"name":"b"}}` + "\n", "1 object (openshift-template) of sha256:"},
+		"Unknown":  {"a parameter that is misspelt", []string{"render", shop, "--parameter", "NAMES=b"}, 2, "", "parameter NAMES is unknown: use NAME"},
+		"NoValue":  {"half a setting", []string{"render", shop, "--parameter", "NAME"}, 2, "", `cannot use --parameter "NAME": write NAME=VALUE`},
+		"NoName":   {"half a setting", []string{"render", shop, "--parameter", "=x"}, 2, "", `cannot use --parameter "=x": write NAME=VALUE`},
+		"Twice":    {"one of the two would be lost", []string{"render", shop, "--parameter", "NAME=a", "--parameter", "NAME=b"}, 2, "", "cannot use --parameter NAME twice"},
+		"Builtin":  {"a variant that is none", []string{"render", "builtin:selfsignd"}, 2, "", "use builtin:bundle-controller, builtin:certmanager, builtin:network-policies, builtin:selfsigned"},
+		"Path":     {"a variant is a path", []string{"render", "builtin:selfsigned", "--path", "crd"}, 2, "", "cannot use --path"},
+		"Setting":  {"a setting that is none", []string{"render", "builtin:selfsigned", "--set", "image=x"}, 2, "", "registry=HOST/PATH and tag=TAG"},
+		"Source":   {"a source that is none", []string{"render", "ftp://x/y"}, 2, "", "does not begin with one of"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

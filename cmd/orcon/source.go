@@ -23,17 +23,19 @@ type sourceOptions struct {
 	credentials string
 	mirrors     map[string]string
 	values      []string
+	parameters  []string
 }
 
 func (o *sourceOptions) flags(c *cobra.Command) {
-	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1 or kustomize (default: detected)")
-	c.Flags().StringVar(&o.Path, "path", "", "folder of the content that is rendered; a kustomization in it may refer to folders beside it")
+	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1, kustomize or openshift-template (default: detected)")
+	c.Flags().StringVar(&o.Path, "path", "", "folder or file of the content that is rendered; a kustomization in it may refer to folders beside it")
 	c.Flags().StringArrayVar(&o.Watch, "watch", nil, "namespace that an operator watches; may be repeated (default: all, or its own if "+
 		"it supports no more)")
 	c.Flags().BoolVar(&o.ConfigChecksum, "config-checksum", false,
 		"restart pods when a ConfigMap or Secret of the bundle that they read changes")
 	c.Flags().StringArrayVarP(&o.values, "values", "f", nil, "values file of a chart; later ones override earlier ones")
 	c.Flags().StringArrayVar(&o.Set, "set", nil, "value of a chart: name=value, name.below=value; of builtin: registry=HOST/PATH, tag=TAG")
+	c.Flags().StringArrayVar(&o.parameters, "parameter", nil, "value of a parameter of an OpenShift Template: NAME=VALUE; may be repeated")
 	c.Flags().BoolVar(&o.Track, "track", false, "follow a tag, a branch or an address that is not pinned")
 	c.Flags().StringVar(&o.credentials, "credentials", "", "YAML file for a private source: username and password, or token; ssh-privatekey and known_hosts; ca.crt")
 	c.Flags().StringToStringVar(&o.mirrors, "mirror", nil, "registry=mirror: host that is tried before a registry")
@@ -52,11 +54,30 @@ func (o *sourceOptions) render(c *cobra.Command, source string) (content.Rendere
 		}
 		o.Values = append(o.Values, content.ValuesFile{Name: file, Text: text})
 	}
+	if o.Parameters, err = parseParameters(o.parameters); err != nil {
+		return content.Rendered{}, tree, err
+	}
 	rendered, err := content.Render(c.Context(), tree, o.Options)
 	for _, note := range rendered.Notes {
 		fmt.Fprintln(c.ErrOrStderr(), "note:", note)
 	}
 	return rendered, tree, err
+}
+
+// parseParameters reads values of --parameter.
+func parseParameters(settings []string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, setting := range settings {
+		name, value, ok := strings.Cut(setting, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("cannot use --parameter %q: write NAME=VALUE", setting)
+		}
+		if _, twice := all[name]; twice {
+			return nil, fmt.Errorf("cannot use --parameter %s twice: keep one value", name)
+		}
+		all[name] = value
+	}
+	return all, nil
 }
 
 // fetch returns the content of a source, and says what a name has turned out to mean.

@@ -312,3 +312,23 @@ func TestLabelled(t *testing.T) {
 	w.reconcile(r)
 	assert.Equal(t, wrote+1, w.writes, "once")
 }
+
+// Parameters give a Template its objects; a changed value is a change of the bundle.
+func TestParameters(t *testing.T) {
+	const template = "apiVersion: v1\nkind: Template\nparameters: [{name: NAME}]\n" +
+		"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: \"${NAME}\"}}]\n"
+	w := newWorld(t, template, func(d *v1alpha1.BundleDeployment) {
+		d.Spec.Render.Parameters = map[string]v1alpha1.BundleParameter{"NAME": "a"}
+	})
+	r := w.leader()
+	w.run(r, "Healthy")
+	assert.Equal(t, "ConfigMap/a", w.names())
+	w.edit(func(d *v1alpha1.BundleDeployment) { d.Spec.Render.Parameters["NAME"] = "b" })
+	w.reconcile(r)
+	w.run(r, "Healthy")
+	assert.Equal(t, "ConfigMap/b", w.names())
+	w.edit(func(d *v1alpha1.BundleDeployment) { d.Spec.Render.Parameters["NAMES"] = "c" })
+	w.run(r, "RenderFailed")
+	assert.Contains(t, w.messages(), "parameter NAMES is unknown: use NAME")
+	assert.Equal(t, "ConfigMap/b", w.names(), "nothing changes")
+}

@@ -158,7 +158,8 @@ func (j sourcing) options(ctx context.Context) (content.Options, error) {
 	d := j.deployment
 	o := content.Options{
 		Path: d.Spec.Render.Path, Format: d.Spec.Format, Name: d.Name, Namespace: j.target(), Watch: d.Spec.Render.WatchNamespaces,
-		ConfigChecksum: convert.Restarts(d.Spec.Render),
+		ConfigChecksum: convert.Restarts(d.Spec.Render), Parameters: convert.ToParameters(d.Spec.Render),
+		IgnoreUnknown: convert.IgnoresUnknown(d.Spec.Render),
 	}
 	var faults []error
 	for i, v := range d.Spec.Render.ValuesFrom {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/egress"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/git"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/oci"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/plain"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/web"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
@@ -176,7 +178,7 @@ func (f Fetcher) ways(ctx context.Context, authority string) (http.RoundTripper,
 	return guard.Transport(transport), guard.DialByProxy, nil
 }
 
-// local reads a folder or an archive.
+// local reads a folder, an archive or one manifest.
 func local(path string) (bundle.Tree, error) {
 	folder, err := directory.IsFolder(path)
 	if err != nil {
@@ -189,7 +191,13 @@ func local(path string) (bundle.Tree, error) {
 	if err != nil {
 		return bundle.Tree{}, err
 	}
-	return archive.Unpack(packed)
+	name := filepath.Base(path)
+	if !plain.IsManifest(name) {
+		return archive.Unpack(packed)
+	}
+	var tree bundle.Tree
+	err = tree.Add(name, bundle.File{Content: packed})
+	return tree, err
 }
 
 // trusting returns what carries requests to servers whose certificates the machine or

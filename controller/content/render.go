@@ -2,6 +2,7 @@ package content
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,12 +12,13 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/plain"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/registryv1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/openshift"
 )
 
 // Options say how a tree is rendered.
 type Options struct {
-	// Path is the folder of the tree that is rendered; "" is the top. A kustomization in it
-	// may refer to what lies beside it.
+	// Path is the folder of the tree that is rendered, or one file; "" is the top. A kustomization
+	// in it may refer to what lies beside it.
 	Path string
 	// Format is a format's name; "" is the one that the tree looks like.
 	Format string
@@ -34,6 +36,10 @@ type Options struct {
 	Values []ValuesFile
 	// Set are settings over all values, as a.b=c.
 	Set []string
+	// Parameters are values for the parameters of a Template, by name.
+	Parameters map[string]string
+	// IgnoreUnknown passes over parameters that the content does not declare, in every format.
+	IgnoreUnknown bool
 }
 
 // ValuesFile is a file of values for a chart.
@@ -62,7 +68,7 @@ func Render(ctx context.Context, tree bundle.Tree, o Options) (Rendered, error) 
 	}
 	r := Rendered{Format: format}
 	if err := r.render(ctx, &tree, &folder, o); err != nil {
-		return Rendered{}, fmt.Errorf("cannot render as %s: %w", format, o.unquoted(err))
+		return Rendered{}, fmt.Errorf("cannot render as %s: %w", r.Format, o.unquoted(err))
 	}
 	return r, nil
 }
@@ -85,17 +91,21 @@ func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Opti
 	if err != nil {
 		return err
 	}
-	in := bundle.Input{Content: tree.Digest(), Path: o.Path, Format: r.Format, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch, ConfigChecksum: o.ConfigChecksum, Values: values}
+	in := bundle.Input{Content: tree.Digest(), Path: o.Path, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch,
+		ConfigChecksum: o.ConfigChecksum, Values: values, Parameters: o.Parameters}
+	_, isChart := bundle.ChartFolder(folder)
 	switch {
 	case len(o.Watch) > 0 && r.Format != bundle.RegistryV1:
 		err = fmt.Errorf("namespaces to watch are given, which it does not support: leave them out, or choose format %s", bundle.RegistryV1)
-	case r.Format == bundle.Helm:
+	case r.Format == bundle.Helm || r.Format == bundle.OpenShiftTemplate && isChart:
 		in.Renderer = helm.Renderer
-		err = r.helm(ctx, folder, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values})
+		err = r.helm(ctx, folder, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values}, o)
+	case len(values) > 0 && r.Format == bundle.OpenShiftTemplate:
+		err = errors.New("values are given, but the Template is not part of a chart: give parameters instead")
 	case len(values) > 0:
 		err = fmt.Errorf("values are given, which %s does not support: leave them out, or choose format %s", r.Format, bundle.Helm)
-	case r.Format == bundle.Plain:
-		r.Objects, err = plain.Read(folder)
+	case r.Format == bundle.Plain || r.Format == bundle.OpenShiftTemplate:
+		r.Objects, err = r.manifests(folder, o)
 	case r.Format == bundle.Kustomize:
 		in.Renderer = kustomize.Renderer
 		r.Objects, err = read(kustomize.Render(tree, o.Path))
@@ -106,27 +116,62 @@ func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Opti
 	if err != nil {
 		return err
 	}
-	if len(r.Objects) == 0 {
-		return fmt.Errorf("it contains no manifest: manifests end in .yaml, .yml or .json; the files are: %s",
-			strings.Join(some(folder.Paths()), ", "))
+	if err := r.check(folder, o); err != nil {
+		return err
 	}
 	if o.ConfigChecksum {
 		r.Objects = bundle.Checksummed(r.Objects, o.Namespace)
+	}
+	if in.Format = r.Format; r.Format == bundle.OpenShiftTemplate {
+		in.Renderer += openshift.Renderer
 	}
 	r.Digest, err = in.Digest()
 	return err
 }
 
-func (r *Rendered) helm(ctx context.Context, tree *bundle.Tree, release helm.Release) error {
+// check refuses what nothing came of, and parameters without a Template.
+func (r *Rendered) check(folder *bundle.Tree, o Options) error {
+	switch {
+	case len(r.Objects) == 0:
+		return fmt.Errorf("it contains no manifest: manifests end in .yaml, .yml or .json; the files are: %s",
+			strings.Join(some(folder.Paths()), ", "))
+	case len(o.Parameters) > 0 && !o.IgnoreUnknown && r.Format != bundle.OpenShiftTemplate:
+		return fmt.Errorf("parameters are given, which %s does not support: leave them out, or choose format %s", r.Format, bundle.OpenShiftTemplate)
+	}
+	return nil
+}
+
+func (r *Rendered) helm(ctx context.Context, tree *bundle.Tree, release helm.Release, o Options) error {
 	manifests, notes, err := helm.Render(ctx, tree, release)
-	objects, err := read(manifests, err)
 	if err != nil {
 		return err
 	}
+	r.Notes = notes
+	r.Objects, err = r.manifests(&manifests, o)
+	if err != nil || r.Format == bundle.OpenShiftTemplate {
+		return err
+	}
 	var more []string
-	r.Objects, more, err = helm.Hooks(objects)
+	r.Objects, more, err = helm.Hooks(r.Objects)
 	r.Notes = append(notes, more...)
 	return err
+}
+
+// manifests returns the objects of manifests. A Template alone gives its objects, unless a format is chosen that
+// leaves it as it is.
+func (r *Rendered) manifests(tree *bundle.Tree, o Options) ([]bundle.Object, error) {
+	all, unread := plain.Manifests(tree)
+	if o.Format == "" && unread == nil && len(all) == 1 && openshift.Is(all[0].Object) {
+		r.Format = bundle.OpenShiftTemplate
+	}
+	if r.Format != bundle.OpenShiftTemplate {
+		objects, wrong := plain.Check(all)
+		return objects, errors.Join(unread, wrong)
+	}
+	if unread != nil {
+		return nil, unread
+	}
+	return processed(all, o)
 }
 
 func (r *Rendered) operator(tree *bundle.Tree, options registryv1.Options) error {

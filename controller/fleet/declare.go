@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	bundle "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
@@ -68,7 +69,7 @@ func (l *look) holds(read data.Data, selected domain.Selection) []integrationset
 func (l *look) member(m domain.Member) (member, error) {
 	out := member{
 		Key: integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}, namespace: m.Namespace.Name,
-		file: m.Location.File, line: m.Location.Line, wave: l.wave(m.Integration), parameters: map[string]string{},
+		file: m.Location.File, line: m.Location.Line, wave: l.wave(m.Integration), parameters: map[string]bundle.BundleParameter{},
 	}
 	for _, s := range m.Shards {
 		if !s.Disabled() {
@@ -94,7 +95,7 @@ func (l *look) member(m domain.Member) (member, error) {
 	}
 	parameters, err := m.Parameters(domain.Parameters{Set: l.set.Spec.Chart.Parameters})
 	for _, p := range parameters {
-		out.parameters[p.Name] = p.Value
+		out.parameters[p.Name] = bundle.BundleParameter(p.Value)
 	}
 	return out, err
 }

@@ -32,7 +32,7 @@ type member struct {
 	workloads  int
 	wave       int
 	values     []byte
-	parameters map[string]string
+	parameters map[string]bundle.BundleParameter
 }
 
 // declared is what the data declare for a set.
@@ -131,7 +131,8 @@ func (l *look) deployment(m member) *bundle.BundleDeployment {
 		Spec: bundle.BundleDeploymentSpec{
 			Sources: spec.Chart.Sources, Format: spec.Chart.Format, ServiceAccountName: spec.ServiceAccountName, Conflicts: spec.Conflicts,
 			Render: bundle.BundleRender{
-				Path: spec.Chart.Path, InstallNamespace: m.namespace, Values: &runtime.RawExtension{Raw: m.values},
+				Path: spec.Chart.Path, InstallNamespace: m.namespace, Values: &runtime.RawExtension{Raw: m.values}, Parameters: m.parameters,
+				UnknownParameters: bundle.UnknownParametersIgnore,
 			},
 		},
 	}

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,18 +19,28 @@ const (
 	RegistryV1 Format = "registry-v1"
 	// Kustomize is a folder with a kustomization.
 	Kustomize Format = "kustomize"
+	// OpenShiftTemplate is a Template of OpenShift, or a chart that renders to one.
+	OpenShiftTemplate Format = "openshift-template"
 )
+
+// formats lists the formats.
+//
+//nolint:gochecknoglobals // a table
+var formats = []Format{Plain, Helm, RegistryV1, Kustomize, OpenShiftTemplate}
 
 // ParseFormat reads a format's name; "" is the one that the tree looks like.
 func ParseFormat(text string, t *Tree) (Format, error) {
-	switch f := Format(text); f {
-	case "":
+	switch f := Format(text); {
+	case f == "":
 		return detect(t), nil
-	case Plain, Helm, RegistryV1, Kustomize:
+	case slices.Contains(formats, f):
 		return f, nil
-	default:
-		return "", fmt.Errorf("cannot use format %q: it is one of %s, %s, %s, %s", text, Plain, Helm, RegistryV1, Kustomize)
 	}
+	var names []string
+	for _, f := range formats {
+		names = append(names, string(f))
+	}
+	return "", fmt.Errorf("cannot use format %q: it is one of %s", text, strings.Join(names, ", "))
 }
 
 // Kustomizations are the names that the file of a kustomization may have.
@@ -37,7 +48,8 @@ func ParseFormat(text string, t *Tree) (Format, error) {
 //nolint:gochecknoglobals // a table
 var Kustomizations = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
-// detect tells a format by the file that each has at its top.
+// detect tells a format by the file that each has at its top. An OpenShiftTemplate has none: it looks like Plain,
+// or Helm.
 func detect(t *Tree) Format {
 	if _, ok := ChartFolder(t); ok {
 		return Helm

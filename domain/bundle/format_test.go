@@ -23,6 +23,7 @@ func TestParseFormat(t *testing.T) {
 		"Kustomize":    {why: "its own file", files: map[string]string{"kustomization.yml": ""}, want: bundle.Kustomize},
 		"Registry":     {why: "both of its folders", files: map[string]string{"metadata/annotations.yaml": "", "manifests/a.yaml": ""}, want: bundle.RegistryV1},
 		"HalfRegistry": {why: "one of its folders", files: map[string]string{"metadata/annotations.yaml": ""}, want: bundle.Plain},
+		"Template":     {why: "only its content differs", text: "openshift-template", files: map[string]string{"a.yaml": ""}, want: bundle.OpenShiftTemplate},
 		"Said":         {why: "who says it is right", text: "plain", files: map[string]string{"Chart.yaml": ""}, want: bundle.Plain},
 	}
 	for label, tc := range tests {
@@ -34,7 +35,7 @@ func TestParseFormat(t *testing.T) {
 		})
 	}
 	_, err := bundle.ParseFormat("helm3", &bundle.Tree{})
-	assert.ErrorContains(t, err, "it is one of plain, helm, registry-v1, kustomize")
+	assert.ErrorContains(t, err, "it is one of plain, helm, registry-v1, kustomize, openshift-template")
 }
 
 func TestInputDigest(t *testing.T) {
@@ -50,6 +51,8 @@ func TestInputDigest(t *testing.T) {
 	assert.Equal(t, same, digest(func(i *bundle.Input) { i.Values = map[string]any{"b": "c", "a": int64(1)} }))
 	assert.NotEqual(t, same, digest(func(i *bundle.Input) { i.Values = nil }))
 	assert.NotEqual(t, same, digest(func(i *bundle.Input) { i.Namespace = "other" }))
+	assert.NotEqual(t, same, digest(func(i *bundle.Input) { i.Parameters = map[string]string{"A": "x"} }))
+	assert.Equal(t, same, digest(func(i *bundle.Input) { i.Parameters = map[string]string{} }), "digests of before there were any stay")
 	assert.NotEqual(t, same, digest(func(i *bundle.Input) { i.Renderer = "helm v9" }))
 
 	_, err := bundle.Input{Values: map[string]any{"x": math.Inf(1)}}.Digest()

@@ -22,6 +22,8 @@ type Input struct {
 	ConfigChecksum bool `json:"configChecksum,omitempty"`
 	// Values are merged, as JSON has them; nil where there are none.
 	Values map[string]any `json:"values"`
+	// Parameters are those of a Template.
+	Parameters map[string]string `json:"parameters,omitempty"`
 	// Renderer names what renders, with its version.
 	Renderer string `json:"renderer"`
 }

@@ -142,13 +142,17 @@ func (t *Tree) Remove(name string) {
 	*t = kept
 }
 
-// Sub returns the files below a folder as a tree of their own. "" is all of them. A
-// folder that has none is an error: the name is most likely misspelt.
+// Sub returns the files below a folder as a tree of their own, or the one file of that name.
+// "" is all of them. A folder that has none is an error: the name is most likely misspelt.
 func (t *Tree) Sub(folder string) (Tree, error) {
 	if folder == "" {
 		return *t, nil
 	}
 	var sub Tree
+	if f, ok := t.files[folder]; ok {
+		sub.put(path.Base(folder), f)
+		return sub, nil
+	}
 	for at, f := range t.files {
 		if name, ok := strings.CutPrefix(at, folder+"/"); ok {
 			sub.put(name, f)

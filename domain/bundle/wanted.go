@@ -13,8 +13,8 @@ type Wanted struct {
 	Sources []WantedSource
 	// Format is a format's name; "" is what the content looks like.
 	Format string
-	// Values says that values are given, and Watch that namespaces to watch are.
-	Values, Watch bool
+	// Values says that values are given, Watch that namespaces to watch are, Parameters that parameters are.
+	Values, Watch, Parameters bool
 	// DependsOn are other deployments of the namespace.
 	DependsOn []string
 	// Ignores are fields that others shall set.
@@ -50,14 +50,7 @@ func (w Wanted) Check() error {
 			faults = append(faults, fmt.Errorf("spec.sources[%d].%s: %w", i, field, err))
 		}
 	}
-	if w.Values && w.Format != "" && Format(w.Format) != Helm {
-		faults = append(faults, fmt.Errorf("spec.render: format %s supports no values: remove values and valuesFrom, or set spec.format: %s",
-			w.Format, Helm))
-	}
-	if w.Watch && w.Format != "" && Format(w.Format) != RegistryV1 {
-		faults = append(faults, fmt.Errorf("spec.render.watchNamespaces: format %s does not support it: remove it, or set spec.format: %s",
-			w.Format, RegistryV1))
-	}
+	faults = append(faults, w.checkRender()...)
 	if slices.Contains(w.DependsOn, w.Name) {
 		faults = append(faults, errors.New("spec.dependsOn: the deployment depends on itself: remove it"))
 	}
@@ -74,6 +67,28 @@ func (w Wanted) Check() error {
 			w.Deadline, shortest))
 	}
 	return errors.Join(faults...)
+}
+
+// checkRender returns the settings that the format does not support; a format that is detected may support all.
+func (w Wanted) checkRender() []error {
+	var faults []error
+	format := Format(w.Format)
+	if format == "" {
+		return nil
+	}
+	if w.Values && format != Helm && format != OpenShiftTemplate {
+		faults = append(faults, fmt.Errorf("spec.render: format %s supports no values: remove values and valuesFrom, or set spec.format: %s",
+			format, Helm))
+	}
+	if w.Watch && format != RegistryV1 {
+		faults = append(faults, fmt.Errorf("spec.render.watchNamespaces: format %s does not support it: remove it, or set spec.format: %s",
+			format, RegistryV1))
+	}
+	if w.Parameters && format != OpenShiftTemplate {
+		faults = append(faults, fmt.Errorf("spec.render.parameters: format %s does not support it: remove it, or set spec.format: %s",
+			format, OpenShiftTemplate))
+	}
+	return faults
 }
 
 // check returns what is wrong with a source, and in which field.

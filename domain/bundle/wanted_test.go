@@ -33,6 +33,9 @@ func TestWanted(t *testing.T) {
 		"Unjudged":   {why: "rules that nobody asks", wanted: bundle.Wanted{Rules: 1}, want: []string{"spec.approval: mode Policy"}},
 		"Ignored":    {why: "a path that nobody can read", wanted: bundle.Wanted{Ignores: []bundle.Ignore{{APIVersion: "apps/v1", Kind: "Deployment", Paths: []string{"["}}}}, want: []string{"spec.drift.ignore[0]: "}},
 		"Outside":    {why: "a folder outside of the content", wanted: from(bundle.WantedSource{Reference: pinned, Destination: "../etc"}), want: []string{"spec.sources[1].destination:"}},
+		"Template":   {why: "a chart that renders to a Template has both", wanted: bundle.Wanted{Format: "openshift-template", Values: true, Parameters: true}},
+		"Detected":   {why: "which format it is, the content decides", wanted: bundle.Wanted{Values: true, Watch: true, Parameters: true}},
+		"Chart":      {why: "its settings are values", wanted: bundle.Wanted{Format: "helm", Values: true, Parameters: true}, want: []string{"spec.render.parameters: format helm does not support it: remove it, or set spec.format: openshift-template"}},
 		"All": {
 			why:    "all that is wrong is told at once",
 			wanted: bundle.Wanted{Name: "shop", Format: "plain", Values: true, Watch: true, DependsOn: []string{"db", "shop"}, Deadline: time.Second},

@@ -30,7 +30,7 @@ const words = `provides requires peers
 	maintenance blocked waiting active
 	never hourly daily weekly monthly quarterly yearly
 	add set remove grant revoke
-	plain helm registry-v1 kustomize`
+	plain helm registry-v1 kustomize openshift-template`
 
 // Faults of a kind's fields: kubectl explain has a text for each; a choice is an enum, since a bool leaves no
 // room for a third value, and its values have the case of Kubernetes.

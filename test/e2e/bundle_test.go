@@ -95,12 +95,29 @@ spec:
               volumes: [{name: page, configMap: {name: page}}]
 `
 
+// template is the shop as a Template of OpenShift.
+func template() string {
+	var text strings.Builder
+	text.WriteString(`apiVersion: template.openshift.io/v1
+kind: Template
+parameters:
+- {name: SHADE, value: "COLOUR"}
+- {name: PICTURE, value: "IMAGE"}
+objects:
+`)
+	for part := range strings.SplitSeq(strings.NewReplacer("COLOUR", "${SHADE}", "IMAGE", "${PICTURE}").Replace(shop), "---") {
+		text.WriteString("- " + strings.ReplaceAll(strings.TrimSpace(part), "\n", "\n  ") + "\n")
+	}
+	return text.String()
+}
+
 // formats are the shop in each format, as files.
 func formats() map[string]map[string]string {
 	parts := strings.Split(shop, "---")
 	return map[string]map[string]string{
-		"plain":     {"shop.yaml": shop},
-		"kustomize": {"kustomization.yaml": "resources: [shop.yaml]\n", "shop.yaml": shop},
+		"plain":              {"shop.yaml": shop},
+		"kustomize":          {"kustomization.yaml": "resources: [shop.yaml]\n", "shop.yaml": shop},
+		"openshift-template": {"shop.yaml": template()},
 		"helm": {
 			"Chart.yaml":          "{apiVersion: v2, name: shop, version: 0.1.0}\n",
 			"values.yaml":         "{colour: COLOUR, image: IMAGE}\n",

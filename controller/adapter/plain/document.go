@@ -20,14 +20,19 @@ type document struct {
 	text         []byte
 }
 
-// fault says where a document is wrong, why, and what cures it.
-func (d document) fault(cause error, cure string) error {
-	return bundle.Located(fmt.Sprintf("cannot read %s, document %d (line %d)", d.file, d.number, d.line), fmt.Errorf("%w: %s", cause, cure))
+// location names the document for a user.
+func (d document) location() string {
+	return fmt.Sprintf("%s, document %d (line %d)", d.file, d.number, d.line)
 }
 
-// isManifest reports whether a file holds objects, by its name. What begins with a dot
-// is somebody's settings.
-func isManifest(name string) bool {
+// fault returns an error with its location, its cause and its cure.
+func fault(location string, cause error, cure string) error {
+	return bundle.Located("cannot read "+location, fmt.Errorf("%w: %s", cause, cure))
+}
+
+// IsManifest reports whether a file holds objects, by its name. Names that begin with a dot are those of
+// settings.
+func IsManifest(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") {
 			return false
@@ -83,7 +88,7 @@ func splitJSON(file string, text []byte) ([]document, error) {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:
-			return nil, d.fault(err, "write JSON")
+			return nil, fault(d.location(), err, "write JSON")
 		}
 		d.text = value
 		all = append(all, d)

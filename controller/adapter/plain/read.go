@@ -12,50 +12,84 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// Read returns the objects of all manifests of a tree: files that end in .yaml, .yml or
-// .json, in the order of their paths, and in a file from top to bottom. Errors name the
-// file, the document, the line, the reason and the cure, and all of them are told at
-// once; then there are no objects. Two objects with one name are an error.
+// Manifest is one document of a file, before it is checked.
+type Manifest struct {
+	bundle.Object
+
+	// Location names the file, the document and its line.
+	Location string
+}
+
+// Read returns the objects of all manifests of a tree (Manifests), checked (Check).
 func Read(tree *bundle.Tree) ([]bundle.Object, error) {
-	r := reader{seen: map[bundle.ID]document{}}
+	manifests, unread := Manifests(tree)
+	objects, wrong := Check(manifests)
+	if err := errors.Join(unread, wrong); err != nil {
+		return nil, err
+	}
+	return objects, nil
+}
+
+// Manifests returns the documents of a tree's manifests: files that end in .yaml, .yml or .json, in the order of
+// their paths, and in a file from top to bottom. The error lists the documents that cannot be read, with file,
+// document, line, reason and cure; the others are returned.
+func Manifests(tree *bundle.Tree) ([]Manifest, error) {
+	var all []Manifest
 	var failed []error
 	for _, name := range tree.Paths() {
-		if !isManifest(name) {
+		if !IsManifest(name) {
 			continue
 		}
 		f, _ := tree.File(name)
 		documents, err := split(name, f.Content)
 		failed = append(failed, err)
 		for _, d := range documents {
-			failed = append(failed, r.read(d))
+			o, err := d.object()
+			failed = append(failed, err)
+			if o != nil {
+				all = append(all, Manifest{o, d.location()})
+			}
 		}
+	}
+	return all, errors.Join(failed...)
+}
+
+// Check returns the objects of manifests, and those of lists in their place. The error lists everything that
+// an object lacks to be found again, with location, reason and cure; then there are no objects. Two objects with
+// one name are an error.
+func Check(manifests []Manifest) ([]bundle.Object, error) {
+	c := checker{seen: map[bundle.ID]string{}}
+	var failed []error
+	for _, m := range manifests {
+		failed = append(failed, c.add(m))
 	}
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
-	return r.objects, nil
+	return c.objects, nil
 }
 
-// reader collects objects.
-type reader struct {
+// checker collects objects.
+type checker struct {
 	objects []bundle.Object
-	// seen is where each object stands.
-	seen map[bundle.ID]document
+	// seen has the location of each object.
+	seen map[bundle.ID]string
 }
 
-func (r *reader) read(d document) error {
+// object returns the object of a document; nil if it is empty.
+func (d document) object() (bundle.Object, error) {
 	text, err := yaml.YAMLToJSONStrict(d.text)
 	if err != nil {
-		return d.fault(inFile(d, err), "write a Kubernetes object in YAML or JSON")
+		return nil, fault(d.location(), inFile(d, err), "write a Kubernetes object in YAML or JSON")
 	}
 	if bytes.Equal(text, []byte("null")) {
-		return nil
+		return nil, nil
 	}
 	var o bundle.Object
 	if err := json.Unmarshal(text, (*map[string]any)(&o)); err != nil {
-		return d.fault(errors.New("it is not a Kubernetes object"), "an object is a map with apiVersion, kind and metadata")
+		return nil, fault(d.location(), errors.New("it is not a Kubernetes object"), "an object is a map with apiVersion, kind and metadata")
 	}
-	return r.add(d, o)
+	return o, nil
 }
 
 // inFile returns the error that a document's text gives, with its lines counted as the
@@ -68,48 +102,47 @@ func inFile(d document, err error) error {
 }
 
 // add takes an object, or those of a list.
-func (r *reader) add(d document, o bundle.Object) error {
-	kind := o.Text("kind")
-	if items, ok := o["items"].([]any); ok && strings.HasSuffix(kind, "List") {
+func (c *checker) add(m Manifest) error {
+	kind := m.Text("kind")
+	if items, ok := m.Object["items"].([]any); ok && strings.HasSuffix(kind, "List") {
 		var failed []error
 		for i, item := range items {
 			each, ok := item.(map[string]any)
 			if !ok {
-				failed = append(failed, d.fault(fmt.Errorf("items[%d] is not a Kubernetes object", i), "a list holds objects"))
+				failed = append(failed, fault(m.Location, fmt.Errorf("items[%d] is not a Kubernetes object", i), "a list holds objects"))
 				continue
 			}
-			failed = append(failed, r.add(d, each))
+			failed = append(failed, c.add(Manifest{each, m.Location}))
 		}
 		return errors.Join(failed...)
 	}
-	if err := check(d, o); err != nil {
+	if err := m.check(); err != nil {
 		return err
 	}
-	if first, twice := r.seen[o.ID()]; twice {
-		return d.fault(fmt.Errorf("%s is defined twice, first in %s, document %d (line %d)", o.ID(), first.file, first.number, first.line),
-			"keep one of the two")
+	if first, twice := c.seen[m.ID()]; twice {
+		return fault(m.Location, fmt.Errorf("%s is defined twice, first in %s", m.ID(), first), "keep one of the two")
 	}
-	r.seen[o.ID()] = d
-	r.objects = append(r.objects, o)
+	c.seen[m.ID()] = m.Location
+	c.objects = append(c.objects, m.Object)
 	return nil
 }
 
 // check looks for what each object needs to be found again.
-func check(d document, o bundle.Object) error {
+func (m Manifest) check() error {
 	switch {
-	case o.Text("apiVersion") == "":
-		return d.fault(errors.New("apiVersion is missing"),
+	case m.Text("apiVersion") == "":
+		return fault(m.Location, errors.New("apiVersion is missing"),
 			"add it, for example apiVersion: v1; a file that is not a manifest needs another name or place")
-	case o.Text("kind") == "":
-		return d.fault(errors.New("kind is missing"), "add it, for example kind: ConfigMap")
-	case o.Text("metadata", "name") != "":
+	case m.Text("kind") == "":
+		return fault(m.Location, errors.New("kind is missing"), "add it, for example kind: ConfigMap")
+	case m.Text("metadata", "name") != "":
 		return nil
-	case o.Text("metadata", "generateName") != "":
-		return d.fault(fmt.Errorf("%s has metadata.generateName", o.Text("kind")),
+	case m.Text("metadata", "generateName") != "":
+		return fault(m.Location, fmt.Errorf("%s has metadata.generateName", m.Text("kind")),
 			"use metadata.name: an object with a generated name cannot be found again")
-	case strings.HasPrefix(o.Text("apiVersion"), "kustomize.config.k8s.io/"):
-		return d.fault(errors.New("it is a kustomization"), "render with format kustomize")
+	case strings.HasPrefix(m.Text("apiVersion"), "kustomize.config.k8s.io/"):
+		return fault(m.Location, errors.New("it is a kustomization"), "render with format kustomize")
 	default:
-		return d.fault(fmt.Errorf("%s has no metadata.name", o.Text("kind")), "add it")
+		return fault(m.Location, fmt.Errorf("%s has no metadata.name", m.Text("kind")), "add it")
 	}
 }

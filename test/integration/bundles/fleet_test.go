@@ -25,20 +25,24 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
 
-// templates render a ConfigMap for each shard, and one that all of a namespace share.
-const templates = `{{- range concat .Values.integrations .Values.cronjobs }}{{ $one := . }}
+// templates render an OpenShift Template with a ConfigMap for each shard, and one that all of a namespace share.
+const templates = `apiVersion: template.openshift.io/v1
+kind: Template
+metadata: {name: qr}
+parameters:
+- {name: CHANNEL, value: none}
+objects:
+{{- range concat .Values.integrations .Values.cronjobs }}{{ $one := . }}
 {{- range .shard_specs }}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: "qr-{{ $one.name }}{{ .shard_name_suffix }}"}
-data: {k: "{{ $.Values.channel }} {{ .extra_args }}"}
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: "qr-{{ $one.name }}{{ .shard_name_suffix }}"}
+  data: {k: "{{ $.Values.mark }}${CHANNEL} {{ .extra_args }}"}
 {{- end }}{{ end }}
 {{- if not .Values.excludeService }}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: shared}
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: shared}
 {{- end }}
 `
 
@@ -70,13 +74,13 @@ func newFleet(t *testing.T) *fleetWorld {
 	w.files("chart", map[string]string{"Chart.yaml": "apiVersion: v2\nname: qr\nversion: 1.0.0\n"})
 	w.files("templates", map[string]string{"all.yaml": templates})
 	w.data["ns.yml"] = "$schema: /openshift/lean-namespace-1.yml\nname: " + w.namespace + "\n" +
-		"cluster: {name: one}\nenvironment: {name: prod}\n"
+		"cluster: {name: one}\nenvironment: {name: prod, parameters: {CHANNEL: ops, SPARE: x}}\n"
 	w.data["far.yml"] = "$schema: /openshift/lean-namespace-1.yml\nname: far\ncluster: {name: two}\nenvironment: {name: prod}\n"
 	w.set = &v1alpha1.IntegrationSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "fleet"}}
 	w.set.Spec.Cluster, w.set.Spec.Environments = "one", []string{"prod"}
 	w.set.Spec.Data.Sources = []bundle.BundleSource{{Reference: "configmaps:data"}}
 	w.set.Spec.Chart.Sources = []bundle.BundleSource{{Reference: "configmaps:chart"}, {Reference: "configmaps:templates", Destination: "templates"}}
-	w.set.Spec.Chart.Values = &runtime.RawExtension{Raw: []byte(`{"channel": "#ops"}`)}
+	w.set.Spec.Chart.Values = &runtime.RawExtension{Raw: []byte(`{"mark": "#"}`)}
 	return w
 }
 

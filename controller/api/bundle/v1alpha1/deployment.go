@@ -58,7 +58,7 @@ type BundleDeploymentSpec struct {
 	Sources []BundleSource `json:"sources"`
 	// format is the format of the content; unset, it is detected.
 	// +optional
-	// +kubebuilder:validation:Enum=plain;helm;registry-v1;kustomize
+	// +kubebuilder:validation:Enum=plain;helm;registry-v1;kustomize;openshift-template
 	Format string `json:"format,omitempty"`
 	// render configures how the content becomes objects.
 	// +optional
@@ -147,7 +147,7 @@ type BundleSecretRef struct {
 
 // BundleRender configures how content becomes objects.
 type BundleRender struct {
-	// path is the folder of the content that is rendered; unset is the top.
+	// path is the folder or file of the content that is rendered; unset is the top.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
@@ -162,6 +162,14 @@ type BundleRender struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []BundleValues `json:"valuesFrom,omitempty"`
+	// parameters are values for the parameters of an OpenShift Template, by name; they override its defaults.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=256
+	Parameters map[string]BundleParameter `json:"parameters,omitempty"`
+	// unknownParameters decides about parameters that the content does not declare: Refuse, the default, is an error, and
+	// Ignore passes over them, in every format.
+	// +optional
+	UnknownParameters UnknownParameters `json:"unknownParameters,omitempty"`
 	// installNamespace is the namespace of objects that name none; unset is that of the deployment.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
@@ -178,6 +186,17 @@ type BundleRender struct {
 	// +optional
 	OnConfigChange OnConfigChange `json:"onConfigChange,omitempty"`
 }
+
+// UnknownParameters decides about parameters that the content does not declare.
+// +kubebuilder:validation:Enum=Refuse;Ignore
+type UnknownParameters string
+
+// UnknownParametersIgnore is the value of UnknownParameters that passes over them.
+const UnknownParametersIgnore UnknownParameters = "Ignore"
+
+// BundleParameter is the value of a parameter.
+// +kubebuilder:validation:MaxLength=65536
+type BundleParameter string
 
 // OnConfigChange decides what happens to pods when their configuration changes.
 // +kubebuilder:validation:Enum=Ignore;Restart

@@ -382,6 +382,13 @@ func (in *BundleRender) DeepCopyInto(out *BundleRender) {
 		*out = make([]BundleValues, len(*in))
 		copy(*out, *in)
 	}
+	if in.Parameters != nil {
+		in, out := &in.Parameters, &out.Parameters
+		*out = make(map[string]BundleParameter, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val
+		}
+	}
 	if in.WatchNamespaces != nil {
 		in, out := &in.WatchNamespaces, &out.WatchNamespaces
 		*out = make([]string, len(*in))

@@ -27,6 +27,7 @@ func ToWanted(d *v1alpha1.BundleDeployment) bundle.Wanted {
 		Ignores: ToIgnores(d.Spec.Drift), Judged: d.Spec.Approval.Mode == string(bundle.ByPolicy), Rules: len(d.Spec.Approval.Policy),
 		Name: d.Name, Format: d.Spec.Format, DependsOn: d.Spec.DependsOn,
 		Values: d.Spec.Render.Values != nil || len(d.Spec.Render.ValuesFrom) > 0, Watch: len(d.Spec.Render.WatchNamespaces) > 0,
+		Parameters: len(d.Spec.Render.Parameters) > 0 && !IgnoresUnknown(d.Spec.Render),
 	}
 	if deadline := d.Spec.Rollback.ProgressDeadline; deadline != nil {
 		w.Deadline = deadline.Duration
@@ -59,6 +60,23 @@ func ToIgnores(d v1alpha1.BundleDrift) []bundle.Ignore {
 
 // Tracks reports whether a source follows what its reference means now.
 func Tracks(s v1alpha1.BundleSource) bool { return s.Resolve == "Track" }
+
+// IgnoresUnknown reports whether parameters that the content does not declare are passed over.
+func IgnoresUnknown(r v1alpha1.BundleRender) bool {
+	return r.UnknownParameters == v1alpha1.UnknownParametersIgnore
+}
+
+// ToParameters returns the values for the parameters of a Template; nil for none.
+func ToParameters(r v1alpha1.BundleRender) map[string]string {
+	if len(r.Parameters) == 0 {
+		return nil
+	}
+	all := map[string]string{}
+	for name, value := range r.Parameters {
+		all[name] = string(value)
+	}
+	return all
+}
 
 // Restarts reports whether pods are replaced when their configuration changes.
 func Restarts(r v1alpha1.BundleRender) bool {

@@ -56,6 +56,16 @@ func TestMayDelete(t *testing.T) {
 	}
 }
 
+// Parameters are requested, so that a format without them is refused, and reach the rendering.
+func TestParameters(t *testing.T) {
+	d := deployment()
+	assert.False(t, ToWanted(d).Parameters)
+	assert.Nil(t, ToParameters(d.Spec.Render))
+	d.Spec.Render.Parameters = map[string]v1alpha1.BundleParameter{"A": "x", "B": ""}
+	assert.True(t, ToWanted(d).Parameters)
+	assert.Equal(t, map[string]string{"A": "x", "B": ""}, ToParameters(d.Spec.Render))
+}
+
 // A status shows the first of many waits, and the first bytes of a long text.
 func TestSetDeployment(t *testing.T) {
 	d := deployment()
