@@ -41,6 +41,7 @@ var mayImport = map[string]string{
 	"domain/conversation": "domain/application domain/databag",
 	"domain/crowd":        "",
 	"domain/databag":      "",
+	"domain/fleet":        "gopkg.in/yaml.v3 domain/fleet/data",
 	"domain/fleet/data":   "gopkg.in/yaml.v3 domain/spelling",
 	"domain/history":      "domain/conversation domain/databag",
 	"domain/identity":     "",

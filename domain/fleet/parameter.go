@@ -1,0 +1,114 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Origin is where a parameter's value comes from.
+type Origin string
+
+// The origins, weakest first; a template's own default is weaker than all.
+const (
+	FromEnvironment Origin = "environment parameters"
+	FromSet         Origin = "spec.parameters"
+	FromProcess     Origin = "process environment"
+	FromFlag        Origin = "flag"
+)
+
+// Parameter is a template parameter that a member passes on.
+type Parameter struct {
+	Name   string
+	Value  string
+	Origin Origin
+}
+
+// Parameters are the values that a set has for template parameters.
+type Parameters struct {
+	// Set is spec.parameters.
+	Set map[string]string
+	// Process is the environment of the manager binary; nil elsewhere.
+	Process map[string]string
+	// Flags of the command line.
+	Flags map[string]string
+}
+
+// aware lists the parameters that the reference chart passes to integrations that are
+// environmentAware. Others of the process's environment are about the process itself.
+//
+//nolint:gochecknoglobals // a table
+var aware = []string{
+	"BUSYBOX_IMAGE", "BUSYBOX_IMAGE_PULL_POLICY", "BUSYBOX_IMAGE_TAG", "CLOUDWATCH_SECRET", "ENVIRONMENT_NAME",
+	"FLUENTD_IMAGE", "FLUENTD_IMAGE_PULL_POLICY", "FLUENTD_IMAGE_TAG", "IMAGE", "IMAGE_TAG",
+	"INTERNAL_CERTIFICATES_IMAGE", "INTERNAL_CERTIFICATES_IMAGE_PULL_POLICY", "INTERNAL_CERTIFICATES_IMAGE_TAG",
+}
+
+// layer is the values of one origin.
+type layer struct {
+	origin Origin
+	values map[string]string
+}
+
+// layers returns the values by origin, weakest first.
+func (p Parameters) layers() []layer {
+	process := map[string]string{}
+	for _, name := range aware {
+		if v, there := p.Process[name]; there {
+			process[name] = v
+		}
+	}
+	return []layer{{FromSet, p.Set}, {FromProcess, process}, {FromFlag, p.Flags}}
+}
+
+// Parameters returns the parameters that the member passes on, by name.
+func (m Member) Parameters(p Parameters) ([]Parameter, error) {
+	all := map[string]Parameter{}
+	for name, v := range m.Namespace.Environment.Parameters {
+		if name == repositories {
+			continue
+		}
+		text, err := plain(v)
+		if err != nil {
+			return nil, fmt.Errorf("cannot pass on parameter %q of environment %q: %w", name, m.Namespace.Environment.Name, err)
+		}
+		all[name] = Parameter{name, text, FromEnvironment}
+	}
+	for _, layer := range p.layers() {
+		for name, v := range layer.values {
+			all[name] = Parameter{name, v, layer.origin}
+		}
+	}
+	var sorted []Parameter
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		sorted = append(sorted, all[name])
+	}
+	return sorted, nil
+}
+
+// plain returns the text of a parameter: templates know texts only.
+func plain(v any) (string, error) {
+	if text, ok := v.(string); ok {
+		return text, nil
+	}
+	text, err := json.Marshal(v)
+	return string(text), err
+}
+
+// repositories is the environment parameter that maps upstreams to git refs. It is for
+// the manager, not for templates.
+const repositories = "INTEGRATION_UPSTREAM_REPOS"
+
+// Ref returns the git ref that the environment has for the tag of the member's image;
+// "" if it has none.
+func (m Member) Ref() string {
+	list, _ := m.Namespace.Environment.Parameters[repositories].([]any)
+	for _, item := range list {
+		if repository, _ := item.(map[string]any); repository["repo"] == m.Upstream {
+			ref, _ := repository["ref"].(string)
+			return ref
+		}
+	}
+	return ""
+}

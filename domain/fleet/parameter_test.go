@@ -1,0 +1,96 @@
+package fleet_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
+)
+
+// in returns a member of an environment with parameters.
+func in(parameters map[string]any) fleet.Member {
+	return fleet.Member{Upstream: "https://example.com/up", Namespace: data.Namespace{Environment: data.Environment{Name: "stage", Parameters: parameters}}}
+}
+
+// FLEET.md C2: environment parameters < spec.parameters < process environment < flag.
+func TestParameters(t *testing.T) {
+	tests := map[string]struct {
+		why         string
+		environment map[string]any
+		given       fleet.Parameters
+		want        []fleet.Parameter
+	}{
+		"None": {why: "the template's defaults count"},
+		"Environment": {
+			why:         "templates know texts only",
+			environment: map[string]any{"A": "text", "B": true, "C": 3, "D": []any{"x"}, "E": ""},
+			want: []fleet.Parameter{
+				{"A", "text", fleet.FromEnvironment}, {"B", "true", fleet.FromEnvironment}, {"C", "3", fleet.FromEnvironment},
+				{"D", `["x"]`, fleet.FromEnvironment}, {"E", "", fleet.FromEnvironment},
+			},
+		},
+		"Set": {
+			why: "the set wins", environment: map[string]any{"A": "1"}, given: fleet.Parameters{Set: map[string]string{"A": "2"}},
+			want: []fleet.Parameter{{"A", "2", fleet.FromSet}},
+		},
+		"Process": {
+			why: "the manager's own image is passed on", environment: map[string]any{"IMAGE": "1"},
+			given: fleet.Parameters{Set: map[string]string{"IMAGE": "2"}, Process: map[string]string{"IMAGE": "3"}},
+			want:  []fleet.Parameter{{"IMAGE", "3", fleet.FromProcess}},
+		},
+		"ProcessOther": {
+			why: "what is about the process itself is not", given: fleet.Parameters{Process: map[string]string{"HOME": "/", "LOG_FILE": "x"}},
+		},
+		"Flag": {
+			why: "the command line wins", environment: map[string]any{"IMAGE": "1"},
+			given: fleet.Parameters{
+				Set: map[string]string{"IMAGE": "2"}, Process: map[string]string{"IMAGE": "3"}, Flags: map[string]string{"IMAGE": "4"},
+			},
+			want: []fleet.Parameter{{"IMAGE", "4", fleet.FromFlag}},
+		},
+		"Repositories": {
+			why: "refs are for the manager", environment: map[string]any{"INTEGRATION_UPSTREAM_REPOS": []any{}},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := in(tc.environment).Parameters(tc.given)
+			require.NoError(t, err, tc.why)
+			assert.Equal(t, tc.want, got, tc.why)
+		})
+	}
+}
+
+func TestParameterWithoutText(t *testing.T) {
+	_, err := in(map[string]any{"A": math.NaN()}).Parameters(fleet.Parameters{})
+	require.ErrorContains(t, err, `cannot pass on parameter "A" of environment "stage"`)
+}
+
+func TestRef(t *testing.T) {
+	repositories := func(items ...any) map[string]any { return map[string]any{"INTEGRATION_UPSTREAM_REPOS": items} }
+	ours := map[string]any{"repo": "https://example.com/up", "ref": "v1"}
+	assert.Equal(t, "v1", in(repositories(map[string]any{"repo": "other", "ref": "v0"}, ours)).Ref())
+	assert.Empty(t, in(repositories(map[string]any{"repo": "other", "ref": "v0"})).Ref())
+	assert.Empty(t, in(repositories("text", map[string]any{"repo": "https://example.com/up", "ref": 1})).Ref())
+	assert.Empty(t, in(nil).Ref())
+}
+
+func TestGlobals(t *testing.T) {
+	m := fleet.Member{Integration: "x"}
+	globals := map[string]any{"gov_slack": true, "excludeService": false}
+	v, err := m.Values(globals)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"gov_slack": true, "excludeService": true}, v.Globals, "the Service has one owner")
+	assert.Equal(t, false, globals["excludeService"], "the set's values stay as they are")
+	v, err = fleet.Member{}.Values(globals)
+	require.NoError(t, err)
+	assert.Equal(t, globals, v.Globals, "the namespace's member renders what the set wants")
+	for _, own := range []string{"integrations", "cronjobs"} {
+		_, err = m.Values(map[string]any{own: nil})
+		require.ErrorContains(t, err, own)
+	}
+}
