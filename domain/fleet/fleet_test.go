@@ -147,7 +147,7 @@ func TestSelect(t *testing.T) {
 		},
 		"HeldEntry": {
 			why: "its other namespaces go on", files: "-- /ns/stage.yml --\n$schema: /openshift/lean-namespace-1.yml\nname: [\n",
-			filter: fleet.Filter{Cluster: "one"}, want: []string{"prod.yml ", "prod.yml github"}, elsewhere: 1, held: []string{"github ", "quay "},
+			filter: fleet.Filter{Cluster: "one"}, want: []string{"prod.yml ", "prod.yml github"}, elsewhere: 1, held: []string{"github stage.yml", "quay stage.yml"},
 		},
 		"HeldElsewhere": {
 			why: "a known other cluster is no reason to wait",

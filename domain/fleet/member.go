@@ -76,8 +76,8 @@ type Filter struct {
 	Integrations []string
 }
 
-// Selection is the fleet that a filter selects. A member that is neither in Members nor
-// covered by Held is no longer declared; a namespace's own member only if Held is empty.
+// Selection is the fleet that a filter selects. Whether a member that it does not have may
+// be deleted is the answer of data.Data.Presence.
 type Selection struct {
 	Members []Member
 	Held    []Held

@@ -47,16 +47,20 @@ type rawEnvironment struct {
 // path.
 func (l library) namespace(v value) (Namespace, []Problem) {
 	found, problems := l.find(v, namespaceSchema, leanNamespaceSchema)
+	var n Namespace
+	if found.document.path != v.document.path {
+		n.Path = found.document.path
+	}
 	if len(problems) > 0 {
-		return Namespace{}, problems
+		return n, problems
 	}
 	var raw rawNamespace
 	if problems = decode(found, &raw, false); len(problems) > 0 {
-		return Namespace{}, problems
+		return n, problems
 	}
-	n := Namespace{Path: raw.Path, Name: raw.Name}
-	if found.pointer == "" {
-		n.Path = found.document.path
+	n.Name = raw.Name
+	if n.Path == "" {
+		n.Path = raw.Path
 	}
 	if n.Path == "" {
 		return n, found.refuse(`field "path" is missing`, "add the path of the namespace's file")
