@@ -27,7 +27,7 @@ func (l *look) publish(ctx context.Context) error {
 	s := &set.Status
 	s.ObservedGeneration = set.Generation
 	s.Conditions = value.SetConditions(s.Conditions, l.result.Conditions(), set.Generation, l.Now())
-	if l.result.Stop == nil || l.result.Situation.Wanted != nil {
+	if l.result.Stop == nil || l.result.Wanted != nil {
 		l.tell(s)
 	}
 	if equality.Semantic.DeepEqual(before.Status, set.Status) {
@@ -51,7 +51,7 @@ func (l *look) tell(s *v1alpha1.IntegrationSetStatus) {
 		s.Faults = append(s.Faults, condition.Cut(fault, maxText))
 	}
 	for _, w := range r.Waits[:min(len(r.Waits), maxListed)] {
-		s.Waits = append(s.Waits, v1alpha1.IntegrationWait{Member: condition.Cut(w.Key.String(), maxText), Message: condition.Cut(w.Why, maxText)})
+		s.Waits = append(s.Waits, v1alpha1.IntegrationWait{Member: condition.Cut(w.String(), maxText), Message: condition.Cut(w.Why, maxText)})
 	}
 	if r.Removal != nil {
 		s.Removal = &v1alpha1.IntegrationRemoval{

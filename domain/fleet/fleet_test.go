@@ -109,7 +109,7 @@ func TestSelect(t *testing.T) {
 			want: []string{"stage.yml ", "stage.yml quay"},
 		},
 		"SeveralClusters": {
-			why: "DESIGN 3: a set without a cluster must not stamp for another one", err: fleet.ErrClusters,
+			why: "a set without a cluster must not stamp for another one", err: fleet.ErrClusters,
 			want: []string{"far.yml ", "far.yml github", "prod.yml ", "prod.yml github", "stage.yml ", "stage.yml github", "stage.yml quay"},
 		},
 		"OneOfSeveral": {
@@ -134,9 +134,20 @@ func TestSelect(t *testing.T) {
 			filter: fleet.Filter{Cluster: "one", Upstream: "other", Integrations: []string{"quay"}},
 			want:   []string{"stage.yml ", "stage.yml quay"}, held: []string{" "},
 		},
+		"HeldDisguise": {
+			why: "a misspelt schema stops nothing", files: "-- /int/github.yml --\n$schema: /app-sre/integration.yml\nname: github\nmanaged: []\n",
+			filter: fleet.Filter{Cluster: "one"}, want: []string{"stage.yml ", "stage.yml quay"}, held: []string{" "},
+		},
+		"HeldParameters": {
+			why: "a namespace with wrong parameters has no member of its own, either",
+			files: "-- /ns/stage.yml --\n$schema: /openshift/lean-namespace-1.yml\nname: tools\ncluster: {name: one}\n" +
+				"environment: {name: stage, parameters: {A: }}\n",
+			filter: fleet.Filter{Cluster: "one"}, want: []string{"prod.yml ", "prod.yml github"}, elsewhere: 1,
+			held: []string{"github stage.yml", "quay stage.yml"},
+		},
 		"HeldEntry": {
 			why: "its other namespaces go on", files: "-- /ns/stage.yml --\n$schema: /openshift/lean-namespace-1.yml\nname: [\n",
-			filter: fleet.Filter{Cluster: "one"}, want: []string{"prod.yml ", "prod.yml github"}, elsewhere: 1, held: []string{"github ", "quay "},
+			filter: fleet.Filter{Cluster: "one"}, want: []string{"prod.yml ", "prod.yml github"}, elsewhere: 1, held: []string{"github stage.yml", "quay stage.yml"},
 		},
 		"HeldElsewhere": {
 			why: "a known other cluster is no reason to wait",
@@ -174,13 +185,24 @@ func TestProvenance(t *testing.T) {
 	assert.Equal(t, []string{"/ns/prod.yml", "/int/github.yml:7", "/ns/stage.yml", "/int/github.yml:5"}, places)
 }
 
-// D3: the assignment of keys equals the reference's, which integrations compute too.
+// FLEET.md D3: the assignment of keys equals the reference's, which integrations compute too.
 func TestStaticShard(t *testing.T) {
 	assert.Equal(t, 1, fleet.StaticShard("saas-qontract-reconcile", 3))
 	// md5("") is d41d8cd98f00b204e9800998ecf8427e, an even number that ends in e.
 	assert.Equal(t, 14, fleet.StaticShard("", 16))
 	assert.Equal(t, 0, fleet.StaticShard("x", 1))
 	assert.Equal(t, 0, fleet.StaticShard("x", 0), "no shards is one")
+}
+
+// FLEET.md O2: guards count what runs.
+func TestWorkloads(t *testing.T) {
+	on, off, cron := true, false, "0 * * * *"
+	shard := func(disabled *bool) fleet.Shard { return fleet.Shard{Overrides: &fleet.Overrides{Disabled: disabled}} }
+	m := fleet.Member{Integration: "x", Shards: []fleet.Shard{{}, shard(nil), shard(&off), shard(&on)}}
+	assert.Equal(t, 3, m.Workloads(), "a disabled shard has no replicas")
+	m.Spec.Cron = &cron
+	assert.Equal(t, 1, m.Workloads(), "a CronJob has no shards")
+	assert.Equal(t, 0, fleet.Member{}.Workloads(), "a Service is not a workload")
 }
 
 // Each archive of testdata holds data, the values of each member, and the warnings and

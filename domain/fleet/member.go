@@ -32,6 +32,24 @@ type Member struct {
 // CronJob reports whether the member runs on a schedule.
 func (m Member) CronJob() bool { return value(m.Spec.Cron) != "" }
 
+// Workloads returns how many workloads of the member run: guards compare it with what ran
+// before.
+func (m Member) Workloads() int {
+	switch {
+	case m.Integration == "":
+		return 0
+	case m.CronJob():
+		return 1
+	}
+	n := 0
+	for _, s := range m.Shards {
+		if !s.disabled() {
+			n++
+		}
+	}
+	return n
+}
+
 // Held is an integration, or its entry for one namespace, that cannot be judged now.
 // Members that it had go on.
 type Held struct {
@@ -58,8 +76,8 @@ type Filter struct {
 	Integrations []string
 }
 
-// Selection is the fleet that a filter selects. A member that is neither in Members nor
-// covered by Held is no longer declared; a namespace's own member only if Held is empty.
+// Selection is the fleet that a filter selects. Whether a member that it does not have may
+// be deleted is the answer of data.Data.Presence.
 type Selection struct {
 	Members []Member
 	Held    []Held
@@ -75,7 +93,7 @@ var ErrServerURL = errors.New("the cluster has another URL in the data")
 
 // Select returns the members that a filter selects.
 func Select(d data.Data, f Filter) (Selection, error) {
-	var s Selection
+	s := Selection{Held: disguised(d)}
 	namespaces := map[string]data.Namespace{}
 	for _, i := range d.Integrations {
 		if !f.integration(i) {
@@ -102,6 +120,15 @@ func Select(d data.Data, f Filter) (Selection, error) {
 	}
 	slices.SortFunc(s.Members, before)
 	return s, f.check(namespaces)
+}
+
+// disguised returns the files that may be an integration's.
+func disguised(d data.Data) []Held {
+	var all []Held
+	for _, p := range d.Problems {
+		all = append(all, Held{File: p.Location.File, Problems: []data.Problem{p}})
+	}
+	return all
 }
 
 // before orders members by namespace and integration.

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +16,7 @@ func in(parameters map[string]any) fleet.Member {
 	return fleet.Member{Upstream: "https://example.com/up", Namespace: data.Namespace{Environment: data.Environment{Name: "stage", Parameters: parameters}}}
 }
 
-// DESIGN 15: environment parameters < spec.parameters < process environment < flag.
+// FLEET.md C2: environment parameters < spec.parameters < process environment < flag.
 func TestParameters(t *testing.T) {
 	tests := map[string]struct {
 		why         string
@@ -62,6 +63,11 @@ func TestParameters(t *testing.T) {
 			assert.Equal(t, tc.want, got, tc.why)
 		})
 	}
+}
+
+func TestParameterWithoutText(t *testing.T) {
+	_, err := in(map[string]any{"A": math.NaN()}).Parameters(fleet.Parameters{})
+	require.ErrorContains(t, err, `cannot pass on parameter "A" of environment "stage"`)
 }
 
 func TestRef(t *testing.T) {

@@ -3,12 +3,14 @@ package fleet_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
@@ -56,6 +58,27 @@ func TestShardsFollowTheData(t *testing.T) {
 			got = append(got, shard.Key)
 		}
 		assert.Equal(t, want, got)
+	})
+}
+
+// FLEET.md D1: what happens to one file changes no member of another integration.
+func TestOneFileStopsItsOwnIntegrationOnly(t *testing.T) {
+	contents := map[string][]byte{}
+	for _, f := range txtar.Parse([]byte(estate + declare("a", "", "stage", "prod") + declare("b", "", "stage") + declare("c", "", "prod"))).Files {
+		contents[f.Name] = f.Data
+	}
+	others := func(contents map[string][]byte) []fleet.Member {
+		s, _ := fleet.Select(data.Read(contents, data.Options{}), fleet.Filter{Cluster: "one"})
+		return slices.DeleteFunc(s.Members, func(m fleet.Member) bool { return m.Integration == "" || m.Location.File == "/int/b.yml" })
+	}
+	want := others(contents)
+	require.Len(t, want, 3)
+	rapid.Check(t, func(t *rapid.T) {
+		broken := maps.Clone(contents)
+		file := slices.Clone(broken["/int/b.yml"])
+		at := rapid.IntRange(0, len(file)-1).Draw(t, "at")
+		broken["/int/b.yml"] = slices.Concat(file[:at], rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(t, "bytes"), file[min(len(file), at+1):])
+		assert.Equal(t, want, others(broken))
 	})
 }
 

@@ -41,10 +41,8 @@ type Overridden struct {
 	Disable *data.Disable `yaml:"disable,omitempty"`
 }
 
-// Disabled reports a shard without replicas.
-func (s Shard) Disabled() bool {
-	return s.Overrides != nil && s.Overrides.Disabled != nil && *s.Overrides.Disabled
-}
+// disabled reports a shard without replicas.
+func (s Shard) disabled() bool { return s.Overrides != nil && value(s.Overrides.Disabled) }
 
 // StaticShard returns the static shard, of count, that a key belongs to: the MD5 of the
 // key modulo count, as integrations compute it themselves.
@@ -63,7 +61,7 @@ func shards(integration string, e data.Entry, objects map[data.Strategy]data.Obj
 	var all []Shard
 	enabled := map[string]bool{}
 	for _, o := range objects[s.Strategy].All {
-		if !disabled(o, integration, s.Strategy) {
+		if !excluded(o, integration, s.Strategy) {
 			enabled[o.Name] = true
 			all = append(all, ofObject(o, s, args)...)
 		}
@@ -114,8 +112,8 @@ func static(s Shard, count int, suffix bool) []Shard {
 	return all
 }
 
-// disabled reports whether an object leaves the integration out. Organisations cannot.
-func disabled(o data.Object, integration string, s data.Strategy) bool {
+// excluded reports whether an object leaves the integration out. Organisations cannot.
+func excluded(o data.Object, integration string, s data.Strategy) bool {
 	return s != data.PerOrganisation && o.Disable != nil && slices.Contains(o.Disable.Integrations, integration)
 }
 

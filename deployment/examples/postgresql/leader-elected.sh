@@ -3,6 +3,6 @@
 # PostgreSQL has and no secret, or a database without an answer.
 set -eu
 for relation in $(relation-ids database); do
-  remote=$(relation-list -r "$relation" --app) && [ -n "$remote" ] || continue # it is ending
+  remote=$(relation-list -r "$relation" --app) || continue # it is ending
   JUJU_RELATION_ID=$relation JUJU_REMOTE_APP=$remote "$(dirname "$0")/database-relation-changed"
 done

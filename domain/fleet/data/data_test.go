@@ -84,7 +84,7 @@ managed:
 - namespace:
     $ref: /ns/stage.yml
   spec:
-    resources: {requests: {cpu: 1, memory: 50Mi}, limits: {memory: "1"}}
+    resources: {requests: {cpu: 1, memory: 1.5}, limits: {memory: "1"}}
     failedJobHistoryLimit: 0
     logs: {slack: false}
     sleepDurationSecs: 300
@@ -114,6 +114,7 @@ managed:
 	assert.Nil(t, e.Spec.SuccessfulJobHistoryLimit)
 	assert.Equal(t, data.Quantity("300"), *e.Spec.SleepDurationSecs)
 	assert.Equal(t, data.Quantity("1"), *e.Spec.Resources.Requests.CPU)
+	assert.Equal(t, data.Quantity("1.5"), *e.Spec.Resources.Requests.Memory)
 	assert.Nil(t, e.Spec.Resources.Limits.CPU)
 	assert.Equal(t, "true", *e.Spec.ExtraEnv[1].Value)
 	assert.Equal(t, data.Static, e.Sharding.Strategy)
@@ -128,7 +129,7 @@ managed:
 func TestReadsJSON(t *testing.T) {
 	d := read(`
 -- int/x.json --
-{"name": "x", "managed": [{"spec": {"resources": {}, "cahce": true}, "namespace": {"path": "/ns/x.yml", "name": "x",`+
+{"name": "x", "managed": [{"spec": {"resources": {}, "cahce": true, "cron": null, "extraEnv": [{"name": "A", "value": "b", "secretName": null}]}, "sharding": null, "namespace": {"path": "/ns/x.yml", "name": "x",`+
 		`"cluster": {"name": "one"}, "environment": {"name": "e", "parameters": "{\"A\": 1}"}}}], "$schema": "/app-sre/integration-1.yml"}
 `, data.Options{SpecFields: []string{"cahce"}})
 	require.Empty(t, problems(d), "GraphQL sources write objects in place and parameters as a text")
@@ -138,76 +139,38 @@ func TestReadsJSON(t *testing.T) {
 	assert.Equal(t, map[string]any{"cahce": true}, d.Integrations[0].Entries[0].Spec.Extra, "a chart may add fields")
 
 	d = read("-- /int/x.json --\n"+`{"$schema": "/app-sre/integration-1.yml", "name": "x", "managed": [{"spec": {}, "naemspace": 1}]}`+"\n", data.Options{})
-	assert.Contains(t, problems(d), `/int/x.json#/managed/0: unknown field "naemspace": did you mean "namespace"?`, "one line has no line numbers")
+	assert.Contains(t, problems(d), `/int/x.json#/managed/0/naemspace: unknown field "naemspace": did you mean "namespace"?`, "one line has no line numbers")
 }
 
-// DESIGN 12: the shapes of two years of data mean the same.
-func TestShapesOfSharding(t *testing.T) {
-	image := "abc123"
-	override := func(name string) data.Override {
-		return data.Override{Object: data.Object{Name: name}, ImageRef: &image}
-	}
-	tests := map[string]struct {
-		why, entry string
-		operate    bool
-		want       data.Sharding
-	}{
-		"None": {
-			why: "one static shard", entry: "spec: {resources: {}}", want: data.Sharding{Strategy: data.Static, Shards: 1},
+// A file's kind is known without parsing it; a kind that is not found must not remove what
+// runs.
+func TestKindsOfFiles(t *testing.T) {
+	tests := map[string]struct{ why, content, want string }{
+		"Nested": {
+			why:     "another object's schema is not the file's",
+			content: `{"schemas": {"$schema": "/x.yml"}, "colour": "red", "name": "x", "$schema": "/app-sre/integration-1.yml"}`,
+			want:    `/f#/colour: unknown field "colour"`,
 		},
-		"Design": {
-			why: "2022: shards inside spec", operate: true, entry: "spec: {resources: {}, shards: 3}",
-			want: data.Sharding{Strategy: data.Static, Shards: 3},
+		"Invalid": {
+			why: "JSON that is not valid has a kind", content: `{"$schema": "/app-sre/integration-1.yml", "name": `, want: `/f: the file is not valid YAML`,
 		},
-		"Inside": {
-			why: "a strategy inside spec", entry: "spec: {resources: {}, shardingStrategy: per-aws-account}",
-			want: data.Sharding{Strategy: data.PerAccount, Shards: 1},
-		},
-		"InsideWithOverrides": {
-			why: "overrides inside spec",
-			entry: "spec: {resources: {}, shardingStrategy: per-aws-account, " +
-				"shardSpecOverrides: [{shard: {$ref: /aws/a.yml}, imageRef: abc123}]}",
-			want: data.Sharding{Strategy: data.PerAccount, Shards: 1, Overrides: []data.Override{override("a")}},
-		},
-		"Sibling": {
-			why: "2022-09 to 2023-04: a sibling lists accounts",
-			entry: "spec: {resources: {}, shardingStrategy: per-aws-account}\n" +
-				"  shardSpecOverride: [{imageRef: abc123, awsAccounts: [{$ref: /aws/a.yml}, {$ref: /aws/b.yml}]}]",
-			want: data.Sharding{Strategy: data.PerAccount, Shards: 1, Overrides: []data.Override{override("a"), override("b")}},
-		},
-		"SiblingOfOne": {
-			why: "before that, an account",
-			entry: "spec: {resources: {}, shardingStrategy: per-aws-account}\n" +
-				"  shardSpecOverride: [{shardingStrategy: per-aws-account, imageRef: abc123, awsAccount: {$ref: /aws/a.yml}}]",
-			want: data.Sharding{Strategy: data.PerAccount, Shards: 1, Overrides: []data.Override{override("a")}},
-		},
-		"InsideSharding": {
-			why: "the design of sub-shards wrote sharding inside spec", entry: "spec: {resources: {}, sharding: {strategy: static, shards: 2}}",
-			want: data.Sharding{Strategy: data.Static, Shards: 2},
-		},
-		"Today": {
-			why: "sharding beside spec",
-			entry: "spec: {resources: {}}\n  sharding: {strategy: per-openshift-cluster, " +
-				"shardSpecOverrides: [{shard: {$ref: /clusters/one.yml}, imageRef: abc123, subSharding: {strategy: static, shards: 4}}]}",
-			want: data.Sharding{Strategy: data.PerCluster, Shards: 1, Overrides: []data.Override{
-				{Object: data.Object{Name: "one"}, ImageRef: &image, SubShards: 4},
-			}},
-		},
+		"Quoted":   {why: "as YAML allows", content: "'$schema': '/app-sre/integration-1.yml'\nname: []", want: "/f:2: it is not a text"},
+		"Comment":  {why: "as YAML allows", content: "---\n# head\n$schema: /app-sre/integration-1.yml # tail\nname: []", want: "/f:4: it is not a text"},
+		"Mark":     {why: "editors write byte order marks", content: "\ufeff$schema: /app-sre/integration-1.yml\nname: []", want: "/f:2: it is not a text"},
+		"Returns":  {why: "editors write carriage returns", content: "$schema: /app-sre/integration-1.yml\r\nname: []\r\n", want: "/f:2: it is not a text"},
+		"Indented": {why: "a mapping may be indented", content: "  $schema: /app-sre/integration-1.yml\n  name: x", want: "/f: the file lists"},
+		"None":     {why: "a schema may be forgotten", content: "name: x\nmanaged: []", want: "/f: the file lists where an integration runs and has no $schema"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			list := map[bool]string{false: "managed", true: "operate"}[tc.operate]
-			d := read("-- /int/x.yml --\n$schema: /app-sre/integration-1.yml\nname: x\n"+list+":\n- namespace: {$ref: /ns/stage.yml}\n  "+tc.entry+"\n", data.Options{})
-			require.Empty(t, problems(d), tc.why)
-			got := d.Integrations[0].Entries[0].Sharding
-			assert.Empty(t, got.Ignored, tc.why)
-			got.Location, got.Ignored = data.Location{}, nil
-			for i := range got.Overrides {
-				got.Overrides[i].Location, got.Overrides[i].Object = data.Location{}, data.Object{Name: got.Overrides[i].Object.Name}
-			}
-			assert.Equal(t, tc.want, got, tc.why)
+			found := problems(data.Read(map[string][]byte{"f": []byte(tc.content)}, data.Options{}))
+			require.Len(t, found, 1, tc.why)
+			assert.Contains(t, found[0], tc.want, tc.why)
 		})
 	}
+	other := data.Read(map[string][]byte{"f": []byte("$schema: /app-sre/app-1.yml\nname: [")}, data.Options{})
+	assert.Empty(t, problems(other), "files of other kinds are not parsed")
+	assert.True(t, other.Has("/f"))
 }
 
 const head = "-- /int/x.yml --\n$schema: /app-sre/integration-1.yml\nname: x\nmanaged:\n- namespace: {$ref: /ns/stage.yml}\n"
@@ -265,6 +228,10 @@ func TestProblemsOfAFile(t *testing.T) {
 		"Syntax": {
 			why: "with the library's line", files: "-- /int/x.yml --\n$schema: /app-sre/integration-1.yml\nname: x\n  managed: [",
 			want: `/int/x.yml:3: the file is not valid YAML (mapping values are not allowed in this context): correct the syntax`,
+		},
+		"Tag": {
+			why: "a text has no tag", files: head + "  spec: {resources: {}, extraArgs: !secret x}",
+			want: `/int/x.yml:5: YAML reads the unquoted x as a !secret: quote it: "x"`,
 		},
 		"Documents": {
 			why: "a second one would be ignored", files: head + "  spec: {resources: {}}\n---\na: 1",
@@ -334,7 +301,7 @@ func TestProblemsOfAFile(t *testing.T) {
 	}
 }
 
-// DESIGN 6: a bad file holds what depends on it and nothing else.
+// FLEET.md D1: a bad file holds what depends on it and nothing else.
 func TestABadFileHoldsItsDependents(t *testing.T) {
 	integrations := head + `  spec: {resources: {}}
 - namespace: {$ref: /ns/lean.yml}
@@ -353,6 +320,13 @@ managed:
 - namespace: {$ref: /ns/lean.yml}
   spec: {resources: {}}
   sharding: {strategy: per-openshift-cluster}
+-- /int/o.yml --
+$schema: /app-sre/integration-1.yml
+name: o
+managed:
+- namespace: {$ref: /ns/lean.yml}
+  spec: {resources: {}}
+  sharding: {strategy: per-ocm-organization}
 `
 	tests := map[string]struct {
 		why, file string
@@ -374,8 +348,16 @@ managed:
 			why:  "namespaces in it",
 			file: "-- /env/stage.yml --\n$schema: /app-sre/environment-1.yml\nname: stage\nparameters: {A: }", held: []string{"x/0"},
 		},
+		"Parameters": {
+			why:  "a list has no names",
+			file: "-- /env/stage.yml --\n$schema: /app-sre/environment-1.yml\nname: stage\nparameters: [A]", held: []string{"x/0"},
+		},
 		"Account":     {why: "shards of accounts", file: "-- /aws/a.yml --\n$schema: /aws/account-1.yml\nname: {", held: []string{"y/0"}},
 		"AccountTwin": {why: "two shards of one name", file: "-- /aws/c.yml --\n$schema: /aws/account-1.yml\nname: a", held: []string{"y/0"}},
+		"Organisation": {
+			why: "a shard is named after the ID", file: "-- /ocm/org.yml --\n$schema: /openshift/openshift-cluster-manager-1.yml\nname: org",
+			held: []string{"o/0"},
+		},
 		"Cycle": {
 			why:  "references that never end",
 			file: "-- /ns/stage.yml --\n$schema: /openshift/namespace-1.yml\n$ref: /ns/other.yml\n-- /ns/other.yml --\n$schema: /openshift/namespace-1.yml\n$ref: /ns/stage.yml",
@@ -401,6 +383,20 @@ managed:
 	}
 }
 
+func TestDataAreInOrderOfPath(t *testing.T) {
+	var files string
+	for _, name := range []string{"d", "b", "a", "c"} {
+		files += "-- /int/" + name + ".yml --\n$schema: /app-sre/integration-1.yml\nname: x" + name + "\n"
+	}
+	for range 10 {
+		var got []string
+		for _, i := range read(files, data.Options{}).Integrations {
+			got = append(got, i.Name)
+		}
+		require.Equal(t, []string{"xa", "xb", "xc", "xd"}, got, "maps have no order")
+	}
+}
+
 func TestMergedAndAliasedValues(t *testing.T) {
 	d := read("-- /int/x.yml --\n"+`$schema: /app-sre/integration-1.yml
 name: x
@@ -415,24 +411,4 @@ managed:
 	assert.False(t, *spec.Cache, "an own field wins")
 	assert.Equal(t, data.Quantity("2Gi"), *spec.Storage)
 	assert.Equal(t, spec.Resources, spec.FluentdResources)
-}
-
-func FuzzRead(f *testing.F) {
-	f.Add([]byte("$schema: /app-sre/integration-1.yml\nname: x\nmanaged:\n- namespace: {$ref: /ns/stage.yml}\n  spec: {resources: {}}\n"))
-	f.Add([]byte("$schema: /app-sre/integration-1.yml\nmanaged: &a [*a]\n"))
-	f.Add([]byte("$schema: /app-sre/integration-1.yml\n? [a]\n: &b {<<: *b}\n"))
-	f.Add([]byte(`{"$schema": "/app-sre/integration-1.yml", "name": "x", "managed": [{"sharding": {"strategy": 1}}]}`))
-	f.Add([]byte("$schema: /openshift/namespace-1.yml\n$ref: /f\n"))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		contents := map[string][]byte{"/f": content, "/int/x.yml": txtar.Parse([]byte(head + "  spec: {resources: {}}\n")).Files[0].Data}
-		for _, file := range txtar.Parse([]byte(estate)).Files {
-			contents[file.Name] = file.Data
-		}
-		d := data.Read(contents, data.Options{})
-		for _, i := range d.Integrations {
-			if i.Location.File == "/f" {
-				assert.True(t, i.Name != "" || len(i.Held) > 0, "an integration without a name is held")
-			}
-		}
-	})
 }

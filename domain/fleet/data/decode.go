@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -100,7 +101,11 @@ func (d decoder) object(v value, target reflect.Value) []Problem {
 // given reports whether a required field has a value.
 func (t targetField) given(pairs []pair) bool {
 	i := slices.IndexFunc(pairs, func(f pair) bool { return f.name == t.name })
-	return i >= 0 && !pairs[i].value.absent() && (t.value.Kind() != reflect.String || pairs[i].value.node.Value != "")
+	if i < 0 || pairs[i].value.absent() {
+		return false
+	}
+	node := pairs[i].value.node
+	return t.value.Kind() != reflect.String || node.Kind != yaml.ScalarNode || node.Value != ""
 }
 
 // added reads a field into the map for unknown ones.
@@ -170,7 +175,8 @@ func text(v value, target reflect.Value) []Problem {
 	quantity := target.Type() == reflect.TypeFor[Quantity]() && (tag == "!!int" || tag == "!!float")
 	if tag != "!!str" && !quantity {
 		kind := map[string]string{"!!bool": "boolean", "!!int": "number", "!!float": "number", "!!timestamp": "date"}[tag]
-		return v.refuse(fmt.Sprintf("YAML reads the unquoted %s as a %s", v.node.Value, kind), fmt.Sprintf("quote it: %q", v.node.Value))
+		reason := fmt.Sprintf("YAML reads the unquoted %s as a %s", v.node.Value, cmp.Or(kind, tag))
+		return v.refuse(reason, fmt.Sprintf("quote it: %q", v.node.Value))
 	}
 	target.SetString(v.node.Value)
 	return nil

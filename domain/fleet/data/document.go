@@ -51,6 +51,7 @@ var (
 
 // open finds the schema of a file.
 func open(path string, content []byte) document {
+	content = bytes.TrimPrefix(content, []byte("\ufeff")) // a byte order mark
 	d := document{path: path, content: content}
 	text := bytes.TrimSpace(content)
 	d.lines = !bytes.HasPrefix(text, []byte("{")) || bytes.Contains(text, []byte("\n"))
@@ -95,7 +96,7 @@ func (d document) root() (value, []Problem) {
 		reason := "the file has a second document, which would be ignored"
 		return value{}, []Problem{{Location{File: d.path, Line: second.Line}, reason, "move it to a file of its own"}}
 	}
-	return value{document: d, node: follow(node.Content[0])}, nil
+	return value{document: d, node: node.Content[0]}, nil
 }
 
 // yamlLine matches how the library reports a line.

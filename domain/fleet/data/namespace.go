@@ -43,19 +43,24 @@ type rawEnvironment struct {
 	Parameters value  `yaml:"parameters"`
 }
 
-// namespace reads the namespace that an entry names.
+// namespace reads the namespace that an entry names. With problems it has at most its
+// path.
 func (l library) namespace(v value) (Namespace, []Problem) {
 	found, problems := l.find(v, namespaceSchema, leanNamespaceSchema)
+	var n Namespace
+	if found.document.path != v.document.path {
+		n.Path = found.document.path
+	}
 	if len(problems) > 0 {
-		return Namespace{}, problems
+		return n, problems
 	}
 	var raw rawNamespace
 	if problems = decode(found, &raw, false); len(problems) > 0 {
-		return Namespace{}, problems
+		return n, problems
 	}
-	n := Namespace{Path: raw.Path, Name: raw.Name}
-	if found.pointer == "" {
-		n.Path = found.document.path
+	n.Name = raw.Name
+	if n.Path == "" {
+		n.Path = raw.Path
 	}
 	if n.Path == "" {
 		return n, found.refuse(`field "path" is missing`, "add the path of the namespace's file")
@@ -65,8 +70,11 @@ func (l library) namespace(v value) (Namespace, []Problem) {
 		problems = decode(cluster, &n.Cluster, false)
 	}
 	environment, more := l.environment(raw.Environment)
+	if problems = append(problems, more...); len(problems) > 0 {
+		return Namespace{Path: n.Path}, problems
+	}
 	n.Environment = environment
-	return n, append(problems, more...)
+	return n, nil
 }
 
 // environment reads the environment of a namespace.

@@ -29,7 +29,8 @@ func (l library) root(path string) (value, []Problem) {
 	return p.root, p.problems
 }
 
-// resolve follows `$ref`s until a value has none.
+// resolve follows `$ref`s until a value has none. With problems it returns the last
+// document that it reached.
 func (l library) resolve(v value) (value, []Problem) {
 	chain := []string{v.document.path}
 	for {
@@ -52,7 +53,7 @@ func (l library) resolve(v value) (value, []Problem) {
 		}
 		chain = append(chain, path)
 		if v, problems = l.root(path); len(problems) > 0 {
-			return v, problems
+			return value{document: target}, problems
 		}
 	}
 }

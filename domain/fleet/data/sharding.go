@@ -135,19 +135,19 @@ func shape(entry value, e rawEntry) (rawSharding, value, []Problem) {
 	return raw, entry.child("spec").child("shardingStrategy").child("shards"), nil
 }
 
-// checked refuses two overrides of one shard and drops fields without effect.
+// checked drops fields without effect and refuses two overrides of one shard.
 func (s Sharding) checked(counted bool) (Sharding, []Problem) {
-	for i, o := range s.Overrides {
-		if slices.ContainsFunc(s.Overrides[:i], func(other Override) bool { return other.Object.Name == o.Object.Name }) {
-			return s, []Problem{{o.Location, fmt.Sprintf("shard %q is overridden twice", o.Object.Name), "merge the two"}}
-		}
+	if s.Strategy == Static && len(s.Overrides) > 0 {
+		s.Ignored = append(s.Ignored, Problem{s.Overrides[0].Location, "overrides have no effect on static shards", "remove them"})
+		s.Overrides = nil
 	}
 	if s.Strategy != Static && counted {
 		s.Ignored = append(s.Ignored, Problem{s.Location, fmt.Sprintf("shards has no effect with strategy %s", s.Strategy), "remove it"})
 	}
-	if s.Strategy == Static && len(s.Overrides) > 0 {
-		s.Ignored = append(s.Ignored, Problem{s.Overrides[0].Location, "overrides have no effect on static shards", "remove them"})
-		s.Overrides = nil
+	for i, o := range s.Overrides {
+		if slices.ContainsFunc(s.Overrides[:i], func(other Override) bool { return other.Object.Name == o.Object.Name }) {
+			return s, []Problem{{o.Location, fmt.Sprintf("shard %q is overridden twice", o.Object.Name), "merge the two"}}
+		}
 	}
 	return s, nil
 }
@@ -207,12 +207,12 @@ func (l library) oldOverrides(v value, s Strategy) ([]Override, []Problem) {
 	return all, problems
 }
 
-// object reads the object that an override names.
+// object reads the object that an override names. Overrides of static shards are ignored.
 func (l library) object(v value, s Strategy) (Object, []Problem) {
-	schemas := map[Strategy]string{PerAccount: accountSchema, PerCluster: clusterSchema, PerOrganisation: organisationSchema}
 	if s == Static {
 		return Object{}, nil
 	}
+	schemas := map[Strategy]string{PerAccount: accountSchema, PerCluster: clusterSchema, PerOrganisation: organisationSchema}
 	found, problems := l.find(v, schemas[s])
 	if len(problems) > 0 {
 		return Object{}, problems

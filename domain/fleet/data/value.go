@@ -121,7 +121,8 @@ func (v value) entries() (own []pair, merged []value, problems []Problem) {
 			merged = append(merged, v.sources(node)...)
 			continue
 		}
-		f := pair{key.Value, v.locate(key), v.below(key.Value, node)}
+		below := v.below(key.Value, node)
+		f := pair{key.Value, below.locate(key), below}
 		if slices.ContainsFunc(own, func(o pair) bool { return o.name == f.name }) {
 			problems = append(problems, Problem{f.key, fmt.Sprintf("field %q is written twice", f.name), "keep one"})
 			continue

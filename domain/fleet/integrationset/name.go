@@ -14,7 +14,7 @@ const (
 )
 
 // unnameable is what a name of the cluster cannot have.
-var unnameable = regexp.MustCompile(`[^a-z0-9]+`) //nolint:gochecknoglobals // a constant of a type that cannot be one
+var unnameable = regexp.MustCompile(`[^a-z0-9]+`)
 
 // Name returns the name of a member of a set: the set, the integration, and a checksum that tells namespaces apart.
 func Name(set string, k Key) string {
