@@ -26,7 +26,7 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 		return declared{}, invalid(err)
 	}
 	l.elsewhere = selected.Elsewhere
-	d := declared{holds: l.holds(read, selected)}
+	d := declared{holds: l.holds(read, selected), presence: read.Presence}
 	for _, m := range selected.Members {
 		one, err := l.member(m)
 		if err != nil {
@@ -69,12 +69,8 @@ func (l *look) holds(read data.Data, selected domain.Selection) []integrationset
 func (l *look) member(m domain.Member) (member, error) {
 	out := member{
 		Key: integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}, namespace: m.Namespace.Name,
-		file: m.Location.File, line: m.Location.Line, wave: l.wave(m.Integration), parameters: map[string]bundle.BundleParameter{},
-	}
-	for _, s := range m.Shards {
-		if !s.Disabled() {
-			out.workloads++
-		}
+		file: m.Location.File, line: m.Location.Line, workloads: m.Workloads(), wave: l.wave(m.Integration),
+		parameters: map[string]bundle.BundleParameter{},
 	}
 	var globals map[string]any
 	if v := l.set.Spec.Chart.Values; v != nil {

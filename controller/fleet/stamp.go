@@ -18,6 +18,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
 
@@ -39,6 +40,8 @@ type member struct {
 type declared struct {
 	members []member
 	holds   []integrationset.Hold
+	// presence reports whether an integration's file names a namespace.
+	presence func(file, namespace string) data.Presence
 }
 
 // stamp makes, changes and deletes members as the decision says, and notes what it was.
@@ -58,11 +61,21 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 	}
 	for i := range all.Items {
 		m := stands(&all.Items[i])
-		own := all.Items[i].Name == integrationset.Name(l.set.Name, m.Key) // and not labelled by hand
-		if own && l.selects(m.Integration) {
-			standing[m.Key] = &all.Items[i]
-			s.Standing = append(s.Standing, m)
+		if all.Items[i].Name != integrationset.Name(l.set.Name, m.Key) {
+			continue // it was labelled by hand
 		}
+		if wanted[m.Key] == nil {
+			switch d.presence(m.File, m.Namespace) {
+			case data.Present: // the set selects other ones now: this one goes on as it is
+				continue
+			case data.Uncertain:
+				s.Holds = append(s.Holds, integrationset.Hold{Integration: m.Integration, Namespace: m.Namespace,
+					Why: "the data have errors, so that it may still be declared: see status.faults"})
+			case data.Absent:
+			}
+		}
+		standing[m.Key] = &all.Items[i]
+		s.Standing = append(s.Standing, m)
 	}
 	s.Confirmed = l.confirmed(s)
 	l.result.Situation, l.result.Decision = s, integrationset.Decide(s)
@@ -162,12 +175,6 @@ func stands(d *bundle.BundleDeployment) integrationset.Standing {
 		m.Why = why.Message
 	}
 	return m
-}
-
-// selects reports whether the set manages an integration. What a namespace shares goes with any.
-func (l *look) selects(integration string) bool {
-	only := l.set.Spec.Integrations
-	return len(only) == 0 || integration == "" || slices.Contains(only, integration)
 }
 
 // The guard of a set that names none.
