@@ -134,7 +134,8 @@ func (r *Rendered) check(folder *bundle.Tree, o Options) error {
 		return fmt.Errorf("it contains no manifest: manifests end in .yaml, .yml or .json; the files are: %s",
 			strings.Join(some(folder.Paths()), ", "))
 	case len(o.Parameters) > 0 && r.Format != bundle.OpenShiftTemplate:
-		return fmt.Errorf("parameters are given, which %s does not support: leave them out, or choose format %s", r.Format, bundle.OpenShiftTemplate)
+		return fmt.Errorf("parameters are given, which %s does not support: leave them out, or choose format %s",
+			r.Format, bundle.OpenShiftTemplate)
 	}
 	return nil
 }

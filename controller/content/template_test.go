@@ -112,7 +112,7 @@ func TestTemplateErrors(t *testing.T) {
 		},
 		"Other": {
 			"the format is chosen", map[string]string{"s.yaml": aService}, content.Options{Format: "openshift-template"},
-			[]string{`cannot use s.yaml, document 1 (line 1) as a Template: its kind is "Service"`},
+			[]string{`cannot use s.yaml, document 1 (line 1) as a Template: it is Service of "v1": render the file of the Template alone`},
 		},
 		"Unreadable": {
 			"the format is chosen", map[string]string{"s.yaml": "a: ["}, content.Options{Format: "openshift-template"}, []string{"cannot read s.yaml, document 1 (line 1)"},
