@@ -121,7 +121,7 @@ func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Opti
 		r.Objects = bundle.Checksummed(r.Objects, o.Namespace)
 	}
 	if in.Format = r.Format; r.Format == bundle.OpenShiftTemplate {
-		in.Renderer += openshift.Renderer
+		in.Renderer = strings.TrimSpace(in.Renderer + " " + openshift.Renderer)
 	}
 	r.Digest, err = in.Digest()
 	return err
