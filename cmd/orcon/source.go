@@ -28,7 +28,8 @@ type sourceOptions struct {
 
 func (o *sourceOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.Format, "format", "", "plain, helm, registry-v1, kustomize or openshift-template (default: detected)")
-	c.Flags().StringVar(&o.Path, "path", "", "folder or file of the content that is rendered; a kustomization in it may refer to folders beside it")
+	c.Flags().StringVar(&o.Path, "path", "",
+		"folder or file of the content that is rendered; a kustomization in it may refer to folders beside it")
 	c.Flags().StringArrayVar(&o.Watch, "watch", nil, "namespace that an operator watches; may be repeated (default: all, or its own if "+
 		"it supports no more)")
 	c.Flags().BoolVar(&o.ConfigChecksum, "config-checksum", false,

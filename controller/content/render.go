@@ -123,7 +123,7 @@ func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Opti
 		r.Objects = bundle.Checksummed(r.Objects, o.Namespace)
 	}
 	if in.Format = r.Format; r.Format == bundle.OpenShiftTemplate {
-		in.Renderer += openshift.Renderer
+		in.Renderer = strings.TrimSpace(in.Renderer + " " + openshift.Renderer)
 	}
 	r.Digest, err = in.Digest()
 	return err
@@ -136,7 +136,8 @@ func (r *Rendered) check(folder *bundle.Tree, o Options) error {
 		return fmt.Errorf("it contains no manifest: manifests end in .yaml, .yml or .json; the files are: %s",
 			strings.Join(some(folder.Paths()), ", "))
 	case len(o.Parameters) > 0 && !o.IgnoreUnknown && r.Format != bundle.OpenShiftTemplate:
-		return fmt.Errorf("parameters are given, which %s does not support: leave them out, or choose format %s", r.Format, bundle.OpenShiftTemplate)
+		return fmt.Errorf("parameters are given, which %s does not support: leave them out, or choose format %s",
+			r.Format, bundle.OpenShiftTemplate)
 	}
 	return nil
 }

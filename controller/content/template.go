@@ -14,7 +14,7 @@ func processed(manifests []plain.Manifest, o Options) ([]bundle.Object, error) {
 	for _, m := range manifests {
 		if !openshift.Is(m.Object) {
 			return nil, bundle.Located(fmt.Sprintf("cannot use %s as a Template", m.Location),
-				fmt.Errorf("its kind is %q: render the file of the Template alone, by its path", m.Text("kind")))
+				fmt.Errorf("it is %s of %q: render the file of the Template alone, by its path", m.Text("kind"), m.Text("apiVersion")))
 		}
 	}
 	switch len(manifests) {

@@ -10,6 +10,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/openshift"
 )
 
 const (
@@ -114,7 +115,7 @@ func TestTemplateErrors(t *testing.T) {
 		},
 		"Other": {
 			"the format is chosen", map[string]string{"s.yaml": aService}, content.Options{Format: "openshift-template"},
-			[]string{`cannot use s.yaml, document 1 (line 1) as a Template: its kind is "Service"`},
+			[]string{`cannot use s.yaml, document 1 (line 1) as a Template: it is Service of "v1": render the file of the Template alone`},
 		},
 		"Unreadable": {
 			"the format is chosen", map[string]string{"s.yaml": "a: ["}, content.Options{Format: "openshift-template"}, []string{"cannot read s.yaml, document 1 (line 1)"},
@@ -151,10 +152,10 @@ func TestTemplateErrors(t *testing.T) {
 	}
 }
 
-// The digest of the input covers the parameters, which give other objects.
+// The digest of the input covers the parameters, which give other objects, and the version of the rules.
 func TestTemplateDigest(t *testing.T) {
+	tree := treeOf(t, map[string]string{"t.yaml": aTemplate})
 	render := func(colour string) content.Rendered {
-		tree := treeOf(t, map[string]string{"t.yaml": aTemplate})
 		rendered, err := content.Render(t.Context(), tree, content.Options{Parameters: map[string]string{"COLOUR": colour}})
 		require.NoError(t, err)
 		return rendered
@@ -162,6 +163,12 @@ func TestTemplateDigest(t *testing.T) {
 	red := render("red")
 	assert.Equal(t, red, render("red"))
 	assert.NotEqual(t, red.Digest, render("blue").Digest)
+	want, err := bundle.Input{
+		Content: tree.Digest(), Format: bundle.OpenShiftTemplate, Values: map[string]any{}, Parameters: map[string]string{"COLOUR": "red"},
+		Renderer: openshift.Renderer,
+	}.Digest()
+	require.NoError(t, err)
+	assert.Equal(t, want, red.Digest)
 }
 
 // A source is a file, if that holds manifests.

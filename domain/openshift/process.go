@@ -48,11 +48,11 @@ func unplaced(object map[string]any) map[string]any {
 	if namespace, ok := metadata["namespace"].(string); ok && reference.MatchString(namespace) {
 		return object
 	}
-	metadata = maps.Clone(metadata)
-	delete(metadata, "namespace")
-	object = maps.Clone(object)
-	object["metadata"] = metadata
-	return object
+	kept := maps.Clone(metadata)
+	delete(kept, "namespace")
+	result := maps.Clone(object)
+	result["metadata"] = kept
+	return result
 }
 
 // labels returns the labels of a Template with values in their names and values.
