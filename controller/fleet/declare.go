@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +27,8 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 		return declared{}, invalid(err)
 	}
 	l.elsewhere = selected.Elsewhere
-	d := declared{holds: l.holds(read, selected), presence: read.Presence}
+	l.result.Faults = faults(read, selected)
+	d := declared{presence: read.Presence}
 	for _, m := range selected.Members {
 		one, err := l.member(m)
 		if err != nil {
@@ -47,22 +49,18 @@ func (l *look) filter() domain.Filter {
 	return f
 }
 
-// holds returns the faults of the data, and notes them.
-func (l *look) holds(read data.Data, selected domain.Selection) []integrationset.Hold {
-	var holds []integrationset.Hold
+// faults lists what is wrong in the data, in the order of files.
+func faults(read data.Data, selected domain.Selection) []string {
+	all := map[string]bool{}
 	for _, p := range read.Problems {
-		l.result.Faults = append(l.result.Faults, p.String())
-		holds = append(holds, integrationset.Hold{File: p.Location.File, Why: p.String()})
+		all[p.String()] = true
 	}
 	for _, h := range selected.Held {
 		for _, p := range h.Problems {
-			l.result.Faults = append(l.result.Faults, p.String())
+			all[p.String()] = true
 		}
-		holds = append(holds, integrationset.Hold{File: h.File, Namespace: h.Namespace, Why: h.Problems[0].String()})
 	}
-	slices.Sort(l.result.Faults)
-	l.result.Faults = slices.Compact(l.result.Faults)
-	return holds
+	return slices.Sorted(maps.Keys(all))
 }
 
 // member returns what a member is stamped with.

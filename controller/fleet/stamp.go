@@ -39,7 +39,6 @@ type member struct {
 // declared is what the data declare for a set.
 type declared struct {
 	members []member
-	holds   []integrationset.Hold
 	// presence reports whether an integration's file names a namespace.
 	presence func(file, namespace string) data.Presence
 }
@@ -51,7 +50,7 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 		return fmt.Errorf("cannot list members: %w", err)
 	}
 	wanted, standing := map[integrationset.Key]*bundle.BundleDeployment{}, map[integrationset.Key]*bundle.BundleDeployment{}
-	s := integrationset.Situation{Holds: d.holds, Guard: guard(l.set.Spec.Guard), MaxUnavailable: int(l.set.Spec.MaxUnavailable)}
+	s := integrationset.Situation{Guard: guard(l.set.Spec.Guard), MaxUnavailable: int(l.set.Spec.MaxUnavailable)}
 	for _, m := range d.members {
 		made := l.deployment(m)
 		wanted[m.Key] = made
@@ -64,18 +63,10 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 		if all.Items[i].Name != integrationset.Name(l.set.Name, m.Key) {
 			continue // it was labelled by hand
 		}
-		if wanted[m.Key] == nil {
-			switch d.presence(m.File, m.Namespace) {
-			case data.Present: // the set selects other ones now: this one goes on as it is
-				continue
-			case data.Uncertain:
-				s.Holds = append(s.Holds, integrationset.Hold{Integration: m.Integration, Namespace: m.Namespace,
-					Why: "the data have errors, so that it may still be declared: see status.faults"})
-			case data.Absent:
-			}
+		if wanted[m.Key] != nil || d.presence(file(&all.Items[i]), m.Namespace) == data.Absent {
+			standing[m.Key] = &all.Items[i]
+			s.Standing = append(s.Standing, m)
 		}
-		standing[m.Key] = &all.Items[i]
-		s.Standing = append(s.Standing, m)
 	}
 	s.Confirmed = l.confirmed(s)
 	l.result.Situation, l.result.Decision = s, integrationset.Decide(s)
@@ -154,11 +145,18 @@ func (l *look) deployment(m member) *bundle.BundleDeployment {
 	return d
 }
 
+// file returns the file of the integration of a member; "", any file, for what a namespace shares.
+func file(d *bundle.BundleDeployment) string {
+	if d.Annotations[v1alpha1.IntegrationKey] == "" {
+		return ""
+	}
+	return d.Annotations[v1alpha1.FileKey]
+}
+
 // stands returns what a member is now.
 func stands(d *bundle.BundleDeployment) integrationset.Standing {
 	m := integrationset.Standing{
 		Key:    integrationset.Key{Integration: d.Annotations[v1alpha1.IntegrationKey], Namespace: d.Annotations[v1alpha1.NamespaceKey]},
-		File:   d.Annotations[v1alpha1.FileKey],
 		Digest: d.Annotations[v1alpha1.DigestKey], State: integrationset.UnderWay, Ending: !d.DeletionTimestamp.IsZero(),
 	}
 	m.Workloads, _ = strconv.Atoi(d.Annotations[v1alpha1.WorkloadsKey]) // one that is not a number was not stamped: no workload is known

@@ -77,6 +77,7 @@ func members(s fleet.Selection) []string {
 	return all
 }
 
+// A filter selects environments, an upstream and a cluster (FLEET.md D4).
 func TestSelect(t *testing.T) {
 	files := declare("github", "up", "stage", "prod", "far") + declare("quay", "other", "stage")
 	tests := map[string]struct {
@@ -206,7 +207,7 @@ func TestWorkloads(t *testing.T) {
 }
 
 // Each archive of testdata holds data, the values of each member, and the warnings and
-// findings.
+// findings (FLEET.md D2, D3, C1, C3).
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)

@@ -8,11 +8,11 @@ import (
 
 // Situation is all that a decision depends on.
 type Situation struct {
-	Wanted   []Wanted
+	Wanted []Wanted
+	// Standing are the members that are wanted, and those that the data surely no longer declare. Others go on as they
+	// are, and are nothing to decide about.
 	Standing []Standing
-	// Holds are the faults of the data.
-	Holds []Hold
-	Guard Guard
+	Guard    Guard
 	// Confirmed are the losses that a person has confirmed: how many workloads each member may lose.
 	Confirmed map[Key]int
 	// MaxUnavailable bounds the members that are not ready while others are changed; 0 does not.
@@ -60,8 +60,8 @@ type decider struct {
 }
 
 // Decide returns what to do now. Members of a wave are made and changed when all of the waves before are as declared
-// and ready. A member goes when the data no longer declare it, its own file has no fault, and the guard lets it or a
-// person has confirmed it; waves do not delay that.
+// and ready. A member goes when the data no longer declare it, and the guard lets it or a person has confirmed it; waves
+// do not delay that.
 func Decide(s Situation) Decision {
 	d := &decider{Situation: s, standing: map[Key]Standing{}, wanted: map[Key]Wanted{}}
 	for _, m := range s.Standing {
@@ -79,15 +79,12 @@ func Decide(s Situation) Decision {
 	return d.Decision
 }
 
-// losses returns how many workloads each member would lose that is not held. Deletions that have begun do not count.
+// losses returns how many workloads each member would lose. Deletions that have begun do not count.
 func (d *decider) losses() map[Key]int {
 	losses := map[Key]int{}
 	for k, m := range d.standing {
 		w, stays := d.wanted[k]
-		if m.Ending || d.held(k, m.File) != "" {
-			continue
-		}
-		if !stays || w.Workloads < m.Workloads && w.Digest != m.Digest {
+		if !m.Ending && (!stays || w.Workloads < m.Workloads && w.Digest != m.Digest) {
 			losses[k] = m.Workloads - w.Workloads
 		}
 	}
@@ -130,14 +127,11 @@ func (d *decider) differs(w Wanted) bool {
 // advance takes the next step for a member, and reports whether nothing is left to do or to wait for.
 func (d *decider) advance(w Wanted) bool {
 	m, stands := d.standing[w.Key]
-	why := d.held(w.Key, m.File)
 	switch {
 	case stands && m.Ending:
 		d.wait(w.Key, "waits for the end of the member that is being deleted")
 	case !d.differs(w):
 		return m.State == Ready
-	case stands && why != "":
-		d.wait(w.Key, why)
 	case stands && w.Workloads < m.Workloads && d.Removal != nil:
 		d.wait(w.Key, d.Removal.String())
 	case stands && m.State != Ready:
@@ -165,12 +159,9 @@ func (d *decider) remove() {
 		if _, stays := d.wanted[m.Key]; stays {
 			continue
 		}
-		why := d.held(m.Key, m.File)
 		switch {
 		case m.Ending:
 			d.wait(m.Key, "is being deleted")
-		case why != "":
-			d.wait(m.Key, why)
 		case d.Removal != nil:
 			d.wait(m.Key, d.Removal.String())
 		default:

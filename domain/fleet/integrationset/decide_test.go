@@ -17,7 +17,7 @@ func wants(integration, digest string, wave int) Wanted {
 }
 
 func stands(integration, digest string, state State) Standing {
-	return Standing{Key: key(integration), File: "/integrations/" + integration + ".yml", Digest: digest, Workloads: 1, State: state}
+	return Standing{Key: key(integration), Digest: digest, Workloads: 1, State: state}
 }
 
 // crowd returns members that are as declared, so that a share of them is small.
@@ -39,7 +39,6 @@ func TestDecide(t *testing.T) {
 		crowd    int
 		wanted   []Wanted
 		standing []Standing
-		holds    []Hold
 		change   func(*Situation)
 		steps    []Step
 		// waits are the parts of the reasons, by member.
@@ -51,31 +50,6 @@ func TestDecide(t *testing.T) {
 		"Stalled":  {wanted: []Wanted{wants("a", "1", 0)}, standing: []Standing{stands("a", "1", Stalled)}},
 		"Gone":     {crowd: 10, standing: []Standing{stands("z", "1", Ready)}, steps: []Step{{Delete, key("z")}}},
 		"GoneSick": {crowd: 10, standing: []Standing{stands("z", "1", Stalled)}, steps: []Step{{Delete, key("z")}}},
-		"BadFile": {
-			crowd: 10, standing: []Standing{stands("z", "1", Ready)}, holds: []Hold{{File: "/integrations/z.yml", Why: "line 3: no field \"spek\""}},
-			waits: map[string]string{"z": "line 3"},
-		},
-		"OtherBadFile": {
-			crowd: 10, standing: []Standing{stands("z", "1", Ready)}, holds: []Hold{{File: "/integrations/y.yml", Why: "bad"}},
-			steps: []Step{{Delete, key("z")}},
-		},
-		"BadNamespace": {
-			crowd: 10, standing: []Standing{stands("z", "1", Ready)}, holds: []Hold{{Namespace: "/ns/prod.yml", Why: "no cluster"}},
-			waits: map[string]string{"z": "no cluster"},
-		},
-		"BadAccounts": {
-			crowd: 10, wanted: []Wanted{wants("y", "2", 0)}, standing: []Standing{stands("y", "1", Ready), stands("z", "1", Ready)},
-			holds: []Hold{{Integration: "y", Why: "bad account"}},
-			steps: []Step{{Delete, key("z")}}, waits: map[string]string{"y": "bad account"},
-		},
-		"SharedIsKeptByAnyFile": {
-			crowd: 10, standing: []Standing{stands("", "1", Ready)}, holds: []Hold{{File: "/integrations/z.yml", Why: "bad"}},
-			waits: map[string]string{"": "bad"},
-		},
-		"SharedOutlivesAnotherNamespace": {
-			crowd: 10, standing: []Standing{stands("", "1", Ready)}, holds: []Hold{{File: "/z.yml", Namespace: "/ns/stage.yml", Why: "bad"}},
-			steps: []Step{{Delete, key("")}},
-		},
 		"Empty": {
 			standing: []Standing{stands("z", "1", Ready)}, change: func(s *Situation) { s.Guard = Guard{Workloads: 100, Percent: 100} },
 			waits: map[string]string{"z": "the data declare nothing for this set"},
@@ -158,7 +132,7 @@ func TestDecide(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Situation{Holds: c.holds, Guard: guard()}
+			s := Situation{Guard: guard()}
 			s.Wanted, s.Standing = crowd(c.crowd)
 			s.Wanted, s.Standing = append(s.Wanted, c.wanted...), append(s.Standing, c.standing...)
 			if c.change != nil {

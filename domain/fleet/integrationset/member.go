@@ -40,8 +40,6 @@ const (
 // Standing is a member as the cluster has it.
 type Standing struct {
 	Key
-	// File is the file that declared the member.
-	File      string
 	Digest    string
 	Workloads int
 	State     State

@@ -29,7 +29,7 @@ func (w *world) carryOut(step Step) {
 	for _, wanted := range w.Wanted {
 		if wanted.Key == step.Key {
 			w.members[step.Key] = Standing{
-				Key: step.Key, File: step.Integration, Digest: wanted.Digest, Workloads: wanted.Workloads, State: UnderWay,
+				Key: step.Key, Digest: wanted.Digest, Workloads: wanted.Workloads, State: UnderWay,
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func drawWorld(t *rapid.T) *world {
 		}
 		if rapid.Bool().Draw(t, "standing") {
 			w.members[k] = Standing{
-				Key: k, File: k.Integration, Digest: digests.Draw(t, "digest"), Workloads: workloads.Draw(t, "workloads"),
+				Key: k, Digest: digests.Draw(t, "digest"), Workloads: workloads.Draw(t, "workloads"),
 				State: rapid.SampledFrom([]State{UnderWay, Ready, Stalled}).Draw(t, "state"),
 			}
 		}
@@ -98,20 +98,6 @@ func TestConverges(t *testing.T) {
 		require.Len(t, w.members, len(w.Wanted))
 		for _, wanted := range w.Wanted {
 			require.Equal(t, wanted.Digest, w.members[wanted.Key].Digest)
-		}
-	})
-}
-
-// What a fault of the data holds is never touched, and its siblings are as if it were not there.
-func TestHeldIsNotTouched(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		w.Holds = []Hold{rapid.SampledFrom([]Hold{
-			{File: "a", Why: "bad"}, {Integration: "b", Why: "bad"}, {Namespace: "n", Why: "bad"}, {Integration: "a", Namespace: "m", Why: "bad"},
-		}).Draw(t, "hold")}
-		for _, step := range Decide(w.look()).Steps {
-			m, stands := w.members[step.Key]
-			require.False(t, stands && w.held(step.Key, m.File) != "", step)
 		}
 	})
 }

@@ -1,0 +1,156 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
+)
+
+// A controller that dies between any two writes leaves what the next one goes on from: members are made, changed and,
+// once a person has confirmed it, deleted, as if no process had died (FLEET.md "Shown by").
+func TestKilledBetweenAnyTwoWrites(t *testing.T) {
+	for life := 1; life < 5; life++ {
+		w := newWorld(t)
+		settle := func() {
+			for range 60 {
+				w.writes = life
+				if w.round(w.process()) == nil && w.writes == life { // nothing was left to write
+					return
+				}
+				w.report("Ready", "")
+			}
+			require.Fail(t, "it does not settle", "%d writes in a life: %+v", life, w.read().Status)
+		}
+		w.runs("a", "3")
+		w.runs("b", "1")
+		settle()
+		assert.Equal(t, []string{"", "a", "b"}, slices.Sorted(maps.Keys(w.members())), life)
+		w.runs("a", "0")
+		w.runs("b", "2")
+		w.runs("c", "1")
+		settle()
+		require.NotNil(t, w.read().Status.Removal, life)
+		assert.Equal(t, []string{"", "a", "b", "c"}, slices.Sorted(maps.Keys(w.members())), life)
+		w.set.Annotations = map[string]string{v1alpha1.ConfirmKey: w.set.Status.Removal.Digest}
+		require.NoError(t, w.client.Update(t.Context(), w.set))
+		settle()
+		assert.Equal(t, []string{"", "b", "c"}, slices.Sorted(maps.Keys(w.members())), life)
+		assert.Equal(t, "2", w.members()["b"].Annotations[v1alpha1.WorkloadsKey], life)
+		assert.Equal(t, "MembersReady", w.why(), life)
+		assert.Empty(t, w.set.State.Confirmed, life)
+	}
+}
+
+// A confirmation counts for one removal: the next one waits again.
+func TestConfirmationCountsOnce(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	w.runs("a", "1")
+	w.runs("b", "1")
+	w.settle(r)
+	w.runs("a", "0")
+	require.NoError(t, w.round(r))
+	require.Equal(t, "RemovalHeld", w.why())
+	w.set.Annotations = map[string]string{v1alpha1.ConfirmKey: w.set.Status.Removal.Digest}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(r)
+	require.NotContains(t, w.members(), "a")
+	w.runs("a", "1")
+	w.settle(r)
+	w.runs("a", "0")
+	w.runs("b", "0")
+	w.settle(r)
+	assert.Equal(t, "RemovalHeld", w.why())
+	assert.Len(t, w.members(), 3)
+}
+
+// A member that needs a person is named with its words, and harms no other (FLEET.md O1).
+func TestStalledMember(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	w.runs("a", "1")
+	require.NoError(t, w.round(r))
+	w.report("Stalled", "the account may not")
+	w.runs("b", "1")
+	require.NoError(t, w.round(r))
+	assert.Contains(t, w.members(), "b")
+	assert.Equal(t, "MemberStalled", w.why())
+}
+
+// What the set did not make is neither changed nor deleted, whatever its labels are (FLEET.md O4).
+func TestOthersStay(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	w.runs("a", "1")
+	name := integrationset.Name("prod", integrationset.Key{Integration: "a", Namespace: "/ns.yml"})
+	taken := &bundlev1alpha1.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: name}}
+	labelled := &bundlev1alpha1.BundleDeployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "fleet", Name: "mine", Labels: map[string]string{v1alpha1.SetLabel: "prod"},
+	}}
+	require.NoError(t, w.client.Create(t.Context(), taken))
+	require.NoError(t, w.client.Create(t.Context(), labelled))
+	w.settle(r)
+	assert.NotEqual(t, "MembersReady", w.why())
+	require.NotEmpty(t, w.set.Status.Waits)
+	assert.Equal(t, "BundleDeployment "+name+" exists, and the set did not make it: delete or rename it", w.set.Status.Waits[0].Message)
+	for _, o := range []*bundlev1alpha1.BundleDeployment{taken, labelled} {
+		var now bundlev1alpha1.BundleDeployment
+		require.NoError(t, w.client.Get(t.Context(), client.ObjectKeyFromObject(o), &now), o.Name)
+		assert.Equal(t, o.Spec, now.Spec)
+	}
+}
+
+// Members of integrations and environments that the set no longer selects go on as they are.
+func TestUnselectedGoesOn(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	w.runs("a", "1")
+	w.runs("b", "1")
+	w.settle(r)
+	w.read().Spec.Integrations = []string{"b"}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(r)
+	assert.Equal(t, "MembersReady", w.why())
+	w.read().Spec.Environments = []string{"stage"}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(r)
+	assert.Len(t, w.members(), 3)
+}
+
+// Where another user must approve each change, a set makes none, since its members' requester is the controller.
+func TestSelfApproval(t *testing.T) {
+	w := newWorld(t)
+	w.runs("a", "1")
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "fleet", Annotations: map[string]string{"orcon.tengu.io/self-approval": "Forbid"}}}
+	require.NoError(t, w.client.Update(t.Context(), namespace))
+	require.NoError(t, w.round(w.process()))
+	assert.Equal(t, "SelfApprovalForbidden", w.why())
+	assert.Empty(t, w.members())
+}
+
+// Waves are changed one after the other, and a wave that does not become ready stops the next (FLEET.md O3).
+func TestWaves(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	w.set.Spec.Waves = []v1alpha1.IntegrationWave{{Integrations: []string{"b"}}}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.runs("a", "1")
+	w.runs("b", "1")
+	require.NoError(t, w.round(r))
+	assert.Equal(t, []string{"", "b"}, slices.Sorted(maps.Keys(w.members())))
+	w.report("Stalled", "no image")
+	require.NoError(t, w.round(r))
+	assert.NotContains(t, w.members(), "a")
+	w.settle(r)
+	assert.Contains(t, w.members(), "a")
+}
