@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -26,10 +27,12 @@ import (
 
 // memory is what a replica remembers of the data of a set, so that it reads them again only when they may differ.
 type memory struct {
-	input    supply.Digest
-	at       time.Time
-	resolved []string
-	data     data.Data
+	input supply.Digest
+	at    time.Time
+	// annotations are the set's at that time.
+	annotations map[string]string
+	resolved    []string
+	data        data.Data
 }
 
 // memories are those of all sets.
@@ -101,10 +104,10 @@ func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
 	return data.Data{}, &integrationset.Stop{Reason: integrationset.Fetching, Message: "still fetching " + references(l.set.Spec.Data.Sources)}
 }
 
-// stale reports that sources may have other content by now.
+// stale reports that sources may have other content by now. Who changes an annotation does not want to wait.
 func (l *look) stale(sources []content.Source) bool {
 	tracked := slices.ContainsFunc(sources, func(s content.Source) bool { return s.Digest == "" })
-	return tracked && l.Now().Sub(l.memory.at) >= l.Resync
+	return tracked && (l.Now().Sub(l.memory.at) >= l.Resync || !maps.Equal(l.memory.annotations, l.set.Annotations))
 }
 
 // remember keeps data that were fetched.
@@ -117,7 +120,7 @@ func (l *look) remember(input supply.Digest, r supply.Result) (data.Data, *integ
 	for _, one := range r.Resolved {
 		resolved = append(resolved, one.String())
 	}
-	*l.memory = memory{input: input, at: l.Now(), resolved: resolved, data: data.Read(files, data.Options{})}
+	*l.memory = memory{input: input, at: l.Now(), annotations: l.set.Annotations, resolved: resolved, data: data.Read(files, data.Options{})}
 	return l.memory.data, nil
 }
 

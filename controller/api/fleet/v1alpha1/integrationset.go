@@ -66,7 +66,8 @@ type IntegrationSetSpec struct {
 	// paused stops all work: no member is written until it is false again.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
-	// data are the files that declare integrations, namespaces, environments, clusters and accounts.
+	// data are the files that declare integrations, namespaces, environments, clusters and accounts. What is not pinned
+	// is fetched every two minutes, and at once when an annotation of the set changes.
 	// +required
 	Data IntegrationContent `json:"data"`
 	// chart renders an integration: an OpenShift Template, or a Helm chart whose output is one or objects.
