@@ -179,9 +179,14 @@ func showEnded(ctx context.Context, s screen, cluster removal.Cluster) error {
 
 // ready returns an error if relations cannot end, or bundles would be left behind.
 func ready(ctx context.Context, cluster removal.Cluster, census relation.Census) error {
-	bundles, err := cluster.Bundles(ctx)
-	if err != nil {
+	sets, err := cluster.Sets(ctx)
+	bundles, failed := cluster.Bundles(ctx)
+	if err := errors.Join(err, failed); err != nil {
 		return err
+	}
+	if len(sets) > 0 {
+		return fmt.Errorf("cannot leave yet: %d IntegrationSets would make their members again, the first is %s: "+
+			"delete them first: kubectl delete integrationsets --all -A", len(sets), sets[0])
 	}
 	if len(bundles) > 0 {
 		return fmt.Errorf("cannot leave yet: only the bundle controller can delete what %d BundleDeployments deployed, the first is %s: "+

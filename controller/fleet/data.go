@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -73,6 +74,9 @@ func (l *look) account() string {
 
 // data returns the data, or the stop that prevents them. Data that were read once stay known while their sources fail.
 func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
+	if err := l.check(); err != nil {
+		return data.Data{}, invalid(err)
+	}
 	inputs, err := l.Connect(l.account(), l.owner())
 	if err != nil {
 		return data.Data{}, unfetched(err)
@@ -141,13 +145,23 @@ func packed(f *content.Fetched, folder string) ([]byte, error) {
 	return json.Marshal(files)
 }
 
+// check returns what is wrong with the sources in themselves.
+func (l *look) check() error {
+	for i, s := range l.set.Spec.Data.Sources {
+		if field, err := convert.ToSource(s).Check(); err != nil {
+			return fmt.Errorf("spec.data.sources[%d].%s: %w", i, field, err)
+		}
+	}
+	return nil
+}
+
 // sources returns what is fetched, with the credentials that the account may read.
 func (l *look) sources(ctx context.Context, inputs Inputs) ([]content.Source, error) {
 	var all []content.Source
 	for i, s := range l.set.Spec.Data.Sources {
 		r, err := bundle.ParseReference(s.Reference)
 		if err != nil {
-			return nil, fmt.Errorf("spec.data.sources[%d].reference: %w", i, err)
+			return nil, err // checked before
 		}
 		source := content.Source{Reference: r, Destination: s.Destination}
 		if s.Auth != nil {

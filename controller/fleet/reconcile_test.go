@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -136,6 +137,21 @@ func TestSelfApproval(t *testing.T) {
 	require.NoError(t, w.round(w.process()))
 	assert.Equal(t, "SelfApprovalForbidden", w.why())
 	assert.Empty(t, w.members())
+}
+
+// Sources that the controller must not read, such as its own files, are refused with the field (BUNDLES.md 9).
+func TestSourcesAreChecked(t *testing.T) {
+	for reference, want := range map[string]string{
+		"/etc":                                  "spec.data.sources[0].reference: \"/etc\" is a local path",
+		"git+https://git.example.org/data@main": "is not pinned",
+	} {
+		w := newWorld(t)
+		w.set.Spec.Data.Sources[0].Reference = reference
+		require.NoError(t, w.client.Update(t.Context(), w.set))
+		require.NoError(t, w.round(w.process()))
+		assert.Equal(t, "InvalidSpec", w.why(), reference)
+		assert.Contains(t, meta.FindStatusCondition(w.set.Status.Conditions, "Stalled").Message, want)
+	}
 }
 
 // Waves are changed one after the other, and a wave that does not become ready stops the next (FLEET.md O3).

@@ -46,7 +46,7 @@ const shortest = 10 * time.Second
 func (w Wanted) Check() error {
 	var faults []error
 	for i, s := range w.Sources {
-		if field, err := s.check(); err != nil {
+		if field, err := s.Check(); err != nil {
 			faults = append(faults, fmt.Errorf("spec.sources[%d].%s: %w", i, field, err))
 		}
 	}
@@ -91,8 +91,8 @@ func (w Wanted) checkRender() []error {
 	return faults
 }
 
-// check returns what is wrong with a source, and in which field.
-func (s WantedSource) check() (field string, err error) {
+// Check returns what is wrong with a source, and in which field.
+func (s WantedSource) Check() (field string, err error) {
 	r, err := ParseReference(s.Reference)
 	switch {
 	case err != nil:

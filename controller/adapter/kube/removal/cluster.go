@@ -90,6 +90,17 @@ func (c Cluster) Bundles(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
+// Sets lists the IntegrationSets of all namespaces, as namespace/name.
+func (c Cluster) Sets(ctx context.Context) ([]string, error) {
+	var list fleetv1alpha1.IntegrationSetList
+	err := c.list(ctx, &list)
+	var names []string
+	for _, s := range list.Items {
+		names = append(names, s.Namespace+"/"+s.Name)
+	}
+	return names, err
+}
+
 // The names of controllers, as their label app.kubernetes.io/name has them.
 const (
 	RelationsController = "relations-controller"

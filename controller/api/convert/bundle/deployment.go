@@ -33,11 +33,14 @@ func ToWanted(d *v1alpha1.BundleDeployment) bundle.Wanted {
 		w.Deadline = deadline.Duration
 	}
 	for _, s := range d.Spec.Sources {
-		w.Sources = append(w.Sources, bundle.WantedSource{
-			Reference: s.Reference, Track: Tracks(s), Authorized: s.Auth != nil, Destination: s.Destination,
-		})
+		w.Sources = append(w.Sources, ToSource(s))
 	}
 	return w
+}
+
+// ToSource returns a source, as far as it can be wrong in itself.
+func ToSource(s v1alpha1.BundleSource) bundle.WantedSource {
+	return bundle.WantedSource{Reference: s.Reference, Track: Tracks(s), Authorized: s.Auth != nil, Destination: s.Destination}
 }
 
 // ToProbes returns the health checks of a deployment.
