@@ -85,8 +85,8 @@ type shownDifference struct {
 	Changes []bundle.PreviewChange `json:"changes"`
 }
 
-// print prints the differences, and returns a failedError if there are any.
-func (o *diffOptions) print(s screen, all []bundle.Difference, what string) error {
+// showDifferences returns what is printed of differences.
+func showDifferences(all []bundle.Difference) []shownDifference {
 	shown := []shownDifference{}
 	for _, d := range all {
 		one := shownDifference{Object: bundle.PreviewObject(d.ID), What: d.What, Changes: []bundle.PreviewChange{}}
@@ -95,6 +95,12 @@ func (o *diffOptions) print(s screen, all []bundle.Difference, what string) erro
 		}
 		shown = append(shown, one)
 	}
+	return shown
+}
+
+// print prints the differences, and returns a failedError if there are any.
+func (o *diffOptions) print(s screen, all []bundle.Difference, what string) error {
+	shown := showDifferences(all)
 	err := o.output.print(s, shown, func() error {
 		for _, d := range shown {
 			fmt.Fprintf(s.out, "%s %s\n", d.Object, d.What)

@@ -45,17 +45,10 @@ func (o *sourceOptions) flags(c *cobra.Command) {
 // render fetches a source and returns the objects that it means. Notes go to standard error.
 func (o *sourceOptions) render(c *cobra.Command, source string) (content.Rendered, bundle.Tree, error) {
 	tree, err := o.fetch(c, source)
+	if err == nil {
+		err = o.read()
+	}
 	if err != nil {
-		return content.Rendered{}, tree, err
-	}
-	for _, file := range o.values {
-		text, err := os.ReadFile(file) //nolint:gosec // the user names it
-		if err != nil {
-			return content.Rendered{}, tree, fmt.Errorf("cannot read the values: %w", err)
-		}
-		o.Values = append(o.Values, content.ValuesFile{Name: file, Text: text})
-	}
-	if o.Parameters, err = parseParameters(o.parameters); err != nil {
 		return content.Rendered{}, tree, err
 	}
 	rendered, err := content.Render(c.Context(), tree, o.Options)
@@ -63,6 +56,19 @@ func (o *sourceOptions) render(c *cobra.Command, source string) (content.Rendere
 		fmt.Fprintln(c.ErrOrStderr(), "note:", note)
 	}
 	return rendered, tree, err
+}
+
+// read reads the files of values and the parameters.
+func (o *sourceOptions) read() (err error) {
+	for _, file := range o.values {
+		text, err := os.ReadFile(file) //nolint:gosec // the user names it
+		if err != nil {
+			return fmt.Errorf("cannot read the values: %w", err)
+		}
+		o.Values = append(o.Values, content.ValuesFile{Name: file, Text: text})
+	}
+	o.Parameters, err = parseParameters(o.parameters)
+	return err
 }
 
 // parseParameters reads values of --parameter.

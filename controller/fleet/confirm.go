@@ -33,8 +33,8 @@ func (l *look) confirm(ctx context.Context, s integrationset.Situation) error {
 	before := l.set.DeepCopy()
 	switch r := l.result.Removal; {
 	case r != nil && r.Digest == l.set.Annotations[v1alpha1.ConfirmKey]:
-		l.set.State.Confirmed = losses(l.set.Name, r.Losses)
-		s.Confirmed = r.Losses
+		l.set.State.Confirmed, l.set.State.LastConfirmed = losses(l.set.Name, r.Losses), r.Digest
+		s.Confirmed, s.LastConfirmed = r.Losses, r.Digest
 		l.result.Situation, l.result.Decision = s, integrationset.Decide(s)
 	case r == nil && len(l.result.Waits) == 0 && len(l.result.Steps) == 0:
 		l.set.State.Confirmed = nil

@@ -33,7 +33,9 @@ type memory struct {
 	// annotations are the set's at that time.
 	annotations map[string]string
 	resolved    []string
-	data        data.Data
+	// failed is why the last fetch failed; "" if it succeeded.
+	failed string
+	data   data.Data
 }
 
 // memories are those of all sets.
@@ -87,6 +89,7 @@ func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
 	}
 	input := sum(sources, l.account(), l.set.Spec.Data.Path)
 	if l.memory.input == input && !l.stale(sources) {
+		l.result.Stale = l.memory.failed
 		return l.memory.data, nil
 	}
 	r, pending, err := l.pool.Order(ctx, l.name(), supply.Work{
@@ -100,6 +103,10 @@ func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
 		return l.remember(input, r)
 	}
 	if l.memory.input == input { // the last good data are kept
+		if err != nil {
+			l.memory.at, l.memory.annotations, l.memory.failed = l.Now(), l.set.Annotations, err.Error()
+		}
+		l.result.Stale = l.memory.failed
 		return l.memory.data, nil
 	}
 	if err != nil {

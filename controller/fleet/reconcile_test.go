@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -73,6 +74,39 @@ func TestConfirmationCountsOnce(t *testing.T) {
 	w.settle(r)
 	assert.Equal(t, "RemovalHeld", w.why())
 	assert.Len(t, w.members(), 3)
+}
+
+// A member that a deleted set has left is taken up again by a new set of the name.
+func TestComesBack(t *testing.T) {
+	w := newWorld(t)
+	w.runs("a", "1")
+	w.settle(w.process())
+	before := w.members()["a"]
+	require.NoError(t, w.client.Delete(t.Context(), w.set))
+	require.NoError(t, w.round(w.process()))
+	require.NotContains(t, w.members()["a"].Labels, v1alpha1.SetLabel)
+	w.set = &v1alpha1.IntegrationSet{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "prod"}, Spec: w.set.Spec}
+	require.NoError(t, w.client.Create(t.Context(), w.set))
+	w.settle(w.process())
+	assert.Equal(t, "MembersReady", w.why())
+	assert.Equal(t, before.UID, w.members()["a"].UID)
+	assert.Equal(t, "prod", w.members()["a"].Labels[v1alpha1.SetLabel])
+}
+
+// Data that can no longer be fetched are told, and those of before stay.
+func TestStaleData(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	w.runs("a", "1")
+	w.settle(r)
+	w.broken = errors.New("no answer")
+	require.NoError(t, w.round(r))
+	assert.Equal(t, "FetchFailed", w.why())
+	assert.Contains(t, meta.FindStatusCondition(w.set.Status.Conditions, "Reconciling").Message, "no answer")
+	assert.Contains(t, w.members(), "a")
+	w.broken = nil
+	w.settle(r)
+	assert.Equal(t, "MembersReady", w.why())
 }
 
 // A member that needs a person is named with its words, and harms no other (FLEET.md O1).

@@ -68,7 +68,7 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 			s.Standing = append(s.Standing, m)
 		}
 	}
-	s.Confirmed = l.confirmed(s)
+	s.Confirmed, s.LastConfirmed = l.confirmed(s), l.set.State.LastConfirmed
 	l.result.Situation, l.result.Decision = s, integrationset.Decide(s)
 	if err := l.confirm(ctx, s); err != nil {
 		return err
@@ -112,6 +112,17 @@ func (l *look) occupied(ctx context.Context, k integrationset.Key, name string) 
 	var other bundle.BundleDeployment
 	if err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.set.Namespace, Name: name}, &other); err != nil {
 		return client.IgnoreNotFound(err)
+	}
+	// A member that a deleted set of this name left is taken up again.
+	m := stands(&other)
+	if other.Labels[v1alpha1.SetLabel] == "" && m.Key == k && m.Digest != "" {
+		before := other.DeepCopy()
+		other.Labels = maps.Clone(other.Labels)
+		if other.Labels == nil {
+			other.Labels = map[string]string{}
+		}
+		other.Labels[v1alpha1.SetLabel] = l.set.Name
+		return client.IgnoreNotFound(l.Client.Patch(ctx, &other, client.MergeFrom(before)))
 	}
 	if other.Labels[v1alpha1.SetLabel] != l.set.Name { // else the cache had not seen it yet
 		l.result.Waits = append(l.result.Waits, integrationset.Wait{Key: k, Why: fmt.Sprintf(

@@ -34,6 +34,8 @@ type world struct {
 	// writes is how many writes are left before the process dies; negative for no limit.
 	writes int
 	now    time.Time
+	// broken is the error of a fetch; nil for none.
+	broken error
 }
 
 var errDead = errors.New("this process is dead")
@@ -74,7 +76,7 @@ func (w *world) Files(context.Context, []string) (tree bundle.Tree, err error) {
 	for name, text := range w.files {
 		err = errors.Join(err, tree.Add(name, bundle.File{Content: []byte(text)}))
 	}
-	return tree, err
+	return tree, errors.Join(err, w.broken)
 }
 
 // process is a controller that has just started.

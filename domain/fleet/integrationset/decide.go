@@ -15,6 +15,8 @@ type Situation struct {
 	Guard    Guard
 	// Confirmed are the losses that a person has confirmed: how many workloads each member may lose.
 	Confirmed map[Key]int
+	// LastConfirmed is the digest that was confirmed last: the same removal has another one the next time.
+	LastConfirmed string
 	// MaxUnavailable bounds the members that are not ready while others are changed; 0 does not.
 	MaxUnavailable int
 }

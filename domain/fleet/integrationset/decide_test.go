@@ -162,4 +162,6 @@ func TestRemovalDigest(t *testing.T) {
 	larger.Workloads = 2
 	assert.NotEqual(t, digest(a), digest(larger))
 	assert.Len(t, digest(a), 16)
+	again := Decide(Situation{Standing: []Standing{a}, LastConfirmed: digest(a)})
+	assert.NotEqual(t, digest(a), again.Removal.Digest, "a confirmation counts once")
 }

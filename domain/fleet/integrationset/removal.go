@@ -68,6 +68,7 @@ func (s Situation) removal(losses map[Key]int) *Removal {
 		return nil
 	}
 	var text strings.Builder
+	fmt.Fprintf(&text, "%q\n", s.LastConfirmed)
 	for _, k := range slices.SortedFunc(maps.Keys(losses), Key.Compare) {
 		fmt.Fprintf(&text, "%q %q %d\n", k.Namespace, k.Integration, losses[k])
 	}

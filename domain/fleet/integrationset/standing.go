@@ -25,6 +25,7 @@ const (
 	reasonStalled     = "MemberStalled"
 	reasonFaulty      = "DataFaulty"
 	reasonHeld        = "RemovalHeld"
+	reasonNothing     = "NothingDeclared"
 )
 
 // Stop is why a set is not looked at further.
@@ -38,6 +39,8 @@ type Stop struct {
 type Result struct {
 	// Stop is nil if the data could be read.
 	Stop *Stop
+	// Stale is why the data of before are used; "" if they are as fetched.
+	Stale string
 	// Faults are what is wrong in the data, with file and line.
 	Faults []string
 	Situation
@@ -67,10 +70,15 @@ func (r Result) Conditions() []condition.Condition {
 		return condition.Stuck(r.Stop.Reason, r.Stop.Message)
 	case r.Stop != nil:
 		return condition.Waiting(r.Stop.Reason, r.Stop.Message)
+	case r.Stale != "":
+		return condition.Waiting(FetchFailed, r.Stale+"; members go on with the data that were read before")
 	case r.Removal != nil:
 		return condition.Stuck(reasonHeld, r.Removal.String())
 	case len(r.Faults) > 0:
 		return condition.Stuck(reasonFaulty, fmt.Sprintf("%s; what depends on it stays as it is%s", r.Faults[0], more(len(r.Faults)-1)))
+	case len(r.Wanted)+len(r.Standing) == 0:
+		return condition.Stuck(reasonNothing, "the data declare nothing for this set: no entry fits spec.environments, spec.cluster, "+
+			"spec.upstream and spec.integrations")
 	case stalled >= 0:
 		return condition.Stuck(reasonStalled, fmt.Sprintf("%s: %s", r.Standing[stalled].Key, r.Standing[stalled].Why))
 	case len(r.Steps) > 0 || len(r.Waits) > 0 || r.Ready() < len(r.Wanted):

@@ -22,6 +22,8 @@ func TestConditions(t *testing.T) {
 	}{
 		Paused:            {Result{Stop: &Stop{Reason: Paused, Message: "paused", Person: true}}, "paused"},
 		Fetching:          {Result{Stop: &Stop{Reason: Fetching, Message: "still"}}, "still"},
+		reasonNothing:     {result(Situation{}), "no entry fits spec.environments"},
+		FetchFailed:       {Result{Stale: "no answer", Situation: Situation{Wanted: one}}, "no answer; members go on"},
 		reasonReady:       {result(Situation{Wanted: one, Standing: []Standing{stands("a", "1", Ready)}}), "1 members are ready"},
 		reasonProgressing: {result(Situation{Wanted: one, Standing: []Standing{stands("a", "1", UnderWay)}}), "0 of 1 members are ready"},
 		reasonStalled:     {result(Situation{Wanted: one, Standing: []Standing{sick}}), "a in /ns/prod.yml: no image"},

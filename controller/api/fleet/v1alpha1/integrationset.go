@@ -29,7 +29,7 @@ const (
 	DigestKey    = "orcon.tengu.io/integration-digest"
 )
 
-// IntegrationSet stamps a BundleDeployment for each integration and namespace that data files declare (FLEET.md).
+// IntegrationSet stamps a BundleDeployment for each integration and namespace that data files declare.
 // Deleting it deletes no member: they go on as BundleDeployments of their own.
 //
 // +kubebuilder:object:root=true
@@ -63,14 +63,14 @@ type IntegrationSet struct {
 //
 // +kubebuilder:validation:XValidation:rule="!('All' in self.environments) || self.environments.size() == 1",message="environments: write All alone, or names"
 type IntegrationSetSpec struct {
-	// paused stops all work: no member is written until it is false again.
+	// paused stops all work: no member is written until it is false again. Members go on with what they have.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 	// data are the files that declare integrations, namespaces, environments, clusters and accounts. What is not pinned
 	// is fetched every two minutes, and at once when an annotation of the set changes.
 	// +required
 	Data IntegrationContent `json:"data"`
-	// chart renders an integration: an OpenShift Template, or a Helm chart whose output is one or objects.
+	// chart renders an integration: a Helm chart whose output is objects, or one OpenShift Template.
 	// +required
 	Chart IntegrationChart `json:"chart"`
 	// cluster is the name of this cluster in the data; entries of other clusters are not stamped. It may be unset
@@ -78,7 +78,7 @@ type IntegrationSetSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Cluster string `json:"cluster,omitempty"`
-	// environments are the names of the environments that the set manages, or All.
+	// environments are the names of the environments that the set manages, or All. Members of others stay as they are.
 	// +required
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -86,11 +86,11 @@ type IntegrationSetSpec struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
 	Environments []string `json:"environments"`
-	// allowWrites has to be AllEnvironments where environments is All: without it, the set only says what it would do.
+	// allowWrites is AllEnvironments if a set with environments [All] may write; unset, such a set only reports.
 	// +optional
 	// +kubebuilder:validation:Enum=AllEnvironments
 	AllowWrites string `json:"allowWrites,omitempty"`
-	// upstream selects integrations with this upstream; unset selects all.
+	// upstream selects integrations with this upstream; unset selects all. Members of others stay as they are.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Upstream string `json:"upstream,omitempty"`
@@ -105,7 +105,7 @@ type IntegrationSetSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-	// conflicts decides what happens to existing objects that no member made, as in a BundleDeployment.
+	// conflicts decides what happens to existing objects that no member made, as in a BundleDeployment; unset is Prevent.
 	// +optional
 	// +kubebuilder:validation:Enum=Prevent;AdoptUnowned;Take
 	Conflicts string `json:"conflicts,omitempty"`
@@ -114,11 +114,12 @@ type IntegrationSetSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Waves []IntegrationWave `json:"waves,omitempty"`
-	// maxUnavailable bounds the members that are not ready while others are changed; unset does not.
+	// maxUnavailable bounds the members that are not ready while others are changed; unset sets no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxUnavailable int32 `json:"maxUnavailable,omitempty"`
-	// guard bounds what goes without confirmation.
+	// guard bounds what is deleted or stopped without confirmation: deleted members, removed shards and shards that are
+	// set to no replicas count.
 	// +optional
 	Guard IntegrationGuard `json:"guard,omitempty"`
 }
@@ -131,7 +132,7 @@ type IntegrationContent struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Sources []bundle.BundleSource `json:"sources"`
-	// path is the folder of the data, in which paths of files begin; unset is the top.
+	// path is the folder that is used; unset is the top. Paths of data files begin there.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
@@ -149,7 +150,8 @@ type IntegrationChart struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Values *runtime.RawExtension `json:"values,omitempty"`
-	// parameters are parameters of the Template for all integrations; they override those of an environment.
+	// parameters are values for the parameters of the Template; they override those of an environment. One that the
+	// Template does not declare has no effect.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=128
 	Parameters map[string]string `json:"parameters,omitempty"`
@@ -166,14 +168,14 @@ type IntegrationWave struct {
 	Integrations []string `json:"integrations"`
 }
 
-// IntegrationGuard bounds the workloads that go without confirmation: those of deleted members, shards that are no
-// longer declared, and replicas that become 0. Both bounds hold.
+// IntegrationGuard bounds the workloads that are deleted or stopped without confirmation: those of deleted members,
+// shards that are no longer declared, and shards without replicas. Both bounds apply.
 type IntegrationGuard struct {
-	// maxWorkloads is how many may go; unset is 10.
+	// maxWorkloads is the number of workloads that may go at once; unset is 10.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxWorkloads *int32 `json:"maxWorkloads,omitempty"`
-	// maxPercent is the share of all workloads that may go; unset is 20.
+	// maxPercent is the share of the workloads of this set that may go at once; unset is 20.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -187,6 +189,10 @@ type IntegrationSetState struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4096
 	Confirmed []IntegrationLoss `json:"confirmed,omitempty"`
+	// lastConfirmed is the digest that was confirmed last; unset for none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	LastConfirmed string `json:"lastConfirmed,omitempty"`
 }
 
 // IntegrationLoss counts the workloads that a member loses.
@@ -230,10 +236,10 @@ type IntegrationSetStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Waits []IntegrationWait `json:"waits,omitempty"`
-	// removal lists the deletions that wait for confirmation; unset for none.
+	// removal counts the workloads that wait for confirmation, and waits names their members; unset for none.
 	// +optional
 	Removal *IntegrationRemoval `json:"removal,omitempty"`
-	// conditions are Ready, Reconciling and Stalled, which sum up, and Sourced.
+	// conditions are Ready, Reconciling and Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// changed copies the example's data, and replaces texts of a file; "" removes the file.
+func changed(t *testing.T, file string, pairs ...string) string {
+	t.Helper()
+	folder := t.TempDir()
+	require.NoError(t, os.CopyFS(folder, os.DirFS("../../deployment/examples/fleet/data")))
+	at := filepath.Join(folder, file)
+	if len(pairs) == 0 {
+		require.NoError(t, os.Remove(at))
+		return folder
+	}
+	text, err := os.ReadFile(at)
+	require.NoError(t, err)
+	after := strings.NewReplacer(pairs...).Replace(string(text))
+	require.NotEqual(t, string(text), after)
+	require.NoError(t, os.WriteFile(at, []byte(after), 0o600))
+	return folder
+}
+
+func TestFleetCommands(t *testing.T) {
+	const chart, data = "../../deployment/examples/fleet/chart", "../../deployment/examples/fleet/data"
+	faster := changed(t, "integrations/github-repos.yml", "--write", "--write --fast")
+	gone := changed(t, "integrations/dns-zones.yml")
+	broken := changed(t, "integrations/report.yml", "cron", "crn")
+	template := write(t, "t.yaml", "kind: Template\napiVersion: v1\nobjects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: \"${NAME}\"}}]\n"+
+		"parameters: [{name: NAME, value: a}]\n")
+	tests := map[string]struct {
+		why  string
+		args []string
+		code int
+		// out and errs are parts of what is printed; none of them begins with "not ".
+		out, errs []string
+	}{
+		"Render": {
+			"with the places of the data", []string{"render", chart, "--data", data, "--environment", "production"}, 0,
+			[]string{"# github-repos in namespace tools-production, environment production (/integrations/github-repos.yml:11)\n---\n", "not dns-zones"}, nil,
+		},
+		"One": {"an integration", []string{"render", chart, "--data", data, "--integration", "report"}, 0, []string{"kind: CronJob", "not Deployment"}, nil},
+		"Parameter": {
+			"a Template without a chart has no values", []string{"render", template, "--data", data, "--integration", "report", "--parameter", "NAME=b"}, 2, nil,
+			[]string{"values are given, which plain does not support"},
+		},
+		"JSON": {"an object a line", []string{"render", chart, "--data", data, "-o", "json", "--integration", "report"}, 0, []string{`{"apiVersion":"batch/v1"`, "not #"}, nil},
+		"Faulty": {
+			"others are printed (FLEET.md D1)", []string{"render", chart, "--data", broken}, 2, []string{"name: dns-zones-1", "not CronJob"},
+			[]string{`/integrations/report.yml:8: unknown field "crn": did you mean "cron"?`},
+		},
+		"Environment": {"one that is misspelt", []string{"render", chart, "--data", data, "--environment", "prodction"}, 0, nil, []string{`note: nothing runs in environment "prodction": did you mean "production"?`}},
+		"NoData":      {"the flag is named", []string{"render", chart}, 2, nil, []string{"name the data files with --data FOLDER"}},
+		"NoBase":      {"the flag is named", []string{"plan", chart, "--data", data}, 2, nil, []string{"with --base SOURCE"}},
+		"Nowhere":     {"a folder that is not there", []string{"render", chart, "--data", "nowhere"}, 2, nil, []string{"cannot fetch nowhere"}},
+		"Same":        {"nothing changes", []string{"plan", chart, "--data", data, "--base", data}, 0, nil, nil},
+		"Changed": {
+			"field by field (FLEET.md P1)", []string{"plan", chart, "--data", faster, "--base", data}, 1,
+			[]string{"github-repos in namespace tools-production", "Deployment github-repos was changed\n    spec.template.spec.containers[", "not dns-zones"}, []string{"1 members change"},
+		},
+		"Removed":  {"what goes", []string{"plan", chart, "--data", gone, "--base", data}, 1, []string{"Deployment dns-zones-1 was removed"}, nil},
+		"New":      {"what comes", []string{"plan", chart, "--data", data, "--base", gone}, 1, []string{"Deployment dns-zones-1 is new"}, nil},
+		"Markdown": {"for a pull request", []string{"plan", chart, "--data", gone, "--base", data, "-o", "markdown"}, 1, []string{"### dns-zones in namespace tools-stage", "- `Deployment dns-zones-1` was removed"}, nil},
+		"Machine":  {"for a program", []string{"plan", chart, "--data", gone, "--base", data, "-o", "json"}, 1, []string{`"integration": "dns-zones"`, `"what": "was removed"`}, nil},
+		"Error":    {"what is not known is no change", []string{"plan", chart, "--data", broken, "--base", data}, 2, []string{"not report"}, []string{"the data have errors"}},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			code, out, errs := call("", append([]string{"fleet"}, tc.args...)...)
+			assert.Equal(t, tc.code, code, "%s: %s", tc.why, errs)
+			for _, part := range tc.out {
+				if absent, not := strings.CutPrefix(part, "not "); not {
+					assert.NotContains(t, out, absent, tc.why)
+				} else {
+					assert.Contains(t, out, part, tc.why)
+				}
+			}
+			if len(tc.out) == 0 {
+				assert.Empty(t, out, tc.why)
+			}
+			for _, part := range tc.errs {
+				assert.Contains(t, errs, part, tc.why)
+			}
+		})
+	}
+}
