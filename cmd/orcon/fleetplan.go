@@ -44,7 +44,7 @@ Exit codes: 0 nothing changes, 1 something does, 2 the data have errors, or the 
 	return c
 }
 
-// plannedMember is what fleet plan prints of a member.
+// plannedMember describes the changes of a member, as fleet plan prints them.
 type plannedMember struct {
 	Environment string            `json:"environment"`
 	Namespace   string            `json:"namespace"`
