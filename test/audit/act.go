@@ -43,7 +43,8 @@ type event struct {
 }
 
 // read adds the acts of a log to those that were permitted, or to those that were forbidden. What an account did as
-// another one is not its own.
+// another one is not its own. An act that was permitted before is none that a role lacks: the permission was taken
+// back, or its namespace is being deleted.
 func read(log io.Reader, permitted, forbidden map[act]bool) error {
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, 16<<20)
@@ -60,15 +61,20 @@ func read(log io.Reader, permitted, forbidden map[act]bool) error {
 		if e.ObjectRef.Subresource != "" {
 			a.resource += "/" + e.ObjectRef.Subresource
 		}
-		if e.Annotations["authorization.k8s.io/decision"] == "forbid" {
+		if e.Annotations["authorization.k8s.io/decision"] != "forbid" {
+			permit(permitted, a, e.ResponseStatus.Code)
+		} else if !permitted[a] {
 			forbidden[a] = true
-			continue
-		}
-		permitted[a] = true
-		if e.Verb == "patch" && e.ResponseStatus.Code == http.StatusCreated { // an apply that creates needs both
-			a.verb = "create"
-			permitted[a] = true
 		}
 	}
 	return lines.Err()
+}
+
+// permit adds an act to those that were permitted. An apply that creates needs both verbs.
+func permit(permitted map[act]bool, a act, code int) {
+	permitted[a] = true
+	if a.verb == "patch" && code == http.StatusCreated {
+		a.verb = "create"
+		permitted[a] = true
+	}
 }

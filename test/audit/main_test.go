@@ -79,6 +79,10 @@ func TestRun(t *testing.T) {
 			why: "what it did as another account", log: made + pods + status + line(controller, "update", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"orcon-system"`, `,"impersonatedUser":{"username":"x"}`),
 			want: "not used: controller update leases.coordination.k8s.io in orcon-system\n",
 		},
+		"TakenBack": {
+			why: "it was permitted until the namespace was deleted", ok: true,
+			log: made + pods + status + lease + line(controller, "get", `"resource":"pods","namespace":"a","name":"x"`, `,"annotations":{"authorization.k8s.io/decision":"forbid"}`),
+		},
 		"Forbidden": {
 			why: "a right too few", log: made + pods + status + lease + line(controller, "list", `"resource":"nodes"`, `,"annotations":{"authorization.k8s.io/decision":"forbid"}`),
 			want: "forbidden: controller list nodes /\n",
