@@ -93,12 +93,7 @@ func (o *fleetOptions) members(c *cobra.Command, chart bundle.Tree, source strin
 	if err != nil {
 		return renderedFleet{}, err
 	}
-	files := map[string][]byte{}
-	for _, name := range tree.Paths() {
-		file, _ := tree.File(name)
-		files["/"+name] = file.Content
-	}
-	read := data.Read(files, data.Options{})
+	read := data.Read(tree.Contents(), data.Options{})
 	selected, err := fleet.Select(read, o.filter)
 	if err != nil {
 		return renderedFleet{}, fmt.Errorf("cannot use %s: %w", source, err)
@@ -141,10 +136,6 @@ func (o *fleetOptions) objects(c *cobra.Command, chart bundle.Tree, m renderedMe
 
 // problems writes the errors and warnings of the data, and returns errData if there are errors.
 func (o *fleetOptions) problems(c *cobra.Command, source string, read data.Data, selected fleet.Selection) error {
-	wrong := read.Problems
-	for _, h := range selected.Held {
-		wrong = append(wrong, h.Problems...)
-	}
 	notes := fleet.Findings(selected.Members)
 	for _, m := range selected.Members {
 		notes = append(notes, m.Warnings...)
@@ -160,10 +151,8 @@ func (o *fleetOptions) problems(c *cobra.Command, source string, read data.Data,
 		}
 	}
 	var all []string
-	for _, p := range wrong {
-		if text := p.String(); !slices.Contains(all, text) {
-			all = append(all, text)
-		}
+	for _, p := range selected.Problems(read) {
+		all = append(all, p.String())
 	}
 	if len(all) == 0 {
 		return nil

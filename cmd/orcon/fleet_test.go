@@ -39,7 +39,7 @@ func TestFleetCommands(t *testing.T) {
 		why  string
 		args []string
 		code int
-		// out and errs are parts of what is printed; none of them begins with "not ".
+		// out and errs are parts of the output; a part behind "not " must be absent.
 		out, errs []string
 	}{
 		"Render": {
@@ -63,7 +63,7 @@ func TestFleetCommands(t *testing.T) {
 		"Same":        {"nothing changes", []string{"plan", chart, "--data", data, "--base", data}, 0, nil, nil},
 		"Changed": {
 			"field by field (FLEET.md P1)", []string{"plan", chart, "--data", faster, "--base", data}, 1,
-			[]string{"github-repos in namespace tools-production", "Deployment github-repos was changed\n    spec.template.spec.containers[", "not dns-zones"}, []string{"1 members change"},
+			[]string{"github-repos in namespace tools-production", "Deployment github-repos was changed\n    spec.template.spec.containers[", "not dns-zones"}, []string{"members that change: 1"},
 		},
 		"Removed":  {"what goes", []string{"plan", chart, "--data", gone, "--base", data}, 1, []string{"Deployment dns-zones-1 was removed"}, nil},
 		"New":      {"what comes", []string{"plan", chart, "--data", data, "--base", gone}, 1, []string{"Deployment dns-zones-1 is new"}, nil},

@@ -78,7 +78,7 @@ func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
 		return errors.Join(wrong, err)
 	}
 	if len(planned) > 0 {
-		return failedError{fmt.Errorf("%d members change", len(planned))}
+		return failedError{fmt.Errorf("members that change: %d", len(planned))}
 	}
 	return nil
 }

@@ -3,8 +3,6 @@ package bundledeployment
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -50,7 +48,7 @@ func (j sourcing) source(ctx context.Context) (contents, *domain.Stop) {
 	if err != nil {
 		return contents{}, stopAt(domain.Sourced, "FetchFailed", err)
 	}
-	fetch := supply.Work{Input: sum(sources, options), Source: j.shared(sources)}
+	fetch := supply.Work{Input: supply.Sum(sources, options), Source: j.shared(sources)}
 	if j.memory.input == fetch.Input && j.settled() {
 		if !j.stale(sources) {
 			return j.memory.contents, nil
@@ -123,18 +121,9 @@ func (j sourcing) sources(ctx context.Context) ([]content.Source, error) {
 // ConfigMaps are read by an account, and shared by its own deployments alone.
 func (j sourcing) shared(sources []content.Source) supply.Digest {
 	if slices.ContainsFunc(sources, func(s content.Source) bool { return s.Origin == domain.ConfigMaps }) {
-		return sum(sources, convert.Account(j.deployment))
+		return supply.Sum(sources, convert.Account(j.deployment))
 	}
-	return sum(sources)
-}
-
-// sum returns the digest of values.
-func sum(values ...any) supply.Digest {
-	text, err := json.Marshal(values)
-	if err != nil { // nothing of it can fail: they are strings, numbers and bytes
-		panic(err)
-	}
-	return sha256.Sum256(text)
+	return supply.Sum(sources)
 }
 
 // meanwhile returns the stop that is published while the contents are pending: the one before,

@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,14 +25,14 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
 
-// memory is what a replica remembers of the data of a set, so that it reads them again only when they may differ.
+// memory holds the data of a set, so that a replica reads them again only when they may differ.
 type memory struct {
 	input supply.Digest
 	at    time.Time
 	// annotations are the set's at that time.
 	annotations map[string]string
 	resolved    []string
-	// failed is why the last fetch failed; "" if it succeeded.
+	// failed is the error of the last fetch; "" for none.
 	failed string
 	data   data.Data
 }
@@ -87,7 +86,7 @@ func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
 	if err != nil {
 		return data.Data{}, unfetched(err)
 	}
-	input := sum(sources, l.account(), l.set.Spec.Data.Path)
+	input := supply.Sum(sources, l.account(), l.set.Spec.Data.Path)
 	if l.memory.input == input && !l.stale(sources) {
 		l.result.Stale = l.memory.failed
 		return l.memory.data, nil
@@ -115,7 +114,7 @@ func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
 	return data.Data{}, &integrationset.Stop{Reason: integrationset.Fetching, Message: "still fetching " + references(l.set.Spec.Data.Sources)}
 }
 
-// stale reports that sources may have other content by now. Who changes an annotation does not want to wait.
+// stale reports that sources may have other content by now, or that a changed annotation asks for a fetch.
 func (l *look) stale(sources []content.Source) bool {
 	tracked := slices.ContainsFunc(sources, func(s content.Source) bool { return s.Digest == "" })
 	return tracked && (l.Now().Sub(l.memory.at) >= l.Resync || !maps.Equal(l.memory.annotations, l.set.Annotations))
@@ -135,7 +134,7 @@ func (l *look) remember(input supply.Digest, r supply.Result) (data.Data, *integ
 	return l.memory.data, nil
 }
 
-// packed returns the files below a folder as JSON, with paths that begin with a slash, as $refs write them.
+// packed returns the files below a folder as JSON.
 func packed(f *content.Fetched, folder string) ([]byte, error) {
 	tree, err := f.Tree()
 	if err == nil {
@@ -144,12 +143,7 @@ func packed(f *content.Fetched, folder string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{}
-	for _, name := range tree.Paths() {
-		file, _ := tree.File(name)
-		files["/"+name] = file.Content
-	}
-	return json.Marshal(files)
+	return json.Marshal(tree.Contents())
 }
 
 // check returns what is wrong with the sources in themselves.
@@ -196,13 +190,4 @@ func unfetched(err error) *integrationset.Stop {
 		return &integrationset.Stop{Reason: integrationset.SourceRefused, Message: err.Error(), Person: true}
 	}
 	return &integrationset.Stop{Reason: integrationset.FetchFailed, Message: err.Error()}
-}
-
-// sum returns the digest of values.
-func sum(values ...any) supply.Digest {
-	text, err := json.Marshal(values)
-	if err != nil { // nothing of it can fail: they are strings, numbers and bytes
-		panic(err)
-	}
-	return sha256.Sum256(text)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 
 	bundle "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
 
@@ -27,7 +25,9 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 		return declared{}, invalid(err)
 	}
 	l.elsewhere = selected.Elsewhere
-	l.result.Faults = faults(read, selected)
+	for _, p := range selected.Problems(read) {
+		l.result.Faults = append(l.result.Faults, p.String())
+	}
 	d := declared{presence: read.Presence}
 	for _, m := range selected.Members {
 		one, err := l.member(m)
@@ -47,20 +47,6 @@ func (l *look) filter() domain.Filter {
 		f.Environments = nil
 	}
 	return f
-}
-
-// faults lists what is wrong in the data, in the order of files.
-func faults(read data.Data, selected domain.Selection) []string {
-	all := map[string]bool{}
-	for _, p := range read.Problems {
-		all[p.String()] = true
-	}
-	for _, h := range selected.Held {
-		for _, p := range h.Problems {
-			all[p.String()] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
 }
 
 // member returns what a member is stamped with.

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -24,7 +23,6 @@ func (l *look) leave(ctx context.Context) error {
 	for i := range all.Items {
 		m := &all.Items[i]
 		before := m.DeepCopy()
-		m.Labels = maps.Clone(m.Labels)
 		delete(m.Labels, v1alpha1.SetLabel)
 		if err := client.IgnoreNotFound(l.Client.Patch(ctx, m, client.MergeFrom(before))); err != nil {
 			return fmt.Errorf("cannot let member %s go on by itself: %w", m.Name, err)

@@ -15,7 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
-// maxListed is how many waits and faults a status lists, maxText how long each may be.
+// maxListed bounds the waits and faults that a status lists, maxText the characters of each.
 const (
 	maxListed = 20
 	maxText   = 1024

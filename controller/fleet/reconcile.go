@@ -51,7 +51,7 @@ type Reconciler struct {
 	Places queue.Limits
 	Events events.EventRecorder
 	Now    func() time.Time
-	// Resync is how often what is settled is looked at, and what is tracked is fetched.
+	// Resync is the time between two looks at a settled set, and between two fetches of what is tracked.
 	Resync time.Duration
 
 	start sync.Once

@@ -17,17 +17,18 @@ import (
 	bundle "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
 
-// member is what the data declare for an integration in a namespace.
+// member describes an integration in a namespace, as the data declare it.
 type member struct {
 	integrationset.Key
 	// namespace is the name of the namespace in the cluster.
 	namespace string
-	// file and line are where the entry is.
+	// file and line locate the entry.
 	file       string
 	line       int
 	workloads  int
@@ -36,7 +37,7 @@ type member struct {
 	parameters map[string]bundle.BundleParameter
 }
 
-// declared is what the data declare for a set.
+// declared holds the members of a set, as the data declare them.
 type declared struct {
 	members []member
 	// presence reports whether an integration's file names a namespace.
@@ -117,11 +118,7 @@ func (l *look) occupied(ctx context.Context, k integrationset.Key, name string) 
 	m := stands(&other)
 	if other.Labels[v1alpha1.SetLabel] == "" && m.Key == k && m.Digest != "" {
 		before := other.DeepCopy()
-		other.Labels = maps.Clone(other.Labels)
-		if other.Labels == nil {
-			other.Labels = map[string]string{}
-		}
-		other.Labels[v1alpha1.SetLabel] = l.set.Name
+		metav1.SetMetaDataLabel(&other.ObjectMeta, v1alpha1.SetLabel, l.set.Name)
 		return client.IgnoreNotFound(l.Client.Patch(ctx, &other, client.MergeFrom(before)))
 	}
 	if other.Labels[v1alpha1.SetLabel] != l.set.Name { // else the cache had not seen it yet
@@ -151,7 +148,7 @@ func (l *look) deployment(m member) *bundle.BundleDeployment {
 			},
 		},
 	}
-	digest := sum(d.Spec, d.Annotations)
+	digest := supply.Sum(d.Spec, d.Annotations)
 	d.Annotations[v1alpha1.DigestKey] = hex.EncodeToString(digest[:])
 	return d
 }

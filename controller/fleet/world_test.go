@@ -31,7 +31,7 @@ type world struct {
 	client client.WithWatch
 	set    *v1alpha1.IntegrationSet
 	files  map[string]string
-	// writes is how many writes are left before the process dies; negative for no limit.
+	// writes counts the writes that are left before the process dies; negative for no limit.
 	writes int
 	now    time.Time
 	// broken is the error of a fetch; nil for none.

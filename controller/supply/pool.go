@@ -3,6 +3,7 @@ package supply
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -19,6 +20,15 @@ const quick = time.Second
 
 // Digest identifies what contents depend on.
 type Digest [sha256.Size]byte
+
+// Sum returns the digest of values: strings, numbers, bytes, and structs of them.
+func Sum(values ...any) Digest {
+	text, err := json.Marshal(values)
+	if err != nil { // nothing of it can fail
+		panic(err)
+	}
+	return sha256.Sum256(text)
+}
 
 // Pool fetches and renders contents in the background, fairly between namespaces. Deployments of a
 // namespace with the same sources and credentials share a fetch, and a deployment has one at a time.

@@ -130,6 +130,15 @@ func (t *Tree) File(name string) (File, bool) {
 // Paths returns the paths of all files, sorted.
 func (t *Tree) Paths() []string { return slices.Sorted(maps.Keys(t.files)) }
 
+// Contents returns the contents of all files by their paths.
+func (t *Tree) Contents() map[string][]byte {
+	all := map[string][]byte{}
+	for name, f := range t.files {
+		all[name] = f.Content
+	}
+	return all
+}
+
 // Remove takes away a file, or a folder with all that lies below it. What is not there
 // is no error.
 func (t *Tree) Remove(name string) {

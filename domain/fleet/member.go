@@ -19,7 +19,7 @@ type Member struct {
 	Upstream    string
 	Labels      map[string]string
 	Namespace   data.Namespace
-	// Location is where the data declare the member: the entry, or the namespace's file.
+	// Location locates the declaration of the member: the entry, or the namespace's file.
 	Location data.Location
 	Spec     data.Spec
 	Shards   []Shard
@@ -90,6 +90,19 @@ var ErrClusters = errors.New("the data have several clusters")
 
 // ErrServerURL is returned if the cluster of the filter has another URL in the data.
 var ErrServerURL = errors.New("the cluster has another URL in the data")
+
+// Problems lists the errors that hold members, and those of files of no known kind, each once.
+func (s Selection) Problems(d data.Data) []data.Problem {
+	all := slices.Clone(d.Problems)
+	for _, h := range s.Held {
+		for _, p := range h.Problems {
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
 
 // Select returns the members that a filter selects.
 func Select(d data.Data, f Filter) (Selection, error) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Origin is where a parameter's value comes from.
+// Origin names the source of a parameter's value.
 type Origin string
 
 // The origins, weakest first; a template's own default is weaker than all.

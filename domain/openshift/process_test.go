@@ -155,8 +155,8 @@ parameters:
 			want: []string{"parameter COLOUR is unknown: remove it, or use one of IMAGE, IMAGE_TAG, PASSWORD, TOKEN, REPLICAS"},
 		},
 		"AllAtOnce": {
-			why: "one run shows all", without: []string{"IMAGE", "PASSWORD"}, with: map[string]string{"XXXXXX": "", "YYYYYY": ""},
-			want: []string{"parameter IMAGE:", "parameter PASSWORD:", "XXXXXX", "YYYYYY"},
+			why: "one run shows all", without: []string{"IMAGE", "PASSWORD"}, with: map[string]string{"ANOTHER": "", "UNRELATED": ""},
+			want: []string{"parameter IMAGE:", "parameter PASSWORD:", "ANOTHER", "UNRELATED"},
 		},
 		"Collision": {
 			why: "one of the two would be lost", objects: `objects: [{a: [{data: {"${REPLICAS}": x, "1": z}}]}]`,

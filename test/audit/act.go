@@ -43,10 +43,10 @@ type event struct {
 }
 
 // read adds the acts of a log to those that were permitted, or to those that were forbidden. What an account did as
-// another one is not its own. An act that was permitted before is none that a role lacks: the permission was taken
-// back, or its namespace is being deleted.
+// another one is not its own. An act that was permitted before in the same
+// cluster is none that a role lacks: the permission was taken back, or its namespace is being deleted.
 func read(log io.Reader, permitted, forbidden map[act]bool) error {
-	lines := bufio.NewScanner(log)
+	lines, here := bufio.NewScanner(log), map[act]bool{}
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var e event
@@ -62,8 +62,9 @@ func read(log io.Reader, permitted, forbidden map[act]bool) error {
 			a.resource += "/" + e.ObjectRef.Subresource
 		}
 		if e.Annotations["authorization.k8s.io/decision"] != "forbid" {
+			here[a] = true
 			permit(permitted, a, e.ResponseStatus.Code)
-		} else if !permitted[a] {
+		} else if !here[a] {
 			forbidden[a] = true
 		}
 	}

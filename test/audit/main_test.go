@@ -115,3 +115,17 @@ func TestRunWithoutLogs(t *testing.T) {
 	_, err = run(folder, strings.NewReader("a: ["), &out)
 	require.ErrorContains(t, err, "cannot read manifests")
 }
+
+// What another cluster permits does not excuse that this one forbids it.
+func TestRunOfTwoClusters(t *testing.T) {
+	folder := t.TempDir()
+	nodes := func(rest string) []byte {
+		return []byte(line(accounts+"controller", "list", `"resource":"nodes"`, rest))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "a.log"), nodes(""), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "b.log"), nodes(`,"annotations":{"authorization.k8s.io/decision":"forbid"}`), 0o600))
+	var out strings.Builder
+	_, err := run(folder, strings.NewReader(manifests), &out)
+	require.NoError(t, err)
+	assert.Contains(t, out.String(), "forbidden: controller list nodes /\n")
+}

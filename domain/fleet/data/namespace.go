@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Namespace is where an integration runs.
+// Namespace describes a namespace that an integration runs in.
 type Namespace struct {
 	// Path is that of its file; it identifies the namespace.
 	Path        string

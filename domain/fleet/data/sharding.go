@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Strategy is how an integration is divided.
+// Strategy names a way to divide an integration into shards.
 type Strategy string
 
 // The strategies.

@@ -1,6 +1,6 @@
 package data
 
-// Spec is how an integration runs in a namespace. The tags are the names in the data
+// Spec configures an integration in a namespace. The tags are the names in the data
 // and in the values of a chart alike; a field is nil where the data do not have it, since
 // false and 0 are not the chart's defaults everywhere.
 type Spec struct {

@@ -21,7 +21,7 @@ type Situation struct {
 	MaxUnavailable int
 }
 
-// Verb is what is done with a member.
+// Verb names a write.
 type Verb string
 
 // The verbs.
@@ -43,7 +43,7 @@ type Wait struct {
 	Why string
 }
 
-// Decision is what to do now. Without steps and waits the set is settled.
+// Decision lists the writes to make now, and what waits. Without both the set is settled.
 type Decision struct {
 	Steps []Step
 	Waits []Wait

@@ -35,7 +35,7 @@ func TestDecide(t *testing.T) {
 	of := func(s Standing, workloads int) Standing { s.Workloads = workloads; return s }
 	ending := func(s Standing) Standing { s.Ending = true; return s }
 	for name, c := range map[string]struct {
-		// crowd is how many other members stand as declared.
+		// crowd counts the other members, which stand as declared.
 		crowd    int
 		wanted   []Wanted
 		standing []Standing

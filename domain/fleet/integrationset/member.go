@@ -27,7 +27,7 @@ type Wanted struct {
 	Wave int
 }
 
-// State is how far a member has come with what it was stamped with.
+// State describes the progress of a member towards its declaration.
 type State string
 
 // The states.
@@ -43,7 +43,7 @@ type Standing struct {
 	Digest    string
 	Workloads int
 	State     State
-	// Why is what the member says of its state.
+	// Why is the message of the member about its state.
 	Why string
 	// Ending reports that it is being deleted already.
 	Ending bool

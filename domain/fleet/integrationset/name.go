@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// maxName is how many characters the name of a BundleDeployment may have, suffix of those are a checksum's.
+	// maxName bounds the characters of a name; the last ones, suffix of them, are a checksum.
 	maxName = 52
 	suffix  = 8
 )
 
-// unnameable is what a name of the cluster cannot have.
+// unnameable matches characters that a name in the cluster cannot have.
 var unnameable = regexp.MustCompile(`[^a-z0-9]+`)
 
 // Name returns the name of a member of a set: the set, the integration, and a checksum that tells namespaces apart.

@@ -12,13 +12,13 @@ import (
 // Guard bounds the workloads that go without a person's confirmation: those of deleted members, shards that are no
 // longer declared, and replicas that become 0 (FLEET-DESIGN.md 5). Both bounds hold.
 type Guard struct {
-	// Workloads is how many may go; Percent is their share of all that stand.
+	// Workloads bounds their number, Percent their share of all that stand.
 	Workloads, Percent int
 }
 
-// Removal is what would go, and waits for a person.
+// Removal describes workloads that would go, and that a person has to confirm.
 type Removal struct {
-	// Digest is what a confirmation names. It identifies the members and what they lose.
+	// Digest identifies the members and their losses; a confirmation names it.
 	Digest string
 	// Workloads go, of so many.
 	Workloads, Of int
@@ -43,7 +43,7 @@ func (s Situation) confirmed(losses map[Key]int) bool {
 	return true
 }
 
-// digestSize is how many bytes of a checksum people are asked to copy.
+// digestSize is the number of bytes of a checksum in a digest, which people copy.
 const digestSize = 8
 
 // removal returns what would go by losses, the workloads that each member loses; nil if nothing has to be confirmed.

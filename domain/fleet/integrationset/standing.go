@@ -28,20 +28,20 @@ const (
 	reasonNothing     = "NothingDeclared"
 )
 
-// Stop is why a set is not looked at further.
+// Stop describes the reason for which a set is not looked at further.
 type Stop struct {
 	Reason, Message string
 	// Person reports that it lasts until a person acts.
 	Person bool
 }
 
-// Result is what a look at a set has found.
+// Result describes a look at a set.
 type Result struct {
 	// Stop is nil if the data could be read.
 	Stop *Stop
-	// Stale is why the data of before are used; "" if they are as fetched.
+	// Stale is the error for which earlier data are used; "" for none.
 	Stale string
-	// Faults are what is wrong in the data, with file and line.
+	// Faults lists the errors of the data, with file and line.
 	Faults []string
 	Situation
 	Decision
