@@ -28,7 +28,7 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	for _, p := range selected.Problems(read) {
 		l.result.Faults = append(l.result.Faults, p.String())
 	}
-	d := declared{presence: read.Presence}
+	d := declared{presence: read.Presence, held: selected.Holds}
 	for _, m := range selected.Members {
 		one, err := l.member(m)
 		if err != nil {

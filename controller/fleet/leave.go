@@ -3,34 +3,41 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	bundle "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 )
 
-// leave lets the members of a deleted set go on as BundleDeployments of their own.
-func (l *look) leave(ctx context.Context) error {
+// leave lets the members of a deleted set go on as BundleDeployments of their own, or as those of a set that claims them,
+// and returns when to look again.
+func (l *look) leave(ctx context.Context) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(l.set, v1alpha1.Finalizer) {
-		return nil
+		return 0, nil
 	}
-	var all bundle.BundleDeploymentList
-	if err := l.Client.List(ctx, &all, client.InNamespace(l.set.Namespace), client.MatchingLabels{v1alpha1.SetLabel: l.set.Name}); err != nil {
-		return fmt.Errorf("cannot list members: %w", err)
+	members := membersOf(l.set, l.Client)
+	all, err := members.list(ctx)
+	if err != nil {
+		return 0, err
 	}
-	for i := range all.Items {
-		m := &all.Items[i]
-		before := m.DeepCopy()
-		delete(m.Labels, v1alpha1.SetLabel)
-		if err := client.IgnoreNotFound(l.Client.Patch(ctx, m, client.MergeFrom(before))); err != nil {
-			return fmt.Errorf("cannot let member %s go on by itself: %w", m.Name, err)
+	left := 0
+	for i := range all {
+		parted, err := members.part(ctx, &all[i])
+		if err != nil {
+			return 0, fmt.Errorf("cannot let member %s go on by itself: %w", all[i].Name, err)
 		}
+		if parted {
+			left++
+		}
+	}
+	if left > 0 {
+		return soon, nil
 	}
 	controllerutil.RemoveFinalizer(l.set, v1alpha1.Finalizer)
 	if err := client.IgnoreNotFound(l.Client.Patch(ctx, l.set, client.MergeFrom(l.said))); err != nil {
-		return fmt.Errorf("cannot remove the finalizer: %w", err)
+		return 0, fmt.Errorf("cannot remove the finalizer: %w", err)
 	}
-	return nil
+	return 0, nil
 }

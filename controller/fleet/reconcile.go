@@ -92,7 +92,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	l := &look{Reconciler: r, set: &set, said: set.DeepCopy(), memory: r.memories.of(req.NamespacedName)}
 	if !set.DeletionTimestamp.IsZero() {
-		return reconcile.Result{}, l.leave(ctx)
+		again, err := l.leave(ctx)
+		return reconcile.Result{RequeueAfter: again}, err
 	}
 	if before := set.DeepCopy(); controllerutil.AddFinalizer(&set, v1alpha1.Finalizer) {
 		if err := r.Client.Patch(ctx, &set, client.MergeFrom(before)); err != nil {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
@@ -82,8 +83,7 @@ func TestComesBack(t *testing.T) {
 	w.runs("a", "1")
 	w.settle(w.process())
 	before := w.members()["a"]
-	require.NoError(t, w.client.Delete(t.Context(), w.set))
-	require.NoError(t, w.round(w.process()))
+	w.leave(w.set)
 	require.NotContains(t, w.members()["a"].Labels, v1alpha1.SetLabel)
 	w.set = &v1alpha1.IntegrationSet{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "prod"}, Spec: w.set.Spec}
 	require.NoError(t, w.client.Create(t.Context(), w.set))
@@ -137,7 +137,7 @@ func TestOthersStay(t *testing.T) {
 	w.settle(r)
 	assert.NotEqual(t, "MembersReady", w.why())
 	require.NotEmpty(t, w.set.Status.Waits)
-	assert.Equal(t, "BundleDeployment "+name+" exists, and the set did not make it: delete or rename it", w.set.Status.Waits[0].Message)
+	assert.Equal(t, "BundleDeployment "+name+" exists, and no set made it: delete or rename it", w.set.Status.Waits[0].Message)
 	for _, o := range []*bundlev1alpha1.BundleDeployment{taken, labelled} {
 		var now bundlev1alpha1.BundleDeployment
 		require.NoError(t, w.client.Get(t.Context(), client.ObjectKeyFromObject(o), &now), o.Name)
@@ -203,4 +203,92 @@ func TestWaves(t *testing.T) {
 	assert.NotContains(t, w.members(), "a")
 	w.settle(r)
 	assert.Contains(t, w.members(), "a")
+}
+
+// Two sets that share a namespace share what the chart renders for it once, and the other goes on with it when one leaves
+// (FLEET-DESIGN.md 1).
+func TestSetsShare(t *testing.T) {
+	w := newWorld(t)
+	w.runs("a", "1")
+	w.runs("b", "1")
+	first := w.set
+	first.Spec.Integrations = []string{"a"}
+	require.NoError(t, w.client.Update(t.Context(), first))
+	w.settle(w.process())
+	second := w.another("other", "b")
+	w.settle(w.process())
+	assert.Equal(t, "MembersReady", w.why())
+	assert.Equal(t, map[string]string{"": "prod", "a": "prod", "b": "other"}, w.owners())
+	shared := w.members()[""]
+
+	w.set = first
+	w.settle(w.process())
+	assert.Equal(t, "MembersReady", w.why(), "a claim of what is shared is no conflict")
+	w.read().Spec.Chart.Values = &runtime.RawExtension{Raw: []byte(`{"gov_slack": true}`)}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(w.process())
+	w.set = second
+	require.NoError(t, w.round(w.process()))
+	assert.Equal(t, "MemberConflict", w.why(), "it is made otherwise")
+
+	w.leave(first)
+	assert.Equal(t, map[string]string{"": "other", "a": "", "b": "other"}, w.owners())
+	w.settle(w.process())
+	assert.Equal(t, "MembersReady", w.why())
+	assert.Equal(t, shared.UID, w.members()[""].UID)
+	assert.NotContains(t, w.members()[""].Annotations, v1alpha1.ClaimPrefix+"other")
+}
+
+// An integration that two sets select stays the first one's, and both say so; it moves when the first no longer selects
+// it (FLEET-DESIGN.md 18).
+func TestSetsContest(t *testing.T) {
+	w := newWorld(t)
+	w.runs("a", "1")
+	w.runs("b", "1")
+	first := w.set
+	w.settle(w.process())
+	before := w.members()["a"]
+	second := w.another("other", "a")
+	require.NoError(t, w.round(w.process()))
+	require.NoError(t, w.round(w.process()))
+	assert.Equal(t, "MemberConflict", w.why())
+	assert.Equal(t, "IntegrationSet prod has this member: have only one of the two sets select it", w.set.Status.Waits[0].Message)
+	w.set = first
+	require.NoError(t, w.round(w.process()))
+	assert.Equal(t, "MemberConflict", w.why())
+	assert.Equal(t, "IntegrationSet other wants this member too: have only one of the two sets select it", w.set.Status.Waits[0].Message)
+	assert.Equal(t, map[string]string{"": "prod", "a": "prod", "b": "prod"}, w.owners())
+
+	t.Log("a file with an error moves nothing")
+	good := w.files["a.yml"]
+	w.files["a.yml"] += "odd: 1\n"
+	require.NoError(t, w.round(w.process()))
+	assert.Equal(t, "prod", w.owners()["a"])
+	w.files["a.yml"] = good
+
+	w.read().Spec.Integrations = []string{"b"}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(w.process())
+	assert.Equal(t, "MembersReady", w.why())
+	w.set = second
+	w.settle(w.process())
+	assert.Equal(t, "MembersReady", w.why())
+	assert.Equal(t, map[string]string{"": "prod", "a": "other", "b": "prod"}, w.owners())
+	assert.Equal(t, before.UID, w.members()["a"].UID)
+
+	t.Log("the members of a set that no longer exists are taken")
+	orphan := w.members()["b"]
+	orphan.Labels[v1alpha1.SetLabel] = "gone"
+	require.NoError(t, w.client.Update(t.Context(), &orphan))
+	w.set = first
+	w.settle(w.process())
+	assert.Equal(t, "prod", w.owners()["b"])
+	w.set = second
+
+	t.Log("a claim ends with the wish")
+	require.Contains(t, w.members()[""].Annotations, v1alpha1.ClaimPrefix+"other")
+	w.read().Spec.Integrations = []string{"none"}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(w.process())
+	assert.NotContains(t, w.members()[""].Annotations, v1alpha1.ClaimPrefix+"other")
 }

@@ -28,7 +28,7 @@ func (r *Reconciler) Setup(m manager.Manager) error {
 	changed := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	for _, watch := range []source.Source{
 		source.Kind(m.GetCache(), sets, &handler.EnqueueRequestForObject{}, changed),
-		source.Kind(m.GetCache(), members, handler.EnqueueRequestsFromMapFunc(setOf)),
+		source.Kind(m.GetCache(), members, handler.EnqueueRequestsFromMapFunc(setsOf)),
 		source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			r.enqueue = func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) }
 			return nil
@@ -41,11 +41,15 @@ func (r *Reconciler) Setup(m manager.Manager) error {
 	return nil
 }
 
-// setOf returns the set that stamped a member.
-func setOf(_ context.Context, o client.Object) []reconcile.Request {
-	set := o.GetLabels()[v1alpha1.SetLabel]
-	if set == "" {
+// setsOf returns the set that a member belongs to, and those that claim it.
+func setsOf(_ context.Context, o client.Object) []reconcile.Request {
+	d, ok := o.(*bundle.BundleDeployment)
+	if !ok || d.Labels[v1alpha1.SetLabel] == "" {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: set}}}
+	var all []reconcile.Request
+	for _, set := range append(claims(d), d.Labels[v1alpha1.SetLabel]) {
+		all = append(all, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: d.Namespace, Name: set}})
+	}
+	return all
 }

@@ -9,16 +9,13 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bundle "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
@@ -40,17 +37,24 @@ type member struct {
 // declared holds the members of a set, as the data declare them.
 type declared struct {
 	members []member
-	// presence reports whether an integration's file names a namespace.
+	// presence reports whether an integration's file names a namespace, and held whether an error prevents an answer.
 	presence func(file, namespace string) data.Presence
+	held     func(file, namespace string) bool
+}
+
+// decides reports whether there is something to decide about a member that is not wanted.
+func (d declared) decides(file string, m integrationset.Standing) bool {
+	claimed := m.Claimed || len(m.Claims) > 0 && !d.held(file, m.Namespace)
+	return claimed || m.Set == "" && d.presence(file, m.Namespace) == data.Absent
 }
 
 // stamp makes, changes and deletes members as the decision says, and notes what it was.
 func (l *look) stamp(ctx context.Context, d declared) error {
-	var all bundle.BundleDeploymentList
-	if err := l.Client.List(ctx, &all, client.InNamespace(l.set.Namespace), client.MatchingLabels{v1alpha1.SetLabel: l.set.Name}); err != nil {
-		return fmt.Errorf("cannot list members: %w", err)
+	standing, err := membersOf(l.set, l.Client).standing(ctx)
+	if err != nil {
+		return err
 	}
-	wanted, standing := map[integrationset.Key]*bundle.BundleDeployment{}, map[integrationset.Key]*bundle.BundleDeployment{}
+	wanted := map[integrationset.Key]*bundle.BundleDeployment{}
 	s := integrationset.Situation{Guard: guard(l.set.Spec.Guard), MaxUnavailable: int(l.set.Spec.MaxUnavailable)}
 	for _, m := range d.members {
 		made := l.deployment(m)
@@ -59,14 +63,9 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 			Key: m.Key, Digest: made.Annotations[v1alpha1.DigestKey], Workloads: m.workloads, Wave: m.wave,
 		})
 	}
-	for i := range all.Items {
-		m := stands(&all.Items[i])
-		if all.Items[i].Name != integrationset.Name(l.set.Name, m.Key) {
-			continue // it was labelled by hand
-		}
-		if wanted[m.Key] != nil || d.presence(file(&all.Items[i]), m.Namespace) == data.Absent {
-			standing[m.Key] = &all.Items[i]
-			s.Standing = append(s.Standing, m)
+	for k, one := range standing {
+		if wanted[k] != nil || d.decides(file(one.deployment), one.Standing) {
+			s.Standing = append(s.Standing, one.Standing)
 		}
 	}
 	s.Confirmed, s.LastConfirmed = l.confirmed(s), l.set.State.LastConfirmed
@@ -79,52 +78,55 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 	}
 	for _, step := range l.result.Steps {
 		if err := l.carryOut(ctx, step, wanted[step.Key], standing[step.Key]); err != nil {
-			return err
+			return fmt.Errorf("cannot %s the member for %s: %w", step.Verb, step.Key, err)
 		}
 	}
 	return nil
 }
 
-// carryOut makes, changes or deletes one member. A BundleDeployment that has its name and is not of this set stays.
-func (l *look) carryOut(ctx context.Context, step integrationset.Step, wanted, standing *bundle.BundleDeployment) error {
-	var err error
+// carryOut does one step. A BundleDeployment that has the name of a member and is of no set stays.
+func (l *look) carryOut(ctx context.Context, step integrationset.Step, wanted *bundle.BundleDeployment, standing standing) error {
+	now, members := standing.deployment, membersOf(l.set, l.Client)
 	switch step.Verb {
 	case integrationset.Create:
-		err = l.Client.Create(ctx, wanted)
+		err := l.Client.Create(ctx, wanted)
 		if apierrors.IsAlreadyExists(err) {
 			return l.occupied(ctx, step.Key, wanted.Name)
 		}
+		return err
 	case integrationset.Update:
-		after := standing.DeepCopy()
-		after.Spec = wanted.Spec
-		maps.Copy(after.Annotations, wanted.Annotations)
-		err = l.Client.Patch(ctx, after, client.MergeFromWithOptions(standing, client.MergeFromWithOptimisticLock{}))
+		return members.patch(ctx, now, func(after *bundle.BundleDeployment) {
+			after.Spec = wanted.Spec
+			maps.Copy(after.Annotations, wanted.Annotations)
+		})
 	case integrationset.Delete:
-		err = client.IgnoreNotFound(l.Client.Delete(ctx, standing, client.Preconditions{UID: &standing.UID, ResourceVersion: &standing.ResourceVersion}))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot %s the member for %s: %w", step.Verb, step.Key, err)
+		return client.IgnoreNotFound(l.Client.Delete(ctx, now, client.Preconditions{UID: &now.UID, ResourceVersion: &now.ResourceVersion}))
+	case integrationset.Claim:
+		return members.contend(ctx, now)
+	case integrationset.Withdraw:
+		return members.patch(ctx, now, func(after *bundle.BundleDeployment) { delete(after.Annotations, members.claim()) })
+	case integrationset.HandOver:
+		return members.handOver(ctx, now, standing.Claims[0])
 	}
 	return nil
 }
 
-// occupied notes that the name of a member is taken by a BundleDeployment that this set did not make.
+// occupied deals with the name of a member that a BundleDeployment has already.
 func (l *look) occupied(ctx context.Context, k integrationset.Key, name string) error {
 	var other bundle.BundleDeployment
 	if err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.set.Namespace, Name: name}, &other); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	// A member that a deleted set of this name left is taken up again.
-	m := stands(&other)
-	if other.Labels[v1alpha1.SetLabel] == "" && m.Key == k && m.Digest != "" {
-		before := other.DeepCopy()
-		metav1.SetMetaDataLabel(&other.ObjectMeta, v1alpha1.SetLabel, l.set.Name)
-		return client.IgnoreNotFound(l.Client.Patch(ctx, &other, client.MergeFrom(before)))
-	}
-	if other.Labels[v1alpha1.SetLabel] != l.set.Name { // else the cache had not seen it yet
-		l.result.Waits = append(l.result.Waits, integrationset.Wait{Key: k, Why: fmt.Sprintf(
-			"BundleDeployment %s exists, and the set did not make it: delete or rename it", name)})
-	}
+	m := membersOf(l.set, l.Client).stands(&other)
+	switch {
+	case m.Key != k || m.Digest == "":
+		l.result.Waits = append(l.result.Waits, integrationset.Wait{Key: k, Person: true, Why: fmt.Sprintf(
+			"BundleDeployment %s exists, and no set made it: delete or rename it", name)})
+	case other.Labels[v1alpha1.SetLabel] == "": // a deleted set left it
+		return membersOf(l.set, l.Client).patch(ctx, &other, func(after *bundle.BundleDeployment) {
+			metav1.SetMetaDataLabel(&after.ObjectMeta, v1alpha1.SetLabel, l.set.Name)
+		})
+	} // else the cache has not seen it yet
 	return nil
 }
 
@@ -151,36 +153,6 @@ func (l *look) deployment(m member) *bundle.BundleDeployment {
 	digest := supply.Sum(d.Spec, d.Annotations)
 	d.Annotations[v1alpha1.DigestKey] = hex.EncodeToString(digest[:])
 	return d
-}
-
-// file returns the file of the integration of a member; "", any file, for what a namespace shares.
-func file(d *bundle.BundleDeployment) string {
-	if d.Annotations[v1alpha1.IntegrationKey] == "" {
-		return ""
-	}
-	return d.Annotations[v1alpha1.FileKey]
-}
-
-// stands returns what a member is now.
-func stands(d *bundle.BundleDeployment) integrationset.Standing {
-	m := integrationset.Standing{
-		Key:    integrationset.Key{Integration: d.Annotations[v1alpha1.IntegrationKey], Namespace: d.Annotations[v1alpha1.NamespaceKey]},
-		Digest: d.Annotations[v1alpha1.DigestKey], State: integrationset.UnderWay, Ending: !d.DeletionTimestamp.IsZero(),
-	}
-	m.Workloads, _ = strconv.Atoi(d.Annotations[v1alpha1.WorkloadsKey]) // one that is not a number was not stamped: no workload is known
-	is := func(t condition.Type) bool {
-		c := meta.FindStatusCondition(d.Status.Conditions, string(t))
-		return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == d.Generation
-	}
-	switch {
-	case is(condition.Ready):
-		m.State = integrationset.Ready
-	case is(condition.Stalled):
-		m.State = integrationset.Stalled
-		why, _ := value.Why(d.Status.Conditions)
-		m.Why = why.Message
-	}
-	return m
 }
 
 // The guard of a set that names none.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -160,4 +161,36 @@ func (w *world) settle(r *Reconciler) {
 		w.report("Ready", "")
 	}
 	require.NoError(w.t, w.round(r))
+}
+
+// another makes a second set of the same data and chart that selects an integration, and turns to it.
+func (w *world) another(name, integration string) *v1alpha1.IntegrationSet {
+	w.t.Helper()
+	spec := *w.read().Spec.DeepCopy()
+	spec.Integrations = []string{integration}
+	w.set = &v1alpha1.IntegrationSet{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: name}, Spec: spec}
+	require.NoError(w.t, w.client.Create(w.t.Context(), w.set))
+	return w.set
+}
+
+// leave deletes a set, and has it end.
+func (w *world) leave(set *v1alpha1.IntegrationSet) {
+	w.t.Helper()
+	turned := w.set
+	w.set = set
+	require.NoError(w.t, w.client.Delete(w.t.Context(), set))
+	require.NoError(w.t, w.round(w.process()))
+	require.NoError(w.t, w.round(w.process()))
+	require.True(w.t, apierrors.IsNotFound(w.client.Get(w.t.Context(), client.ObjectKeyFromObject(set), set)))
+	w.set = turned
+}
+
+// owners returns the set of each member.
+func (w *world) owners() map[string]string {
+	w.t.Helper()
+	all := map[string]string{}
+	for integration, d := range w.members() {
+		all[integration] = d.Labels[v1alpha1.SetLabel]
+	}
+	return all
 }

@@ -85,6 +85,14 @@ type Selection struct {
 	Elsewhere int
 }
 
+// Holds reports whether an error keeps an integration's file, or its entry for a namespace, from being judged; file "" is
+// any file.
+func (s Selection) Holds(file, namespace string) bool {
+	return slices.ContainsFunc(s.Held, func(h Held) bool {
+		return (file == "" || h.File == file) && (h.Namespace == "" || h.Namespace == namespace)
+	})
+}
+
 // ErrClusters is returned for data with several clusters and a filter without one.
 var ErrClusters = errors.New("the data have several clusters")
 

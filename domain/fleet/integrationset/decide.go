@@ -9,8 +9,8 @@ import (
 // Situation is all that a decision depends on.
 type Situation struct {
 	Wanted []Wanted
-	// Standing are the members that are wanted, and those that the data surely no longer declare. Others go on as they
-	// are, and are nothing to decide about.
+	// Standing are the members that are wanted, those that the data surely no longer declare, and those that another set
+	// claims. Others go on as they are, and are nothing to decide about.
 	Standing []Standing
 	Guard    Guard
 	// Confirmed are the losses that a person has confirmed: how many workloads each member may lose.
@@ -29,6 +29,11 @@ const (
 	Create Verb = "create"
 	Update Verb = "update"
 	Delete Verb = "delete"
+	// Claim tells the set of a member that this set wants it too, and Withdraw that it no longer does.
+	Claim    Verb = "claim"
+	Withdraw Verb = "withdraw the claim to"
+	// HandOver gives a member to a set that claims it.
+	HandOver Verb = "hand over"
 )
 
 // Step is one write.
@@ -41,6 +46,8 @@ type Step struct {
 type Wait struct {
 	Key
 	Why string
+	// Person reports that it lasts until a person acts.
+	Person bool
 }
 
 // Decision lists the writes to make now, and what waits. Without both the set is settled.
@@ -68,7 +75,7 @@ func Decide(s Situation) Decision {
 	d := &decider{Situation: s, standing: map[Key]Standing{}, wanted: map[Key]Wanted{}}
 	for _, m := range s.Standing {
 		d.standing[m.Key] = m
-		if m.State != Ready {
+		if m.State != Ready && m.Set == "" {
 			d.unready++
 		}
 	}
@@ -81,12 +88,15 @@ func Decide(s Situation) Decision {
 	return d.Decision
 }
 
-// losses returns how many workloads each member would lose. Deletions that have begun do not count.
+// losses returns how many workloads each member would lose. Deletions that have begun do not count, and members of
+// other sets or that another set goes on with lose none.
 func (d *decider) losses() map[Key]int {
 	losses := map[Key]int{}
 	for k, m := range d.standing {
 		w, stays := d.wanted[k]
-		if !m.Ending && (!stays || w.Workloads < m.Workloads && w.Digest != m.Digest) {
+		switch {
+		case m.Ending, m.Set != "", !stays && len(m.Claims) > 0:
+		case !stays, w.Workloads < m.Workloads && w.Digest != m.Digest:
 			losses[k] = m.Workloads - w.Workloads
 		}
 	}
@@ -95,6 +105,7 @@ func (d *decider) losses() map[Key]int {
 
 // change makes and changes members, wave by wave.
 func (d *decider) change() {
+	d.contested()
 	wanted := slices.SortedFunc(slices.Values(d.Wanted), func(a, b Wanted) int {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), d.readiness(a.Key)-d.readiness(b.Key), a.Compare(b.Key))
 	})
@@ -132,6 +143,8 @@ func (d *decider) advance(w Wanted) bool {
 	switch {
 	case stands && m.Ending:
 		d.wait(w.Key, "waits for the end of the member that is being deleted")
+	case m.Set != "":
+		return d.share(w, m)
 	case !d.differs(w):
 		return m.State == Ready
 	case stands && w.Workloads < m.Workloads && d.Removal != nil:
@@ -155,13 +168,16 @@ func verb(stands bool) Verb {
 	return Create
 }
 
-// remove deletes what is no longer declared.
+// remove deletes what is no longer declared, or gives it to the set that claims it.
 func (d *decider) remove() {
 	for _, m := range slices.SortedFunc(slices.Values(d.Standing), func(a, b Standing) int { return a.Compare(b.Key) }) {
-		if _, stays := d.wanted[m.Key]; stays {
-			continue
-		}
+		_, stays := d.wanted[m.Key]
 		switch {
+		case stays, m.Set != "" && !m.Claimed:
+		case m.Set != "":
+			d.step(Withdraw, m.Key)
+		case len(m.Claims) > 0 && !m.Ending:
+			d.step(HandOver, m.Key)
 		case m.Ending:
 			d.wait(m.Key, "is being deleted")
 		case d.Removal != nil:
@@ -174,4 +190,9 @@ func (d *decider) remove() {
 
 func (d *decider) step(v Verb, k Key) { d.Steps = append(d.Steps, Step{v, k}) }
 
-func (d *decider) wait(k Key, why string) { d.Waits = append(d.Waits, Wait{k, why}) }
+func (d *decider) wait(k Key, why string) { d.Waits = append(d.Waits, Wait{Key: k, Why: why}) }
+
+// need notes a wait that lasts until a person acts.
+func (d *decider) need(k Key, why string) {
+	d.Waits = append(d.Waits, Wait{Key: k, Why: why, Person: true})
+}

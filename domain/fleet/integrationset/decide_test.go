@@ -20,6 +20,13 @@ func stands(integration, digest string, state State) Standing {
 	return Standing{Key: key(integration), Digest: digest, Workloads: 1, State: state}
 }
 
+// theirs is a member of another set.
+func theirs(integration string, claimed bool) Standing {
+	m := stands(integration, "1", Ready)
+	m.Set, m.Claimed = "other", claimed
+	return m
+}
+
 // crowd returns members that are as declared, so that a share of them is small.
 func crowd(n int) (wanted []Wanted, standing []Standing) {
 	for i := range n {
@@ -33,6 +40,7 @@ func crowd(n int) (wanted []Wanted, standing []Standing) {
 func TestDecide(t *testing.T) {
 	many := func(w Wanted, workloads int) Wanted { w.Workloads = workloads; return w }
 	of := func(s Standing, workloads int) Standing { s.Workloads = workloads; return s }
+	claimed := func(s Standing) Standing { s.Claims = []string{"other"}; return s }
 	ending := func(s Standing) Standing { s.Ending = true; return s }
 	for name, c := range map[string]struct {
 		// crowd counts the other members, which stand as declared.
@@ -123,6 +131,35 @@ func TestDecide(t *testing.T) {
 		"AtMostOneUnavailable": {
 			wanted: []Wanted{wants("a", "1", 0), wants("b", "1", 0)}, change: func(s *Situation) { s.MaxUnavailable = 1 },
 			steps: []Step{{Create, key("a")}}, waits: map[string]string{"b": "fewer than 1"},
+		},
+		"SharedByAnother":  {wanted: []Wanted{wants("", "1", 0)}, standing: []Standing{theirs("", false)}, steps: []Step{{Claim, key("")}}},
+		"SharedAndClaimed": {wanted: []Wanted{wants("", "1", 0)}, standing: []Standing{theirs("", true)}},
+		"SharedOtherwise": {
+			wanted: []Wanted{wants("", "2", 0)}, standing: []Standing{theirs("", true)},
+			waits: map[string]string{"": "IntegrationSet other makes it otherwise"},
+		},
+		"SharedBeforeAWave": {
+			wanted: []Wanted{wants("", "1", 0), wants("a", "1", 1)}, standing: []Standing{theirs("", false)},
+			steps: []Step{{Claim, key("")}}, waits: map[string]string{"a": "waits for what the namespace shares"},
+		},
+		"TakenByAnother": {
+			wanted: []Wanted{wants("a", "1", 0)}, standing: []Standing{theirs("a", false)},
+			steps: []Step{{Claim, key("a")}}, waits: map[string]string{"a": "IntegrationSet other has this member"},
+		},
+		"ClaimedByAnother": {
+			wanted: []Wanted{wants("a", "1", 0)}, standing: []Standing{claimed(stands("a", "1", Ready))},
+			waits: map[string]string{"a": "IntegrationSet other wants this member too"},
+		},
+		"SharedWithAnother": {wanted: []Wanted{wants("", "1", 0)}, standing: []Standing{claimed(stands("", "1", Ready))}},
+		"GoneAndClaimed":    {standing: []Standing{claimed(stands("z", "1", Ready))}, steps: []Step{{HandOver, key("z")}}},
+		"EndingAndClaimed": {
+			standing: []Standing{ending(claimed(stands("z", "1", Ready)))}, waits: map[string]string{"z": "is being deleted"},
+		},
+		"NoLongerClaimed": {standing: []Standing{theirs("z", true)}, steps: []Step{{Withdraw, key("z")}}},
+		"OfAnother":       {standing: []Standing{theirs("z", false)}},
+		"OthersCountForNoShare": {
+			crowd: 8, standing: []Standing{stands("z", "1", Ready), theirs("x", false), theirs("y", false)},
+			waits: map[string]string{"z": "1 of 9 workloads would go: no more than 10%"},
 		},
 		"SickFirst": {
 			wanted:   []Wanted{wants("a", "2", 0), wants("b", "2", 0)},

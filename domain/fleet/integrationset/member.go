@@ -47,4 +47,10 @@ type Standing struct {
 	Why string
 	// Ending reports that it is being deleted already.
 	Ending bool
+	// Set is the other set that the member belongs to, and Claimed reports that this one wants it too; "" for a member
+	// of this set.
+	Set     string
+	Claimed bool
+	// Claims are the other sets that want a member of this set, in order.
+	Claims []string
 }

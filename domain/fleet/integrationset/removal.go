@@ -53,7 +53,9 @@ func (s Situation) removal(losses map[Key]int) *Removal {
 		r.Workloads += lost
 	}
 	for _, m := range s.Standing {
-		r.Of += m.Workloads
+		if m.Set == "" {
+			r.Of += m.Workloads
+		}
 	}
 	switch {
 	case s.confirmed(losses):

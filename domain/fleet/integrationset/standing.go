@@ -23,6 +23,7 @@ const (
 	reasonReady       = "MembersReady"
 	reasonProgressing = "MembersProgressing"
 	reasonStalled     = "MemberStalled"
+	reasonConflict    = "MemberConflict"
 	reasonFaulty      = "DataFaulty"
 	reasonHeld        = "RemovalHeld"
 	reasonNothing     = "NothingDeclared"
@@ -55,7 +56,7 @@ func (r Result) Ready() int {
 	}
 	n := 0
 	for _, w := range r.Wanted {
-		if !d.differs(w) && d.standing[w.Key].State == Ready {
+		if m := d.standing[w.Key]; !d.differs(w) && m.State == Ready && (m.Set == "" || w.Integration == "") {
 			n++
 		}
 	}
@@ -65,6 +66,7 @@ func (r Result) Ready() int {
 // Conditions sums a look up. What a person has to do comes before what goes on by itself.
 func (r Result) Conditions() []condition.Condition {
 	stalled := slices.IndexFunc(r.Standing, func(m Standing) bool { return m.State == Stalled })
+	conflict := slices.IndexFunc(r.Waits, func(w Wait) bool { return w.Person })
 	switch {
 	case r.Stop != nil && r.Stop.Person:
 		return condition.Stuck(r.Stop.Reason, r.Stop.Message)
@@ -79,12 +81,14 @@ func (r Result) Conditions() []condition.Condition {
 	case len(r.Wanted)+len(r.Standing) == 0:
 		return condition.Stuck(reasonNothing, "the data declare nothing for this set: no entry fits spec.environments, spec.cluster, "+
 			"spec.upstream and spec.integrations")
+	case conflict >= 0:
+		return condition.Stuck(reasonConflict, fmt.Sprintf("%s: %s", r.Waits[conflict].Key, r.Waits[conflict].Why))
 	case stalled >= 0:
 		return condition.Stuck(reasonStalled, fmt.Sprintf("%s: %s", r.Standing[stalled].Key, r.Standing[stalled].Why))
 	case len(r.Steps) > 0 || len(r.Waits) > 0 || r.Ready() < len(r.Wanted):
-		return condition.Waiting(reasonProgressing, fmt.Sprintf("%d of %d members are ready%s", r.Ready(), len(r.Wanted), r.first()))
+		return condition.Waiting(reasonProgressing, fmt.Sprintf("members ready: %d of %d%s", r.Ready(), len(r.Wanted), r.first()))
 	}
-	return condition.Settled(reasonReady, fmt.Sprintf("%d members are ready", len(r.Wanted)))
+	return condition.Settled(reasonReady, fmt.Sprintf("members ready: %d of %d", len(r.Wanted), len(r.Wanted)))
 }
 
 // more returns how many others there are; "" for none.

@@ -24,10 +24,13 @@ func TestConditions(t *testing.T) {
 		Fetching:          {Result{Stop: &Stop{Reason: Fetching, Message: "still"}}, "still"},
 		reasonNothing:     {result(Situation{}), "no entry fits spec.environments"},
 		FetchFailed:       {Result{Stale: "no answer", Situation: Situation{Wanted: one}}, "no answer; members go on"},
-		reasonReady:       {result(Situation{Wanted: one, Standing: []Standing{stands("a", "1", Ready)}}), "1 members are ready"},
-		reasonProgressing: {result(Situation{Wanted: one, Standing: []Standing{stands("a", "1", UnderWay)}}), "0 of 1 members are ready"},
-		reasonStalled:     {result(Situation{Wanted: one, Standing: []Standing{sick}}), "a in /ns/prod.yml: no image"},
-		reasonHeld:        {result(Situation{Standing: []Standing{stands("a", "1", Ready)}}), "1 of 1 workloads would go: the data declare nothing"},
+		reasonReady:       {result(Situation{Wanted: one, Standing: []Standing{stands("a", "1", Ready)}}), "members ready: 1 of 1"},
+		reasonProgressing: {result(Situation{Wanted: one, Standing: []Standing{stands("a", "1", UnderWay)}}), "members ready: 0 of 1"},
+		reasonConflict: {
+			result(Situation{Wanted: one, Standing: []Standing{theirs("a", false)}}), "a in /ns/prod.yml: IntegrationSet other has this member",
+		},
+		reasonStalled: {result(Situation{Wanted: one, Standing: []Standing{sick}}), "a in /ns/prod.yml: no image"},
+		reasonHeld:    {result(Situation{Standing: []Standing{stands("a", "1", Ready)}}), "1 of 1 workloads would go: the data declare nothing"},
 		reasonFaulty: {
 			faulty(result(Situation{Wanted: one, Standing: []Standing{stands("a", "1", Ready)}})),
 			"x.yml:3: bad; what depends on it stays as it is (and 1 more: see status.faults)",
@@ -51,7 +54,7 @@ func TestName(t *testing.T) {
 		set, integration, prefix string
 	}{
 		{"fleet", "terraform-resources", "fleet-terraform-resources-"},
-		{"fleet", "", "fleet-"},
+		{"fleet", "", "shared-"},
 		{"fleet", "Odd_Name.x", "fleet-odd-name-x-"},
 		{"fleet", strings.Repeat("long-", 20), "fleet-long-long-long-long-long-long-long-lo-"},
 	} {
@@ -59,5 +62,7 @@ func TestName(t *testing.T) {
 		assert.Equal(t, c.prefix, name[:len(name)-8])
 		assert.LessOrEqual(t, len(name), 52)
 		assert.NotEqual(t, name, Name(c.set, Key{c.integration, "/ns/stage.yml"}))
+		assert.True(t, Named(Name("before", Key{c.integration, "/ns/prod.yml"}), Key{c.integration, "/ns/prod.yml"}), "by another set")
+		assert.False(t, Named(name, Key{c.integration, "/ns/stage.yml"}))
 	}
 }

@@ -177,7 +177,7 @@ func TestFleet(t *testing.T) {
 	w.declares("quay", `spec: {cron: "0 * * * *", extraArgs: --fast, resources: {limits: {memory: 1Mi}}}`)
 	w.declares("terraform", ordinary, "sharding: {strategy: static, shards: 2}")
 	require.NoError(t, w.admin.Create(w.ctx, w.set))
-	assert.Equal(t, "4 members are ready", w.becomes("MembersReady"))
+	assert.Equal(t, "members ready: 4 of 4", w.becomes("MembersReady"))
 	all := map[string]string{"qr-github": "#ops ", "qr-quay": "#ops --fast", "qr-terraform-0": "#ops ", "qr-terraform-1": "#ops ", "shared": ""}
 	assert.Equal(t, all, w.stamped())
 	assert.EqualValues(t, 3, w.set.Status.Elsewhere)

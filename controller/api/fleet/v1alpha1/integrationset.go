@@ -16,6 +16,9 @@ const ConfirmKey = "orcon.tengu.io/confirm"
 // SetLabel is the label of a member with the name of its set.
 const SetLabel = "orcon.tengu.io/integrationset"
 
+// ClaimPrefix begins the annotations of a member that name the other sets that want it: their names follow.
+const ClaimPrefix = "orcon.tengu.io/integrationset-claim."
+
 // Annotations of a member.
 const (
 	// IntegrationKey holds the name of the integration; it is empty for what a namespace shares.
