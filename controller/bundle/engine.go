@@ -171,6 +171,7 @@ func (e *Engine) draft(ctx context.Context, w Wish, back int) (p bundle.Plan, er
 	return bundle.NewPlan(bundle.Intent{
 		Cluster: e.Identity, UID: cmp.Or(e.UID, e.Owner), Owner: e.Owner, Sequence: w.Sequence, Live: seen.Live,
 		Record: e.record, Conflicts: w.Conflicts, Probes: w.Probes, ConfirmKinds: w.ConfirmKinds, MaxDeletions: w.MaxDeletions, Uninstall: w.Uninstall, Back: back,
+		Now: e.Now(),
 	})
 }
 
@@ -361,10 +362,10 @@ func (e *Engine) BeginRemoval(ctx context.Context, p bundle.Plan, approvals ...b
 	return e.save(ctx, record, nil)
 }
 
-// Remove does one step of the uninstallation under way. When nothing is left of it, the record
-// is deleted, and gone is true.
-func (e *Engine) Remove(ctx context.Context) (pruned bundle.Pruned, gone bool, err error) {
-	pruned, err = e.pruneOnce(ctx, e.record.Removing.Plan(e.Owner, e.record), 0)
+// Remove does one step of the removal that a plan describes, that of an uninstallation or bundle.Orphan. When nothing is left
+// of it, the record is deleted, and gone is true.
+func (e *Engine) Remove(ctx context.Context, p bundle.Plan) (pruned bundle.Pruned, gone bool, err error) {
+	pruned, err = e.pruneOnce(ctx, p, 0)
 	if err != nil || !pruned.Done() {
 		return pruned, false, err
 	}

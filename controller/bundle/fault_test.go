@@ -139,7 +139,8 @@ func (s *scene) remove(ctx context.Context) error {
 		err = s.BeginRemoval(ctx, p, approval)
 	}
 	for gone := false; err == nil && !gone; {
-		_, gone, err = s.Remove(ctx)
+		record := s.Record()
+		_, gone, err = s.Remove(ctx, record.Removing.Plan(s.Owner, record))
 	}
 	return err
 }

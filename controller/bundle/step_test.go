@@ -207,7 +207,7 @@ func TestRemovalThatIsHeld(t *testing.T) {
 	s.Cluster = holding{s.cluster}
 	require.NoError(t, s.BeginRemoval(t.Context(), p, approval))
 	for range 3 {
-		_, gone, err := s.Remove(t.Context())
+		_, gone, err := s.Remove(t.Context(), s.Record().Removing.Plan(s.Owner, s.Record()))
 		require.NoError(t, err)
 		assert.False(t, gone)
 		assert.NotEmpty(t, s.store.record.Revisions)
@@ -215,9 +215,9 @@ func TestRemovalThatIsHeld(t *testing.T) {
 	var told []engine.Progress
 	s.Tell = func(p engine.Progress) { told = append(told, p) }
 	s.cluster.unseen = 1
-	_, _, err = s.Remove(t.Context())
+	_, _, err = s.Remove(t.Context(), s.Record().Removing.Plan(s.Owner, s.Record()))
 	require.ErrorIs(t, err, errNotNow)
-	_, _, err = s.Remove(t.Context())
+	_, _, err = s.Remove(t.Context(), s.Record().Removing.Plan(s.Owner, s.Record()))
 	require.NoError(t, err)
 	require.Len(t, told, 2)
 	require.ErrorIs(t, told[0].Trouble, errNotNow)
@@ -355,7 +355,7 @@ func TestRefusedDeletion(t *testing.T) {
 	for ; !gone; step++ {
 		require.Less(t, step, 10)
 		var pruned bundle.Pruned
-		pruned, gone, err = s.Remove(t.Context())
+		pruned, gone, err = s.Remove(t.Context(), s.Record().Removing.Plan(s.Owner, s.Record()))
 		require.NoError(t, err)
 		switch step {
 		case 0:

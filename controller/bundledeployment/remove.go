@@ -90,13 +90,13 @@ func (j removal) uninstall(ctx context.Context) (*domain.Stop, error) {
 	if record.Last().Number == 0 {
 		return nil, nil
 	}
-	if len(record.Removing) == 0 || !j.agreed(record.Removing) {
+	if !j.orphans() && (len(record.Removing) == 0 || !j.agreed(record.Removing)) {
 		if stop, err := j.beginRemoval(ctx); stop != nil || err != nil {
 			return stop, err
 		}
 	}
 	for {
-		pruned, gone, err := j.engine.Remove(ctx)
+		pruned, gone, err := j.engine.Remove(ctx, j.plan())
 		switch {
 		case err != nil:
 			return stuck(ctx, err)
@@ -106,6 +106,20 @@ func (j removal) uninstall(ctx context.Context) (*domain.Stop, error) {
 			return j.deletion(pruned), nil
 		}
 	}
+}
+
+// orphans reports whether the objects go on without the deployment.
+func (j removal) orphans() bool {
+	return j.deployment.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan
+}
+
+// plan returns the plan by which the objects go.
+func (j removal) plan() domain.Plan {
+	record := j.engine.Record()
+	if j.orphans() {
+		return domain.Orphan(j.engine.Owner, record)
+	}
+	return record.Removing.Plan(j.engine.Owner, record)
 }
 
 // stuck returns the stop of a deletion that an error holds up, or the error if it is no state of

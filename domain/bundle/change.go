@@ -25,7 +25,7 @@ const hidden = "(secret)"
 func shown(id ID, changes []Change) []Change {
 	var all []Change
 	for _, c := range changes {
-		if c.mark() {
+		if c.mark() || c.clientSide() {
 			continue
 		}
 		if id.kind() == "Secret" && c.Path != "type" && c.Path != "immutable" && !strings.HasPrefix(c.Path, "metadata.labels") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ConflictPolicy decides what happens to objects that something else has made.
@@ -29,6 +30,8 @@ type Conflict struct {
 	// Cure is the policy with which it is none. Empty: the object could not become what the
 	// bundle says, whoever had it.
 	Cure ConflictPolicy
+	// Active is when the holder wrote the object, if it still does; else zero.
+	Active time.Time
 }
 
 // String describes the conflict and its cure, in the words of a BundleDeployment.
@@ -37,6 +40,8 @@ func (c Conflict) String() string { return c.Words("conflicts: ") }
 // Words describes the conflict and its cure; setting is the flag or field that chooses a policy.
 func (c Conflict) Words(setting string) string {
 	switch {
+	case !c.Active.IsZero():
+		return c.active()
 	case len(c.Fields) > 0:
 		return fmt.Sprintf("%s has fields that others manage: %s: leave them out of the bundle, or take them over (%s%s)", c.ID,
 			strings.Join(c.Fields, ", "), setting, c.Cure)
@@ -61,17 +66,25 @@ func (d *drafting) contest(id ID, contested []Change) {
 func (d *drafting) claim(a Action, item Item, l Live, situation Situation, holder string) Action {
 	a.Why = managedBy(holder)
 	fixed := l.Immutable != "" || item.job()
+	c := Conflict{ID: item.ID, Holder: holder, Cure: cure(l, situation, fixed)}
+	if !fixed && d.policy == TakeAll {
+		c.Active = l.busy(d.Owner, d.Now)
+	}
 	switch {
 	case !fixed && situation == Unowned && d.policy != Prevent:
 		a.Verb = Adopt
-	case !fixed && d.policy == TakeAll:
+	case !fixed && d.policy == TakeAll && c.Active.IsZero():
 		a.Verb = Take
 	default:
 		a.Verb = None
-		d.plan.Conflicts = append(d.plan.Conflicts, Conflict{ID: item.ID, Holder: holder, Cure: cure(l, situation, fixed)})
+		d.plan.Conflicts = append(d.plan.Conflicts, c)
 		return a
 	}
-	return d.fields(a, l)
+	a = d.fields(a, l)
+	if a.ID.Group == "apps" && !a.Restarts {
+		a.Why += "; pod template unchanged"
+	}
+	return a
 }
 
 // cure is the policy with which an object of somebody else becomes part of the deployment:

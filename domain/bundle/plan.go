@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Verb is what is done with an object.
@@ -23,6 +24,8 @@ const (
 	Keep Verb = "keep"
 	// GiveBack leaves an adopted object as it was before.
 	GiveBack Verb = "give back"
+	// Release leaves an object as it is, without Orcon's marks.
+	Release Verb = "release"
 	// Run runs a Job.
 	Run  Verb = "run"
 	None Verb = "none"
@@ -74,6 +77,8 @@ type Intent struct {
 	Uninstall bool
 	// Back is the revision whose content comes back, and 0 otherwise.
 	Back int
+	// Now is the time of the plan.
+	Now time.Time
 }
 
 // Plan is what would be done, and all that somebody approves.

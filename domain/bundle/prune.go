@@ -35,6 +35,9 @@ func Prune(p Plan, r Record, live map[ID]Live) Pruned {
 		case situation != Ours || planned[e.ID].Verb == Keep:
 			out.Gone = append(out.Gone, e.ID)
 			continue
+		case planned[e.ID].Verb == Release && !l.leaving():
+			out.delete(e, l, &Original{ID: e.ID})
+			continue
 		case !planned[e.ID].ends(r.Originals.of(e.ID)):
 			continue // nobody has agreed to it: the next plan says so
 		case before != nil && (before.turn() != e.turn() || before.Depth != e.Depth):

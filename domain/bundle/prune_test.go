@@ -107,3 +107,19 @@ func TestPrune(t *testing.T) {
 	live[db.ID()] = is(db, owner)
 	assert.Empty(t, bundle.Prune(later, record, live).Delete, "it came back after the plan: the next one lists it")
 }
+
+// A deployment that leaves its objects takes its marks off them, in one round; what is being deleted is let go.
+func TestOrphan(t *testing.T) {
+	record, live := inventory(t, object("Secret kept", "prune=Never"), object("Service web"), object("Deployment web"))
+	live[id("Service web")] = is(object("Service web"), "shop/other")
+	live[id("Deployment web")] = is(object("Deployment web"), owner, map[string]any{"deletionTimestamp": "x", "finalizers": []any{"operator"}})
+	p := bundle.Orphan(owner, record)
+	pruned := bundle.Prune(p, record, live)
+	require.Len(t, pruned.Delete, 1)
+	assert.Equal(t, &bundle.Original{ID: id("Secret kept")}, pruned.Delete[0].Original, "nothing but the marks")
+	assert.Equal(t, []bundle.ID{id("Service web")}, pruned.Gone, "of another deployment")
+	live[id("Secret kept")] = is(object("Secret kept"), "")
+	pruned = bundle.Prune(p, record.Drop(pruned.Gone...), live)
+	assert.True(t, bundle.Prune(p, record.Drop(id("Service web"), id("Secret kept")), live).Done())
+	assert.Equal(t, []bundle.ID{id("Secret kept")}, pruned.Gone)
+}

@@ -41,3 +41,12 @@ func (r Removal) Plan(owner string, record Record) Plan {
 	}
 	return p
 }
+
+// Orphan returns the plan that lets all objects of a record go on without their deployment.
+func Orphan(owner string, record Record) Plan {
+	p := Plan{Owner: owner}
+	for _, e := range record.Inventory {
+		p.Actions = append(p.Actions, Action{ID: e.ID, Verb: Release})
+	}
+	return p
+}

@@ -74,6 +74,8 @@ var foreign = []struct{ place, key, program string }{
 	{"labels", "kustomize.toolkit.fluxcd.io/name", "Flux Kustomization"},
 	{"labels", "helm.toolkit.fluxcd.io/name", "Flux HelmRelease"},
 	{"labels", "olm.owner", "OLM owner"},
+	{"annotations", qontractIntegration, "Qontract integration"},
+	{"annotations", qontractCaller, "Qontract caller"},
 }
 
 // Situation returns the object's situation as seen by a deployment (namespace/name), and the

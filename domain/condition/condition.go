@@ -167,8 +167,13 @@ func Why(conditions []Condition) Condition {
 			ready.Message = c.Message
 		}
 	}
-	if c, there := Find(conditions, Type(ready.Reason)); there && c.True && !ready.True {
-		ready.Message = strings.Replace(ready.Message, "see condition "+ready.Reason, c.Message, 1)
+	before, named, found := strings.Cut(ready.Message, "see condition ")
+	named, after, _ := strings.Cut(named, ";")
+	if c, there := Find(conditions, Type(named)); found && there && !ready.True {
+		ready.Message = before + c.Message
+		if after != "" {
+			ready.Message += ";" + after
+		}
 	}
 	return ready
 }

@@ -132,6 +132,8 @@ func TestWhyFollowsTheReason(t *testing.T) {
 	}{
 		"Named": {"a reader wants the cause, not a reference", append(condition.Waiting("HandlerFailed", "complete, but see condition HandlerFailed; more"), failed),
 			"complete, but " + failed.Message + "; more"},
+		"Elsewhere": {"the condition with the details has another name than the reason", append(condition.Stuck("Conflict", "see condition Planned; revision 1 is kept"),
+			condition.New("Planned", false, "Conflict", "a Service already exists")), "a Service already exists; revision 1 is kept"},
 		"Other":   {"Ready is about something else", append(condition.Waiting("NoData", "no data yet"), failed), "no data yet"},
 		"Works":   {"what works has its own message", append(condition.Settled("HandlerFailed", "all is there"), failed), "all is there"},
 		"Missing": {"the details are not there", condition.Waiting("HandlerFailed", "see condition HandlerFailed"), "see condition HandlerFailed"},

@@ -60,7 +60,7 @@ func (w *World) compare(ctx context.Context, q question, needed *needs, live *un
 	case err != nil:
 		return err
 	}
-	return change(q, live, after, l)
+	return taking{w.client, w.owner}.change(ctx, q, live, after, l)
 }
 
 // words are those of the API server, without values of Secrets, which refusals quote: of objects that may
@@ -99,7 +99,7 @@ func wrongFields(status apierrors.APIStatus) string {
 }
 
 // change describes what applying changes.
-func change(q question, live, after *unstructured.Unstructured, l *bundle.Live) error {
+func (t taking) change(ctx context.Context, q question, live, after *unstructured.Unstructured, l *bundle.Live) error {
 	was, err := ownership(live)
 	if err != nil {
 		return err
@@ -108,8 +108,16 @@ func change(q question, live, after *unstructured.Unstructured, l *bundle.Live) 
 	if err != nil {
 		return err
 	}
+	migrated, err := t.migrated(ctx, live, is.applied)
+	if err != nil {
+		return err
+	}
 	l.Changes = changes(q, live, after, was, is)
-	l.Fields, err = present(live, is.applied)
+	for path := range migrated.All() {
+		before, _ := at(live.Object, path)
+		l.Changes = append(l.Changes, bundle.Change{Path: name(path), Before: shown(before, true), Manager: was.holder(path)})
+	}
+	l.Fields, err = present(live, is.applied.Union(migrated))
 	return err
 }
 
@@ -129,9 +137,9 @@ func changes(q question, live, after *unstructured.Unstructured, was, is owners)
 		}
 		all = append(all, c)
 	}
-	for path := range was.ours().Leaves().Difference(is.applied).All() {
+	for path := range was.missing(is).All() {
 		before, there := at(live.Object, path)
-		if _, ours := at(q.before, path); there && ours && was.holder(path) == "" && below(is.applied, path).Empty() {
+		if _, ours := at(q.before, path); there && ours {
 			all = append(all, bundle.Change{Path: name(path), Before: shown(before, true), Ours: true})
 		}
 	}

@@ -48,6 +48,17 @@ func ownership(o *unstructured.Unstructured) (owners, error) {
 // ours are all fields that this manager has.
 func (o owners) ours() *fieldpath.Set { return o.applied.Union(o.created) }
 
+// missing returns our fields that no one has any more if others are those that we apply.
+func (o owners) missing(is owners) *fieldpath.Set {
+	missing := fieldpath.NewSet()
+	for path := range o.ours().Leaves().Difference(is.applied).All() {
+		if o.holder(path) == "" && below(is.applied, path).Empty() {
+			missing.Insert(path)
+		}
+	}
+	return missing
+}
+
 // holder returns who else has a field; empty if nobody has.
 func (o owners) holder(path fieldpath.Path) string {
 	for _, h := range o.others {

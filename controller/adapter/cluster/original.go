@@ -42,6 +42,23 @@ func encoded(path fieldpath.Path) (string, error) {
 	return string(text), err //nolint:wrapcheck // texts: there is no such error
 }
 
+// decoded returns the path that encoded has written.
+func decoded(text string) (fieldpath.Path, error) {
+	var steps []string
+	if err := json.Unmarshal([]byte(text), &steps); err != nil {
+		return nil, fmt.Errorf("cannot read path %s: %w", text, err)
+	}
+	path := make(fieldpath.Path, len(steps))
+	for i, step := range steps {
+		element, err := fieldpath.DeserializePathElement(step)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read path %s: %w", text, err)
+		}
+		path[i] = element
+	}
+	return path, nil
+}
+
 // giving is an adopted object of a world.
 type giving struct {
 	world  *World
@@ -81,7 +98,10 @@ func before(o *unstructured.Unstructured, original bundle.Original) (bundle.Obje
 	named.SetName(o.GetName())
 	named.SetNamespace(o.GetNamespace())
 	named.SetResourceVersion(o.GetResourceVersion())
-	var all any = named.Object
+	all, err := restored(named.Object, o, original)
+	if err != nil {
+		return nil, err
+	}
 	for path := range owners.ours().Leaves().All() {
 		text, err := encoded(path)
 		if err != nil {
@@ -97,6 +117,20 @@ func before(o *unstructured.Unstructured, original bundle.Original) (bundle.Obje
 	}
 	fields, _ := all.(map[string]any)
 	return fields, nil
+}
+
+// restored returns an object with the original values of fields that the live object no longer has.
+func restored(all any, o *unstructured.Unstructured, original bundle.Original) (any, error) {
+	for _, f := range original.Fields {
+		path, err := decoded(f.Path)
+		if err != nil {
+			return nil, err
+		}
+		if _, there := at(o.Object, path); !there && f.Value != nil {
+			all = put(all, path, f.Value)
+		}
+	}
+	return all, nil
 }
 
 // put returns a value in which the part at a path is another one.

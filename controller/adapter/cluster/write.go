@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -98,7 +97,11 @@ func (w *World) own(ctx context.Context, write bundle.Write) (*unstructured.Unst
 		o.SetResourceVersion(write.ResourceVersion)
 		return o, nil // the API server says so when it is applied
 	}
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(o, sets.New(Manager), Manager)
+	managers, err := clients(o, w.owner)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(o, managers, Manager)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read who set its fields: %w", err)
 	}

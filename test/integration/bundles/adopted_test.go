@@ -1,9 +1,11 @@
 package bundles
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -157,4 +160,100 @@ func TestDeploymentGivesBack(t *testing.T) {
 	}, soon)
 	assert.Equal(t, map[string]string{"k": "mine"}, w.configMaps()["a"])
 	assert.NotContains(t, w.configMaps(), "b")
+}
+
+// deployedByQontract is a Deployment that Qontract applied at a time.
+func (w *world) deployedByQontract(at time.Time) {
+	w.t.Helper()
+	marks := fmt.Sprintf("name: web, namespace: %s, annotations: {qontract.integration: github, qontract.update: %q}}", w.namespace,
+		at.UTC().Format("2006-01-02T15:04:05"))
+	text := strings.Replace(workload, "name: web}", marks, 1)
+	w.apply(strings.Replace(text, "image: old", "image: old\n        args: [run]", 1))
+}
+
+// plans returns the plan for manifests.
+func (w *world) plans(policy bundle.ConflictPolicy, manifests string) (bundle.Plan, error) {
+	w.t.Helper()
+	p := w.process(-1)
+	wish := p.wish(w.t, manifests)
+	wish.Conflicts = policy
+	return p.Plan(w.t.Context(), wish)
+}
+
+// FLEET-DESIGN.md 11: a workload that Qontract deployed is taken over without a restart, once Qontract has left it alone for
+// an hour. Fields that Qontract's client had set are then the deployment's.
+func TestTakenFromQontract(t *testing.T) {
+	w := newWorld(t)
+	same := strings.Replace(workload, "image: old", "image: old\n        args: [run]", 1)
+	w.deployedByQontract(time.Now().Add(-time.Minute))
+	p, err := w.plans(bundle.AdoptUnowned, same)
+	require.NoError(t, err)
+	require.Len(t, p.Conflicts, 1)
+	assert.Contains(t, p.Conflicts[0].String(), "is managed by Qontract integration github")
+	p, err = w.plans(bundle.TakeAll, same)
+	require.NoError(t, err)
+	require.Len(t, p.Conflicts, 1)
+	assert.Contains(t, p.Conflicts[0].String(), "less than an hour ago")
+
+	w.deployedByQontract(time.Now().Add(-2 * time.Hour))
+	p, err = w.plans(bundle.TakeAll, same)
+	require.NoError(t, err)
+	require.Empty(t, p.Conflicts)
+	assert.Equal(t, "is managed by Qontract integration github; pod template unchanged", p.Actions[0].Why)
+	assert.False(t, p.Actions[0].Restarts)
+	spec := func() string {
+		return w.cluster.Kubectl(t, "-n", w.namespace, "get", "deployment", "web", "-o", "jsonpath={.spec}")
+	}
+	before := spec()
+	w.claim(bundle.TakeAll, same)
+	assert.Equal(t, before, spec())
+	assert.NotContains(t, w.theirs("deployment", "web"), "qontract")
+	assert.NotContains(t, w.theirs("deployment", "web"), "last-applied")
+
+	w.claim(bundle.Prevent, strings.Replace(same, "        args: [run]\n", "", 1))
+	assert.NotContains(t, w.theirs("deployment", "web"), "args")
+}
+
+// FLEET-DESIGN.md 11: a plan shows the fields of Qontract's that the bundle does not have; they go, and come back with the object.
+func TestTakenFromQontractWithLess(t *testing.T) {
+	w := newWorld(t)
+	w.deployedByQontract(time.Now().Add(-2 * time.Hour))
+	before := w.theirs("deployment", "web")
+	p, err := w.plans(bundle.TakeAll, workload)
+	require.NoError(t, err)
+	assert.True(t, p.Actions[0].Restarts)
+	require.Len(t, p.Actions[0].Changes, 1, "%+v", p.Actions[0].Changes)
+	assert.Equal(t, `["run"]`, p.Actions[0].Changes[0].Before)
+	w.claim(bundle.TakeAll, workload)
+	assert.NotContains(t, w.theirs("deployment", "web"), "args")
+	require.NoError(t, w.process(-1).uninstall())
+	assert.Equal(t, before, w.theirs("deployment", "web"))
+}
+
+// A deployment that is deleted with deletionPolicy: Orphan leaves what it made and what it adopted as they are, without a
+// mark, and another one can adopt them (FLEET.md O4).
+func TestOrphans(t *testing.T) {
+	t.Parallel()
+	w := newOperated(t)
+	w.controller()
+	mine := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "a"}, Data: map[string]string{"k": "mine"}}
+	require.NoError(t, w.admin.Create(w.ctx, mine))
+	d := w.bundle(configMap("a", "1") + configMap("b", "1"))
+	d.Spec.Conflicts, d.Spec.DeletionPolicy = "Take", v1alpha1.DeletionPolicyOrphan
+	require.NoError(t, w.admin.Create(w.ctx, d))
+	w.ready(d, "Healthy")
+	require.NoError(t, w.admin.Delete(w.ctx, d))
+	controlplane.Eventually(t, func() bool {
+		return apierrors.IsNotFound(w.admin.Get(w.ctx, client.ObjectKeyFromObject(d), d))
+	}, soon)
+	for _, name := range []string{"a", "b"} {
+		var now corev1.ConfigMap
+		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &now))
+		assert.Equal(t, map[string]string{"k": "1"}, now.Data, name)
+		assert.Empty(t, now.Annotations, name)
+		assert.Empty(t, now.Labels, name)
+		for _, entry := range now.ManagedFields {
+			assert.NotEqual(t, cluster.Manager, entry.Manager, name)
+		}
+	}
 }

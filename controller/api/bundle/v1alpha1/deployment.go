@@ -99,12 +99,20 @@ type BundleDeploymentSpec struct {
 	// approval decides who approves plans.
 	// +optional
 	Approval BundleApproval `json:"approval,omitempty"`
+	// deletionPolicy decides what happens to the objects when the deployment is deleted: Delete, the default,
+	// deletes what it made and gives back what it adopted; Orphan leaves every object as it is, without Orcon's marks.
+	// +optional
+	// +kubebuilder:validation:Enum=Delete;Orphan
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 	// historyLimit is the number of revisions that are kept; unset is 10.
 	// +optional
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=50
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 }
+
+// DeletionPolicyOrphan leaves the objects of a deleted deployment as they are.
+const DeletionPolicyOrphan = "Orphan"
 
 // BundleSource is a source of content.
 type BundleSource struct {
