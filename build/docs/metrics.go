@@ -16,7 +16,7 @@ func programs() map[string]string {
 		"controller/relation":         "relations-controller",
 		"controller/adapter/listener": "relations-controller", "controller/adapter/kube/identity": "relations-controller",
 		"cmd/relations-mutating-webhook": "relations-mutating-webhook", "webhook/...": "relations-mutating-webhook",
-		"cmd/bundle-controller": "bundle-controller", "controller/bundledeployment": "bundle-controller",
+		"cmd/bundle-controller": "bundle-controller", "controller/bundledeployment": "bundle-controller", "controller/fleet": "bundle-controller",
 		"controller/agent": "relation-agent", "controller/adapter/stream": "relation-agent",
 		"controller/adapter/certificate": "webhook and controllers",
 	}

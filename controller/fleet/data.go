@@ -28,7 +28,8 @@ import (
 // memory holds the data of a set, so that a replica reads them again only when they may differ.
 type memory struct {
 	input supply.Digest
-	at    time.Time
+	// at is the time of the last fetch, and fetched of the last that succeeded.
+	at, fetched time.Time
 	// annotations are the set's at that time.
 	annotations map[string]string
 	resolved    []string
@@ -130,7 +131,7 @@ func (l *look) remember(input supply.Digest, r supply.Result) (data.Data, *integ
 	for _, one := range r.Resolved {
 		resolved = append(resolved, one.String())
 	}
-	*l.memory = memory{input: input, at: l.Now(), annotations: l.set.Annotations, resolved: resolved, data: data.Read(files, data.Options{})}
+	*l.memory = memory{input: input, at: l.Now(), fetched: l.Now(), annotations: l.set.Annotations, resolved: resolved, data: data.Read(files, data.Options{})}
 	return l.memory.data, nil
 }
 

@@ -88,10 +88,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Client.Get(ctx, req.NamespacedName, &set); err != nil {
 		r.pool.Forget(req.NamespacedName)
 		r.memories.forget(req.NamespacedName)
+		unmeasure(req.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	l := &look{Reconciler: r, set: &set, said: set.DeepCopy(), memory: r.memories.of(req.NamespacedName)}
 	if !set.DeletionTimestamp.IsZero() {
+		unmeasure(req.NamespacedName)
 		again, err := l.leave(ctx)
 		return reconcile.Result{RequeueAfter: again}, err
 	}
