@@ -199,15 +199,13 @@ func (j *job) approvals(ctx context.Context, p domain.Plan) (all []domain.Approv
 	}
 	for i := range list.Items {
 		a := &list.Items[i]
-		if a.Spec.Deployment != j.deployment.Name || a.Spec.PlanDigest != p.Digest || !a.DeletionTimestamp.IsZero() {
-			continue
-		}
-		approval, err := convert.ToApproval(a, p)
-		if err != nil {
+		approval, approves, err := convert.ToApproval(a, j.deployment.Name, p)
+		switch {
+		case err != nil:
 			void = fmt.Sprintf("Approval %s is void: %v; ", a.Name, err)
-			continue
+		case approves:
+			all = append(all, approval)
 		}
-		all = append(all, approval)
 	}
 	return all, void, nil
 }

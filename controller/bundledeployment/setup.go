@@ -106,5 +106,13 @@ func approved(_ context.Context, o client.Object) []reconcile.Request {
 	if !ok {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Spec.Deployment}}}
+	plans := a.Spec.Plans
+	if len(plans) == 0 {
+		plans = []v1alpha1.ApprovedPlan{{Deployment: a.Spec.Deployment}}
+	}
+	var all []reconcile.Request
+	for _, p := range plans {
+		all = append(all, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: p.Deployment}})
+	}
+	return all
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bundle "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
@@ -88,7 +89,7 @@ func (m members) stands(d *bundle.BundleDeployment) integrationset.Standing {
 	one := integrationset.Standing{
 		Key:    integrationset.Key{Integration: d.Annotations[v1alpha1.IntegrationKey], Namespace: d.Annotations[v1alpha1.NamespaceKey]},
 		Digest: d.Annotations[v1alpha1.DigestKey], State: integrationset.UnderWay, Ending: !d.DeletionTimestamp.IsZero(),
-		Claims: claims(d),
+		Claims: claims(d), Name: d.Name,
 	}
 	if set := d.Labels[v1alpha1.SetLabel]; set != m.set {
 		_, one.Claimed = d.Annotations[m.claim()]
@@ -106,6 +107,7 @@ func (m members) stands(d *bundle.BundleDeployment) integrationset.Standing {
 		one.State = integrationset.Stalled
 		why, _ := value.Why(d.Status.Conditions)
 		one.Why = why.Message
+		one.Plan = convert.Waiting(d)
 	}
 	return one
 }

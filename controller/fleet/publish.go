@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/object"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
@@ -26,6 +27,7 @@ func (l *look) publish(ctx context.Context) error {
 	set, before := l.set, l.said
 	s := &set.Status
 	s.ObservedGeneration = set.Generation
+	l.result.Approve = fmt.Sprintf("orcon fleet approve %s -n %s", set.Name, set.Namespace)
 	s.Conditions = value.SetConditions(s.Conditions, l.result.Conditions(), set.Generation, l.Now())
 	if l.result.Stop == nil || l.result.Wanted != nil {
 		l.tell(s)
@@ -47,7 +49,10 @@ func (l *look) publish(ctx context.Context) error {
 func (l *look) tell(s *v1alpha1.IntegrationSetStatus) {
 	r := l.result
 	s.Data, s.Members, s.ReadyMembers, s.Elsewhere = l.memory.resolved, int64(len(r.Wanted)), int64(r.Ready()), int64(l.elsewhere)
-	s.Faults, s.Waits, s.Removal = nil, nil, nil
+	s.Faults, s.Waits, s.Removal, s.Plan = nil, nil, nil, nil
+	if plans := r.Plans(); len(plans) > 0 {
+		s.Plan = &v1alpha1.IntegrationPlan{Digest: bundle.DigestOfPlans(plans), Members: value.FromInt(len(plans))}
+	}
 	for _, fault := range r.Faults[:min(len(r.Faults), maxListed)] {
 		s.Faults = append(s.Faults, condition.Cut(fault, maxText))
 	}

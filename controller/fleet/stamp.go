@@ -16,6 +16,7 @@ import (
 	bundle "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
@@ -149,6 +150,9 @@ func (l *look) deployment(m member) *bundle.BundleDeployment {
 				UnknownParameters: bundle.UnknownParametersIgnore,
 			},
 		},
+	}
+	if spec.Approval == v1alpha1.ApprovalSet {
+		d.Spec.Approval.Mode = string(domain.ByDigest)
 	}
 	digest := supply.Sum(d.Spec, d.Annotations)
 	d.Annotations[v1alpha1.DigestKey] = hex.EncodeToString(digest[:])

@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -30,6 +31,15 @@ type Approval struct {
 	Expires time.Time
 	// By is the user who approved.
 	By string
+}
+
+// DigestOfPlans identifies the plans of several deployments, given by their digests.
+func DigestOfPlans(plans map[string]string) string {
+	var texts []string
+	for _, deployment := range slices.Sorted(maps.Keys(plans)) {
+		texts = append(texts, deployment, plans[deployment])
+	}
+	return digest(texts...)
 }
 
 // Gate is what a plan has to pass.

@@ -48,7 +48,7 @@ func hide(value string) string {
 func forced(changes []Change, take bool) []string {
 	var paths []string
 	for _, c := range changes {
-		if c.Manager != "" && (c.Ours || take || c.label()) {
+		if c.Manager != "" && (c.Ours || take && !c.clientSide() || c.label()) {
 			paths = append(paths, c.Path)
 		}
 	}

@@ -25,6 +25,8 @@ func Meanings() []condition.Meaning {
 			Cure: "correct the file and line that the message names"},
 		{Type: condition.Stalled, Reason: reasonNothing, Means: "no entry of the data fits what the set selects",
 			Cure: "correct spec.environments, spec.cluster, spec.upstream or spec.integrations, or the data"},
+		{Type: condition.Stalled, Reason: reasonApproval, Means: "plans of members wait for approval; others go on",
+			Cure: "look at the plans and approve them: orcon fleet approve"},
 		{Type: condition.Stalled, Reason: reasonConflict,
 			Means: "a member belongs to another IntegrationSet, or its name to a BundleDeployment of another user; others go on",
 			Cure:  "have only one set select it, or rename the BundleDeployment that the message names"},

@@ -45,6 +45,8 @@ type Standing struct {
 	State     State
 	// Why is the message of the member about its state.
 	Why string
+	// Name is that of its BundleDeployment, and Plan the digest of a plan of it that waits for approval; "" for none.
+	Name, Plan string
 	// Ending reports that it is being deleted already.
 	Ending bool
 	// Set is the other set that the member belongs to, and Claimed reports that this one wants it too; "" for a member

@@ -24,6 +24,7 @@ const (
 	reasonProgressing = "MembersProgressing"
 	reasonStalled     = "MemberStalled"
 	reasonConflict    = "MemberConflict"
+	reasonApproval    = "WaitingForApproval"
 	reasonFaulty      = "DataFaulty"
 	reasonHeld        = "RemovalHeld"
 	reasonNothing     = "NothingDeclared"
@@ -40,6 +41,8 @@ type Stop struct {
 type Result struct {
 	// Stop is nil if the data could be read.
 	Stop *Stop
+	// Approve is the command that approves plans.
+	Approve string
 	// Stale is the error for which earlier data are used; "" for none.
 	Stale string
 	// Faults lists the errors of the data, with file and line.
@@ -63,6 +66,17 @@ func (r Result) Ready() int {
 	return n
 }
 
+// Plans returns the digests of the plans that wait for approval, by BundleDeployment.
+func (r Result) Plans() map[string]string {
+	plans := map[string]string{}
+	for _, m := range r.Standing {
+		if m.Plan != "" && m.Set == "" {
+			plans[m.Name] = m.Plan
+		}
+	}
+	return plans
+}
+
 // Conditions sums a look up. What a person has to do comes before what goes on by itself.
 func (r Result) Conditions() []condition.Condition {
 	stalled := slices.IndexFunc(r.Standing, func(m Standing) bool { return m.State == Stalled })
@@ -81,6 +95,8 @@ func (r Result) Conditions() []condition.Condition {
 	case len(r.Wanted)+len(r.Standing) == 0:
 		return condition.Stuck(reasonNothing, "the data declare nothing for this set: no entry fits spec.environments, spec.cluster, "+
 			"spec.upstream and spec.integrations")
+	case len(r.Plans()) > 0:
+		return condition.Stuck(reasonApproval, fmt.Sprintf("plans that wait for approval: %d. To approve them: %s", len(r.Plans()), r.Approve))
 	case conflict >= 0:
 		return condition.Stuck(reasonConflict, fmt.Sprintf("%s: %s", r.Waits[conflict].Key, r.Waits[conflict].Why))
 	case stalled >= 0:

@@ -15,6 +15,8 @@ func TestConditions(t *testing.T) {
 	one := []Wanted{wants("a", "1", 0)}
 	sick := stands("a", "1", Stalled)
 	sick.Why = "no image"
+	planned := stands("a", "1", Stalled)
+	planned.Name, planned.Plan = "fleet-a", "d"
 	faulty := func(r Result) Result { r.Faults = []string{"x.yml:3: bad", "y.yml:1: bad"}; return r }
 	for reason, c := range map[string]struct {
 		result  Result
@@ -29,6 +31,8 @@ func TestConditions(t *testing.T) {
 		reasonConflict: {
 			result(Situation{Wanted: one, Standing: []Standing{theirs("a", false)}}), "a in /ns/prod.yml: IntegrationSet other has this member",
 		},
+		reasonApproval: {Result{Situation: Situation{Wanted: one, Standing: []Standing{planned}}, Approve: "orcon fleet approve x"},
+			"plans that wait for approval: 1. To approve them: orcon fleet approve x"},
 		reasonStalled: {result(Situation{Wanted: one, Standing: []Standing{sick}}), "a in /ns/prod.yml: no image"},
 		reasonHeld:    {result(Situation{Standing: []Standing{stands("a", "1", Ready)}}), "1 of 1 workloads would go: the data declare nothing"},
 		reasonFaulty: {

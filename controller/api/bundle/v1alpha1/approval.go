@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Approval approves one plan of a BundleDeployment of its namespace: exact objects, never a
-// recipe (BUNDLES.md). It is valid only as long as the plan stays the same. Deleting it withdraws
+// Approval approves one plan of a BundleDeployment of its namespace, or one of each of several: exact objects, never
+// a recipe (BUNDLES.md). It is valid only as long as the plan stays the same. Deleting it withdraws
 // the approval, until the plan is carried out.
 //
 // +kubebuilder:object:root=true
@@ -26,13 +26,24 @@ type Approval struct {
 }
 
 // ApprovalSpec is the approved plan.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.deployment) != has(self.plans)",message="set deployment, or plans for several"
+// +kubebuilder:validation:XValidation:rule="!has(self.plans) || !has(self.confirmedObjects)",message="confirm objects in an Approval of one deployment"
 type ApprovalSpec struct {
-	// deployment is the name of the BundleDeployment.
-	// +required
+	// deployment is the name of the BundleDeployment; unset for plans of several.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=52
-	Deployment string `json:"deployment"`
-	// planDigest is the digest of the plan, from status.plan.digest of the BundleDeployment.
+	Deployment string `json:"deployment,omitempty"`
+	// plans are the approved plans of several BundleDeployments. One that changes is no longer approved; others are.
+	// +optional
+	// +listType=map
+	// +listMapKey=deployment
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1024
+	Plans []ApprovedPlan `json:"plans,omitempty"`
+	// planDigest is the digest of the plan, from status.plan.digest of the BundleDeployment, or of the IntegrationSet
+	// for plans of its members.
 	// +required
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	// +kubebuilder:validation:MaxLength=64
@@ -55,6 +66,20 @@ type ApprovalSpec struct {
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^[0-9T:.+Z-]+$`
 	ExpirationTime *metav1.Time `json:"expirationTime,omitempty"`
+}
+
+// ApprovedPlan is the plan of one BundleDeployment.
+type ApprovedPlan struct {
+	// deployment is the name of the BundleDeployment.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=52
+	Deployment string `json:"deployment"`
+	// planDigest is the digest of the plan, from status.plan.digest of the BundleDeployment.
+	// +required
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
+	// +kubebuilder:validation:MaxLength=64
+	PlanDigest string `json:"planDigest"`
 }
 
 // ApprovalList is a list of Approvals.

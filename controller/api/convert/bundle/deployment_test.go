@@ -103,12 +103,43 @@ func TestPlans(t *testing.T) {
 	assert.False(t, SetRevision(r, v), "nothing has changed")
 }
 
-// An approval of another plan confirms nothing of this one.
+// An approval is for exact plans: of one deployment, or of each of several (FLEET.md O1).
 func TestToApproval(t *testing.T) {
-	a := &v1alpha1.Approval{Spec: v1alpha1.ApprovalSpec{PlanDigest: "x", Author: "amy", ConfirmedObjects: []string{"Secret a/b"}}}
-	approval, err := ToApproval(a, bundle.Plan{Digest: "y"})
-	require.NoError(t, err)
-	assert.Equal(t, bundle.Approval{PlanDigest: "x", By: "amy"}, approval)
-	_, err = ToApproval(a, bundle.Plan{Digest: "x"})
-	require.Error(t, err, "the plan holds no such object")
+	one := func(deployment, digest string) v1alpha1.ApprovalSpec {
+		return v1alpha1.ApprovalSpec{Deployment: deployment, PlanDigest: digest, Author: "amy"}
+	}
+	plans := []v1alpha1.ApprovedPlan{{Deployment: "a", PlanDigest: "x"}, {Deployment: "b", PlanDigest: "y"}}
+	several := func(digest string) v1alpha1.ApprovalSpec {
+		return v1alpha1.ApprovalSpec{Plans: plans, PlanDigest: digest, Author: "amy"}
+	}
+	sum := bundle.DigestOfPlans(map[string]string{"b": "y", "a": "x"})
+	assert.NotEqual(t, sum, bundle.DigestOfPlans(map[string]string{"a": "y", "b": "x"}))
+	confirming := one("a", "x")
+	confirming.ConfirmedObjects = []string{"Secret a/b"}
+	for name, c := range map[string]struct {
+		spec               v1alpha1.ApprovalSpec
+		deployment, digest string
+		approves           bool
+		wrong              string
+	}{
+		"One":             {one("a", "x"), "a", "x", true, ""},
+		"OtherPlan":       {one("a", "x"), "a", "z", false, ""},
+		"OtherDeployment": {one("a", "x"), "b", "x", false, ""},
+		"NotHeld":         {confirming, "a", "x", true, "Secret a/b"},
+		"Several":         {several(sum), "b", "y", true, ""},
+		"Changed":         {several(sum), "b", "z", false, ""},
+		"NoMember":        {several(sum), "c", "x", false, ""},
+		"OtherDigest":     {several("x"), "a", "x", true, "planDigest is not that of its plans"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			approval, approves, err := ToApproval(&v1alpha1.Approval{Spec: c.spec}, c.deployment, bundle.Plan{Digest: c.digest})
+			assert.Equal(t, c.approves, approves)
+			assert.Equal(t, bundle.Approval{PlanDigest: c.digest, By: "amy"}, approval)
+			if c.wrong == "" {
+				assert.NoError(t, err)
+			} else {
+				assert.ErrorContains(t, err, c.wrong)
+			}
+		})
+	}
 }

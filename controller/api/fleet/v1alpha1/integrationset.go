@@ -112,6 +112,11 @@ type IntegrationSetSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Prevent;AdoptUnowned;Take
 	Conflicts string `json:"conflicts,omitempty"`
+	// approval is Set if plans of members wait for an Approval, which orcon fleet approve creates for all that wait;
+	// unset, members wait only where the namespace requires it.
+	// +optional
+	// +kubebuilder:validation:Enum=Set
+	Approval string `json:"approval,omitempty"`
 	// waves are changed in this order, each when the one before is ready. Integrations that no wave names come last.
 	// +optional
 	// +listType=atomic
@@ -126,6 +131,9 @@ type IntegrationSetSpec struct {
 	// +optional
 	Guard IntegrationGuard `json:"guard,omitempty"`
 }
+
+// ApprovalSet is the value of approval by which plans of members wait for an Approval.
+const ApprovalSet = "Set"
 
 // IntegrationContent is fetched content.
 type IntegrationContent struct {
@@ -242,6 +250,9 @@ type IntegrationSetStatus struct {
 	// removal counts the workloads that wait for confirmation, and waits names their members; unset for none.
 	// +optional
 	Removal *IntegrationRemoval `json:"removal,omitempty"`
+	// plan describes the plans of members that wait for approval; unset for none.
+	// +optional
+	Plan *IntegrationPlan `json:"plan,omitempty"`
 	// conditions are Ready, Reconciling and Stalled.
 	// +optional
 	// +listType=map
@@ -275,6 +286,17 @@ type IntegrationRemoval struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message"`
+}
+
+// IntegrationPlan describes plans of members that wait for approval.
+type IntegrationPlan struct {
+	// digest is the digest over the digests of the plans; an Approval names it.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Digest string `json:"digest"`
+	// members is the number of members that wait.
+	// +required
+	Members int32 `json:"members"`
 }
 
 // IntegrationSetList is a list of IntegrationSets.
