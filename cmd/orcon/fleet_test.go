@@ -46,6 +46,11 @@ func TestFleetCommands(t *testing.T) {
 			"with the places of the data", []string{"render", chart, "--data", data, "--environment", "production"}, 0,
 			[]string{"# github-repos in namespace tools-production, environment production (/integrations/github-repos.yml:11)\n---\n", "not dns-zones"}, nil,
 		},
+		"Builtin": {
+			"the chart that orcon brings along (FLEET.md C1)",
+			[]string{"render", "builtin:fleet-chart", "--data", data, "--integration", "dns-zones", "--set", "selectors=PerShard", "--parameter", "IMAGE_TAG=v7"}, 0,
+			[]string{"name: qontract-reconcile-dns-zones-1", `shard: "1"`, "image: quay.io/app-sre/qontract-reconcile:v7", "kind: Service"}, nil,
+		},
 		"One": {"an integration", []string{"render", chart, "--data", data, "--integration", "report"}, 0, []string{"kind: CronJob", "not Deployment"}, nil},
 		"Parameter": {
 			"a Template without a chart has no values", []string{"render", template, "--data", data, "--integration", "report", "--parameter", "NAME=b"}, 2, nil,
