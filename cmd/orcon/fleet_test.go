@@ -96,3 +96,22 @@ func TestFleetCommands(t *testing.T) {
 		})
 	}
 }
+
+// The large example renders by both charts, and a change of one file changes what it declares (FLEET.md P5).
+func TestLargeFleet(t *testing.T) {
+	const large = "../../deployment/examples/fleet/large/data"
+	folder := t.TempDir()
+	require.NoError(t, os.CopyFS(folder, os.DirFS(large)))
+	file := filepath.Join(folder, "aws", "edge.yml")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	enabled := strings.Replace(string(text), "  - terraform-resources\n", "", 1)
+	require.NotEqual(t, enabled, string(text))
+	require.NoError(t, os.WriteFile(file, []byte(enabled), 0o600))
+	for _, chart := range []string{"../../deployment/examples/fleet/chart", "builtin:fleet-chart"} {
+		code, out, errs := call("", "fleet", "plan", chart, "--data", folder, "--base", large, "--environment", "production", "--cluster", "hub-production")
+		require.Equal(t, 1, code, "%s: %s", chart, errs)
+		assert.Equal(t, 1, strings.Count(out, "terraform-resources-edge is new"), chart)
+		assert.Equal(t, 1, strings.Count(out, " is new")+strings.Count(out, " was "), "nothing else changes: %s", out)
+	}
+}
