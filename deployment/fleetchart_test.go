@@ -23,6 +23,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/deployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/schema"
 )
 
 //nolint:gochecknoglobals // a flag
@@ -257,4 +258,31 @@ func described(t *testing.T, o bundle.Object) string {
 		}
 	}
 	return line + "\n"
+}
+
+// The chart describes the fields of an item as the data do (FLEET.md P4), and no fewer.
+func TestFleetChartSchemaIsThatOfTheData(t *testing.T) {
+	type properties map[string]map[string]any
+	read := func(text []byte, definition string) properties {
+		var s struct {
+			Defs map[string]struct{ Properties properties } `json:"$defs"`
+		}
+		require.NoError(t, json.Unmarshal(text, &s))
+		return s.Defs[definition].Properties
+	}
+	text, err := os.ReadFile("fleet-chart/values.schema.json")
+	require.NoError(t, err)
+	item := read(text, "item")
+	text, there := schema.Find("integration-1")
+	require.True(t, there)
+	spec := read(text, "spec")
+	for _, ofData := range []string{"$schema", "sharding", "shards", "shardingStrategy", "shardSpecOverrides"} {
+		require.Contains(t, spec, ofData)
+		delete(spec, ofData)
+	}
+	for _, ofItems := range []string{"name", "shard_specs"} {
+		require.Contains(t, item, ofItems)
+		delete(item, ofItems)
+	}
+	assert.Equal(t, spec, item)
 }

@@ -74,6 +74,9 @@ func TestFleetCommands(t *testing.T) {
 		"New":      {"what comes", []string{"plan", chart, "--data", data, "--base", gone}, 1, []string{"Deployment dns-zones-1 is new"}, nil},
 		"Markdown": {"for a pull request", []string{"plan", chart, "--data", gone, "--base", data, "-o", "markdown"}, 1, []string{"### dns-zones in namespace tools-stage", "- `Deployment dns-zones-1` was removed"}, nil},
 		"Machine":  {"for a program", []string{"plan", chart, "--data", gone, "--base", data, "-o", "json"}, 1, []string{`"integration": "dns-zones"`, `"what": "was removed"`}, nil},
+		"Schemas":  {"all kinds (FLEET.md P4)", []string{"schema"}, 0, []string{"account-1\ncluster-1\n", "integration-1\n"}, nil},
+		"Schema":   {"one", []string{"schema", "cluster-1"}, 0, []string{`"const": "/openshift/cluster-1.yml"`, "not managed"}, nil},
+		"NoSchema": {"one that is misspelt", []string{"schema", "integration1"}, 2, nil, []string{`no kind of data file is called "integration1": did you mean "integration-1"?`}},
 		"Error":    {"what is not known is no change", []string{"plan", chart, "--data", broken, "--base", data}, 2, []string{"not report"}, []string{"the data have errors"}},
 	}
 	for label, tc := range tests {
