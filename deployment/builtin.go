@@ -32,7 +32,7 @@ func Variants() []string {
 	return []string{"bundle-controller", "certmanager", "network-policies", "selfsigned"}
 }
 
-// Charts are the charts among the manifests, each a folder. They have no images of Orcon.
+// Charts returns the folders of the charts among the manifests. They have no image of Orcon.
 func Charts() []string { return []string{"fleet-chart"} }
 
 // NetworkPolicies returns the manifest of the NetworkPolicies, which are installed on request only.
