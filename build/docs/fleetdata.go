@@ -87,8 +87,12 @@ func fields(p *page, s jsonSchema) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		f := s.Properties[name]
 		p.row("`"+name+"`", f.kind(), f.standard(), f.meaning(slices.Contains(s.Required, name)))
-		if below := f.Properties["integrations"]; below.Type != nil {
-			p.row("`"+name+".integrations`", below.kind(), "", below.Description)
+		if f.kind() != "object" {
+			continue
+		}
+		for _, below := range slices.Sorted(maps.Keys(f.Properties)) {
+			part := f.Properties[below]
+			p.row("`"+name+"."+below+"`", part.kind(), part.standard(), part.meaning(false))
 		}
 	}
 	var other jsonSchema

@@ -149,15 +149,20 @@ func (all schemas) fits(t *testing.T, name string, document any) bool {
 	return all[name].Validate(instance) == nil
 }
 
-// readable reports whether the reader finds no problem in files.
-func readable(t *testing.T, files map[string]any) (bool, string) {
+// contents returns files as the reader takes them.
+func contents(t *testing.T, files map[string]any) map[string][]byte {
 	t.Helper()
-	contents := map[string][]byte{}
+	all := map[string][]byte{}
 	for name, document := range files {
 		text, err := json.MarshalIndent(document, "", " ")
 		require.NoError(t, err)
-		contents[name] = text
+		all[name] = text
 	}
+	return all
+}
+
+// readable reports whether the reader finds no problem in files.
+func readable(contents map[string][]byte) (bool, string) {
 	d := Read(contents, Options{})
 	all := slices.Clone(d.Problems)
 	for _, o := range d.Objects {
@@ -226,7 +231,7 @@ func faults(document any, at string) []fault {
 		return append(all, fault{at + ": a text", "x", false}, fault{at + ": a mapping", map[string]any{"x": "y"}, false})
 	default:
 		return []fault{
-			{at + ": a number", 5, false}, {at + ": another text", "x", false}, {at + ": a boolean", true, false},
+			{at + ": a number", 5, false}, {at + ": another text", "x", false}, {at + ": an empty text", "", false}, {at + ": a boolean", true, false},
 			{at + ": zero", 0, false}, {at + ": a negative number", -1, false}, {at + ": a list", []any{"x"}, false},
 			{at + ": a mapping", map[string]any{"x": "y"}, false},
 		}
@@ -238,19 +243,24 @@ func faults(document any, at string) []fault {
 func TestSchemasAgreeWithTheReader(t *testing.T) {
 	files, kinds := documents(t)
 	all := schemas{}
-	good, problems := readable(t, files)
+	original := contents(t, files)
+	good, problems := readable(original)
 	require.True(t, good, problems)
 	count := 0
 	for name, document := range files {
 		require.True(t, all.fits(t, kinds[name], document), name)
 		for _, f := range faults(document, "") {
-			root, ok := f.document.(map[string]any)
-			if _, known := root["$schema"]; !ok || !known || root["$schema"] != document.(map[string]any)["$schema"] || f.optional {
-				continue // it is no file of the data, or a chart decides
+			root, _ := f.document.(map[string]any)
+			if root["$schema"] != document.(map[string]any)["$schema"] { // it is no file of this kind
+				assert.False(t, all.fits(t, kinds[name], f.document), "%s%s", name, f.change)
+				continue
 			}
-			changed := maps.Clone(files)
-			changed[name] = root
-			accepted, problems := readable(t, changed)
+			if f.optional {
+				continue // the chart decides
+			}
+			changed := maps.Clone(original)
+			maps.Copy(changed, contents(t, map[string]any{name: root}))
+			accepted, problems := readable(changed)
 			assert.Equal(t, accepted, all.fits(t, kinds[name], root), "%s%s: the reader finds %s", name, f.change, problems)
 			count++
 		}
@@ -280,4 +290,62 @@ func TestExamplesFitTheSchemas(t *testing.T) {
 		}))
 	}
 	assert.Greater(t, count, 80)
+}
+
+// The shapes of an entry exclude each other, for the reader and for the schema (FLEET.md D1, P4).
+func TestSchemasAgreeOnShapes(t *testing.T) {
+	const account, cluster = "{shard: {$ref: /aws/one.yml}", "{shard: {$ref: /cluster/one.yml}"
+	tests := map[string]struct {
+		why, entry string
+		good       bool
+		// schema is what the schema says where it says another thing.
+		schema bool
+	}{
+		"Least":       {why: "what every entry has", entry: "spec: {resources: {}}", good: true, schema: true},
+		"Cluster":     {why: "shards of clusters are divided", entry: "spec: {resources: {}}, sharding: {strategy: per-openshift-cluster, shardSpecOverrides: [" + cluster + ", subSharding: {shards: 2}}]}", good: true, schema: true},
+		"Account":     {why: "shards of accounts are not", entry: "spec: {resources: {}}, sharding: {strategy: per-aws-account, shardSpecOverrides: [" + account + ", subSharding: {shards: 2}}]}"},
+		"Static":      {why: "nor static ones", entry: "spec: {resources: {}}, sharding: {strategy: static, shardSpecOverrides: [" + account + ", subSharding: {shards: 2}}]}"},
+		"TwoPlaces":   {why: "beside and inside", entry: "spec: {resources: {}, sharding: {strategy: static}}, sharding: {strategy: static}"},
+		"TwoAges":     {why: "beside, and fields inside", entry: "spec: {resources: {}, shards: 2}, sharding: {strategy: static}"},
+		"TwoNames":    {why: "beside, and a strategy inside", entry: "spec: {resources: {}, shardingStrategy: static}, sharding: {strategy: static}"},
+		"OldBeside":   {why: "beside, and older overrides", entry: "spec: {resources: {}}, sharding: {strategy: per-aws-account}, shardSpecOverride: [" + account + ", imageRef: a}]"},
+		"OldInside":   {why: "inside, and older overrides", entry: "spec: {resources: {}, sharding: {strategy: per-aws-account}}, shardSpecOverride: [" + account + ", imageRef: a}]"},
+		"AgesInside":  {why: "inside, in two ways", entry: "spec: {resources: {}, sharding: {strategy: static}, shards: 2}"},
+		"NamesInside": {why: "inside, with overrides", entry: "spec: {resources: {}, sharding: {strategy: per-aws-account}, shardSpecOverrides: [" + account + "}]}"},
+		"Added":       {why: "a chart may have the field: the reader knows which one has it", entry: "spec: {resources: {}, priority: high}", schema: true},
+		"Most":        {why: "as many shards as there may be", entry: "spec: {resources: {}}, sharding: {strategy: static, shards: 1000}", good: true, schema: true},
+		"TooMany":     {why: "one more", entry: "spec: {resources: {}}, sharding: {strategy: static, shards: 1001}"},
+		"TooManyOld":  {why: "one more, inside", entry: "spec: {resources: {}, shards: 1001}"},
+		"TooManySub":  {why: "one more, of a shard", entry: "spec: {resources: {}}, sharding: {strategy: per-openshift-cluster, shardSpecOverrides: [" + cluster + ", subSharding: {shards: 1001}}]}"},
+		"NoVariable":  {why: "a variable of both forms", entry: "spec: {resources: {}, extraEnv: [{name: A, value: b, secretName: s, secretKey: k}]}"},
+	}
+	files, _ := documents(t)
+	maps.DeleteFunc(files, func(name string, _ any) bool { return strings.HasPrefix(name, "int/") })
+	all := schemas{}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			var document map[string]any
+			text := "$schema: /app-sre/integration-1.yml\nname: one\nmanaged: [{namespace: {$ref: /ns/one.yml}, " + tc.entry + "}]\n"
+			require.NoError(t, yaml.Unmarshal([]byte(text), &document))
+			with := maps.Clone(files)
+			with["int/one.yml"] = document
+			good, problems := readable(contents(t, with))
+			assert.Equal(t, tc.good, good, "%s: %s", tc.why, problems)
+			assert.Equal(t, tc.schema, all.fits(t, "integration-1", document), tc.why)
+			document["operate"] = document["managed"]
+			assert.False(t, all.fits(t, "integration-1", document), "a file has one list")
+			document["managed"] = []any{}
+			assert.Equal(t, tc.schema, all.fits(t, "integration-1", document), "an empty list is none")
+		})
+	}
+}
+
+// A parameter without a value is an error in both (FLEET.md P4).
+func TestSchemasAgreeOnParameters(t *testing.T) {
+	files, _ := documents(t)
+	environment := map[string]any{"$schema": environmentSchema, "name": "one", "parameters": map[string]any{"IMAGE_TAG": nil}}
+	files["env/one.yml"] = environment
+	good, _ := readable(contents(t, files))
+	assert.False(t, good)
+	assert.False(t, schemas{}.fits(t, "environment-1", environment))
 }

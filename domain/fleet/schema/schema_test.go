@@ -34,16 +34,14 @@ func TestSchemas(t *testing.T) {
 	assert.False(t, there)
 }
 
-// described requires a description of each property. Of a definition that is used alone it is the definition's.
+// described requires a description of each property.
 func described(t *testing.T, at string, s map[string]any) {
 	t.Helper()
 	properties, _ := s["properties"].(map[string]any)
 	for name, p := range properties {
 		property, ok := p.(map[string]any)
 		require.True(t, ok, "%s.%s", at, name)
-		if _, alone := property["$ref"]; !alone {
-			assert.NotEmpty(t, property["description"], "%s.%s", at, name)
-		}
+		assert.NotEmpty(t, property["description"], "%s.%s", at, name)
 		described(t, at+"."+name, property)
 	}
 	if items, ok := s["items"].(map[string]any); ok {
