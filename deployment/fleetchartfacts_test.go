@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
 )
 
 // facts describes objects in short sentences.
@@ -158,9 +159,22 @@ func TestFleetChartFacts(t *testing.T) {
 			why: "a shard 0 that is a number is none, as in values written by hand", values: integration(values{"shard_specs": []any{values{"shards": 1, "shard_id": 0}}}),
 			has: []string{"Deployment qontract-reconcile-dns-zones, 1 replicas, 5 revisions, selector map[app:qontract-reconcile-dns-zones]"}, lack: []string{"int has SHARD_ID=0"},
 		},
+		"Texts": {
+			why: "no text of the data is read as YAML, but for quotes around all of it",
+			values: integration(values{
+				"imageRef": "a: b #c", "command": "x: y", "extraEnv": []any{
+					values{"name": "QUOTED", "value": `"true"`}, values{"name": "SINGLE", "value": `'it''s'`}, values{"name": "TWO", "value": `"a", "b"`},
+					values{"name": "PLAIN", "value": `a: "b" # c`}, values{"name": "BOOLEAN", "value": "yes"}, values{"name": "EMPTY", "value": ""},
+				},
+			}),
+			has: []string{
+				"int runs quay.io/app-sre/qontract-reconcile:a: b #c", "int has COMMAND_NAME=x: y", "int has QUOTED=true", "int has SINGLE=it's",
+				`int has TWO="a", "b"`, `int has PLAIN=a: "b" # c`, "int has BOOLEAN=yes", "int has EMPTY=",
+			},
+		},
 		"Service": {why: "shared by a namespace", values: values{}, has: []string{"Service qontract-reconcile, port 80 to 9090, selector map[component:qontract-reconcile]"}},
 		"Shared": {
-			why: "shards have one selector", values: with(integration(values{"shard_specs": []any{values{"shard_name_suffix": "-acc-1"}}}), nil),
+			why: "shards have one selector", values: integration(values{"shard_specs": []any{values{"shard_name_suffix": "-acc-1"}}}),
 			has: []string{"Deployment qontract-reconcile-dns-zones-acc-1, 1 replicas, 5 revisions, selector map[app:qontract-reconcile-dns-zones]"},
 		},
 		"PerShard": {
@@ -256,4 +270,21 @@ func TestFleetChartLogScript(t *testing.T) {
 	} {
 		assert.Contains(t, string(text), line)
 	}
+}
+
+// Every text of the data reaches the pod as it is.
+func TestFleetChartKeepsTexts(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		text := rapid.StringMatching(`[ -~\n\tä€]{1,20}`).Filter(func(s string) bool {
+			return !strings.Contains(s, "${") && !strings.ContainsAny(s[:1]+s[len(s)-1:], `"'`)
+		})
+		args, command, value := text.Draw(r, "args"), text.Draw(r, "command"), text.Draw(r, "value")
+		all := facts(t, integration(values{
+			"command": command, "extraEnv": []any{values{"name": "A", "value": value}},
+			"shard_specs": []any{values{"shard_id": "0", "extra_args": args}},
+		}))
+		for _, fact := range []string{"COMMAND_NAME=" + command, "INTEGRATION_EXTRA_ARGS=" + args, "A=" + value} {
+			require.Contains(r, all, "int has "+fact)
+		}
+	})
 }

@@ -115,7 +115,7 @@
 {{- range .extraEnv }}
 {{- if .secretKey }}
 {{- include "fleet.secret" (list .secretKey .secretName .secretKey) }}
-{{- else if regexMatch `^(".*"|'.*')$` (toString .value) }}
+{{- else if regexMatch `^("([^"\\]|\\.)*"|'([^']|'')*')$` (toString .value) }}
 - {name: {{ .name | quote }}, value: {{ .value }}}
 {{- else }}
 - {name: {{ .name | quote }}, value: {{ .value | toString | toJson }}}

@@ -30,7 +30,7 @@ initContainers:
 containers:
   - name: int
     {{- with $overrides.imageRef | default .item.imageRef }}
-    image: ${IMAGE}:{{ . }}
+    image: {{ printf "${IMAGE}:%s" . | quote }}
     {{- else }}
     image: {{ include "fleet.image" (list .values "IMAGE") }}
     {{- end }}
