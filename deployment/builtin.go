@@ -16,6 +16,7 @@ import (
 // What somebody makes beside the manifests, such as a webhook configuration with a
 // certificate of their own, is not among these.
 //
+//go:embed all:fleet-chart
 //go:embed bundle-controller certmanager crd images network-policies orcon-system rbac relations-controller selfsigned
 //go:embed relations-mutating-webhook/controller-configmap.yaml relations-mutating-webhook/controller.yaml
 //go:embed relations-mutating-webhook/kustomization.yaml relations-mutating-webhook/service.yaml
@@ -30,6 +31,9 @@ func Manifests() fs.FS { return manifests }
 func Variants() []string {
 	return []string{"bundle-controller", "certmanager", "network-policies", "selfsigned"}
 }
+
+// Charts returns the folders of the charts among the manifests. They have no image of Orcon.
+func Charts() []string { return []string{"fleet-chart"} }
 
 // NetworkPolicies returns the manifest of the NetworkPolicies, which are installed on request only.
 func NetworkPolicies() string {

@@ -46,7 +46,7 @@ func TestParseUsage(t *testing.T) {
 func TestPagesAreDeterministic(t *testing.T) {
 	write := func() map[string]string {
 		g := generator{root: "../..", out: t.TempDir()}
-		for _, page := range []func() error{g.templates, g.metrics, g.interfaces, g.kinds} {
+		for _, page := range []func() error{g.templates, g.metrics, g.interfaces, g.kinds, g.fleetData} {
 			require.NoError(t, page())
 		}
 		all := map[string]string{}
@@ -62,6 +62,8 @@ func TestPagesAreDeterministic(t *testing.T) {
 	pages := write()
 	assert.Contains(t, pages["limits.md"], "| one value | 64 KiB |")
 	assert.Contains(t, pages["metrics.md"], "| `orcon_injections_total` | counter | events since the start | `outcome` |")
+	assert.Contains(t, pages["fleet-data.md"], "| `storage` | string or number | `1Gi` | Size of the volume of the cache. |")
+	assert.Contains(t, pages["fleet-data.md"], "| `managed` | list of [entry](#entry) |  |")
 	assert.Equal(t, pages, write())
 }
 

@@ -41,6 +41,7 @@ func (g generator) run(ctx context.Context) error {
 		"metrics":    g.metrics,
 		"interfaces": g.interfaces,
 		"kinds":      g.kinds,
+		"fleet data": g.fleetData,
 		"cli":        func() error { return g.cli(ctx) },
 	} {
 		if err := write(); err != nil {

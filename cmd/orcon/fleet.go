@@ -29,7 +29,7 @@ the chart renders them.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SuggestionsMinimumDistance = 2
-	c.AddCommand(newFleetRender(), newFleetPlan(), newFleetRelease(), newFleetApprove())
+	c.AddCommand(newFleetRender(), newFleetPlan(), newFleetApprove(), newFleetRelease(), newFleetSchema())
 	return c
 }
 

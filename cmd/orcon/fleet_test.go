@@ -46,6 +46,11 @@ func TestFleetCommands(t *testing.T) {
 			"with the places of the data", []string{"render", chart, "--data", data, "--environment", "production"}, 0,
 			[]string{"# github-repos in namespace tools-production, environment production (/integrations/github-repos.yml:11)\n---\n", "not dns-zones"}, nil,
 		},
+		"Builtin": {
+			"the chart that orcon brings along (FLEET.md C1)",
+			[]string{"render", "builtin:fleet-chart", "--data", data, "--integration", "dns-zones", "--set", "selectors=PerShard", "--parameter", "IMAGE_TAG=v7"}, 0,
+			[]string{"name: qontract-reconcile-dns-zones-1", `shard: "1"`, "image: quay.io/app-sre/qontract-reconcile:v7", "kind: Service"}, nil,
+		},
 		"One": {"an integration", []string{"render", chart, "--data", data, "--integration", "report"}, 0, []string{"kind: CronJob", "not Deployment"}, nil},
 		"Parameter": {
 			"a Template without a chart has no values", []string{"render", template, "--data", data, "--integration", "report", "--parameter", "NAME=b"}, 2, nil,
@@ -69,6 +74,9 @@ func TestFleetCommands(t *testing.T) {
 		"New":      {"what comes", []string{"plan", chart, "--data", data, "--base", gone}, 1, []string{"Deployment dns-zones-1 is new"}, nil},
 		"Markdown": {"for a pull request", []string{"plan", chart, "--data", gone, "--base", data, "-o", "markdown"}, 1, []string{"### dns-zones in namespace tools-stage", "- `Deployment dns-zones-1` was removed"}, nil},
 		"Machine":  {"for a program", []string{"plan", chart, "--data", gone, "--base", data, "-o", "json"}, 1, []string{`"integration": "dns-zones"`, `"what": "was removed"`}, nil},
+		"Schemas":  {"all kinds (FLEET.md P4)", []string{"schema"}, 0, []string{"account-1\ncluster-1\n", "integration-1\n"}, nil},
+		"Schema":   {"one", []string{"schema", "cluster-1"}, 0, []string{`"const": "/openshift/cluster-1.yml"`, "not managed"}, nil},
+		"NoSchema": {"one that is misspelt", []string{"schema", "integration1"}, 2, nil, []string{`no kind of data file is called "integration1": did you mean "integration-1"?`}},
 		"Error":    {"what is not known is no change", []string{"plan", chart, "--data", broken, "--base", data}, 2, []string{"not report"}, []string{"the data have errors"}},
 	}
 	for label, tc := range tests {
@@ -89,5 +97,24 @@ func TestFleetCommands(t *testing.T) {
 				assert.Contains(t, errs, part, tc.why)
 			}
 		})
+	}
+}
+
+// The large example renders by both charts, and a change of one file changes what it declares (FLEET.md P5).
+func TestLargeFleet(t *testing.T) {
+	const large = "../../deployment/examples/fleet/large/data"
+	folder := t.TempDir()
+	require.NoError(t, os.CopyFS(folder, os.DirFS(large)))
+	file := filepath.Join(folder, "aws", "edge.yml")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	enabled := strings.Replace(string(text), "  - terraform-resources\n", "", 1)
+	require.NotEqual(t, enabled, string(text))
+	require.NoError(t, os.WriteFile(file, []byte(enabled), 0o600))
+	for _, chart := range []string{"../../deployment/examples/fleet/chart", "builtin:fleet-chart"} {
+		code, out, errs := call("", "fleet", "plan", chart, "--data", folder, "--base", large, "--environment", "production", "--cluster", "hub-production")
+		require.Equal(t, 1, code, "%s: %s", chart, errs)
+		assert.Equal(t, 1, strings.Count(out, "terraform-resources-edge is new"), chart)
+		assert.Equal(t, 1, strings.Count(out, " is new")+strings.Count(out, " was "), "nothing else changes: %s", out)
 	}
 }

@@ -20,7 +20,8 @@ func newFleetRender() *cobra.Command {
 		Use:   "render CHART",
 		Short: "Print the objects of the integrations that data files declare",
 		Long: `fleet render prints the objects of each integration in each namespace. CHART is a source as of orcon
-render. Above the objects of a member a comment names its file and line.
+render; builtin:fleet-chart is a chart for data of Qontract. Above the objects of a member a comment
+names its file and line.
 
 Errors of the data go to standard error, with file and line; members that they do not concern are
 printed.
@@ -28,6 +29,7 @@ printed.
 Exit codes: 0 printed, 2 the data have errors, or the command failed.`,
 		Example: `  orcon fleet render chart/ --data data/ --environment stage
   orcon fleet render chart/ --data data/ --integration github-repos --parameter IMAGE_TAG=v2
+  orcon fleet render builtin:fleet-chart --data data/ --set selectors=PerShard
   orcon fleet render chart/ --data data/ -o json | jq .kind`,
 		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },

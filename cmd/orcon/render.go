@@ -33,6 +33,7 @@ func newRender() *cobra.Command {
                                                          own or by cert-manager
     builtin:bundle-controller                            the controller of BundleDeployments
     builtin:network-policies                             what lets into Orcon's pods only what they serve
+    builtin:fleet-chart                                  a chart of integrations, for orcon fleet
 
 and may end in #folder=a/b (after a checksum: &folder=a/b) to select a folder. A source that is
 not pinned, such as a tag or a branch, needs --track. Pinned content is fetched once and kept

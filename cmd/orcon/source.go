@@ -120,16 +120,17 @@ func (o *sourceOptions) fetch(c *cobra.Command, source string) (bundle.Tree, err
 	return tree, err
 }
 
-// own has a variant of Orcon's own manifests rendered, with its images from where --set says.
+// own has a variant of Orcon's own manifests rendered, with its images from where --set says. The settings of a chart
+// are its values.
 func (o *sourceOptions) own(tree *bundle.Tree, variant string) error {
-	switch known := deployment.Variants(); {
+	switch known := slices.Concat(deployment.Variants(), deployment.Charts()); {
 	case !slices.Contains(known, variant):
 		return fmt.Errorf("cannot use builtin:%s: use builtin:%s", variant, strings.Join(known, ", builtin:"))
 	case o.Path != "":
 		return fmt.Errorf("cannot use --path with builtin:%s: builtin: names the folder itself", variant)
 	}
 	o.Path = variant
-	if len(o.Set) == 0 && !deployment.Released() {
+	if slices.Contains(deployment.Charts(), variant) || len(o.Set) == 0 && !deployment.Released() {
 		return nil
 	}
 	text, err := deployment.ImagesFrom(o.Set...)
