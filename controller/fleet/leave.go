@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
 
 // leave lets the members of a deleted set go on as BundleDeployments of their own, or as those of a set that claims them,
@@ -16,6 +18,12 @@ import (
 func (l *look) leave(ctx context.Context) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(l.set, v1alpha1.Finalizer) {
 		return 0, nil
+	}
+	if l.set.State.DeletesMembers {
+		left, err := l.clear(ctx)
+		if left > 0 || err != nil {
+			return soon, errors.Join(err, l.publish(ctx))
+		}
 	}
 	members := membersOf(l.set, l.Client)
 	all, err := members.list(ctx)
@@ -40,4 +48,28 @@ func (l *look) leave(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("cannot remove the finalizer: %w", err)
 	}
 	return 0, nil
+}
+
+// clear deletes the set's members as far as the guard allows, or gives them to a set that claims them, and returns how many
+// are left.
+func (l *look) clear(ctx context.Context) (left int, err error) {
+	standing, err := membersOf(l.set, l.Client).standing(ctx)
+	if err != nil {
+		return 0, err
+	}
+	s := integrationset.Situation{Guard: guard(l.set.Spec.Guard), Ending: true}
+	for _, one := range standing {
+		if one.Set == "" {
+			s.Standing = append(s.Standing, one.Standing)
+		}
+	}
+	if err := l.decide(ctx, s); err != nil {
+		return len(s.Standing), err
+	}
+	for _, step := range l.result.Steps {
+		if err := l.carryOut(ctx, step, nil, standing[step.Key]); err != nil {
+			return len(s.Standing), fmt.Errorf("cannot %s the member for %s: %w", step.Verb, step.Key, err)
+		}
+	}
+	return len(s.Standing), nil
 }

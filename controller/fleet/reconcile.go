@@ -97,7 +97,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		again, err := l.leave(ctx)
 		return reconcile.Result{RequeueAfter: again}, err
 	}
-	if before := set.DeepCopy(); controllerutil.AddFinalizer(&set, v1alpha1.Finalizer) {
+	before := set.DeepCopy()
+	set.State.DeletesMembers = set.Spec.DeletionPolicy == v1alpha1.DeletionPolicyDelete
+	if controllerutil.AddFinalizer(&set, v1alpha1.Finalizer) || set.State.DeletesMembers != before.State.DeletesMembers {
 		if err := r.Client.Patch(ctx, &set, client.MergeFrom(before)); err != nil {
 			return reconcile.Result{}, fmt.Errorf("cannot add the finalizer: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -291,4 +292,42 @@ func TestSetsContest(t *testing.T) {
 	require.NoError(t, w.client.Update(t.Context(), w.set))
 	w.settle(w.process())
 	assert.NotContains(t, w.members()[""].Annotations, v1alpha1.ClaimPrefix+"other")
+}
+
+// A set deletes its members with it only if that was so before its deletion, as far as its guard allows; another set's claim
+// keeps what it claims (FLEET-DESIGN.md 4).
+func TestDeletesMembers(t *testing.T) {
+	w := newWorld(t)
+	w.runs("a", "1")
+	w.runs("b", "1")
+	w.settle(w.process())
+	w.read().Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(w.process())
+	first := w.set
+	w.another("other", "b")
+	w.settle(w.process())
+	w.set = first
+	require.NoError(t, w.client.Delete(t.Context(), first))
+	require.NoError(t, w.round(w.process()))
+	assert.Equal(t, "RemovalHeld", w.why())
+	require.Contains(t, w.members(), "a")
+	w.set.Annotations = map[string]string{v1alpha1.ConfirmKey: w.set.Status.Removal.Digest}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	for range 5 {
+		require.NoError(t, w.round(w.process()))
+	}
+	assert.Equal(t, map[string]string{"": "other", "b": "other"}, w.owners())
+	require.True(t, apierrors.IsNotFound(w.client.Get(t.Context(), client.ObjectKeyFromObject(first), first)))
+
+	t.Log("a policy that is set after the deletion comes too late")
+	w = newWorld(t)
+	w.runs("a", "1")
+	w.settle(w.process())
+	require.NoError(t, w.client.Delete(t.Context(), w.set))
+	w.read().Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	require.NoError(t, w.round(w.process()))
+	require.NoError(t, w.round(w.process()))
+	assert.Contains(t, w.members(), "a")
 }

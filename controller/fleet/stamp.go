@@ -69,13 +69,8 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 			s.Standing = append(s.Standing, one.Standing)
 		}
 	}
-	s.Confirmed, s.LastConfirmed = l.confirmed(s), l.set.State.LastConfirmed
-	l.result.Situation, l.result.Decision = s, integrationset.Decide(s)
-	if err := l.confirm(ctx, s); err != nil {
+	if err := l.decide(ctx, s); err != nil || l.readOnly() {
 		return err
-	}
-	if l.readOnly() {
-		return nil
 	}
 	for _, step := range l.result.Steps {
 		if err := l.carryOut(ctx, step, wanted[step.Key], standing[step.Key]); err != nil {
@@ -83,6 +78,13 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 		}
 	}
 	return nil
+}
+
+// decide notes what is to be done in a situation, with what a person has confirmed.
+func (l *look) decide(ctx context.Context, s integrationset.Situation) error {
+	s.Confirmed, s.LastConfirmed = l.confirmed(s), l.set.State.LastConfirmed
+	l.result.Situation, l.result.Decision = s, integrationset.Decide(s)
+	return l.confirm(ctx, s)
 }
 
 // carryOut does one step. A BundleDeployment that has the name of a member and is of no set stays.

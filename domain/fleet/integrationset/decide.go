@@ -13,6 +13,8 @@ type Situation struct {
 	// claims. Others go on as they are, and are nothing to decide about.
 	Standing []Standing
 	Guard    Guard
+	// Ending reports that the set is being deleted with its members.
+	Ending bool
 	// Confirmed are the losses that a person has confirmed: how many workloads each member may lose.
 	Confirmed map[Key]int
 	// LastConfirmed is the digest that was confirmed last: the same removal has another one the next time.

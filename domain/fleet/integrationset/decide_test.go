@@ -62,6 +62,16 @@ func TestDecide(t *testing.T) {
 			standing: []Standing{stands("z", "1", Ready)}, change: func(s *Situation) { s.Guard = Guard{Workloads: 100, Percent: 100} },
 			waits: map[string]string{"z": "the data declare nothing for this set"},
 		},
+		"SetEnds": {
+			standing: []Standing{stands("y", "1", Ready), stands("z", "1", Ready)},
+			change:   func(s *Situation) { s.Ending, s.Guard = true, Guard{Workloads: 2, Percent: 100} },
+			steps:    []Step{{Delete, key("y")}, {Delete, key("z")}},
+		},
+		"SetEndsPastItsGuard": {
+			standing: []Standing{stands("y", "1", Ready), stands("z", "1", Ready)},
+			change:   func(s *Situation) { s.Ending = true },
+			waits:    map[string]string{"y": "2 of 2 workloads would go: no more than 1 may go at once", "z": "2 of 2"},
+		},
 		"TooMany": {
 			crowd: 50, standing: []Standing{stands("y", "1", Ready), stands("z", "1", Ready)},
 			waits: map[string]string{"y": "2 of 52 workloads would go: no more than 1 may go at once; confirm ", "z": "2 of 52"},

@@ -32,6 +32,8 @@ func Meanings() []condition.Meaning {
 			Cure:  "have only one set select it, or rename the BundleDeployment that the message names"},
 		{Type: condition.Stalled, Reason: reasonStalled, Means: "a member needs a person; others go on",
 			Cure: "see the message, which is that of its BundleDeployment"},
+		{Type: condition.Reconciling, Reason: reasonDeleting, Means: "the set is being deleted with its members (spec.deletionPolicy: Delete)",
+			Cure: "if it lasts, see status.waits"},
 		{Type: condition.Reconciling, Reason: reasonProgressing, Means: "members are being made, changed or deleted", Cure: "if it lasts, see status.waits"},
 		{Type: condition.Ready, Reason: reasonReady, Means: "every member is as declared, and ready"},
 	}

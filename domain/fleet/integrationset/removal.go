@@ -60,7 +60,7 @@ func (s Situation) removal(losses map[Key]int) *Removal {
 	switch {
 	case s.confirmed(losses):
 		return nil
-	case len(s.Wanted) == 0:
+	case len(s.Wanted) == 0 && !s.Ending:
 		r.why = "the data declare nothing for this set"
 	case r.Workloads > s.Guard.Workloads:
 		r.why = fmt.Sprintf("no more than %d may go at once", s.Guard.Workloads)

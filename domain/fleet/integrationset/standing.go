@@ -28,6 +28,7 @@ const (
 	reasonFaulty      = "DataFaulty"
 	reasonHeld        = "RemovalHeld"
 	reasonNothing     = "NothingDeclared"
+	reasonDeleting    = "Deleting"
 )
 
 // Stop describes the reason for which a set is not looked at further.
@@ -90,6 +91,8 @@ func (r Result) Conditions() []condition.Condition {
 		return condition.Waiting(FetchFailed, r.Stale+"; members go on with the data that were read before")
 	case r.Removal != nil:
 		return condition.Stuck(reasonHeld, r.Removal.String())
+	case r.Ending:
+		return condition.Waiting(reasonDeleting, fmt.Sprintf("members that are being deleted: %d", len(r.Standing)))
 	case len(r.Faults) > 0:
 		return condition.Stuck(reasonFaulty, fmt.Sprintf("%s; what depends on it stays as it is%s", r.Faults[0], more(len(r.Faults)-1)))
 	case len(r.Wanted)+len(r.Standing) == 0:

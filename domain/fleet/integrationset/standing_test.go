@@ -31,6 +31,9 @@ func TestConditions(t *testing.T) {
 		reasonConflict: {
 			result(Situation{Wanted: one, Standing: []Standing{theirs("a", false)}}), "a in /ns/prod.yml: IntegrationSet other has this member",
 		},
+		reasonDeleting: {
+			result(Situation{Ending: true, Guard: Guard{1, 100}, Standing: []Standing{stands("a", "1", Ready)}}), "members that are being deleted: 1",
+		},
 		reasonApproval: {Result{Situation: Situation{Wanted: one, Standing: []Standing{planned}}, Approve: "orcon fleet approve x"},
 			"plans that wait for approval: 1. To approve them: orcon fleet approve x"},
 		reasonStalled: {result(Situation{Wanted: one, Standing: []Standing{sick}}), "a in /ns/prod.yml: no image"},

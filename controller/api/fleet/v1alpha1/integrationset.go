@@ -33,7 +33,7 @@ const (
 )
 
 // IntegrationSet stamps a BundleDeployment for each integration and namespace that data files declare.
-// Deleting it deletes no member: they go on as BundleDeployments of their own.
+// Deleting it deletes no member, unless spec.deletionPolicy is Delete: they go on as BundleDeployments of their own.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -126,11 +126,20 @@ type IntegrationSetSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxUnavailable int32 `json:"maxUnavailable,omitempty"`
+	// deletionPolicy decides what happens to members when the set is deleted: Orphan, the default, lets them go on as
+	// BundleDeployments of their own; Delete deletes them and what they made, as far as the guard allows. It must be set
+	// before the set is deleted.
+	// +optional
+	// +kubebuilder:validation:Enum=Orphan;Delete
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 	// guard bounds what is deleted or stopped without confirmation: deleted members, removed shards and shards that are
 	// set to no replicas count.
 	// +optional
 	Guard IntegrationGuard `json:"guard,omitempty"`
 }
+
+// DeletionPolicyDelete is the value of deletionPolicy by which members are deleted with their set.
+const DeletionPolicyDelete = "Delete"
 
 // ApprovalSet is the value of approval by which plans of members wait for an Approval.
 const ApprovalSet = "Set"
@@ -195,6 +204,9 @@ type IntegrationGuard struct {
 
 // IntegrationSetState holds data of the controller that it cannot compute again.
 type IntegrationSetState struct {
+	// deletesMembers records, while the set is not being deleted, that its deletion also deletes members.
+	// +optional
+	DeletesMembers bool `json:"deletesMembers,omitempty"`
 	// confirmed are the losses that a person has confirmed and that have not all come about.
 	// +optional
 	// +listType=atomic
