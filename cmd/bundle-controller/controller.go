@@ -96,6 +96,7 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 	sets := &fleet.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name), Connect: inputs(cfg, m.GetRESTMapper()),
 		Contents: contents, Places: supply.Places(), Now: time.Now, Resync: s.resync,
+		ServerURL: s.serverURL,
 	}
 	return m, errors.Join(m.Add(watches), r.Setup(m), sets.Setup(m))
 }

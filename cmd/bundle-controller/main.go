@@ -41,6 +41,7 @@ type settings struct {
 	cache       string
 	mirrors     mirrors
 	allowed     destination.Allowed
+	serverURL   string
 	resync      time.Duration
 	healthPort  int
 	leaderElect bool
@@ -71,6 +72,8 @@ func parse(flags *flag.FlagSet, args []string) (settings, error) {
 	flags.Var(s.mirrors, "mirror", "registry=mirror: a host to ask before a registry; may be given several times")
 	flags.Func("allow", "servers that sources may name although they are refused, joined by commas: networks (10.0.0.0/8), addresses, "+
 		"hosts (registry.shop.svc); refused are loopback, link-local, metadata and cluster addresses", s.allowed.Set)
+	flags.StringVar(&s.serverURL, "serverURL", "", "address of this cluster in the data of fleets, as in serverUrl of its file: "+
+		"an IntegrationSet that names a cluster with another one stamps nothing; unset compares nothing")
 	flags.DurationVar(&s.resync, "resync", 2*time.Minute, "how often what is settled is looked at, and what is tracked is fetched")
 	flags.IntVar(&s.healthPort, "healthPort", 8081, "port of /healthz, /readyz and /metrics")
 	flags.BoolVar(&s.leaderElect, "leaderElect", true, "let one replica of several write")

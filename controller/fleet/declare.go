@@ -42,7 +42,9 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 // filter returns what the set selects of the data.
 func (l *look) filter() domain.Filter {
 	spec := l.set.Spec
-	f := domain.Filter{Cluster: spec.Cluster, Environments: spec.Environments, Upstream: spec.Upstream, Integrations: spec.Integrations}
+	f := domain.Filter{
+		Cluster: spec.Cluster, ServerURL: l.ServerURL, Environments: spec.Environments, Upstream: spec.Upstream, Integrations: spec.Integrations,
+	}
 	if slices.Contains(spec.Environments, all) {
 		f.Environments = nil
 	}

@@ -54,6 +54,14 @@ type Reconciler struct {
 	// Resync is the time between two looks at a settled set, and between two fetches of what is tracked.
 	Resync time.Duration
 
+	// ServerURL is the address of this cluster in the data; "" is not compared.
+	ServerURL string
+
+	feeds
+}
+
+// feeds are what a reconciler has under way and knows.
+type feeds struct {
 	start sync.Once
 	pool  *supply.Pool
 	// enqueue has a set reconciled; nil before Setup.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -330,4 +331,21 @@ func TestDeletesMembers(t *testing.T) {
 	require.NoError(t, w.round(w.process()))
 	require.NoError(t, w.round(w.process()))
 	assert.Contains(t, w.members(), "a")
+}
+
+// A set whose cluster has another address in the data than this one stamps nothing: its name may be that of another cluster
+// (FLEET-DESIGN.md 3).
+func TestServerURL(t *testing.T) {
+	w := newWorld(t)
+	w.runs("a", "1")
+	w.files["ns.yml"] = strings.Replace(w.files["ns.yml"], "{name: one}", "{name: one, serverUrl: https://api.one.example.org:6443}", 1)
+	r := w.process()
+	r.ServerURL = "https://api.two.example.org:6443"
+	require.NoError(t, w.round(r))
+	require.NoError(t, w.round(r))
+	assert.Equal(t, "InvalidSpec", w.why())
+	assert.Empty(t, w.members())
+	r.ServerURL = "https://api.one.example.org:6443/"
+	w.settle(r)
+	assert.Equal(t, "MembersReady", w.why())
 }
