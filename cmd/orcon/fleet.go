@@ -93,7 +93,11 @@ func (o *fleetOptions) members(c *cobra.Command, chart bundle.Tree, source strin
 	if err != nil {
 		return renderedFleet{}, err
 	}
-	read := data.Read(tree.Contents(), data.Options{})
+	files, err := data.Files(tree.Contents())
+	if err != nil {
+		return renderedFleet{}, fmt.Errorf("cannot use %s: %w", source, err)
+	}
+	read := data.Read(files, data.Options{})
 	selected, err := fleet.Select(read, o.filter)
 	if err != nil {
 		return renderedFleet{}, fmt.Errorf("cannot use %s: %w", source, err)

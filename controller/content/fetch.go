@@ -1,6 +1,7 @@
 package content
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -9,6 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -156,9 +159,22 @@ func (f Fetcher) remote(ctx context.Context, s Source) (bundle.Tree, string, err
 		if err != nil {
 			return bundle.Tree{}, "", err
 		}
-		tree, err := archive.Unpack(packed)
+		tree, err := unpack(s.Location, packed)
 		return tree, web.Sum(packed), err
 	}
+}
+
+// unpack returns what a web server sent: the files of an archive, or one file that is a JSON object.
+func unpack(location string, sent []byte) (tree bundle.Tree, err error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(sent), []byte("{")) {
+		return archive.Unpack(sent)
+	}
+	name := "content.json"
+	if address, err := url.Parse(location); err == nil && plain.IsManifest(path.Base(address.Path)) {
+		name = path.Base(address.Path)
+	}
+	err = tree.Add(name, bundle.File{Content: sent})
+	return tree, err
 }
 
 // ways returns how servers are reached: over HTTP, trusting an authority, and over SSH.

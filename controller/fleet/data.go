@@ -143,7 +143,11 @@ func packed(f *content.Fetched, folder string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(tree.Contents())
+	files, err := data.Files(tree.Contents())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(files)
 }
 
 // check returns what is wrong with the sources in themselves.
