@@ -39,5 +39,5 @@ func TestFleetBundle(t *testing.T) {
 	code, out, errs = call("", "fleet", "plan", chart, "--data", cut, "--base", folder)
 	assert.Equal(t, 2, code)
 	assert.Empty(t, out)
-	assert.Contains(t, errs, "cannot use bundle bundle.json: it is not valid JSON at byte")
+	assert.Contains(t, errs, "cannot use bundle bundle.json: it breaks off at byte")
 }

@@ -81,8 +81,9 @@ func trimmed(content []byte) []byte {
 // expand returns the files in a bundle.
 func expand(content []byte) (map[string][]byte, error) {
 	var b rawBundle
-	if err := json.Unmarshal(trimmed(content), &b); err != nil {
-		return nil, malformed(err)
+	content = trimmed(content)
+	if err := json.Unmarshal(content, &b); err != nil {
+		return nil, malformed(err, len(content))
 	}
 	if b.Data == nil {
 		return nil, errors.New(`field "data" is missing: write the data files there, by path`)
@@ -98,12 +99,17 @@ func expand(content []byte) (map[string][]byte, error) {
 	return files, nil
 }
 
-// malformed describes a bundle that is not JSON, or of other types.
-func malformed(err error) error {
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("it is not valid JSON at byte %d (%s): write it again, whole", syntax.Offset, strings.TrimPrefix(err.Error(), "json: "))
+// malformed describes a bundle that is not JSON, or of other types. It quotes nothing, since the bundle may be the answer
+// of a server that was not meant (TRUST.md R4).
+func malformed(err error, size int) error {
+	syntax, ok := errors.AsType[*json.SyntaxError](err)
+	switch {
+	case !ok:
+		return errors.New(`field "data" is not an object: write the data files there, by path`)
+	case syntax.Offset >= int64(size):
+		return fmt.Errorf("it breaks off at byte %d: write it again, whole", size)
 	}
-	return fmt.Errorf("it is of another form (%w): its data are an object of files by path", err)
+	return fmt.Errorf("it is not valid JSON at byte %d: write it again", syntax.Offset)
 }
 
 // entry returns a data file as JSON on one line. Of files that are never parsed only the schema stays, since a bundle
