@@ -89,7 +89,11 @@ var errData = errors.New("the data have errors")
 
 // members renders what a source of data declares. The error wraps errData if only the data have errors.
 func (o *fleetOptions) members(c *cobra.Command, chart bundle.Tree, source string) (renderedFleet, error) {
-	tree, err := o.fetch(c, source)
+	r, err := bundle.ParseReference(source)
+	if err != nil {
+		return renderedFleet{}, err
+	}
+	tree, err := o.fetchAny(c, r)
 	if err != nil {
 		return renderedFleet{}, err
 	}

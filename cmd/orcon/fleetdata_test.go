@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 
@@ -40,4 +42,25 @@ func TestFleetBundle(t *testing.T) {
 	assert.Equal(t, 2, code)
 	assert.Empty(t, out)
 	assert.Contains(t, errs, "cannot use bundle bundle.json: it breaks off at byte")
+}
+
+// A GraphQL server gives data, which must be tracked, and no chart (FLEET.md D5).
+func TestFleetGraphQL(t *testing.T) {
+	const chart = "../../deployment/examples/fleet/chart"
+	empty := httptest.NewServer(http.NotFoundHandler())
+	defer empty.Close()
+	server := "graphql+" + empty.URL + "/graphql"
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"fleet", "render", chart, "--data", server}, "a GraphQL server has no more than its latest data, so its content may change: track it with --track"},
+		{[]string{"fleet", "render", chart, "--data", server, "--track"}, "cannot fetch " + server + ": cannot ask which data the server has"},
+		{[]string{"fleet", "render", server, "--data", chart, "--track"}, "has the data of a fleet and no manifests"},
+		{[]string{"render", server, "--track"}, "has the data of a fleet and no manifests"},
+	} {
+		code, _, errs := call("", test.args...)
+		assert.NotZero(t, code)
+		assert.Contains(t, errs, test.want)
+	}
 }

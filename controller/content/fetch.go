@@ -22,6 +22,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/git"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/oci"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/plain"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/qontract"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/web"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
@@ -132,7 +133,7 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 		}
 		tree, err := directory.Files(f.Builtin)
 		return tree, "", err
-	case bundle.HTTP, bundle.Image, bundle.Git:
+	case bundle.HTTP, bundle.Image, bundle.Git, bundle.GraphQL:
 		return f.remote(ctx, s)
 	default:
 		return bundle.Tree{}, "", fmt.Errorf("unknown origin %q", s.Origin)
@@ -155,6 +156,9 @@ func (f Fetcher) remote(ctx context.Context, s Source) (bundle.Tree, string, err
 		return git.Client{Transport: carry, Dial: dial, Credentials: s.Credentials, Limit: maxObjects}.Fetch(ctx, s.Reference)
 	default:
 		client := web.Client{Transport: carry, Credentials: s.Credentials, Silence: silence, Pause: cmp.Or(f.Pause, pause)}
+		if s.Origin == bundle.GraphQL {
+			return qontract.Client{Client: client}.Fetch(ctx, s.Location)
+		}
 		packed, err := client.Fetch(ctx, s.Location, s.Digest)
 		if err != nil {
 			return bundle.Tree{}, "", err

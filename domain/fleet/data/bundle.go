@@ -131,10 +131,5 @@ func entry(name string, content json.RawMessage) ([]byte, error) {
 	if !slices.Contains(read, schema) {
 		file = map[string]any{"$schema": schema}
 	}
-	// YAML has no escapes of two halves, as JSON may write 😀.
-	var written bytes.Buffer
-	encoder := json.NewEncoder(&written)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(file)
-	return bytes.TrimSpace(written.Bytes()), err
+	return json.Marshal(file) // anew, since YAML has no escapes of two halves, as JSON may write 😀
 }
