@@ -43,6 +43,7 @@ type settings struct {
 	allowed     destination.Allowed
 	resync      time.Duration
 	healthPort  int
+	webhookPort int
 	leaderElect bool
 }
 
@@ -73,6 +74,7 @@ func parse(flags *flag.FlagSet, args []string) (settings, error) {
 		"hosts (registry.shop.svc); refused are loopback, link-local, metadata and cluster addresses", s.allowed.Set)
 	flags.DurationVar(&s.resync, "resync", 2*time.Minute, "how often what is settled is looked at, and what is tracked is fetched")
 	flags.IntVar(&s.healthPort, "healthPort", 8081, "port of /healthz, /readyz and /metrics")
+	flags.IntVar(&s.webhookPort, "webhookPort", 8082, "port of the webhooks of IntegrationSets, /fleet/NAMESPACE/NAME, HTTP; 0 for none")
 	flags.BoolVar(&s.leaderElect, "leaderElect", true, "let one replica of several write")
 	if err := flags.Set("logtostderr", "true"); err != nil {
 		return s, fmt.Errorf("cannot log to standard error: %w", err)

@@ -29,9 +29,10 @@ import (
 type memory struct {
 	input supply.Digest
 	at    time.Time
-	// annotations are the set's at that time.
-	annotations map[string]string
-	resolved    []string
+	// annotations are the set's when that fetch began, and ordered when the one under way did.
+	annotations, ordered map[string]string
+	fetching             bool
+	resolved             []string
 	// failed is the error of the last fetch; "" for none.
 	failed string
 	data   data.Data
@@ -91,6 +92,9 @@ func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
 		l.result.Stale = l.memory.failed
 		return l.memory.data, nil
 	}
+	if !l.memory.fetching {
+		l.memory.fetching, l.memory.ordered = true, l.set.Annotations
+	}
 	r, pending, err := l.pool.Order(ctx, l.name(), supply.Work{
 		Input: input, Source: input,
 		Fetch: func(ctx context.Context) (*content.Fetched, error) {
@@ -98,12 +102,13 @@ func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
 		},
 		Render: func(_ context.Context, f *content.Fetched) ([]byte, error) { return packed(f, l.set.Spec.Data.Path) },
 	}, l.Now())
+	l.memory.fetching = err == nil && !pending.IsZero()
 	if err == nil && pending.IsZero() {
 		return l.remember(input, r)
 	}
 	if l.memory.input == input { // the last good data are kept
 		if err != nil {
-			l.memory.at, l.memory.annotations, l.memory.failed = l.Now(), l.set.Annotations, err.Error()
+			l.memory.at, l.memory.annotations, l.memory.failed = l.Now(), l.memory.ordered, err.Error()
 		}
 		l.result.Stale = l.memory.failed
 		return l.memory.data, nil
@@ -130,7 +135,10 @@ func (l *look) remember(input supply.Digest, r supply.Result) (data.Data, *integ
 	for _, one := range r.Resolved {
 		resolved = append(resolved, one.String())
 	}
-	*l.memory = memory{input: input, at: l.Now(), annotations: l.set.Annotations, resolved: resolved, data: data.Read(files, data.Options{})}
+	*l.memory = memory{
+		input: input, at: l.Now(), annotations: l.memory.ordered, resolved: resolved, data: data.Read(files, data.Options{}),
+	}
+	l.early = !maps.Equal(l.memory.annotations, l.set.Annotations)
 	return l.memory.data, nil
 }
 
