@@ -43,7 +43,8 @@ type fleetOptions struct {
 
 func (o *fleetOptions) flags(c *cobra.Command) {
 	o.sourceOptions.flags(c)
-	c.Flags().StringVar(&o.data, "data", "", "source of the data files: a folder, or as SOURCE of orcon render")
+	c.Flags().StringVar(&o.data, "data", "", "source of the data files: a folder, a bundle of Qontract, "+
+		"graphql+https://HOST/graphql, or as SOURCE of orcon render")
 	c.Flags().StringVar(&o.Name, "name", "fleet", "name of the set, for a chart's templates")
 	c.Flags().StringVar(&o.filter.Cluster, "cluster", "", "name of the cluster in the data (default: the only one)")
 	c.Flags().StringArrayVar(&o.filter.Environments, "environment", nil, "name of an environment; may be repeated (default: all)")
