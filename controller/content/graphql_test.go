@@ -25,9 +25,10 @@ func TestGraphQL(t *testing.T) {
 		case r.URL.Path == "/sha256":
 			_, _ = io.WriteString(w, sum)
 		case strings.Contains(string(text), "__type("):
-			_, _ = io.WriteString(w, `{"data": {"t0": {"fields": [{"name": "integrations_v1", "type": {"kind": "OBJECT"}}]}}}`)
+			_, _ = io.WriteString(w, `{"data": {"t0": null}}`)
 		default:
-			_, _ = io.WriteString(w, `{"data": {"integrations_v1": [{"path": "`+path+`", "name": "a", "upstream": null}]}}`)
+			_, _ = io.WriteString(w, `{"data": {"awsaccounts_v1": [], "clusters_v1": [], "ocm_instances_v1": [], "integrations_v1": [
+				{"path": "`+path+`", "name": "a", "upstream": null}]}}`)
 		}
 	}))
 	defer server.Close()

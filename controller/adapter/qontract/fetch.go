@@ -74,9 +74,6 @@ func (c Client) named(ctx context.Context, address string) (bundle.Tree, error) 
 	}
 	var tree bundle.Tree
 	for _, r := range roots() {
-		if !known.has("Query", r.field) {
-			continue // nothing is sharded by what the schema does not know
-		}
 		var answer map[string][]map[string]any
 		if err := c.query(ctx, address, r.field, "{"+r.field+" "+r.selection(known)+"}", &answer); err != nil {
 			return bundle.Tree{}, err
@@ -105,8 +102,10 @@ func (c Client) schema(ctx context.Context, address string) (schema, error) {
 			known.add(kind, t.Fields)
 		}
 	}
-	if !known.has("Query", integrations) {
-		return nil, fmt.Errorf("cannot use the server: its schema has no %s: check that it is a server of Qontract", integrations)
+	for _, r := range roots() {
+		if !known.has("Query", r.field) { // to have no shards would be to delete them
+			return nil, fmt.Errorf("cannot use the server: its schema has no %s: check that it is a server of Qontract", r.field)
+		}
 	}
 	return known, nil
 }

@@ -156,7 +156,6 @@ func TestSchemas(t *testing.T) {
 			for _, kind := range []string{"OCMOrganizationSharding_v1", "OCMOrganizationShardSpecOverride_v1", "StaticSubSharding_v1"} {
 				delete(s.types, kind)
 			}
-			delete(s.types["Query"], "ocm_instances_v1")
 			delete(s.types["IntegrationSpec_v1"], "fluentdResources")
 			delete(s.types["OpenshiftClusterShardSpecOverride_v1"], "subSharding")
 			delete(s.types["AWSAccount_v1"], "disable")
@@ -271,6 +270,7 @@ func TestWrongAnswers(t *testing.T) {
 		"UpwardPath":    {3, send(200, `{"data": {"integrations_v1": [{"path": "/../a.yml"}]}}`), `cannot use path "../a.yml"`},
 		"TwoOfOnePath":  {3, send(200, `{"data": {"integrations_v1": [{"path": "/a.yml"}, {"path": "/a.yml"}]}}`), `cannot use path "a.yml" twice`},
 		"NotQontract":   {2, send(200, `{"data": {"t0": {"fields": [{"name": "users", "type": {"kind": "OBJECT"}}]}}}`), "its schema has no integrations_v1"},
+		"NoAccounts":    {2, send(200, `{"data": {"t0": {"fields": [{"name": "integrations_v1", "type": {"kind": "OBJECT"}}]}}}`), "its schema has no awsaccounts_v1"},
 		"ClustersWrong": {5, send(200, `{"data": {}}`), "cannot use the answer for clusters_v1"},
 	}
 	for name, test := range tests {

@@ -37,8 +37,8 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // FuzzFetch reads any answers: what is accepted is a complete list of files that can be read.
 func FuzzFetch(f *testing.F) {
-	f.Add([]byte(sha), []byte(`{"data": {"t0": {"fields": [{"name": "integrations_v1", "type": {"kind": "LIST", "ofType": null}}]}}}`),
-		[]byte(`{"data": {"integrations_v1": [{"path": "/a.yml", "labels": "{}", "managed": [{"spec": null, "sharding": [null]}]}]}}`))
+	f.Add([]byte(sha), []byte(`{"data": {"t20": {"fields": [{"name": "x", "type": {"kind": "LIST", "ofType": null}}]}}}`),
+		[]byte(`{"data": {"awsaccounts_v1": [], "clusters_v1": [], "ocm_instances_v1": [], "integrations_v1": [{"path": "/a.yml", "labels": "{}", "managed": [{"spec": null, "sharding": [null]}]}]}}`))
 	f.Add([]byte(sha), []byte(`{"data": {"t0": null}}`), []byte(`{"data": {"integrations_v1": [], "awsaccounts_v1": [], "clusters_v1": [], "ocm_instances_v1": []}}`))
 	f.Fuzz(func(t *testing.T, sum, schema, list []byte) {
 		c := qontract.Client{Client: web.Client{Transport: answers{sum, schema, list}, Silence: time.Second, Pause: time.Nanosecond}}

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// integrations is the field of all integrations.
-const integrations = "integrations_v1"
-
 // object is an object of the published schema that is asked for.
 type object struct {
 	// field is the name of the object in its parent; "" for a case.
@@ -37,7 +34,7 @@ func roots() []root {
 	disable := object{field: "disable", names: "integrations"}
 	return []root{
 		{object{
-			field: integrations, kind: "Integration_v1", names: "path name description upstream labels", objects: []object{managed()},
+			field: "integrations_v1", kind: "Integration_v1", names: "path name description upstream labels", objects: []object{managed()},
 		}, "/app-sre/integration-1.yml"},
 		{object{field: "awsaccounts_v1", kind: "AWSAccount_v1", names: "path name", objects: []object{disable}}, "/aws/account-1.yml"},
 		{object{
