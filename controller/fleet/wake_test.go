@@ -101,8 +101,12 @@ func TestTokenUnreadable(t *testing.T) {
 	s.now, s.err = s.now.Add(held), nil
 	_, err = w.Token(t.Context(), "fleet", "prod")
 	require.ErrorContains(t, err, "key token is missing in Secret hook: add it")
-	w.keep(types.NamespacedName{Name: "other"}, token{at: s.now.Add(held)})
-	assert.Len(t, w.tokens, 1, "old ones are forgotten")
+	w.keep(types.NamespacedName{Name: "second"}, token{at: s.now.Add(1)})
+	assert.Len(t, w.tokens, 2)
+	w.keep(types.NamespacedName{Name: "third"}, token{at: s.now.Add(held)})
+	assert.Len(t, w.tokens, 2, "old ones are forgotten")
+	w.keep(types.NamespacedName{Name: "third"}, token{at: s.now.Add(held), text: "new"})
+	assert.Equal(t, "new", w.tokens[types.NamespacedName{Name: "third"}].text)
 }
 
 // asked returns when the webhook has last asked for a fetch.
@@ -189,6 +193,45 @@ func TestWakeOnce(t *testing.T) {
 	require.NoError(t, w.Wake(t.Context(), "fleet", "prod"))
 	assert.Zero(t, writes)
 	assert.Len(t, w.waiting, 1, "its fetch may have begun before the request")
+}
+
+// What the cluster refuses is an error, of the request or, once that is answered, of Failed.
+func TestWakeFails(t *testing.T) {
+	s := &secrets{world: newWorld(t), token: "hush"}
+	s.set.Spec.Data.Webhook = &v1alpha1.IntegrationWebhook{SecretRef: bundlev1alpha1.BundleSecretRef{Name: "hook"}}
+	require.NoError(t, s.client.Update(t.Context(), s.set))
+	down := errors.New("the API server is away")
+	reads := true
+	broken := interceptor.NewClient(s.client, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+			if !reads {
+				return down
+			}
+			return c.Get(ctx, key, o, options...)
+		},
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return down
+		},
+	})
+	w := s.waker()
+	failed := make(chan error, 1)
+	w.Client, w.Reader, w.Failed = broken, broken, func(_ types.NamespacedName, err error) { failed <- err }
+	require.ErrorIs(t, w.Wake(t.Context(), "fleet", "prod"), down, "it cannot write")
+	reads = false
+	require.ErrorIs(t, w.Wake(t.Context(), "fleet", "prod"), down, "it cannot read")
+	_, err := w.Token(t.Context(), "fleet", "prod")
+	require.ErrorIs(t, err, down)
+	reads = true
+	w.Connect = func(string, string) (Inputs, error) { return nil, down }
+	_, err = w.Token(t.Context(), "fleet", "prod")
+	require.ErrorIs(t, err, down)
+
+	w.Now = time.Now
+	last := time.Now().Add(100*time.Millisecond - interval).UTC().Format(time.RFC3339Nano)
+	metav1.SetMetaDataAnnotation(&s.read().ObjectMeta, v1alpha1.FetchKey, last)
+	require.NoError(t, s.client.Update(t.Context(), s.set))
+	require.NoError(t, w.Wake(t.Context(), "fleet", "prod"))
+	assert.ErrorIs(t, <-failed, down)
 }
 
 // slow is a cluster whose ConfigMaps take time to be read.
