@@ -18,9 +18,9 @@ import (
 const (
 	// interval is the least time between two fetches that webhooks ask for.
 	interval = 10 * time.Second
-	// held is how long the secret of a webhook is known without being read again, so that requests without it cost
+	// fresh is how long the secret of a webhook is known without being read again, so that requests without it cost
 	// the API server nothing.
-	held = 10 * time.Second
+	fresh = 10 * time.Second
 	// late bounds a write that no request waits for.
 	late = 30 * time.Second
 )
@@ -95,7 +95,7 @@ func (w *Waker) known(key types.NamespacedName, now token) (string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t, ok := w.tokens[key]
-	return t.text, ok && t.of == now.of && t.account == now.account && now.at.Sub(t.at) < held
+	return t.text, ok && t.of == now.of && t.account == now.account && now.at.Sub(t.at) < fresh
 }
 
 // keep stores a secret, and forgets those that are too old.
@@ -104,7 +104,7 @@ func (w *Waker) keep(key types.NamespacedName, t token) {
 	defer w.mu.Unlock()
 	tokens := map[types.NamespacedName]token{key: t}
 	for other, known := range w.tokens {
-		if other != key && t.at.Sub(known.at) < held {
+		if other != key && t.at.Sub(known.at) < fresh {
 			tokens[other] = known
 		}
 	}

@@ -68,7 +68,7 @@ func TestToken(t *testing.T) {
 	assert.Equal(t, "hush", read("prod"))
 	assert.Equal(t, []string{"system:serviceaccount:fleet:robot fleet/prod", "hook"}, s.reads)
 	s.token = "other"
-	s.now = s.now.Add(held - 1)
+	s.now = s.now.Add(fresh - 1)
 	assert.Equal(t, "hush", read("prod"), "it is known for a moment")
 	assert.Len(t, s.reads, 2)
 	s.now = s.now.Add(1)
@@ -98,14 +98,14 @@ func TestTokenUnreadable(t *testing.T) {
 	text, err := w.Token(t.Context(), "fleet", "prod")
 	require.NoError(t, err)
 	assert.Empty(t, text)
-	s.now, s.err = s.now.Add(held), nil
+	s.now, s.err = s.now.Add(fresh), nil
 	_, err = w.Token(t.Context(), "fleet", "prod")
 	require.ErrorContains(t, err, "key token is missing in Secret hook: add it")
 	w.keep(types.NamespacedName{Name: "second"}, token{at: s.now.Add(1)})
 	assert.Len(t, w.tokens, 2)
-	w.keep(types.NamespacedName{Name: "third"}, token{at: s.now.Add(held)})
+	w.keep(types.NamespacedName{Name: "third"}, token{at: s.now.Add(fresh)})
 	assert.Len(t, w.tokens, 2, "old ones are forgotten")
-	w.keep(types.NamespacedName{Name: "third"}, token{at: s.now.Add(held), text: "new"})
+	w.keep(types.NamespacedName{Name: "third"}, token{at: s.now.Add(fresh), text: "new"})
 	assert.Equal(t, "new", w.tokens[types.NamespacedName{Name: "third"}].text)
 }
 
