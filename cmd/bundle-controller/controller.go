@@ -93,12 +93,13 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 	}
 	watches := metadata.New(cfg, m.GetRESTMapper(), s.resync, r.Changed)
 	r.Watches = watches
+	connect := inputs(cfg, m.GetRESTMapper())
 	sets := &fleet.Reconciler{
-		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name), Connect: inputs(cfg, m.GetRESTMapper()),
+		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name), Connect: connect,
 		Contents: contents, Places: supply.Places(), Now: time.Now, Resync: s.resync,
 		ServerURL: s.serverURL,
 	}
-	return m, errors.Join(m.Add(watches), r.Setup(m), sets.Setup(m))
+	return m, errors.Join(m.Add(watches), r.Setup(m), sets.Setup(m), addWebhook(m, s.webhookPort, connect))
 }
 
 // inputs returns how the accounts of IntegrationSets reach what their data come from.
@@ -118,7 +119,7 @@ func destinations(reader client.Reader, allowed destination.Allowed) func(contex
 	}
 }
 
-// health reports that the process lives. Readiness is the same: no Service selects its replicas.
+// health reports that the process lives. Readiness is the same: webhooks are answered from the start.
 func health() map[string]http.Handler {
 	handlers := map[string]http.Handler{}
 	for _, path := range []string{"/healthz", "/readyz"} {

@@ -44,6 +44,7 @@ type settings struct {
 	serverURL   string
 	resync      time.Duration
 	healthPort  int
+	webhookPort int
 	leaderElect bool
 }
 
@@ -76,6 +77,7 @@ func parse(flags *flag.FlagSet, args []string) (settings, error) {
 		"an IntegrationSet that names a cluster with another one stamps nothing; unset compares nothing")
 	flags.DurationVar(&s.resync, "resync", 2*time.Minute, "how often what is settled is looked at, and what is tracked is fetched")
 	flags.IntVar(&s.healthPort, "healthPort", 8081, "port of /healthz, /readyz and /metrics")
+	flags.IntVar(&s.webhookPort, "webhookPort", 8082, "port of the webhooks of IntegrationSets, /fleet/NAMESPACE/NAME, HTTP; 0 for none")
 	flags.BoolVar(&s.leaderElect, "leaderElect", true, "let one replica of several write")
 	if err := flags.Set("logtostderr", "true"); err != nil {
 		return s, fmt.Errorf("cannot log to standard error: %w", err)

@@ -50,12 +50,7 @@ func TestFlags(t *testing.T) {
 // TestShippedLimits adds up the memory and the disk that the shipped Deployment gives: neither the kernel
 // nor the kubelet ends the controller for what content does (TRUST.md U6, U7).
 func TestShippedLimits(t *testing.T) {
-	text, err := os.ReadFile("../../deployment/bundle-controller/controller.yaml")
-	require.NoError(t, err)
-	first, _, _ := bytes.Cut(text, []byte("\n---\n"))
-	var d appsv1.Deployment
-	require.NoError(t, yaml.UnmarshalStrict(first, &d))
-	pod := d.Spec.Template.Spec
+	pod := deployment(t).Spec.Template.Spec
 	own := ""
 	for _, e := range pod.Containers[0].Env {
 		if e.Name == "GOMEMLIMIT" {
@@ -69,4 +64,24 @@ func TestShippedLimits(t *testing.T) {
 	assert.GreaterOrEqual(t, pod.Containers[0].Resources.Limits.Memory().Value(), needed)
 	assert.Equal(t, "cache", pod.Volumes[0].Name)
 	assert.GreaterOrEqual(t, pod.Volumes[0].EmptyDir.SizeLimit.Value(), content.MaxCached+limits[queue.Fetch].All)
+}
+
+// deployment returns the shipped Deployment.
+func deployment(t *testing.T) (d appsv1.Deployment) {
+	t.Helper()
+	text, err := os.ReadFile("../../deployment/bundle-controller/controller.yaml")
+	require.NoError(t, err)
+	first, _, _ := bytes.Cut(text, []byte("\n---\n"))
+	require.NoError(t, yaml.UnmarshalStrict(first, &d))
+	return d
+}
+
+// parsed returns the settings of no flags but the namespace.
+func parsed(t *testing.T) settings {
+	t.Helper()
+	flags := flag.NewFlagSet("bundle-controller", flag.ContinueOnError)
+	flag.CommandLine.VisitAll(func(f *flag.Flag) { flags.Var(f.Value, f.Name, f.Usage) })
+	s, err := parse(flags, []string{"-namespace=orcon-system"})
+	require.NoError(t, err)
+	return s
 }

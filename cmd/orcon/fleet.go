@@ -43,7 +43,8 @@ type fleetOptions struct {
 
 func (o *fleetOptions) flags(c *cobra.Command) {
 	o.sourceOptions.flags(c)
-	c.Flags().StringVar(&o.data, "data", "", "source of the data files: a folder, or as SOURCE of orcon render")
+	c.Flags().StringVar(&o.data, "data", "", "source of the data files: a folder, a bundle of Qontract, "+
+		"graphql+https://HOST/graphql, or as SOURCE of orcon render")
 	c.Flags().StringVar(&o.Name, "name", "fleet", "name of the set, for a chart's templates")
 	c.Flags().StringVar(&o.filter.Cluster, "cluster", "", "name of the cluster in the data (default: the only one)")
 	c.Flags().StringArrayVar(&o.filter.Environments, "environment", nil, "name of an environment; may be repeated (default: all)")
@@ -89,11 +90,19 @@ var errData = errors.New("the data have errors")
 
 // members renders what a source of data declares. The error wraps errData if only the data have errors.
 func (o *fleetOptions) members(c *cobra.Command, chart bundle.Tree, source string) (renderedFleet, error) {
-	tree, err := o.fetch(c, source)
+	r, err := bundle.ParseReference(source)
 	if err != nil {
 		return renderedFleet{}, err
 	}
-	read := data.Read(tree.Contents(), data.Options{})
+	tree, err := o.fetchAny(c, r)
+	if err != nil {
+		return renderedFleet{}, err
+	}
+	files, err := data.Files(tree.Contents())
+	if err != nil {
+		return renderedFleet{}, fmt.Errorf("cannot use %s: %w", source, err)
+	}
+	read := data.Read(files, data.Options{})
 	selected, err := fleet.Select(read, o.filter)
 	if err != nil {
 		return renderedFleet{}, fmt.Errorf("cannot use %s: %w", source, err)

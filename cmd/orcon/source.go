@@ -87,13 +87,22 @@ func parseParameters(settings []string) (map[string]string, error) {
 	return all, nil
 }
 
-// fetch returns the content of a source, and says what a name has turned out to mean.
+// fetch returns the content of a source of manifests.
 func (o *sourceOptions) fetch(c *cobra.Command, source string) (bundle.Tree, error) {
-	var s content.Source
-	var err error
-	if s.Reference, err = bundle.ParseReference(source); err != nil {
+	r, err := bundle.ParseReference(source)
+	if err == nil {
+		err = r.Deployable()
+	}
+	if err != nil {
 		return bundle.Tree{}, err
 	}
+	return o.fetchAny(c, r)
+}
+
+// fetchAny returns the content of a source, and says what a name has turned out to mean.
+func (o *sourceOptions) fetchAny(c *cobra.Command, r bundle.Reference) (bundle.Tree, error) {
+	s := content.Source{Reference: r}
+	var err error
 	if s.Credentials, err = readCredentials(o.credentials); err != nil {
 		return bundle.Tree{}, err
 	}

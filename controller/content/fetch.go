@@ -1,6 +1,7 @@
 package content
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -9,6 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,6 +22,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/git"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/oci"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/plain"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/qontract"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/web"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
@@ -129,7 +133,7 @@ func (f Fetcher) fetch(ctx context.Context, s Source) (bundle.Tree, string, erro
 		}
 		tree, err := directory.Files(f.Builtin)
 		return tree, "", err
-	case bundle.HTTP, bundle.Image, bundle.Git:
+	case bundle.HTTP, bundle.Image, bundle.Git, bundle.GraphQL:
 		return f.remote(ctx, s)
 	default:
 		return bundle.Tree{}, "", fmt.Errorf("unknown origin %q", s.Origin)
@@ -152,13 +156,29 @@ func (f Fetcher) remote(ctx context.Context, s Source) (bundle.Tree, string, err
 		return git.Client{Transport: carry, Dial: dial, Credentials: s.Credentials, Limit: maxObjects}.Fetch(ctx, s.Reference)
 	default:
 		client := web.Client{Transport: carry, Credentials: s.Credentials, Silence: silence, Pause: cmp.Or(f.Pause, pause)}
+		if s.Origin == bundle.GraphQL {
+			return qontract.Client{Client: client}.Fetch(ctx, s.Location)
+		}
 		packed, err := client.Fetch(ctx, s.Location, s.Digest)
 		if err != nil {
 			return bundle.Tree{}, "", err
 		}
-		tree, err := archive.Unpack(packed)
+		tree, err := unpack(s.Location, packed)
 		return tree, web.Sum(packed), err
 	}
+}
+
+// unpack returns what a web server sent: the files of an archive, or one file that is a JSON object.
+func unpack(location string, sent []byte) (tree bundle.Tree, err error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(sent), []byte("{")) {
+		return archive.Unpack(sent)
+	}
+	name := "content.json"
+	if address, err := url.Parse(location); err == nil && plain.IsManifest(path.Base(address.Path)) {
+		name = path.Base(address.Path)
+	}
+	err = tree.Add(name, bundle.File{Content: sent})
+	return tree, err
 }
 
 // ways returns how servers are reached: over HTTP, trusting an authority, and over SSH.

@@ -94,6 +94,32 @@ func TestFetch(t *testing.T) {
 	require.ErrorContains(t, err, `"deploy/bass"`)
 }
 
+// A web server may send one JSON file, such as a bundle of Qontract, in place of an archive (FLEET.md D5).
+func TestFetchJSON(t *testing.T) {
+	text := "\n{\"data\": {}}"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }))
+	defer server.Close()
+	for at, want := range map[string]string{
+		"/bundles/bundle.json?token=a/b.json": "bundle.json", "/bundle": "content.json", "/%2e%2e%2fa.json": "a.json", "/": "content.json", "/a%5cb.json": "",
+	} {
+		tree, resolved, err := content.Fetcher{Track: true}.Fetch(t.Context(), parsed(t, server.URL+"/api"+at))
+		if want == "" {
+			require.ErrorContains(t, err, "a backslash")
+			continue
+		}
+		require.NoError(t, err, at)
+		assert.Equal(t, []string{want}, tree.Paths(), at)
+		file, _ := tree.File(want)
+		assert.Equal(t, text, string(file.Content))
+		assert.Equal(t, web.Sum([]byte(text)), resolved[0].Digest)
+	}
+	_, _, err := content.Fetcher{}.Fetch(t.Context(), parsed(t, server.URL+"/bundle.json#sha256="+strings.Repeat("0", 64)))
+	require.ErrorContains(t, err, "its checksum is")
+	text = "[]"
+	_, _, err = content.Fetcher{Track: true}.Fetch(t.Context(), parsed(t, server.URL+"/bundle.json"))
+	require.ErrorIs(t, err, archive.ErrFormat)
+}
+
 // What a program holds is content like any other; one that holds nothing says so.
 func TestFetchBuiltin(t *testing.T) {
 	held := fstest.MapFS{"selfsigned/a.yaml": {Data: []byte("held")}}

@@ -30,9 +30,10 @@ type memory struct {
 	input supply.Digest
 	// at is the time of the last fetch, and fetched of the last that succeeded.
 	at, fetched time.Time
-	// annotations are the set's at that time.
-	annotations map[string]string
-	resolved    []string
+	// annotations are the set's when that fetch began, and ordered when the one under way did.
+	annotations, ordered map[string]string
+	fetching             bool
+	resolved             []string
 	// failed is the error of the last fetch; "" for none.
 	failed string
 	data   data.Data
@@ -92,6 +93,9 @@ func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
 		l.result.Stale = l.memory.failed
 		return l.memory.data, nil
 	}
+	if !l.memory.fetching {
+		l.memory.fetching, l.memory.ordered = true, l.set.Annotations
+	}
 	r, pending, err := l.pool.Order(ctx, l.name(), supply.Work{
 		Input: input, Source: input,
 		Fetch: func(ctx context.Context) (*content.Fetched, error) {
@@ -99,12 +103,13 @@ func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
 		},
 		Render: func(_ context.Context, f *content.Fetched) ([]byte, error) { return packed(f, l.set.Spec.Data.Path) },
 	}, l.Now())
+	l.memory.fetching = err == nil && !pending.IsZero()
 	if err == nil && pending.IsZero() {
 		return l.remember(input, r)
 	}
 	if l.memory.input == input { // the last good data are kept
 		if err != nil {
-			l.memory.at, l.memory.annotations, l.memory.failed = l.Now(), l.set.Annotations, err.Error()
+			l.memory.at, l.memory.annotations, l.memory.failed = l.Now(), l.memory.ordered, err.Error()
 		}
 		l.result.Stale = l.memory.failed
 		return l.memory.data, nil
@@ -131,7 +136,11 @@ func (l *look) remember(input supply.Digest, r supply.Result) (data.Data, *integ
 	for _, one := range r.Resolved {
 		resolved = append(resolved, one.String())
 	}
-	*l.memory = memory{input: input, at: l.Now(), fetched: l.Now(), annotations: l.set.Annotations, resolved: resolved, data: data.Read(files, data.Options{})}
+	*l.memory = memory{
+		input: input, at: l.Now(), fetched: l.Now(), annotations: l.memory.ordered, resolved: resolved,
+		data: data.Read(files, data.Options{}),
+	}
+	l.early = !maps.Equal(l.memory.annotations, l.set.Annotations)
 	return l.memory.data, nil
 }
 
@@ -144,7 +153,11 @@ func packed(f *content.Fetched, folder string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(tree.Contents())
+	files, err := data.Files(tree.Contents())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(files)
 }
 
 // check returns what is wrong with the sources in themselves.

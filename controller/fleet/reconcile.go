@@ -80,6 +80,8 @@ type look struct {
 	// elsewhere counts entries of other clusters.
 	elsewhere int
 	memory    *memory
+	// early reports that a fetch was asked for after the one that has just ended had begun.
+	early bool
 }
 
 // Reconcile does what can be done for one set within seconds.
@@ -137,7 +139,7 @@ func (l *look) keep(ctx context.Context) (time.Duration, error) {
 	if err := l.stamp(ctx, d); err != nil {
 		return 0, err
 	}
-	if len(l.result.Steps) > 0 {
+	if len(l.result.Steps) > 0 || l.early {
 		return soon, nil
 	}
 	return l.Resync, nil
@@ -146,7 +148,7 @@ func (l *look) keep(ctx context.Context) (time.Duration, error) {
 const (
 	// retry is after how long sources that failed are fetched again.
 	retry = 30 * time.Second
-	// soon is after how long the effect of writes is looked at, beside what members report.
+	// soon is after how long the effect of writes is looked at, beside what members report, and a fetch begins again.
 	soon = 2 * time.Second
 )
 

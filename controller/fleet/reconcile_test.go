@@ -111,6 +111,30 @@ func TestStaleData(t *testing.T) {
 	assert.Equal(t, "MembersReady", w.why())
 }
 
+// A bundle of Qontract is read as the files that it holds. One that cannot be read deletes nothing, and the last good
+// data are kept (FLEET.md D5).
+func TestQontractBundle(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	good := `{"git_commit": "c", "resources": {}, "data": {
+		"/ns.yml": {"$schema": "/openshift/lean-namespace-1.yml", "name": "tools", "cluster": {"name": "one"}, "environment": {"name": "prod"}},
+		"/a.yml": {"$schema": "/app-sre/integration-1.yml", "name": "a", "managed": [{"namespace": {"$ref": "/ns.yml"}, "spec": {"resources": {}}}]}}}`
+	w.files = map[string]string{"bundle.json": good}
+	w.settle(r)
+	require.Equal(t, "MembersReady", w.why())
+	for _, broken := range []string{good[:len(good)-30], `{"git_commit": "c"}`} {
+		w.files["bundle.json"] = broken
+		require.NoError(t, w.round(r))
+		assert.Equal(t, "FetchFailed", w.why())
+		assert.Contains(t, meta.FindStatusCondition(w.set.Status.Conditions, "Reconciling").Message, "cannot use bundle bundle.json")
+		assert.Equal(t, []string{"", "a"}, slices.Sorted(maps.Keys(w.members())))
+		assert.EqualValues(t, 2, w.set.Status.Members)
+	}
+	w.files["bundle.json"] = good
+	w.settle(r)
+	assert.Equal(t, "MembersReady", w.why())
+}
+
 // A member that needs a person is named with its words, and harms no other (FLEET.md O1).
 func TestStalledMember(t *testing.T) {
 	w := newWorld(t)

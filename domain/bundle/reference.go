@@ -18,6 +18,8 @@ const (
 	Git Origin = "git"
 	// HTTP is an archive on a web server.
 	HTTP Origin = "http"
+	// GraphQL is a server of Qontract, which has the data files of a fleet and nothing that is deployed.
+	GraphQL Origin = "graphql"
 	// ConfigMaps are objects of the cluster, in the namespace of who refers to them.
 	ConfigMaps Origin = "configMaps"
 	// Local is a folder or an archive on the machine.
@@ -32,13 +34,14 @@ const (
 //	oci://registry/repository[:tag][@sha256:…][#folder=…]
 //	git+https://host/repository[@commit, branch or tag][#folder=…]    also git+ssh, git+http
 //	https://host/archive.tgz[#sha256=…][&folder=…]                    also http
+//	graphql+https://host/graphql                                      also graphql+http
 //	configmaps:name,name
 //	builtin:variant
 //	path
 type Reference struct {
 	Origin Origin
 	// Location is the address or path without what follows. An image's has no scheme,
-	// a repository's no "git+".
+	// a repository's no "git+", a GraphQL server's no "graphql+".
 	Location string
 	// Version is a tag or a branch, which may come to mean something else; "" is the
 	// default one.
@@ -51,7 +54,7 @@ type Reference struct {
 }
 
 // forms is told where a reference has none.
-const forms = "oci://, git+https://, git+ssh://, https://, http://, configmaps:, builtin: or a path"
+const forms = "oci://, git+https://, git+ssh://, https://, http://, graphql+https://, configmaps:, builtin: or a path"
 
 // ParseReference reads a reference. Errors repeat it without what may be a password.
 func ParseReference(text string) (Reference, error) {
@@ -89,6 +92,8 @@ func parseReference(text string) (Reference, error) {
 			r.Digest = "sha256:" + sum
 		}
 		return r, err
+	case "graphql+https", "graphql+http":
+		return parseGraphQL(strings.TrimPrefix(scheme, "graphql+"), rest, fragment)
 	default:
 		return Reference{}, fmt.Errorf("it does not begin with one of %s", forms)
 	}
@@ -125,6 +130,16 @@ func parseGit(scheme, rest, fragment string) (Reference, error) {
 	}
 	_, err := r.fragment(fragment, "folder")
 	return r, err
+}
+
+func parseGraphQL(scheme, rest, fragment string) (Reference, error) {
+	switch {
+	case !strings.HasSuffix(rest, "/graphql"):
+		return Reference{}, errors.New("the address of a GraphQL server ends with /graphql")
+	case fragment != "":
+		return Reference{}, errors.New("a GraphQL server has no more than its latest data: remove what follows the #")
+	}
+	return Reference{Origin: GraphQL, Location: scheme + "://" + rest}, nil
 }
 
 // fragment reads what follows "#", name=value joined by "&". It returns the value of
@@ -209,7 +224,7 @@ func (r Reference) checkNames() error {
 	return nil
 }
 
-// String returns the text that ParseReference reads as this reference.
+// String returns the text that ParseReference reads as this reference. A GraphQL server's with a digest is for people.
 func (r Reference) String() string {
 	text, fragment := r.Location, ""
 	switch r.Origin {
@@ -232,7 +247,10 @@ func (r Reference) String() string {
 		if r.Version+r.Digest != "" {
 			text += "@" + r.Version + r.Digest
 		}
-	case HTTP:
+	case HTTP, GraphQL:
+		if r.Origin == GraphQL {
+			text = "graphql+" + text
+		}
 		if r.Digest != "" {
 			fragment = "sha256=" + strings.TrimPrefix(r.Digest, "sha256:")
 		}
@@ -253,8 +271,20 @@ func (r Reference) Pinned() error {
 	if r.Digest != "" || r.Origin == Local || r.Origin == ConfigMaps || r.Origin == Builtin {
 		return nil
 	}
+	if r.Origin == GraphQL {
+		return fmt.Errorf("cannot use %s: a GraphQL server has no more than its latest data, so its content may change: track it", r)
+	}
 	cure := map[Origin]string{Image: "@sha256:DIGEST", Git: "@COMMIT, all 40 digits", HTTP: "#sha256=CHECKSUM"}[r.Origin]
 	return fmt.Errorf("cannot use %s: it is not pinned, so its content may change: add %s, or track it", r, cure)
+}
+
+// Deployable returns an error with the cure if the reference names no place that manifests may come from.
+func (r Reference) Deployable() error {
+	if r.Origin == GraphQL {
+		return fmt.Errorf("cannot use %s: a GraphQL server has the data of a fleet and no manifests: use a reference that begins with "+
+			"oci://, git+https:// or https:// instead", r)
+	}
+	return nil
 }
 
 // isHex reports whether a text is so many hexadecimal digits in small letters.

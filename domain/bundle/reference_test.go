@@ -28,6 +28,7 @@ func TestParseReference(t *testing.T) {
 		"ShortCommit": {why: "what is short may come to name two", text: "git+https://example.org/shop@b1b1b1b", want: bundle.Reference{Origin: bundle.Git, Location: "https://example.org/shop", Version: "b1b1b1b"}},
 		"Archive":     {why: "pinned", text: "https://example.org/a.tgz?x=1#sha256=" + sum + "&folder=a", want: bundle.Reference{Origin: bundle.HTTP, Location: "https://example.org/a.tgz?x=1", Digest: "sha256:" + sum, Folder: "a"}, pinned: true},
 		"NoChecksum":  {why: "a server gives what it likes", text: "http://example.org/a.zip", want: bundle.Reference{Origin: bundle.HTTP, Location: "http://example.org/a.zip"}},
+		"GraphQL":     {why: "a server has its latest data", text: "graphql+https://example.org:4000/data/graphql", want: bundle.Reference{Origin: bundle.GraphQL, Location: "https://example.org:4000/data/graphql"}},
 		"ConfigMaps":  {why: "of the cluster", text: "configmaps:a,b", want: bundle.Reference{Origin: bundle.ConfigMaps, Location: "a,b"}, pinned: true},
 		"Builtin":     {why: "of the program", text: "builtin:selfsigned", want: bundle.Reference{Origin: bundle.Builtin, Location: "selfsigned"}, pinned: true},
 		"Local":       {why: "of the machine", text: "./deploy@x#y", want: bundle.Reference{Origin: bundle.Local, Location: "./deploy@x#y"}, pinned: true},
@@ -41,7 +42,7 @@ func TestParseReference(t *testing.T) {
 			if tc.pinned {
 				require.NoError(t, got.Pinned(), tc.why)
 			} else {
-				assert.ErrorContains(t, got.Pinned(), "is not pinned, so its content may change: add", tc.why)
+				assert.ErrorContains(t, got.Pinned(), "so its content may change: ", tc.why)
 			}
 		})
 	}
@@ -65,6 +66,9 @@ func TestParseReferenceRefuses(t *testing.T) {
 		"GitPassword":  {why: "references are shown to people", text: "git+ssh://me:secret@example.org/a", want: "pass credentials separately"},
 		"Option":       {why: "a program would take it for a flag", text: "git+ssh://-oProxyCommand=x/a", want: "begins with -"},
 		"Space":        {why: "two words", text: "oci://r/a b", want: "space"},
+		"GraphQLPath":  {why: "its neighbours /sha256 and /graphqlsha are found by it", text: "graphql+https://example.org/graphql?a=b", want: "ends with /graphql"},
+		"GraphQLHost":  {why: "no server", text: "graphql+https:///graphql", want: "no host and path"},
+		"GraphQLPin":   {why: "older data are gone", text: "graphql+https://example.org/graphql#sha256=" + sum, want: "remove what follows the #"},
 		"NoVariant":    {why: "which?", text: "builtin:", want: "not a valid variant"},
 		"VariantPath":  {why: "a variant is no path", text: "builtin:../crd", want: "not a valid variant"},
 		"NoConfigMaps": {why: "no name", text: "configmaps:a,", want: "not a valid ConfigMap"},
@@ -78,12 +82,24 @@ func TestParseReferenceRefuses(t *testing.T) {
 	}
 }
 
+// A GraphQL server has data of a fleet alone, and people see which it had (FLEET.md D5).
+func TestGraphQLReference(t *testing.T) {
+	r, err := bundle.ParseReference("graphql+http://localhost:4000/graphql")
+	require.NoError(t, err)
+	require.ErrorContains(t, r.Deployable(), "cannot use graphql+http://localhost:4000/graphql: a GraphQL server has the data of a fleet")
+	r.Digest = "sha256:" + sum
+	assert.Equal(t, "graphql+http://localhost:4000/graphql#sha256="+sum, r.String())
+	other, err := bundle.ParseReference("https://example.org/graphql")
+	require.NoError(t, err)
+	require.NoError(t, other.Deployable())
+}
+
 // FuzzParseReference takes any text: what is accepted is written as a text that means
 // the same, and a folder leads nowhere else.
 func FuzzParseReference(f *testing.F) {
 	for _, seed := range []string{
 		"oci://r/app:1@sha256:" + sum, "git+ssh://git@h/r@main#folder=a/b", "https://h/a.tgz#sha256=" + sum + "&folder=a",
-		"configmaps:a,b", "builtin:a", "./x", "git+http://h/r@" + commit, "http://h/p?q#folder=a", "oci://h:5000/a:b:c@d@e",
+		"configmaps:a,b", "builtin:a", "graphql+http://h/graphql", "./x", "git+http://h/r@" + commit, "http://h/p?q#folder=a", "oci://h:5000/a:b:c@d@e",
 	} {
 		f.Add(seed)
 	}

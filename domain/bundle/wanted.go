@@ -48,6 +48,8 @@ func (w Wanted) Check() error {
 	for i, s := range w.Sources {
 		if field, err := s.Check(); err != nil {
 			faults = append(faults, fmt.Errorf("spec.sources[%d].%s: %w", i, field, err))
+		} else if r, _ := ParseReference(s.Reference); r.Deployable() != nil {
+			faults = append(faults, fmt.Errorf("spec.sources[%d].reference: %w", i, r.Deployable()))
 		}
 	}
 	faults = append(faults, w.checkRender()...)
@@ -102,6 +104,8 @@ func (s WantedSource) Check() (field string, err error) {
 			"git+https://, https:// or configmaps: instead", s.Reference)
 	case s.Track && r.Pinned() == nil:
 		return "resolve", fmt.Errorf("%s is pinned, so there is nothing to track: remove resolve", r)
+	case r.Origin == GraphQL && !s.Track:
+		return "reference", fmt.Errorf("%s: a GraphQL server has no more than its latest data: set resolve: Track", r)
 	case r.Pinned() != nil && !s.Track:
 		return "reference", fmt.Errorf("%s is not pinned, so its content may change: pin it (@sha256:DIGEST, @COMMIT, #sha256=CHECKSUM), or "+
 			"set resolve: Track", r)

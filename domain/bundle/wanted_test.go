@@ -29,6 +29,8 @@ func TestWanted(t *testing.T) {
 		"Path":       {why: "a path is of the person's machine", wanted: from(bundle.WantedSource{Reference: "deploy/"}), want: []string{"spec.sources[1].reference:", "is a local path"}},
 		"Unreadable": {why: "the reference's own words", wanted: from(bundle.WantedSource{Reference: "ftp://x/y"}), want: []string{"spec.sources[1].reference:", "does not begin with"}},
 		"Auth":       {why: "nobody asks for a password there", wanted: from(bundle.WantedSource{Reference: "configmaps:a", Authorized: true}), want: []string{"spec.sources[1].auth:"}},
+		"Data":       {why: "no manifests come from there", wanted: from(bundle.WantedSource{Reference: "graphql+https://example.org/graphql", Track: true}), want: []string{"spec.sources[1].reference: cannot use graphql+https://example.org/graphql: a GraphQL server has the data of a fleet"}},
+		"Untracked":  {why: "older data are gone", wanted: from(bundle.WantedSource{Reference: "graphql+https://example.org/graphql"}), want: []string{"spec.sources[1].reference: graphql+https://example.org/graphql: a GraphQL server has no more than its latest data: set resolve: Track"}},
 		"Unruled":    {why: "a policy without rules would allow all", wanted: bundle.Wanted{Judged: true}, want: []string{"spec.approval: mode Policy"}},
 		"Unjudged":   {why: "rules that nobody asks", wanted: bundle.Wanted{Rules: 1}, want: []string{"spec.approval: mode Policy"}},
 		"Ignored":    {why: "a path that nobody can read", wanted: bundle.Wanted{Ignores: []bundle.Ignore{{APIVersion: "apps/v1", Kind: "Deployment", Paths: []string{"["}}}}, want: []string{"spec.drift.ignore[0]: "}},

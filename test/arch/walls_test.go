@@ -123,10 +123,12 @@ var mayImport = map[string]string{
 	"controller/adapter/oci":               "domain/bundle controller/adapter/egress github.com/google/go-containerregistry",
 	"controller/adapter/plain":             "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
 	"controller/adapter/policy":            "domain/bundle github.com/google/cel-go sigs.k8s.io/yaml",
-	"controller/adapter/sandbox":           "github.com/landlock-lsm/go-landlock/landlock golang.org/x/sys/unix",
-	"controller/adapter/stream":            "domain/conversation controller/api/relations " + wire + " " + watched,
-	"controller/adapter/registryv1":        "domain/bundle sigs.k8s.io/yaml",
-	"controller/adapter/web":               "domain/bundle domain/destination",
+	// A protocol over the web, with the web adapter's limits.
+	"controller/adapter/qontract":   "domain/bundle controller/adapter/web",
+	"controller/adapter/sandbox":    "github.com/landlock-lsm/go-landlock/landlock golang.org/x/sys/unix",
+	"controller/adapter/stream":     "domain/conversation controller/api/relations " + wire + " " + watched,
+	"controller/adapter/registryv1": "domain/bundle sigs.k8s.io/yaml",
+	"controller/adapter/web":        "domain/bundle domain/destination",
 	// Servers for tests; no binary imports them.
 	"controller/adapter/kube/settle/settletest": "domain controller/api controller/adapter/kube/kubetest controller/adapter/kube/object controller/adapter/kube/settle github.com/stretchr/testify " + kubeClient,
 	"controller/adapter/kube/kubetest":          "domain controller/api controller/adapter/kube/object github.com/stretchr/testify sigs.k8s.io/yaml " + kubeClient,

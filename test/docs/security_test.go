@@ -39,7 +39,7 @@ func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
-	for _, folder := range []string{"build", "cmd", "controller", "domain", "test"} {
+	for _, folder := range []string{"build", "cmd", "controller", "domain", "test", "webhook"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, _ os.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, "_test.go") {
 				return err

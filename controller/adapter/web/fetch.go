@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -36,6 +37,9 @@ type Client struct {
 // errFinal is wrapped by what another attempt would not change.
 var errFinal = errors.New("not tried again")
 
+// ErrMissing is wrapped where the server has nothing at the address, or no longer.
+var ErrMissing = errors.New("the server has nothing at this address")
+
 // Fetch returns the bytes at an address, at most bundle.MaxBytes. digest is their
 // "sha256:…"; "" takes what comes. A page, a status other than success and other bytes
 // are errors, and nothing is returned.
@@ -52,13 +56,26 @@ func (c Client) Fetch(ctx context.Context, address, digest string) ([]byte, erro
 	return d.got, nil
 }
 
+// Ask returns the answer to a request in JSON, at most bundle.MaxBytes; nil asks with GET. The media type of the answer
+// has no meaning, since servers call a word a page. What Fetch refuses is an error here too.
+func (c Client) Ask(ctx context.Context, address string, request []byte) ([]byte, error) {
+	d := download{Client: c, address: address, body: request, asking: true}
+	if err := d.all(ctx); err != nil {
+		return nil, err
+	}
+	return d.got, nil
+}
+
 // Sum returns the digest of an archive.
 func Sum(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }
 
-// download is one archive on its way.
+// download is one archive on its way, or one answer.
 type download struct {
 	Client
 	address string
+	// asking says that an answer is on its way, which begins anew where an archive goes on; body is sent for it.
+	asking bool
+	body   []byte
 	// pinned says that the checksum will tell whether parts belong together.
 	pinned bool
 	got    []byte
@@ -107,9 +124,16 @@ func (d *download) once(ctx context.Context) error {
 
 // request asks for the archive, or for the rest of it.
 func (d *download) request(ctx context.Context) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.address, nil)
+	method, body := http.MethodGet, io.Reader(http.NoBody)
+	if d.body != nil {
+		method, body = http.MethodPost, bytes.NewReader(d.body)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, d.address, body)
 	if err != nil {
 		return nil, err
+	}
+	if d.body != nil {
+		request.Header.Set("Content-Type", "application/json")
 	}
 	switch {
 	case d.Credentials.Token != "":
@@ -119,7 +143,7 @@ func (d *download) request(ctx context.Context) (*http.Request, error) {
 	}
 	// The bytes are wanted as they lie there, whatever they are packed with.
 	request.Header.Set("Accept-Encoding", "identity")
-	if len(d.got) > 0 && (d.version != "" || d.pinned) {
+	if !d.asking && len(d.got) > 0 && (d.version != "" || d.pinned) {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", len(d.got)))
 		if d.version != "" {
 			request.Header.Set("If-Range", d.version)
@@ -155,11 +179,13 @@ func (d *download) begin(response *http.Response) error {
 		return fmt.Errorf("the server answered %s with another range", status)
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return fmt.Errorf("%w: the server answered %s: use credentials that can read it", errFinal, status)
+	case code == http.StatusNotFound || code == http.StatusConflict || code == http.StatusGone:
+		return fmt.Errorf("%w: %w: it answered %s: check the address", errFinal, ErrMissing, status)
 	default:
 		return fmt.Errorf("%w: the server answered %s: check the address", errFinal, status)
 	}
-	if kind := response.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
-		return page()
+	if kind := response.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") && !d.asking {
+		return d.page()
 	}
 	if int64(len(d.got))+response.ContentLength > bundle.MaxBytes {
 		return large()
@@ -184,7 +210,7 @@ func (d *download) read(ctx context.Context, body io.Reader, silent *time.Timer)
 		case len(d.got) > bundle.MaxBytes:
 			return large()
 		case errors.Is(err, io.EOF) && strings.HasPrefix(http.DetectContentType(d.got), "text/html"):
-			return page()
+			return d.page()
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -205,8 +231,12 @@ func failure(err error) error {
 	return err
 }
 
-func page() error {
-	return fmt.Errorf("%w: the answer is a web page, not an archive: check the address, and whether it needs credentials", errFinal)
+func (d *download) page() error {
+	expected := "an archive"
+	if d.asking {
+		expected = "data"
+	}
+	return fmt.Errorf("%w: the answer is a web page, not %s: check the address, and whether it needs credentials", errFinal, expected)
 }
 
 func large() error {

@@ -3,6 +3,8 @@ package web_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -220,4 +222,37 @@ func TestFetchKeepsTLS(t *testing.T) {
 	c.Transport = server.Client().Transport
 	_, err := c.Fetch(t.Context(), server.URL, "")
 	require.ErrorContains(t, err, "which has no TLS")
+}
+
+// An answer is asked for again from its beginning, whatever its media type is (FLEET.md D5).
+func TestAsk(t *testing.T) {
+	address, asked := served(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		assert.Empty(t, r.Header.Get("Range"))
+		w.Header().Set("ETag", `"1"`)
+		if n == 1 {
+			half(w, bytes.Repeat([]byte("x"), 1000))
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(r.Method + " " + r.Header.Get("Content-Type") + " " + string(body)))
+	})
+	answer, err := client().Ask(t.Context(), address, []byte("{}"))
+	require.NoError(t, err)
+	assert.Equal(t, "POST application/json {}", string(answer))
+	assert.Equal(t, 2, *asked)
+	answer, err = client().Ask(t.Context(), address, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "GET  ", string(answer))
+
+	for status, missing := range map[int]bool{http.StatusNotFound: true, http.StatusConflict: true, http.StatusGone: true, http.StatusBadRequest: false} {
+		address, asked = served(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		answer, err = client().Ask(t.Context(), address, nil)
+		require.Error(t, err)
+		assert.Equal(t, missing, errors.Is(err, web.ErrMissing), status)
+		assert.Nil(t, answer)
+		assert.Equal(t, 1, *asked)
+	}
+	address, _ = served(t, func(_ int, w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<!DOCTYPE html>")) })
+	_, err = client().Ask(t.Context(), address, nil)
+	require.ErrorContains(t, err, "a web page, not data")
 }

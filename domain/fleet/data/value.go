@@ -53,8 +53,12 @@ func (v value) refuse(reason, cure string) []Problem {
 
 // below returns a part of the value.
 func (v value) below(name string, node *yaml.Node) value {
-	escaped := strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-	return value{v.document, v.pointer + "/" + escaped, follow(node)}
+	return value{v.document, below(v.pointer, name), follow(node)}
+}
+
+// below returns the JSON pointer of a field below a pointer.
+func below(pointer, name string) string {
+	return pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // child returns a field of a mapping, or the value itself if it has no such field.

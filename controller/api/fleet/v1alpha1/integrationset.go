@@ -13,6 +13,9 @@ const Finalizer = "orcon.tengu.io/integrationset"
 // ConfirmKey is an annotation of an IntegrationSet with the digest of the removal that its user confirms.
 const ConfirmKey = "orcon.tengu.io/confirm"
 
+// FetchKey is an annotation of an IntegrationSet with the time at which its webhook has last asked for a fetch.
+const FetchKey = "orcon.tengu.io/fetch"
+
 // SetLabel is the label of a member with the name of its set.
 const SetLabel = "orcon.tengu.io/integrationset"
 
@@ -72,7 +75,7 @@ type IntegrationSetSpec struct {
 	// data are the files that declare integrations, namespaces, environments, clusters and accounts. What is not pinned
 	// is fetched every two minutes, and at once when an annotation of the set changes.
 	// +required
-	Data IntegrationContent `json:"data"`
+	Data IntegrationData `json:"data"`
 	// chart renders an integration: a Helm chart whose output is objects, or one OpenShift Template.
 	// +required
 	Chart IntegrationChart `json:"chart"`
@@ -156,6 +159,22 @@ type IntegrationContent struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
+}
+
+// IntegrationData are the files that declare integrations, and what has them fetched.
+type IntegrationData struct {
+	IntegrationContent `json:",inline"`
+	// webhook has the data fetched when a server asks for it; unset, they are fetched at intervals alone.
+	// +optional
+	Webhook *IntegrationWebhook `json:"webhook,omitempty"`
+}
+
+// IntegrationWebhook is the webhook of a set: POST /fleet/NAMESPACE/NAME at the Service of the bundle controller.
+type IntegrationWebhook struct {
+	// secretRef names a Secret of this namespace whose key token a request must prove: as the secret of a webhook of
+	// GitHub or GitLab, or as a bearer token. It is read by the set's ServiceAccount.
+	// +required
+	SecretRef bundle.BundleSecretRef `json:"secretRef"`
 }
 
 // IntegrationChart renders an integration.
