@@ -2,6 +2,8 @@ package bundles
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/fleet"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
+	webhook "gitlab.ilabt.imec.be/tengu/orcon/webhook/fleet"
 )
 
 // templates render an OpenShift Template with a ConfigMap for each shard, and one that all of a namespace share.
@@ -50,7 +53,8 @@ objects:
 type fleetWorld struct {
 	*operated
 
-	set *v1alpha1.IntegrationSet
+	set     *v1alpha1.IntegrationSet
+	webhook http.Handler
 	// data are the files of the ConfigMap that the set reads.
 	data map[string]string
 }
@@ -60,16 +64,17 @@ func newFleet(t *testing.T) *fleetWorld {
 	w := &fleetWorld{operated: newOperated(t), data: map[string]string{}}
 	require.NoError(t, v1alpha1.AddToScheme(w.admin.Scheme()))
 	w.controller(func(r *bundledeployment.Reconciler, m manager.Manager) {
+		connect := func(account, owner string) (fleet.Inputs, error) {
+			as := rest.CopyConfig(w.config)
+			as.Impersonate = rest.ImpersonationConfig{UserName: account}
+			return cluster.As(as, m.GetRESTMapper(), owner)
+		}
 		sets := &fleet.Reconciler{
 			Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder("bundle-controller"),
-			Contents: r.Contents, Places: r.Places, Now: time.Now, Resync: time.Second,
-			Connect: func(account, owner string) (fleet.Inputs, error) {
-				as := rest.CopyConfig(w.config)
-				as.Impersonate = rest.ImpersonationConfig{UserName: account}
-				return cluster.As(as, m.GetRESTMapper(), owner)
-			},
+			Contents: r.Contents, Places: r.Places, Now: time.Now, Resync: time.Second, Connect: connect,
 		}
 		require.NoError(t, sets.Setup(m))
+		w.webhook = webhook.New(&fleet.Waker{Client: m.GetClient(), Reader: m.GetAPIReader(), Now: time.Now, Connect: connect}, time.Millisecond)
 	})
 	w.files("chart", map[string]string{"Chart.yaml": "apiVersion: v2\nname: qr\nversion: 1.0.0\n"})
 	w.files("templates", map[string]string{"all.yaml": templates})
@@ -269,4 +274,30 @@ func TestFleetRefuses(t *testing.T) {
 	w.change(func() { w.set.Spec.Environments, w.set.Spec.Cluster = []string{"prod"}, "" })
 	assert.Contains(t, w.becomes("InvalidSpec"), "cluster")
 	assert.Empty(t, w.members())
+}
+
+// A webhook that proves the Secret of a set, read as the set's account, has the set fetch its data (FLEET.md D5).
+func TestFleetWebhook(t *testing.T) {
+	t.Parallel()
+	w := newFleet(t)
+	w.declares("github", ordinary)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "hook"}, StringData: map[string]string{"token": "s3cret"}}
+	require.NoError(t, w.admin.Create(w.ctx, secret))
+	w.set.Spec.Data.Webhook = &v1alpha1.IntegrationWebhook{SecretRef: bundle.BundleSecretRef{Name: "hook"}}
+	require.NoError(t, w.admin.Create(w.ctx, w.set))
+	w.becomes("MembersReady")
+	call := func(token string) int {
+		request := httptest.NewRequestWithContext(w.ctx, http.MethodPost, "/fleet/"+w.namespace+"/fleet", http.NoBody)
+		request.Header.Set("X-Gitlab-Token", token)
+		answer := httptest.NewRecorder()
+		w.webhook.ServeHTTP(answer, request)
+		return answer.Code
+	}
+	assert.Equal(t, http.StatusForbidden, call("guess"))
+	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(w.set), w.set))
+	assert.NotContains(t, w.set.Annotations, v1alpha1.FetchKey)
+	assert.Equal(t, http.StatusAccepted, call("s3cret"))
+	require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(w.set), w.set))
+	assert.Contains(t, w.set.Annotations, v1alpha1.FetchKey)
+	assert.Equal(t, http.StatusAccepted, call("s3cret"), "a second one within 10 s is not lost")
 }
