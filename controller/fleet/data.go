@@ -17,6 +17,7 @@ import (
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -63,71 +64,85 @@ func (m *memories) forget(name types.NamespacedName) {
 	delete(m.all, name)
 }
 
-func (l *look) name() types.NamespacedName {
-	return types.NamespacedName{Namespace: l.set.Namespace, Name: l.set.Name}
+// feed is the way of a set to its data.
+type feed struct {
+	*Reconciler
+
+	set    *v1alpha1.IntegrationSet
+	memory *memory
+	// stale is the error for which data of before are used; "" for none.
+	stale string
+	// early reports that a fetch was asked for after the one that has just ended had begun.
+	early bool
+}
+
+func (f *feed) name() types.NamespacedName {
+	return types.NamespacedName{Namespace: f.set.Namespace, Name: f.set.Name}
 }
 
 // owner identifies the set in requests of its account.
-func (l *look) owner() string { return l.set.Namespace + "/" + l.set.Name }
+func (f *feed) owner() string { return f.set.Namespace + "/" + f.set.Name }
 
 // account returns the user name of the set's ServiceAccount.
-func (l *look) account() string {
-	return "system:serviceaccount:" + l.set.Namespace + ":" + cmp.Or(l.set.Spec.ServiceAccountName, "default")
+func (f *feed) account() string {
+	return "system:serviceaccount:" + f.set.Namespace + ":" + cmp.Or(f.set.Spec.ServiceAccountName, "default")
 }
 
 // data returns the data, or the stop that prevents them. Data that were read once stay known while their sources fail.
-func (l *look) data(ctx context.Context) (data.Data, *integrationset.Stop) {
-	if err := l.check(); err != nil {
+func (f *feed) data(ctx context.Context) (data.Data, *integrationset.Stop) {
+	if err := f.check(); err != nil {
 		return data.Data{}, invalid(err)
 	}
-	inputs, err := l.Connect(l.account(), l.owner())
+	inputs, err := f.Connect(f.account(), f.owner())
 	if err != nil {
 		return data.Data{}, unfetched(err)
 	}
-	sources, err := l.sources(ctx, inputs)
+	sources, err := f.sources(ctx, inputs)
 	if err != nil {
 		return data.Data{}, unfetched(err)
 	}
-	input := supply.Sum(sources, l.account(), l.set.Spec.Data.Path)
-	if l.memory.input == input && !l.stale(sources) {
-		l.result.Stale = l.memory.failed
-		return l.memory.data, nil
+	input := supply.Sum(sources, f.account(), f.set.Spec.Data.Path)
+	if f.memory.input == input && !f.outdated(sources) {
+		f.stale = f.memory.failed
+		return f.memory.data, nil
 	}
-	if !l.memory.fetching {
-		l.memory.fetching, l.memory.ordered = true, l.set.Annotations
+	if !f.memory.fetching {
+		f.memory.fetching, f.memory.ordered = true, f.set.Annotations
 	}
-	r, pending, err := l.pool.Order(ctx, l.name(), supply.Work{
+	r, pending, err := f.pool.Order(ctx, f.name(), supply.Work{
 		Input: input, Source: input,
 		Fetch: func(ctx context.Context) (*content.Fetched, error) {
-			return l.Contents.Fetch(ctx, sources, inputs.Files)
+			return f.Contents.Fetch(ctx, sources, inputs.Files)
 		},
-		Render: func(_ context.Context, f *content.Fetched) ([]byte, error) { return packed(f, l.set.Spec.Data.Path) },
-	}, l.Now())
-	l.memory.fetching = err == nil && !pending.IsZero()
+		Render: func(_ context.Context, got *content.Fetched) ([]byte, error) {
+			return packed(got, f.set.Spec.Data.Path)
+		},
+	}, f.Now())
+	f.memory.fetching = err == nil && !pending.IsZero()
 	if err == nil && pending.IsZero() {
-		return l.remember(input, r)
+		return f.remember(input, r)
 	}
-	if l.memory.input == input { // the last good data are kept
+	if f.memory.input == input { // the last good data are kept
 		if err != nil {
-			l.memory.at, l.memory.annotations, l.memory.failed = l.Now(), l.memory.ordered, err.Error()
+			f.memory.at, f.memory.annotations, f.memory.failed = f.Now(), f.memory.ordered, err.Error()
 		}
-		l.result.Stale = l.memory.failed
-		return l.memory.data, nil
+		f.stale = f.memory.failed
+		return f.memory.data, nil
 	}
 	if err != nil {
 		return data.Data{}, unfetched(err)
 	}
-	return data.Data{}, &integrationset.Stop{Reason: integrationset.Fetching, Message: "still fetching " + references(l.set.Spec.Data.Sources)}
+	return data.Data{}, &integrationset.Stop{Reason: integrationset.Fetching, Message: "still fetching " + references(f.set.Spec.Data.Sources)}
 }
 
-// stale reports that sources may have other content by now, or that a changed annotation asks for a fetch.
-func (l *look) stale(sources []content.Source) bool {
+// outdated reports that sources may have other content by now, or that a changed annotation asks for a fetch.
+func (f *feed) outdated(sources []content.Source) bool {
 	tracked := slices.ContainsFunc(sources, func(s content.Source) bool { return s.Digest == "" })
-	return tracked && (l.Now().Sub(l.memory.at) >= l.Resync || !maps.Equal(l.memory.annotations, l.set.Annotations))
+	return tracked && (f.Now().Sub(f.memory.at) >= f.Resync || !maps.Equal(f.memory.annotations, f.set.Annotations))
 }
 
 // remember keeps data that were fetched.
-func (l *look) remember(input supply.Digest, r supply.Result) (data.Data, *integrationset.Stop) {
+func (f *feed) remember(input supply.Digest, r supply.Result) (data.Data, *integrationset.Stop) {
 	var files map[string][]byte
 	if err := json.Unmarshal(r.Objects, &files); err != nil {
 		return data.Data{}, unfetched(err)
@@ -136,12 +151,12 @@ func (l *look) remember(input supply.Digest, r supply.Result) (data.Data, *integ
 	for _, one := range r.Resolved {
 		resolved = append(resolved, one.String())
 	}
-	*l.memory = memory{
-		input: input, at: l.Now(), fetched: l.Now(), annotations: l.memory.ordered, resolved: resolved,
+	*f.memory = memory{
+		input: input, at: f.Now(), fetched: f.Now(), annotations: f.memory.ordered, resolved: resolved,
 		data: data.Read(files, data.Options{}),
 	}
-	l.early = !maps.Equal(l.memory.annotations, l.set.Annotations)
-	return l.memory.data, nil
+	f.early = !maps.Equal(f.memory.annotations, f.set.Annotations)
+	return f.memory.data, nil
 }
 
 // packed returns the files below a folder as JSON.
@@ -161,8 +176,8 @@ func packed(f *content.Fetched, folder string) ([]byte, error) {
 }
 
 // check returns what is wrong with the sources in themselves.
-func (l *look) check() error {
-	for i, s := range l.set.Spec.Data.Sources {
+func (f *feed) check() error {
+	for i, s := range f.set.Spec.Data.Sources {
 		if field, err := convert.ToSource(s).Check(); err != nil {
 			return fmt.Errorf("spec.data.sources[%d].%s: %w", i, field, err)
 		}
@@ -171,9 +186,9 @@ func (l *look) check() error {
 }
 
 // sources returns what is fetched, with the credentials that the account may read.
-func (l *look) sources(ctx context.Context, inputs Inputs) ([]content.Source, error) {
+func (f *feed) sources(ctx context.Context, inputs Inputs) ([]content.Source, error) {
 	var all []content.Source
-	for i, s := range l.set.Spec.Data.Sources {
+	for i, s := range f.set.Spec.Data.Sources {
 		r, err := bundle.ParseReference(s.Reference)
 		if err != nil {
 			return nil, err // checked before

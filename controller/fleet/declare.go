@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	bundle "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
@@ -17,10 +18,11 @@ import (
 // declared returns what the data declare for the set, or the stop that prevents it.
 func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	read, stop := l.data(ctx)
+	l.result.Stale = l.stale
 	if stop != nil {
 		return declared{}, stop
 	}
-	selected, err := domain.Select(read, l.filter())
+	selected, err := domain.Select(read, filter(l.set, l.ServerURL))
 	if err != nil {
 		return declared{}, invalid(err)
 	}
@@ -30,7 +32,7 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	}
 	d := declared{presence: read.Presence, held: selected.Holds}
 	for _, m := range selected.Members {
-		one, err := l.member(m)
+		one, err := newMember(l.set, m)
 		if err != nil {
 			return declared{}, invalid(err)
 		}
@@ -40,10 +42,10 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 }
 
 // filter returns what the set selects of the data.
-func (l *look) filter() domain.Filter {
-	spec := l.set.Spec
+func filter(set *v1alpha1.IntegrationSet, serverURL string) domain.Filter {
+	spec := set.Spec
 	f := domain.Filter{
-		Cluster: spec.Cluster, ServerURL: l.ServerURL, Environments: spec.Environments, Upstream: spec.Upstream, Integrations: spec.Integrations,
+		Cluster: spec.Cluster, ServerURL: serverURL, Environments: spec.Environments, Upstream: spec.Upstream, Integrations: spec.Integrations,
 	}
 	if slices.Contains(spec.Environments, all) {
 		f.Environments = nil
@@ -51,15 +53,15 @@ func (l *look) filter() domain.Filter {
 	return f
 }
 
-// member returns what a member is stamped with.
-func (l *look) member(m domain.Member) (member, error) {
+// newMember returns what a member is stamped with.
+func newMember(set *v1alpha1.IntegrationSet, m domain.Member) (member, error) {
 	out := member{
 		Key: integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}, namespace: m.Namespace.Name,
-		file: m.Location.File, line: m.Location.Line, workloads: m.Workloads(), wave: l.wave(m.Integration),
+		file: m.Location.File, line: m.Location.Line, workloads: m.Workloads(), wave: wave(set.Spec.Waves, m.Integration),
 		parameters: map[string]bundle.BundleParameter{},
 	}
 	var globals map[string]any
-	if v := l.set.Spec.Chart.Values; v != nil {
+	if v := set.Spec.Chart.Values; v != nil {
 		if err := json.Unmarshal(v.Raw, &globals); err != nil {
 			return out, fmt.Errorf("spec.chart.values: %w", err)
 		}
@@ -75,7 +77,7 @@ func (l *look) member(m domain.Member) (member, error) {
 	if err != nil {
 		return out, err
 	}
-	parameters, err := m.Parameters(domain.Parameters{Set: l.set.Spec.Chart.Parameters})
+	parameters, err := m.Parameters(domain.Parameters{Set: set.Spec.Chart.Parameters})
 	for _, p := range parameters {
 		out.parameters[p.Name] = bundle.BundleParameter(p.Value)
 	}
@@ -83,16 +85,16 @@ func (l *look) member(m domain.Member) (member, error) {
 }
 
 // wave returns the wave of an integration. What a namespace shares comes first, and what no wave names last.
-func (l *look) wave(integration string) int {
+func wave(waves []v1alpha1.IntegrationWave, integration string) int {
 	if integration == "" {
 		return 0
 	}
-	for i, w := range l.set.Spec.Waves {
+	for i, w := range waves {
 		if slices.Contains(w.Integrations, integration) {
 			return i
 		}
 	}
-	return len(l.set.Spec.Waves)
+	return len(waves)
 }
 
 // invalid returns the stop of a spec that does not fit the data.

@@ -71,17 +71,13 @@ type feeds struct {
 
 // look is one reconcile of a set.
 type look struct {
-	*Reconciler
+	feed
 
-	set *v1alpha1.IntegrationSet
 	// said is the set as it was read.
 	said   *v1alpha1.IntegrationSet
 	result integrationset.Result
 	// elsewhere counts entries of other clusters.
 	elsewhere int
-	memory    *memory
-	// early reports that a fetch was asked for after the one that has just ended had begun.
-	early bool
 }
 
 // Reconcile does what can be done for one set within seconds.
@@ -101,7 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		unmeasure(req.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	l := &look{Reconciler: r, set: &set, said: set.DeepCopy(), memory: r.memories.of(req.NamespacedName)}
+	l := &look{feed: feed{Reconciler: r, set: &set, memory: r.memories.of(req.NamespacedName)}, said: set.DeepCopy()}
 	if !set.DeletionTimestamp.IsZero() {
 		unmeasure(req.NamespacedName)
 		again, err := l.leave(ctx)

@@ -58,7 +58,7 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 	wanted := map[integrationset.Key]*bundle.BundleDeployment{}
 	s := integrationset.Situation{Guard: guard(l.set.Spec.Guard), MaxUnavailable: int(l.set.Spec.MaxUnavailable)}
 	for _, m := range d.members {
-		made := l.deployment(m)
+		made := deployment(l.set, m)
 		wanted[m.Key] = made
 		s.Wanted = append(s.Wanted, integrationset.Wanted{
 			Key: m.Key, Digest: made.Annotations[v1alpha1.DigestKey], Workloads: m.workloads, Wave: m.wave,
@@ -134,12 +134,12 @@ func (l *look) occupied(ctx context.Context, k integrationset.Key, name string) 
 }
 
 // deployment returns the BundleDeployment of a member.
-func (l *look) deployment(m member) *bundle.BundleDeployment {
-	spec := l.set.Spec
+func deployment(set *v1alpha1.IntegrationSet, m member) *bundle.BundleDeployment {
+	spec := set.Spec
 	d := &bundle.BundleDeployment{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: l.set.Namespace, Name: integrationset.Name(l.set.Name, m.Key),
-			Labels: map[string]string{v1alpha1.SetLabel: l.set.Name},
+			Namespace: set.Namespace, Name: integrationset.Name(set.Name, m.Key),
+			Labels: map[string]string{v1alpha1.SetLabel: set.Name},
 			Annotations: map[string]string{
 				v1alpha1.FileKey: m.file, v1alpha1.LineKey: strconv.Itoa(m.line), v1alpha1.NamespaceKey: m.Namespace,
 				v1alpha1.IntegrationKey: m.Integration, v1alpha1.WorkloadsKey: strconv.Itoa(m.workloads),

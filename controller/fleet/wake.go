@@ -55,18 +55,18 @@ type token struct {
 // is an error once in a while, and else no secret.
 func (w *Waker) Token(ctx context.Context, namespace, name string) (string, error) {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
-	l := look{set: &v1alpha1.IntegrationSet{}}
-	if err := w.Client.Get(ctx, key, l.set); err != nil {
+	f := feed{set: &v1alpha1.IntegrationSet{}}
+	if err := w.Client.Get(ctx, key, f.set); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
-	if l.set.Spec.Data.Webhook == nil {
+	if f.set.Spec.Data.Webhook == nil {
 		return "", nil
 	}
-	t := token{of: l.set.Spec.Data.Webhook.SecretRef.Name, account: l.account(), at: w.Now()}
+	t := token{of: f.set.Spec.Data.Webhook.SecretRef.Name, account: f.account(), at: w.Now()}
 	if known, ok := w.known(key, t); ok {
 		return known, nil
 	}
-	err := w.read(ctx, l.owner(), &t)
+	err := w.read(ctx, f.owner(), &t)
 	w.keep(key, t)
 	if err != nil {
 		return "", fmt.Errorf("spec.data.webhook.secretRef: %w", err)
