@@ -3,12 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
-
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
 
 // asMarkdown is the format for pull requests.
@@ -63,58 +59,31 @@ func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
 	if err != nil {
 		return err
 	}
-	before, wrongBase := o.members(c, chart, o.base)
-	after, wrong := o.members(c, chart, o.data)
-	for _, err := range []error{wrongBase, wrong} {
-		if err != nil && !errors.Is(err, errData) {
+	var versions [2]fleetVersion
+	for i, source := range []string{o.base, o.data} {
+		files, err := o.fetch(c, source)
+		if err != nil {
+			return err
+		}
+		if versions[i], err = o.version(chart, source, files); err != nil {
 			return err
 		}
 	}
-	planned, err := compareMembers(before, after)
+	s := screenOf(c)
+	comparison := newFleetComparison(versions[0], versions[1])
+	planned, err := comparison.plan(c.Context(), s)
 	if err != nil {
 		return err
 	}
-	if err := o.print(screenOf(c), planned); err != nil || wrong != nil {
+	o.note(s, comparison.after, comparison.notes())
+	wrong := comparison.after.wrong()
+	if err := o.print(s, planned); err != nil || wrong != nil {
 		return errors.Join(wrong, err)
 	}
 	if len(planned) > 0 {
 		return failedError{fmt.Errorf("members that change: %d", len(planned))}
 	}
 	return nil
-}
-
-// compareMembers returns how the members of two versions differ, in the order of namespaces.
-// Those of a file with errors are left out.
-func compareMembers(before, after renderedFleet) ([]plannedMember, error) {
-	was, is := map[integrationset.Key]renderedMember{}, map[integrationset.Key]renderedMember{}
-	for _, m := range before.members {
-		was[m.key()] = m
-	}
-	for _, m := range after.members {
-		is[m.key()] = m
-	}
-	all := slices.Clone(after.members)
-	for _, m := range before.members {
-		if _, stays := is[m.key()]; !stays && after.lacks(m) {
-			all = append(all, m)
-		}
-	}
-	slices.SortFunc(all, func(a, b renderedMember) int { return a.key().Compare(b.key()) })
-	planned := []plannedMember{}
-	for _, m := range all {
-		old, err := bundle.Order(was[m.key()].objects)
-		sequence, failed := bundle.Order(is[m.key()].objects)
-		if err := errors.Join(err, failed); err != nil {
-			return nil, fmt.Errorf("cannot compare %s: %w", m, err)
-		}
-		if differences := bundle.Compare(old, sequence); len(differences) > 0 {
-			planned = append(planned, plannedMember{
-				Environment: m.Namespace.Environment.Name, Namespace: m.Namespace.Name, Integration: m.Integration,
-				Declared: m.Location.String(), Objects: showDifferences(differences), title: m.String(),
-			})
-		}
-	}
-	return planned, nil
 }
 
 // print prints what changes.

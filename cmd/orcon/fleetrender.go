@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -42,23 +41,38 @@ func (o *fleetRenderOptions) run(c *cobra.Command, source string) error {
 	if err != nil {
 		return err
 	}
-	rendered, wrong := o.members(c, chart, o.data)
-	if wrong != nil && !errors.Is(wrong, errData) {
-		return wrong
+	files, err := o.fetch(c, o.data)
+	if err != nil {
+		return err
 	}
-	write := writeYAML
-	if o.output.format == asJSON {
-		write = writeJSON
+	v, err := o.version(chart, o.data, files)
+	if err != nil {
+		return err
 	}
-	for _, m := range rendered.members {
-		if o.output.format == asYAML {
-			fmt.Fprintf(c.OutOrStdout(), "# %s\n", m)
-		}
-		for _, object := range m.objects {
-			if err := write(c.OutOrStdout(), object); err != nil {
-				return err
-			}
+	for _, m := range v.members {
+		if err := o.print(c, v, m); err != nil {
+			return err
 		}
 	}
-	return wrong
+	o.note(screenOf(c), v, v.notes)
+	return v.wrong()
+}
+
+// print renders and prints a member.
+func (o *fleetRenderOptions) print(c *cobra.Command, v fleetVersion, m fleetMember) error {
+	objects, err := v.render(c.Context(), m)
+	if err != nil {
+		return err
+	}
+	write := writeJSON
+	if o.output.format == asYAML {
+		fmt.Fprintf(c.OutOrStdout(), "# %s\n", m)
+		write = writeYAML
+	}
+	for _, object := range objects {
+		if err := write(c.OutOrStdout(), object); err != nil {
+			return err
+		}
+	}
+	return nil
 }

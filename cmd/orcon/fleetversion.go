@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
+)
+
+// fleetVersion is a version of the data, with the members that the command selects of it.
+type fleetVersion struct {
+	// source names the data for a user.
+	source  string
+	data    data.Data
+	chart   *content.Prepared
+	members []fleetMember
+	// faults lists the errors of the data. Members that they concern are left out.
+	faults []string
+	// notes lists what is declared and has no effect, or another one than it seems.
+	notes []data.Problem
+}
+
+// fleetMember is a member with all that its objects depend on besides the chart.
+type fleetMember struct {
+	fleet.Member
+
+	options content.Options
+}
+
+// errData reports that the data have errors. Members that they do not concern were rendered.
+var errData = errors.New("the data have errors")
+
+// version returns the version of the data that files declare.
+func (o *fleetOptions) version(chart *content.Prepared, source string, files bundle.Tree) (fleetVersion, error) {
+	v := fleetVersion{source: source, chart: chart, data: data.Read(files.Contents(), data.Options{})}
+	selected, err := fleet.Select(v.data, o.filter)
+	if err != nil {
+		return v, fmt.Errorf("cannot use %s: %w", source, err)
+	}
+	v.notes = fleet.Findings(selected.Members)
+	for _, m := range selected.Members {
+		v.notes = append(v.notes, m.Warnings...)
+		one := fleetMember{Member: m}
+		if one.options, err = o.options(m); err != nil {
+			return v, fmt.Errorf("cannot render %s: %w", one, err)
+		}
+		v.members = append(v.members, one)
+	}
+	for _, p := range selected.Problems(v.data) {
+		v.faults = append(v.faults, p.String())
+	}
+	return v, nil
+}
+
+// options returns what a member is rendered with.
+func (o *fleetOptions) options(m fleet.Member) (content.Options, error) {
+	options := o.Options
+	values, err := m.Values(nil)
+	if err != nil {
+		return options, err
+	}
+	text, err := values.YAML()
+	if err != nil {
+		return options, err
+	}
+	parameters, err := m.Parameters(fleet.Parameters{Flags: o.Parameters})
+	if err != nil {
+		return options, err
+	}
+	options.Name, options.Namespace = integrationset.Name(o.Name, keyOf(m)), m.Namespace.Name
+	options.Values = append(slices.Clone(o.Values), content.ValuesFile{Name: m.Location.String(), Text: text})
+	options.Parameters, options.IgnoreUnknown, options.Once = map[string]string{}, true, true
+	for _, p := range parameters {
+		options.Parameters[p.Name] = p.Value
+	}
+	return options, nil
+}
+
+// keyOf identifies a member in all versions of the data.
+func keyOf(m fleet.Member) integrationset.Key {
+	return integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}
+}
+
+// String describes the member by its integration, and where it is declared.
+func (m fleetMember) String() string {
+	return fmt.Sprintf("%s in namespace %s, environment %s (%s)", cmp.Or(m.Integration, "shared by all"), m.Namespace.Name,
+		cmp.Or(m.Namespace.Environment.Name, "none"), m.Location)
+}
+
+// equals reports that one chart renders both members to the same objects.
+func (m fleetMember) equals(other fleetMember) bool {
+	a, b := m.options, other.options
+	sameText := func(a, b content.ValuesFile) bool { return bytes.Equal(a.Text, b.Text) }
+	return a.Name == b.Name && a.Namespace == b.Namespace && maps.Equal(a.Parameters, b.Parameters) &&
+		slices.EqualFunc(a.Values, b.Values, sameText)
+}
+
+// render returns the objects of a member.
+func (v fleetVersion) render(ctx context.Context, m fleetMember) ([]bundle.Object, error) {
+	rendered, err := v.chart.Render(ctx, m.options)
+	if err != nil {
+		return nil, fmt.Errorf("cannot render %s: %w", m, err)
+	}
+	return rendered.Objects, nil
+}
+
+// lacks reports that a member of another version is surely not declared.
+func (v fleetVersion) lacks(m fleetMember) bool {
+	file := m.Location.File
+	if m.Integration == "" {
+		file = "" // any may need what all share
+	}
+	return v.data.Presence(file, m.Namespace.Path) == data.Absent
+}
+
+// wrong returns errData with the errors of the data; nil if there are none.
+func (v fleetVersion) wrong() error {
+	if len(v.faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w in %s; members that they concern are left out:\n%s", errData, v.source, strings.Join(v.faults, "\n"))
+}
+
+// environments returns the names of the environments that integrations run in.
+func (v fleetVersion) environments() []string {
+	all := map[string]bool{}
+	for _, i := range v.data.Integrations {
+		for _, e := range i.Entries {
+			all[e.Namespace.Environment.Name] = true
+		}
+	}
+	delete(all, "")
+	return slices.Sorted(maps.Keys(all))
+}
