@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 )
 
 // asMarkdown is the format for pull requests.
@@ -14,8 +16,8 @@ const asMarkdown = "markdown"
 type fleetPlanOptions struct {
 	fleetOptions
 
-	base   string
-	output output
+	base, chartBase string
+	output          output
 }
 
 func newFleetPlan() *cobra.Command {
@@ -23,19 +25,30 @@ func newFleetPlan() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan CHART",
 		Short: "Show what a change of data files changes",
-		Long: `fleet plan renders two versions of the data by the same chart, and prints how they differ: for each
-integration and namespace the objects that are new, changed or removed, field by field. Values of
-Secrets are hidden. It asks no cluster: what a cluster has, which rights are missing and what admission
-says are not part of it.
+		Long: `fleet plan renders two versions of the data, and prints how they differ: for each integration and
+namespace the objects that are new, changed or removed, field by field. Values of Secrets are hidden. It
+asks no cluster: what a cluster has, which rights are missing and what admission says are not part of it.
+
+--base names the version before the change: a folder, the address of a source, or a revision of the git
+repository that the folder of --data lies in: a branch, a tag, a commit, HEAD~1. The work tree stays as
+it is; what is not committed there belongs to the change. A chart in the same
+repository is read at this revision too, so that a change of both shows what both bring about together.
+Every other chart renders both versions. --chart-base chooses another one.
+
+Notes that the data had before are left out.
 
 Exit codes: 0 nothing changes, 1 something does, 2 the data have errors, or the command failed.`,
-		Example: `  orcon fleet plan chart/ --data data/ --base /tmp/data-before
+		Example: `  orcon fleet plan chart/ --data data/ --base origin/main
+  orcon fleet plan chart/ --data data/ --base /tmp/data-before
   orcon fleet plan chart/ --data data/ --base 'git+https://git.example.org/data.git@main' --track -o markdown`,
 		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	o.flags(c)
-	c.Flags().StringVar(&o.base, "base", "", "source of the data before the change")
+	c.Flags().StringVar(&o.base, "base", "",
+		"data before the change: a revision of the repository of --data, such as origin/main, or a source")
+	c.Flags().StringVar(&o.chartBase, "chart-base", "",
+		"chart before the change: a revision of its repository, or a source (default: at --base, if it lies in the repository of --data)")
 	o.output.flag(c, asTable, asMarkdown, asJSON, asYAML)
 	return c
 }
@@ -53,24 +66,17 @@ type plannedMember struct {
 
 func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
 	if o.base == "" {
-		return errors.New("cannot compare: name the data before the change with --base SOURCE")
+		return errors.New("cannot compare: name the data before the change with --base, such as --base origin/main")
 	}
 	chart, err := o.chart(c, source)
 	if err != nil {
 		return err
 	}
-	var versions [2]fleetVersion
-	for i, source := range []string{o.base, o.data} {
-		files, err := o.fetch(c, source)
-		if err != nil {
-			return err
-		}
-		if versions[i], err = o.version(chart, source, files); err != nil {
-			return err
-		}
+	comparison, err := o.comparison(c, source, chart)
+	if err != nil {
+		return err
 	}
 	s := screenOf(c)
-	comparison := newFleetComparison(versions[0], versions[1])
 	planned, err := comparison.plan(c.Context(), s)
 	if err != nil {
 		return err
@@ -84,6 +90,24 @@ func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
 		return failedError{fmt.Errorf("members that change: %d", len(planned))}
 	}
 	return nil
+}
+
+// comparison reads both versions.
+func (o *fleetPlanOptions) comparison(c *cobra.Command, source string, chart *content.Prepared) (fleetComparison, error) {
+	files, err := o.fetch(c, o.data)
+	if err != nil {
+		return fleetComparison{}, err
+	}
+	base, err := o.before(c, source, chart)
+	if err != nil {
+		return fleetComparison{}, err
+	}
+	before, err := o.version(base.chart, base.name, base.files)
+	if err != nil {
+		return fleetComparison{}, err
+	}
+	after, err := o.version(chart, o.data, files)
+	return newFleetComparison(before, after), err
 }
 
 // print prints what changes.

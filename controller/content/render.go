@@ -95,6 +95,9 @@ func Prepare(tree bundle.Tree, path, format string) (*Prepared, error) {
 	return p, nil
 }
 
+// Digest identifies the content of the tree.
+func (p *Prepared) Digest() string { return p.digest() }
+
 // Render returns the objects as the function Render does, with the path and the format that were prepared.
 func (p *Prepared) Render(ctx context.Context, o Options) (Rendered, error) {
 	o.Path, o.Format = p.path, p.chosen
