@@ -61,11 +61,8 @@ func (o *fleetOptions) chart(c *cobra.Command, source string) (*content.Prepared
 	return content.Prepare(tree, o.Path, o.Format)
 }
 
-// note prints what is declared and has no effect or another one than it seems, and misspelt environments.
-func (o *fleetOptions) note(s screen, v fleetVersion, notes []data.Problem) {
-	for _, note := range notes {
-		s.note("note: " + note.String())
-	}
+// noteEnvironments notes the names of environments in which nothing runs.
+func (o *fleetOptions) noteEnvironments(s screen, v fleetVersion) {
 	known := v.environments()
 	if len(known) == 0 {
 		return

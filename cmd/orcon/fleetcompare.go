@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/rendering"
 )
 
 // fleetComparison compares two versions of the data.
@@ -56,15 +57,23 @@ func (p fleetPair) member() *fleetMember {
 	return p.was
 }
 
-// plan renders the members that may differ, several at a time, and returns those that do.
-func (c fleetComparison) plan(ctx context.Context, s screen) ([]plannedMember, error) {
-	all, failed := make([]plannedMember, len(c.pairs)), make([]error, len(c.pairs))
+// compared is a pair of members, rendered and compared.
+type compared struct {
+	planned plannedMember
+	was, is inspection
+	err     error
+}
+
+// plan renders the members that may differ, several at a time, and returns those that do, with the notes that are new.
+// Members that cannot be rendered are left out and become faults of the version after the change.
+func (c *fleetComparison) plan(ctx context.Context, s screen) ([]plannedMember, []data.Problem) {
+	all := make([]compared, len(c.pairs))
 	next, shown := make(chan int), newRenderProgress(s, len(c.pairs))
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(c.pairs)) {
 		workers.Go(func() {
 			for i := range next {
-				all[i], failed[i] = c.compare(ctx, c.pairs[i])
+				all[i] = c.compare(ctx, c.pairs[i])
 				shown.add()
 			}
 		})
@@ -75,45 +84,72 @@ func (c fleetComparison) plan(ctx context.Context, s screen) ([]plannedMember, e
 	close(next)
 	workers.Wait()
 	shown.end()
-	return slices.DeleteFunc(all, func(m plannedMember) bool { return len(m.Objects) == 0 }), errors.Join(failed...)
+	planned := []plannedMember{}
+	var was, is inspection
+	for _, one := range all {
+		was.add(one.was)
+		is.add(one.is)
+		c.after.failed(one.err)
+		if len(one.planned.Objects) > 0 {
+			planned = append(planned, one.planned)
+		}
+	}
+	notes := newNotes(slices.Concat(c.before.notes, was.problems()), slices.Concat(c.after.notes, is.problems()))
+	return planned, notes
 }
 
 // compare returns how the versions of a member differ.
-func (c fleetComparison) compare(ctx context.Context, p fleetPair) (plannedMember, error) {
+func (c *fleetComparison) compare(ctx context.Context, p fleetPair) compared {
+	var result compared
 	var old, now []bundle.Object
 	var err, failed error
 	if p.was != nil {
-		old, err = c.before.render(ctx, *p.was)
+		if old, err = c.before.render(ctx, *p.was); err != nil {
+			err = fmt.Errorf("before the change: %w", err)
+		}
+		result.was = inspect(*p.was, old)
 	}
 	if p.is != nil {
 		now, failed = c.after.render(ctx, *p.is)
+		result.is = inspect(*p.is, now)
 	}
-	if err := errors.Join(err, failed); err != nil {
-		return plannedMember{}, err
+	if result.err = errors.Join(err, failed); result.err != nil {
+		return result
 	}
 	m := p.member()
 	before, err := bundle.Order(old)
 	after, failed := bundle.Order(now)
 	if err := errors.Join(err, failed); err != nil {
-		return plannedMember{}, fmt.Errorf("cannot compare %s: %w", m, err)
+		result.err = fmt.Errorf("cannot compare %s: %w", m, err)
+		return result
 	}
-	return plannedMember{
+	result.planned = plannedMember{
 		Environment: m.Namespace.Environment.Name, Namespace: m.Namespace.Name, Integration: m.Integration,
-		Declared: m.Location.String(), Objects: showDifferences(bundle.Compare(before, after)), title: m.String(),
-	}, nil
+		Declared: m.Location.String(), Objects: planObjects(bundle.Compare(before, after), rendering.Effects(old, now)), title: m.String(),
+	}
+	return result
 }
 
-// notes returns the notes that the data before the change do not have.
-func (c fleetComparison) notes() []data.Problem {
+// planObjects returns the changes of objects with their effects.
+func planObjects(all []bundle.Difference, effects map[bundle.ID]string) []plannedObject {
+	planned := []plannedObject{}
+	for i, shown := range showDifferences(all) {
+		planned = append(planned, plannedObject{shown, effects[all[i].ID]})
+	}
+	return planned
+}
+
+// newNotes returns the notes that the data before the change do not have.
+func newNotes(before, after []data.Problem) []data.Problem {
 	known := map[data.Problem]bool{}
 	unlocated := func(p data.Problem) data.Problem {
 		p.Location.Line, p.Location.Pointer = 0, ""
 		return p
 	}
-	for _, p := range c.before.notes {
+	for _, p := range before {
 		known[unlocated(p)] = true
 	}
-	return slices.DeleteFunc(slices.Clone(c.after.notes), func(p data.Problem) bool { return known[unlocated(p)] })
+	return slices.DeleteFunc(slices.Clone(after), func(p data.Problem) bool { return known[unlocated(p)] })
 }
 
 // renderProgress shows on a terminal how many members are rendered, where that takes long.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 )
 
 // asMarkdown is the format for pull requests.
@@ -55,13 +56,29 @@ Exit codes: 0 nothing changes, 1 something does, 2 the data have errors, or the 
 
 // plannedMember describes the changes of a member, as fleet plan prints them.
 type plannedMember struct {
-	Environment string            `json:"environment"`
-	Namespace   string            `json:"namespace"`
-	Integration string            `json:"integration"`
-	Declared    string            `json:"declared"`
-	Objects     []shownDifference `json:"objects"`
+	Environment string          `json:"environment"`
+	Namespace   string          `json:"namespace"`
+	Integration string          `json:"integration"`
+	Declared    string          `json:"declared"`
+	Objects     []plannedObject `json:"objects"`
 
 	title string
+}
+
+// plannedObject describes the change of an object.
+type plannedObject struct {
+	shownDifference
+
+	// Effect is the effect of a change that is more than an update; "" for others.
+	Effect string `json:"effect,omitempty"`
+}
+
+// String describes the change in words.
+func (o plannedObject) String() string {
+	if o.Effect == "" {
+		return o.What
+	}
+	return o.What + ": " + o.Effect
 }
 
 func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
@@ -77,13 +94,10 @@ func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
 		return err
 	}
 	s := screenOf(c)
-	planned, err := comparison.plan(c.Context(), s)
-	if err != nil {
-		return err
-	}
-	o.note(s, comparison.after, comparison.notes())
+	o.noteEnvironments(s, comparison.after)
+	planned, notes := comparison.plan(c.Context(), s)
 	wrong := comparison.after.wrong()
-	if err := o.print(s, planned); err != nil || wrong != nil {
+	if err := o.print(s, planned, notes); err != nil || wrong != nil {
 		return errors.Join(wrong, err)
 	}
 	if len(planned) > 0 {
@@ -110,27 +124,37 @@ func (o *fleetPlanOptions) comparison(c *cobra.Command, source string, chart *co
 	return newFleetComparison(before, after), err
 }
 
-// print prints what changes.
-func (o *fleetPlanOptions) print(s screen, planned []plannedMember) error {
-	heading, item, field := "%s\n", "  %s %s\n", "    %s: %s\n"
+// print prints what changes, and the notes that are new.
+func (o *fleetPlanOptions) print(s screen, planned []plannedMember, notes []data.Problem) error {
 	if o.output.format == asMarkdown {
-		heading, item, field = "### %s\n\n", "- `%s` %s\n", "  - `%s`: `%s`\n"
-	}
-	people := func() error {
-		for _, m := range planned {
-			fmt.Fprintf(s.out, heading, m.title)
-			for _, object := range m.Objects {
-				fmt.Fprintf(s.out, item, object.Object, object.What)
-				for _, change := range object.Changes {
-					fmt.Fprintf(s.out, field, change.Path, difference(change))
-				}
-			}
-			fmt.Fprintln(s.out)
+		printMembers(s, planned, "### %s\n\n", "- `%s` %s\n", "  - `%s`: `%s`\n")
+		if len(notes) > 0 {
+			fmt.Fprint(s.out, "### Notes\n\n")
+		}
+		for _, note := range notes {
+			fmt.Fprintf(s.out, "- %s\n", note)
 		}
 		return nil
 	}
-	if o.output.format == asMarkdown {
-		return people()
+	for _, note := range notes {
+		s.note("note: " + note.String())
 	}
-	return o.output.print(s, planned, people)
+	return o.output.print(s, planned, func() error {
+		printMembers(s, planned, "%s\n", "  %s %s\n", "    %s: %s\n")
+		return nil
+	})
+}
+
+// printMembers prints members in the formats of a heading, an object and a field.
+func printMembers(s screen, planned []plannedMember, heading, item, field string) {
+	for _, m := range planned {
+		fmt.Fprintf(s.out, heading, m.title)
+		for _, object := range m.Objects {
+			fmt.Fprintf(s.out, item, object.Object, object)
+			for _, change := range object.Changes {
+				fmt.Fprintf(s.out, field, change.Path, difference(change))
+			}
+		}
+		fmt.Fprintln(s.out)
+	}
 }

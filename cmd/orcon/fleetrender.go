@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // fleetRenderOptions are the flags of fleet render.
@@ -49,21 +52,27 @@ func (o *fleetRenderOptions) run(c *cobra.Command, source string) error {
 	if err != nil {
 		return err
 	}
+	screen := screenOf(c)
+	o.noteEnvironments(screen, v)
+	var found inspection
 	for _, m := range v.members {
-		if err := o.print(c, v, m); err != nil {
+		objects, err := v.render(c.Context(), m)
+		if v.failed(err) {
+			continue
+		}
+		found.add(inspect(m, objects))
+		if err := o.print(c, m, objects); err != nil {
 			return err
 		}
 	}
-	o.note(screenOf(c), v, v.notes)
+	for _, note := range slices.Concat(v.notes, found.problems()) {
+		screen.note("note: " + note.String())
+	}
 	return v.wrong()
 }
 
-// print renders and prints a member.
-func (o *fleetRenderOptions) print(c *cobra.Command, v fleetVersion, m fleetMember) error {
-	objects, err := v.render(c.Context(), m)
-	if err != nil {
-		return err
-	}
+// print prints the objects of a member.
+func (o *fleetRenderOptions) print(c *cobra.Command, m fleetMember, objects []bundle.Object) error {
 	write := writeJSON
 	if o.output.format == asYAML {
 		fmt.Fprintf(c.OutOrStdout(), "# %s\n", m)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,7 +23,7 @@ type fleetVersion struct {
 	data    data.Data
 	chart   *content.Prepared
 	members []fleetMember
-	// faults lists the errors of the data. Members that they concern are left out.
+	// faults lists the errors of the data, and of members that cannot be rendered. What they concern is left out.
 	faults []string
 	// notes lists what is declared and has no effect, or another one than it seems.
 	notes []data.Problem
@@ -36,9 +35,6 @@ type fleetMember struct {
 
 	options content.Options
 }
-
-// errData reports that the data have errors. Members that they do not concern were rendered.
-var errData = errors.New("the data have errors")
 
 // version returns the version of the data that files declare.
 func (o *fleetOptions) version(chart *content.Prepared, source string, files bundle.Tree) (fleetVersion, error) {
@@ -106,7 +102,7 @@ func (m fleetMember) equals(other fleetMember) bool {
 }
 
 // render returns the objects of a member.
-func (v fleetVersion) render(ctx context.Context, m fleetMember) ([]bundle.Object, error) {
+func (v *fleetVersion) render(ctx context.Context, m fleetMember) ([]bundle.Object, error) {
 	rendered, err := v.chart.Render(ctx, m.options)
 	if err != nil {
 		return nil, fmt.Errorf("cannot render %s: %w", m, err)
@@ -115,7 +111,7 @@ func (v fleetVersion) render(ctx context.Context, m fleetMember) ([]bundle.Objec
 }
 
 // lacks reports that a member of another version is surely not declared.
-func (v fleetVersion) lacks(m fleetMember) bool {
+func (v *fleetVersion) lacks(m fleetMember) bool {
 	file := m.Location.File
 	if m.Integration == "" {
 		file = "" // any may need what all share
@@ -123,16 +119,31 @@ func (v fleetVersion) lacks(m fleetMember) bool {
 	return v.data.Presence(file, m.Namespace.Path) == data.Absent
 }
 
-// wrong returns errData with the errors of the data; nil if there are none.
-func (v fleetVersion) wrong() error {
-	if len(v.faults) == 0 {
+// failed notes the error of a member that cannot be rendered, and reports whether there is one.
+func (v *fleetVersion) failed(err error) bool {
+	if err != nil {
+		v.faults = append(v.faults, err.Error())
+	}
+	return err != nil
+}
+
+// mostFaults is how many errors are printed: a chart that does not work fails for every member.
+const mostFaults = 50
+
+// wrong returns the faults as one error; nil if there are none.
+func (v *fleetVersion) wrong() error {
+	shown := v.faults
+	if more := len(shown) - mostFaults; more > 0 {
+		shown = append(slices.Clone(shown[:mostFaults]), fmt.Sprintf("and %d more", more))
+	}
+	if len(shown) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w in %s; members that they concern are left out:\n%s", errData, v.source, strings.Join(v.faults, "\n"))
+	return fmt.Errorf("the data have errors in %s; members that they concern are left out:\n%s", v.source, strings.Join(shown, "\n"))
 }
 
 // environments returns the names of the environments that integrations run in.
-func (v fleetVersion) environments() []string {
+func (v *fleetVersion) environments() []string {
 	all := map[string]bool{}
 	for _, i := range v.data.Integrations {
 		for _, e := range i.Entries {

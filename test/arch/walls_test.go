@@ -44,6 +44,7 @@ var mayImport = map[string]string{
 	"domain/fleet":                "gopkg.in/yaml.v3 domain/fleet/data",
 	"domain/fleet/data":           "gopkg.in/yaml.v3 domain/spelling",
 	"domain/fleet/integrationset": "domain/condition",
+	"domain/fleet/rendering":      "domain/bundle",
 	"domain/history":              "domain/conversation domain/databag",
 	"domain/identity":             "",
 	"domain/leadership":           "",
