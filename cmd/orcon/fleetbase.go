@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/directory"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/git"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
@@ -143,7 +142,7 @@ func (o *fleetPlanOptions) chartBefore(c *cobra.Command, chart string, data *bas
 	if at == nil {
 		return nil, nil //nolint:nilnil // there is no other chart
 	}
-	if folder, err := directory.IsFolder(chart); err != nil || !folder {
+	if chart, err := os.Stat(chart); err != nil || !chart.IsDir() {
 		return nil, nil //nolint:nilnil,nilerr // other charts have no revisions
 	}
 	tree, found, err := at.files(chart)

@@ -87,6 +87,38 @@ func TestFleetFindings(t *testing.T) {
 	assert.Contains(t, out, `"effect": "takes the place of Deployment x: both run until it is ready"`)
 }
 
+// A chart's schema adds fields, and what it refuses is an error with file and line (FLEET.md D2).
+func TestFleetSchema(t *testing.T) {
+	const schema = `{"properties": {"integrations": {"items": {"properties": {"colour": {"enum": ["red", "blue"]}}}}, "size": {"maximum": 5}}}`
+	const plain = `imageRef: busybox, sleepDurationSecs: soon`
+	chart, red := flawedFleet(t, plain+", colour: red")
+	_, green := flawedFleet(t, plain+", colour: green")
+	code, _, errs := call("", "fleet", "render", chart, "--data", red)
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, `/x.yml:5: unknown field "colour"`, "the chart has no schema")
+
+	require.NoError(t, os.WriteFile(filepath.Join(chart, "values.schema.json"), []byte(schema), 0o600))
+	code, out, errs := call("", "fleet", "render", chart, "--data", red)
+	assert.Equal(t, 0, code, errs)
+	assert.Contains(t, out, "kind: Deployment")
+	const refused = `/x.yml:5: field "colour" does not fit the chart's values.schema.json: value must be one of 'red', 'blue'`
+	code, out, errs = call("", "fleet", "render", chart, "--data", green)
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, refused)
+	assert.NotContains(t, out, "kind: Deployment")
+	code, out, errs = call("", "fleet", "plan", chart, "--data", green, "--base", red)
+	assert.Equal(t, exitMisuse, code)
+	assert.Contains(t, errs, refused)
+	assert.Empty(t, out, "what has an error goes on, and is not removed")
+	code, out, errs = call("", "fleet", "plan", chart, "--data", red, "--base", green)
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, out, "Deployment x is new")
+	assert.Contains(t, errs, "note: /x.yml:4: the data before the change have an error here: all of it is shown as new")
+
+	_, _, errs = call("", "fleet", "render", chart, "--data", red, "--set", "size=7")
+	assert.Contains(t, errs, "size: maximum: want 5", "what all members share is checked at rendering")
+}
+
 // One member that cannot be rendered harms no other.
 func TestFleetMemberThatCannotBeRendered(t *testing.T) {
 	chart, plain := flawedFleet(t, `imageRef: busybox, sleepDurationSecs: soon`)

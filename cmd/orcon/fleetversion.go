@@ -38,24 +38,43 @@ type fleetMember struct {
 
 // version returns the version of the data that files declare.
 func (o *fleetOptions) version(chart *content.Prepared, source string, files bundle.Tree) (fleetVersion, error) {
-	v := fleetVersion{source: source, chart: chart, data: data.Read(files.Contents(), data.Options{})}
+	schema, err := fleet.ParseSchema(chart.Schema())
+	if err != nil {
+		return fleetVersion{}, fmt.Errorf("cannot use the chart: %w", err)
+	}
+	v := fleetVersion{source: source, chart: chart, data: data.Read(files.Contents(), data.Options{SpecFields: schema.SpecFields()})}
 	selected, err := fleet.Select(v.data, o.filter)
 	if err != nil {
 		return v, fmt.Errorf("cannot use %s: %w", source, err)
 	}
-	v.notes = fleet.Findings(selected.Members)
-	for _, m := range selected.Members {
-		v.notes = append(v.notes, m.Warnings...)
-		one := fleetMember{Member: m}
-		if one.options, err = o.options(m); err != nil {
-			return v, fmt.Errorf("cannot render %s: %w", one, err)
-		}
-		v.members = append(v.members, one)
-	}
 	for _, p := range selected.Problems(v.data) {
 		v.faults = append(v.faults, p.String())
 	}
+	v.notes = fleet.Findings(selected.Members)
+	for _, m := range selected.Members {
+		v.notes = append(v.notes, m.Warnings...)
+		if err := o.add(&v, m, schema); err != nil {
+			return v, err
+		}
+	}
 	return v, nil
+}
+
+// add adds a member, or what its values have that the schema of the chart refuses.
+func (o *fleetOptions) add(v *fleetVersion, m fleet.Member, schema fleet.Schema) error {
+	one := fleetMember{Member: m}
+	if wrong := schema.Check(m); len(wrong) > 0 {
+		for _, p := range wrong {
+			v.faults = append(v.faults, p.String())
+		}
+		return nil
+	}
+	var err error
+	if one.options, err = o.options(m); err != nil {
+		return fmt.Errorf("cannot render %s: %w", one, err)
+	}
+	v.members = append(v.members, one)
+	return nil
 }
 
 // options returns what a member is rendered with.

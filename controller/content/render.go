@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -81,10 +82,10 @@ type Prepared struct {
 
 // Prepare prepares the folder of a tree, or one file of it, to be rendered (Options.Path) in a format
 // (Options.Format).
-func Prepare(tree bundle.Tree, path, format string) (*Prepared, error) {
-	p := &Prepared{tree: tree, path: path, chosen: format}
+func Prepare(tree bundle.Tree, folder, format string) (*Prepared, error) {
+	p := &Prepared{tree: tree, path: folder, chosen: format}
 	var err error
-	if p.folder, err = tree.Sub(path); err != nil {
+	if p.folder, err = tree.Sub(folder); err != nil {
 		return nil, err
 	}
 	if p.format, err = bundle.ParseFormat(format, &p.folder); err != nil {
@@ -97,6 +98,16 @@ func Prepare(tree bundle.Tree, path, format string) (*Prepared, error) {
 
 // Digest identifies the content of the tree.
 func (p *Prepared) Digest() string { return p.digest() }
+
+// Schema returns the values.schema.json of the chart; nil if there is none.
+func (p *Prepared) Schema() []byte {
+	at, isChart := bundle.ChartFolder(&p.folder)
+	f, _ := p.folder.File(path.Join(at, "values.schema.json"))
+	if !isChart {
+		return nil
+	}
+	return f.Content
+}
 
 // Render returns the objects as the function Render does, with the path and the format that were prepared.
 func (p *Prepared) Render(ctx context.Context, o Options) (Rendered, error) {
