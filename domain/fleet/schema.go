@@ -63,16 +63,16 @@ func ParseSchema(text []byte) (Schema, error) {
 		return Schema{}, fmt.Errorf("cannot use values.schema.json: %w", err)
 	}
 	s := Schema{lists: map[string][]*jsonschema.Schema{}}
-	names := map[string]bool{}
 	for _, list := range []string{integrations, cronJobs} {
 		for _, at := range applied(compiled) {
 			if of := at.Properties[list]; of != nil {
 				s.lists[list] = append(s.lists[list], of)
-				collect(of, names)
+				s.fields = append(s.fields, fieldsOf(of)...)
 			}
 		}
 	}
-	s.fields = slices.Sorted(maps.Keys(names))
+	slices.Sort(s.fields)
+	s.fields = slices.Compact(s.fields)
 	return s, nil
 }
 
@@ -130,16 +130,16 @@ func applied(s *jsonschema.Schema) []*jsonschema.Schema {
 	return all
 }
 
-// collect notes the names of the fields that items of a list have.
-func collect(list *jsonschema.Schema, names map[string]bool) {
+// fieldsOf returns the names of the fields that items of a list have.
+func fieldsOf(list *jsonschema.Schema) []string {
+	var names []string
 	for _, of := range applied(list) {
 		items, _ := of.Items.(*jsonschema.Schema) // of drafts before 2020-12
 		for _, item := range slices.Concat(applied(items), applied(of.Items2020)) {
-			for name := range item.Properties {
-				names[name] = true
-			}
+			names = slices.AppendSeq(names, maps.Keys(item.Properties))
 		}
 	}
+	return names
 }
 
 // SpecFields returns the names of the fields that items have, for data.Options.
@@ -206,7 +206,8 @@ func (m Member) misfits(e *jsonschema.ValidationError) []data.Problem {
 	if unknown, is := e.ErrorKind.(*kind.AdditionalProperties); is {
 		var all []data.Problem
 		for _, name := range unknown.Properties {
-			all = append(all, m.find(first(path, name), fmt.Sprintf("the chart has no field %q", strings.Join(append(slices.Clone(path), name), ".")), cure))
+			at := append(slices.Clone(path), name)
+			all = append(all, m.find(at[0], fmt.Sprintf("the chart has no field %q", strings.Join(at, ".")), cure))
 		}
 		return all
 	}
@@ -216,12 +217,4 @@ func (m Member) misfits(e *jsonschema.ValidationError) []data.Problem {
 	}
 	reason := fmt.Sprintf("field %q does not fit the chart's values.schema.json: %s", strings.Join(path, "."), why)
 	return []data.Problem{m.find(path[0], reason, cure)}
-}
-
-// first returns the first name of a path, or the name that follows an empty one.
-func first(path []string, next string) string {
-	if len(path) > 0 {
-		return path[0]
-	}
-	return next
 }
