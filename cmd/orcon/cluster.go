@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
+	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 )
 
@@ -44,7 +45,8 @@ func (o *clusterOptions) open() (client.Client, string, error) {
 		return nil, "", err
 	}
 	scheme := runtime.NewScheme()
-	err = errors.Join(v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme))
+	err = errors.Join(v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme), fleetv1alpha1.AddToScheme(scheme),
+		authenticationv1.AddToScheme(scheme))
 	kinds, failed := client.New(config, client.Options{Scheme: scheme})
 	if err := errors.Join(err, failed); err != nil {
 		return nil, "", fmt.Errorf("cannot reach the cluster: %w", err)

@@ -24,7 +24,7 @@ the chart renders them.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SuggestionsMinimumDistance = 2
-	c.AddCommand(newFleetRender(), newFleetPlan())
+	c.AddCommand(newFleetRender(), newFleetPlan(), newFleetStatus())
 	return c
 }
 

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
+)
+
+// fleetStatusOptions are the flags of fleet status.
+type fleetStatusOptions struct {
+	clusterOptions
+
+	all    bool
+	output output
+}
+
+func newFleetStatus() *cobra.Command {
+	var o fleetStatusOptions
+	c := &cobra.Command{
+		Use:   "status [SET]",
+		Short: "Show the IntegrationSets of a cluster, and which members wait for what",
+		Long: `fleet status counts the members of each IntegrationSet by their state:
+
+    ready     it is as the data declare, and works
+    waiting   it may become ready by itself, or when a person approves its plan
+    failed    it needs a person
+
+Below the table it explains each set that is not ready: errors of the data with file and line, data that
+cannot be fetched and since when, what each member waits for, and a removal that waits for a person with
+the command that confirms it. With SET, or --verbose, it also lists the members with the file and line that
+declare them. The cluster role view is enough.
+
+Exit codes: 0 everything is ready, 1 something waits or failed, 2 the command failed.`,
+		Example: `  orcon fleet status -n fleet
+  orcon fleet status stage -n fleet
+  orcon fleet status -A -o json | jq -r '.[].faults[]'`,
+		Args: arguments,
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, strings.Join(args, "")) },
+	}
+	o.flags(c)
+	c.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "every namespace")
+	o.output.flag(c, asTable, asJSON, asYAML)
+	return c
+}
+
+func (o *fleetStatusOptions) run(c *cobra.Command, name string) error {
+	kinds, namespace, err := o.open()
+	if err != nil {
+		return err
+	}
+	if o.all {
+		namespace = ""
+	}
+	running := lookAtControllers(c.Context(), kinds)
+	all, err := readSets(c.Context(), kinds, namespace, running, time.Now())
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		if all, err = setNamed(all, name, namespace); err != nil {
+			return err
+		}
+	}
+	s := screenOf(c)
+	if stopped := running.bundlesStopped(); stopped != "" {
+		s.note("note: " + stopped)
+	}
+	if err := o.output.print(s, all, func() error { return o.print(s, all, namespace, name != "" || s.verbose) }); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(set shownSet) bool { return set.State != stateReady || set.count(stateReady) < len(set.Members) }) {
+		return silentError(exitFailed)
+	}
+	return nil
+}
+
+// setNamed returns the sets of a name.
+func setNamed(all []shownSet, name, namespace string) ([]shownSet, error) {
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(s shownSet) bool { return s.Name != name })
+	if len(found) > 0 {
+		return found, nil
+	}
+	where, cure := "namespace "+namespace, "use -A for every namespace"
+	if namespace == "" {
+		where, cure = "the cluster", "orcon fleet status -A lists those that there are"
+	}
+	if near := spelling.Nearest(name, names); near != "" {
+		cure = fmt.Sprintf("did you mean %q?", near)
+	}
+	return nil, fmt.Errorf("no IntegrationSet of %s is named %q: %s", where, name, cure)
+}
+
+// print prints the sets, and then explains those that need it.
+func (o *fleetStatusOptions) print(s screen, all []shownSet, namespace string, members bool) error {
+	if len(all) == 0 {
+		s.note("there are no IntegrationSets (orcon fleet status -A shows every namespace)")
+		return nil
+	}
+	header := []string{"SET", "STATE", "MEMBERS", "READY", "WAITING", "FAILED", "DATA"}
+	if namespace == "" {
+		header = append([]string{"NAMESPACE"}, header...)
+	}
+	t := s.table(header...)
+	styles := stateStyles()
+	for _, set := range all {
+		row := []any{set.Name, cell{set.State, styles[set.State]}, set.Declared, set.count(stateReady), set.count(stateWaiting),
+			set.count(stateFailed), strings.Join(set.Data, ", ")}
+		if namespace == "" {
+			row = append([]any{set.Namespace}, row...)
+		}
+		t.row(row...)
+	}
+	if err := t.print(); err != nil {
+		return err
+	}
+	for _, set := range all {
+		if members {
+			if err := set.printMembers(s); err != nil {
+				return err
+			}
+		}
+		set.explain(s)
+	}
+	return nil
+}
+
+// printMembers prints a line for each member.
+func (s shownSet) printMembers(to screen) error {
+	if len(s.Members) == 0 {
+		return nil
+	}
+	fmt.Fprintln(to.out)
+	t := to.table("INTEGRATION", "NAMESPACE", "STATE", "DECLARED", "BUNDLEDEPLOYMENT")
+	for _, m := range s.Members {
+		t.row(m.Integration, m.Namespace, cell{m.State, stateStyles()[m.State]}, m.Declared, m.Name)
+	}
+	return t.print()
+}
+
+// explain prints why the set and its members are not ready, and what helps.
+func (s shownSet) explain(to screen) {
+	var lines []string
+	if s.State != stateReady {
+		lines = append(lines, s.Message)
+	}
+	if s.Stale != "" {
+		lines = append(lines, s.Stale)
+	}
+	for _, fault := range s.Faults {
+		if !strings.HasPrefix(s.Message, fault) {
+			lines = append(lines, fault)
+		}
+	}
+	if s.Removal != nil {
+		lines = append(lines, fmt.Sprintf("to let the %d workloads go: %s", s.Removal.Workloads, s.Removal.Confirm))
+	}
+	for _, w := range s.Waits {
+		if s.Removal == nil || w.Message != s.Removal.Message {
+			lines = append(lines, w.Member+": "+w.Message)
+		} else {
+			lines = append(lines, w.Member+": would go")
+		}
+	}
+	for _, m := range s.Members {
+		for _, problem := range m.Problems {
+			lines = append(lines, m.title()+": "+problem)
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(to.out, "\n%s: %s\n", to.paint(bold, s.Namespace+"/"+s.Name), to.paint(stateStyles()[s.State], s.State))
+	for _, line := range slices.Compact(lines) {
+		fmt.Fprint(to.out, wrap(line, "  ", to.width))
+	}
+}
