@@ -15,16 +15,19 @@ import (
 func newFleet() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fleet",
-		Short: "Show what data files of a fleet mean, without a cluster",
-		Long: `fleet reads the data files of an IntegrationSet: which integrations run in which namespace, and how
-the chart renders them.`,
+		Short: "Show what data files of a fleet mean, and how its members are",
+		Long: `fleet render and fleet plan read the data files of an IntegrationSet without a cluster: which integrations
+run in which namespace, how the chart renders them, and what a change changes. fleet status and fleet
+explain show the sets of a cluster.`,
 		Example: `  orcon fleet render chart/ --data data/ --environment stage
-  orcon fleet plan chart/ --data data/ --base 'git+https://git.example.org/data.git@main' --track`,
+  orcon fleet plan chart/ --data data/ --base origin/main
+  orcon fleet status -A
+  orcon fleet explain github-repos -n fleet`,
 		Args: knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SuggestionsMinimumDistance = 2
-	c.AddCommand(newFleetRender(), newFleetPlan(), newFleetStatus())
+	c.AddCommand(newFleetRender(), newFleetPlan(), newFleetStatus(), newFleetExplain())
 	return c
 }
 

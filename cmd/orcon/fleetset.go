@@ -79,7 +79,9 @@ func readSets(ctx context.Context, kinds client.Client, namespace string, runnin
 }
 
 // readMembers returns the members of the sets of a namespace, by set.
-func readMembers(ctx context.Context, kinds client.Client, namespace string, running controllers) (map[client.ObjectKey][]shownMember, error) {
+func readMembers(
+	ctx context.Context, kinds client.Client, namespace string, running controllers,
+) (map[client.ObjectKey][]shownMember, error) {
 	var bundles bundlev1alpha1.BundleDeploymentList
 	if err := kinds.List(ctx, &bundles, client.InNamespace(namespace), client.HasLabels{v1alpha1.SetLabel}); err != nil {
 		return nil, unreadable(namespace, err)
@@ -146,7 +148,7 @@ func stale(s *v1alpha1.IntegrationSet, now time.Time) string {
 	if ready == nil || ready.Status == metav1.ConditionTrue || ready.Reason != integrationset.FetchFailed {
 		return ""
 	}
-	return fmt.Sprintf("the data cannot be fetched, and the set is not ready for %s", duration.HumanDuration(now.Sub(ready.LastTransitionTime.Time)))
+	return "the data cannot be fetched, and the set is not ready for " + duration.HumanDuration(now.Sub(ready.LastTransitionTime.Time))
 }
 
 // count returns how many members have a state.
