@@ -74,7 +74,7 @@ func TestFleetExplainCluster(t *testing.T) {
 	const shards = `{"shards":"2","shard_id":"0","shard_name_suffix":"-0","extra_args":"--x"},{"shards":"2","shard_id":"1","shard_name_suffix":"-1","extra_args":"--x","shard_spec_overrides":{"disabled":true}}`
 	ready := memberOf("dns", readyNow, shards)
 	failing := memberOf("dns", readyAs("Failed", "revision 2 failed", "Stalled"), shards)
-	waiting := setOf("stage", "", `"waits":[{"member":"dns in /places/stage.yml","message":"waits for a of wave 1"},{"member":"new in /places/stage.yml","message":"waits for dns"},{"member":"newer in /places/stage.yml","message":"x"}],
+	waiting := setOf("", `"waits":[{"member":"dns in /places/stage.yml","message":"waits for a of wave 1"},{"member":"new in /places/stage.yml","message":"waits for dns"},{"member":"newer in /places/stage.yml","message":"x"}],
 		"faults":["/integrations/dns.yml:9: wrong: mend it","/integrations/dns.yml2:9: other"],`+readyNow)
 	tests := map[string]struct {
 		why           string
@@ -83,13 +83,13 @@ func TestFleetExplainCluster(t *testing.T) {
 		code          int
 		parts         []string
 	}{
-		"Ready": {"nothing waits", setOf("stage", "", readyNow), ready, []string{"dns", "--key", "saas-qontract-reconcile"}, 0, []string{
+		"Ready": {"nothing waits", setOf("", readyNow), ready, []string{"dns", "--key", "saas-qontract-reconcile"}, 0, []string{
 			"dns in namespace tools-stage (/integrations/dns.yml:5): ready\nBundleDeployment stage-dns-1 of set fleet/stage\nSHARD   KEY   ARGUMENTS\ndns-0         --x\ndns-1         disabled: no replicas\n",
 			"key saas-qontract-reconcile belongs to dns-0\n"}},
 		"Waits":   {"the set's and the member's own", waiting, failing, []string{"dns"}, exitFailed, []string{": failed\n", "  waits for a of wave 1\n  /integrations/dns.yml:9: wrong: mend it\n  revision 2 failed\n", "not other", "not waits for dns"}},
 		"Held":    {"a member that is ready, but not as declared", waiting, ready, []string{"dns"}, exitFailed, []string{": ready\n", "  waits for a of wave 1\n"}},
 		"NotMade": {"it comes later", waiting, ready, []string{"new"}, exitFailed, []string{"new in namespace /places/stage.yml (not made yet): waiting\n  waits for dns\n", "not newer"}},
-		"Paused":  {"the set does nothing", setOf("stage", `,"paused":true`, readyAs("Paused", "spec.paused is true", "Stalled")), ready, []string{"dns"}, exitFailed, []string{"  the set changes nothing: spec.paused is true\n"}},
+		"Paused":  {"the set does nothing", setOf(`,"paused":true`, readyAs("Paused", "spec.paused is true", "Stalled")), ready, []string{"dns"}, exitFailed, []string{"  the set changes nothing: spec.paused is true\n"}},
 		"Unknown": {"the nearest name", waiting, memberOf("github-repos", readyNow, `{}`), []string{"github-repo"}, exitMisuse, []string{`no integration of the sets of namespace fleet is named "github-repo": did you mean "github-repos"?`}},
 	}
 	for label, tc := range tests {

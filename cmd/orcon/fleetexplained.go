@@ -150,13 +150,14 @@ func (s shownSet) stopped() []string {
 
 // title describes the member by its integration, and where it is declared.
 func (e explained) title() string {
-	text := e.Integration + " in namespace " + e.Namespace
-	for _, part := range []struct{ name, value string }{{"environment", e.Environment}, {"cluster", e.Cluster}} {
-		if part.value != "" {
-			text += ", " + part.name + " " + part.value
-		}
+	parts := []string{e.Integration + " in namespace " + e.Namespace}
+	if e.Environment != "" {
+		parts = append(parts, "environment "+e.Environment)
 	}
-	return text + " (" + cmp.Or(e.Declared, "not made yet") + ")"
+	if e.Cluster != "" {
+		parts = append(parts, "cluster "+e.Cluster)
+	}
+	return strings.Join(parts, ", ") + " (" + cmp.Or(e.Declared, "not made yet") + ")"
 }
 
 // print prints the member for people.

@@ -155,21 +155,7 @@ func (s shownSet) explain(to screen) {
 	if s.Stale != "" {
 		lines = append(lines, s.Stale)
 	}
-	for _, fault := range s.Faults {
-		if !strings.HasPrefix(s.Message, fault) {
-			lines = append(lines, fault)
-		}
-	}
-	if s.Removal != nil {
-		lines = append(lines, fmt.Sprintf("to let the %d workloads go: %s", s.Removal.Workloads, s.Removal.Confirm))
-	}
-	for _, w := range s.Waits {
-		if s.Removal == nil || w.Message != s.Removal.Message {
-			lines = append(lines, w.Member+": "+w.Message)
-		} else {
-			lines = append(lines, w.Member+": would go")
-		}
-	}
+	lines = slices.Concat(lines, s.otherFaults(), s.waits())
 	for _, m := range s.Members {
 		for _, problem := range m.Problems {
 			lines = append(lines, m.title()+": "+problem)
@@ -179,7 +165,28 @@ func (s shownSet) explain(to screen) {
 		return
 	}
 	fmt.Fprintf(to.out, "\n%s: %s\n", to.paint(bold, s.Namespace+"/"+s.Name), to.paint(stateStyles()[s.State], s.State))
-	for _, line := range slices.Compact(lines) {
+	for _, line := range lines {
 		fmt.Fprint(to.out, wrap(line, "  ", to.width))
 	}
+}
+
+// otherFaults returns the faults that the message does not begin with.
+func (s shownSet) otherFaults() []string {
+	return slices.DeleteFunc(slices.Clone(s.Faults), func(fault string) bool { return strings.HasPrefix(s.Message, fault) })
+}
+
+// waits returns what members wait for. What a removal says for all is not repeated.
+func (s shownSet) waits() []string {
+	var lines []string
+	if s.Removal != nil {
+		lines = append(lines, fmt.Sprintf("to let the %d workloads go: %s", s.Removal.Workloads, s.Removal.Confirm))
+	}
+	for _, w := range s.Waits {
+		why := w.Message
+		if s.Removal != nil && why == s.Removal.Message {
+			why = "would go"
+		}
+		lines = append(lines, w.Member+": "+why)
+	}
+	return lines
 }

@@ -24,9 +24,9 @@ func fleetOf(t *testing.T, sets, members string) []string {
 	}), "-n", "fleet")
 }
 
-// setOf writes an IntegrationSet.
-func setOf(name, spec, status string) string {
-	return fmt.Sprintf(`{"metadata":{"namespace":"fleet","name":%q},"spec":{"environments":["stage"]%s},"status":{%s}}`, name, spec, status)
+// setOf writes the IntegrationSet stage.
+func setOf(spec, status string) string {
+	return fmt.Sprintf(`{"metadata":{"namespace":"fleet","name":"stage"},"spec":{"environments":["stage"]%s},"status":{%s}}`, spec, status)
 }
 
 // memberOf writes a BundleDeployment of set stage, with shards of an integration.
@@ -63,25 +63,25 @@ func TestFleetStatus(t *testing.T) {
 		// parts are parts of the output; a part behind "not " must be absent.
 		parts []string
 	}{
-		"Ready": {"one line", setOf("stage", "", settled), dns + "," + github, nil, 0, []string{
+		"Ready": {"one line", setOf("", settled), dns + "," + github, nil, 0, []string{
 			"SET     STATE   MEMBERS   READY   WAITING   FAILED   DATA\nstage   ready   2         2       0         0        git+https://example.org/data@1234\n", "not BUNDLEDEPLOYMENT"}},
-		"Named": {"its members with their places", setOf("stage", "", settled), dns + "," + github, []string{"stage"}, 0, []string{
+		"Named": {"its members with their places", setOf("", settled), dns + "," + github, []string{"stage"}, 0, []string{
 			"INTEGRATION   NAMESPACE     STATE   DECLARED                     BUNDLEDEPLOYMENT\ndns           tools-stage   ready   /integrations/dns.yml:5      stage-dns-1\n"}},
-		"Members": {"by state, with their messages", setOf("stage", "", settled), under + "," + failing, nil, exitFailed, []string{
+		"Members": {"by state, with their messages", setOf("", settled), under + "," + failing, nil, exitFailed, []string{
 			"stage   ready   2         0       1         1", "\nfleet/stage: ready\n  dns in tools-stage: revision 1 is under way\n  github in tools-stage: revision 2 failed: Deployment github: CrashLoopBackOff\n"}},
-		"Faults": {"each once, with file and line", setOf("stage", "", `"members":1,"faults":["/a.yml:3: wrong: mend it","/b.yml:4: too"],`+
+		"Faults": {"each once, with file and line", setOf("", `"members":1,"faults":["/a.yml:3: wrong: mend it","/b.yml:4: too"],`+
 			readyAs("DataFaulty", "/a.yml:3: wrong: mend it; what depends on it stays as it is (and 1 more: see status.faults)", "Stalled")), dns, nil, exitFailed, []string{
 			"stage   failed", "fleet/stage: failed\n  /a.yml:3: wrong: mend it; what depends on it stays as it is (and 1 more: see status.faults)\n  /b.yml:4: too\n"}},
-		"Removal": {"with the command that confirms it", setOf("stage", "", removal+readyAs("RemovalHeld", "2 of 4 workloads would go: confirm abcd", "Stalled")), dns, nil, exitFailed, []string{
+		"Removal": {"with the command that confirms it", setOf("", removal+readyAs("RemovalHeld", "2 of 4 workloads would go: confirm abcd", "Stalled")), dns, nil, exitFailed, []string{
 			"to let the 2 workloads go: kubectl annotate integrationset stage -n fleet --overwrite orcon.tengu.io/confirm=abcd\n",
 			"dns in /places/stage.yml: would go\n", "github in /places/stage.yml: waits for a of wave 1\n"}},
-		"Stale": {"how long", setOf("stage", "", `"members":1,`+readyAs("FetchFailed", "no such host; members go on", "Reconciling")), dns, nil, exitFailed, []string{
+		"Stale": {"how long", setOf("", `"members":1,`+readyAs("FetchFailed", "no such host; members go on", "Reconciling")), dns, nil, exitFailed, []string{
 			"stage   waiting", "  no such host; members go on\n  the data cannot be fetched, and the set is not ready for 3h\n"}},
-		"Paused":  {"as a person has asked", setOf("stage", `,"paused":true`, readyAs("Paused", "spec.paused is true", "Stalled")), "", nil, exitFailed, []string{"stage   waiting", "spec.paused is true"}},
-		"Unseen":  {"nobody works on it", setOf("stage", "", ``), "", nil, exitFailed, []string{"no bundle controller has seen it"}},
+		"Paused":  {"as a person has asked", setOf(`,"paused":true`, readyAs("Paused", "spec.paused is true", "Stalled")), "", nil, exitFailed, []string{"stage   waiting", "spec.paused is true"}},
+		"Unseen":  {"nobody works on it", setOf("", ``), "", nil, exitFailed, []string{"no bundle controller has seen it"}},
 		"None":    {"nothing is wrong", "", "", nil, 0, []string{"there are no IntegrationSets"}},
-		"Unknown": {"the nearest name", setOf("stage", "", settled), "", []string{"stge"}, exitMisuse, []string{`no IntegrationSet of namespace fleet is named "stge": did you mean "stage"?`}},
-		"All":     {"no right to read all members", setOf("stage", "", settled), "", []string{"-A"}, exitMisuse, []string{"you may not read every namespace: name one with -n"}},
+		"Unknown": {"the nearest name", setOf("", settled), "", []string{"stge"}, exitMisuse, []string{`no IntegrationSet of namespace fleet is named "stge": did you mean "stage"?`}},
+		"All":     {"no right to read all members", setOf("", settled), "", []string{"-A"}, exitMisuse, []string{"you may not read every namespace: name one with -n"}},
 		"Words":   {"one set at a time", "", "", []string{"a", "b"}, exitMisuse, []string{`unexpected argument "b"`}},
 	}
 	for label, tc := range tests {
@@ -97,7 +97,7 @@ func TestFleetStatus(t *testing.T) {
 			}
 		})
 	}
-	_, out, _ := call("", append([]string{"fleet", "status", "-o", "json"}, fleetOf(t, setOf("stage", "", removal+readyNow), dns)...)...)
+	_, out, _ := call("", append([]string{"fleet", "status", "-o", "json"}, fleetOf(t, setOf("", removal+readyNow), dns)...)...)
 	var all []shownSet
 	require.NoError(t, json.Unmarshal([]byte(out), &all))
 	require.Len(t, all, 1)
