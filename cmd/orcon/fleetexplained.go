@@ -84,7 +84,7 @@ func explainSet(s shownSet, integration, key string) []explained {
 		e.Waits = slices.Concat(s.waitsOf(m.key().String()), s.faultsOf(m.deployment.Annotations[v1alpha1.FileKey]), m.Problems, s.stopped())
 		all = append(all, e)
 	}
-	for _, w := range s.Waits {
+	for _, w := range s.Status.Waits {
 		if of, at, _ := strings.Cut(w.Member, " in "); of == integration && !known[w.Member] {
 			all = append(all, explained{
 				Integration: integration, Namespace: at, Set: s.Namespace + "/" + s.Name, State: stateWaiting, Shards: []explainedShard{},
@@ -117,7 +117,7 @@ func stampedShards(d *bundlev1alpha1.BundleDeployment) []fleet.Shard {
 // waitsOf returns what a member waits for.
 func (s shownSet) waitsOf(member string) []string {
 	var all []string
-	for _, w := range s.Waits {
+	for _, w := range s.Status.Waits {
 		if w.Member == member {
 			all = append(all, w.Message)
 		}
@@ -128,7 +128,7 @@ func (s shownSet) waitsOf(member string) []string {
 // faultsOf returns the errors of a file of the data: its members stay as they are.
 func (s shownSet) faultsOf(file string) []string {
 	var all []string
-	for _, fault := range s.Faults {
+	for _, fault := range s.Status.Faults {
 		if rest, of := strings.CutPrefix(fault, file); of && file != "" && strings.HasPrefix(rest, ":") {
 			all = append(all, fault)
 		}
@@ -162,39 +162,50 @@ func (e explained) title() string {
 
 // print prints the member for people.
 func (e explained) print(s screen, key string) error {
-	fmt.Fprint(s.out, s.paint(bold, e.title()))
+	title := s.paint(bold, e.title())
 	if e.State != "" {
-		fmt.Fprintf(s.out, ": %s", s.paint(stateStyles()[e.State], e.State))
+		title += ": " + s.paint(stateStyles()[e.State], e.State)
 	}
-	fmt.Fprintln(s.out)
+	fmt.Fprintln(s.out, title)
 	if e.Member != "" {
 		fmt.Fprintf(s.out, "BundleDeployment %s of set %s\n", e.Member, e.Set)
 	}
-	if len(e.Shards) > 0 {
-		t := s.table("SHARD", "KEY", "ARGUMENTS")
-		for _, shard := range e.Shards {
-			arguments := shard.Arguments
-			if shard.Disabled {
-				arguments = "disabled: no replicas"
-			}
-			t.row(shard.Name, shard.Key, arguments)
-		}
-		if err := t.print(); err != nil {
-			return err
-		}
+	if err := e.printShards(s); err != nil {
+		return err
 	}
-	lines := slices.Concat(e.Notes, e.Waits)
-	switch {
-	case len(e.KeyShards) > 0:
-		lines = append([]string{fmt.Sprintf("key %s belongs to %s", key, strings.Join(e.KeyShards, ", "))}, lines...)
-	case key != "" && len(e.Shards) > 0:
-		lines = append([]string{fmt.Sprintf("key %s belongs to no shard: no object of this name is among them", key)}, lines...)
-	}
+	lines := slices.Concat(e.ofKey(key), e.Notes, e.Waits)
 	for _, line := range slices.Compact(lines) {
 		fmt.Fprint(s.out, wrap(line, "  ", s.width))
 	}
 	fmt.Fprintln(s.out)
 	return nil
+}
+
+// printShards prints a line for each shard.
+func (e explained) printShards(s screen) error {
+	if len(e.Shards) == 0 {
+		return nil
+	}
+	t := s.table("SHARD", "KEY", "ARGUMENTS")
+	for _, shard := range e.Shards {
+		arguments := shard.Arguments
+		if shard.Disabled {
+			arguments = "disabled: no replicas"
+		}
+		t.row(shard.Name, shard.Key, arguments)
+	}
+	return t.print()
+}
+
+// ofKey names the shards that a key belongs to.
+func (e explained) ofKey(key string) []string {
+	switch {
+	case key == "" || len(e.Shards) == 0:
+		return nil
+	case len(e.KeyShards) == 0:
+		return []string{fmt.Sprintf("key %s belongs to no shard: no object of this name is among them", key)}
+	}
+	return []string{fmt.Sprintf("key %s belongs to %s", key, strings.Join(e.KeyShards, ", "))}
 }
 
 // heldProblems returns the errors of the data that hold an integration, and those of files whose integration is unknown.

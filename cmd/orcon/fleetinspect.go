@@ -12,18 +12,18 @@ import (
 // inspection holds the findings of rendered members (FLEET.md C3).
 type inspection struct {
 	found     []data.Problem
-	workloads []rendering.Workload
+	selectors []rendering.Selector
 	// declared locates the declarations of workloads.
 	declared map[bundle.ID]data.Location
 }
 
 // inspect returns the findings of the objects of a member.
 func inspect(m fleetMember, objects []bundle.Object) inspection {
-	i := inspection{workloads: rendering.Workloads(objects, m.Namespace.Name), declared: map[bundle.ID]data.Location{}}
-	for _, f := range rendering.Findings(objects) {
+	i := inspection{selectors: rendering.Selectors(objects, m.Namespace.Name), declared: map[bundle.ID]data.Location{}}
+	for _, f := range rendering.Flaws(objects) {
 		i.found = append(i.found, problem(m.Location, f))
 	}
-	for _, w := range i.workloads {
+	for _, w := range i.selectors {
 		i.declared[w.ID] = m.Location
 	}
 	return i
@@ -32,7 +32,7 @@ func inspect(m fleetMember, objects []bundle.Object) inspection {
 // add adds the findings of another member.
 func (i *inspection) add(other inspection) {
 	i.found = append(i.found, other.found...)
-	i.workloads = append(i.workloads, other.workloads...)
+	i.selectors = append(i.selectors, other.selectors...)
 	if i.declared == nil {
 		i.declared = map[bundle.ID]data.Location{}
 	}
@@ -42,13 +42,13 @@ func (i *inspection) add(other inspection) {
 // problems returns all findings, those of several members together at last.
 func (i *inspection) problems() []data.Problem {
 	all := slices.Clone(i.found)
-	for _, f := range rendering.Shared(i.workloads) {
+	for _, f := range rendering.Shared(i.selectors) {
 		all = append(all, problem(i.declared[f.Object], f))
 	}
 	return all
 }
 
 // problem returns a finding with the location of the declaration.
-func problem(at data.Location, f rendering.Finding) data.Problem {
+func problem(at data.Location, f rendering.Flaw) data.Problem {
 	return data.Problem{Location: at, Reason: f.Object.String() + ": " + f.Reason, Cure: f.Cure}
 }

@@ -26,17 +26,13 @@ type shownSet struct {
 	State   string `json:"state"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// Data are the references of the data; Stale tells how old they are at least, if they cannot be fetched.
-	Data  []string `json:"data"`
-	Stale string   `json:"stale,omitempty"`
-	// Declared counts the members that the data declare, Elsewhere the entries of other clusters.
-	Declared  int64         `json:"declared"`
-	Elsewhere int64         `json:"elsewhere"`
-	Members   []shownMember `json:"members"`
-	// Faults are the errors of the data, Waits the members that are not as declared, both at most 20.
-	Faults  []string                   `json:"faults"`
-	Waits   []v1alpha1.IntegrationWait `json:"waits"`
-	Removal *shownRemoval              `json:"removal,omitempty"`
+	// Stale tells how old the data are at least, if they cannot be fetched.
+	Stale string `json:"stale,omitempty"`
+	// Confirm is the command that confirms the removal; "" if none waits.
+	Confirm string        `json:"confirm,omitempty"`
+	Members []shownMember `json:"members"`
+	// Status is that of the IntegrationSet.
+	Status v1alpha1.IntegrationSetStatus `json:"status"`
 }
 
 // shownMember is a BundleDeployment that a set made.
@@ -51,13 +47,6 @@ type shownMember struct {
 	Problems []string `json:"problems,omitempty"`
 
 	deployment *bundlev1alpha1.BundleDeployment
-}
-
-// shownRemoval describes workloads that go once a person confirms it.
-type shownRemoval struct {
-	Workloads int32  `json:"workloads"`
-	Message   string `json:"message"`
-	Confirm   string `json:"confirm"`
 }
 
 // readSets returns the IntegrationSets of a namespace with their members; of all namespaces for "".
@@ -121,10 +110,8 @@ func (m shownMember) key() integrationset.Key {
 func newShownSet(s *v1alpha1.IntegrationSet, members []shownMember, now time.Time) shownSet {
 	line := lineOf("set", s.Namespace, s.Name, s.Status.Conditions)
 	shown := shownSet{
-		Namespace: s.Namespace, Name: s.Name, State: line.State, Reason: line.Reason, Message: line.Message,
-		Data: append([]string{}, s.Status.Data...), Stale: stale(s, now), Declared: s.Status.Members, Elsewhere: s.Status.Elsewhere,
-		Members: append([]shownMember{}, members...), Faults: append([]string{}, s.Status.Faults...),
-		Waits: append([]v1alpha1.IntegrationWait{}, s.Status.Waits...),
+		Namespace: s.Namespace, Name: s.Name, State: line.State, Reason: line.Reason, Message: line.Message, Stale: stale(s, now),
+		Members: append([]shownMember{}, members...), Status: s.Status,
 	}
 	switch {
 	case len(s.Status.Conditions) == 0:
@@ -136,8 +123,7 @@ func newShownSet(s *v1alpha1.IntegrationSet, members []shownMember, now time.Tim
 		shown.State = stateWaiting // as a person has asked
 	}
 	if r := s.Status.Removal; r != nil {
-		shown.Removal = &shownRemoval{r.Workloads, r.Message, fmt.Sprintf(
-			"kubectl annotate integrationset %s -n %s --overwrite %s=%s", s.Name, s.Namespace, v1alpha1.ConfirmKey, r.Digest)}
+		shown.Confirm = fmt.Sprintf("kubectl annotate integrationset %s -n %s --overwrite %s=%s", s.Name, s.Namespace, v1alpha1.ConfirmKey, r.Digest)
 	}
 	return shown
 }

@@ -38,7 +38,7 @@ declare them. The cluster role view is enough.
 Exit codes: 0 everything is ready, 1 something waits or failed, 2 the command failed.`,
 		Example: `  orcon fleet status -n fleet
   orcon fleet status stage -n fleet
-  orcon fleet status -A -o json | jq -r '.[].faults[]'`,
+  orcon fleet status -A -o json | jq -r '.[].status.faults[]?'`,
 		Args: arguments,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, strings.Join(args, "")) },
 	}
@@ -58,19 +58,17 @@ func (o *fleetStatusOptions) run(c *cobra.Command, name string) error {
 	}
 	running := lookAtControllers(c.Context(), kinds)
 	all, err := readSets(c.Context(), kinds, namespace, running, time.Now())
+	if err == nil && name != "" {
+		all, err = setNamed(all, name, namespace)
+	}
 	if err != nil {
 		return err
-	}
-	if name != "" {
-		if all, err = setNamed(all, name, namespace); err != nil {
-			return err
-		}
 	}
 	s := screenOf(c)
 	if stopped := running.bundlesStopped(); stopped != "" {
 		s.note("note: " + stopped)
 	}
-	if err := o.output.print(s, all, func() error { return o.print(s, all, namespace, name != "" || s.verbose) }); err != nil {
+	if err := o.output.print(s, all, func() error { return printSets(s, all, namespace == "", name != "" || s.verbose) }); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(all, func(set shownSet) bool { return set.State != stateReady || set.count(stateReady) < len(set.Members) }) {
@@ -99,30 +97,16 @@ func setNamed(all []shownSet, name, namespace string) ([]shownSet, error) {
 	return nil, fmt.Errorf("no IntegrationSet of %s is named %q: %s", where, name, cure)
 }
 
-// print prints the sets, and then explains those that need it.
-func (o *fleetStatusOptions) print(s screen, all []shownSet, namespace string, members bool) error {
-	if len(all) == 0 {
+// printSets prints sets, of all namespaces or of one, and then explains those that need it; with members if so desired.
+func printSets(s screen, sets []shownSet, namespaces, members bool) error {
+	if len(sets) == 0 {
 		s.note("there are no IntegrationSets (orcon fleet status -A shows every namespace)")
 		return nil
 	}
-	header := []string{"SET", "STATE", "MEMBERS", "READY", "WAITING", "FAILED", "DATA"}
-	if namespace == "" {
-		header = append([]string{"NAMESPACE"}, header...)
-	}
-	t := s.table(header...)
-	styles := stateStyles()
-	for _, set := range all {
-		row := []any{set.Name, cell{set.State, styles[set.State]}, set.Declared, set.count(stateReady), set.count(stateWaiting),
-			set.count(stateFailed), strings.Join(set.Data, ", ")}
-		if namespace == "" {
-			row = append([]any{set.Namespace}, row...)
-		}
-		t.row(row...)
-	}
-	if err := t.print(); err != nil {
+	if err := tableOfSets(s, sets, namespaces).print(); err != nil {
 		return err
 	}
-	for _, set := range all {
+	for _, set := range sets {
 		if members {
 			if err := set.printMembers(s); err != nil {
 				return err
@@ -131,6 +115,24 @@ func (o *fleetStatusOptions) print(s screen, all []shownSet, namespace string, m
 		set.explain(s)
 	}
 	return nil
+}
+
+// tableOfSets returns a table with a line for each set.
+func tableOfSets(s screen, sets []shownSet, namespaces bool) *table {
+	header := []string{"SET", "STATE", "MEMBERS", "READY", "WAITING", "FAILED", "DATA"}
+	if namespaces {
+		header = append([]string{"NAMESPACE"}, header...)
+	}
+	t := s.table(header...)
+	for _, set := range sets {
+		row := []any{set.Name, cell{set.State, stateStyles()[set.State]}, set.Status.Members, set.count(stateReady), set.count(stateWaiting),
+			set.count(stateFailed), strings.Join(set.Status.Data, ", ")}
+		if namespaces {
+			row = append([]any{set.Namespace}, row...)
+		}
+		t.row(row...)
+	}
+	return t
 }
 
 // printMembers prints a line for each member.
@@ -172,18 +174,19 @@ func (s shownSet) explain(to screen) {
 
 // otherFaults returns the faults that the message does not begin with.
 func (s shownSet) otherFaults() []string {
-	return slices.DeleteFunc(slices.Clone(s.Faults), func(fault string) bool { return strings.HasPrefix(s.Message, fault) })
+	return slices.DeleteFunc(slices.Clone(s.Status.Faults), func(fault string) bool { return strings.HasPrefix(s.Message, fault) })
 }
 
 // waits returns what members wait for. What a removal says for all is not repeated.
 func (s shownSet) waits() []string {
 	var lines []string
-	if s.Removal != nil {
-		lines = append(lines, fmt.Sprintf("to let the %d workloads go: %s", s.Removal.Workloads, s.Removal.Confirm))
+	removal := s.Status.Removal
+	if removal != nil {
+		lines = append(lines, fmt.Sprintf("to let the %d workloads go: %s", removal.Workloads, s.Confirm))
 	}
-	for _, w := range s.Waits {
+	for _, w := range s.Status.Waits {
 		why := w.Message
-		if s.Removal != nil && why == s.Removal.Message {
+		if removal != nil && why == removal.Message {
 			why = "would go"
 		}
 		lines = append(lines, w.Member+": "+why)

@@ -101,6 +101,7 @@ func TestFleetStatus(t *testing.T) {
 	var all []shownSet
 	require.NoError(t, json.Unmarshal([]byte(out), &all))
 	require.Len(t, all, 1)
-	assert.Equal(t, int32(2), all[0].Removal.Workloads)
+	assert.Equal(t, int32(2), all[0].Status.Removal.Workloads)
+	assert.Equal(t, "kubectl annotate integrationset stage -n fleet --overwrite orcon.tengu.io/confirm=abcd", all[0].Confirm)
 	assert.Equal(t, "/integrations/dns.yml:5", all[0].Members[0].Declared)
 }

@@ -44,21 +44,7 @@ func ParseSchema(text []byte) (Schema, error) {
 	if len(text) == 0 {
 		return Schema{}, nil
 	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return Schema{}, fmt.Errorf("cannot read values.schema.json: %w", err)
-	}
-	if err := bounded(document); err != nil {
-		return Schema{}, fmt.Errorf("cannot use values.schema.json: %w", err)
-	}
-	const resource = "orcon://chart/values.schema.json"
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(local{})
-	err = compiler.AddResource(resource, document)
-	if err != nil {
-		return Schema{}, fmt.Errorf("cannot use values.schema.json: %w", err)
-	}
-	compiled, err := compiler.Compile(resource)
+	compiled, err := compile(text)
 	if err != nil {
 		return Schema{}, fmt.Errorf("cannot use values.schema.json: %w", err)
 	}
@@ -74,6 +60,24 @@ func ParseSchema(text []byte) (Schema, error) {
 	slices.Sort(s.fields)
 	s.fields = slices.Compact(s.fields)
 	return s, nil
+}
+
+// compile reads a schema that refers to nothing outside.
+func compile(text []byte) (*jsonschema.Schema, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err == nil {
+		err = bounded(document)
+	}
+	if err != nil {
+		return nil, err
+	}
+	const resource = "orcon://chart/values.schema.json"
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(local{})
+	if err := compiler.AddResource(resource, document); err != nil {
+		return nil, err
+	}
+	return compiler.Compile(resource)
 }
 
 // mostDigits bounds the numbers of a schema: the library calculates exactly, and 1e999999999 has a thousand million digits.
@@ -191,11 +195,11 @@ func (m Member) instance() (any, error) {
 
 // misfits returns the problems of an error of the library, one for each field.
 func (m Member) misfits(e *jsonschema.ValidationError) []data.Problem {
+	var all []data.Problem
+	for _, cause := range e.Causes {
+		all = append(all, m.misfits(cause)...)
+	}
 	if len(e.Causes) > 0 {
-		var all []data.Problem
-		for _, cause := range e.Causes {
-			all = append(all, m.misfits(cause)...)
-		}
 		return all
 	}
 	path := e.InstanceLocation
@@ -203,18 +207,20 @@ func (m Member) misfits(e *jsonschema.ValidationError) []data.Problem {
 		path = path[1:] // the item
 	}
 	const cure = "correct it, or the schema of the chart"
-	if unknown, is := e.ErrorKind.(*kind.AdditionalProperties); is {
-		var all []data.Problem
+	_, why, _ := strings.Cut((&jsonschema.ValidationError{ErrorKind: e.ErrorKind}).Error(), ": ")
+	unknown, isUnknown := e.ErrorKind.(*kind.AdditionalProperties)
+	switch {
+	case isUnknown:
 		for _, name := range unknown.Properties {
 			at := append(slices.Clone(path), name)
 			all = append(all, m.find(at[0], fmt.Sprintf("the chart has no field %q", strings.Join(at, ".")), cure))
 		}
 		return all
+	case len(path) == 0:
+		return []data.Problem{{Location: m.Location, Reason: "the spec " + misfit + why, Cure: cure}}
 	}
-	_, why, _ := strings.Cut((&jsonschema.ValidationError{ErrorKind: e.ErrorKind}).Error(), ": ")
-	if len(path) == 0 {
-		return []data.Problem{{Location: m.Location, Reason: "the spec does not fit the chart's values.schema.json: " + why, Cure: cure}}
-	}
-	reason := fmt.Sprintf("field %q does not fit the chart's values.schema.json: %s", strings.Join(path, "."), why)
-	return []data.Problem{m.find(path[0], reason, cure)}
+	return []data.Problem{m.find(path[0], fmt.Sprintf("field %q %s", strings.Join(path, "."), misfit+why), cure)}
 }
+
+// misfit begins the reason of a value that a schema refuses.
+const misfit = "does not fit the chart's values.schema.json: "

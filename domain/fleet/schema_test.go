@@ -36,7 +36,7 @@ func TestSpecFields(t *testing.T) {
 		"Huge":    {why: "it would take minutes", schema: `{"allOf": [{"maximum": 1e999999999}]}`, err: "number 1e999999999 is not between 1e-15 and 1e15"},
 		"Tiny":    {why: "so would this", schema: `{"minimum": -1.5e-999999999}`, err: "number -1.5e-999999999 is not between"},
 		"Zero":    {why: "a number like others", schema: `{"minimum": -0.0e999999999, "maximum": 0.5}`},
-		"Text":    {why: "not JSON", schema: `{`, err: "cannot read values.schema.json"},
+		"Text":    {why: "not JSON", schema: `{`, err: "cannot use values.schema.json"},
 		"Wrong":   {why: "not a schema", schema: `{"type": "aray"}`, err: "cannot use values.schema.json"},
 	}
 	for label, tc := range tests {

@@ -17,7 +17,7 @@ const (
 	RecreateKeepingClaim = "recreate, claim unchanged"
 )
 
-// kinds are the kinds of workloads, each of which can take the place of another one with its name.
+// kinds are the kinds of workloads. One can take the place of another one that has its name.
 //
 //nolint:gochecknoglobals // a table
 var kinds = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "DeploymentConfig"}

@@ -94,7 +94,7 @@ func TestShared(t *testing.T) {
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
 			var got []string
-			for _, f := range rendering.Shared(rendering.Workloads(tc.all, "")) {
+			for _, f := range rendering.Shared(rendering.Selectors(tc.all, "")) {
 				got = append(got, f.Object.String()+": "+f.Reason)
 			}
 			assert.Equal(t, tc.want, got, tc.why)
@@ -102,6 +102,6 @@ func TestShared(t *testing.T) {
 	}
 	one := []bundle.Object{selecting("Deployment", "a", labels("app", "a"))}
 	other := []bundle.Object{selecting("Deployment", "b", labels("app", "a"))}
-	assert.Empty(t, rendering.Shared(append(rendering.Workloads(one, "x"), rendering.Workloads(other, "y")...)), "pods of other namespaces are never selected")
-	assert.Len(t, rendering.Shared(append(rendering.Workloads(one, "x"), rendering.Workloads(other, "x")...)), 1, "members of one namespace")
+	assert.Empty(t, rendering.Shared(append(rendering.Selectors(one, "x"), rendering.Selectors(other, "y")...)), "pods of other namespaces are never selected")
+	assert.Len(t, rendering.Shared(append(rendering.Selectors(one, "x"), rendering.Selectors(other, "x")...)), 1, "members of one namespace")
 }

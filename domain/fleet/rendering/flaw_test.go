@@ -104,7 +104,7 @@ func TestFindings(t *testing.T) {
 			if kind == "" {
 				kind = "Deployment"
 			}
-			found := rendering.Findings([]bundle.Object{workload(kind, "web", tc.pod)})
+			found := rendering.Flaws([]bundle.Object{workload(kind, "web", tc.pod)})
 			if assert.Len(t, found, len(tc.want), tc.why) {
 				for i, want := range tc.want {
 					assert.Contains(t, found[i].Reason, want, tc.why)
@@ -119,7 +119,7 @@ func TestFindings(t *testing.T) {
 // An image that the reference's grammar allows is no finding; without its name, tag or digest it is one.
 func TestImages(t *testing.T) {
 	findings := func(image string) int {
-		return len(rendering.Findings([]bundle.Object{workload("Deployment", "web", fields{"containers": []any{container("a", "image", image)}})}))
+		return len(rendering.Flaws([]bundle.Object{workload("Deployment", "web", fields{"containers": []any{container("a", "image", image)}})}))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		repository := rapid.StringMatching(`([a-z]{1,5}(:[0-9]{1,4})?/)?[a-z]{1,5}(/[a-z]{1,5})?`).Draw(t, "repository")

@@ -11,23 +11,23 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// Workload is an object that keeps pods, which it knows by a selector.
-type Workload struct {
+// Selector tells by which labels a workload knows its pods.
+type Selector struct {
 	bundle.ID
-	// Selector is equal for workloads that select the same pods.
-	Selector string
+	// Labels are equal for workloads that select the same pods.
+	Labels string
 }
 
-// Workloads returns the workloads among the objects of a namespace.
-func Workloads(objects []bundle.Object, namespace string) []Workload {
-	var all []Workload
+// Selectors returns the selectors of the workloads among the objects of a namespace.
+func Selectors(objects []bundle.Object, namespace string) []Selector {
+	var all []Selector
 	for _, o := range objects {
 		id := o.ID()
 		id.Namespace = cmp.Or(id.Namespace, namespace)
 		switch id.Kind {
 		case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet":
 			if s := selector(o); s != "" {
-				all = append(all, Workload{id, s})
+				all = append(all, Selector{id, s})
 			}
 		}
 	}
@@ -57,14 +57,14 @@ const fewWorkloads = 3
 
 // Shared lists the selectors that several workloads of one namespace have, each once: such a workload counts pods of
 // others as its own where nothing else tells them apart.
-func Shared(all []Workload) []Finding {
-	type key struct{ namespace, selector string }
+func Shared(all []Selector) []Flaw {
+	type key struct{ namespace, labels string }
 	groups := map[key][]bundle.ID{}
 	for _, w := range all {
-		at := key{w.Namespace, w.Selector}
+		at := key{w.Namespace, w.Labels}
 		groups[at] = append(groups[at], w.ID)
 	}
-	var found []Finding
+	var found []Flaw
 	for at, ids := range groups {
 		if len(ids) < 2 {
 			continue
@@ -78,9 +78,9 @@ func Shared(all []Workload) []Finding {
 		if more := len(ids) - fewWorkloads; more > 0 {
 			others += fmt.Sprintf(" and %d more", more)
 		}
-		found = append(found, Finding{ids[0], fmt.Sprintf("its selector (%s) is also that of %s", at.selector, others),
+		found = append(found, Flaw{ids[0], fmt.Sprintf("its selector (%s) is also that of %s", at.labels, others),
 			"in a new installation, give each its own: selectors: PerShard in the values of a chart that has it"})
 	}
-	slices.SortFunc(found, func(a, b Finding) int { return a.Object.Compare(b.Object) })
+	slices.SortFunc(found, func(a, b Flaw) int { return a.Object.Compare(b.Object) })
 	return found
 }

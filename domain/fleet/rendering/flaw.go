@@ -7,15 +7,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// Finding describes what the API server would refuse in an object, or take for something else.
-type Finding struct {
+// Flaw describes what the API server would refuse in an object, or take for something else.
+type Flaw struct {
 	Object       bundle.ID
 	Reason, Cure string
 }
 
-// Findings lists the findings of objects, in their order.
-func Findings(objects []bundle.Object) []Finding {
-	var all []Finding
+// Flaws lists the flaws of objects, in their order.
+func Flaws(objects []bundle.Object) []Flaw {
+	var all []Flaw
 	for _, o := range objects {
 		if spec := podSpec(o); spec != nil {
 			f := finder{id: o.ID()}
@@ -26,14 +26,14 @@ func Findings(objects []bundle.Object) []Finding {
 	return all
 }
 
-// finder collects the findings of an object.
+// finder collects the flaws of an object.
 type finder struct {
 	id  bundle.ID
-	all []Finding
+	all []Flaw
 }
 
 func (f *finder) add(cure, format string, values ...any) {
-	f.all = append(f.all, Finding{f.id, fmt.Sprintf(format, values...), cure})
+	f.all = append(f.all, Flaw{f.id, fmt.Sprintf(format, values...), cure})
 }
 
 // pod finds what is wrong with the spec of pods.
@@ -64,7 +64,8 @@ func (f *finder) container(c fields) {
 	}
 	for _, v := range variables {
 		if written, kind := number(v["value"]); kind != "" {
-			f.add("quote the value in the template", "variable %q of container %q has the %s %s and needs a text", text(v, "name"), name, kind, written)
+			f.add("quote the value in the template",
+				"variable %q of container %q has the %s %s and needs a text", text(v, "name"), name, kind, written)
 		}
 	}
 	image := text(c, "image")
