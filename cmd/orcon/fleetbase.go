@@ -33,24 +33,23 @@ type baseRevision struct {
 func (o *fleetPlanOptions) before(c *cobra.Command, chart string, now *content.Prepared) (fleetBase, error) {
 	base := fleetBase{name: o.base, chart: now}
 	at, err := revisionOf("--base", o.base, o.data)
+	switch {
+	case err != nil:
+		return base, err
+	case at == nil:
+		base.files, err = o.fetch(c, o.base)
+	default:
+		base.name = o.data + " at " + o.base
+		base.files, err = o.dataAt(c, *at)
+	}
 	if err != nil {
 		return base, err
 	}
-	if at == nil {
-		if base.files, err = o.fetch(c, o.base); err != nil {
-			return base, err
-		}
-	} else {
-		base.name = o.data + " at " + o.base
-		if base.files, err = o.dataAt(c, *at); err != nil {
-			return base, err
-		}
-	}
-	before, err := o.chartBefore(c, chart, at)
-	if err != nil || before == nil {
+	tree, err := o.chartBefore(c, chart, at)
+	if err != nil || tree == nil {
 		return base, err
 	}
-	prepared, err := content.Prepare(*before, o.Path, o.Format)
+	prepared, err := content.Prepare(*tree, o.Path, o.Format)
 	if err != nil {
 		return base, fmt.Errorf("cannot use the chart before the change: %w", err)
 	}
@@ -68,29 +67,36 @@ func revisionOf(flag, value, folder string) (*baseRevision, error) {
 	}
 	_, missing := os.Stat(value)
 	repository, err := git.Open(folder)
-	switch {
-	case err != nil && missing == nil:
+	if err != nil && missing == nil {
 		return nil, nil //nolint:nilnil // it is a source
-	case errors.Is(err, git.ErrNoRepository):
-		return nil, fmt.Errorf("cannot find %s %q: there is no such folder, and no revision either, since %s is in no work tree of git",
-			flag, value, folder)
-	case err != nil:
-		return nil, fmt.Errorf("cannot find %s %q: %w", flag, value, err)
 	}
-	commit, err := repository.Commit(value)
+	commit := ""
+	if err == nil {
+		commit, err = repository.Commit(value)
+	}
 	switch {
 	case err == nil && missing == nil:
 		return nil, fmt.Errorf("cannot use %s %q: it is a folder and a revision: write ./%s for the folder, or the revision another way, as %s",
 			flag, value, value, commit[:12])
 	case missing == nil:
 		return nil, nil //nolint:nilnil // it is a source
-	case errors.Is(err, git.ErrUnknown):
-		return nil, fmt.Errorf("cannot find %s %q: there is no such folder, and the repository of %s has no such revision: %s", flag, value,
-			folder, fetchIt(value, repository.Names()))
 	case err != nil:
-		return nil, fmt.Errorf("cannot use %s: %w", flag, err)
+		return nil, notFound(flag, value, folder, err, repository)
 	}
 	return &baseRevision{repository, value, commit}, nil
+}
+
+// notFound returns the error of a value that is neither a folder nor a revision.
+func notFound(flag, value, folder string, err error, repository git.Repository) error {
+	switch {
+	case errors.Is(err, git.ErrNoRepository):
+		return fmt.Errorf("cannot find %s %q: there is no such folder, and no revision either, since %s is in no work tree of git",
+			flag, value, folder)
+	case errors.Is(err, git.ErrUnknown):
+		return fmt.Errorf("cannot find %s %q: there is no such folder, and the repository of %s has no such revision: %s", flag, value,
+			folder, fetchIt(value, repository.Names()))
+	}
+	return fmt.Errorf("cannot use %s: %w", flag, err)
 }
 
 // fetchIt returns the cure for a revision that a repository does not have.
@@ -139,17 +145,14 @@ func (o *fleetPlanOptions) chartBefore(c *cobra.Command, chart string, data *bas
 			return &tree, err
 		}
 	}
-	if at == nil {
-		return nil, nil //nolint:nilnil // there is no other chart
-	}
-	if chart, err := os.Stat(chart); err != nil || !chart.IsDir() {
+	if folder, err := os.Stat(chart); at == nil || err != nil || !folder.IsDir() {
 		return nil, nil //nolint:nilnil,nilerr // other charts have no revisions
 	}
 	tree, found, err := at.files(chart)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("cannot read chart %s at %s: %w", chart, at.name, err)
-	case found:
+	}
+	if found {
 		return &tree, nil
 	}
 	if _, inside := at.repository.Path(chart); inside {

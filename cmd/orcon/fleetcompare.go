@@ -68,9 +68,24 @@ type compared struct {
 	err     error
 }
 
-// plan renders the members that may differ, several at a time, and returns those that do, with the notes that are new.
-// Members that cannot be rendered are left out and become faults of the version after the change.
+// plan renders the members that may differ, and returns those that do, with the notes that are new. Members that cannot
+// be rendered are left out and become faults of the version after the change.
 func (c *fleetComparison) plan(ctx context.Context, s screen) ([]plannedMember, []data.Problem) {
+	planned := []plannedMember{}
+	var was, is inspection
+	for _, one := range c.compareAll(ctx, s) {
+		was.add(one.was)
+		is.add(one.is)
+		c.after.failed(one.err)
+		if len(one.planned.Objects) > 0 {
+			planned = append(planned, one.planned)
+		}
+	}
+	return planned, newNotes(slices.Concat(c.before.notes, was.problems()), slices.Concat(c.after.notes, is.problems()))
+}
+
+// compareAll renders and compares all pairs, several at a time.
+func (c *fleetComparison) compareAll(ctx context.Context, s screen) []compared {
 	all := make([]compared, len(c.pairs))
 	next, shown := make(chan int), newRenderProgress(s, len(c.pairs))
 	var workers sync.WaitGroup
@@ -88,18 +103,7 @@ func (c *fleetComparison) plan(ctx context.Context, s screen) ([]plannedMember, 
 	close(next)
 	workers.Wait()
 	shown.end()
-	planned := []plannedMember{}
-	var was, is inspection
-	for _, one := range all {
-		was.add(one.was)
-		is.add(one.is)
-		c.after.failed(one.err)
-		if len(one.planned.Objects) > 0 {
-			planned = append(planned, one.planned)
-		}
-	}
-	notes := newNotes(slices.Concat(c.before.notes, was.problems()), slices.Concat(c.after.notes, is.problems()))
-	return planned, notes
+	return all
 }
 
 // compare returns how the versions of a member differ.
@@ -117,21 +121,23 @@ func (c *fleetComparison) compare(ctx context.Context, p fleetPair) compared {
 		now, failed = c.after.render(ctx, *p.is)
 		result.is = inspect(*p.is, now)
 	}
-	if result.err = errors.Join(err, failed); result.err != nil {
-		return result
+	if result.err = errors.Join(err, failed); result.err == nil {
+		result.planned, result.err = planMember(*p.member(), old, now)
 	}
-	m := p.member()
+	return result
+}
+
+// planMember returns the changes of a member from its objects.
+func planMember(m fleetMember, old, now []bundle.Object) (plannedMember, error) {
 	before, err := bundle.Order(old)
 	after, failed := bundle.Order(now)
 	if err := errors.Join(err, failed); err != nil {
-		result.err = fmt.Errorf("cannot compare %s: %w", m, err)
-		return result
+		return plannedMember{}, fmt.Errorf("cannot compare %s: %w", m, err)
 	}
-	result.planned = plannedMember{
+	return plannedMember{
 		Environment: m.Namespace.Environment.Name, Namespace: m.Namespace.Name, Integration: m.Integration,
 		Declared: m.Location.String(), Objects: planObjects(bundle.Compare(before, after), rendering.Effects(old, now)), title: m.String(),
-	}
-	return result
+	}, nil
 }
 
 // planObjects returns the changes of objects with their effects.

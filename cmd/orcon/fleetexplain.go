@@ -105,11 +105,10 @@ func (o *fleetExplainOptions) fromData(c *cobra.Command, integration string) ([]
 			all = append(all, explainMember(m, o.key))
 		}
 	}
-	if wrong := heldProblems(selected.Held, integration); len(wrong) > 0 {
-		return all, fmt.Errorf("the data have errors in %s:\n%s", o.data.data, strings.Join(wrong, "\n"))
-	}
-	names := integrationNames(read)
+	wrong, names := heldProblems(selected.Held, integration), integrationNames(read)
 	switch {
+	case len(wrong) > 0:
+		return all, fmt.Errorf("the data have errors in %s:\n%s", o.data.data, strings.Join(wrong, "\n"))
 	case len(all) > 0:
 		return all, nil
 	case slices.Contains(names, integration):

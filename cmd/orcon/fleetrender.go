@@ -54,6 +54,18 @@ func (o *fleetRenderOptions) run(c *cobra.Command, source string) error {
 	}
 	screen := screenOf(c)
 	o.noteEnvironments(screen, v)
+	found, err := o.printAll(c, &v)
+	if err != nil {
+		return err
+	}
+	for _, note := range slices.Concat(v.notes, found.problems()) {
+		screen.note("note: " + note.String())
+	}
+	return v.wrong()
+}
+
+// printAll renders and prints all members, and returns their findings.
+func (o *fleetRenderOptions) printAll(c *cobra.Command, v *fleetVersion) (inspection, error) {
 	var found inspection
 	for _, m := range v.members {
 		objects, err := v.render(c.Context(), m)
@@ -62,13 +74,10 @@ func (o *fleetRenderOptions) run(c *cobra.Command, source string) error {
 		}
 		found.add(inspect(m, objects))
 		if err := o.print(c, m, objects); err != nil {
-			return err
+			return found, err
 		}
 	}
-	for _, note := range slices.Concat(v.notes, found.problems()) {
-		screen.note("note: " + note.String())
-	}
-	return v.wrong()
+	return found, nil
 }
 
 // print prints the objects of a member.

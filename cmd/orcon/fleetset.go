@@ -123,7 +123,8 @@ func newShownSet(s *v1alpha1.IntegrationSet, members []shownMember, now time.Tim
 		shown.State = stateWaiting // as a person has asked
 	}
 	if r := s.Status.Removal; r != nil {
-		shown.Confirm = fmt.Sprintf("kubectl annotate integrationset %s -n %s --overwrite %s=%s", s.Name, s.Namespace, v1alpha1.ConfirmKey, r.Digest)
+		shown.Confirm = fmt.Sprintf("kubectl annotate integrationset %s -n %s --overwrite %s=%s",
+			s.Name, s.Namespace, v1alpha1.ConfirmKey, r.Digest)
 	}
 	return shown
 }
