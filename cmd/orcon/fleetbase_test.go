@@ -73,7 +73,7 @@ func TestFleetPlanOfARevision(t *testing.T) {
 	at := func(base string, more ...string) []string {
 		return append([]string{"chart", "--data", "data", "--base", base}, more...)
 	}
-	const fast = `→ "while true; do echo github-repos --write --fast`
+	const fast = `--write; sleep 10; done" → …b-repos --write --fast; sleep 10; done"`
 	v.plans(1, at("HEAD"), fast, "members that change: 1", "not the chart differs")
 	v.commit()
 	v.plans(0, at("HEAD"), "not github-repos")
@@ -111,7 +111,7 @@ func TestFleetPlanOfAChart(t *testing.T) {
 	const image, differs = `image: "busybox:stable" → "busybox:1.37"`, "note: the chart differs too"
 	v.plans(1, both, "--write --fast", image, differs, "members that change: 4")
 	v.plans(1, append(both, "--chart-base", "chart"), "--write --fast", "not "+image, "not "+differs, "members that change: 1")
-	v.plans(1, []string{"chart", "--data", "data", "--base", "./data", "--chart-base", "main"}, image, `not --write --fast; sleep 10; …" →`, "members that change: 4")
+	v.plans(1, []string{"chart", "--data", "data", "--base", "./data", "--chart-base", "main"}, image, `not --write --fast; sleep 10; done" →`, "members that change: 4")
 	v.plans(2, append(both, "--chart-base", "mian"), `cannot find --chart-base "mian"`, `did you mean "main"?`)
 
 	elsewhere := filepath.Join(t.TempDir(), "chart")
