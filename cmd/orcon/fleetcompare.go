@@ -36,9 +36,10 @@ func newFleetComparison(before, after fleetVersion) fleetComparison {
 		m := &after.members[i]
 		old := was[keyOf(m.Member)]
 		delete(was, keyOf(m.Member))
-		if old == nil && m.Integration != "" && !before.lacks(*m) {
-			c.after.notes = append(c.after.notes, data.Problem{Location: m.Location, Reason: "the data before the change have an error here",
-				Cure: "all of it is shown as new"})
+		if old == nil && m.Integration != "" && len(before.faults) > 0 && !before.lacks(*m) {
+			c.after.notes = append(c.after.notes, data.Problem{
+				Location: m.Location, Reason: "the data before the change have an error here", Cure: "all of it is shown as new",
+			})
 		}
 		if old == nil || before.chart != after.chart || !old.equals(*m) {
 			c.pairs = append(c.pairs, fleetPair{old, m})

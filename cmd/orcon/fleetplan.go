@@ -32,9 +32,9 @@ asks no cluster: what a cluster has, which rights are missing and what admission
 
 --base names the version before the change: a folder, the address of a source, or a revision of the git
 repository that the folder of --data lies in: a branch, a tag, a commit, HEAD~1. The work tree stays as
-it is; what is not committed there belongs to the change. A chart in the same
-repository is read at this revision too, so that a change of both shows what both bring about together.
-Every other chart renders both versions. --chart-base chooses another one.
+it is; what is not committed there belongs to the change. A chart in the same repository is read at this
+revision too, so that a change of both shows what both bring about together. Every other chart renders
+both versions. --chart-base chooses another one.
 
 Notes that the data had before are left out.
 

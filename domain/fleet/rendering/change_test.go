@@ -52,6 +52,7 @@ func TestEffects(t *testing.T) {
 		"Selector":  {"selectors cannot change", []bundle.Object{stateful("1Gi", "gp2", "a")}, []bundle.Object{stateful("1Gi", "gp2", "b")}, rendering.Recreate},
 		"Service":   {"those of Services can", []bundle.Object{selecting("Service", "web", labels("a", "b"))}, []bundle.Object{selecting("Service", "web", labels("a", "c"))}, ""},
 		"Kind":      {"the old one is deleted last", []bundle.Object{deployment("web")}, []bundle.Object{stateful("1Gi", "gp2", "a")}, "takes the place of Deployment web: both run until it is ready"},
+		"Kinds":     {"the first of two", []bundle.Object{workload("Deployment", "web", fields{}), workload("DaemonSet", "web", fields{}), workload("CronJob", "web", fields{})}, []bundle.Object{stateful("1Gi", "gp2", "a")}, "takes the place of CronJob web: both run until it is ready"},
 		"OtherName": {"two workloads", []bundle.Object{deployment("x")}, []bundle.Object{stateful("1Gi", "gp2", "a")}, ""},
 		"Namespace": {"two workloads", []bundle.Object{elsewhere}, []bundle.Object{stateful("1Gi", "gp2", "a")}, ""},
 		"Beside":    {"the other one stays", []bundle.Object{deployment("web")}, []bundle.Object{deployment("web"), stateful("1Gi", "gp2", "a")}, ""},
@@ -85,6 +86,15 @@ func TestShared(t *testing.T) {
 				selecting("Deployment", "a-2", labels("app", "a", "b", "c")), selecting("StatefulSet", "a-0", labels("b", "c", "app", "a")),
 				selecting("Deployment", "a-1", labels("app", "a", "b", "c")), selecting("Deployment", "a-3", labels("app", "a", "b", "c")),
 			}, []string{"Deployment a-1: its selector (app=a, b=c) is also that of a-2, a-3 and 1 more"},
+		},
+		"Groups": {
+			"in the order of names", []bundle.Object{
+				selecting("Deployment", "d", labels("app", "d")), selecting("Deployment", "c", labels("app", "c")), selecting("Deployment", "b", labels("app", "b")),
+				selecting("Deployment", "d2", labels("app", "d")), selecting("Deployment", "c2", labels("app", "c")), selecting("Deployment", "b2", labels("app", "b")),
+			}, []string{
+				"Deployment b: its selector (app=b) is also that of b2", "Deployment c: its selector (app=c) is also that of c2",
+				"Deployment d: its selector (app=d) is also that of d2",
+			},
 		},
 		"Expressions": {"all of the selector counts", []bundle.Object{selecting("Deployment", "a", expression), selecting("Deployment", "b", expression)},
 			[]string{`Deployment a: its selector ({"matchExpressions":[{"key":"a","operator":"Exists"}]}) is also that of b`}},
