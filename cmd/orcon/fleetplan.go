@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -81,10 +83,15 @@ func (o plannedObject) String() string {
 	return o.What + ": " + o.Effect
 }
 
+// garbage is how much garbage a plan lets pile up, in percent of what it needs: thousands of renderings make a lot and
+// keep nothing.
+const garbage = 300
+
 func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
 	if o.base == "" {
 		return errors.New("cannot compare: name the data before the change with --base, such as --base origin/main")
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	chart, err := o.chart(c, source)
 	if err != nil {
 		return err
@@ -116,12 +123,13 @@ func (o *fleetPlanOptions) comparison(c *cobra.Command, source string, chart *co
 	if err != nil {
 		return fleetComparison{}, err
 	}
-	before, err := o.version(base.chart, base.name, base.files)
-	if err != nil {
-		return fleetComparison{}, err
-	}
-	after, err := o.version(chart, o.data, files)
-	return newFleetComparison(before, after), err
+	var before, after fleetVersion
+	var wrongBase, wrong error
+	var both sync.WaitGroup
+	both.Go(func() { before, wrongBase = o.version(base.chart, base.name, base.files) })
+	both.Go(func() { after, wrong = o.version(chart, o.data, files) })
+	both.Wait()
+	return newFleetComparison(before, after), errors.Join(wrongBase, wrong)
 }
 
 // print prints what changes, and the notes that are new.
