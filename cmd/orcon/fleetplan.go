@@ -83,8 +83,7 @@ func (o plannedObject) String() string {
 	return o.What + ": " + o.Effect
 }
 
-// garbage is how much garbage a plan lets pile up, in percent of what it needs: thousands of renderings make a lot and
-// keep nothing.
+// garbage bounds the garbage of a plan, in percent of its live memory: thousands of renderings make much and keep none.
 const garbage = 300
 
 func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
