@@ -63,7 +63,7 @@ func TestFleetCommands(t *testing.T) {
 		},
 		"Environment": {"one that is misspelt", []string{"render", chart, "--data", data, "--environment", "prodction"}, 0, nil, []string{`note: nothing runs in environment "prodction": did you mean "production"?`}},
 		"NoData":      {"the flag is named", []string{"render", chart}, 2, nil, []string{"name the data files with --data FOLDER"}},
-		"NoBase":      {"the flag is named", []string{"plan", chart, "--data", data}, 2, nil, []string{"with --base SOURCE"}},
+		"NoBase":      {"the flag is named", []string{"plan", chart, "--data", data}, 2, nil, []string{"with --base, such as --base origin/main"}},
 		"Nowhere":     {"a folder that is not there", []string{"render", chart, "--data", "nowhere"}, 2, nil, []string{"cannot fetch nowhere"}},
 		"Same":        {"nothing changes", []string{"plan", chart, "--data", data, "--base", data}, 0, nil, nil},
 		"Changed": {

@@ -1,10 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // fleetRenderOptions are the flags of fleet render.
@@ -44,23 +46,53 @@ func (o *fleetRenderOptions) run(c *cobra.Command, source string) error {
 	if err != nil {
 		return err
 	}
-	rendered, wrong := o.members(c, chart, o.data)
-	if wrong != nil && !errors.Is(wrong, errData) {
-		return wrong
+	files, err := o.fetchData(c, o.data)
+	if err != nil {
+		return err
 	}
-	write := writeYAML
-	if o.output.format == asJSON {
-		write = writeJSON
+	v, err := o.version(chart, o.data, files)
+	if err != nil {
+		return err
 	}
-	for _, m := range rendered.members {
-		if o.output.format == asYAML {
-			fmt.Fprintf(c.OutOrStdout(), "# %s\n", m)
+	screen := screenOf(c)
+	o.noteEnvironments(screen, v)
+	found, err := o.printAll(c, &v)
+	if err != nil {
+		return err
+	}
+	for _, note := range slices.Concat(v.notes, found.problems()) {
+		screen.note("note: " + note.String())
+	}
+	return v.wrong()
+}
+
+// printAll renders and prints all members, and returns their findings.
+func (o *fleetRenderOptions) printAll(c *cobra.Command, v *fleetVersion) (inspection, error) {
+	var found inspection
+	for _, m := range v.members {
+		objects, err := v.render(c.Context(), m)
+		if v.failed(err) {
+			continue
 		}
-		for _, object := range m.objects {
-			if err := write(c.OutOrStdout(), object); err != nil {
-				return err
-			}
+		found.add(inspect(m, objects))
+		if err := o.print(c, m, objects); err != nil {
+			return found, err
 		}
 	}
-	return wrong
+	return found, nil
+}
+
+// print prints the objects of a member.
+func (o *fleetRenderOptions) print(c *cobra.Command, m fleetMember, objects []bundle.Object) error {
+	write := writeJSON
+	if o.output.format == asYAML {
+		fmt.Fprintf(c.OutOrStdout(), "# %s\n", m)
+		write = writeYAML
+	}
+	for _, object := range objects {
+		if err := write(c.OutOrStdout(), object); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -109,25 +109,37 @@ func unverified(list []bundle.PreviewUnverified) []string {
 // longest is how much of a value is shown, in characters.
 const longest = 60
 
+// difference writes the change of a value. Of long ones it shows the part from shortly before they differ.
 func difference(c bundle.PreviewChange) string {
-	short := func(value string) string {
-		if all := []rune(value); len(all) > longest {
-			return string(all[:longest]) + "…"
-		}
-		return value
+	before, after := c.Before, c.After
+	if equal := commonPrefix(before, after); max(len(before), len(after)) > longest && equal > longest/2 {
+		before, after = behind(before, equal-longest/4), behind(after, equal-longest/4)
 	}
-	before := short(c.Before)
+	before, after = shorten(before, longest+1), shorten(after, longest+1)
 	if c.Manager != "" {
 		before += " (set by " + c.Manager + ")"
 	}
 	switch {
 	case c.Before == "":
-		return "+ " + short(c.After)
+		return "+ " + after
 	case c.After == "":
 		return "- " + before
 	}
-	return before + " → " + short(c.After)
+	return before + " → " + after
 }
+
+// commonPrefix returns how many characters two texts begin with alike.
+func commonPrefix(a, b string) int {
+	one, other := []rune(a), []rune(b)
+	n := 0
+	for n < len(one) && n < len(other) && one[n] == other[n] {
+		n++
+	}
+	return n
+}
+
+// behind returns a text without its first characters.
+func behind(text string, characters int) string { return "…" + string([]rune(text)[characters:]) }
 
 // summary counts actions by verb. What stays as it is because it is of somebody else is
 // not called unchanged.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -44,6 +45,26 @@ func TestPrintPlan(t *testing.T) {
 	require.NoError(t, o.print(screen{out: &out}, p))
 	assert.Contains(t, out.String(), `"verb": "update"`)
 	assert.NotContains(t, out.String(), "hunter2", "BUNDLES.md 10: objects hold what Secrets hold")
+}
+
+// A change at the end of a long value is shown.
+func TestDifference(t *testing.T) {
+	same := strings.Repeat("é", 100)
+	tests := map[string]struct {
+		why    string
+		change bundle.PreviewChange
+		want   string
+	}{
+		"Short":  {"whole", bundle.PreviewChange{Before: "quay.io/team/integration-of-some-name:v1", After: "quay.io/team/integration-of-some-name:v2"}, "quay.io/team/integration-of-some-name:v1 → quay.io/team/integration-of-some-name:v2"},
+		"End":    {"what both begin with is cut", bundle.PreviewChange{Before: same + "a", After: same + "b", Manager: "x"}, "…" + same[:30] + "a (set by x) → …" + same[:30] + "b"},
+		"Longer": {"one is the beginning of the other", bundle.PreviewChange{Before: same, After: same + "b"}, "…" + same[:30] + " → …" + same[:30] + "b"},
+		"Begin":  {"the end is cut", bundle.PreviewChange{Before: "a" + same, After: "b"}, "a" + same[:118] + "… → b"},
+		"New":    {"one text", bundle.PreviewChange{After: same}, "+ " + same[:120] + "…"},
+		"Gone":   {"one text", bundle.PreviewChange{Before: same, Manager: "x"}, "- " + same[:120] + "… (set by x)"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) { assert.Equal(t, tc.want, difference(tc.change), tc.why) })
+	}
 }
 
 // Thirty permissions of one account are one line, and what gives everything is never hidden.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/helm"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kustomize"
@@ -40,6 +42,8 @@ type Options struct {
 	Parameters map[string]string
 	// IgnoreUnknown passes over parameters that the content does not declare, in every format.
 	IgnoreUnknown bool
+	// Once renders a chart once: no note says what renders differently each time.
+	Once bool
 }
 
 // ValuesFile is a file of values for a chart.
@@ -58,16 +62,58 @@ type Rendered struct {
 // Render returns the objects of a tree, in the order in which they stand there. That
 // there are none is an error: no bundle means that.
 func Render(ctx context.Context, tree bundle.Tree, o Options) (Rendered, error) {
-	folder, err := tree.Sub(o.Path)
+	p, err := Prepare(tree, o.Path, o.Format)
 	if err != nil {
 		return Rendered{}, err
 	}
-	format, err := bundle.ParseFormat(o.Format, &folder)
-	if err != nil {
-		return Rendered{}, err
+	return p.Render(ctx, o)
+}
+
+// Prepared is a tree that can be rendered many times, also at the same time: what depends on the tree
+// alone is done once.
+type Prepared struct {
+	tree, folder bundle.Tree
+	// path and chosen are Options.Path and Options.Format.
+	path, chosen string
+	format       bundle.Format
+	digest       func() string
+	chart        func() (*helm.Chart, error)
+}
+
+// Prepare prepares the folder of a tree, or one file of it, to be rendered (Options.Path) in a format
+// (Options.Format).
+func Prepare(tree bundle.Tree, folder, format string) (*Prepared, error) {
+	p := &Prepared{tree: tree, path: folder, chosen: format}
+	var err error
+	if p.folder, err = tree.Sub(folder); err != nil {
+		return nil, err
 	}
-	r := Rendered{Format: format}
-	if err := r.render(ctx, &tree, &folder, o); err != nil {
+	if p.format, err = bundle.ParseFormat(format, &p.folder); err != nil {
+		return nil, err
+	}
+	p.digest = sync.OnceValue(p.tree.Digest)
+	p.chart = sync.OnceValues(func() (*helm.Chart, error) { return helm.Load(&p.folder) })
+	return p, nil
+}
+
+// Digest identifies the content of the tree.
+func (p *Prepared) Digest() string { return p.digest() }
+
+// Schema returns the values.schema.json of the chart; nil if there is none.
+func (p *Prepared) Schema() []byte {
+	at, isChart := bundle.ChartFolder(&p.folder)
+	f, _ := p.folder.File(path.Join(at, "values.schema.json"))
+	if !isChart {
+		return nil
+	}
+	return f.Content
+}
+
+// Render returns the objects as the function Render does, with the path and the format that were prepared.
+func (p *Prepared) Render(ctx context.Context, o Options) (Rendered, error) {
+	o.Path, o.Format = p.path, p.chosen
+	r := Rendered{Format: p.format}
+	if err := r.render(ctx, p, o); err != nil {
 		return Rendered{}, fmt.Errorf("cannot render as %s: %w", r.Format, o.unquoted(err))
 	}
 	return r, nil
@@ -86,37 +132,37 @@ func (o Options) unquoted(err error) error {
 	return err
 }
 
-func (r *Rendered) render(ctx context.Context, tree, folder *bundle.Tree, o Options) error {
+func (r *Rendered) render(ctx context.Context, p *Prepared, o Options) error {
 	values, err := helm.Values(o.Values, o.Set)
 	if err != nil {
 		return err
 	}
-	in := bundle.Input{Content: tree.Digest(), Path: o.Path, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch,
+	in := bundle.Input{Content: p.digest(), Path: o.Path, Name: o.Name, Namespace: o.Namespace, Watch: o.Watch,
 		ConfigChecksum: o.ConfigChecksum, Values: values, Parameters: o.Parameters}
-	_, isChart := bundle.ChartFolder(folder)
+	_, isChart := bundle.ChartFolder(&p.folder)
 	switch {
 	case len(o.Watch) > 0 && r.Format != bundle.RegistryV1:
 		err = fmt.Errorf("namespaces to watch are given, which it does not support: leave them out, or choose format %s", bundle.RegistryV1)
 	case r.Format == bundle.Helm || r.Format == bundle.OpenShiftTemplate && isChart:
 		in.Renderer = helm.Renderer
-		err = r.helm(ctx, folder, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values}, o)
+		err = r.helm(ctx, p, helm.Release{Name: o.Name, Namespace: o.Namespace, Values: values, Once: o.Once}, o)
 	case len(values) > 0 && r.Format == bundle.OpenShiftTemplate:
 		err = errors.New("values are given, but the Template is not part of a chart: give parameters instead")
 	case len(values) > 0:
 		err = fmt.Errorf("values are given, which %s does not support: leave them out, or choose format %s", r.Format, bundle.Helm)
 	case r.Format == bundle.Plain || r.Format == bundle.OpenShiftTemplate:
-		r.Objects, err = r.manifests(folder, o)
+		r.Objects, err = r.manifests(&p.folder, o)
 	case r.Format == bundle.Kustomize:
 		in.Renderer = kustomize.Renderer
-		r.Objects, err = read(kustomize.Render(tree, o.Path))
+		r.Objects, err = read(kustomize.Render(&p.tree, o.Path))
 	default:
 		in.Renderer = registryv1.Renderer
-		err = r.operator(folder, registryv1.Options{Namespace: o.Namespace, Watch: o.Watch})
+		err = r.operator(&p.folder, registryv1.Options{Namespace: o.Namespace, Watch: o.Watch})
 	}
 	if err != nil {
 		return err
 	}
-	if err := r.check(folder, o); err != nil {
+	if err := r.check(&p.folder, o); err != nil {
 		return err
 	}
 	if o.ConfigChecksum {
@@ -142,8 +188,12 @@ func (r *Rendered) check(folder *bundle.Tree, o Options) error {
 	return nil
 }
 
-func (r *Rendered) helm(ctx context.Context, tree *bundle.Tree, release helm.Release, o Options) error {
-	manifests, notes, err := helm.Render(ctx, tree, release)
+func (r *Rendered) helm(ctx context.Context, p *Prepared, release helm.Release, o Options) error {
+	chart, err := p.chart()
+	if err != nil {
+		return err
+	}
+	manifests, notes, err := chart.Render(ctx, release)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (m Member) Workloads() int {
 	}
 	n := 0
 	for _, s := range m.Shards {
-		if !s.disabled() {
+		if !s.Disabled() {
 			n++
 		}
 	}

@@ -41,8 +41,8 @@ type Overridden struct {
 	Disable *data.Disable `yaml:"disable,omitempty"`
 }
 
-// disabled reports a shard without replicas.
-func (s Shard) disabled() bool { return s.Overrides != nil && value(s.Overrides.Disabled) }
+// Disabled reports a shard without replicas.
+func (s Shard) Disabled() bool { return s.Overrides != nil && value(s.Overrides.Disabled) }
 
 // StaticShard returns the static shard, of count, that a key belongs to: the MD5 of the
 // key modulo count, as integrations compute it themselves.
@@ -50,6 +50,25 @@ func StaticShard(key string, count int) int {
 	sum := md5.Sum([]byte(key)) //nolint:gosec // see the import
 	number := new(big.Int).SetBytes(sum[:])
 	return int(number.Mod(number, big.NewInt(int64(max(count, 1)))).Int64())
+}
+
+// ShardsOf returns those shards that a key belongs to: the shards of the object that the key names, or else the static
+// shard that it falls into, one in each divided object.
+func ShardsOf(shards []Shard, key string) []Shard {
+	var named, static []Shard
+	for _, s := range shards {
+		count, err := strconv.Atoi(s.Count)
+		switch {
+		case s.Key == key && key != "":
+			named = append(named, s)
+		case err == nil && s.ID == strconv.Itoa(StaticShard(key, count)):
+			static = append(static, s)
+		}
+	}
+	if len(named) > 0 {
+		return named
+	}
+	return static
 }
 
 // shards returns the shards of an entry, and what has no effect in it.

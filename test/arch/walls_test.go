@@ -41,9 +41,10 @@ var mayImport = map[string]string{
 	"domain/conversation":         "domain/application domain/databag",
 	"domain/crowd":                "",
 	"domain/databag":              "",
-	"domain/fleet":                "gopkg.in/yaml.v3 domain/fleet/data",
+	"domain/fleet":                "gopkg.in/yaml.v3 github.com/santhosh-tekuri/jsonschema/v6 domain/fleet/data",
 	"domain/fleet/data":           "gopkg.in/yaml.v3 domain/spelling",
 	"domain/fleet/integrationset": "domain/condition",
+	"domain/fleet/rendering":      "domain/bundle",
 	"domain/fleet/schema":         "",
 	"domain/history":              "domain/conversation domain/databag",
 	"domain/identity":             "",
@@ -135,7 +136,7 @@ var mayImport = map[string]string{
 	"controller/adapter/stream/streamtest":      "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
-	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/adapter/certificate/revocation controller/adapter/cluster controller/adapter/crdify controller/adapter/kube/history controller/adapter/kube/installation controller/adapter/kube/interfaces controller/adapter/kube/object controller/adapter/kube/removal controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
+	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/api/fleet/v1alpha1 controller/adapter/certificate/revocation controller/adapter/cluster controller/adapter/crdify controller/adapter/git controller/adapter/kube/history controller/adapter/kube/installation controller/adapter/kube/interfaces controller/adapter/kube/object controller/adapter/kube/removal controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
 	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/spool controller/adapter/stream github.com/golang/glog",
 
 	// Only embedded: orcon installs what lies there.

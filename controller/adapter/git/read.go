@@ -8,12 +8,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
 // read returns the files of a commit that lie in a folder.
-func read(store *bounded, commit plumbing.Hash, folder string) (bundle.Tree, error) {
+func read(store storer.EncodedObjectStorer, commit plumbing.Hash, folder string) (bundle.Tree, error) {
 	at, err := object.GetCommit(store, commit)
 	if err != nil {
 		return bundle.Tree{}, fmt.Errorf("the repository does not have it: %w", err)
@@ -22,6 +23,11 @@ func read(store *bounded, commit plumbing.Hash, folder string) (bundle.Tree, err
 	if err != nil {
 		return bundle.Tree{}, err
 	}
+	return files(store, top, folder)
+}
+
+// files returns those files of a tree that lie in a folder, by their whole paths.
+func files(store storer.EncodedObjectStorer, top *object.Tree, folder string) (bundle.Tree, error) {
 	entries := object.NewTreeWalker(top, true, nil)
 	defer entries.Close()
 	var tree bundle.Tree
@@ -39,7 +45,7 @@ func read(store *bounded, commit plumbing.Hash, folder string) (bundle.Tree, err
 	}
 }
 
-func add(tree *bundle.Tree, store *bounded, name string, entry object.TreeEntry) error {
+func add(tree *bundle.Tree, store storer.EncodedObjectStorer, name string, entry object.TreeEntry) error {
 	switch entry.Mode {
 	case filemode.Dir:
 		return nil

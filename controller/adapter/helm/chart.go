@@ -16,9 +16,15 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// load reads a chart of a tree's files, but for those that its .helmignore names, and
+// Chart is a chart that can be rendered many times, also at the same time.
+type Chart struct {
+	files   []*archive.BufferedFile
+	schemas *schemas
+}
+
+// Load reads a chart of a tree's files, but for those that its .helmignore names, and
 // checks that it can be rendered here and by itself.
-func load(tree *bundle.Tree) (*chart.Chart, error) {
+func Load(tree *bundle.Tree) (*Chart, error) {
 	folder, ok := bundle.ChartFolder(tree)
 	if !ok {
 		return nil, fmt.Errorf("cannot find Chart.yaml at the top of the content: name the folder that has it")
@@ -31,17 +37,26 @@ func load(tree *bundle.Tree) (*chart.Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	var kept []*archive.BufferedFile
+	c := Chart{schemas: &schemas{}}
 	for _, name := range files.Paths() {
 		if f, _ := files.File(name); !ignores(rules, name) {
-			kept = append(kept, &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(f.Content, []byte("\xef\xbb\xbf"))})
+			c.files = append(c.files, &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(f.Content, []byte("\xef\xbb\xbf"))})
 		}
 	}
-	c, err := loader.LoadFiles(kept)
+	loaded, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	return &c, check(loaded)
+}
+
+// load returns the chart for one rendering, which changes it.
+func (c *Chart) load() (*chart.Chart, error) {
+	loaded, err := loader.LoadFiles(c.files)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the chart: %w", err)
 	}
-	return c, check(c)
+	return loaded, nil
 }
 
 func ignored(files *bundle.Tree) (*ignore.Rules, error) {

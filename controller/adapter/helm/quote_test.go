@@ -28,7 +28,7 @@ func TestMisfitsQuoteNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &chart.Chart{Metadata: &chart.Metadata{Name: "web"}, Schema: []byte(`{"$defs": {"any": {}}, "properties": {"password": ` +
 				tc.schema + `, "port": {"maximum": 5, "multipleOf": 4}}}`)}
-			err := validateOne(c, map[string]any{"password": "Hunter2", "port": 27182818})
+			err := new(schemas).validateOne(c, map[string]any{"password": "Hunter2", "port": 27182818})
 			require.ErrorContains(t, err, tc.want)
 			require.ErrorContains(t, err, "port: multipleOf: want 4")
 			assert.NotContains(t, err.Error(), "Hunter2")

@@ -34,21 +34,24 @@ type Release struct {
 	Namespace string
 	// Values are merged over those of the chart.
 	Values map[string]any
+	// Once leaves out the second rendering, which finds what renders differently each time.
+	Once bool
 }
 
-// Render returns the manifests that a chart's templates give, with its definitions of
+// Render returns the manifests that the chart's templates give, with its definitions of
 // kinds: files below the chart's name, as Helm shows them. Templates always see a first
 // installation. The notes say which of them give something else each time, and that they
 // have asked a cluster that nobody asks.
-func Render(ctx context.Context, tree *bundle.Tree, r Release) (bundle.Tree, []string, error) {
-	first, asked, err := render(ctx, tree, r)
+func (c *Chart) Render(ctx context.Context, r Release) (bundle.Tree, []string, error) {
+	first, asked, err := c.render(ctx, r)
 	if err != nil {
 		return bundle.Tree{}, nil, err
 	}
-	// All is done anew: templates may change the values that they are given.
-	second, _, err := render(ctx, tree, r)
-	if err != nil {
-		return bundle.Tree{}, nil, err
+	second := first
+	if !r.Once { // all is done anew: templates may change the values that they are given
+		if second, _, err = c.render(ctx, r); err != nil {
+			return bundle.Tree{}, nil, err
+		}
 	}
 	var notes []string
 	for _, name := range first.Paths() {
@@ -65,12 +68,12 @@ func Render(ctx context.Context, tree *bundle.Tree, r Release) (bundle.Tree, []s
 }
 
 // render renders once, and says whether a template has asked a cluster.
-func render(ctx context.Context, tree *bundle.Tree, r Release) (bundle.Tree, bool, error) {
-	c, err := load(tree)
+func (c *Chart) render(ctx context.Context, r Release) (bundle.Tree, bool, error) {
+	loaded, err := c.load()
 	if err != nil {
 		return bundle.Tree{}, false, err
 	}
-	values, err := valuesFor(c, r)
+	values, err := c.valuesFor(loaded, r)
 	if err != nil {
 		return bundle.Tree{}, false, err
 	}
@@ -81,11 +84,11 @@ func render(ctx context.Context, tree *bundle.Tree, r Release) (bundle.Tree, boo
 			return map[string]any{}, nil
 		},
 	}}
-	texts, err := e.RenderWithContext(ctx, c, values)
+	texts, err := e.RenderWithContext(ctx, loaded, values)
 	if err != nil {
-		return bundle.Tree{}, false, fmt.Errorf("cannot render chart %s: %w", c.Name(), located(c.Name(), err))
+		return bundle.Tree{}, false, fmt.Errorf("cannot render chart %s: %w", loaded.Name(), located(loaded.Name(), err))
 	}
-	manifests, err := collect(c, texts)
+	manifests, err := collect(loaded, texts)
 	return manifests, asked, err
 }
 
@@ -100,30 +103,30 @@ func located(chart string, err error) error {
 }
 
 // valuesFor returns what templates see, once the values fit the chart's schemas.
-func valuesFor(c *chart.Chart, r Release) (common.Values, error) {
+func (c *Chart) valuesFor(loaded *chart.Chart, r Release) (common.Values, error) {
 	version, err := common.ParseKubeVersion(kubeVersion)
 	if err != nil {
 		return nil, err
 	}
-	if err := chartutil.ProcessDependencies(c, r.Values); err != nil {
-		return nil, fmt.Errorf("cannot resolve the dependencies of chart %s: %w", c.Name(), err)
+	if err := chartutil.ProcessDependencies(loaded, r.Values); err != nil {
+		return nil, fmt.Errorf("cannot resolve the dependencies of chart %s: %w", loaded.Name(), err)
 	}
 	release := common.ReleaseOptions{Name: r.Name, Namespace: r.Namespace, Revision: 1, IsInstall: true}
 	if release.Name == "" {
-		release.Name = c.Name()
+		release.Name = loaded.Name()
 	}
 	capabilities := common.DefaultCapabilities.Copy()
 	capabilities.KubeVersion = *version
 	const withoutSchemas = true // Helm would fetch what they refer to
-	values, err := util.ToRenderValuesWithSchemaValidation(c, r.Values, release, capabilities, withoutSchemas)
+	values, err := util.ToRenderValuesWithSchemaValidation(loaded, r.Values, release, capabilities, withoutSchemas)
 	if err != nil {
-		return nil, fmt.Errorf("cannot merge the values of chart %s: %w", c.Name(), err)
+		return nil, fmt.Errorf("cannot merge the values of chart %s: %w", loaded.Name(), err)
 	}
 	all, err := values.Table("Values")
 	if err != nil {
-		return nil, fmt.Errorf("cannot merge the values of chart %s: %w", c.Name(), err)
+		return nil, fmt.Errorf("cannot merge the values of chart %s: %w", loaded.Name(), err)
 	}
-	return values, validate(c, all)
+	return values, c.schemas.validate(loaded, all)
 }
 
 // collect returns what is to be applied: definitions, and what came of each template.

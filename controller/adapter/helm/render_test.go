@@ -1,9 +1,11 @@
 package helm_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,8 +33,47 @@ func chartWith(t *testing.T, files map[string]string) *bundle.Tree {
 	return &tree
 }
 
+// render renders a chart once.
+func render(t *testing.T, tree *bundle.Tree, r helm.Release) (bundle.Tree, []string, error) {
+	t.Helper()
+	c, err := helm.Load(tree)
+	if err != nil {
+		return bundle.Tree{}, nil, err
+	}
+	return c.Render(t.Context(), r)
+}
+
+// A rendering leaves the chart as it was: templates change the values that they see, and dependencies are switched off.
+func TestRenderManyTimes(t *testing.T) {
+	c, err := helm.Load(chartWith(t, map[string]string{
+		"Chart.yaml":                 "apiVersion: v2\nname: shop\nversion: 1.0.0\ndependencies:\n- {name: db, version: 1.0.0, condition: db.enabled}\n",
+		"charts/db/Chart.yaml":       "apiVersion: v2\nname: db\nversion: 1.0.0\n",
+		"charts/db/templates/b.yaml": "db: true\n",
+		"values.schema.json":         `{"properties": {"size": {"maximum": 5}}}`,
+		"templates/a.yaml":           "{{ $_ := set .Values \"size\" (add .Values.size 1) }}size: {{ .Values.size }}\n",
+	}))
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for size := range 8 {
+		all.Go(func() {
+			tree, notes, err := c.Render(t.Context(), helm.Release{Values: map[string]any{"size": size, "db": map[string]any{"enabled": size%2 == 0}}})
+			if size > 5 {
+				assert.ErrorContains(t, err, "size: maximum: want 5")
+				return
+			}
+			assert.NoError(t, err)
+			assert.Empty(t, notes)
+			a, _ := tree.File("shop/templates/a.yaml")
+			assert.Equal(t, fmt.Sprintf("size: %d\n", size+1), string(a.Content))
+			_, enabled := tree.File("shop/charts/db/templates/b.yaml")
+			assert.Equal(t, size%2 == 0, enabled)
+		})
+	}
+	all.Wait()
+}
+
 func TestRender(t *testing.T) {
-	tree, notes, err := helm.Render(t.Context(), chartWith(t, nil), helm.Release{Namespace: "default", Values: map[string]any{"size": "2"}})
+	tree, notes, err := render(t, chartWith(t, nil), helm.Release{Namespace: "default", Values: map[string]any{"size": "2"}})
 	require.NoError(t, err)
 	assert.Empty(t, notes)
 	require.Equal(t, []string{"shop/templates/a.yaml", "shop/templates/z.extra.yaml"}, tree.Paths(), "every template gives a manifest, whatever it is called")
@@ -44,16 +85,22 @@ func TestRender(t *testing.T) {
 
 // What differs each time, and what a cluster would decide, is told.
 func TestRenderNotes(t *testing.T) {
-	tests := map[string]struct{ why, template, want string }{
+	tests := map[string]struct {
+		why, template, want string
+		once                int
+	}{
 		"Random": {why: "a password made anew for each rendering", template: "password: {{ randAlphaNum 32 }}", want: "shop/templates/a.yaml renders differently each time"},
-		"Lookup": {why: "what is there decides", template: `there: {{ empty (lookup "v1" "Secret" "shop" "db") }}`, want: "look up objects of the cluster"},
+		"Lookup": {once: 1, why: "what is there decides", template: `there: {{ empty (lookup "v1" "Secret" "shop" "db") }}`, want: "look up objects of the cluster"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			_, notes, err := helm.Render(t.Context(), chartWith(t, map[string]string{"templates/a.yaml": tc.template}), helm.Release{})
+			_, notes, err := render(t, chartWith(t, map[string]string{"templates/a.yaml": tc.template}), helm.Release{})
 			require.NoError(t, err)
 			require.Len(t, notes, 1, tc.why)
 			assert.Contains(t, notes[0], tc.want, tc.why)
+			_, notes, err = render(t, chartWith(t, map[string]string{"templates/a.yaml": tc.template}), helm.Release{Once: true})
+			require.NoError(t, err)
+			assert.Len(t, notes, tc.once, "rendered once, nothing can be compared")
 		})
 	}
 }
@@ -88,12 +135,12 @@ func TestRenderRefuses(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			tree, _, err := helm.Render(t.Context(), chartWith(t, tc.files), helm.Release{})
+			tree, _, err := render(t, chartWith(t, tc.files), helm.Release{})
 			require.ErrorContains(t, err, tc.want, tc.why)
 			assert.Empty(t, tree.Paths(), tc.why)
 		})
 	}
-	_, _, err := helm.Render(t.Context(), &bundle.Tree{}, helm.Release{})
+	_, _, err := render(t, &bundle.Tree{}, helm.Release{})
 	require.ErrorContains(t, err, "cannot find Chart.yaml")
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -26,34 +27,28 @@ var errLoad = errors.New("a schema may not refer to anything outside the chart: 
 // Load implements jsonschema.URLLoader.
 func (nothing) Load(string) (any, error) { return nil, errLoad }
 
+// schemas keeps compiled schemas by their text.
+type schemas struct{ sync.Map }
+
 // validate checks the merged values of a chart, and of those in it, by their schemas.
-func validate(c *chart.Chart, values map[string]any) error {
-	err := validateOne(c, values)
+func (s *schemas) validate(c *chart.Chart, values map[string]any) error {
+	err := s.validateOne(c, values)
 	failed := []error{err}
 	for _, d := range c.Dependencies() {
 		if of, ok := values[d.Name()].(map[string]any); ok {
-			failed = append(failed, validate(d, of))
+			failed = append(failed, s.validate(d, of))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func validateOne(c *chart.Chart, values map[string]any) error {
+func (s *schemas) validateOne(c *chart.Chart, values map[string]any) error {
 	if c.Schema == nil {
 		return nil
 	}
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
+	compiled, err := s.compile(c)
 	if err != nil {
-		return fmt.Errorf("cannot read values.schema.json of chart %s: %w", c.Name(), err)
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(nothing{})
-	if err := compiler.AddResource(resource, schema); err != nil {
-		return fmt.Errorf("cannot use values.schema.json of chart %s: %w", c.Name(), err)
-	}
-	compiled, err := compiler.Compile(resource)
-	if err != nil {
-		return fmt.Errorf("cannot use values.schema.json of chart %s: %w", c.Name(), err)
+		return err
 	}
 	// The library wants the types that it reads itself.
 	text, err := json.Marshal(values)
@@ -69,6 +64,30 @@ func validateOne(c *chart.Chart, values map[string]any) error {
 		return bundle.Located(where, nil)
 	}
 	return nil
+}
+
+// compile returns the compiled schema of a chart.
+func (s *schemas) compile(c *chart.Chart) (*jsonschema.Schema, error) {
+	if known, ok := s.Load(string(c.Schema)); ok {
+		if compiled, ok := known.(*jsonschema.Schema); ok {
+			return compiled, nil
+		}
+	}
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read values.schema.json of chart %s: %w", c.Name(), err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(nothing{})
+	if err := compiler.AddResource(resource, schema); err != nil {
+		return nil, fmt.Errorf("cannot use values.schema.json of chart %s: %w", c.Name(), err)
+	}
+	compiled, err := compiler.Compile(resource)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use values.schema.json of chart %s: %w", c.Name(), err)
+	}
+	s.Store(string(c.Schema), compiled)
+	return compiled, nil
 }
 
 // misfits returns a line for each value that does not fit, as a user writes its name: a.b. No line quotes
