@@ -67,6 +67,9 @@ func (o *fleetOptions) version(chart *content.Prepared, source string, files bun
 // add adds a member, or what its values have that the schema of the chart refuses.
 func (o *fleetOptions) add(v *fleetVersion, m fleet.Member, schema fleet.Schema) error {
 	one := fleetMember{Member: m}
+	if m.Idle() {
+		return nil
+	}
 	if wrong := schema.Check(m); len(wrong) > 0 {
 		for _, p := range wrong {
 			v.faults = append(v.faults, p.String())

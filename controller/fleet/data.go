@@ -22,6 +22,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
+	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
@@ -37,7 +38,13 @@ type memory struct {
 	resolved             []string
 	// failed is the error of the last fetch; "" for none.
 	failed string
+	known
+}
+
+// known are the data, and the schema of the chart's values.
+type known struct {
 	data   data.Data
+	schema domain.Schema
 }
 
 // memories are those of all sets.
@@ -89,50 +96,45 @@ func (f *feed) account() string {
 }
 
 // data returns the data, or the stop that prevents them. Data that were read once stay known while their sources fail.
-func (f *feed) data(ctx context.Context) (data.Data, *integrationset.Stop) {
-	if err := f.check(); err != nil {
-		return data.Data{}, invalid(err)
+func (f *feed) data(ctx context.Context) (known, *integrationset.Stop) {
+	sources, files, err := f.sources(ctx)
+	if invalidErr, wrong := errors.AsType[*fieldError](err); wrong {
+		return known{}, invalid(invalidErr)
 	}
-	inputs, err := f.Connect(f.account(), f.owner())
 	if err != nil {
-		return data.Data{}, unfetched(err)
+		return known{}, unfetched(err)
 	}
-	sources, err := f.sources(ctx, inputs)
-	if err != nil {
-		return data.Data{}, unfetched(err)
-	}
-	input := supply.Sum(sources, f.account(), f.set.Spec.Data.Path)
+	spec := f.set.Spec
+	input := supply.Sum(sources, f.account(), spec.Data.Path, spec.Chart.Path)
 	if f.memory.input == input && !f.outdated(sources) {
 		f.stale = f.memory.failed
-		return f.memory.data, nil
+		return f.memory.known, nil
 	}
 	if !f.memory.fetching {
 		f.memory.fetching, f.memory.ordered = true, f.set.Annotations
 	}
 	r, pending, err := f.pool.Order(ctx, f.name(), supply.Work{
 		Input: input, Source: input,
-		Fetch: func(ctx context.Context) (*content.Fetched, error) {
-			return f.Contents.Fetch(ctx, sources, inputs.Files)
-		},
+		Fetch: func(ctx context.Context) (*content.Fetched, error) { return f.Contents.Fetch(ctx, sources, files) },
 		Render: func(_ context.Context, got *content.Fetched) ([]byte, error) {
-			return packed(got, f.set.Spec.Data.Path)
+			return pack(got, spec.Data.Path, spec.Chart.Path)
 		},
 	}, f.Now())
 	f.memory.fetching = err == nil && !pending.IsZero()
 	if err == nil && pending.IsZero() {
-		return f.remember(input, r)
+		err = f.remember(input, r)
 	}
-	if f.memory.input == input { // the last good data are kept
+	if f.memory.input == input { // those read now, or the last good ones
 		if err != nil {
 			f.memory.at, f.memory.annotations, f.memory.failed = f.Now(), f.memory.ordered, err.Error()
 		}
 		f.stale = f.memory.failed
-		return f.memory.data, nil
+		return f.memory.known, nil
 	}
 	if err != nil {
-		return data.Data{}, unfetched(err)
+		return known{}, unfetched(err)
 	}
-	return data.Data{}, &integrationset.Stop{Reason: integrationset.Fetching, Message: "still fetching " + references(f.set.Spec.Data.Sources)}
+	return known{}, &integrationset.Stop{Reason: integrationset.Fetching, Message: "still fetching " + references(spec.Data.Sources)}
 }
 
 // outdated reports that sources may have other content by now, or that a changed annotation asks for a fetch.
@@ -142,61 +144,131 @@ func (f *feed) outdated(sources []content.Source) bool {
 }
 
 // remember keeps data that were fetched.
-func (f *feed) remember(input supply.Digest, r supply.Result) (data.Data, *integrationset.Stop) {
-	var files map[string][]byte
-	if err := json.Unmarshal(r.Objects, &files); err != nil {
-		return data.Data{}, unfetched(err)
+func (f *feed) remember(input supply.Digest, r supply.Result) error {
+	var p packed
+	if err := json.Unmarshal(r.Objects, &p); err != nil {
+		return fmt.Errorf("cannot read what was fetched: %w", err)
+	}
+	schema, err := domain.ParseSchema(p.Schema)
+	if err != nil {
+		return fmt.Errorf("cannot use the chart: %w", err)
 	}
 	var resolved []string
-	for _, one := range r.Resolved {
+	for _, one := range r.Resolved[:min(len(r.Resolved), len(f.set.Spec.Data.Sources))] {
 		resolved = append(resolved, one.String())
 	}
 	*f.memory = memory{
 		input: input, at: f.Now(), fetched: f.Now(), annotations: f.memory.ordered, resolved: resolved,
-		data: data.Read(files, data.Options{}),
+		known: known{data.Read(p.Files, data.Options{SpecFields: schema.SpecFields()}), schema},
 	}
 	f.early = !maps.Equal(f.memory.annotations, f.set.Annotations)
-	return f.memory.data, nil
+	return nil
 }
 
-// packed returns the files below a folder as JSON.
-func packed(f *content.Fetched, folder string) ([]byte, error) {
+// packed are the data files, and the chart's values.schema.json.
+type packed struct {
+	Files  map[string][]byte
+	Schema []byte
+}
+
+// The folders into which the data and the chart are fetched.
+const (
+	dataFolder  = "data"
+	chartFolder = "chart"
+)
+
+// pack returns the data files below a folder, and the schema of a chart in another, as JSON.
+func pack(f *content.Fetched, files, chart string) ([]byte, error) {
 	tree, err := f.Tree()
-	if err == nil {
-		tree, err = tree.Sub(strings.TrimPrefix(path.Clean("/"+folder), "/"))
-	}
 	if err != nil {
 		return nil, err
 	}
-	files, err := data.Files(tree.Contents())
+	declared, err := below(tree, dataFolder, files)
 	if err != nil {
+		return nil, fmt.Errorf("spec.data.path: %w", err)
+	}
+	var p packed
+	if p.Files, err = data.Files(declared.Contents()); err != nil {
 		return nil, err
 	}
-	return json.Marshal(files)
+	folder, err := below(tree, chartFolder, chart)
+	if err != nil {
+		return nil, fmt.Errorf("spec.chart.path: %w", err)
+	}
+	if at, isChart := bundle.ChartFolder(&folder); isChart {
+		schema, _ := folder.File(path.Join(at, "values.schema.json"))
+		p.Schema = schema.Content
+	}
+	return json.Marshal(p)
+}
+
+// below returns the part of what was fetched into a folder that is at a path in it. Sources may hold nothing at all.
+func below(tree bundle.Tree, folder, at string) (bundle.Tree, error) {
+	all, err := tree.Sub(folder)
+	if err != nil {
+		all = bundle.Tree{}
+	}
+	return all.Sub(strings.TrimPrefix(path.Clean("/"+at), "/"))
+}
+
+// fieldError is an error of a field of the set.
+type fieldError struct {
+	field string
+	err   error
+}
+
+// Error implements error.
+func (e *fieldError) Error() string { return e.field + ": " + e.err.Error() }
+
+// sources returns what is fetched, the data before the chart, with the credentials that the account may read, and what
+// reads ConfigMaps. The error is a fieldError for a source that is wrong in itself.
+func (f *feed) sources(ctx context.Context) ([]content.Source, func(context.Context, []string) (bundle.Tree, error), error) {
+	if err := f.check(); err != nil {
+		return nil, nil, err
+	}
+	inputs, err := f.Connect(f.account(), f.owner())
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := sourcesIn(ctx, inputs, "spec.data", dataFolder, f.set.Spec.Data.Sources)
+	if err != nil {
+		return nil, nil, err
+	}
+	chart, err := sourcesIn(ctx, inputs, "spec.chart", chartFolder, f.set.Spec.Chart.Sources)
+	return append(data, chart...), inputs.Files, err
 }
 
 // check returns what is wrong with the sources in themselves.
 func (f *feed) check() error {
 	for i, s := range f.set.Spec.Data.Sources {
 		if field, err := convert.ToSource(s).Check(); err != nil {
-			return fmt.Errorf("spec.data.sources[%d].%s: %w", i, field, err)
+			return &fieldError{fmt.Sprintf("spec.data.sources[%d].%s", i, field), err}
+		}
+	}
+	for i, s := range f.set.Spec.Chart.Sources {
+		field, err := convert.ToSource(s).Check()
+		if r, failed := bundle.ParseReference(s.Reference); err == nil && failed == nil {
+			field, err = "reference", r.Deployable()
+		}
+		if err != nil {
+			return &fieldError{fmt.Sprintf("spec.chart.sources[%d].%s", i, field), err}
 		}
 	}
 	return nil
 }
 
-// sources returns what is fetched, with the credentials that the account may read.
-func (f *feed) sources(ctx context.Context, inputs Inputs) ([]content.Source, error) {
+// sourcesIn returns sources that are fetched into a folder.
+func sourcesIn(ctx context.Context, inputs Inputs, field, folder string, sources []bundlev1alpha1.BundleSource) ([]content.Source, error) {
 	var all []content.Source
-	for i, s := range f.set.Spec.Data.Sources {
+	for i, s := range sources {
 		r, err := bundle.ParseReference(s.Reference)
 		if err != nil {
 			return nil, err // checked before
 		}
-		source := content.Source{Reference: r, Destination: s.Destination}
+		source := content.Source{Reference: r, Destination: path.Join(folder, s.Destination)}
 		if s.Auth != nil {
 			if source.Credentials, err = inputs.Credentials(ctx, s.Auth.SecretRef.Name); err != nil {
-				return nil, fmt.Errorf("spec.data.sources[%d].auth.secretRef: %w", i, err)
+				return nil, fmt.Errorf("%s.sources[%d].auth.secretRef: %w", field, i, err)
 			}
 		}
 		all = append(all, source)

@@ -22,23 +22,45 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	if stop != nil {
 		return declared{}, stop
 	}
-	selected, err := domain.Select(read, filter(l.set, l.ServerURL))
+	selected, err := domain.Select(read.data, filter(l.set, l.ServerURL))
 	if err != nil {
 		return declared{}, invalid(err)
 	}
 	l.elsewhere = selected.Elsewhere
-	for _, p := range selected.Problems(read) {
+	globals, err := globals(l.set)
+	if err != nil {
+		return declared{}, invalid(err)
+	}
+	d := declared{presence: read.data.Presence, held: selected.Holds, idle: map[integrationset.Key]bool{}}
+	problems := selected.Problems(read.data)
+	for _, m := range selected.Members {
+		one, err := newMember(l.set, globals, m)
+		wrong := read.schema.Check(m)
+		switch {
+		case err != nil:
+			return declared{}, invalid(err)
+		case m.Idle(), m.Integration == "" && globals[domain.ExcludeService] == true:
+			d.idle[one.Key] = true
+		case len(wrong) > 0:
+			problems = append(problems, wrong...)
+		default:
+			d.members = append(d.members, one)
+		}
+	}
+	for _, p := range problems {
 		l.result.Faults = append(l.result.Faults, p.String())
 	}
-	d := declared{presence: read.Presence, held: selected.Holds}
-	for _, m := range selected.Members {
-		one, err := newMember(l.set, m)
-		if err != nil {
-			return declared{}, invalid(err)
-		}
-		d.members = append(d.members, one)
-	}
 	return d, nil
+}
+
+// globals returns the values that the set has for all members.
+func globals(set *v1alpha1.IntegrationSet) (all map[string]any, err error) {
+	if v := set.Spec.Chart.Values; v != nil {
+		if err := json.Unmarshal(v.Raw, &all); err != nil {
+			return nil, fmt.Errorf("spec.chart.values: %w", err)
+		}
+	}
+	return all, nil
 }
 
 // filter returns what the set selects of the data.
@@ -54,17 +76,11 @@ func filter(set *v1alpha1.IntegrationSet, serverURL string) domain.Filter {
 }
 
 // newMember returns what a member is stamped with.
-func newMember(set *v1alpha1.IntegrationSet, m domain.Member) (member, error) {
+func newMember(set *v1alpha1.IntegrationSet, globals map[string]any, m domain.Member) (member, error) {
 	out := member{
 		Key: integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}, namespace: m.Namespace.Name,
 		file: m.Location.File, line: m.Location.Line, workloads: m.Workloads(), wave: wave(set.Spec.Waves, m.Integration),
 		parameters: map[string]bundle.BundleParameter{},
-	}
-	var globals map[string]any
-	if v := set.Spec.Chart.Values; v != nil {
-		if err := json.Unmarshal(v.Raw, &globals); err != nil {
-			return out, fmt.Errorf("spec.chart.values: %w", err)
-		}
 	}
 	values, err := m.Values(globals)
 	if err != nil {

@@ -19,7 +19,7 @@ func (l *look) leave(ctx context.Context) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(l.set, v1alpha1.Finalizer) {
 		return 0, nil
 	}
-	if l.set.State.DeletesMembers {
+	if l.set.State.DeletionPolicy == v1alpha1.DeletionPolicyDelete {
 		left, err := l.clear(ctx)
 		if left > 0 || err != nil {
 			return soon, errors.Join(err, l.publish(ctx))

@@ -104,8 +104,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: again}, err
 	}
 	before := set.DeepCopy()
-	set.State.DeletesMembers = set.Spec.DeletionPolicy == v1alpha1.DeletionPolicyDelete
-	if controllerutil.AddFinalizer(&set, v1alpha1.Finalizer) || set.State.DeletesMembers != before.State.DeletesMembers {
+	set.State.DeletionPolicy = set.Spec.DeletionPolicy
+	if controllerutil.AddFinalizer(&set, v1alpha1.Finalizer) || set.State.DeletionPolicy != before.State.DeletionPolicy {
 		if err := r.Client.Patch(ctx, &set, client.MergeFrom(before)); err != nil {
 			return reconcile.Result{}, fmt.Errorf("cannot add the finalizer: %w", err)
 		}

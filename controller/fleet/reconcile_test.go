@@ -373,3 +373,47 @@ func TestServerURL(t *testing.T) {
 	w.settle(r)
 	assert.Equal(t, "MembersReady", w.why())
 }
+
+// A strategy that finds no object stops what ran, as the guard allows, and a chart that is to leave the Service out makes no
+// member of it (FLEET.md D3).
+func TestIdle(t *testing.T) {
+	w := newWorld(t)
+	account := "$schema: /aws/account-1.yml\nname: main\n"
+	w.files["account.yml"] = account
+	w.runs("a", "1")
+	w.runs("b", "1")
+	w.files["a.yml"] = strings.Replace(w.files["a.yml"], "{strategy: static, shards: 1}", "{strategy: per-aws-account}", 1)
+	w.set.Spec.Chart.Values = &runtime.RawExtension{Raw: []byte(`{"excludeService": true}`)}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(w.process())
+	assert.Equal(t, map[string]string{"a": "prod", "b": "prod"}, w.owners())
+	delete(w.files, "account.yml")
+	w.settle(w.process())
+	assert.Equal(t, "RemovalHeld", w.why())
+	w.files["account.yml"] = account + "odd: [\n"
+	w.settle(w.process())
+	assert.Equal(t, "DataFaulty", w.why(), "a file that cannot be read is not gone")
+	assert.Contains(t, w.members(), "a")
+}
+
+// The fields that a chart adds to a spec are read from its schema, and checked by it; what does not fit harms no other
+// (FLEET.md D2).
+func TestChartSchema(t *testing.T) {
+	w := newWorld(t)
+	w.files["Chart.yaml"] = "apiVersion: v2\nname: x\nversion: 1.0.0\n"
+	w.files["values.schema.json"] = `{"properties": {"integrations": {"items": {"properties": {"nodeSize": {"type": "integer"}}}}}}`
+	w.runs("a", "1")
+	w.runs("b", "1")
+	w.files["a.yml"] = strings.Replace(w.files["a.yml"], "spec: {", "spec: {nodeSize: 3, ", 1)
+	w.settle(w.process())
+	assert.Equal(t, "MembersReady", w.why())
+	assert.Contains(t, string(w.members()["a"].Spec.Render.Values.Raw), `"nodeSize":3`)
+	before := w.members()["a"].Spec
+	w.files["a.yml"] = strings.Replace(w.files["a.yml"], "nodeSize: 3", "nodeSize: three", 1)
+	w.files["b.yml"] = strings.Replace(w.files["b.yml"], "spec: {", "spec: {nodeSize: 4, ", 1)
+	w.settle(w.process())
+	assert.Equal(t, "DataFaulty", w.why())
+	assert.Contains(t, w.set.Status.Faults[0], "/a.yml:5: ")
+	assert.Equal(t, before, w.members()["a"].Spec)
+	assert.Contains(t, string(w.members()["b"].Spec.Render.Values.Raw), `"nodeSize":4`)
+}

@@ -245,6 +245,9 @@ type slow struct {
 // Files implements Inputs.
 func (s slow) Files(ctx context.Context, names []string) (bundle.Tree, error) {
 	tree, err := s.world.Files(ctx, names)
+	if names[0] != "data" {
+		return tree, err
+	}
 	s.began <- struct{}{}
 	<-s.end
 	return tree, err

@@ -32,6 +32,10 @@ type Member struct {
 // CronJob reports whether the member runs on a schedule.
 func (m Member) CronJob() bool { return value(m.Spec.Cron) != "" }
 
+// Idle reports whether the chart renders nothing for the member: it has a shard for each of some objects, and the data have
+// none.
+func (m Member) Idle() bool { return m.Integration != "" && !m.CronJob() && len(m.Shards) == 0 }
+
 // Workloads returns how many workloads of the member run: guards compare it with what ran
 // before.
 func (m Member) Workloads() int {

@@ -31,9 +31,9 @@ type Item struct {
 	Added map[string]any `yaml:",inline"`
 }
 
-// excludeService leaves the Service, which all members of a namespace share, to the
+// ExcludeService leaves the Service, which all members of a namespace share, to the
 // namespace's own member.
-const excludeService = "excludeService"
+const ExcludeService = "excludeService"
 
 // Values returns the values of the member. The globals are those of the set.
 func (m Member) Values(globals map[string]any) (Values, error) {
@@ -49,7 +49,7 @@ func (m Member) Values(globals map[string]any) (Values, error) {
 	if v.Globals == nil {
 		v.Globals = map[string]any{}
 	}
-	v.Globals[excludeService] = true
+	v.Globals[ExcludeService] = true
 	if m.CronJob() {
 		v.CronJobs = []Item{m.item()}
 	} else {

@@ -223,9 +223,10 @@ type IntegrationGuard struct {
 
 // IntegrationSetState holds data of the controller that it cannot compute again.
 type IntegrationSetState struct {
-	// deletesMembers records, while the set is not being deleted, that its deletion also deletes members.
+	// deletionPolicy is spec.deletionPolicy as it was before the set was deleted.
 	// +optional
-	DeletesMembers bool `json:"deletesMembers,omitempty"`
+	// +kubebuilder:validation:Enum=Orphan;Delete
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 	// confirmed are the losses that a person has confirmed and that have not all come about.
 	// +optional
 	// +listType=atomic
