@@ -16,7 +16,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 )
 
-func memberOf(set, integration string) bundlev1alpha1.BundleDeployment {
+func madeBy(set, integration string) bundlev1alpha1.BundleDeployment {
 	d := bundlev1alpha1.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: integration}}
 	d.Annotations = map[string]string{v1alpha1.IntegrationKey: integration}
 	if set != "" {
@@ -43,7 +43,7 @@ func TestReleasable(t *testing.T) {
 			set := &v1alpha1.IntegrationSet{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "prod"}}
 			set.Spec.Integrations = c.selects
 			kinds := fake.NewClientBuilder().WithScheme(scheme).WithObjects(set).Build()
-			r := releasable{kinds, "fleet", []bundlev1alpha1.BundleDeployment{memberOf("prod", "quay"), memberOf(c.set, "github"), memberOf("prod", "")}}
+			r := releasable{kinds, "fleet", []bundlev1alpha1.BundleDeployment{madeBy("prod", "quay"), madeBy(c.set, "github"), madeBy("prod", "")}}
 			found, err := r.members(t.Context(), "github")
 			if c.want != "" {
 				assert.ErrorContains(t, err, c.want)
@@ -53,7 +53,7 @@ func TestReleasable(t *testing.T) {
 			assert.Len(t, found, 1)
 		})
 	}
-	r := releasable{nil, "fleet", []bundlev1alpha1.BundleDeployment{memberOf("prod", "github-repos")}}
+	r := releasable{nil, "fleet", []bundlev1alpha1.BundleDeployment{madeBy("prod", "github-repos")}}
 	_, err := r.members(t.Context(), "github-repo")
 	assert.EqualError(t, err, `cannot release: namespace fleet has no member for "github-repo": did you mean "github-repos"?`)
 	_, err = releasable{nil, "shop", nil}.members(t.Context(), "github-repos")
@@ -64,7 +64,7 @@ func TestReleasable(t *testing.T) {
 func TestReleaseOrphans(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, bundlev1alpha1.AddToScheme(scheme))
-	d := memberOf("", "github")
+	d := madeBy("", "github")
 	d.Finalizers = []string{"orcon.tengu.io/bundle"}
 	kinds := fake.NewClientBuilder().WithScheme(scheme).WithObjects(&d).Build()
 	ended := make(chan error)
