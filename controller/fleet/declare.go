@@ -79,7 +79,7 @@ func filter(set *v1alpha1.IntegrationSet, serverURL string) domain.Filter {
 func newMember(set *v1alpha1.IntegrationSet, globals map[string]any, m domain.Member) (member, error) {
 	out := member{
 		Key: integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}, namespace: m.Namespace.Name,
-		file: m.Location.File, line: m.Location.Line, workloads: m.Workloads(), wave: wave(set.Spec.Waves, m.Integration),
+		file: m.Location.File, line: m.Location.Line, workloads: m.Workloads(), wave: wave(set.Spec.Waves, m),
 		parameters: map[string]bundle.BundleParameter{},
 	}
 	values, err := m.Values(globals)
@@ -100,17 +100,27 @@ func newMember(set *v1alpha1.IntegrationSet, globals map[string]any, m domain.Me
 	return out, err
 }
 
-// wave returns the wave of an integration. What a namespace shares comes first, and what no wave names last.
-func wave(waves []v1alpha1.IntegrationWave, integration string) int {
-	if integration == "" {
+// wave returns the wave of a member. What a namespace shares comes first, and what no wave selects last.
+func wave(waves []v1alpha1.IntegrationWave, m domain.Member) int {
+	if m.Integration == "" {
 		return 0
 	}
 	for i, w := range waves {
-		if slices.Contains(w.Integrations, integration) {
+		if slices.Contains(w.Integrations, m.Integration) || len(w.MatchLabels) > 0 && has(m.Labels, w.MatchLabels) {
 			return i
 		}
 	}
 	return len(waves)
+}
+
+// has reports whether labels contain all of some others.
+func has(labels, some map[string]string) bool {
+	for key, value := range some {
+		if is, found := labels[key]; !found || is != value {
+			return false
+		}
+	}
+	return true
 }
 
 // invalid returns the stop of a spec that does not fit the data.

@@ -231,6 +231,21 @@ func TestWaves(t *testing.T) {
 	assert.Contains(t, w.members(), "a")
 }
 
+// A wave also selects integrations by the labels in their files.
+func TestWavesByLabel(t *testing.T) {
+	w := newWorld(t)
+	r := w.process()
+	w.set.Spec.Waves = []v1alpha1.IntegrationWave{{MatchLabels: map[string]string{"tier": "first"}}}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.runs("a", "1")
+	w.runs("b", "1")
+	w.files["b.yml"] += "labels: {tier: first, other: x}\n"
+	require.NoError(t, w.round(r))
+	assert.Equal(t, []string{"", "b"}, slices.Sorted(maps.Keys(w.members())))
+	w.settle(r)
+	assert.Contains(t, w.members(), "a")
+}
+
 // Two sets that share a namespace share what the chart renders for it once, and the other goes on with it when one leaves
 // (FLEET-DESIGN.md 1).
 func TestSetsShare(t *testing.T) {

@@ -196,15 +196,22 @@ type IntegrationChart struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
-// IntegrationWave selects integrations.
+// IntegrationWave selects integrations: those that it names, and those with all its labels.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.integrations) || has(self.matchLabels)",message="name integrations, or labels"
 type IntegrationWave struct {
 	// integrations are the names of the integrations.
-	// +required
+	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=512
 	// +kubebuilder:validation:items:MaxLength=253
-	Integrations []string `json:"integrations"`
+	Integrations []string `json:"integrations,omitempty"`
+	// matchLabels are labels in the files of integrations.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=16
+	MatchLabels map[string]string `json:"matchLabels,omitempty"`
 }
 
 // IntegrationGuard bounds the workloads that are deleted or stopped without confirmation: those of deleted members,
