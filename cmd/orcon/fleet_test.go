@@ -33,6 +33,10 @@ func TestFleetCommands(t *testing.T) {
 	faster := changed(t, "integrations/github-repos.yml", "--write", "--write --fast")
 	gone := changed(t, "integrations/dns-zones.yml")
 	broken := changed(t, "integrations/report.yml", "cron", "crn")
+	sharded := changed(t, "integrations/dns-zones.yml", "strategy: static", "strategy: per-aws-account", "    shards: 2\n", "")
+	idle := changed(t, "integrations/dns-zones.yml", "strategy: static", "strategy: per-aws-account", "    shards: 2\n", "")
+	account := "$schema: /aws/account-1.yml\nname: main\n"
+	require.NoError(t, os.WriteFile(filepath.Join(sharded, "account.yml"), []byte(account), 0o600))
 	template := write(t, "t.yaml", "kind: Template\napiVersion: v1\nobjects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: \"${NAME}\"}}]\n"+
 		"parameters: [{name: NAME, value: a}]\n")
 	tests := map[string]struct {
@@ -69,6 +73,10 @@ func TestFleetCommands(t *testing.T) {
 		"Changed": {
 			"field by field (FLEET.md P1)", []string{"plan", chart, "--data", faster, "--base", data}, 1,
 			[]string{"github-repos in namespace tools-production", "Deployment github-repos was changed\n    spec.template.spec.containers[", "not dns-zones"}, []string{"members that change: 1"},
+		},
+		"Idle": {
+			"what no object is left for goes (FLEET.md D3)", []string{"plan", chart, "--data", idle, "--base", sharded}, 1,
+			[]string{"Deployment dns-zones-main was removed"}, nil,
 		},
 		"Removed":  {"what goes", []string{"plan", chart, "--data", gone, "--base", data}, 1, []string{"Deployment dns-zones-1 was removed"}, nil},
 		"New":      {"what comes", []string{"plan", chart, "--data", data, "--base", gone}, 1, []string{"Deployment dns-zones-1 is new"}, nil},

@@ -46,7 +46,7 @@ func newFleetComparison(before, after fleetVersion) fleetComparison {
 		}
 	}
 	for _, m := range was {
-		if after.lacks(*m) {
+		if after.lacks(*m) || slices.Contains(after.idle, keyOf(m.Member)) {
 			c.pairs = append(c.pairs, fleetPair{m, nil})
 		}
 	}

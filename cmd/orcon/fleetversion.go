@@ -23,6 +23,8 @@ type fleetVersion struct {
 	data    data.Data
 	chart   *content.Prepared
 	members []fleetMember
+	// idle are the members for which nothing is rendered.
+	idle []integrationset.Key
 	// faults lists the errors of the data, and of members that cannot be rendered. What they concern is left out.
 	faults []string
 	// notes lists what is declared and has no effect, or another one than it seems.
@@ -68,6 +70,7 @@ func (o *fleetOptions) version(chart *content.Prepared, source string, files bun
 func (o *fleetOptions) add(v *fleetVersion, m fleet.Member, schema fleet.Schema) error {
 	one := fleetMember{Member: m}
 	if m.Idle() {
+		v.idle = append(v.idle, keyOf(m))
 		return nil
 	}
 	if wrong := schema.Check(m); len(wrong) > 0 {

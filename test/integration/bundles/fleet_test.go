@@ -249,11 +249,11 @@ func TestFleetIsSettled(t *testing.T) {
 	w.becomes("MembersReady")
 	versions := func() string {
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(w.set), w.set))
-		all := w.set.ResourceVersion
+		versions := map[string]string{"": w.set.ResourceVersion}
 		for _, d := range w.members() {
-			all += fmt.Sprint(" ", d.ResourceVersion)
+			versions[d.Name] = d.ResourceVersion
 		}
-		return all
+		return fmt.Sprint(versions) // in the order of names
 	}
 	before := versions()
 	<-time.After(5 * time.Second) // five rounds
