@@ -34,7 +34,7 @@ func newFleetExplain() *cobra.Command {
 its shards with their keys and arguments. --key names the shard that works on a key, such as the name of an
 account: an integration with static shards takes the MD5 of the key modulo the number of shards.
 
-It asks the cluster for the members that sets made, for their states, and for what they wait for. With
+It reads from the cluster the members that sets made, their states, and what they wait for. With
 --data it reads data files instead, and shows environments, clusters and fields without effect.
 
 Exit codes: 0 shown, 1 a member waits or failed, 2 the data have errors, or the command failed.`,

@@ -30,7 +30,7 @@ func newFleetPlan() *cobra.Command {
 		Short: "Show what a change of data files changes",
 		Long: `fleet plan renders two versions of the data, and prints how they differ: for each integration and
 namespace the objects that are new, changed or removed, field by field. Values of Secrets are hidden. It
-asks no cluster: what a cluster has, which rights are missing and what admission says are not part of it.
+does not read a cluster: what a cluster has, which rights are missing and what admission says are not part of it.
 
 --base names the version before the change: a folder, the address of a source, or a revision of the git
 repository that the folder of --data lies in: a branch, a tag, a commit, HEAD~1. The work tree stays as

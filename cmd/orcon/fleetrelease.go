@@ -33,9 +33,9 @@ func newFleetRelease() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "release INTEGRATION",
 		Short: "Give an integration back to another manager, and delete nothing",
-		Long: `fleet release deletes the BundleDeployments of an integration in a namespace, and leaves all that they
-deployed as it is: workloads go on, and lose only Orcon's annotations and label. Another manager, such
-as Qontract, can then apply them as before.
+		Long: `fleet release deletes every BundleDeployment of an integration in the namespace of the sets, those of all
+sets and environments, and leaves all that they deployed as it is: workloads go on, and lose only Orcon's
+annotations and label. Another manager, such as Qontract, can then apply them as before.
 
 An IntegrationSet that selects the integration would make it again: list the integrations that it keeps
 in spec.integrations first. Its members for others go on.

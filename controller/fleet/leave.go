@@ -20,6 +20,10 @@ func (l *look) leave(ctx context.Context) (time.Duration, error) {
 		return 0, nil
 	}
 	if l.set.State.DeletionPolicy == v1alpha1.DeletionPolicyDelete {
+		if l.set.Spec.Paused {
+			l.result.Stop = paused()
+			return l.Resync, l.publish(ctx)
+		}
 		left, err := l.clear(ctx)
 		if left > 0 || err != nil {
 			return soon, errors.Join(err, l.publish(ctx))

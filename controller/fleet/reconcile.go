@@ -148,10 +148,14 @@ const (
 	soon = 2 * time.Second
 )
 
+func paused() *integrationset.Stop {
+	return &integrationset.Stop{Reason: integrationset.Paused, Message: "paused by spec.paused", Person: true}
+}
+
 // refused returns the stop of a set that may not write.
 func (l *look) refused(ctx context.Context) (*integrationset.Stop, error) {
 	if l.set.Spec.Paused {
-		return &integrationset.Stop{Reason: integrationset.Paused, Message: "paused by spec.paused", Person: true}, nil
+		return paused(), nil
 	}
 	var namespace corev1.Namespace
 	if err := l.Client.Get(ctx, client.ObjectKey{Name: l.set.Namespace}, &namespace); err != nil {

@@ -348,7 +348,13 @@ func TestDeletesMembers(t *testing.T) {
 	w.another("other", "b")
 	w.settle(w.process())
 	w.set = first
+	w.read().Spec.Paused = true
+	require.NoError(t, w.client.Update(t.Context(), w.set))
 	require.NoError(t, w.client.Delete(t.Context(), first))
+	require.NoError(t, w.round(w.process()))
+	assert.Equal(t, "Paused", w.why())
+	w.read().Spec.Paused = false
+	require.NoError(t, w.client.Update(t.Context(), w.set))
 	require.NoError(t, w.round(w.process()))
 	assert.Equal(t, "RemovalHeld", w.why())
 	require.Contains(t, w.members(), "a")

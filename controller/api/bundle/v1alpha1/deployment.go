@@ -117,7 +117,8 @@ const DeletionPolicyOrphan = "Orphan"
 // BundleSource is a source of content.
 type BundleSource struct {
 	// reference is oci://REGISTRY/REPOSITORY@sha256:…, git+https://HOST/REPOSITORY@COMMIT,
-	// https://HOST/ARCHIVE#sha256=…, or configmaps:NAME,NAME of this namespace.
+	// https://HOST/ARCHIVE#sha256=…, or configmaps:NAME,NAME of this namespace. Data of an IntegrationSet may also come
+	// from https://HOST/BUNDLE.json and graphql+https://HOST/graphql.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048

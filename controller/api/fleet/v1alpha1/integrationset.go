@@ -69,11 +69,12 @@ type IntegrationSet struct {
 //
 // +kubebuilder:validation:XValidation:rule="!('All' in self.environments) || self.environments.size() == 1",message="environments: write All alone, or names"
 type IntegrationSetSpec struct {
-	// paused stops all work: no member is written until it is false again. Members go on with what they have.
+	// paused stops all work, also the deletion of members with their set, until it is false again. Members go on with
+	// what they have.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
-	// data are the files that declare integrations, namespaces, environments, clusters and accounts. What is not pinned
-	// is fetched every two minutes, and at once when an annotation of the set changes.
+	// data are the files that declare integrations, namespaces, environments, clusters and accounts. Data and chart are
+	// fetched every two minutes if a source of either is not pinned, and then also at once when an annotation changes.
 	// +required
 	Data IntegrationData `json:"data"`
 	// chart renders an integration: a Helm chart whose output is objects, or one OpenShift Template.
@@ -92,7 +93,8 @@ type IntegrationSetSpec struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
 	Environments []string `json:"environments"`
-	// allowWrites is AllEnvironments if a set with environments [All] may write; unset, such a set only reports.
+	// allowWrites is AllEnvironments if a set with environments [All] may write; unset, such a set writes
+	// nothing, and its message counts what it would write.
 	// +optional
 	// +kubebuilder:validation:Enum=AllEnvironments
 	AllowWrites string `json:"allowWrites,omitempty"`
@@ -120,7 +122,7 @@ type IntegrationSetSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Set
 	Approval string `json:"approval,omitempty"`
-	// waves are changed in this order, each when the one before is ready. Integrations that no wave names come last.
+	// waves are changed in this order, each when the one before is ready. Integrations that no wave selects come last.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -306,7 +308,7 @@ type IntegrationWait struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	Member string `json:"member"`
-	// message says what the member waits for.
+	// message is what the member waits for.
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message"`
