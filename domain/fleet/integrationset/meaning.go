@@ -6,15 +6,17 @@ import "gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 func Meanings() []condition.Meaning {
 	return []condition.Meaning{
 		{Type: condition.Stalled, Reason: Paused, Means: "spec.paused is true: no member is written", Cure: "set spec.paused to false"},
-		{Type: condition.Reconciling, Reason: Fetching, Means: "the data or the chart are still being fetched", Cure: "if it lasts, check the server"},
+		{Type: condition.Reconciling, Reason: Fetching, Means: "the data or the chart are still being fetched",
+			Cure: "if it lasts, check the server"},
 		{Type: condition.Reconciling, Reason: FetchFailed, Means: "the data or the chart cannot be read; members go on with what they have",
 			Cure: "see the message: address, credentials, digest; it is tried again"},
 		{Type: condition.Stalled, Reason: SourceRefused,
 			Means: "a source is in the cluster, on a node, or at a loopback, link-local or metadata address",
 			Cure:  "use a server outside of the cluster, or have an administrator allow it with -allow"},
 		{Type: condition.Stalled, Reason: InvalidSpec, Means: "a field of the spec does not fit the data", Cure: "correct the field that the message names"},
-		{Type: condition.Stalled, Reason: ReadOnly, Means: "the set selects all environments: it writes nothing, and its message counts what it would write",
-			Cure: "name environments, or set spec.allowWrites: AllEnvironments"},
+		{Type: condition.Stalled, Reason: ReadOnly,
+			Means: "the set selects all environments: it writes nothing, and its message counts what it would write",
+			Cure:  "name environments, or set spec.allowWrites: AllEnvironments"},
 		{Type: condition.Stalled, Reason: SelfApproval,
 			Means: "another user must approve changes in the namespace; the controller requests those of a set, so that " +
 				"an author could approve them",

@@ -308,7 +308,7 @@ type IntegrationWait struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	Member string `json:"member"`
-	// message is what the member waits for.
+	// message names the reason for the wait.
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message"`
