@@ -50,7 +50,7 @@ func (v versioned) edit(file, before, after string) {
 	require.NoError(v, os.WriteFile(file, []byte(strings.ReplaceAll(string(text), before, after)), 0o600))
 }
 
-// plans checks the exit code of a plan, and parts of what it prints; a part behind "not " must be absent.
+// plans checks the exit code and parts of the output of a plan; a part after "not " must be absent.
 func (v versioned) plans(code int, args []string, parts ...string) {
 	v.Helper()
 	got, out, errs := call("", append([]string{"fleet", "plan"}, args...)...)

@@ -202,7 +202,7 @@ func pack(f *content.Fetched, files, chart string) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// below returns the part of what was fetched into a folder that is at a path in it. Sources may hold nothing at all.
+// below returns the files at a path in a folder of a tree. A folder without files has none.
 func below(tree bundle.Tree, folder, at string) (bundle.Tree, error) {
 	all, err := tree.Sub(folder)
 	if err != nil {

@@ -51,7 +51,7 @@ type Reconciler struct {
 	Places queue.Limits
 	Events events.EventRecorder
 	Now    func() time.Time
-	// Resync is the time between two looks at a settled set, and between two fetches of what is tracked.
+	// Resync is the time between two looks at a settled set, and between two fetches of tracked sources.
 	Resync time.Duration
 
 	// ServerURL is the address of this cluster in the data; "" is not compared.

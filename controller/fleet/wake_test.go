@@ -26,7 +26,7 @@ type secrets struct {
 
 	token string
 	err   error
-	// reads are the accounts, owners and names of what was read.
+	// reads lists the accounts, owners and names that were read.
 	reads []string
 }
 

@@ -108,7 +108,7 @@ func (t taking) change(ctx context.Context, q question, live, after *unstructure
 	if err != nil {
 		return err
 	}
-	migrated, err := t.migrated(ctx, live, is.applied)
+	migrated, err := t.migrated(ctx, live, after, is.applied)
 	if err != nil {
 		return err
 	}

@@ -47,9 +47,10 @@ func clients(o *unstructured.Unstructured, owner string) (sets.Set[string], erro
 	return all, nil
 }
 
-// migrated returns the fields that go when a deployment applies others and takes an object from a client: those that the
-// client set, that no one else sets, and that the API server does not give the same value by default.
-func (t taking) migrated(ctx context.Context, live *unstructured.Unstructured, applied *fieldpath.Set) (*fieldpath.Set, error) {
+// migrated returns the fields that go when a deployment takes an object from a client and applies others: those that the
+// client set, that no one else sets, and that the API server does not give the same value by default. after is the object
+// with the applied fields.
+func (t taking) migrated(ctx context.Context, live, after *unstructured.Unstructured, applied *fieldpath.Set) (*fieldpath.Set, error) {
 	clients, err := clients(live, t.owner)
 	if err != nil || len(clients) == 1 {
 		return fieldpath.NewSet(), err
@@ -66,19 +67,21 @@ func (t taking) migrated(ctx context.Context, live *unstructured.Unstructured, a
 	for _, h := range was.others {
 		stays = stays.Union(h.fields)
 	}
-	gone, without := fieldpath.NewSet(), live.DeepCopy()
+	gone, before, without := fieldpath.NewSet(), live.DeepCopy(), after.DeepCopy()
+	before.SetManagedFields(nil)
+	without.SetManagedFields(nil)
 	for path := range was.missing(owners{applied: applied}).All() {
 		top := highest(path, stays)
 		gone.Insert(top)
 		cut(without.Object, top)
 	}
-	if err := t.client.Patch(ctx, without, client.MergeFrom(live), client.DryRunAll, client.FieldOwner(Manager)); err != nil {
+	if err := t.client.Patch(ctx, without, client.MergeFrom(before), client.DryRunAll, client.FieldOwner(Manager)); err != nil {
 		return nil, err
 	}
 	differ := fieldpath.NewSet()
 	for path := range gone.All() {
-		before, _ := at(live.Object, path)
-		if after, _ := at(without.Object, path); !reflect.DeepEqual(before, after) {
+		was, _ := at(live.Object, path)
+		if is, _ := at(without.Object, path); !reflect.DeepEqual(was, is) {
 			differ.Insert(path)
 		}
 	}

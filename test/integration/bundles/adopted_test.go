@@ -230,6 +230,22 @@ func TestTakenFromQontractWithLess(t *testing.T) {
 	assert.Equal(t, before, w.theirs("deployment", "web"))
 }
 
+// FLEET-DESIGN.md 11: a container that the bundle names otherwise takes the place of Qontract's.
+func TestTakenFromQontractWithAnotherContainer(t *testing.T) {
+	w := newWorld(t)
+	w.deployedByQontract(time.Now().Add(-2 * time.Hour))
+	before := w.theirs("deployment", "web")
+	renamed := strings.Replace(workload, "- name: web", "- name: int", 1)
+	p, err := w.plans(bundle.TakeAll, renamed)
+	require.NoError(t, err)
+	assert.True(t, p.Actions[0].Restarts)
+	w.claim(bundle.TakeAll, renamed)
+	names := w.cluster.Kubectl(t, "-n", w.namespace, "get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[*].name}")
+	assert.Equal(t, "int", names)
+	require.NoError(t, w.process(-1).uninstall())
+	assert.Equal(t, before, w.theirs("deployment", "web"))
+}
+
 // A deployment that is deleted with deletionPolicy: Orphan leaves what it made and what it adopted as they are, without a
 // mark, and another one can adopt them (FLEET.md O4).
 func TestOrphans(t *testing.T) {
