@@ -84,7 +84,7 @@ func TestFleetFindings(t *testing.T) {
 	_, out, _ = call("", "fleet", "plan", chart, "--data", large, "--base", small)
 	assert.Contains(t, out, "StatefulSet x was changed: recreate, claim unchanged\n")
 	_, out, _ = call("", "fleet", "plan", chart, "--data", small, "--base", plain, "-o", "json")
-	assert.Contains(t, out, `"effect": "takes the place of Deployment x: both run until it is ready"`)
+	assert.Contains(t, out, `"effect": "takes the place of Deployment x, which is deleted first"`)
 }
 
 // A chart's schema adds fields, and what it refuses is an error with file and line (FLEET.md D2).

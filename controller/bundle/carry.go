@@ -178,10 +178,11 @@ func (l *looking) overwrite(ctx context.Context, writes []bundle.Write) error {
 // past reports whether a bound is passed; a zero one never is.
 func past(until, now time.Time) bool { return !until.IsZero() && now.After(until) }
 
-// observe looks at all objects of the plan: what is applied is only read, and what rests not
-// even that.
+// observe looks at all objects of the plan, and those that end before them: what is applied is
+// only read, and what rests not even that.
 func (l *looking) observe(ctx context.Context) (map[bundle.ID]bundle.Live, error) {
 	look := l.cache.plan.Sequence.Look(l.Owner, bundle.Record{}, l.cache.before)
+	look.Read = append(look.Read, l.cache.plan.Predecessors()...)
 	var compare []bundle.Object
 	for _, o := range look.Compare {
 		switch id := o.ID(); {

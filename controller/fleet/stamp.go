@@ -149,6 +149,7 @@ func deployment(set *v1alpha1.IntegrationSet, m member) *bundle.BundleDeployment
 		},
 		Spec: bundle.BundleDeploymentSpec{
 			Sources: spec.Chart.Sources, Format: spec.Chart.Format, ServiceAccountName: spec.ServiceAccountName, Conflicts: spec.Conflicts,
+			Prune: bundle.BundlePrune{KindChange: string(domain.DeleteFirst)},
 			Render: bundle.BundleRender{
 				Path: spec.Chart.Path, InstallNamespace: m.namespace, Values: &runtime.RawExtension{Raw: m.values}, Parameters: m.parameters,
 				UnknownParameters: bundle.UnknownParametersIgnore,

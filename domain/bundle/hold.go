@@ -18,6 +18,8 @@ const (
 	TooMany Reason = "TooManyDeletions"
 	// Confirm: a deletion cannot be undone.
 	Confirm Reason = "Confirm"
+	// Claims: a StatefulSet is made again, and its claims stay as they are.
+	Claims Reason = "Claims"
 )
 
 // Hold is a part of a plan that waits until a person confirms each object by name.
@@ -28,7 +30,11 @@ type Hold struct {
 
 // String describes what is held and the cure, in the words of a BundleDeployment.
 func (h Hold) String() string {
-	return h.Words() + ". Confirm each object in an Approval, or put it back into the bundle"
+	cure := "put it back into the bundle"
+	if h.Reason == Claims {
+		cure = "take the change back"
+	}
+	return h.Words() + ". Confirm each object in an Approval, or " + cure
 }
 
 // Words describes what is held, and why.
@@ -37,6 +43,7 @@ func (h Hold) Words() string {
 		Empty:   "the bundle is empty, so this would delete everything it made",
 		TooMany: "this would delete more objects than may be deleted without confirmation",
 		Confirm: "this deletion cannot be undone",
+		Claims:  "this StatefulSet is deleted and made again: its pods stop meanwhile, and changes of its claims have no effect on those that exist",
 	}[h.Reason]
 	var names []string
 	for _, id := range h.Objects {
@@ -135,6 +142,27 @@ func (d *drafting) hold() {
 	if costs := slices.DeleteFunc(d.done(Recreate, Delete), func(id ID) bool { return !d.confirms(id) }); len(costs) > 0 {
 		d.plan.Holds = append(d.plan.Holds, Hold{Confirm, costs})
 	}
+	if stateful := d.stateful(); len(stateful) > 0 && d.Back == 0 {
+		d.plan.Holds = append(d.plan.Holds, Hold{Claims, stateful})
+	}
+}
+
+// stateful are the StatefulSets with claims that are made again because a change needs that.
+func (d *drafting) stateful() []ID {
+	again := slices.DeleteFunc(d.done(Recreate), func(id ID) bool { return d.Live[id].Immutable == "" || d.confirms(id) })
+	var all []ID
+	for _, item := range d.plan.Sequence {
+		if slices.Contains(again, item.ID) && len(claimTemplates(item.Object)) > 0 {
+			all = append(all, item.ID)
+		}
+	}
+	return all
+}
+
+// claimTemplates returns the templates of the claims of a StatefulSet.
+func claimTemplates(o Object) []any {
+	all, _ := o.At("spec", "volumeClaimTemplates").([]any)
+	return all
 }
 
 // done are the objects with which the plan does one of some things.

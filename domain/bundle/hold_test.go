@@ -25,6 +25,11 @@ func inventory(t *testing.T, objects ...bundle.Object) (bundle.Record, map[bundl
 // for a person.
 func TestNewPlanHolds(t *testing.T) {
 	web, db := object("Deployment web"), object("Service db")
+	stateful := object("StatefulSet cache", map[string]any{"spec": map[string]any{"volumeClaimTemplates": []any{map[string]any{"metadata": map[string]any{"name": "data"}}}}})
+	immutable := func(l bundle.Live) bundle.Live {
+		l.Immutable = "spec: Forbidden: updates to statefulset spec"
+		return l
+	}
 	tests := map[string]struct {
 		why    string
 		before []bundle.Object
@@ -55,8 +60,23 @@ func TestNewPlanHolds(t *testing.T) {
 		},
 		"Asked":     {why: "the deployment asks for it", before: []bundle.Object{web, db}, after: []bundle.Object{web}, change: func(in *bundle.Intent) { in.ConfirmKinds = []string{"Service"} }, said: []string{"update Deployment web", "delete Service db"}, want: []bundle.Hold{{bundle.Confirm, []bundle.ID{db.ID()}}}},
 		"Annotated": {why: "the object asks for it", before: []bundle.Object{web, object("Service db", "prune=Confirm")}, after: []bundle.Object{web}, said: []string{"update Deployment web", "delete Service db"}, want: []bundle.Hold{{bundle.Confirm, []bundle.ID{db.ID()}}}},
-		"Never":     {why: "it is let go", before: []bundle.Object{web, object("Service db", "prune=Never")}, after: []bundle.Object{web}, said: []string{"update Deployment web", "keep Service db"}},
-		"Job":       {why: "a Job with other content has not left", before: []bundle.Object{job("init", "true")}, after: []bundle.Object{job("init", "false")}, change: func(in *bundle.Intent) { in.MaxDeletions = -1 }, said: []string{"run Job " + order(t, job("init", "false"))[0].ID.Name, "delete Job " + order(t, job("init", "true"))[0].ID.Name}},
+		"Claims": {
+			why: "its pods stop, and a changed claim reaches no claim that there is", before: []bundle.Object{stateful}, after: []bundle.Object{stateful},
+			change: func(in *bundle.Intent) { in.Live[stateful.ID()] = immutable(in.Live[stateful.ID()]) },
+			said:   []string{"recreate StatefulSet cache"}, want: []bundle.Hold{{bundle.Claims, []bundle.ID{stateful.ID()}}},
+		},
+		"ClaimsBack": {
+			why: "a way back waits for nobody", before: []bundle.Object{stateful}, after: []bundle.Object{stateful},
+			change: func(in *bundle.Intent) { in.Live[stateful.ID()], in.Back = immutable(in.Live[stateful.ID()]), 1 },
+			said:   []string{"recreate StatefulSet cache"},
+		},
+		"NoClaims": {
+			why: "nothing is kept", before: []bundle.Object{object("StatefulSet cache")}, after: []bundle.Object{object("StatefulSet cache")},
+			change: func(in *bundle.Intent) { in.Live[stateful.ID()] = immutable(in.Live[stateful.ID()]) },
+			said:   []string{"recreate StatefulSet cache"},
+		},
+		"Never": {why: "it is let go", before: []bundle.Object{web, object("Service db", "prune=Never")}, after: []bundle.Object{web}, said: []string{"update Deployment web", "keep Service db"}},
+		"Job":   {why: "a Job with other content has not left", before: []bundle.Object{job("init", "true")}, after: []bundle.Object{job("init", "false")}, change: func(in *bundle.Intent) { in.MaxDeletions = -1 }, said: []string{"run Job " + order(t, job("init", "false"))[0].ID.Name, "delete Job " + order(t, job("init", "true"))[0].ID.Name}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -66,6 +66,8 @@ func stopped() []Meaning {
 		{Approved, string(TooMany), "more objects would be deleted than spec.prune.maxDeletions",
 			"orcon approve NAME -n NAMESPACE --confirm KIND/NAME for each"},
 		{Approved, string(Confirm), "a deletion cannot be undone", "orcon approve NAME -n NAMESPACE --confirm KIND/NAME"},
+		{Approved, string(Claims), "a StatefulSet with claims is deleted and made again, and its claims stay as they are",
+			"orcon approve NAME -n NAMESPACE --confirm StatefulSet/NAME, or take the change back"},
 		{condition.Reconciling, "ReadFailed", "an object of the revision under way cannot be read; it is tried again",
 			"see the message: a permission, or a conversion webhook that does not answer"},
 		{condition.Stalled, "RollbackFailed", "the last healthy content cannot be restored", "see the message, and install a corrected bundle"},

@@ -45,6 +45,8 @@ type Action struct {
 	Force []string
 	// Replaces is the UID of what is deleted before it is created anew.
 	Replaces string
+	// Follows is the workload that is deleted before this one is created; zero where there is none.
+	Follows ID
 	// Original is the digest of the original that is given back.
 	Original string
 	// Restarts says that pods start anew, Pods how many there are now.
@@ -68,6 +70,8 @@ type Intent struct {
 	Record Record
 	// Conflicts is Prevent where it is empty.
 	Conflicts ConflictPolicy
+	// KindChange is DeleteLast where it is empty.
+	KindChange KindChange
 	// ConfirmKinds are further kinds, as Kind or Kind.group, whose deletion a person confirms.
 	ConfirmKinds []string
 	// MaxDeletions is how many objects may leave without a person; 10 where it is 0, and
@@ -202,6 +206,7 @@ func (d *drafting) decide(a Action, item Item, l Live) Action {
 		a.Verb = Run
 	case situation == Absent:
 		a.Verb = Create
+		a.Follows, a.Why = d.predecessor(item)
 	case situation != Ours:
 		return d.claim(a, item, l, situation, holder)
 	case item.job():

@@ -63,6 +63,9 @@ func (p Plan) lines(named func(ID) string) []string {
 		if a.Replaces != "" {
 			line += replaces
 		}
+		if a.Follows != (ID{}) {
+			line += " after " + named(a.Follows)
+		}
 		if len(a.Force) > 0 {
 			line += " taking " + strings.Join(a.Force, ", ")
 		}

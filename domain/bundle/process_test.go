@@ -86,7 +86,7 @@ func (w *world) pass(t *rapid.T) bool {
 
 // intent is what a plan of a sequence is made of.
 func (w *world) intent(s bundle.Sequence, back int) bundle.Intent {
-	return bundle.Intent{Cluster: "c1", UID: "u1", Owner: owner, Sequence: s, Live: w.seen(s), Record: w.record, Conflicts: w.policy, Back: back}
+	return bundle.Intent{Cluster: "c1", UID: "u1", Owner: owner, Sequence: s, Live: w.seen(s), Record: w.record, Conflicts: w.policy, KindChange: w.kindChange, Back: back}
 }
 
 func (w *world) plan(t *rapid.T, s bundle.Sequence, back int) bundle.Plan {

@@ -14,7 +14,7 @@ import (
 //
 //nolint:gochecknoglobals // a table
 var groups = map[string]string{
-	"Deployment": "apps/v1", "StatefulSet": "apps/v1", "Job": "batch/v1", "CustomResourceDefinition": "apiextensions.k8s.io/v1",
+	"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "Job": "batch/v1", "CustomResourceDefinition": "apiextensions.k8s.io/v1",
 	"ValidatingWebhookConfiguration": "admissionregistration.k8s.io/v1", "Engine": "race.example.org/v1", "Ingress": "networking.k8s.io/v1",
 	"APIService": "apiregistration.k8s.io/v1", "HorizontalPodAutoscaler": "autoscaling/v2", "Role": "rbac.authorization.k8s.io/v1",
 }

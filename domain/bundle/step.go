@@ -390,6 +390,9 @@ func (s *stepping) write(item Item, l Live) {
 		s.fail(item.ID, Live{}, fmt.Sprintf("it already exists and %s, which the plan did not expect: plan again", managedBy(holder)))
 		return
 	}
+	if s.precedes(item, action.Follows) {
+		return
+	}
 	if l.Says != "" {
 		s.patience(item, l, l.Says)
 	}

@@ -24,6 +24,8 @@ type world struct {
 	// wish is the bundle as its author last wrote it.
 	wish   []bundle.Object
 	policy bundle.ConflictPolicy
+	// kindChange is the deployment's; with DeleteFirst, two workloads of a name fail the test.
+	kindChange bundle.KindChange
 	// kills are after how many writes each next process is killed; then none is.
 	kills  []int
 	writes int
@@ -129,6 +131,20 @@ func (w *world) apply(t *rapid.T, a bundle.Write) {
 	}
 	o["metadata"] = metadata
 	w.objects[id] = thing{o, w.tick}
+	if w.kindChange == bundle.DeleteFirst {
+		require.LessOrEqual(t, len(w.workloads()), 1, "FLEET-DESIGN 17: one stops before the other starts")
+	}
+}
+
+// workloads are the live Deployments, StatefulSets and DaemonSets.
+func (w *world) workloads() []bundle.ID {
+	var all []bundle.ID
+	for id := range w.objects {
+		if id.Kind == "Deployment" || id.Kind == "StatefulSet" || id.Kind == "DaemonSet" {
+			all = append(all, id)
+		}
+	}
+	return all
 }
 
 // expire removes Jobs whose time is over.

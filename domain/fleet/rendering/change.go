@@ -81,5 +81,5 @@ func successor(id bundle.ID, was, is map[bundle.ID]bundle.Object) string {
 		return ""
 	}
 	slices.SortFunc(gone, func(a, b bundle.ID) int { return cmp.Compare(a.Kind, b.Kind) })
-	return fmt.Sprintf("takes the place of %s: both run until it is ready", gone[0])
+	return fmt.Sprintf("takes the place of %s, which is deleted first", gone[0])
 }

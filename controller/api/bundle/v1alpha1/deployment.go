@@ -291,7 +291,7 @@ type BundleIgnore struct {
 	Paths []string `json:"paths"`
 }
 
-// BundlePrune decides which deletions need confirmation.
+// BundlePrune decides which deletions need confirmation, and when a replaced workload is deleted.
 type BundlePrune struct {
 	// confirmKinds are kinds, as Kind or Kind.group, whose deletion needs confirmation, besides
 	// Namespaces, PersistentVolumes, PersistentVolumeClaims and CustomResourceDefinitions.
@@ -305,6 +305,12 @@ type BundlePrune struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxDeletions *int32 `json:"maxDeletions,omitempty"`
+	// kindChange decides when a workload is deleted whose name another kind of workload gets, as Deployment and
+	// StatefulSet: DeleteLast, the default, once the new one is healthy; DeleteFirst, with its pods, before the new
+	// one is created. Claims of a StatefulSet stay.
+	// +optional
+	// +kubebuilder:validation:Enum=DeleteLast;DeleteFirst
+	KindChange string `json:"kindChange,omitempty"`
 }
 
 // BundleRollback decides what follows a failure.
