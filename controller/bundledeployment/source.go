@@ -197,7 +197,7 @@ func (j sourcing) arrange(text []byte, secret bool) (contents, error) {
 		objects, err = domain.Place(objects, j.target(), j.world.Namespaced)
 	}
 	if err == nil {
-		c.sequence, err = domain.Order(objects)
+		c.sequence, err = domain.Order(objects, j.deployment.Spec.Canaries...)
 	}
 	if err != nil && secret {
 		err = domain.Unquoted(err)

@@ -80,7 +80,7 @@ func newMember(set *v1alpha1.IntegrationSet, globals map[string]any, m domain.Me
 	out := member{
 		Key: integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}, namespace: m.Namespace.Name,
 		file: m.Location.File, line: m.Location.Line, workloads: m.Workloads(), wave: wave(set.Spec.Waves, m),
-		parameters: map[string]bundle.BundleParameter{},
+		canaries: m.Canaries(set.Spec.Canaries), parameters: map[string]bundle.BundleParameter{},
 	}
 	values, err := m.Values(globals)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,7 @@ type member struct {
 	workloads  int
 	wave       int
 	values     []byte
+	canaries   []string
 	parameters map[string]bundle.BundleParameter
 }
 
@@ -61,6 +63,7 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 	s := integrationset.Situation{Guard: guard(l.set.Spec.Guard), MaxUnavailable: int(l.set.Spec.MaxUnavailable)}
 	for _, m := range d.members {
 		made := deployment(l.set, m)
+		made.Annotations[v1alpha1.DataKey] = strings.Join(l.memory.resolved, " ") // not in the digest: it alone changes nothing
 		wanted[m.Key] = made
 		s.Wanted = append(s.Wanted, integrationset.Wanted{
 			Key: m.Key, Digest: made.Annotations[v1alpha1.DigestKey], Workloads: m.workloads, Wave: m.wave,
@@ -149,7 +152,7 @@ func deployment(set *v1alpha1.IntegrationSet, m member) *bundle.BundleDeployment
 		},
 		Spec: bundle.BundleDeploymentSpec{
 			Sources: spec.Chart.Sources, Format: spec.Chart.Format, ServiceAccountName: spec.ServiceAccountName, Conflicts: spec.Conflicts,
-			Prune: bundle.BundlePrune{KindChange: string(domain.DeleteFirst)},
+			Canaries: m.canaries, Prune: bundle.BundlePrune{KindChange: string(domain.DeleteFirst)},
 			Render: bundle.BundleRender{
 				Path: spec.Chart.Path, InstallNamespace: m.namespace, Values: &runtime.RawExtension{Raw: m.values}, Parameters: m.parameters,
 				UnknownParameters: bundle.UnknownParametersIgnore,

@@ -210,8 +210,12 @@ func (s *settling) visit(i int) {
 // cycle says who waits for whom, from an item back to itself.
 func (s *settling) cycle(from int) error {
 	var names []string
+	edges := "annotation " + AfterKey
 	for _, i := range append(s.way[slices.Index(s.way, from):], from) {
 		names = append(names, s.items[i].Origin.String())
+		if slices.ContainsFunc(s.items[i].After, func(e Edge) bool { return e.Why == isCanary }) {
+			edges = "annotation " + AfterKey + ", or spec.canaries"
+		}
 	}
-	return fmt.Errorf("these objects wait for each other: %s: remove one of the edges (annotation %s)", strings.Join(names, " → "), AfterKey)
+	return fmt.Errorf("these objects wait for each other: %s: remove one of the edges (%s)", strings.Join(names, " → "), edges)
 }

@@ -38,8 +38,9 @@ type Sequence []Item
 
 // Order puts the objects of a bundle in their sequence. The error names every object that
 // is incomplete or twice there, every annotation that cannot be read, every target of an
-// edge that is unknown or not certain, and each cycle in full.
-func Order(objects []Object) (Sequence, error) {
+// edge that is unknown or not certain, and each cycle in full. Workloads whose name matches one
+// of the canaries, patterns of package path, come before the other workloads.
+func Order(objects []Object, canaries ...string) (Sequence, error) {
 	sequence, err := items(objects)
 	if err != nil {
 		return nil, err
@@ -52,6 +53,7 @@ func Order(objects []Object) (Sequence, error) {
 		return nil, err
 	}
 	g.derive()
+	g.precede(canaries)
 	if err := g.settle(); err != nil {
 		return nil, err
 	}

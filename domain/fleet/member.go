@@ -54,6 +54,18 @@ func (m Member) Workloads() int {
 	return n
 }
 
+// Canaries returns patterns of the names of workloads that come first: those of shards for some accounts, clusters or
+// organisations. A chart's names of workloads end in the integration and the suffix of the shard.
+func (m Member) Canaries(keys []string) []string {
+	var all []string
+	for _, s := range m.Shards {
+		if s.Key != "" && slices.Contains(keys, s.Key) {
+			all = append(all, "*"+strings.ToLower(m.Integration+s.Suffix))
+		}
+	}
+	return all
+}
+
 // Held is an integration, or its entry for one namespace, that cannot be judged now.
 // Members that it had go on.
 type Held struct {

@@ -10,6 +10,16 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
 )
 
+// Shards of an account come first by a pattern that fits their workloads, and not those of an account whose name ends alike
+// (FLEET-DESIGN 7).
+func TestCanaries(t *testing.T) {
+	m := fleet.Member{Integration: "users", Shards: []fleet.Shard{
+		{Key: "prod", Suffix: "-prod"}, {Key: "app-prod", Suffix: "-app-prod"}, {Key: "Big", ID: "0", Suffix: "-Big-0"}, {ID: "1", Suffix: "-1"},
+	}}
+	assert.Equal(t, []string{"*users-prod", "*users-big-0"}, m.Canaries([]string{"prod", "Big", "none", ""}))
+	assert.Empty(t, m.Canaries(nil))
+}
+
 // A key belongs to the shards of the object that it names, or to the static shard of its checksum (FLEET.md D3).
 func TestShardsOf(t *testing.T) {
 	static := func(key string, count int) []fleet.Shard {

@@ -190,6 +190,8 @@ func TestFleet(t *testing.T) {
 	assert.Equal(t, "/github.yml", github.Annotations[v1alpha1.FileKey])
 	assert.Equal(t, "4", github.Annotations[v1alpha1.LineKey])
 
+	assert.Equal(t, w.set.Status.Data, strings.Fields(github.Annotations[v1alpha1.DataKey]))
+
 	t.Log("one file changes one member")
 	before := w.members()
 	w.declares("github", "spec: {extraArgs: --all, resources: {limits: {memory: 1Mi}}}")

@@ -75,6 +75,14 @@ type BundleDeploymentSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=52
 	DependsOn []string `json:"dependsOn,omitempty"`
+	// canaries are names of workloads that are healthy before other workloads of the bundle change; * matches any part of a
+	// name. A name that no workload has has no effect.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9.*-]+$`
+	Canaries []string `json:"canaries,omitempty"`
 	// serviceAccountName is the ServiceAccount of this namespace that reads and writes everything;
 	// it needs every permission that the bundle uses, and a RoleBinding of the namespace to ClusterRole
 	// orcon-bundle-account lets the controller act as it. Unset is "default".

@@ -227,6 +227,11 @@ func (in *BundleDeploymentSpec) DeepCopyInto(out *BundleDeploymentSpec) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Canaries != nil {
+		in, out := &in.Canaries, &out.Canaries
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	in.Drift.DeepCopyInto(&out.Drift)
 	in.Prune.DeepCopyInto(&out.Prune)
 	in.Rollback.DeepCopyInto(&out.Rollback)

@@ -30,6 +30,8 @@ const (
 	FileKey      = "orcon.tengu.io/integration-file"
 	LineKey      = "orcon.tengu.io/integration-line"
 	NamespaceKey = "orcon.tengu.io/integration-namespace"
+	// DataKey holds the references of the data that last changed the member, with what they resolved to.
+	DataKey = "orcon.tengu.io/integration-data"
 	// WorkloadsKey holds the number of shards that run, DigestKey the digest of all that the set stamped.
 	WorkloadsKey = "orcon.tengu.io/integration-workloads"
 	DigestKey    = "orcon.tengu.io/integration-digest"
@@ -127,6 +129,13 @@ type IntegrationSetSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Waves []IntegrationWave `json:"waves,omitempty"`
+	// canaries are names of accounts and clusters, and IDs of organisations: their shards are healthy before other shards of
+	// an integration change.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	Canaries []string `json:"canaries,omitempty"`
 	// maxUnavailable bounds the members that are not ready while others are changed; unset sets no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

@@ -233,6 +233,11 @@ func (in *IntegrationSetSpec) DeepCopyInto(out *IntegrationSetSpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Canaries != nil {
+		in, out := &in.Canaries, &out.Canaries
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	in.Guard.DeepCopyInto(&out.Guard)
 }
 
