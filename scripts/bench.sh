@@ -5,7 +5,7 @@
 #   scripts/bench.sh              all of them
 #   scripts/bench.sh Change       those with a matching name: Exchange, Connections,
 #                                 Create, Change, Commit, Crowd, Tool, Next, FirstJoin,
-#                                 Bundle, Deployments, Waiting
+#                                 Bundle, Deployments, Fleet, Waiting
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

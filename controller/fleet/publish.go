@@ -56,7 +56,8 @@ func (l *look) tell(s *v1alpha1.IntegrationSetStatus) {
 	for _, fault := range r.Faults[:min(len(r.Faults), maxListed)] {
 		s.Faults = append(s.Faults, condition.Cut(fault, maxText))
 	}
-	for _, w := range r.Waits[:min(len(r.Waits), maxListed)] {
+	unready := r.Unready()
+	for _, w := range unready[:min(len(unready), maxListed)] {
 		s.Waits = append(s.Waits, v1alpha1.IntegrationWait{Member: condition.Cut(w.String(), maxText), Message: condition.Cut(w.Why, maxText)})
 	}
 	if r.Removal != nil {

@@ -118,10 +118,25 @@ func more(others int) string {
 	return fmt.Sprintf(" (and %d more: see status.faults)", others)
 }
 
+// Unready returns what waits, and then the members that are not ready, with what they wait for, by their keys.
+func (r Result) Unready() []Wait {
+	all, known := slices.Clone(r.Waits), map[Key]bool{}
+	for _, w := range r.Waits {
+		known[w.Key] = true
+	}
+	for _, m := range slices.SortedFunc(slices.Values(r.Standing), func(a, b Standing) int { return a.Compare(b.Key) }) {
+		if m.State != Ready && m.Set == "" && m.Why != "" && !known[m.Key] {
+			all = append(all, Wait{Key: m.Key, Why: m.Why})
+		}
+	}
+	return all
+}
+
 // first returns the first wait; "" for none.
 func (r Result) first() string {
-	if len(r.Waits) == 0 {
+	all := r.Unready()
+	if len(all) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s: %s", r.Waits[0].Key, r.Waits[0].Why)
+	return fmt.Sprintf("; %s: %s", all[0].Key, all[0].Why)
 }

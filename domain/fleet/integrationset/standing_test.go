@@ -56,6 +56,27 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// A set says what its members that are not ready wait for, each once.
+func TestUnready(t *testing.T) {
+	member := func(name string, s State, why string) Standing {
+		m := stands(name, "1", s)
+		m.Why = why
+		return m
+	}
+	r := Result{Situation: Situation{Wanted: []Wanted{wants("a", "1", 0), wants("b", "1", 0), wants("c", "1", 0), wants("d", "1", 0)}, Standing: []Standing{
+		member("d", UnderWay, "a Secret is missing"), member("b", Stalled, "no image"), member("c", Ready, "every object is healthy"), member("a", UnderWay, ""),
+	}}}
+	r.Waits = []Wait{{Key: stands("b", "1", Stalled).Key, Why: "waits for the wave before"}}
+	var got []string
+	for _, w := range r.Unready() {
+		got = append(got, w.Integration+": "+w.Why)
+	}
+	assert.Equal(t, []string{"b: waits for the wave before", "d: a Secret is missing"}, got)
+	r.Waits = nil
+	r.Standing = slices.Delete(r.Standing, 1, 2)
+	assert.Equal(t, "members ready: 1 of 4; d in /ns/prod.yml: a Secret is missing", condition.Why(r.Conditions()).Message)
+}
+
 func TestName(t *testing.T) {
 	for _, c := range []struct {
 		set, integration, prefix string
