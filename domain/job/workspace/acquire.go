@@ -26,7 +26,7 @@ func (w Workspace) Acquire(a Admission) (Workspace, error) {
 	case w.Last.Run:
 		return w, fmt.Errorf("cannot start %s: %w: it has ended", a.Run, ErrStale)
 	}
-	if err := w.startable(a.Extent); err != nil {
+	if err := w.Startable(a.Extent); err != nil {
 		return w, fmt.Errorf("cannot start %s: %w", a.Run, err)
 	}
 	if a.Published != w.Last.Fence {
@@ -44,11 +44,11 @@ func (w Workspace) Acquire(a Admission) (Workspace, error) {
 	return w, nil
 }
 
-// startable returns why no hold may begin now; nil if one may.
-func (w Workspace) startable(e Extent) error {
-	switch err := w.ahead(e); {
+// Startable returns why no hold may begin now; nil if one may.
+func (w Workspace) Startable(e Extent) error {
+	switch err := ahead(w, e); {
 	case w.Lock.Held():
-		return fmt.Errorf("%w: %s", ErrHeld, w.holder())
+		return fmt.Errorf("%w: %s", ErrHeld, holder(w))
 	case err != nil:
 		return err
 	case w.Terms.Safety.Expires() || !w.State.Exit.Torn() || w.State.Accepted:
@@ -59,7 +59,7 @@ func (w Workspace) startable(e Extent) error {
 }
 
 // ahead returns an error if the store reaches further than the Workspace, as after the restore of an older object.
-func (w Workspace) ahead(e Extent) error {
+func ahead(w Workspace, e Extent) error {
 	if e.Fence <= w.Fence && e.Generation <= w.State.Number {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (w Workspace) ahead(e Extent) error {
 }
 
 // holder describes the hold, since when, and the command that helps.
-func (w Workspace) holder() string {
+func holder(w Workspace) string {
 	l := w.Lock
 	text := fmt.Sprintf("%s (attempt %d, fence %d) holds the lock of %s since %s", l.Run, l.Attempt, l.Fence, w.Name,
 		l.Since.UTC().Format(time.RFC3339))
@@ -106,13 +106,13 @@ func (w Workspace) Claim(s Start) (Workspace, error) {
 	case !w.Lock.Held():
 		return w, fmt.Errorf("%s: %w: it no longer holds the lock of %s", cannot, ErrStale, w.Name)
 	case w.Lock.Run != s.Run || w.Lock.Attempt != s.Attempt:
-		return w, fmt.Errorf("%s: %w: %s", cannot, ErrHeld, w.holder())
+		return w, fmt.Errorf("%s: %w: %s", cannot, ErrHeld, holder(w))
 	case w.Lock.Claimant.ID == s.Claimant.ID:
 		return w, nil
 	case w.Lock.Claimant.ID != "", s.Recorded != "" && s.Recorded != s.Claimant.ID:
-		return w, fmt.Errorf("%s: %w: %s", cannot, ErrHeld, w.holder())
+		return w, fmt.Errorf("%s: %w: %s", cannot, ErrHeld, holder(w))
 	}
-	if err := w.ahead(s.Extent); err != nil {
+	if err := ahead(w, s.Extent); err != nil {
 		return w, fmt.Errorf("%s: %w", cannot, err)
 	}
 	w.Lock.Claimant = s.Claimant
@@ -129,9 +129,9 @@ func (w Workspace) Replace(r Run, attempt int, recorded string, e Extent) (Works
 	case w.Lock.Attempt > attempt:
 		return w, nil
 	case w.Lock.Claimant.ID != "", recorded != "":
-		return w, fmt.Errorf("cannot replace attempt %d of %s: %w: its process may have started: %s", attempt, r, ErrHeld, w.holder())
+		return w, fmt.Errorf("cannot replace attempt %d of %s: %w: its process may have started: %s", attempt, r, ErrHeld, holder(w))
 	}
-	if err := w.ahead(e); err != nil {
+	if err := ahead(w, e); err != nil {
 		return w, fmt.Errorf("cannot replace attempt %d of %s: %w", attempt, r, err)
 	}
 	return retry(w, e), nil
@@ -156,7 +156,7 @@ func (w Workspace) Withdraw(r Run, recorded string) (Workspace, error) {
 	case w.Lock.Run != r:
 		return w, fmt.Errorf("cannot withdraw %s: %w: it does not hold the lock", r, ErrStale)
 	case w.Lock.Claimant.ID != "", recorded != "":
-		return w, fmt.Errorf("cannot withdraw %s: %w: %s", r, ErrHeld, w.holder())
+		return w, fmt.Errorf("cannot withdraw %s: %w: %s", r, ErrHeld, holder(w))
 	}
 	return release(w, job.None, job.Exit{Cause: job.NotStarted}), nil
 }

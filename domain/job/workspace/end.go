@@ -15,7 +15,7 @@ type Save struct {
 
 // Save keeps the newest checkpoint of the hold. An older one changes nothing, so that they may arrive in any order.
 func (w Workspace) Save(s Save) (Workspace, error) {
-	if err := w.holds(s.Run, s.Checkpoint.Fence); err != nil {
+	if err := holds(w, s.Run, s.Checkpoint.Fence); err != nil {
 		return w, fmt.Errorf("cannot keep checkpoint %d of %s: %w", s.Checkpoint.Sequence, s.Run, err)
 	}
 	if s.Checkpoint.Sequence <= w.Checkpoint.Sequence {
@@ -26,14 +26,14 @@ func (w Workspace) Save(s Save) (Workspace, error) {
 }
 
 // holds returns an error unless a Run holds the lock with the fence, and its process was claimed.
-func (w Workspace) holds(r Run, fence int64) error {
+func holds(w Workspace, r Run, fence int64) error {
 	switch l := w.Lock; {
 	case l.Run == r && l.Fence == fence && l.Claimant.ID != "":
 		return nil
 	case !l.Held():
 		return fmt.Errorf("%w: fence %d of %s no longer holds the lock of %s", ErrStale, fence, r, w.Name)
 	}
-	return fmt.Errorf("%w: fence %d: %s", ErrStale, fence, w.holder())
+	return fmt.Errorf("%w: fence %d: %s", ErrStale, fence, holder(w))
 }
 
 // Capture is the end of a process and what became of its state.
@@ -59,10 +59,10 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	if err := c.check(); err != nil {
 		return w, "", err
 	}
-	if known := w.recorded(c); known != "" {
+	if known := recorded(w, c); known != "" {
 		return w, known, nil
 	}
-	err := w.holds(c.Run, c.Fence)
+	err := holds(w, c.Run, c.Fence)
 	if err == nil && c.Base != w.Lock.Base {
 		err = fmt.Errorf("%w: it began from generation %d, but fence %d begins from %d", ErrStale, c.Base, c.Fence, w.Lock.Base)
 	}
@@ -88,10 +88,10 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 }
 
 // recorded returns the outcome of an end whose effect is done; empty for a new one.
-func (w Workspace) recorded(c Capture) job.Outcome {
+func recorded(w Workspace, c Capture) job.Outcome {
 	last := w.Last.Fence == c.Fence && w.Last.Run == c.Run
 	switch {
-	case c.stored() && w.committed(c.Blob.Key):
+	case c.stored() && committed(w, c.Blob.Key):
 		return job.Committed
 	case last && (!c.stored() || w.Last.Outcome == job.Unchanged):
 		return w.Last.Outcome

@@ -31,7 +31,11 @@ func (m *model) serve(msg message) error {
 	case !isRefusal(err) && err != nil:
 		return broken("J8", "an error without a reason: %v", err)
 	}
-	again, _ := m.handle(msg, &message{})
+	var repeated message
+	again, err2 := m.handle(msg, &repeated)
+	if repeated.result != answer.result || (err2 == nil) != (err == nil) {
+		return broken("J8", "a repeated %s is answered %s, %v, not %s, %v", msg.kind, repeated.result, err2, answer.result, err)
+	}
 	if !reflect.DeepEqual(again, m.ws) {
 		return broken("J8", "a repeated %s changes\n%+v\nto\n%+v\nbefore\n%+v", msg.kind, m.ws, again, before)
 	}
@@ -107,6 +111,9 @@ func (m *model) control() error {
 		m.watch = m.watch.Receive(l.Fence, m.leases[l.Fence], m.now)
 	}
 	what, next, err := m.next()
+	if m.fault != nil {
+		return m.fault
+	}
 	if err != nil || what == "" {
 		return nil
 	}
@@ -119,28 +126,51 @@ func (m *model) control() error {
 
 // next decides the controller's next step; an empty word means that there is none, or that it was done.
 func (m *model) next() (string, Workspace, error) {
-	last := m.find(m.ws.Last.Run)
+	if m.chance(60) || m.fair {
+		m.seen = len(m.ends)
+	}
+	ended, last, published := m.cached(), m.find(m.ws.Last.Run), m.ws.Last.Fence
+	if last != nil && !ended[last] {
+		published = 0
+	}
 	if last != nil && last.end == "" {
 		m.log("publish %s: %s", last, m.ws.Last.Outcome)
-		last.end = m.ws.Last.Outcome
-		m.served = max(m.served, m.ws.Last.Fence)
+		m.publish(last, m.ws.Last.Outcome, m.ws.Last.Fence)
 		return "", m.ws, nil
 	}
 	if l := m.ws.Lock; l.Held() {
 		return m.nextOfHold(l)
 	}
 	for _, r := range m.runs {
-		if r.end != "" {
+		if ended[r] {
 			continue
 		}
 		if r.cancelled {
-			r.end = job.None
-			return "", m.ws, nil
+			if r.end == "" {
+				m.publish(r, job.None, 0)
+			}
+			continue
 		}
-		next, err := m.ws.Acquire(Admission{Run: r.Run, Published: m.ws.Last.Fence, Extent: m.extent(), Now: m.time()})
+		next, err := m.ws.Acquire(Admission{Run: r.Run, Published: published, Extent: m.extent(), Now: m.time()})
 		return "acquire", next, err
 	}
 	return "", m.ws, nil
+}
+
+// publish writes an end into the status of a Run. The controller's cache of Runs sees it later.
+func (m *model) publish(r *run, outcome job.Outcome, fence int64) {
+	r.end = outcome
+	m.served = max(m.served, fence)
+	m.ends = append(m.ends, r)
+}
+
+// cached returns the Runs that the controller's cache shows as ended.
+func (m *model) cached() map[*run]bool {
+	ended := map[*run]bool{}
+	for _, r := range m.ends[:m.seen] {
+		ended[r] = true
+	}
+	return ended
 }
 
 // nextOfHold decides the next step about a hold.
@@ -157,6 +187,9 @@ func (m *model) nextOfHold(l Lock) (string, Workspace, error) {
 		alive = alive || mine && p.alive && !p.done
 	}
 	claimed := m.claims[l.Fence]
+	if m.chance(10) {
+		return m.careless(l, e, claimed)
+	}
 	switch {
 	case l.Claimant.ID == "" && claimed != "":
 		next, err := m.ws.Claim(Start{Run: l.Run, Attempt: l.Attempt, Claimant: Claimant{ID: claimed}, Recorded: claimed, Extent: m.extent()})
@@ -180,6 +213,33 @@ func (m *model) nextOfHold(l Lock) (string, Workspace, error) {
 	e.Vanished = !alive
 	next, err := m.ws.Lose(e)
 	return "lose", next, err
+}
+
+// careless lets a controller ask for a step that does not fit.
+func (m *model) careless(l Lock, e Evidence, claimed string) (string, Workspace, error) {
+	if m.chance(30) {
+		e.Fence--
+	}
+	var next Workspace
+	var err error
+	what := []string{"expire", "lose", "withdraw", "replace", "acquire"}[m.r.IntN(5)]
+	switch what {
+	case "expire":
+		next, err = m.ws.Expire(e)
+	case "lose":
+		next, err = m.ws.Lose(e)
+	case "withdraw":
+		next, err = m.ws.Withdraw(l.Run, claimed)
+	case "replace":
+		next, err = m.ws.Replace(l.Run, l.Attempt, claimed, m.extent())
+	case "acquire":
+		r := m.runs[m.r.IntN(len(m.runs))]
+		next, err = m.ws.Acquire(Admission{Run: r.Run, Published: m.ws.Last.Fence, Extent: m.extent(), Now: m.time()})
+	}
+	if err == nil && e.Fence != l.Fence && (what == "expire" || what == "lose") {
+		m.fault = broken("J6", "%s of fence %d counts for fence %d", what, e.Fence, l.Fence)
+	}
+	return what, next, err
 }
 
 // uploaded returns the archive of the end of a hold that the store holds.
@@ -245,7 +305,9 @@ func (m *model) person() error {
 		seen = m.snaps[max(0, n-3)]
 	}
 	if m.ws.Phase(m.extent()) == StoreAhead {
-		return m.acceptStore()
+		if !m.chance(30) {
+			return m.acceptStore()
+		}
 	}
 	if m.chance(15) {
 		return m.push()
@@ -253,6 +315,9 @@ func (m *model) person() error {
 	if m.chance(15) && len(seen.Kept) > 0 {
 		to := seen.Kept[m.r.IntN(len(seen.Kept))].Number
 		next, err := m.ws.Rollback(to, seen.State.Number, "ann", m.extent())
+		if err == nil && seen.State.Number != m.ws.State.Number {
+			return broken("J6", "a rollback counts for what the person did not see")
+		}
 		return m.decided("rollback", next, err)
 	}
 	v := Verdict{
@@ -262,7 +327,7 @@ func (m *model) person() error {
 	if !seen.Lock.Held() {
 		v.Fence = seen.Last.Fence
 	}
-	v.Choice = seen.DefaultChoice()
+	v.Choice = DefaultChoice(seen)
 	if m.chance(70) {
 		v.Choice = []Choice{AcceptGeneration, AcceptCheckpoint, AcceptOrphan, Retry, Discard}[m.r.IntN(5)]
 	}
@@ -275,6 +340,9 @@ func (m *model) person() error {
 	next, err := m.ws.Decide(v)
 	if err == nil && (v.Fence != m.ws.Lock.Fence && m.ws.Lock.Held() && v.Orphan == "" || v.Seen != m.ws.State.Number) {
 		return broken("J6", "a decision counts for what the person did not see")
+	}
+	if err == nil && v.Choice == AcceptCheckpoint && m.ws.Checkpoint.Torn && !v.Torn {
+		return broken("J6", "a torn checkpoint is accepted unasked")
 	}
 	return m.decided(string(v.Choice), next, err)
 }
@@ -293,6 +361,7 @@ func (m *model) decided(what string, next Workspace, err error) error {
 			p.disowned = p.disowned || p.fence == m.ws.Lock.Fence || p.fence == 0 && !next.Lock.Held()
 		}
 	}
+	m.choice = what
 	if err := m.write("person", next); err != nil {
 		return err
 	}
@@ -389,6 +458,9 @@ func (m *model) write(cause string, next Workspace) error {
 		return nil
 	}
 	m.snaps = append(m.snaps, before)
+	if cause != "person" {
+		m.choice = ""
+	}
 	m.counts[cause]++
 	if next.Last.Fence != before.Last.Fence {
 		m.counts[string(next.Last.Outcome)]++
@@ -405,6 +477,8 @@ func (m *model) write(cause string, next Workspace) error {
 
 func (m *model) checkFence(cause string, before, next Workspace) error {
 	switch {
+	case next.Lock.Held() && next.Lock.Fence == before.Lock.Fence && (next.Lock.Run != before.Lock.Run || next.Lock.Attempt != before.Lock.Attempt):
+		return broken("J2", "%s gives fence %d to another attempt", cause, next.Lock.Fence)
 	case next.Fence < before.Fence:
 		return broken("J2", "%s lowers the fence from %d to %d", cause, before.Fence, next.Fence)
 	case next.Lock.Held() && next.Lock.Fence != before.Lock.Fence && (next.Lock.Fence <= before.Fence || m.granted[next.Lock.Fence] != ""):
@@ -417,6 +491,9 @@ func (m *model) checkLineage(cause string, before, next Workspace) error {
 	if next.Last.Fence != before.Last.Fence && next.Last.Outcome == "" {
 		return broken("J4", "%s ends without an outcome", next.Last.Run)
 	}
+	if next.Checkpoint.Fence == before.Checkpoint.Fence && next.Checkpoint.Sequence < before.Checkpoint.Sequence {
+		return broken("J8", "an older checkpoint overwrites a newer one")
+	}
 	if next.State.Number == before.State.Number {
 		if next.State.Blob != before.State.Blob {
 			return broken("J3", "%s changes generation %d", cause, next.State.Number)
@@ -428,7 +505,9 @@ func (m *model) checkLineage(cause string, before, next Workspace) error {
 	switch {
 	case taken && known != g.Blob:
 		return broken("J3", "%s makes generation %d of %v, which is of %v", cause, g.Number, g.Blob, known)
-	case g.Base != before.State.Number || g.Number <= g.Base:
+	case cause == "end" && g.Digest == before.State.Digest:
+		return broken("J12", "unchanged state is generation %d", g.Number)
+	case g.Base != before.State.Number || g.Number <= g.Base || g.Number != g.Base+1 && m.choice != "the store":
 		return broken("J3", "generation %d has base %d, but %d was current", g.Number, g.Base, before.State.Number)
 	case cause == "end" && (!before.Lock.Held() || g.Fence != before.Lock.Fence || g.Base != before.Lock.Base):
 		return broken("J3", "generation %d is of fence %d, but the lock's is %d", g.Number, g.Fence, before.Lock.Fence)
@@ -440,6 +519,9 @@ func (m *model) checkLineage(cause string, before, next Workspace) error {
 }
 
 func (m *model) checkLock(cause string, before, next Workspace) error {
+	if cause == "acquire" && !before.Lock.Held() && !before.Terms.Safety.Expires() && before.State.Exit.Torn() && !before.State.Accepted {
+		return broken("J6", "an exclusive run starts from what a killed process left")
+	}
 	if !before.Lock.Held() || next.Lock.Fence == before.Lock.Fence {
 		return nil
 	}
@@ -452,16 +534,22 @@ func (m *model) checkLock(cause string, before, next Workspace) error {
 	default:
 		return broken("J6", "%s changes the holder from %+v to %+v", cause, before.Lock, next.Lock)
 	}
+	if key := before.Checkpoint.Key; cause != "end" && m.choice != "discard" && before.Checkpoint.Digest != before.State.Digest &&
+		before.Checkpoint.Digest != next.State.Digest && !next.Names(key) && m.uploaded(before.Lock.Fence).Digest != before.Checkpoint.Digest {
+		return broken("J6", "checkpoint %s is lost silently", key)
+	}
 	return nil
 }
 
 func (m *model) checkAhead(cause string, before, next Workspace) error {
-	if cause == "person" || before.Phase(m.extent()) != StoreAhead {
+	if cause == "person" && m.choice == "the store" || before.Phase(m.extent()) != StoreAhead {
 		return nil
 	}
 	switch {
 	case next.Lock.Claimant.ID != before.Lock.Claimant.ID && next.Lock.Claimant.ID != "" && m.claims[next.Lock.Fence] != next.Lock.Claimant.ID:
 		return broken("J20", "%s claims while the store is ahead", cause)
+	case cause == "person" && next.State.Number != before.State.Number:
+		return broken("J20", "%s changes the state while the store is ahead", m.choice)
 	case next.Lock.Fence > before.Lock.Fence:
 		return broken("J20", "%s starts while the store is ahead", cause)
 	}

@@ -93,6 +93,8 @@ type model struct {
 	version  int
 	snaps    []Workspace
 	restores int
+	choice   string // the person's last
+	fault    error
 	counts   map[string]uint64
 
 	blobs   map[string]object // the store's archives by key
@@ -103,6 +105,8 @@ type model struct {
 	net     []message
 	pending []change // decided by the controller, and not written yet
 	watch   job.Watch
+	ends    []*run // the ends in statuses of Runs, in their order
+	seen    int    // how many of them the controller's cache shows
 	leases  map[int64]int64
 	served  int64 // the highest fence that a Run's status names
 
@@ -281,6 +285,9 @@ func (m *model) settle() error {
 	}
 	if err := m.writePending(); err != nil {
 		return err
+	}
+	if m.r.IntN(4) == 0 {
+		m.sweep()
 	}
 	m.advance(time.Second)
 	if m.ws.Lock.Recovery.Reason != "" || !m.ws.Lock.Held() || m.ws.Phase(m.extent()) == StoreAhead {

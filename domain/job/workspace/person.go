@@ -10,11 +10,11 @@ import (
 // generation that the person saw as the current one.
 func (w Workspace) Rollback(to, seen int64, by string, e Extent) (Workspace, error) {
 	cannot := fmt.Sprintf("cannot roll %s back to generation %d", w.Name, to)
-	err := w.ahead(e)
+	err := ahead(w, e)
 	at := slices.IndexFunc(w.Kept, func(g Generation) bool { return g.Number == to })
 	switch {
 	case w.Lock.Held():
-		return w, fmt.Errorf("%s: %w: %s", cannot, ErrHeld, w.holder())
+		return w, fmt.Errorf("%s: %w: %s", cannot, ErrHeld, holder(w))
 	case err != nil:
 		return w, fmt.Errorf("%s: %w", cannot, err)
 	case seen != w.State.Number:
@@ -43,7 +43,7 @@ type Restored struct {
 // over: its process belongs to the time before the restore. All new numbers are above those of the store.
 func (w Workspace) AcceptStore(r Restored) (Workspace, error) {
 	switch {
-	case w.ahead(r.Extent) == nil:
+	case ahead(w, r.Extent) == nil:
 		return w, fmt.Errorf("cannot accept the store of %s: %w: it is not ahead", w.Name, ErrStale)
 	case r.By == "" || r.Adopt && r.Newest.Key == "":
 		return w, fmt.Errorf("cannot accept the store of %s: %w: name the person and the newest archive", w.Name, ErrInvalid)
@@ -67,7 +67,7 @@ func (w Workspace) AcceptStore(r Restored) (Workspace, error) {
 // Phase returns the word that a person sees first.
 func (w Workspace) Phase(e Extent) Phase {
 	switch {
-	case w.ahead(e) != nil:
+	case ahead(w, e) != nil:
 		return StoreAhead
 	case w.Lock.Recovery.Reason != "" && !w.Lock.Safety.Expires():
 		return NeedsRecovery
@@ -75,7 +75,7 @@ func (w Workspace) Phase(e Extent) Phase {
 		return Starting
 	case w.Lock.Held():
 		return Running
-	case w.startable(e) != nil:
+	case w.Startable(e) != nil:
 		return NeedsAccept
 	}
 	return Ready

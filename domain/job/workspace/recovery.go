@@ -48,7 +48,7 @@ func (w Workspace) Expire(e Evidence) (Workspace, error) {
 	case l.Fence != e.Fence || !l.Held():
 		return w, fmt.Errorf("cannot release fence %d of %s: %w", e.Fence, w.Name, ErrStale)
 	case !l.Safety.Expires():
-		return w, fmt.Errorf("cannot release fence %d of %s: %w: the template is exclusive: %s", e.Fence, w.Name, ErrWaits, w.holder())
+		return w, fmt.Errorf("cannot release fence %d of %s: %w: the template is exclusive: %s", e.Fence, w.Name, ErrWaits, holder(w))
 	case l.Claimant.ID == "":
 		return w, fmt.Errorf("cannot release fence %d of %s: %w: nothing was started: replace or withdraw it", e.Fence, w.Name, ErrInvalid)
 	case e.Silence < l.Timing.Takeover():
@@ -114,7 +114,7 @@ type Verdict struct {
 
 // DefaultChoice returns what is proposed to a person: the last checkpoint if it is consistent and newer than the
 // generation, otherwise the generation.
-func (w Workspace) DefaultChoice() Choice {
+func DefaultChoice(w Workspace) Choice {
 	if w.Checkpoint.Sequence > 0 && !w.Checkpoint.Torn && w.Checkpoint.Digest != w.State.Digest {
 		return AcceptCheckpoint
 	}
@@ -123,7 +123,7 @@ func (w Workspace) DefaultChoice() Choice {
 
 // Decide carries out a person's decision.
 func (w Workspace) Decide(v Verdict) (Workspace, error) {
-	next, err := w.decide(v)
+	next, err := decide(w, v)
 	if err != nil {
 		return w, fmt.Errorf("cannot decide %s for %s: %w", v.Choice, w.Name, err)
 	}
@@ -131,35 +131,35 @@ func (w Workspace) Decide(v Verdict) (Workspace, error) {
 }
 
 // decide returns the Workspace after a decision that is allowed.
-func (w Workspace) decide(v Verdict) (Workspace, error) {
+func decide(w Workspace, v Verdict) (Workspace, error) {
 	if v.By == "" {
 		return w, fmt.Errorf("%w: no person is named", ErrInvalid)
 	}
-	if err := w.ahead(v.Extent); err != nil {
+	if err := ahead(w, v.Extent); err != nil {
 		return w, err
 	}
 	if v.Seen != w.State.Number {
 		return w, fmt.Errorf("%w: generation %d is current, not %d", ErrStale, w.State.Number, v.Seen)
 	}
 	if v.Choice == Discard && v.Orphan != "" {
-		return w.discard(v.Orphan)
+		return discard(w, v.Orphan)
 	}
 	if !w.Lock.Held() {
-		return w.decideFree(v)
+		return decideFree(w, v)
 	}
 	switch {
 	case w.Lock.Fence != v.Fence:
-		return w, fmt.Errorf("%w: fence %d was decided about: %s", ErrStale, v.Fence, w.holder())
+		return w, fmt.Errorf("%w: fence %d was decided about: %s", ErrStale, v.Fence, holder(w))
 	case w.Lock.Recovery.Reason == "":
-		return w, fmt.Errorf("%w: %s", ErrHeld, w.holder())
+		return w, fmt.Errorf("%w: %s", ErrHeld, holder(w))
 	}
 	switch v.Choice {
 	case AcceptGeneration:
 		return abandon(keep(w, v.Uploaded, v.Now)), nil
 	case AcceptCheckpoint:
-		return w.acceptCheckpoint(v)
+		return acceptCheckpoint(w, v)
 	case AcceptOrphan:
-		next, err := w.acceptOrphan(v)
+		next, err := acceptOrphan(w, v)
 		return abandon(keep(next, v.Uploaded, v.Now)), err
 	case Retry:
 		return retry(keep(w, v.Uploaded, v.Now), v.Extent), nil
@@ -170,10 +170,10 @@ func (w Workspace) decide(v Verdict) (Workspace, error) {
 }
 
 // decideFree decides about the state of a Workspace without a hold.
-func (w Workspace) decideFree(v Verdict) (Workspace, error) {
+func decideFree(w Workspace, v Verdict) (Workspace, error) {
 	switch {
 	case v.Choice == AcceptOrphan:
-		return w.acceptOrphan(v)
+		return acceptOrphan(w, v)
 	case v.Choice == AcceptGeneration && v.Fence == w.Last.Fence:
 		w.State.Accepted = true
 		return w, nil
@@ -184,7 +184,7 @@ func (w Workspace) decideFree(v Verdict) (Workspace, error) {
 }
 
 // acceptCheckpoint makes the last checkpoint the next generation and releases the lock.
-func (w Workspace) acceptCheckpoint(v Verdict) (Workspace, error) {
+func acceptCheckpoint(w Workspace, v Verdict) (Workspace, error) {
 	c := w.Checkpoint
 	switch {
 	case c.Sequence == 0:
@@ -201,7 +201,7 @@ func (w Workspace) acceptCheckpoint(v Verdict) (Workspace, error) {
 }
 
 // acceptOrphan makes an orphan the next generation.
-func (w Workspace) acceptOrphan(v Verdict) (Workspace, error) {
+func acceptOrphan(w Workspace, v Verdict) (Workspace, error) {
 	at := slices.IndexFunc(w.Orphans, func(o Orphan) bool { return o.Key == v.Orphan && !o.Discarded })
 	if at < 0 {
 		return w, fmt.Errorf("%w: there is no orphan %q: `orcon job state show %s` lists them", ErrInvalid, v.Orphan, w.Name)
@@ -213,7 +213,7 @@ func (w Workspace) acceptOrphan(v Verdict) (Workspace, error) {
 }
 
 // discard marks an orphan for collection.
-func (w Workspace) discard(key string) (Workspace, error) {
+func discard(w Workspace, key string) (Workspace, error) {
 	at := slices.IndexFunc(w.Orphans, func(o Orphan) bool { return o.Key == key })
 	if at < 0 {
 		return w, fmt.Errorf("%w: there is no orphan %q", ErrInvalid, key)

@@ -202,7 +202,7 @@ func advance(w Workspace, g Generation) Workspace {
 // orphan returns a Workspace with one more orphan; one of a blob that is known changes nothing.
 func orphan(w Workspace, o Orphan) Workspace {
 	known := func(other Orphan) bool { return other.Key == o.Key }
-	if o.Key == "" || w.committed(o.Key) || slices.ContainsFunc(w.Orphans, known) {
+	if o.Key == "" || committed(w, o.Key) || slices.ContainsFunc(w.Orphans, known) {
 		return w
 	}
 	w.Orphans = append(slices.Clone(w.Orphans), o)
@@ -210,12 +210,12 @@ func orphan(w Workspace, o Orphan) Workspace {
 }
 
 // committed reports whether a generation refers to a blob.
-func (w Workspace) committed(key string) bool {
+func committed(w Workspace, key string) bool {
 	return w.State.Key == key || slices.ContainsFunc(w.Kept, func(g Generation) bool { return g.Key == key })
 }
 
 // Names reports whether the Workspace refers to a blob.
 func (w Workspace) Names(key string) bool {
-	return w.committed(key) || w.Checkpoint.Key == key ||
+	return committed(w, key) || w.Checkpoint.Key == key ||
 		slices.ContainsFunc(w.Orphans, func(o Orphan) bool { return o.Key == key })
 }
