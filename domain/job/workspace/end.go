@@ -46,12 +46,15 @@ type Capture struct {
 	// Blob is the archive of a state that is Committed or Orphaned.
 	Blob Blob
 	Exit job.Exit
+	// Extent is how far the store reaches without this archive.
+	Extent Extent
 	// Now is when the end arrived; orphans are kept for a time.
 	Now time.Time
 }
 
 // End ends a hold: pointer, lock and last end are one write. Holder, fence and base must match (JOBS.md J3). A
-// committed state that equals the current one is Unchanged. An outcome that does not release the lock is kept for
+// committed state that equals the current one is Unchanged; one that comes while the store is ahead is Orphaned, because
+// the next number may be taken (JOBS.md J20). An outcome that does not release the lock is kept for
 // a person's decision. The answer to a repeated end is the recorded outcome.
 //
 // With ErrStale the returned Workspace is to be stored as well if it differs: it keeps the archive as an orphan.
@@ -74,6 +77,10 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	switch {
 	case c.Outcome == job.Committed && c.Blob.Digest == w.State.Digest:
 		c.Outcome = job.Unchanged
+	case c.Outcome == job.Committed && ahead(w, c.Extent) != nil:
+		c.Outcome = job.Orphaned
+	}
+	switch {
 	case c.Outcome == job.Committed:
 		w = advance(w, Generation{Blob: c.Blob, Exit: c.Exit, Author: c.Run.String()})
 	case !c.Outcome.Releases():
@@ -91,7 +98,7 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 func recorded(w Workspace, c Capture) job.Outcome {
 	last := w.Last.Fence == c.Fence && w.Last.Run == c.Run
 	switch {
-	case c.stored() && committed(w, c.Blob.Key):
+	case c.stored() && committed(w, c.Blob):
 		return job.Committed
 	case last && (!c.stored() || w.Last.Outcome == job.Unchanged):
 		return w.Last.Outcome

@@ -85,7 +85,9 @@ func (m *model) handle(msg message, answer *message) (Workspace, error) {
 	if _, there := m.blobs[msg.end.Blob.Key]; !there && msg.end.Blob.Key != "" {
 		return m.ws, ErrInvalid
 	}
-	next, outcome, err := m.ws.End(msg.end)
+	end := msg.end
+	end.Extent = m.extent()
+	next, outcome, err := m.ws.End(end)
 	answer.result = outcome
 	return next, err
 }
@@ -126,7 +128,7 @@ func (m *model) control() error {
 
 // next decides the controller's next step; an empty word means that there is none, or that it was done.
 func (m *model) next() (string, Workspace, error) {
-	if m.chance(60) || m.fair {
+	if m.chance(25) || m.fair {
 		m.seen = len(m.ends)
 	}
 	ended, last, published := m.cached(), m.find(m.ws.Last.Run), m.ws.Last.Fence

@@ -175,7 +175,7 @@ func decideFree(w Workspace, v Verdict) (Workspace, error) {
 	case v.Choice == AcceptOrphan:
 		return acceptOrphan(w, v)
 	case v.Choice == AcceptGeneration && v.Fence == w.Last.Fence:
-		w.State.Accepted = true
+		w.State.Accepted = w.State.Accepted || w.State.Exit.Torn()
 		return w, nil
 	case v.Choice == AcceptGeneration:
 		return w, fmt.Errorf("%w: fence %d was decided about, but fence %d is the last that ended", ErrStale, v.Fence, w.Last.Fence)

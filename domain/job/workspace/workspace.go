@@ -202,20 +202,21 @@ func advance(w Workspace, g Generation) Workspace {
 // orphan returns a Workspace with one more orphan; one of a blob that is known changes nothing.
 func orphan(w Workspace, o Orphan) Workspace {
 	known := func(other Orphan) bool { return other.Key == o.Key }
-	if o.Key == "" || committed(w, o.Key) || slices.ContainsFunc(w.Orphans, known) {
+	if o.Key == "" || committed(w, o.Blob) || slices.ContainsFunc(w.Orphans, known) {
 		return w
 	}
 	w.Orphans = append(slices.Clone(w.Orphans), o)
 	return w
 }
 
-// committed reports whether a generation refers to a blob.
-func committed(w Workspace, key string) bool {
-	return w.State.Key == key || slices.ContainsFunc(w.Kept, func(g Generation) bool { return g.Key == key })
+// committed reports whether an archive is that of a generation.
+func committed(w Workspace, b Blob) bool {
+	return w.State.Blob == b || slices.ContainsFunc(w.Kept, func(g Generation) bool { return g.Blob == b })
 }
 
 // Names reports whether the Workspace refers to a blob.
 func (w Workspace) Names(key string) bool {
-	return committed(w, key) || w.Checkpoint.Key == key ||
-		slices.ContainsFunc(w.Orphans, func(o Orphan) bool { return o.Key == key })
+	is := func(b Blob) bool { return b.Key == key }
+	return is(w.State.Blob) || is(w.Checkpoint.Blob) || slices.ContainsFunc(w.Kept, func(g Generation) bool { return is(g.Blob) }) ||
+		slices.ContainsFunc(w.Orphans, func(o Orphan) bool { return is(o.Blob) })
 }
