@@ -24,7 +24,7 @@ const (
 )
 
 // Torn reports whether the process may have left its files half written, so that a person looks at the state before
-// the next exclusive run (JOBS-DESIGN.md 6).
+// the next exclusive run (JOBS.md J6).
 func (e Exit) Torn() bool { return e.Cause == Killed || e.Cause == OutOfMemory }
 
 // Success reports whether the process ended by itself with code 0.

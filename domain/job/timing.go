@@ -17,10 +17,10 @@ type Timing struct {
 func DefaultTiming() Timing { return Timing{Lost: time.Minute, Grace: 2 * time.Minute} }
 
 // Takeover returns how long the controller must have received no renewal before the lock may expire. By then
-// a holder that sees no answers has killed its process (JOBS-DESIGN.md 4).
+// a holder that sees no answers has killed its process (JOBS.md J6).
 func (t Timing) Takeover() time.Duration { return t.Lost + t.Grace + Margin }
 
-// Signal is what a keeper sends to its process.
+// Signal is a signal that a keeper sends to its process.
 type Signal string
 
 // The signals. The empty string means none.

@@ -46,7 +46,8 @@ type Account struct {
 func (a Account) Add(c Chunk) (Account, bool, error) {
 	switch {
 	case c.Number < 1 || c.Size < 0 || c.Size > MaxChunk || c.Dropped < 0 || c.Digest == "":
-		return a, false, fmt.Errorf("cannot store chunk %d of %d bytes: a chunk has a number from 1, a digest, and at most %d bytes", c.Number, c.Size, MaxChunk)
+		return a, false, fmt.Errorf("cannot store chunk %d of %d bytes: a chunk has a number from 1, a digest, and at most %d bytes",
+			c.Number, c.Size, MaxChunk)
 	case a.last != 0 && c.Number > a.last:
 		return a, false, fmt.Errorf("cannot store chunk %d: the stream ended with %d", c.Number, a.last)
 	}

@@ -10,7 +10,7 @@ import (
 // Age is how old everything below a fence must be before it is deleted: a holder that lost the lock may still upload.
 const Age = 24 * time.Hour
 
-// Prefix is what the store holds below one fence of a Workspace.
+// Prefix describes everything that the store holds below one fence of a Workspace.
 type Prefix struct {
 	Fence int64
 	// Newest is when the last object below it was written.
@@ -18,7 +18,7 @@ type Prefix struct {
 }
 
 // Sweep returns the fences below which everything may be deleted: the current fence is higher, no generation,
-// checkpoint or orphan lies below it, and it is old enough (JOBS-DESIGN.md 8). The Workspace must be read from the API
+// checkpoint or orphan lies below it, and it is old enough (JOBS.md J5). The Workspace must be read from the API
 // server, not from a cache. Nothing is deleted while the store is ahead of it (JOBS.md J20).
 func Sweep(w workspace.Workspace, e workspace.Extent, prefixes []Prefix, now time.Time) []int64 {
 	if w.Phase(e) == workspace.StoreAhead {

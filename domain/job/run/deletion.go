@@ -16,7 +16,7 @@ const (
 	Retained = 90 * 24 * time.Hour
 )
 
-// Deletion is what is known when a Workspace is being deleted.
+// Deletion describes a Workspace that is being deleted.
 type Deletion struct {
 	// Destroy is destroyOnDelete of the Workspace.
 	Destroy bool
@@ -48,26 +48,33 @@ const (
 	LetGo Farewell = "LetGo"
 )
 
-// EndOf returns the next step of a Workspace's deletion, and why (JOBS-DESIGN.md 12). It never waits without a reason.
+// EndOf returns the next step of a Workspace's deletion, and why (JOBS.md J18). It never waits without a reason.
 func EndOf(w workspace.Workspace, d Deletion) (Farewell, string) {
 	blocked := w.Startable(d.Extent)
 	switch reason := d.going(); {
 	case reason != "":
-		return LetGo, fmt.Sprintf("%s is being deleted: nothing is destroyed, and the state stays for 90 days: `orcon job state adopt %s`", reason, w.Name)
+		return LetGo, fmt.Sprintf("%s is being deleted: nothing is destroyed, and %s", reason, retained(w))
 	case w.Lock.Held() && w.Lock.Recovery.Reason == "":
 		return AwaitRun, blocked.Error()
 	case !d.Destroy && !w.Lock.Held():
-		return LetGo, fmt.Sprintf("destroyOnDelete is off: the state stays for 90 days: `orcon job state adopt %s`", w.Name)
+		return LetGo, "destroyOnDelete is off: " + retained(w)
 	case d.Destroyed:
 		return LetGo, "everything was destroyed"
 	case blocked != nil:
 		return AwaitPerson, blocked.Error()
 	case d.DestroyFailed:
-		return AwaitPerson, fmt.Sprintf("the destroy run failed: `orcon job run %s --action destroy` tries again; destroyOnDelete: false leaves everything", w.Name)
+		return AwaitPerson, fmt.Sprintf("the destroy run failed: `orcon job run %s --action destroy` tries again; "+
+			"destroyOnDelete: false leaves everything", w.Name)
 	case d.recent() >= MostDestroys && !d.Confirmed:
-		return AwaitPerson, fmt.Sprintf("%d Workspaces were destroyed within a minute: `orcon job approve %s --destroy` agrees to this one", d.recent(), w.Name)
+		return AwaitPerson, fmt.Sprintf("%d Workspaces were destroyed within a minute: `orcon job approve %s --destroy` agrees to this one",
+			d.recent(), w.Name)
 	}
 	return StartDestroy, "the destroy run starts"
+}
+
+// retained describes what stays of a Workspace.
+func retained(w workspace.Workspace) string {
+	return fmt.Sprintf("the state stays for %d days: `orcon job state adopt %s`", int(Retained.Hours()/24), w.Name)
 }
 
 // going returns what is being deleted beside the Workspace.

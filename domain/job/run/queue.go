@@ -18,8 +18,8 @@ type Waiting struct {
 	Cancelled bool
 }
 
-// Place is the place of a Run in the queue.
-type Place struct {
+// Rank is the place of a Run in the queue.
+type Rank struct {
 	Run workspace.Run
 	// Next reports that the Run may ask for the lock.
 	Next bool
@@ -31,16 +31,16 @@ type Place struct {
 
 // Queue returns the place of each Run that does not hold the lock and has not ended, in order of creation (JOBS.md J1).
 // A Run that the Workspace records as its holder or last end is left out: Derive knows it.
-func Queue(policy job.Concurrency, w workspace.Workspace, waiting []Waiting) []Place {
+func Queue(policy job.Concurrency, w workspace.Workspace, waiting []Waiting) []Rank {
 	queue := slices.DeleteFunc(slices.Clone(waiting), func(r Waiting) bool { return r.Run == w.Lock.Run || r.Run == w.Last.Run })
 	slices.SortFunc(queue, func(a, b Waiting) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Run.UID, b.Run.UID))
 	})
 	lasting := len(slices.DeleteFunc(slices.Clone(queue), func(r Waiting) bool { return r.Cancelled }))
-	var places []Place
+	var places []Rank
 	ahead := 0
 	for _, r := range queue {
-		p := Place{Run: r.Run, Ahead: ahead}
+		p := Rank{Run: r.Run, Ahead: ahead}
 		if w.Lock.Held() {
 			p.Ahead++
 		}

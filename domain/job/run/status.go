@@ -24,7 +24,7 @@ const (
 	Rejected  Phase = "Rejected"
 )
 
-// Status is what a Run shows.
+// Status is the status of a Run.
 type Status struct {
 	Phase Phase
 	// Reason and Message are those of its condition.
@@ -39,7 +39,7 @@ type Status struct {
 // Ended reports whether the Run has ended.
 func (s Status) Ended() bool { return s.Outcome != "" }
 
-// Facts are what the controller knows of a Run.
+// Facts describe a Run as the controller sees it.
 type Facts struct {
 	Run workspace.Run
 	// Published is the status that is stored.
@@ -50,7 +50,7 @@ type Facts struct {
 	Extent              workspace.Extent
 }
 
-// Pod is what the controller knows of the pod, or container, of the current attempt.
+// Pod describes the pod, or container, of the current attempt as the controller sees it.
 type Pod struct {
 	// Made reports that it exists.
 	Made bool
@@ -103,7 +103,8 @@ func held(f Facts, w workspace.Workspace) Status {
 	case f.Pod.Stopped:
 		return Status{Phase: Capturing, Reason: "Capturing", Message: "its process has ended, and its state is being stored"}
 	case stop != "":
-		return Status{Phase: Running, Reason: string(stop), Message: fmt.Sprintf("its process on %s is being stopped; it has %s", l.Claimant.Where, l.Timing.Grace)}
+		message := fmt.Sprintf("its process on %s is being stopped; it has %s", l.Claimant.Where, l.Timing.Grace)
+		return Status{Phase: Running, Reason: string(stop), Message: message}
 	}
 	return Status{Phase: Running, Reason: "Running", Message: "it runs on " + l.Claimant.Where}
 }
@@ -123,8 +124,8 @@ func lost(f Facts, w workspace.Workspace) Status {
 	}
 	return Status{
 		Phase: Lost, Reason: string(l.Recovery.Reason),
-		Message: fmt.Sprintf("%s; its process may still run on %s: decide with `orcon job unlock %s --because TEXT --accept %s`, or --retry or --discard",
-			reasons[l.Recovery.Reason], where, w.Name, workspace.DefaultChoice(w)),
+		Message: fmt.Sprintf("%s; its process may still run on %s: decide with `orcon job unlock %s --because TEXT --accept %s`, "+
+			"or --retry or --discard", reasons[l.Recovery.Reason], where, w.Name, workspace.Propose(w)),
 	}
 }
 

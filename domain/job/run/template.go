@@ -16,8 +16,8 @@ import (
 // Contract is the version of the runner contract that this version of Orcon speaks.
 const Contract = "v1"
 
-// Template is a frozen template, given by hand.
-type Template struct {
+// TemplateVersion is a frozen template, given by hand.
+type TemplateVersion struct {
 	Name string
 	// Image must name a digest.
 	Image    string
@@ -28,7 +28,7 @@ type Template struct {
 	Sensitive []string
 	Actions   map[string]Action
 	Env       map[string]string
-	// Exclude are patterns of files that are no state, Rescue of files that are captured from the working directory.
+	// Exclude are patterns of files that do not belong to the state; Rescue of files of the working directory that do.
 	Exclude, Rescue []string
 }
 
@@ -41,7 +41,7 @@ type Action struct {
 var byDigest = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
 
 // Check returns everything that is wrong with a template.
-func (t Template) Check() error {
+func (t TemplateVersion) Check() error {
 	var faults []error
 	fault := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf("cannot use template "+t.Name+": "+format, args...))
@@ -64,7 +64,8 @@ func (t Template) Check() error {
 		}
 	}
 	for _, pattern := range slices.Concat(t.Exclude, t.Rescue) {
-		if _, err := path.Match(pattern, ""); err != nil || strings.HasPrefix(pattern, "/") || slices.Contains(strings.Split(pattern, "/"), "..") {
+		_, err := path.Match(pattern, "")
+		if err != nil || strings.HasPrefix(pattern, "/") || slices.Contains(strings.Split(pattern, "/"), "..") {
 			fault("pattern %q of exclude or rescue must be a glob below /state or /work", pattern)
 		}
 	}
@@ -77,11 +78,12 @@ func (t Template) Check() error {
 }
 
 // Freeze returns the input of a Run of an action with parameters. Values of sensitive parameters are not part of it.
-func (t Template) Freeze(action string, parameters map[string]any) (Input, error) {
+func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input, error) {
 	a, ok := t.Actions[action]
 	if !ok {
 		known := slices.Sorted(maps.Keys(t.Actions))
-		return Input{}, fmt.Errorf("cannot run %s: it has no action %q%s: it has %s", t.Name, action, suggestion(action, known), strings.Join(known, ", "))
+		return Input{}, fmt.Errorf("cannot run %s: it has no action %q%s: it has %s", t.Name, action, suggestion(action, known),
+			strings.Join(known, ", "))
 	}
 	values := maps.Clone(parameters)
 	if values == nil {

@@ -14,11 +14,11 @@ const parameters = `{"type": "object", "additionalProperties": false, "required"
 	"properties": {"size": {"type": "integer", "maximum": 9}, "token": {"type": "string"}, "zones": {"type": "array", "items": {"type": "string"}}}}`
 
 // template returns a template without a fault.
-func template(t *testing.T) run.Template {
+func template(t *testing.T) run.TemplateVersion {
 	t.Helper()
 	schema, err := run.ParseSchema([]byte(parameters))
 	require.NoError(t, err)
-	return run.Template{
+	return run.TemplateVersion{
 		Name: "db", Image: "registry/db@sha256:" + strings.Repeat("a", 64), Contract: "v1", Schema: schema, Sensitive: []string{"token"},
 		Actions: map[string]run.Action{"deploy": {Entrypoint: []string{"/run.sh"}}}, Exclude: []string{".terraform/*"},
 	}
@@ -28,20 +28,20 @@ func template(t *testing.T) run.Template {
 func TestCheckTemplate(t *testing.T) {
 	require.NoError(t, template(t).Check())
 	tests := map[string]struct {
-		change func(*run.Template)
+		change func(*run.TemplateVersion)
 		says   string
 	}{
-		"Tag":        {func(t *run.Template) { t.Image = "registry/db:latest" }, "names no digest"},
-		"Short":      {func(t *run.Template) { t.Image = "db@sha256:abc" }, "names no digest"},
-		"Contract":   {func(t *run.Template) { t.Contract = "v9" }, "use v1"},
-		"Safety":     {func(t *run.Template) { t.Safety = "exclusiv" }, `did you mean "exclusive"?`},
-		"NoAction":   {func(t *run.Template) { t.Actions = nil }, "it has no action"},
-		"NoProgram":  {func(t *run.Template) { t.Actions = map[string]run.Action{"deploy": {}} }, "no entrypoint"},
-		"Exclude":    {func(t *run.Template) { t.Exclude = []string{"../x"} }, "must be a glob"},
-		"Absolute":   {func(t *run.Template) { t.Rescue = []string{"/etc/passwd"} }, "must be a glob"},
-		"Pattern":    {func(t *run.Template) { t.Rescue = []string{"[a"} }, "must be a glob"},
-		"Sensitive":  {func(t *run.Template) { t.Sensitive = []string{"tokn"} }, `did you mean "token"?`},
-		"TwoAtOnce!": {func(t *run.Template) { t.Image, t.Contract = "x", "v9" }, "names no digest: write NAME@sha256:… so that a run is the same tomorrow\ncannot"},
+		"Tag":        {func(t *run.TemplateVersion) { t.Image = "registry/db:latest" }, "names no digest"},
+		"Short":      {func(t *run.TemplateVersion) { t.Image = "db@sha256:abc" }, "names no digest"},
+		"Contract":   {func(t *run.TemplateVersion) { t.Contract = "v9" }, "use v1"},
+		"Safety":     {func(t *run.TemplateVersion) { t.Safety = "exclusiv" }, `did you mean "exclusive"?`},
+		"NoAction":   {func(t *run.TemplateVersion) { t.Actions = nil }, "it has no action"},
+		"NoProgram":  {func(t *run.TemplateVersion) { t.Actions = map[string]run.Action{"deploy": {}} }, "no entrypoint"},
+		"Exclude":    {func(t *run.TemplateVersion) { t.Exclude = []string{"../x"} }, "must be a glob"},
+		"Absolute":   {func(t *run.TemplateVersion) { t.Rescue = []string{"/etc/passwd"} }, "must be a glob"},
+		"Pattern":    {func(t *run.TemplateVersion) { t.Rescue = []string{"[a"} }, "must be a glob"},
+		"Sensitive":  {func(t *run.TemplateVersion) { t.Sensitive = []string{"tokn"} }, `did you mean "token"?`},
+		"TwoAtOnce!": {func(t *run.TemplateVersion) { t.Image, t.Contract = "x", "v9" }, "names no digest: write NAME@sha256:… so that a run is the same tomorrow\ncannot"},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {

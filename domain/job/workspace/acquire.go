@@ -96,7 +96,7 @@ type Start struct {
 	Extent   Extent
 }
 
-// Claim writes into the lock who starts the process, before it starts (JOBS-DESIGN.md 3). The same claimant gets
+// Claim writes into the lock who starts the process, before it starts (JOBS.md J10). The same claimant gets
 // the same answer again; any other one, and one of another attempt, starts nothing.
 func (w Workspace) Claim(s Start) (Workspace, error) {
 	cannot := fmt.Sprintf("cannot start attempt %d of %s on %s", s.Attempt, s.Run, s.Claimant.Where)

@@ -1,5 +1,5 @@
 // Package workspace decides about the one object that holds the truth of stateful runs: a Workspace's lock, its state, and
-// the end of its last hold (JOBS-DESIGN.md 2).
+// the end of its last hold (JOBS.md J3).
 //
 // A Workspace is a value. Each method returns the next one, which the caller stores in one conditional write, or an
 // error that wraps one of the sentinels and names the holder, since when, and the command that helps:

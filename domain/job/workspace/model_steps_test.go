@@ -329,24 +329,24 @@ func (m *model) person() error {
 	if !seen.Lock.Held() {
 		v.Fence = seen.Last.Fence
 	}
-	v.Choice = DefaultChoice(seen)
+	v.Remedy = Propose(seen)
 	if m.chance(70) {
-		v.Choice = []Choice{AcceptGeneration, AcceptCheckpoint, AcceptOrphan, Retry, Discard}[m.r.IntN(5)]
+		v.Remedy = []Remedy{AcceptGeneration, AcceptCheckpoint, AcceptOrphan, Retry, Discard}[m.r.IntN(5)]
 	}
 	if n := len(seen.Orphans); n > 0 {
 		v.Orphan = seen.Orphans[m.r.IntN(n)].Key
 	}
-	if v.Choice == Discard && m.chance(50) {
+	if v.Remedy == Discard && m.chance(50) {
 		v.Orphan = ""
 	}
 	next, err := m.ws.Decide(v)
 	if err == nil && (v.Fence != m.ws.Lock.Fence && m.ws.Lock.Held() && v.Orphan == "" || v.Seen != m.ws.State.Number) {
 		return broken("J6", "a decision counts for what the person did not see")
 	}
-	if err == nil && v.Choice == AcceptCheckpoint && m.ws.Checkpoint.Torn && !v.Torn {
+	if err == nil && v.Remedy == AcceptCheckpoint && m.ws.Checkpoint.Torn && !v.Torn {
 		return broken("J6", "a torn checkpoint is accepted unasked")
 	}
-	return m.decided(string(v.Choice), next, err)
+	return m.decided(string(v.Remedy), next, err)
 }
 
 // decided writes a person's decision, after which a process of the hold may go on although another one may start.

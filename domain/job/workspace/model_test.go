@@ -26,7 +26,7 @@ var (
 )
 
 // Whatever claimants, controllers and persons do, however messages are lost, repeated, delayed and reordered, and whatever
-// dies at whichever step, JOBS.md J1 to J8 hold, and J20 after the restore of an older object.
+// dies at whichever step, JOBS.md J1–J8 and J20 hold.
 func TestModel(t *testing.T) {
 	first, last := uint64(1), *interleavings
 	if *seed != 0 {

@@ -8,7 +8,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
-// Evidence is what the controller knows of a holder that seems lost.
+// Evidence describes a holder that seems lost.
 type Evidence struct {
 	// Fence is that of the hold that was watched.
 	Fence int64
@@ -41,8 +41,8 @@ func (w Workspace) Lose(e Evidence) (Workspace, error) {
 	return w, nil
 }
 
-// Expire releases the lock of a hold that is not exclusive, after a silence by the end of which its holder has
-// stopped. What the store holds of it becomes an orphan.
+// Expire releases the lock of a hold that is not exclusive, after a silence that is long enough for its holder
+// to have stopped. What the store holds of it becomes an orphan.
 func (w Workspace) Expire(e Evidence) (Workspace, error) {
 	switch l := w.Lock; {
 	case l.Fence != e.Fence || !l.Held():
@@ -77,27 +77,27 @@ func abandon(w Workspace) Workspace {
 	return release(w, outcome, w.Lock.Recovery.Exit)
 }
 
-// Choice is the verb of a person's decision.
-type Choice string
+// Remedy is the verb of a person's decision.
+type Remedy string
 
-// The choices.
+// The remedies.
 const (
 	// AcceptGeneration goes on from the current generation. A newer checkpoint is kept as an orphan. Without a hold it
 	// accepts the state that a killed process left.
-	AcceptGeneration Choice = "generation"
+	AcceptGeneration Remedy = "generation"
 	// AcceptCheckpoint makes the last checkpoint the next generation.
-	AcceptCheckpoint Choice = "checkpoint"
+	AcceptCheckpoint Remedy = "checkpoint"
 	// AcceptOrphan makes an orphan the next generation.
-	AcceptOrphan Choice = "orphan"
+	AcceptOrphan Remedy = "orphan"
 	// Retry begins the next attempt of the same Run, from the current generation.
-	Retry Choice = "retry"
+	Retry Remedy = "retry"
 	// Discard drops an orphan; or, without one, releases the lock and drops the checkpoint.
-	Discard Choice = "discard"
+	Discard Remedy = "discard"
 )
 
 // Verdict is a person's decision about a hold that is lost, or about an orphan.
 type Verdict struct {
-	Choice Choice
+	Remedy Remedy
 	// Fence is that of the hold that the person saw, or of the last end. Seen is the current generation that the person
 	// saw. What changed since is not decided about.
 	Fence, Seen int64
@@ -112,9 +112,9 @@ type Verdict struct {
 	Now      time.Time
 }
 
-// DefaultChoice returns what is proposed to a person: the last checkpoint if it is consistent and newer than the
+// Propose returns what is proposed to a person: the last checkpoint if it is consistent and newer than the
 // generation, otherwise the generation.
-func DefaultChoice(w Workspace) Choice {
+func Propose(w Workspace) Remedy {
 	if w.Checkpoint.Sequence > 0 && !w.Checkpoint.Torn && w.Checkpoint.Digest != w.State.Digest {
 		return AcceptCheckpoint
 	}
@@ -125,7 +125,7 @@ func DefaultChoice(w Workspace) Choice {
 func (w Workspace) Decide(v Verdict) (Workspace, error) {
 	next, err := decide(w, v)
 	if err != nil {
-		return w, fmt.Errorf("cannot decide %s for %s: %w", v.Choice, w.Name, err)
+		return w, fmt.Errorf("cannot decide %s for %s: %w", v.Remedy, w.Name, err)
 	}
 	return next, nil
 }
@@ -141,7 +141,7 @@ func decide(w Workspace, v Verdict) (Workspace, error) {
 	if v.Seen != w.State.Number {
 		return w, fmt.Errorf("%w: generation %d is current, not %d", ErrStale, w.State.Number, v.Seen)
 	}
-	if v.Choice == Discard && v.Orphan != "" {
+	if v.Remedy == Discard && v.Orphan != "" {
 		return discard(w, v.Orphan)
 	}
 	if !w.Lock.Held() {
@@ -153,7 +153,7 @@ func decide(w Workspace, v Verdict) (Workspace, error) {
 	case w.Lock.Recovery.Reason == "":
 		return w, fmt.Errorf("%w: %s", ErrHeld, holder(w))
 	}
-	switch v.Choice {
+	switch v.Remedy {
 	case AcceptGeneration:
 		return abandon(keep(w, v.Uploaded, v.Now)), nil
 	case AcceptCheckpoint:
@@ -166,18 +166,18 @@ func decide(w Workspace, v Verdict) (Workspace, error) {
 	case Discard:
 		return abandon(w), nil
 	}
-	return w, fmt.Errorf("%w: unknown choice", ErrInvalid)
+	return w, fmt.Errorf("%w: unknown remedy", ErrInvalid)
 }
 
 // decideFree decides about the state of a Workspace without a hold.
 func decideFree(w Workspace, v Verdict) (Workspace, error) {
 	switch {
-	case v.Choice == AcceptOrphan:
+	case v.Remedy == AcceptOrphan:
 		return acceptOrphan(w, v)
-	case v.Choice == AcceptGeneration && v.Fence == w.Last.Fence:
+	case v.Remedy == AcceptGeneration && v.Fence == w.Last.Fence:
 		w.State.Accepted = w.State.Accepted || w.State.Exit.Torn()
 		return w, nil
-	case v.Choice == AcceptGeneration:
+	case v.Remedy == AcceptGeneration:
 		return w, fmt.Errorf("%w: fence %d was decided about, but fence %d is the last that ended", ErrStale, v.Fence, w.Last.Fence)
 	}
 	return w, fmt.Errorf("%w: no run holds the lock", ErrStale)
@@ -190,8 +190,8 @@ func acceptCheckpoint(w Workspace, v Verdict) (Workspace, error) {
 	case c.Sequence == 0:
 		return w, fmt.Errorf("%w: the hold has no checkpoint: accept the generation or retry", ErrInvalid)
 	case c.Torn && !v.Torn:
-		return w, fmt.Errorf("%w: checkpoint %d is torn: a process may have been writing: look at it with `orcon job state diff %s`, then add --torn",
-			ErrWaits, c.Sequence, w.Name)
+		return w, fmt.Errorf("%w: checkpoint %d is torn, since a process may have been writing: look at it with "+
+			"`orcon job state diff %s`, then add --torn", ErrWaits, c.Sequence, w.Name)
 	}
 	exit := w.Lock.Recovery.Exit
 	w.Checkpoint = Checkpoint{}

@@ -181,7 +181,7 @@ type Extent struct {
 	Fence, Generation int64
 }
 
-// release returns a Workspace without a hold, whose last end is recorded. A push is no Run: it leaves the record.
+// release returns a Workspace without a hold, whose last end is recorded. A push leaves that of the last Run.
 func release(w Workspace, outcome job.Outcome, exit job.Exit) Workspace {
 	if !w.Lock.Run.Person {
 		w.Last = Ended{w.Lock.Run, w.Lock.Attempt, w.Lock.Fence, outcome, exit}

@@ -48,7 +48,7 @@ func committed(t *testing.T, exit job.Exit) Workspace {
 	return w
 }
 
-// A refusal names the holder, since when, and the command that helps; it changes nothing (JOBS.md J1 to J6).
+// A refusal names the holder, since when, and the command that helps; it changes nothing (JOBS.md J1, J2, J4 and J6).
 func TestRefusals(t *testing.T) {
 	held := running(t)
 	lost := must(t)(held.Lose(Evidence{Fence: 1, Vanished: true}))
@@ -143,33 +143,33 @@ func TestRefusals(t *testing.T) {
 		"DecideAlive": {
 			why: "a person does not decide about a live holder", from: held, is: ErrHeld,
 			do: func(w Workspace) (Workspace, error) {
-				return w.Decide(Verdict{Choice: Retry, Fence: 1, By: "ann"})
+				return w.Decide(Verdict{Remedy: Retry, Fence: 1, By: "ann"})
 			},
 			says: "orcon job cancel one",
 		},
 		"DecideOther": {
 			why: "a decision is about what the person saw", from: lost, is: ErrStale,
 			do: func(w Workspace) (Workspace, error) {
-				return w.Decide(Verdict{Choice: Retry, Fence: 9, By: "ann"})
+				return w.Decide(Verdict{Remedy: Retry, Fence: 9, By: "ann"})
 			},
 			says: "fence 9 was decided about",
 		},
 		"DecideNobody": {
 			why: "a decision has an author", from: lost, is: ErrInvalid,
-			do:   func(w Workspace) (Workspace, error) { return w.Decide(Verdict{Choice: Retry, Fence: 1}) },
+			do:   func(w Workspace) (Workspace, error) { return w.Decide(Verdict{Remedy: Retry, Fence: 1}) },
 			says: "no person is named",
 		},
 		"NoCheckpoint": {
 			why: "what is not there cannot be accepted", from: lost, is: ErrInvalid,
 			do: func(w Workspace) (Workspace, error) {
-				return w.Decide(Verdict{Choice: AcceptCheckpoint, Fence: 1, By: "ann"})
+				return w.Decide(Verdict{Remedy: AcceptCheckpoint, Fence: 1, By: "ann"})
 			},
 			says: "accept the generation or retry",
 		},
 		"AcceptOlderEnd": {
 			why: "an older end was looked at", from: killed, is: ErrStale,
 			do: func(w Workspace) (Workspace, error) {
-				return w.Decide(Verdict{Choice: AcceptGeneration, Fence: 9, Seen: 1, By: "ann"})
+				return w.Decide(Verdict{Remedy: AcceptGeneration, Fence: 9, Seen: 1, By: "ann"})
 			},
 			says: "fence 1 is the last that ended",
 		},
@@ -260,7 +260,7 @@ func TestFailedCapture(t *testing.T) {
 	assert.Equal(t, job.Committed, outcome)
 	assert.False(t, after.Lock.Held())
 
-	decided := must(t)(w.Decide(Verdict{Choice: AcceptGeneration, Fence: 1, By: "ann"}))
+	decided := must(t)(w.Decide(Verdict{Remedy: AcceptGeneration, Fence: 1, By: "ann"}))
 	assert.Equal(t, Ended{one, 1, 1, job.Failed, job.Exit{Code: 2}}, decided.Last, "the reported outcome stays")
 }
 
@@ -276,7 +276,7 @@ func TestAcceptAfterKill(t *testing.T) {
 	_, err = w.Acquire(three)
 	require.ErrorIs(t, err, ErrWaits)
 	assert.Equal(t, NeedsAccept, w.Phase(Extent{}))
-	w = must(t)(w.Decide(Verdict{Choice: AcceptGeneration, Fence: 2, Seen: 1, By: "ann"}))
+	w = must(t)(w.Decide(Verdict{Remedy: AcceptGeneration, Fence: 2, Seen: 1, By: "ann"}))
 	assert.Equal(t, Ready, w.Phase(Extent{}))
 	must(t)(w.Acquire(three))
 }
@@ -287,8 +287,8 @@ func TestDecisions(t *testing.T) {
 	w = must(t)(w.Save(Save{one, Checkpoint{blob(1, "c"), 4, false}}))
 	w = must(t)(w.Lose(Evidence{Fence: 1, Silence: time.Minute}))
 	assert.Equal(t, NeedsRecovery, w.Phase(Extent{}))
-	assert.Equal(t, AcceptCheckpoint, DefaultChoice(w), "it is consistent and newer")
-	tests := map[Choice]struct {
+	assert.Equal(t, AcceptCheckpoint, Propose(w), "it is consistent and newer")
+	tests := map[Remedy]struct {
 		state   string
 		orphans int
 		outcome job.Outcome
@@ -301,12 +301,12 @@ func TestDecisions(t *testing.T) {
 	}
 	for choice, want := range tests {
 		t.Run(string(choice), func(t *testing.T) {
-			next := must(t)(w.Decide(Verdict{Choice: choice, Fence: 1, By: "ann", Uploaded: blob(1, "u")}))
+			next := must(t)(w.Decide(Verdict{Remedy: choice, Fence: 1, By: "ann", Uploaded: blob(1, "u")}))
 			assert.Equal(t, want.state, next.State.Digest)
 			assert.Len(t, next.Orphans, want.orphans)
 			assert.Equal(t, want.outcome, next.Last.Outcome)
 			assert.Equal(t, want.held, next.Lock.Fence)
-			again, err := next.Decide(Verdict{Choice: choice, Fence: 1, By: "ann"})
+			again, err := next.Decide(Verdict{Remedy: choice, Fence: 1, By: "ann"})
 			assert.Equal(t, choice != AcceptGeneration, err != nil, "what is done needs no second decision")
 			assert.Equal(t, next, again, "JOBS.md J8")
 		})
@@ -317,8 +317,8 @@ func TestDecisions(t *testing.T) {
 func TestTornCheckpoint(t *testing.T) {
 	w := must(t)(running(t).Save(Save{one, Checkpoint{blob(1, "c"), 1, true}}))
 	w = must(t)(w.Lose(Evidence{Fence: 1, Vanished: true}))
-	assert.Equal(t, AcceptGeneration, DefaultChoice(w))
-	v := Verdict{Choice: AcceptCheckpoint, Fence: 1, By: "ann"}
+	assert.Equal(t, AcceptGeneration, Propose(w))
+	v := Verdict{Remedy: AcceptCheckpoint, Fence: 1, By: "ann"}
 	_, err := w.Decide(v)
 	require.ErrorIs(t, err, ErrWaits)
 	v.Torn = true
@@ -333,7 +333,7 @@ func TestOrphans(t *testing.T) {
 	assert.Len(t, w.Forget(start.Add(OrphanAge)).Orphans, 1)
 	assert.Empty(t, w.Forget(start.Add(OrphanAge+1)).Orphans)
 
-	v := Verdict{Choice: AcceptOrphan, Orphan: "k-late", Seen: 1, By: "ann"}
+	v := Verdict{Remedy: AcceptOrphan, Orphan: "k-late", Seen: 1, By: "ann"}
 	accepted := must(t)(w.Decide(v))
 	assert.Equal(t, "late", accepted.State.Digest)
 	assert.Equal(t, int64(2), accepted.State.Number)
@@ -342,7 +342,7 @@ func TestOrphans(t *testing.T) {
 	_, err = accepted.Decide(v)
 	require.ErrorIs(t, err, ErrInvalid)
 
-	v.Choice, v.Seen = Discard, 1
+	v.Remedy, v.Seen = Discard, 1
 	discarded := must(t)(w.Decide(v))
 	assert.True(t, discarded.Orphans[0].Discarded)
 	again, _, err := discarded.End(late)
