@@ -10,6 +10,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
+//nolint:gochecknoglobals // a time that all tests share
 var now = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 
 func at(fence int64) workspace.Blob { return workspace.Blob{Digest: "d", Key: "k", Fence: fence} }

@@ -37,13 +37,13 @@ func Sweep(w workspace.Workspace, e workspace.Extent, prefixes []Prefix, now tim
 
 // Named returns the fences that the state of a Workspace refers to, sorted.
 func Named(w workspace.Workspace) []int64 {
-	fences := []int64{w.State.Blob.Fence, w.Checkpoint.Blob.Fence}
+	fences := []int64{w.State.Fence, w.Checkpoint.Fence}
 	for _, g := range w.Kept {
-		fences = append(fences, g.Blob.Fence)
+		fences = append(fences, g.Fence)
 	}
 	for _, o := range w.Orphans {
 		if !o.Discarded {
-			fences = append(fences, o.Blob.Fence)
+			fences = append(fences, o.Fence)
 		}
 	}
 	slices.Sort(fences)

@@ -12,6 +12,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
+//nolint:gochecknoglobals // values that all tests share
 var (
 	now = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 	one = workspace.Run{UID: "1", Name: "one"}

@@ -17,8 +17,8 @@ type Admission struct {
 	Now       time.Time
 }
 
-// Acquire gives a free lock to a Run, with a fence above all that are known. The holder of the lock gets the same
-// answer again.
+// Acquire gives a free lock to a Run, with the next fence, which is above all that are known, since the store is
+// not ahead. The holder of the lock gets the same answer again.
 func (w Workspace) Acquire(a Admission) (Workspace, error) {
 	switch a.Run {
 	case w.Lock.Run:
@@ -33,7 +33,7 @@ func (w Workspace) Acquire(a Admission) (Workspace, error) {
 		return w, fmt.Errorf("cannot start %s: %w: the status of %s does not show its end: wait for the controller",
 			a.Run, ErrHeld, w.Last.Run)
 	}
-	w.Fence = max(w.Fence, a.Extent.Fence) + 1
+	w.Fence++
 	w.Checkpoint = Checkpoint{}
 	w.Lock = Lock{
 		Run: a.Run, Attempt: 1, Fence: w.Fence, Base: w.State.Number, Since: a.Now, Safety: w.Terms.Safety, Timing: w.Terms.Timing,
@@ -134,12 +134,12 @@ func (w Workspace) Replace(r Run, attempt int, recorded string, e Extent) (Works
 	if err := ahead(w, e); err != nil {
 		return w, fmt.Errorf("cannot replace attempt %d of %s: %w", attempt, r, err)
 	}
-	return retry(w, e), nil
+	return retry(w), nil
 }
 
 // retry returns a Workspace whose holder begins its next attempt, from the current generation.
-func retry(w Workspace, e Extent) Workspace {
-	w.Fence = max(w.Fence, e.Fence) + 1
+func retry(w Workspace) Workspace {
+	w.Fence++
 	w.Checkpoint = Checkpoint{}
 	w.Lock.Attempt++
 	w.Lock.Fence, w.Lock.Base = w.Fence, w.State.Number

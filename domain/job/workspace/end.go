@@ -102,8 +102,6 @@ func recorded(w Workspace, c Capture) job.Outcome {
 		return job.Committed
 	case last && (!c.stored() || w.Last.Outcome == job.Unchanged):
 		return w.Last.Outcome
-	case w.Lock.Fence == c.Fence && w.Lock.Run == c.Run && w.Lock.Recovery.Outcome == c.Outcome:
-		return c.Outcome
 	}
 	return ""
 }

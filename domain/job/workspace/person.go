@@ -22,7 +22,7 @@ func (w Workspace) Rollback(to, seen int64, by string, e Extent) (Workspace, err
 	case at < 0:
 		return w, fmt.Errorf("%s: %w: it is not kept: `orcon job state show %s` lists those that are", cannot, ErrInvalid, w.Name)
 	}
-	w.Fence = max(w.Fence, e.Fence) + 1
+	w.Fence++
 	return advance(w, Generation{Blob: w.Kept[at].Blob, Accepted: true, Author: fmt.Sprintf("%s, from generation %d", by, to)}), nil
 }
 

@@ -162,7 +162,7 @@ func decide(w Workspace, v Verdict) (Workspace, error) {
 		next, err := acceptOrphan(w, v)
 		return abandon(keep(next, v.Uploaded, v.Now)), err
 	case Retry:
-		return retry(keep(w, v.Uploaded, v.Now), v.Extent), nil
+		return retry(keep(w, v.Uploaded, v.Now)), nil
 	case Discard:
 		return abandon(w), nil
 	}

@@ -11,6 +11,7 @@ import (
 	. "gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace" //nolint:revive // the tests speak the words of the room
 )
 
+//nolint:gochecknoglobals // values that all tests share
 var (
 	one   = Run{UID: "1", Name: "one"}
 	two   = Run{UID: "2", Name: "two"}
@@ -181,6 +182,10 @@ func TestRefusals(t *testing.T) {
 			why: "the newest state may be in the store alone", from: ended, is: ErrAhead,
 			do: func(w Workspace) (Workspace, error) { return w.Rollback(0, 1, "ann", Extent{Generation: 3}) }, says: "--store newest",
 		},
+		"RollbackUnseen": {
+			why: "another generation was looked at", from: ended, is: ErrStale,
+			do: func(w Workspace) (Workspace, error) { return w.Rollback(0, 0, "ann", Extent{}) }, says: "generation 1 is current, not 0",
+		},
 		"RollbackUnknown": {
 			why: "it is no longer kept", from: ended, is: ErrInvalid,
 			do: func(w Workspace) (Workspace, error) { return w.Rollback(5, 1, "ann", Extent{}) }, says: "it is not kept",
@@ -262,6 +267,19 @@ func TestFailedCapture(t *testing.T) {
 
 	decided := must(t)(w.Decide(Verdict{Remedy: AcceptGeneration, Fence: 1, By: "ann"}))
 	assert.Equal(t, Ended{one, 1, 1, job.Failed, job.Exit{Code: 2}}, decided.Last, "the reported outcome stays")
+}
+
+// While the store is ahead a holder of the time before commits nothing: its state is kept for a person (JOBS.md J20).
+func TestEndWhileAhead(t *testing.T) {
+	c := Capture{Run: one, Fence: 1, Outcome: job.Committed, Blob: blob(1, "a"), Extent: Extent{Generation: 1}}
+	w, outcome, err := running(t).End(c)
+	require.NoError(t, err)
+	assert.Equal(t, job.Orphaned, outcome)
+	assert.Equal(t, int64(0), w.State.Number)
+	assert.True(t, w.Names("k-a") && w.Lock.Held())
+	again, _, err := w.End(c)
+	require.NoError(t, err)
+	assert.Equal(t, w, again, "JOBS.md J8")
 }
 
 // A killed process makes the next exclusive Run wait, also if its state is as before, until a person accepts it.
