@@ -21,6 +21,8 @@ const (
 	OutOfMemory Cause = "OutOfMemory"
 	// NotStarted means that no process was started.
 	NotStarted Cause = "NotStarted"
+	// Unreported means that the holder was lost: how its process ended is not known.
+	Unreported Cause = "Unreported"
 )
 
 // Torn reports whether the process may have left its files half written, so that a person looks at the state before

@@ -130,7 +130,8 @@ func TestDerive(t *testing.T) {
 		"NotKept":    {from: end(job.Failed, job.Exit{}), phase: run.Failed, says: "its state is failed", ended: true},
 		"Cancelled":  {facts: run.Facts{Cancelled: true}, from: end(job.Committed, job.Exit{Code: 143}), phase: run.Cancelled, says: "its state is committed", ended: true},
 		"TimedOut":   {facts: run.Facts{TimedOut: true}, from: end(job.Unchanged, job.Exit{Cause: job.Killed}), phase: run.TimedOut, says: "Killed", ended: true},
-		"Unknown":    {facts: run.Facts{Cancelled: true}, from: end(job.Unknown, job.Exit{}), phase: run.Lost, says: "goes on from generation 0", ended: true},
+		"Unknown":    {facts: run.Facts{Cancelled: true}, from: end(job.Unknown, job.Exit{Cause: job.Unreported}), phase: run.Lost, says: "goes on from generation 0", ended: true},
+		"Accepted":   {from: end(job.Committed, job.Exit{Cause: job.Unreported}), phase: run.Lost, says: "its state is committed", ended: true},
 		"EndIsFinal": {facts: run.Facts{Published: run.Status{Phase: run.Failed, Message: "as before", Outcome: job.Unknown}}, from: held(claimed), phase: run.Failed, says: "as before", ended: true},
 	}
 	for label, tc := range tests {

@@ -143,8 +143,8 @@ func ended(f Facts, w workspace.Workspace) Status {
 	e := w.Last
 	s := Status{Outcome: e.Outcome, Exit: e.Exit, Attempt: e.Attempt, Fence: e.Fence}
 	switch stop := f.stopping(); {
-	case e.Outcome == job.Unknown:
-		s.Phase, s.Message = Lost, "its state is unknown: the Workspace goes on from generation "+fmt.Sprint(w.State.Number)
+	case e.Exit.Cause == job.Unreported:
+		s.Phase, s.Message = Lost, "its end is not known: the Workspace goes on from generation "+fmt.Sprint(w.State.Number)
 	case stop != "":
 		s.Phase, s.Message = stop, "its process was stopped ("+e.Exit.String()+")"
 	case e.Exit.Success() && e.Outcome.Releases():

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +19,8 @@ type Admission struct {
 }
 
 // Acquire gives a free lock to a Run, with the next fence, which is above all that are known, since the store is
-// not ahead. The holder of the lock gets the same answer again.
+// not ahead. The holder of the lock gets the same answer again. A person may push a state in place of
+// one that a killed process left.
 func (w Workspace) Acquire(a Admission) (Workspace, error) {
 	switch a.Run {
 	case w.Lock.Run:
@@ -26,7 +28,8 @@ func (w Workspace) Acquire(a Admission) (Workspace, error) {
 	case w.Last.Run:
 		return w, fmt.Errorf("cannot start %s: %w: it has ended", a.Run, ErrStale)
 	}
-	if err := w.Startable(a.Extent); err != nil {
+	err := w.Startable(a.Extent)
+	if replaces := a.Run.Person && errors.Is(err, ErrWaits); err != nil && !replaces {
 		return w, fmt.Errorf("cannot start %s: %w", a.Run, err)
 	}
 	if a.Published != w.Last.Fence {

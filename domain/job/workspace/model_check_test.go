@@ -96,7 +96,7 @@ func (m *model) checkLineage(cause string, before, next Workspace) error {
 }
 
 func (m *model) checkLock(cause string, before, next Workspace) error {
-	if cause == "acquire" && !before.Lock.Held() && !before.Terms.Safety.Expires() && before.State.Exit.Torn() && !before.State.Accepted {
+	if cause == "acquire" && !before.Lock.Held() && !next.Lock.Run.Person && !before.Terms.Safety.Expires() && before.State.Exit.Torn() && !before.State.Accepted {
 		return broken("J6", "an exclusive run starts from what a killed process left")
 	}
 	if !before.Lock.Held() || next.Lock.Fence == before.Lock.Fence {

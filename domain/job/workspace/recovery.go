@@ -32,11 +32,11 @@ func (w Workspace) Lose(e Evidence) (Workspace, error) {
 	case l.Claimant.ID == "":
 		return w, fmt.Errorf("cannot give up fence %d of %s: %w: nothing was started: replace or withdraw it", e.Fence, w.Name, ErrInvalid)
 	case e.Vanished:
-		w.Lock.Recovery.Reason = Vanished
+		w.Lock.Recovery = Recovery{Reason: Vanished, Exit: job.Exit{Cause: job.Unreported}}
 	case e.Silence < l.Timing.Lost:
 		return w, fmt.Errorf("cannot give up fence %d of %s: %w: silent for %s of %s", e.Fence, w.Name, ErrEarly, e.Silence, l.Timing.Lost)
 	default:
-		w.Lock.Recovery.Reason = Silent
+		w.Lock.Recovery = Recovery{Reason: Silent, Exit: job.Exit{Cause: job.Unreported}}
 	}
 	return w, nil
 }
@@ -70,11 +70,11 @@ func keep(w Workspace, uploaded Blob, now time.Time) Workspace {
 
 // abandon releases the lock of a hold that was given up.
 func abandon(w Workspace) Workspace {
-	outcome := w.Lock.Recovery.Outcome
-	if outcome == "" {
-		outcome = job.Unknown
+	r := w.Lock.Recovery
+	if r.Outcome == "" {
+		r.Outcome, r.Exit = job.Unknown, job.Exit{Cause: job.Unreported}
 	}
-	return release(w, outcome, w.Lock.Recovery.Exit)
+	return release(w, r.Outcome, r.Exit)
 }
 
 // Remedy is the verb of a person's decision.

@@ -299,6 +299,25 @@ func TestAcceptAfterKill(t *testing.T) {
 	must(t)(w.Acquire(three))
 }
 
+// A person may push a state in place of one that a killed process left, and no Run may start meanwhile.
+func TestPush(t *testing.T) {
+	push := Run{UID: "p", Name: "ann", Person: true}
+	w := must(t)(committed(t, job.Exit{Cause: job.Killed}).Acquire(Admission{Run: push, Published: 1, Now: start}))
+	_, err := w.Acquire(Admission{Run: two, Published: 1})
+	require.ErrorIs(t, err, ErrHeld)
+	require.ErrorContains(t, err, "the push of ann")
+	c := Capture{Run: push, Fence: 2, Base: 1, Outcome: job.Committed, Blob: blob(2, "mine")}
+	w, outcome, err := w.End(c)
+	require.NoError(t, err)
+	assert.Equal(t, job.Committed, outcome)
+	assert.Equal(t, one, w.Last.Run, "a push leaves the record of the last Run")
+	again, outcome, err := w.End(c)
+	require.NoError(t, err)
+	assert.Equal(t, job.Committed, outcome)
+	assert.Equal(t, w, again, "JOBS.md J8")
+	must(t)(w.Acquire(Admission{Run: two, Published: 1}))
+}
+
 // A person's choices about a lost hold lead on, and lose nothing that was not discarded (JOBS.md J6).
 func TestDecisions(t *testing.T) {
 	w := running(t)
