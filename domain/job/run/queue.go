@@ -37,7 +37,7 @@ func Queue(policy job.Concurrency, w workspace.Workspace, waiting []Waiting) []R
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Run.UID, b.Run.UID))
 	})
 	lasting := len(slices.DeleteFunc(slices.Clone(queue), func(r Waiting) bool { return r.Cancelled }))
-	var places []Rank
+	var ranks []Rank
 	ahead := 0
 	for _, r := range queue {
 		p := Rank{Run: r.Run, Ahead: ahead}
@@ -58,9 +58,9 @@ func Queue(policy job.Concurrency, w workspace.Workspace, waiting []Waiting) []R
 		if !r.Cancelled {
 			ahead++
 		}
-		places = append(places, p)
+		ranks = append(ranks, p)
 	}
-	return places
+	return ranks
 }
 
 // unstarted returns the status of a Run that ends without a process.

@@ -22,10 +22,12 @@ type Admission struct {
 // not ahead. The holder of the lock gets the same answer again. A person may push a state in place of
 // one that a killed process left.
 func (w Workspace) Acquire(a Admission) (Workspace, error) {
-	switch a.Run {
-	case w.Lock.Run:
+	switch {
+	case a.Run.UID == "":
+		return w, fmt.Errorf("cannot start %s: %w: it has no UID", a.Run, ErrInvalid)
+	case w.Lock.Run == a.Run:
 		return w, nil
-	case w.Last.Run:
+	case w.Last.Run == a.Run:
 		return w, fmt.Errorf("cannot start %s: %w: it has ended", a.Run, ErrStale)
 	}
 	err := w.Startable(a.Extent)
@@ -127,7 +129,7 @@ func (w Workspace) Claim(s Start) (Workspace, error) {
 // completed first.
 func (w Workspace) Replace(r Run, attempt int, recorded string, e Extent) (Workspace, error) {
 	switch {
-	case w.Lock.Run != r || w.Lock.Attempt < attempt:
+	case !w.Lock.Held() || w.Lock.Run != r || w.Lock.Attempt < attempt:
 		return w, fmt.Errorf("cannot replace attempt %d of %s: %w: it does not hold the lock", attempt, r, ErrStale)
 	case w.Lock.Attempt > attempt:
 		return w, nil

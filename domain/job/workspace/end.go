@@ -43,7 +43,7 @@ type Capture struct {
 	// Base is the generation that the process began from.
 	Base    int64
 	Outcome job.Outcome
-	// Blob is the archive of a state that is Committed or Orphaned.
+	// Blob is the archive of a state that is Committed or Orphaned. The caller has seen that the store holds it.
 	Blob Blob
 	Exit job.Exit
 	// Extent is how far the store reaches without this archive.
@@ -54,10 +54,11 @@ type Capture struct {
 
 // End ends a hold: pointer, lock and last end are one write. Holder, fence and base must match (JOBS.md J3). A
 // committed state that equals the current one is Unchanged; one that comes while the store is ahead is Orphaned, because
-// the next number may be taken (JOBS.md J20). An outcome that does not release the lock is kept for
-// a person's decision. The answer to a repeated end is the recorded outcome.
+// the next number may be taken (JOBS.md J20). An outcome that does not release the lock is kept for a person's decision.
+// The answer to a repeated end is the recorded outcome.
 //
-// With ErrStale the returned Workspace is to be stored as well if it differs: it keeps the archive as an orphan.
+// With ErrStale the returned Workspace is to be stored as well if it differs: it keeps the archive as an orphan. An end
+// without an archive is Unknown then.
 func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	if err := c.check(); err != nil {
 		return w, "", err
@@ -69,7 +70,10 @@ func (w Workspace) End(c Capture) (Workspace, job.Outcome, error) {
 	if err == nil && c.Base != w.Lock.Base {
 		err = fmt.Errorf("%w: it began from generation %d, but fence %d begins from %d", ErrStale, c.Base, c.Fence, w.Lock.Base)
 	}
-	if err != nil {
+	switch {
+	case err != nil && !c.stored():
+		return w, job.Unknown, fmt.Errorf("cannot end %s: %w", c.Run, err)
+	case err != nil:
 		next := orphan(w, c.orphan())
 		return next, job.Orphaned, fmt.Errorf("cannot commit the state of %s: %w: it is kept as an orphan: `orcon job state diff %s`",
 			c.Run, err, w.Name)

@@ -78,6 +78,23 @@ func TestRefusals(t *testing.T) {
 			do:   func(w Workspace) (Workspace, error) { return w.Acquire(Admission{Run: two}) },
 			says: "the status of Run one does not show its end",
 		},
+		"NoUID": {
+			why: "the zero Run is not the holder of a free lock", from: fresh, is: ErrInvalid,
+			do: func(w Workspace) (Workspace, error) { return w.Acquire(Admission{}) }, says: "no UID",
+		},
+		"ReplaceFree": {
+			why: "nor is it replaced", from: fresh, is: ErrStale,
+			do: func(w Workspace) (Workspace, error) { return w.Replace(Run{}, 0, "", Extent{}) }, says: "does not hold",
+		},
+		"StaleWithoutArchive": {
+			why: "there is nothing to keep", from: ended, is: ErrStale,
+			do: func(w Workspace) (Workspace, error) {
+				w, outcome, err := w.End(Capture{Run: two, Fence: 1, Outcome: job.Unchanged, Blob: blob(1, "x")})
+				assert.Equal(t, job.Unknown, outcome)
+				return w, err
+			},
+			says: "cannot end Run two",
+		},
 		"Again": {
 			why: "a Run that has ended is not admitted again", from: ended, is: ErrStale,
 			do:   func(w Workspace) (Workspace, error) { return w.Acquire(Admission{Run: one, Published: 1}) },
