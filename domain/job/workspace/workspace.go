@@ -87,14 +87,18 @@ type Claimant struct {
 
 // Lock is the hold of a Run.
 type Lock struct {
-	Run      Run
-	Attempt  int
-	Fence    int64
-	Base     int64
+	Run     Run
+	Attempt int
+	Fence   int64
+	// Base is the generation that the attempt begins from.
+	Base int64
+	// Claimant is empty until the process may have started.
 	Claimant Claimant
-	Since    time.Time
-	Safety   job.Safety
-	Timing   job.Timing
+	// Since is when the Run was admitted, for messages.
+	Since time.Time
+	// Safety and Timing are those of the Workspace at that time: a change counts for the next hold.
+	Safety job.Safety
+	Timing job.Timing
 	// Recovery is set while a person must decide.
 	Recovery Recovery
 }
