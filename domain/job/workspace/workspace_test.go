@@ -367,6 +367,17 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
+// An expired hold ends as unknown, and never looks like a success (JOBS.md J4 and J6).
+func TestExpire(t *testing.T) {
+	w := running(t)
+	w.Lock.Safety = job.Idempotent
+	_, err := w.Expire(Evidence{Fence: 1, Silence: w.Lock.Timing.Takeover() - 1})
+	require.ErrorIs(t, err, ErrEarly)
+	w = must(t)(w.Expire(Evidence{Fence: 1, Silence: w.Lock.Timing.Takeover(), Uploaded: blob(1, "u")}))
+	assert.Equal(t, Ended{one, 1, 1, job.Unknown, job.Exit{Cause: job.Unreported}}, w.Last)
+	assert.True(t, w.Names("k-u"))
+}
+
 // A torn checkpoint is not proposed, and accepted only if a person says so.
 func TestTornCheckpoint(t *testing.T) {
 	w := must(t)(running(t).Save(Save{one, Checkpoint{blob(1, "c"), 1, true}}))
