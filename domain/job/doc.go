@@ -1,0 +1,12 @@
+// Package job holds the words that all parts of stateful runs share (JOBS.md): how a process ended, what became of the
+// state, what a template permits, and the times after which a silent holder counts as lost.
+//
+// Its rooms decide:
+//
+//	workspace   who holds the lock of a Workspace, which state counts, and what a person may decide
+//	run         what a Run is doing, derived from its Workspace and its pod; what a Run is frozen to
+//	retention   which blobs, chunks and Runs may be deleted
+//	log         which chunks of a log are stored, and which are missing
+//
+// What must not come in: a Kubernetes type, a file, a network, a clock. Times and durations are arguments.
+package job

@@ -1,0 +1,102 @@
+package run
+
+import (
+	"fmt"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// The bounds of ends.
+const (
+	// MostDestroys is how many Workspaces may be destroyed within DestroyWindow without a person's consent.
+	MostDestroys  = 5
+	DestroyWindow = time.Minute
+	// Retained is how long state and inputs stay in the store after a Workspace has gone.
+	Retained = 90 * 24 * time.Hour
+)
+
+// Deletion describes a Workspace that is being deleted.
+type Deletion struct {
+	// Destroy is destroyOnDelete of the Workspace.
+	Destroy bool
+	// Namespace, Definition and Orcon report that these are being deleted too, so that the Workspace was not deleted by
+	// itself.
+	Namespace, Definition, Orcon bool
+	// Destroyed reports that the destroy run has ended well, DestroyFailed that it has not.
+	Destroyed, DestroyFailed bool
+	// Destroys are the times of the last destroy runs of the cluster.
+	Destroys []time.Time
+	// Confirmed reports that a person agreed to more of them.
+	Confirmed bool
+	Extent    workspace.Extent
+	Now       time.Time
+}
+
+// Farewell is the next step of a deletion.
+type Farewell string
+
+// The steps.
+const (
+	// AwaitRun waits for the holder of the lock; the controller has cancelled it.
+	AwaitRun Farewell = "AwaitRun"
+	// AwaitPerson waits for a decision.
+	AwaitPerson Farewell = "AwaitPerson"
+	// StartDestroy starts the destroy run.
+	StartDestroy Farewell = "StartDestroy"
+	// LetGo removes the finalizer. State and inputs stay for the time Retained.
+	LetGo Farewell = "LetGo"
+)
+
+// EndOf returns the next step of a Workspace's deletion, and why (JOBS.md J18). It never waits without a reason.
+func EndOf(w workspace.Workspace, d Deletion) (Farewell, string) {
+	blocked := w.Startable(d.Extent)
+	switch reason := d.going(); {
+	case reason != "":
+		return LetGo, fmt.Sprintf("%s is being deleted: nothing is destroyed, and %s", reason, retained(w))
+	case w.Lock.Held() && w.Lock.Recovery.Reason == "":
+		return AwaitRun, blocked.Error()
+	case !d.Destroy && !w.Lock.Held():
+		return LetGo, "destroyOnDelete is off: " + retained(w)
+	case d.Destroyed:
+		return LetGo, "everything was destroyed"
+	case blocked != nil:
+		return AwaitPerson, blocked.Error()
+	case d.DestroyFailed:
+		return AwaitPerson, fmt.Sprintf("the destroy run failed: `orcon job run %s --action destroy` tries again; "+
+			"destroyOnDelete: false leaves everything", w.Name)
+	case d.recent() >= MostDestroys && !d.Confirmed:
+		return AwaitPerson, fmt.Sprintf("%d Workspaces were destroyed within a minute: `orcon job approve %s --destroy` agrees to this one",
+			d.recent(), w.Name)
+	}
+	return StartDestroy, "the destroy run starts"
+}
+
+// retained describes what stays of a Workspace.
+func retained(w workspace.Workspace) string {
+	return fmt.Sprintf("the state stays for %d days: `orcon job state adopt %s`", int(Retained.Hours()/24), w.Name)
+}
+
+// going returns what is being deleted beside the Workspace.
+func (d Deletion) going() string {
+	switch {
+	case d.Namespace:
+		return "the namespace"
+	case d.Definition:
+		return "the kind JobWorkspace"
+	case d.Orcon:
+		return "Orcon"
+	}
+	return ""
+}
+
+// recent counts the destroy runs within the window.
+func (d Deletion) recent() int {
+	n := 0
+	for _, at := range d.Destroys {
+		if d.Now.Sub(at) < DestroyWindow {
+			n++
+		}
+	}
+	return n
+}

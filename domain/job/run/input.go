@@ -1,0 +1,32 @@
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+)
+
+// Input is everything that decides what a Run does. It is frozen when the Run is created, and kept with the state, so
+// that a destroy run needs no sources (JOBS.md J18).
+type Input struct {
+	Action string `json:"action"`
+	// Image is by digest.
+	Image      string   `json:"image"`
+	Entrypoint []string `json:"entrypoint"`
+	Args       []string `json:"args"`
+	Contract   string   `json:"contract"`
+	// Parameters are the values; a sensitive one is the path of its file.
+	Parameters map[string]any    `json:"parameters"`
+	Env        map[string]string `json:"env"`
+	Exclude    []string          `json:"exclude"`
+	Rescue     []string          `json:"rescue"`
+}
+
+// Digest returns "sha256:" and 64 hexadecimal digits, which are equal exactly for equal inputs.
+func (i Input) Digest() (string, error) {
+	text, err := json.Marshal(i) // keys of maps are sorted
+	if err != nil {
+		return "", fmt.Errorf("cannot freeze the input: %w", err)
+	}
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(text)), nil
+}

@@ -1,0 +1,187 @@
+package run_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+//nolint:gochecknoglobals // values that all tests share
+var (
+	now = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	one = workspace.Run{UID: "1", Name: "one"}
+	two = workspace.Run{UID: "2", Name: "two"}
+)
+
+func waiting(uid string, minute int, cancelled bool) run.Waiting {
+	return run.Waiting{Run: workspace.Run{UID: uid, Name: uid}, Created: now.Add(time.Duration(minute) * time.Minute), Cancelled: cancelled}
+}
+
+// At most one Run is next, and only if the lock is free; every other one waits or ends with an outcome (JOBS.md J1
+// and J4).
+func TestQueue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var w workspace.Workspace
+		if rapid.Bool().Draw(t, "held") {
+			w.Lock = workspace.Lock{Fence: 1, Run: workspace.Run{UID: "a", Name: "a"}}
+		}
+		var runs []run.Waiting
+		for i := range rapid.IntRange(0, 6).Draw(t, "runs") {
+			runs = append(runs, waiting(string(rune('a'+i)), rapid.IntRange(0, 2).Draw(t, "minute"), rapid.Bool().Draw(t, "cancelled")))
+		}
+		policy := rapid.SampledFrom([]job.Concurrency{job.Queue, job.Reject, job.SupersedeQueued}).Draw(t, "policy")
+		places := run.Queue(policy, w, runs)
+		again := run.Queue(policy, w, rapid.Permutation(runs).Draw(t, "order"))
+		assert.Equal(t, places, again)
+		next, lasting := 0, 0
+		for _, p := range places {
+			assert.NotEqual(t, w.Lock.Run, p.Run)
+			switch {
+			case p.Ended.Ended():
+				assert.False(t, p.Next)
+				assert.Equal(t, job.None, p.Ended.Outcome)
+			case p.Next:
+				next++
+				fallthrough
+			default:
+				lasting++
+			}
+		}
+		assert.LessOrEqual(t, next, 1)
+		assert.Equal(t, next == 1, lasting > 0 && !w.Lock.Held())
+		if policy != job.Queue {
+			assert.LessOrEqual(t, lasting, 1)
+		}
+	})
+}
+
+// Each policy does what it says.
+func TestPolicies(t *testing.T) {
+	runs := []run.Waiting{waiting("b", 2, false), waiting("a", 1, false), waiting("c", 3, false), waiting("x", 0, true)}
+	tests := map[string]struct {
+		policy job.Concurrency
+		want   map[string]string
+	}{
+		"Queue":     {job.Queue, map[string]string{"x": "Cancelled", "a": "next", "b": "1", "c": "2"}},
+		"Reject":    {job.Reject, map[string]string{"x": "Cancelled", "a": "next", "b": "Rejected", "c": "Rejected"}},
+		"Supersede": {job.SupersedeQueued, map[string]string{"x": "Cancelled", "a": "Superseded", "b": "Superseded", "c": "next"}},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			got := map[string]string{}
+			for _, p := range run.Queue(tc.policy, workspace.Workspace{}, runs) {
+				switch {
+				case p.Ended.Ended():
+					got[p.Run.UID] = p.Ended.Reason
+				case p.Next:
+					got[p.Run.UID] = "next"
+				default:
+					got[p.Run.UID] = string(rune('0' + p.Ahead))
+				}
+			}
+			assert.Equal(t, tc.want, got)
+		})
+	}
+}
+
+// A status follows from the Workspace and the pod; it names the command that helps, and an end has an outcome
+// (JOBS.md J4).
+func TestDerive(t *testing.T) {
+	lock := workspace.Lock{Run: one, Attempt: 2, Fence: 4, Timing: job.DefaultTiming()}
+	claimed := lock
+	claimed.Claimant = workspace.Claimant{ID: "p", Where: "node-a"}
+	lost, failed, idempotent := claimed, claimed, claimed
+	lost.Recovery.Reason = workspace.Vanished
+	failed.Recovery.Reason = workspace.CaptureFailed
+	idempotent.Safety, idempotent.Recovery.Reason = job.Idempotent, workspace.Silent
+	end := func(o job.Outcome, e job.Exit) workspace.Workspace {
+		return workspace.Workspace{Name: "shop/db", Last: workspace.Ended{Run: one, Attempt: 1, Fence: 3, Outcome: o, Exit: e}}
+	}
+	held := func(l workspace.Lock) workspace.Workspace {
+		return workspace.Workspace{Name: "shop/db", Fence: 4, Lock: l}
+	}
+	tests := map[string]struct {
+		facts run.Facts
+		from  workspace.Workspace
+		phase run.Phase
+		says  string
+		ended bool
+	}{
+		"Next":       {from: workspace.Workspace{}, phase: run.Queued, says: "starts next"},
+		"Waits":      {facts: run.Facts{Run: two}, from: held(claimed), phase: run.Queued, says: "Run one (attempt 2, fence 4) holds the lock of shop/db"},
+		"Withdrawn":  {facts: run.Facts{Run: two, Cancelled: true}, from: held(claimed), phase: run.Cancelled, says: "before it started", ended: true},
+		"Admitted":   {from: held(lock), phase: run.Starting, says: "being made"},
+		"Pending":    {facts: run.Facts{Pod: run.Pod{Made: true}}, from: held(lock), phase: run.Starting, says: "waits for a node"},
+		"NoImage":    {facts: run.Facts{Pod: run.Pod{Made: true, Obstacle: "ImagePullBackOff"}}, from: held(lock), phase: run.Starting, says: "`orcon job cancel one`"},
+		"Running":    {from: held(claimed), phase: run.Running, says: "node-a"},
+		"Stopping":   {facts: run.Facts{Cancelled: true}, from: held(claimed), phase: run.Running, says: "it has 2m0s"},
+		"Capturing":  {facts: run.Facts{Pod: run.Pod{Stopped: true}}, from: held(claimed), phase: run.Capturing, says: "being stored"},
+		"Lost":       {from: held(lost), phase: run.Lost, says: "may still run on node-a: decide with `orcon job unlock shop/db --because TEXT --accept generation`"},
+		"NotStored":  {from: held(failed), phase: run.Lost, says: "could not be committed"},
+		"LostSafe":   {from: held(idempotent), phase: run.Lost, says: "released after 3m15s of silence"},
+		"Succeeded":  {from: end(job.Committed, job.Exit{}), phase: run.Succeeded, says: "its state is committed", ended: true},
+		"Failed":     {from: end(job.Committed, job.Exit{Code: 3}), phase: run.Failed, says: "exit code 3: `orcon job logs one`; its state is committed", ended: true},
+		"NotKept":    {from: end(job.Failed, job.Exit{}), phase: run.Failed, says: "its state is failed", ended: true},
+		"Cancelled":  {facts: run.Facts{Cancelled: true}, from: end(job.Committed, job.Exit{Code: 143}), phase: run.Cancelled, says: "its state is committed", ended: true},
+		"TimedOut":   {facts: run.Facts{TimedOut: true}, from: end(job.Unchanged, job.Exit{Cause: job.Killed}), phase: run.TimedOut, says: "Killed", ended: true},
+		"Unknown":    {facts: run.Facts{Cancelled: true}, from: end(job.Unknown, job.Exit{Cause: job.Unreported}), phase: run.Lost, says: "goes on from generation 0", ended: true},
+		"Accepted":   {from: end(job.Committed, job.Exit{Cause: job.Unreported}), phase: run.Lost, says: "its state is committed", ended: true},
+		"EndIsFinal": {facts: run.Facts{Published: run.Status{Phase: run.Failed, Message: "as before", Outcome: job.Unknown}}, from: held(claimed), phase: run.Failed, says: "as before", ended: true},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			if tc.facts.Run.UID == "" {
+				tc.facts.Run = one
+			}
+			got := run.Derive(tc.facts, tc.from)
+			assert.Equal(t, tc.phase, got.Phase)
+			assert.Contains(t, got.Message, tc.says)
+			assert.Equal(t, tc.ended, got.Ended())
+		})
+	}
+	assert.Equal(t, int64(4), run.Derive(run.Facts{Run: one}, held(claimed)).Fence)
+}
+
+// A Workspace that is deleted by itself destroys if asked; otherwise nothing is destroyed; and no step waits without
+// a reason (JOBS.md J18).
+func TestEndOf(t *testing.T) {
+	held := workspace.Workspace{Name: "shop/db", Fence: 1, Lock: workspace.Lock{Run: one, Fence: 1}}
+	lost := held
+	lost.Lock.Recovery.Reason = workspace.Silent
+	free := workspace.Workspace{Name: "shop/db", Fence: 1}
+	many := []time.Time{now.Add(-59 * time.Second), now, now, now, now}
+	tests := map[string]struct {
+		from workspace.Workspace
+		is   run.Deletion
+		want run.Farewell
+		says string
+	}{
+		"Namespace":  {held, run.Deletion{Destroy: true, Namespace: true}, run.LetGo, "the namespace is being deleted: nothing is destroyed"},
+		"Definition": {free, run.Deletion{Destroy: true, Definition: true}, run.LetGo, "the kind JobWorkspace"},
+		"Orcon":      {lost, run.Deletion{Destroy: true, Orcon: true}, run.LetGo, "orcon job state adopt shop/db"},
+		"Running":    {held, run.Deletion{Destroy: true}, run.AwaitRun, "Run one"},
+		"Lost":       {lost, run.Deletion{}, run.AwaitPerson, "orcon job unlock shop/db"},
+		"Keep":       {free, run.Deletion{}, run.LetGo, "destroyOnDelete is off"},
+		"Destroy":    {free, run.Deletion{Destroy: true, Destroys: many[:4]}, run.StartDestroy, "starts"},
+		"Many":       {free, run.Deletion{Destroy: true, Destroys: many}, run.AwaitPerson, "5 Workspaces were destroyed"},
+		"Agreed":     {free, run.Deletion{Destroy: true, Destroys: many, Confirmed: true}, run.StartDestroy, "starts"},
+		"Old":        {free, run.Deletion{Destroy: true, Destroys: append([]time.Time{now.Add(-time.Minute)}, many[1:]...)}, run.StartDestroy, "starts"},
+		"Failed":     {free, run.Deletion{Destroy: true, DestroyFailed: true}, run.AwaitPerson, "--action destroy"},
+		"Done":       {free, run.Deletion{Destroy: true, Destroyed: true}, run.LetGo, "everything was destroyed"},
+		"Ahead":      {free, run.Deletion{Destroy: true, Extent: workspace.Extent{Fence: 2}}, run.AwaitPerson, "the store is ahead"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			tc.is.Now = now
+			got, why := run.EndOf(tc.from, tc.is)
+			assert.Equal(t, tc.want, got)
+			assert.Contains(t, why, tc.says)
+		})
+	}
+}

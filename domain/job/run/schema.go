@@ -1,0 +1,140 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// Schema describes the parameters of a template, as JSON Schema. The zero value allows everything.
+type Schema struct {
+	compiled *jsonschema.Schema
+}
+
+// MaxSchema is how large the text of a schema may be, in bytes.
+const MaxSchema = 256 << 10
+
+// outside refuses to load what a schema refers to.
+type outside struct{}
+
+var errOutside = errors.New("a schema may not refer to anything outside of it: copy it below $defs")
+
+// Load implements jsonschema.URLLoader.
+func (outside) Load(string) (any, error) { return nil, errOutside }
+
+// ParseSchema reads a schema of an object; no text is the zero value.
+func ParseSchema(text []byte) (Schema, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return Schema{}, nil
+	}
+	if len(text) > MaxSchema {
+		return Schema{}, fmt.Errorf("cannot use the schema of parameters: it has more than %d KiB: shorten it", MaxSchema>>10)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err == nil {
+		err = calculable(document)
+	}
+	if err != nil {
+		return Schema{}, fmt.Errorf("cannot read the schema of parameters: %w", err)
+	}
+	const resource = "orcon://template/parameters.json"
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.UseLoader(outside{})
+	if err := compiler.AddResource(resource, document); err != nil {
+		return Schema{}, fmt.Errorf("cannot read the schema of parameters: %w", err)
+	}
+	compiled, err := compiler.Compile(resource)
+	if err != nil {
+		return Schema{}, fmt.Errorf("cannot use the schema of parameters: %w", err)
+	}
+	return Schema{compiled}, nil
+}
+
+// calculable refuses numbers with which the library, which calculates exactly, would not come to an end.
+func calculable(document any) error {
+	var below []any
+	switch v := document.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err != nil || math.Abs(f) > 1e15 || f != 0 && math.Abs(f) < 1e-15 || len(v) > 40 {
+			return fmt.Errorf("number %.20s is not between 1e-15 and 1e15: correct it", v)
+		}
+	case []any:
+		below = v
+	case map[string]any:
+		below = slices.Collect(maps.Values(v))
+	}
+	for _, part := range below {
+		if err := calculable(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Names returns the names of the parameters, sorted.
+func (s Schema) Names() []string {
+	if s.compiled == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(s.compiled.Properties))
+}
+
+// Check returns all misfits of parameters. Sensitive ones must be given if they are required; their values, which
+// are files of the run, are not checked.
+func (s Schema) Check(parameters map[string]any, sensitive []string) error {
+	if s.compiled == nil {
+		return nil
+	}
+	text, err := json.Marshal(parameters)
+	if err != nil {
+		return fmt.Errorf("cannot write the parameters as JSON: %w", err)
+	}
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err == nil {
+		err = calculable(instance)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read the parameters: %w", err)
+	}
+	wrong, misfits := errors.AsType[*jsonschema.ValidationError](s.compiled.Validate(instance))
+	if !misfits {
+		return nil
+	}
+	return errors.Join(s.misfits(wrong, sensitive)...)
+}
+
+// misfits returns one error for each leaf of an error of the library.
+func (s Schema) misfits(e *jsonschema.ValidationError, sensitive []string) []error {
+	if len(e.InstanceLocation) > 0 && slices.Contains(sensitive, e.InstanceLocation[0]) {
+		return nil
+	}
+	var all []error
+	for _, cause := range e.Causes {
+		all = append(all, s.misfits(cause, sensitive)...)
+	}
+	if len(e.Causes) > 0 {
+		return all
+	}
+	at := strings.Join(e.InstanceLocation, ".")
+	if unknown, ok := e.ErrorKind.(*kind.AdditionalProperties); ok {
+		for _, name := range slices.Sorted(slices.Values(unknown.Properties)) {
+			path := strings.TrimPrefix(at+"."+name, ".")
+			all = append(all, fmt.Errorf("parameter %q is unknown%s", path, suggestion(path, s.Names())))
+		}
+		return all
+	}
+	_, why, _ := strings.Cut((&jsonschema.ValidationError{ErrorKind: e.ErrorKind}).Error(), ": ")
+	if at == "" {
+		return []error{fmt.Errorf("the parameters do not fit: %s", why)}
+	}
+	return []error{fmt.Errorf("parameter %q does not fit: %s", at, why)}
+}

@@ -1,0 +1,171 @@
+package run
+
+import (
+	"fmt"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// Phase is the phase of a Run.
+type Phase string
+
+// The phases. A Run in one of the last five, and one that is Lost with an outcome, has ended.
+const (
+	Queued    Phase = "Queued"
+	Starting  Phase = "Starting"
+	Running   Phase = "Running"
+	Capturing Phase = "Capturing"
+	Lost      Phase = "Lost"
+	Succeeded Phase = "Succeeded"
+	Failed    Phase = "Failed"
+	Cancelled Phase = "Cancelled"
+	TimedOut  Phase = "TimedOut"
+	Rejected  Phase = "Rejected"
+)
+
+// Status is the status of a Run.
+type Status struct {
+	Phase Phase
+	// Reason and Message are those of its condition.
+	Reason, Message string
+	// Outcome is set exactly for a Run that has ended (JOBS.md J4).
+	Outcome job.Outcome
+	Exit    job.Exit
+	Attempt int
+	Fence   int64
+}
+
+// Ended reports whether the Run has ended.
+func (s Status) Ended() bool { return s.Outcome != "" }
+
+// Facts describe a Run as the controller sees it.
+type Facts struct {
+	Run workspace.Run
+	// Published is the status that is stored.
+	Published Status
+	// Cancelled and TimedOut tell why its process was stopped, if it was.
+	Cancelled, TimedOut bool
+	Pod                 Pod
+	Extent              workspace.Extent
+}
+
+// Pod describes the pod, or container, of the current attempt as the controller sees it.
+type Pod struct {
+	// Made reports that it exists.
+	Made bool
+	// Obstacle tells why it does not start, such as "ImagePullBackOff: manifest unknown".
+	Obstacle string
+	// Stopped reports that the process has ended, and the keeper is at work.
+	Stopped bool
+	// Where is its node.
+	Where string
+}
+
+// Derive returns the status of a Run. One that shows an end stays as it is.
+func Derive(f Facts, w workspace.Workspace) Status {
+	switch {
+	case f.Published.Ended():
+		return f.Published
+	case w.Last.Run == f.Run:
+		return ended(f, w)
+	case w.Lock.Run != f.Run && f.Cancelled:
+		return unstarted(Cancelled, "Cancelled", "it was cancelled before it started")
+	case w.Lock.Run != f.Run:
+		return queued(f, w)
+	}
+	s := held(f, w)
+	s.Attempt, s.Fence = w.Lock.Attempt, w.Lock.Fence
+	return s
+}
+
+// queued returns the status of a Run that waits for the lock.
+func queued(f Facts, w workspace.Workspace) Status {
+	s := Status{Phase: Queued, Reason: "Next", Message: "it starts next"}
+	if err := w.Startable(f.Extent); err != nil {
+		s.Reason, s.Message = "Waiting", err.Error()
+	}
+	return s
+}
+
+// held returns the status of the Run that holds the lock.
+func held(f Facts, w workspace.Workspace) Status {
+	l := w.Lock
+	switch stop := f.stopping(); {
+	case l.Recovery.Reason != "":
+		return lost(f, w)
+	case l.Claimant.ID == "" && f.Pod.Obstacle != "":
+		return Status{Phase: Starting, Reason: "CannotStart", Message: f.Pod.Obstacle + ": correct it, or `orcon job cancel " + f.Run.Name + "`"}
+	case l.Claimant.ID == "" && f.Pod.Made:
+		return Status{Phase: Starting, Reason: "PodPending", Message: "its pod waits for a node"}
+	case l.Claimant.ID == "":
+		return Status{Phase: Starting, Reason: "Admitted", Message: "its pod is being made"}
+	case f.Pod.Stopped:
+		return Status{Phase: Capturing, Reason: "Capturing", Message: "its process has ended, and its state is being stored"}
+	case stop != "":
+		message := fmt.Sprintf("its process on %s is being stopped; it has %s", l.Claimant.Where, l.Timing.Grace)
+		return Status{Phase: Running, Reason: string(stop), Message: message}
+	}
+	return Status{Phase: Running, Reason: "Running", Message: "it runs on " + l.Claimant.Where}
+}
+
+// lost returns the status of a Run about which a person must decide.
+func lost(f Facts, w workspace.Workspace) Status {
+	l := w.Lock
+	if l.Safety.Expires() {
+		return Status{
+			Phase: Lost, Reason: string(l.Recovery.Reason),
+			Message: fmt.Sprintf("%s: the lock of %s is released after %s of silence", reasons[l.Recovery.Reason], w.Name, l.Timing.Takeover()),
+		}
+	}
+	where := l.Claimant.Where
+	if where == "" {
+		where = f.Pod.Where
+	}
+	return Status{
+		Phase: Lost, Reason: string(l.Recovery.Reason),
+		Message: fmt.Sprintf("%s; its process may still run on %s: decide with `orcon job unlock %s --because TEXT --accept %s`, "+
+			"or --retry or --discard", reasons[l.Recovery.Reason], where, w.Name, workspace.Propose(w)),
+	}
+}
+
+// reasons describes why a decision is needed.
+//
+//nolint:gochecknoglobals // a table
+var reasons = map[workspace.Reason]string{
+	workspace.Silent:        "it sends no renewals",
+	workspace.Vanished:      "its pod ended without an outcome",
+	workspace.CaptureFailed: "its state could not be committed",
+}
+
+// ended returns the status of the Run whose end the Workspace records.
+func ended(f Facts, w workspace.Workspace) Status {
+	e := w.Last
+	s := Status{Outcome: e.Outcome, Exit: e.Exit, Attempt: e.Attempt, Fence: e.Fence}
+	switch stop := f.stopping(); {
+	case e.Exit.Cause == job.Unreported:
+		s.Phase, s.Message = Lost, "its end is not known: the Workspace goes on from generation "+fmt.Sprint(w.State.Number)
+	case stop != "":
+		s.Phase, s.Message = stop, "its process was stopped ("+e.Exit.String()+")"
+	case e.Exit.Success() && e.Outcome.Releases():
+		s.Phase, s.Message = Succeeded, "it succeeded"
+	default:
+		s.Phase, s.Message = Failed, "it failed with "+e.Exit.String()+": `orcon job logs "+f.Run.Name+"`"
+	}
+	s.Reason = string(s.Phase)
+	if e.Outcome != job.Unknown {
+		s.Message += "; its state is " + string(e.Outcome)
+	}
+	return s
+}
+
+// stopping returns the phase of a Run that was stopped; empty for one that was not.
+func (f Facts) stopping() Phase {
+	switch {
+	case f.Cancelled:
+		return Cancelled
+	case f.TimedOut:
+		return TimedOut
+	}
+	return ""
+}

@@ -1,0 +1,112 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/spelling"
+)
+
+// Contract is the version of the runner contract that this version of Orcon speaks.
+const Contract = "v1"
+
+// TemplateVersion is a frozen template, given by hand.
+type TemplateVersion struct {
+	Name string
+	// Image must name a digest.
+	Image    string
+	Contract string
+	Safety   job.Safety
+	Schema   Schema
+	// Sensitive are the names of parameters that reach the run as files.
+	Sensitive []string
+	Actions   map[string]Action
+	Env       map[string]string
+	// Exclude are patterns of files that do not belong to the state; Rescue of files of the working directory that do.
+	Exclude, Rescue []string
+}
+
+// Action is a way to run a template.
+type Action struct {
+	Entrypoint, Args []string
+}
+
+// byDigest matches an image that can never change.
+var byDigest = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
+
+// Check returns everything that is wrong with a template.
+func (t TemplateVersion) Check() error {
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("cannot use template "+t.Name+": "+format, args...))
+	}
+	if !byDigest.MatchString(t.Image) {
+		fault("image %q names no digest: write NAME@sha256:… so that a run is the same tomorrow", t.Image)
+	}
+	if t.Contract != Contract {
+		fault("contract %q is unknown: use %s", t.Contract, Contract)
+	}
+	if _, err := job.ParseSafety(string(t.Safety)); err != nil {
+		fault("%w", err)
+	}
+	if len(t.Actions) == 0 {
+		fault("it has no action: add one, such as deploy")
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Actions)) {
+		if len(t.Actions[name].Entrypoint) == 0 {
+			fault("action %s has no entrypoint: name the program", name)
+		}
+	}
+	for _, pattern := range slices.Concat(t.Exclude, t.Rescue) {
+		_, err := path.Match(pattern, "")
+		if err != nil || strings.HasPrefix(pattern, "/") || slices.Contains(strings.Split(pattern, "/"), "..") {
+			fault("pattern %q of exclude or rescue must be a glob below /state or /work", pattern)
+		}
+	}
+	for _, name := range t.Sensitive {
+		if known := t.Schema.Names(); !slices.Contains(known, name) {
+			fault("sensitive parameter %q is not in the schema%s", name, suggestion(name, known))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Freeze returns the input of a Run of an action with parameters. Values of sensitive parameters are not part of it.
+func (t TemplateVersion) Freeze(action string, parameters map[string]any) (Input, error) {
+	a, ok := t.Actions[action]
+	if !ok {
+		known := slices.Sorted(maps.Keys(t.Actions))
+		return Input{}, fmt.Errorf("cannot run %s: it has no action %q%s: it has %s", t.Name, action, suggestion(action, known),
+			strings.Join(known, ", "))
+	}
+	values := maps.Clone(parameters)
+	if values == nil {
+		values = map[string]any{}
+	}
+	for _, name := range t.Sensitive {
+		if _, given := parameters[name]; given {
+			values[name] = map[string]any{"fromFile": "/run/orcon/secrets/" + name}
+		}
+	}
+	if err := t.Schema.Check(values, t.Sensitive); err != nil {
+		return Input{}, fmt.Errorf("cannot run %s: %w", t.Name, err)
+	}
+	return Input{
+		Action: action, Image: t.Image, Entrypoint: a.Entrypoint, Args: a.Args, Contract: t.Contract, Parameters: values,
+		Env: t.Env, Exclude: t.Exclude, Rescue: t.Rescue,
+	}, nil
+}
+
+// suggestion returns the nearest known name as a question.
+func suggestion(name string, known []string) string {
+	if near := spelling.Nearest(name, known); near != "" {
+		return fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return ""
+}

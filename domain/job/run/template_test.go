@@ -1,0 +1,127 @@
+package run_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+)
+
+const parameters = `{"type": "object", "additionalProperties": false, "required": ["size", "token"],
+	"properties": {"size": {"type": "integer", "maximum": 9}, "token": {"type": "string"}, "zones": {"type": "array", "items": {"type": "string"}}}}`
+
+// template returns a template without a fault.
+func template(t *testing.T) run.TemplateVersion {
+	t.Helper()
+	schema, err := run.ParseSchema([]byte(parameters))
+	require.NoError(t, err)
+	return run.TemplateVersion{
+		Name: "db", Image: "registry/db@sha256:" + strings.Repeat("a", 64), Contract: "v1", Schema: schema, Sensitive: []string{"token"},
+		Actions: map[string]run.Action{"deploy": {Entrypoint: []string{"/run.sh"}}}, Exclude: []string{".terraform/*"},
+	}
+}
+
+// Every fault of a template is named, with its cure.
+func TestCheckTemplate(t *testing.T) {
+	require.NoError(t, template(t).Check())
+	tests := map[string]struct {
+		change func(*run.TemplateVersion)
+		says   string
+	}{
+		"Tag":        {func(t *run.TemplateVersion) { t.Image = "registry/db:latest" }, "names no digest"},
+		"Short":      {func(t *run.TemplateVersion) { t.Image = "db@sha256:abc" }, "names no digest"},
+		"Contract":   {func(t *run.TemplateVersion) { t.Contract = "v9" }, "use v1"},
+		"Safety":     {func(t *run.TemplateVersion) { t.Safety = "exclusiv" }, `did you mean "exclusive"?`},
+		"NoAction":   {func(t *run.TemplateVersion) { t.Actions = nil }, "it has no action"},
+		"NoProgram":  {func(t *run.TemplateVersion) { t.Actions = map[string]run.Action{"deploy": {}} }, "no entrypoint"},
+		"Exclude":    {func(t *run.TemplateVersion) { t.Exclude = []string{"../x"} }, "must be a glob"},
+		"Absolute":   {func(t *run.TemplateVersion) { t.Rescue = []string{"/etc/passwd"} }, "must be a glob"},
+		"Pattern":    {func(t *run.TemplateVersion) { t.Rescue = []string{"[a"} }, "must be a glob"},
+		"Sensitive":  {func(t *run.TemplateVersion) { t.Sensitive = []string{"tokn"} }, `did you mean "token"?`},
+		"TwoAtOnce!": {func(t *run.TemplateVersion) { t.Image, t.Contract = "x", "v9" }, "names no digest: write NAME@sha256:… so that a run is the same tomorrow\ncannot"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			broken := template(t)
+			tc.change(&broken)
+			assert.ErrorContains(t, broken.Check(), tc.says)
+		})
+	}
+}
+
+// An input has every default and no secret; equal inputs have equal digests, and no others.
+func TestFreeze(t *testing.T) {
+	given := map[string]any{"size": 3, "token": "hunter2", "zones": []any{"a"}}
+	input, err := template(t).Freeze("deploy", given)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"fromFile": "/run/orcon/secrets/token"}, input.Parameters["token"])
+	assert.Equal(t, "hunter2", given["token"], "the caller's values stay")
+	first, err := input.Digest()
+	require.NoError(t, err)
+	again, err := template(t).Freeze("deploy", map[string]any{"zones": []any{"a"}, "token": "other", "size": 3})
+	require.NoError(t, err)
+	second, err := again.Digest()
+	require.NoError(t, err)
+	assert.Equal(t, first, second, "a secret's value is not part of it")
+	again.Parameters["size"] = 4
+	third, err := again.Digest()
+	require.NoError(t, err)
+	assert.NotEqual(t, first, third)
+}
+
+// What does not fit is named with its parameter.
+func TestFreezeRefuses(t *testing.T) {
+	tests := map[string]struct {
+		action string
+		values map[string]any
+		says   string
+	}{
+		"Action":  {"deply", map[string]any{"size": 3, "token": ""}, `it has no action "deply" (did you mean "deploy"?)`},
+		"Unknown": {"deploy", map[string]any{"size": 3, "token": "", "zone": 1}, `parameter "zone" is unknown (did you mean "zones"?)`},
+		"Type":    {"deploy", map[string]any{"size": "3", "token": ""}, `parameter "size" does not fit: got string, want integer`},
+		"Large":   {"deploy", map[string]any{"size": 10, "token": ""}, `parameter "size" does not fit`},
+		"Deep":    {"deploy", map[string]any{"size": 1, "token": "", "zones": []any{1}}, `parameter "zones.0" does not fit`},
+		"Missing": {"deploy", map[string]any{"token": ""}, "missing property 'size'"},
+		"Secret":  {"deploy", map[string]any{"size": 1}, "missing property 'token'"},
+		"Number":  {"deploy", map[string]any{"size": 1e300, "token": ""}, "is not between"},
+	}
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) {
+			_, err := template(t).Freeze(tc.action, tc.values)
+			assert.ErrorContains(t, err, tc.says)
+		})
+	}
+	open := template(t)
+	open.Schema = run.Schema{}
+	_, err := open.Freeze("deploy", nil)
+	require.NoError(t, err, "without a schema everything is allowed")
+}
+
+// A schema that refers elsewhere, or with which the library does not come to an end, is refused.
+func TestParseSchema(t *testing.T) {
+	for label, text := range map[string]string{
+		"Text": `{`, "Outside": `{"$ref": "https://example.org/x.json"}`, "File": `{"$ref": "file:///etc/passwd"}`,
+		"Number": `{"maximum": 1e999999999}`, "Type": `{"type": "integr"}`, "Large": `{"title": "` + strings.Repeat("x", run.MaxSchema) + `"}`,
+	} {
+		_, err := run.ParseSchema([]byte(text))
+		assert.Error(t, err, label)
+	}
+	s, err := run.ParseSchema(nil)
+	require.NoError(t, err)
+	assert.Empty(t, s.Names())
+}
+
+// No schema and no parameters bring the reader down.
+func FuzzParseSchema(f *testing.F) {
+	f.Add(parameters, "size", "3")
+	f.Add(`{"$ref": "#"}`, "a", "")
+	f.Fuzz(func(t *testing.T, text, name, value string) {
+		s, err := run.ParseSchema([]byte(text))
+		if err == nil {
+			_ = s.Check(map[string]any{name: value}, s.Names())
+		}
+	})
+}
