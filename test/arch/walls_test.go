@@ -48,6 +48,7 @@ var mayImport = map[string]string{
 	"domain/fleet/schema":         "",
 	"domain/history":              "domain/conversation domain/databag",
 	"domain/identity":             "",
+	"domain/job/contract":         "",
 	"domain/leadership":           "",
 	"domain/injection":            "gopkg.in/yaml.v3 domain/application domain/jsonpatch domain/spelling",
 	"domain/jsonpatch":            "",
