@@ -95,6 +95,7 @@ var mayImport = map[string]string{
 
 	"controller/adapter/*":                      "domain controller/api " + watched,
 	"controller/adapter/archive":                "domain/bundle",
+	"controller/adapter/archive/state":          "github.com/klauspost/compress/zstd",
 	"controller/adapter/certificate/revocation": "domain/application " + kubeClient,
 	"controller/adapter/certificate":            "domain controller/adapter/certificate/revocation github.com/cert-manager/cert-manager/pkg/server/tls github.com/fsnotify/fsnotify github.com/go-logr/glogr " + kubeClient + " " + watched,
 	"controller/adapter/cluster":                "domain/bundle controller/adapter/kube/object github.com/fluxcd/cli-utils/pkg/kstatus sigs.k8s.io/structured-merge-diff/v6 " + kubeClient,
