@@ -96,6 +96,8 @@ var mayImport = map[string]string{
 	"controller/adapter/*":                      "domain controller/api " + watched,
 	"controller/adapter/archive":                "domain/bundle",
 	"controller/adapter/archive/state":          "github.com/klauspost/compress/zstd",
+	"controller/adapter/blob":                   "",
+	"controller/adapter/blob/directory":         "controller/adapter/blob",
 	"controller/adapter/certificate/revocation": "domain/application " + kubeClient,
 	"controller/adapter/certificate":            "domain controller/adapter/certificate/revocation github.com/cert-manager/cert-manager/pkg/server/tls github.com/fsnotify/fsnotify github.com/go-logr/glogr " + kubeClient + " " + watched,
 	"controller/adapter/cluster":                "domain/bundle controller/adapter/kube/object github.com/fluxcd/cli-utils/pkg/kstatus sigs.k8s.io/structured-merge-diff/v6 " + kubeClient,
@@ -133,6 +135,7 @@ var mayImport = map[string]string{
 	"controller/adapter/registryv1": "domain/bundle sigs.k8s.io/yaml",
 	"controller/adapter/web":        "domain/bundle domain/destination",
 	// Servers for tests; no binary imports them.
+	"controller/adapter/blob/blobtest":          "controller/adapter/blob github.com/stretchr/testify",
 	"controller/adapter/kube/settle/settletest": "domain controller/api controller/adapter/kube/kubetest controller/adapter/kube/object controller/adapter/kube/settle github.com/stretchr/testify " + kubeClient,
 	"controller/adapter/kube/kubetest":          "domain controller/api controller/adapter/kube/object github.com/stretchr/testify sigs.k8s.io/yaml " + kubeClient,
 	"controller/adapter/stream/streamtest":      "controller/api/relations connectrpc.com/connect github.com/stretchr/testify",
