@@ -17,7 +17,6 @@ type Key struct {
 	Name string
 }
 
-//nolint:gochecknoglobals // a compiled constant
 var part = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,126}[a-z0-9])?$`)
 
 // fenceDigits is how many digits each fence has, so that the order of texts is that of numbers.
@@ -52,7 +51,7 @@ func ParseKey(text string) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("cannot read blob key %q: its fence is no number", text)
 	}
-	k := Key{Workspace: parts[0], Fence: int64(fence), Name: parts[2]} //nolint:gosec // 63 bits
+	k := Key{Workspace: parts[0], Fence: int64(fence), Name: parts[2]}
 	return k, k.Check()
 }
 

@@ -134,6 +134,6 @@ func FuzzParseOutputs(f *testing.F) {
 		require.NoError(t, out.Encode(again))
 		same, err := contract.ParseOutputs(written.Bytes())
 		require.NoError(t, err)
-		require.Equal(t, len(got), len(same))
+		require.Len(t, same, len(got))
 	})
 }

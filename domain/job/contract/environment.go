@@ -19,7 +19,7 @@ const (
 	VariableAction = "ORCON_ACTION"
 	// VariableGeneration holds the number of the state's generation that was restored: 0 for an empty state.
 	VariableGeneration = "ORCON_GENERATION"
-	// The others hold the folders and files of the run.
+	// VariableState and the others hold folders and files of the run.
 	VariableState      = "ORCON_STATE"
 	VariableParameters = "ORCON_PARAMETERS"
 	VariableOutputs    = "ORCON_OUTPUTS"

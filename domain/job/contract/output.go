@@ -25,7 +25,6 @@ type Output struct {
 	Value string
 }
 
-//nolint:gochecknoglobals // a compiled constant
 var outputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,127}$`)
 
 // ParseOutputs reads the file of outputs: a JSON object whose members are the outputs, sorted by name in the result.
@@ -42,8 +41,7 @@ func ParseOutputs(text []byte) ([]Output, error) {
 	all, err := readOutputs(in)
 	if err != nil {
 		at := in.InputOffset()
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at = syntax.Offset
 		}
 		line := 1 + bytes.Count(text[:min(int(at), len(text))], []byte("\n"))

@@ -21,7 +21,7 @@ const (
 	Home      = "/home/orcon"
 	Temporary = "/tmp"
 	// Secrets holds a file for each secret, on tmpfs.
-	Secrets = "/run/orcon/secrets"
+	Secrets = "/run/orcon/secrets" //nolint:gosec // a folder
 )
 
 // The names of files of the folder State.

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,15 @@ func ParseExclude(globs []string) (Exclude, error) {
 		e.globs = append(e.globs, one)
 	}
 	return e, nil
+}
+
+// With returns the list with more files at the top of the state, named as they are.
+func (e Exclude) With(names ...string) Exclude {
+	all := slices.Clone(e.globs)
+	for _, name := range names {
+		all = append(all, glob{pattern: name, anchored: true})
+	}
+	return Exclude{all}
 }
 
 // Matches reports whether a file or folder is excluded itself. What an excluded folder holds is not looked at.

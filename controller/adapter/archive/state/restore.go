@@ -20,6 +20,9 @@ const maxWindow = 64 << 20
 // Restore writes a captured state into an empty folder. Nothing is written unless the whole archive is one that
 // Capture writes, has the digest and is within the limit, which is about the plain archive.
 func Restore(folder string, packed io.ReadSeeker, digest string, limit int64) error {
+	if _, err := packed.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("cannot restore the state: %w", err)
+	}
 	got, err := Verify(packed, limit)
 	if err != nil {
 		return err
