@@ -93,6 +93,7 @@ func beKeeper(b bench) int {
 		return 1
 	}
 	ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	_ = os.WriteFile(b.path(fmt.Sprint("ready-", os.Getpid())), nil, 0o600)
 	if err := b.keeperWith(client(b.Ledger), store, ctx.Done()).Run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -160,7 +160,15 @@ func serve(t *testing.T, m *model) string {
 	require.NoError(t, err)
 	server := rpc.NewServer()
 	require.NoError(t, server.RegisterName("Ledger", &remote{m}))
-	go server.Accept(listener)
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go server.ServeConn(connection)
+		}
+	}()
 	t.Cleanup(func() { listener.Close() })
 	return socket
 }
