@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 // bench is a run without containers: its folders and its template, a shell script.
 type bench struct {
 	Base, Script, Ledger string
+	Backend              string
 	Renew, Checkpoint    time.Duration
 	Limit                int64
 }
@@ -69,7 +70,7 @@ func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-
 		Ledger: ledger, Blobs: blobs, Exchange: b.exchange(), Claimant: keeper.Claimant{Run: "r", Attempt: 1, Place: "pod"},
 		Settings: keeper.Settings{
 			State: b.path("state"), Scratch: b.path("scratch"), Limit: b.Limit,
-			Renew: b.Renew, Checkpoint: b.Checkpoint, Retry: 10 * time.Millisecond,
+			Renew: b.Renew, Checkpoint: b.Checkpoint, Retry: 10 * time.Millisecond, Backend: b.Backend,
 		},
 		Clock: keeper.BootTime, Terminate: terminate,
 	}

@@ -16,6 +16,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/backend"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
@@ -23,6 +24,9 @@ import (
 // captures are the archives of one run, one at a time.
 type captures struct {
 	run *run
+
+	// storing is held while a checkpoint is stored, so that sequences are recorded in order.
+	storing sync.Mutex
 
 	mutex    sync.Mutex
 	sequence int64
@@ -54,7 +58,9 @@ func (c *captures) begin(ctx context.Context) {
 // checkpoint stores the state of a run that goes on, if it has changed since the last time. A state that is too
 // large, or of another's hold, stops the template.
 func (c *captures) checkpoint(ctx context.Context) error {
-	a, err := c.run.pack(c.run.Settings.Limit)
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	a, err := c.run.packStill(ctx, c.run.Settings.Limit)
 	if isTooLarge(err) {
 		c.run.stop(err.Error())
 	}
@@ -87,7 +93,7 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 	e := End{Outcome: Failed, Base: r.base(), Process: process}
 	var problem error
 	e.Outputs, problem = outputs(r.Settings.State)
-	a, err := r.packStill(ctx)
+	a, err := r.packStill(ctx, orphanFactor*r.Settings.Limit)
 	if err != nil {
 		e.Message = errors.Join(err, problem).Error()
 		return e
@@ -129,9 +135,9 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 const stillTries = 10
 
 // packStill captures the state when nothing changes it any more, or as it is after some tries.
-func (r *run) packStill(ctx context.Context) (packed, error) {
+func (r *run) packStill(ctx context.Context, limit int64) (packed, error) {
 	for try := 1; ; try++ {
-		a, err := r.pack(orphanFactor * r.Settings.Limit)
+		a, err := r.pack(limit)
 		if err != nil || !a.Torn || try == stillTries || ctx.Err() != nil {
 			return a, err
 		}
@@ -209,7 +215,7 @@ func (k *Keeper) pack(limit int64) (packed, error) {
 	}
 	digest := sha256.New()
 	p := packed{path: file.Name()}
-	options := state.Options{Exclude: k.Settings.Exclude.With(contract.ParametersFile, contract.OutputsFile), Limit: limit}
+	options := state.Options{Exclude: k.Settings.Exclude.With(contract.ParametersFile, contract.OutputsFile, backend.Aside), Limit: limit}
 	p.Summary, err = state.Capture(io.MultiWriter(file, digest), k.Settings.State, options)
 	if err = errors.Join(err, file.Close()); err != nil {
 		p.remove()

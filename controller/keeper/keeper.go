@@ -41,6 +41,9 @@ type Settings struct {
 	Renew, Checkpoint time.Duration
 	// Retry is how long to wait before a call is repeated that failed.
 	Retry time.Duration
+	// Backend is the address on loopback where Terraform's state is served; "" for nowhere. It is the same for a
+	// keeper that is started again, since the template has it.
+	Backend string
 }
 
 // orphanFactor is how many times its limit a state may have and still be stored, as an orphan.

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/backend"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
@@ -118,7 +120,11 @@ func (r *run) prepare(ctx context.Context) error {
 			return fmt.Errorf("cannot write the parameters: %w", err)
 		}
 	}
-	return r.Exchange.WriteStart(exchange.Start{Environment: r.hold.Environment})
+	environment := r.hold.Environment
+	if r.Settings.Backend != "" {
+		environment = append(slices.Clone(environment), contract.BackendEnvironment("http://"+r.Settings.Backend+backend.Path)...)
+	}
+	return r.Exchange.WriteStart(exchange.Start{Environment: environment})
 }
 
 // empty removes what an earlier restore left.
@@ -146,7 +152,14 @@ func (r *run) follow(ctx context.Context) (exchange.Ended, error) {
 	ticks := time.NewTicker(look)
 	defer ticks.Stop()
 	beside, end := context.WithCancel(ctx)
-	defer end() // no checkpoint delays the capture
+	stop, err := r.serve(beside)
+	defer func() {
+		end() // no checkpoint delays the capture
+		stop()
+	}()
+	if err != nil {
+		return exchange.Ended{}, err
+	}
 	terminate := r.Terminate
 	hurried := false
 	for {

@@ -95,7 +95,7 @@ func (f Folder) Output() string { return filepath.Join(string(f), outputName) }
 
 // Lock marks the shim as alive until the file is closed or the process ends.
 func (f Folder) Lock() (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(string(f), lockName), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // a fixed name
+	file, err := os.OpenFile(filepath.Join(string(f), lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot mark the shim as alive: %w", err)
 	}

@@ -109,7 +109,9 @@ func TestBurst(t *testing.T) {
 	segments, err := exchange.Segments(at.Output(), "stdout")
 	require.NoError(t, err)
 	assert.Len(t, segments, 11)
-	assert.True(t, strings.Repeat("x", 10<<20)+"end\n" == output(t, at, "stdout"))
+	all := output(t, at, "stdout")
+	assert.Len(t, all, 10<<20+len("end\n"))
+	assert.Equal(t, "end\n", strings.TrimLeft(all, "x"))
 }
 
 // JOBS.md J15: an entrypoint that cannot be executed has a code of the runner.

@@ -76,14 +76,19 @@ func Environment(r Run) []string {
 	if r.Backend == "" {
 		return all
 	}
-	return append(all,
-		VariableAddress+"="+r.Backend,
-		VariableLockAddress+"="+r.Backend,
-		VariableUnlockAddress+"="+r.Backend,
-		VariableLockMethod+"="+MethodLock,
-		VariableUnlockMethod+"="+MethodUnlock,
-		VariableUpdateMethod+"="+MethodUpdate,
-	)
+	return append(all, BackendEnvironment(r.Backend)...)
+}
+
+// BackendEnvironment returns the variables by which the state is found over HTTP, as NAME=value.
+func BackendEnvironment(address string) []string {
+	return []string{
+		VariableAddress + "=" + address,
+		VariableLockAddress + "=" + address,
+		VariableUnlockAddress + "=" + address,
+		VariableLockMethod + "=" + MethodLock,
+		VariableUnlockMethod + "=" + MethodUnlock,
+		VariableUpdateMethod + "=" + MethodUpdate,
+	}
 }
 
 // Reserved reports whether the contract sets a variable, or may in a later version. Templates and operators must
