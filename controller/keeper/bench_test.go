@@ -20,6 +20,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/shim"
 )
@@ -49,11 +50,14 @@ type bench struct {
 	Base, Script, Ledger string
 	Backend              string
 	Renew, Checkpoint    time.Duration
+	Drain                time.Duration
 	Limit                int64
+
+	chunks chunk.Sink
 }
 
 func newBench(t *testing.T, script string) bench {
-	b := bench{Base: t.TempDir(), Script: script, Renew: 50 * time.Millisecond, Checkpoint: time.Hour, Limit: 1 << 20}
+	b := bench{Base: t.TempDir(), Script: script, Renew: 50 * time.Millisecond, Checkpoint: time.Hour, Drain: patience, Limit: 1 << 20}
 	for _, name := range []string{"state", "scratch", "exchange", "work"} {
 		require.NoError(t, os.Mkdir(filepath.Join(b.Base, name), 0o700))
 	}
@@ -68,9 +72,10 @@ func (b bench) exchange() exchange.Folder { return exchange.Folder(b.path("excha
 func (b bench) keeperWith(ledger keeper.Ledger, blobs keeper.Blobs, terminate <-chan struct{}) *keeper.Keeper {
 	return &keeper.Keeper{
 		Ledger: ledger, Blobs: blobs, Exchange: b.exchange(), Claimant: keeper.Claimant{Run: "r", Attempt: 1, Place: "pod"},
+		Chunks: b.chunks,
 		Settings: keeper.Settings{
 			State: b.path("state"), Scratch: b.path("scratch"), Limit: b.Limit,
-			Renew: b.Renew, Checkpoint: b.Checkpoint, Retry: 10 * time.Millisecond, Backend: b.Backend,
+			Renew: b.Renew, Checkpoint: b.Checkpoint, Retry: 10 * time.Millisecond, Backend: b.Backend, Drain: b.Drain,
 		},
 		Clock: keeper.BootTime, Terminate: terminate,
 	}

@@ -12,14 +12,17 @@ import (
 	"github.com/golang/glog"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
 // Keeper keeps the state of one run.
 type Keeper struct {
-	Ledger   Ledger
-	Blobs    Blobs
+	Ledger Ledger
+	Blobs  Blobs
+	// Chunks receives the output of the template; nil for nobody.
+	Chunks   chunk.Sink
 	Exchange exchange.Folder
 	Claimant Claimant
 	Settings Settings
@@ -39,6 +42,8 @@ type Settings struct {
 	Limit int64
 	// Renew and Checkpoint are how often each is done.
 	Renew, Checkpoint time.Duration
+	// Drain is how long the run may wait, when it has ended, for the rest of its output to be carried away.
+	Drain time.Duration
 	// Retry is how long to wait before a call is repeated that failed.
 	Retry time.Duration
 	// Backend is the address on loopback where Terraform's state is served; "" for nowhere. It is the same for a
@@ -78,11 +83,19 @@ func (k *Keeper) Run(ctx context.Context) error {
 			return run.abandon(ctx, err)
 		}
 	}
+	carried := make(chan struct{})
+	finish := make(chan struct{})
+	go func() {
+		defer close(carried)
+		run.carry(ctx, finish)
+	}()
 	process, err := run.follow(ctx)
-	if err != nil {
-		return err
+	close(finish)
+	if err == nil {
+		err = run.conclude(ctx, process)
 	}
-	return run.conclude(ctx, process)
+	<-carried
+	return err
 }
 
 // begin claims the run. Where the claim is refused although an earlier keeper has let the template start, the run goes

@@ -42,7 +42,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 		done, err := s.file.Write(rest[:n])
 		s.written += int64(done)
 		if err != nil {
-			s.end()
+			s.fail()
 		}
 		s.position += n
 		rest = rest[n:]
@@ -71,6 +71,14 @@ func (s *Stream) open() bool {
 	}
 	s.written = 0
 	return err == nil
+}
+
+// fail ends a segment that takes no more. An empty one is removed, so that a full volume is not filled with names.
+func (s *Stream) fail() {
+	if s.written == 0 {
+		_ = os.Remove(s.file.Name()) // it is empty, and the next one has another name
+	}
+	s.end()
 }
 
 // end closes the segment.
