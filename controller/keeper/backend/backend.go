@@ -83,10 +83,11 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if refused, ok := errors.AsType[refusal](err); ok {
 			answer = refused
 		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(answer.status)
 		body = []byte(answer.body)
 	}
-	_, _ = w.Write(body) // a client that has gone needs no answer
+	_, _ = w.Write(body) //nolint:gosec // a client that has gone needs no answer, and none is a browser
 }
 
 func (b *Backend) serve(w http.ResponseWriter, r *http.Request) ([]byte, error) {

@@ -108,8 +108,13 @@ func remove(t *testing.T, s blob.Store) {
 // broken gives some bytes and fails.
 type broken struct{ io.Reader }
 
-// Seek implements io.Seeker.
-func (broken) Seek(int64, int) (int64, error) { return 0, nil }
+// Seek implements io.Seeker: it is longer than what can be read.
+func (broken) Seek(offset int64, whence int) (int64, error) {
+	if whence == io.SeekEnd {
+		return 10, nil
+	}
+	return offset, nil
+}
 
 func failures(t *testing.T, s blob.Store) {
 	failed := errors.New("the archive cannot be read")
