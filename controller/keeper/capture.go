@@ -182,7 +182,7 @@ func outputs(folder string) (string, error) {
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular() || info.Size() > contract.MaxOutputBytes:
-		return "", fmt.Errorf("cannot use %s: it is no file, or larger than %d bytes", contract.OutputsFile, contract.MaxOutputBytes)
+		return "", fmt.Errorf("cannot use %s: it is not a file, or larger than %d bytes", contract.OutputsFile, contract.MaxOutputBytes)
 	}
 	text, err := root.ReadFile(contract.OutputsFile)
 	if err != nil {

@@ -49,7 +49,7 @@ func ParseKey(text string) (Key, error) {
 	}
 	fence, err := strconv.ParseUint(parts[1], 10, 63)
 	if err != nil {
-		return Key{}, fmt.Errorf("cannot read blob key %q: its fence is no number", text)
+		return Key{}, fmt.Errorf("cannot read blob key %q: its fence is not a number", text)
 	}
 	k := Key{Workspace: parts[0], Fence: int64(fence), Name: parts[2]}
 	return k, k.Check()

@@ -155,7 +155,7 @@ func (b *Backend) update(r *http.Request, body []byte) error {
 		}
 	}
 	if !json.Valid(body) {
-		return refuse(http.StatusBadRequest, "the state is no JSON")
+		return refuse(http.StatusBadRequest, "the state is not JSON")
 	}
 	if err := b.write(body); err != nil {
 		return fmt.Errorf("cannot write the state: %w", err)

@@ -91,7 +91,7 @@ func TestProtocol(t *testing.T) {
 		{why: "nor without a lock", method: "POST", path: "/state", body: `{"serial":9}`, status: 423, answer: mine},
 		{why: "it reads its write", method: "GET", path: "/state", status: 200, answer: `{"serial":1}`},
 		{why: "it writes often", method: "POST", path: "/state?ID=mine", body: `{"serial":2}`, status: 200},
-		{why: "half a state", method: "POST", path: "/state?ID=mine", body: `{"serial":`, status: 400, answer: "no JSON"},
+		{why: "half a state", method: "POST", path: "/state?ID=mine", body: `{"serial":`, status: 400, answer: "not JSON"},
 		{why: "over the limit", method: "POST", path: "/state?ID=mine", body: strings.Repeat(" ", 1025), status: 413, answer: "raise the limit"},
 		{why: "another one does not unlock it", method: "UNLOCK", path: "/state", body: theirs, status: 409, answer: mine},
 		{why: "it unlocks", method: "UNLOCK", path: "/state", body: mine, status: 200},

@@ -89,7 +89,7 @@ func TestParseOutputsRefuses(t *testing.T) {
 	tests := map[string]struct {
 		why, text, want string
 	}{
-		"List":     {why: "outputs have names", text: "[]", want: `line 1: it is no JSON object: write {"NAME": VALUE}`},
+		"List":     {why: "outputs have names", text: "[]", want: `line 1: it is not a JSON object: write {"NAME": VALUE}`},
 		"CutOff":   {why: "killed while it was written", text: "{\n\"a\": [1,", want: "line 2: the file ends within a value"},
 		"CutName":  {why: "killed while it was written", text: "{\n\"a", want: "the file ends within a value"},
 		"CutEnd":   {why: "killed while it was written", text: "{\n\"a\": 1\n", want: "line 2: the file ends within a value"},

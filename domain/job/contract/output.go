@@ -60,7 +60,7 @@ func readOutputs(in *json.Decoder) ([]Output, error) {
 		return nil, cutOff(err)
 	}
 	if first != json.Delim('{') {
-		return nil, errors.New(`it is no JSON object: write {"NAME": VALUE}`)
+		return nil, errors.New(`it is not a JSON object: write {"NAME": VALUE}`)
 	}
 	var all []Output
 	seen := map[string]bool{}
