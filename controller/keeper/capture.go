@@ -61,7 +61,7 @@ func (c *captures) checkpoint(ctx context.Context) error {
 	c.storing.Lock()
 	defer c.storing.Unlock()
 	a, err := c.run.packStill(ctx, c.run.Settings.Limit)
-	if isTooLarge(err) {
+	if errors.Is(err, state.ErrTooLarge) {
 		c.run.stop(err.Error())
 	}
 	if err != nil {

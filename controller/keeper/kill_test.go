@@ -103,6 +103,26 @@ func killed(t *testing.T, v victim) {
 	assert.LessOrEqual(t, starts(t, b), 1)
 }
 
+// JOBS.md J9, JOBS-DESIGN.md 5: a keeper that comes back when another run holds the workspace stops the template, and
+// stores what it left as an orphan.
+func TestComesBackStale(t *testing.T) {
+	b := newBench(t, `trap 'exit 9' TERM; echo x > $STATE/x; touch $BASE/ready; while :; do sleep 0.05; done`)
+	m := &model{next: hold()}
+	b.Ledger = serve(t, m)
+	k := b.start(t, keeperPart)
+	s := b.start(t, shimPart)
+	until(t, "it is ready", func() bool { return b.there("ready") })
+	require.NoError(t, k.Process.Kill())
+	<-k.ended
+	m.steal()
+	assert.Equal(t, 1, b.start(t, keeperPart).code(t))
+	assert.Equal(t, 9, s.code(t))
+	assert.Empty(t, m.ends)
+	require.Len(t, m.late, 1)
+	_, err := os.Stat(filepath.Join(restored(t, b.store(t), *m.late[0].State), "x"))
+	require.NoError(t, err)
+}
+
 // check compares what is recorded with what the template did.
 func check(t *testing.T, b bench, m *model) {
 	e := only(t, m)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/golang/glog"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/backend"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
@@ -178,17 +177,14 @@ func (r *run) follow(ctx context.Context) (exchange.Ended, error) {
 				return exchange.Ended{}, err
 			}
 		}
-		if ended, err := r.look(hurried); ended != nil || err != nil {
-			return orZero(ended), err
+		ended, err := r.look(hurried)
+		if err != nil {
+			return exchange.Ended{}, err
+		}
+		if ended != nil {
+			return *ended, nil
 		}
 	}
-}
-
-func orZero(e *exchange.Ended) exchange.Ended {
-	if e == nil {
-		return exchange.Ended{}
-	}
-	return *e
 }
 
 // settle is how long the shim must be missed: the kernel releases its lock a moment before it kills the rest of the
@@ -244,6 +240,3 @@ func (r *run) end(ctx context.Context, e End) error {
 	}
 	return errors.Join(err, r.Exchange.WriteOutcome(exchange.Outcome{Code: e.Process.Code}))
 }
-
-// isTooLarge reports that a state exceeds its limit.
-func isTooLarge(err error) bool { return errors.Is(err, state.ErrTooLarge) }

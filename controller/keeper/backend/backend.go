@@ -245,7 +245,7 @@ func (b *Backend) held() (*lock, error) {
 	defer root.Close() //nolint:errcheck // it is only read
 	text, err := root.ReadFile(lockName)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // nobody holds it
+		return nil, nil // nobody holds it
 	}
 	var held lock
 	if err == nil {
@@ -255,7 +255,7 @@ func (b *Backend) held() (*lock, error) {
 		return nil, fmt.Errorf("cannot read the lock of the state: %w", err)
 	}
 	if held.Fence != b.Fence {
-		return nil, nil //nolint:nilnil // it is void
+		return nil, nil // it is void
 	}
 	return &held, nil
 }

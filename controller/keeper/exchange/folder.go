@@ -152,10 +152,8 @@ func write[T any](f Folder, name string, content T) error {
 	if err = errors.Join(err, aside.Close()); err == nil {
 		err = os.Link(aside.Name(), filepath.Join(string(f), name))
 	}
-	if errors.Is(err, fs.ErrExist) {
-		err = nil
-	}
-	if err = errors.Join(err, os.Remove(aside.Name())); err != nil {
+	_ = os.Remove(aside.Name()) // an error means that the file is not there: what is left aside does no harm
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return failed(err)
 	}
 	return nil
@@ -164,7 +162,7 @@ func write[T any](f Folder, name string, content T) error {
 func read[T any](f Folder, name string) (*T, error) {
 	text, err := os.ReadFile(filepath.Join(string(f), name)) //nolint:gosec // a fixed name
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // not written yet
+		return nil, nil // not written yet
 	}
 	var content T
 	if err == nil {
