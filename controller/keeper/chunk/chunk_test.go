@@ -140,6 +140,18 @@ func TestCarry(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, carried)
 	assert.Equal(t, "abcdefgh[2]kl", s.text())
+	s.lost = true
+	write("m")
+	_, err = c.Carry(t.Context())
+	require.ErrorIs(t, err, errDown)
+	s.lost = false
+	write("n")
+	for range 2 {
+		carried, err = c.Carry(t.Context())
+		require.NoError(t, err, "the chunk whose answer was lost is written as it was")
+		assert.True(t, carried)
+	}
+	assert.Equal(t, "abcdefgh[2]klmn", s.text())
 	left, err := exchange.Segments(output, "stdout")
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "what is carried is removed but for the last one")

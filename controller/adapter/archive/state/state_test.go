@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -173,6 +174,40 @@ func TestCaptureBesideWriter(t *testing.T) {
 	assert.Positive(t, torn, "some of 200 captures met a change")
 	got, _ := capture(t, at)
 	assert.False(t, got.Torn, "nothing changes any more")
+}
+
+// writing calls a function at its first write.
+type writing struct{ first func() }
+
+func (w *writing) Write(p []byte) (int, error) {
+	if w.first != nil {
+		w.first()
+		w.first = nil
+	}
+	return len(p), nil
+}
+
+// A file that is written again in place, with as many bytes, after it was packed, makes the archive torn.
+func TestCaptureIsTorn(t *testing.T) {
+	at := t.TempDir()
+	write(t, at, "a", "old", 0o600)
+	large := make([]byte, 4<<20)
+	source := rand.NewChaCha8([32]byte{})
+	_, err := source.Read(large)
+	require.NoError(t, err)
+	write(t, at, "b", string(large), 0o600)
+	met := false
+	out := &writing{first: func() {
+		met = true
+		require.NoError(t, os.WriteFile(filepath.Join(at, "a"), []byte("new"), 0o600))
+	}}
+	got, err := state.Capture(out, at, state.Options{Limit: 8 << 20})
+	require.NoError(t, err)
+	require.True(t, met)
+	assert.True(t, got.Torn)
+	again, err := state.Capture(out, at, state.Options{Limit: 8 << 20})
+	require.NoError(t, err)
+	assert.False(t, again.Torn)
 }
 
 // JOBS.md J12: what is restored is captured again as the same bytes.
