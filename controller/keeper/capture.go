@@ -243,7 +243,7 @@ func (r *run) upload(ctx context.Context, p packed) (State, error) {
 	return stored, r.Blobs.Put(ctx, stored.Blob, file)
 }
 
-// errGivenUp ends a fetch that cannot succeed, or whose result nobody needs.
+// errGivenUp ends a fetch that cannot succeed, or whose result is not needed.
 var errGivenUp = errors.New("given up")
 
 // fetch restores a stored state into the folder, which is empty.

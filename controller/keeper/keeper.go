@@ -21,7 +21,7 @@ import (
 type Keeper struct {
 	Ledger Ledger
 	Blobs  Blobs
-	// Chunks receives the output of the template; nil for nobody.
+	// Chunks receives the output of the template; nil for none.
 	Chunks   chunk.Sink
 	Exchange exchange.Folder
 	Claimant Claimant
@@ -98,8 +98,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	return err
 }
 
-// begin claims the run. Where the claim is refused although an earlier keeper has let the template start, the run goes
-// on with the earlier hold: the template is stopped, and what it left is stored as an orphan.
+// begin claims the run. If the claim is refused after an earlier keeper has let the template start, the run goes on
+// with the earlier hold: the template is stopped, and its state is stored as an orphan.
 func (k *Keeper) begin(ctx context.Context, started bool) (*run, error) {
 	var hold Hold
 	var sent time.Duration

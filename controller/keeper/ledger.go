@@ -52,7 +52,7 @@ type Holder struct {
 	Fence int64
 }
 
-// Hold is what the ledger grants to a claimant.
+// Hold is granted to a claimant by the ledger.
 type Hold struct {
 	// Workspace is its UID.
 	Workspace string
@@ -65,7 +65,7 @@ type Hold struct {
 	Parameters string
 	// Environment is passed to the template.
 	Environment []string
-	// Exclusive runs go on where their renewals are not acknowledged: nobody takes them over because time passed.
+	// Exclusive runs go on where their renewals are not acknowledged: they are never taken over because time passed.
 	Exclusive bool
 	// Lost is how long after its last acknowledged renewal a run that is not exclusive is stopped.
 	Lost time.Duration
@@ -108,7 +108,7 @@ const (
 	Unchanged Outcome = "unchanged"
 	// Committed means that the state is a new generation.
 	Committed Outcome = "committed"
-	// Orphaned means that the state is stored, but is no generation.
+	// Orphaned means that the state is stored, but as an orphan.
 	Orphaned Outcome = "orphaned"
 	// Failed means that the state could not be captured.
 	Failed Outcome = "failed"

@@ -20,7 +20,7 @@ import (
 // Path is the one path that is served.
 const Path = "/state"
 
-// Aside is the file of the state's folder that is written before it is renamed. It is no state.
+// Aside is the file of the state's folder that is written before it is renamed. It is not captured.
 const Aside = ".orcon-terraform.tfstate"
 
 const (
@@ -49,7 +49,7 @@ type Backend struct {
 type lock struct {
 	Fence int64
 	ID    string
-	// Info is what the client wrote.
+	// Info is the lock as the client wrote it.
 	Info json.RawMessage
 }
 
@@ -215,7 +215,7 @@ func (b *Backend) take(body []byte) error {
 	return root.Rename(lockName+".new", lockName)
 }
 
-// release unlocks the state. A request without a body unlocks it whoever holds it: a person forces it.
+// release unlocks the state. A request without a body releases any lock: a person forces it.
 func (b *Backend) release(body []byte) error {
 	held, err := b.held()
 	if err != nil || held == nil {
@@ -245,7 +245,7 @@ func (b *Backend) held() (*lock, error) {
 	defer root.Close() //nolint:errcheck // it is only read
 	text, err := root.ReadFile(lockName)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // nobody holds it
+		return nil, nil // no lock
 	}
 	var held lock
 	if err == nil {

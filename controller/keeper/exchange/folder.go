@@ -75,7 +75,7 @@ func (f Folder) WriteEnded(e Ended) error { return write(f, endedName, e) }
 // WriteOutcome writes Outcome.
 func (f Folder) WriteOutcome(o Outcome) error { return write(f, outcomeName, o) }
 
-// ReadStart reads Start; nil if it is not written yet, which holds for all that Folder reads.
+// ReadStart reads Start; nil before it is written, which holds for all that Folder reads.
 func (f Folder) ReadStart() (*Start, error) { return read[Start](f, startName) }
 
 // ReadStarted reads Started.
@@ -126,7 +126,7 @@ func (f Folder) Alive() (bool, error) {
 	return false, nil
 }
 
-// flock takes the lock. Who looks whether it is taken holds it for a moment, and so it is tried again.
+// flock takes the lock. Alive holds it for a moment, so several tries are needed.
 func flock(file *os.File) (err error) {
 	for range 100 {
 		if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
@@ -137,7 +137,7 @@ func flock(file *os.File) (err error) {
 	return err
 }
 
-// write makes a file appear whole. One that is there already stays as it is.
+// write makes a file appear whole. A file that exists stays as it is.
 func write[T any](f Folder, name string, content T) error {
 	failed := func(err error) error { return fmt.Errorf("cannot write file %s of the exchange folder: %w", name, err) }
 	text, err := json.Marshal(content)

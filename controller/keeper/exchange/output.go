@@ -16,7 +16,7 @@ import (
 type Stream struct {
 	// Folder is where segments are, Name begins their names.
 	Folder, Name string
-	// Segment is the size of a segment, Limit of all that nobody has removed yet, in bytes.
+	// Segment is the size of a segment, Limit of all segments that are left, in bytes.
 	Segment, Limit int64
 
 	file     *os.File
@@ -65,12 +65,12 @@ func (s *Stream) open() bool {
 		return false
 	}
 	name := fmt.Sprintf("%s.%0*d", s.Name, segmentDigits, s.position)
-	s.file, err = os.OpenFile(filepath.Join(s.Folder, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640) //nolint:gosec // the keeper's group reads
+	file, err := os.OpenFile(filepath.Join(s.Folder, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		s.file = nil
+		return false
 	}
-	s.written = 0
-	return err == nil
+	s.file, s.written = file, 0
+	return true
 }
 
 // fail ends a segment that takes no more. An empty one is removed, so that a full volume is not filled with names.

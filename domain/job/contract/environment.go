@@ -45,7 +45,7 @@ const (
 	MethodUpdate = "POST"
 )
 
-// Run is what a template may know of its own run.
+// Run holds the facts of a run that its template may know.
 type Run struct {
 	Namespace, Workspace, Name string
 	Action                     string

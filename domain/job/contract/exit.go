@@ -10,7 +10,7 @@ const (
 	NotStarted = 64
 	// Refused means that the keeper did not let the entrypoint start: its claim or the restore of the state failed.
 	Refused = 65
-	// Vanished means that an earlier process of the same run ended with its container, so nobody knows its exit code.
+	// Vanished means that an earlier process of the same run ended with its container, so that its exit code is unknown.
 	Vanished = 66
 )
 

@@ -15,7 +15,7 @@ var ErrTooLarge = errors.New("the state is too large")
 // ErrRefused is wrapped where an archive, or a folder, has what no state may have.
 var ErrRefused = errors.New("the state is refused")
 
-// permissions are the bits of a mode that are kept: nobody else's identity is taken by a program of a state.
+// permissions are the bits of a mode that are kept: no program of a state runs as its owner.
 const permissions = 0o777
 
 // checkName returns what is wrong with the path of an entry.

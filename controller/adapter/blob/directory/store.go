@@ -15,7 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 )
 
-// The names of what is no blob: no part of a key begins with a dot.
+// The names of the store's own files: no part of a key begins with a dot.
 const (
 	lockName = ".lock"
 	incoming = ".incoming"
