@@ -65,7 +65,7 @@ func (s *Stream) open() bool {
 		return false
 	}
 	name := fmt.Sprintf("%s.%0*d", s.Name, segmentDigits, s.position)
-	file, err := os.OpenFile(filepath.Join(s.Folder, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(filepath.Join(s.Folder, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600) //nolint:gosec // a position
 	if err != nil {
 		return false
 	}
