@@ -1,0 +1,96 @@
+package keeper_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+)
+
+// withBackend gives a bench an address of its own.
+func (b bench) withBackend(t *testing.T) bench {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	b.Backend = listener.Addr().String()
+	require.NoError(t, listener.Close())
+	return b
+}
+
+// post writes a state, as Terraform does, to the address that the template found.
+func (b bench) post(t *testing.T, serial int) int {
+	until(t, "the template has the address", func() bool { return b.there("address") })
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.TrimSpace(b.read(t, "address")),
+		strings.NewReader(fmt.Sprintf(`{"serial":%d}`, serial)))
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer.StatusCode
+}
+
+// terraform is a template that waits while its state is written.
+const terraform = `echo $TF_HTTP_ADDRESS > $BASE/new; mv $BASE/new $BASE/address; while ! test -e $BASE/go; do sleep 0.02; done`
+
+// stored returns Terraform's state of a checkpoint or a generation.
+func stored(t *testing.T, b bench, s keeper.State) string {
+	store := b.store(t)
+	defer store.Close()
+	text, err := os.ReadFile(filepath.Join(restored(t, store, s), "terraform.tfstate"))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// JOBS.md J12, JOBS-DESIGN.md 7: a write is answered after its checkpoint, so killing all loses nothing that was
+// answered; and a keeper that is started again serves at the same address.
+func TestBackend(t *testing.T) {
+	b := newBench(t, terraform).withBackend(t)
+	m := &model{next: hold()}
+	b.Ledger = serve(t, m)
+	k := b.start(t, keeperPart)
+	s := b.start(t, shimPart)
+	for serial := range 5 {
+		require.Equal(t, http.StatusOK, b.post(t, serial))
+	}
+	require.NoError(t, k.Process.Kill())
+	<-k.ended
+	require.Len(t, m.checkpoints, 5)
+	for serial, c := range m.checkpoints {
+		assert.False(t, c.Torn)
+		assert.Equal(t, fmt.Sprintf(`{"serial":%d}`, serial), stored(t, b, c.State))
+	}
+	k = b.start(t, keeperPart)
+	until(t, "the keeper serves", func() bool {
+		connection, err := net.Dial("tcp", b.Backend)
+		return err == nil && connection.Close() == nil
+	})
+	require.Equal(t, http.StatusOK, b.post(t, 5))
+	require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
+	require.Zero(t, k.code(t))
+	require.Zero(t, s.code(t))
+	e := only(t, m)
+	require.Equal(t, keeper.Committed, e.Outcome)
+	assert.Equal(t, `{"serial":5}`, stored(t, b, *e.State))
+}
+
+// JOBS-DESIGN.md 7: a write under a stale fence is not acknowledged.
+func TestBackendIsStale(t *testing.T) {
+	b := newBench(t, terraform).withBackend(t)
+	b.Renew = time.Hour // so that the write meets it first
+	m := &model{next: hold()}
+	_, err := b.run(t, m, b.store(t), func(*child, func()) {
+		require.Equal(t, http.StatusOK, b.post(t, 1))
+		m.steal()
+		assert.NotEqual(t, http.StatusOK, b.post(t, 2))
+	})
+	require.ErrorIs(t, err, keeper.ErrStale)
+	assert.Len(t, m.checkpoints, 1)
+}

@@ -1,0 +1,286 @@
+package keeper
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/backend"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+)
+
+// captures are the archives of one run, one at a time.
+type captures struct {
+	run *run
+
+	// storing is held while a checkpoint is stored, so that sequences are recorded in order.
+	storing sync.Mutex
+
+	mutex    sync.Mutex
+	sequence int64
+	// last is the digest of the last archive that is recorded.
+	last string
+	// pending is held by a checkpoint that goes on beside the run.
+	pending sync.WaitGroup
+	busy    bool
+}
+
+// begin stores a checkpoint beside the run, unless the last one is not stored yet.
+func (c *captures) begin(ctx context.Context) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.busy {
+		return
+	}
+	c.busy = true
+	c.pending.Go(func() {
+		if err := c.checkpoint(ctx); err != nil {
+			glog.Warningf("cannot store a checkpoint: %v", err)
+		}
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		c.busy = false
+	})
+}
+
+// checkpoint stores the state of a run that goes on, if it has changed since the last time. A state that is too
+// large, or of another's hold, stops the template.
+func (c *captures) checkpoint(ctx context.Context) error {
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	a, err := c.run.packStill(ctx, c.run.Settings.Limit)
+	if errors.Is(err, state.ErrTooLarge) {
+		c.run.stop(err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	defer a.remove()
+	if c.known(a.Digest) {
+		return nil
+	}
+	stored, err := c.run.upload(ctx, a)
+	if err != nil {
+		return err
+	}
+	sequence := c.next()
+	err = c.run.Ledger.Checkpoint(ctx, c.run.holder, Checkpoint{Sequence: sequence, State: stored, Torn: a.Torn})
+	if final(err) {
+		c.run.stop(err.Error())
+	}
+	if err == nil && !a.Torn {
+		c.record(a.Digest)
+	}
+	return err
+}
+
+// final captures the state that the template left, and returns the end that it means.
+func (c *captures) final(ctx context.Context, process exchange.Ended) End {
+	c.pending.Wait()
+	r := c.run
+	e := End{Outcome: Failed, Base: r.base(), Process: process}
+	var problem error
+	e.Outputs, problem = outputs(r.Settings.State)
+	a, err := r.packStill(ctx, orphanFactor*r.Settings.Limit)
+	if err != nil {
+		e.Message = errors.Join(err, problem).Error()
+		return e
+	}
+	defer a.remove()
+	if a.Torn {
+		problem = errors.Join(problem, errors.New("the state changed while it was captured: a process outside of the container writes it"))
+	}
+	switch {
+	case a.Digest == e.Base:
+		e.Outcome = Unchanged
+	case e.Base == "" && a.empty:
+		e.Outcome = Unchanged
+	case a.Size > r.Settings.Limit:
+		e.Outcome = Orphaned
+		problem = errors.Join(problem, fmt.Errorf("%w: as an archive it has %d bytes, more than %d: remove or exclude files, "+
+			"or raise the limit", state.ErrTooLarge, a.Size, r.Settings.Limit))
+	default:
+		e.Outcome = Committed
+	}
+	if problem != nil {
+		e.Message = problem.Error()
+	}
+	if e.Outcome == Unchanged {
+		return e
+	}
+	err = r.repeat(ctx, "store the state", func() error {
+		stored, err := r.upload(ctx, a)
+		e.State = &stored
+		return err
+	})
+	if err != nil {
+		return End{Outcome: Failed, Base: e.Base, Process: process, Message: err.Error()}
+	}
+	return e
+}
+
+// stillTries is how often a state that changes is captured.
+const stillTries = 10
+
+// packStill captures the state when nothing changes it any more, or as it is after some tries.
+func (r *run) packStill(ctx context.Context, limit int64) (packed, error) {
+	for try := 1; ; try++ {
+		a, err := r.pack(limit)
+		if err != nil || !a.Torn || try == stillTries || ctx.Err() != nil {
+			return a, err
+		}
+		a.remove()
+		select {
+		case <-ctx.Done():
+		case <-time.After(r.Settings.Retry):
+		}
+	}
+}
+
+func (c *captures) known(digest string) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return digest == c.last
+}
+
+func (c *captures) next() int64 {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.sequence++
+	return c.sequence
+}
+
+func (c *captures) record(digest string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.last = digest
+}
+
+// outputs returns what the template wrote as outputs.
+func outputs(folder string) (string, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close() //nolint:errcheck // it is only read
+	info, err := root.Lstat(contract.OutputsFile)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular() || info.Size() > contract.MaxOutputBytes:
+		return "", fmt.Errorf("cannot use %s: it is not a file, or larger than %d bytes", contract.OutputsFile, contract.MaxOutputBytes)
+	}
+	text, err := root.ReadFile(contract.OutputsFile)
+	if err != nil {
+		return "", err
+	}
+	if _, err := contract.ParseOutputs(text); err != nil {
+		return "", err
+	}
+	return string(text), nil
+}
+
+// packed is an archive in the scratch folder.
+type packed struct {
+	state.Summary
+
+	path string
+	// digest is that of the packed archive, size its size.
+	digest string
+	// empty reports that the state has no files.
+	empty bool
+}
+
+func (p packed) remove() { _ = os.Remove(p.path) } // the scratch folder goes with the run
+
+// pack captures the state into the scratch folder.
+func (k *Keeper) pack(limit int64) (packed, error) {
+	file, err := os.CreateTemp(k.Settings.Scratch, "state-")
+	if err != nil {
+		return packed{}, fmt.Errorf("cannot capture the state: %w", err)
+	}
+	digest := sha256.New()
+	p := packed{path: file.Name()}
+	options := state.Options{Exclude: k.Settings.Exclude.With(contract.ParametersFile, contract.OutputsFile, backend.Aside), Limit: limit}
+	p.Summary, err = state.Capture(io.MultiWriter(file, digest), k.Settings.State, options)
+	if err = errors.Join(err, file.Close()); err != nil {
+		p.remove()
+		return packed{}, err
+	}
+	p.digest = hex.EncodeToString(digest.Sum(nil))
+	p.empty = p.Size <= emptySize
+	return p, nil
+}
+
+// emptySize is the size of an archive without entries: its end.
+const emptySize = 1024
+
+// upload stores an archive under the fence. It is known by its own content, so that it may be stored again.
+func (r *run) upload(ctx context.Context, p packed) (State, error) {
+	file, err := os.Open(filepath.Clean(p.path))
+	if err != nil {
+		return State{}, fmt.Errorf("cannot store the state: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it is only read
+	stored := State{
+		Digest: p.Digest, Size: p.Size,
+		Blob: blob.Key{Workspace: r.hold.Workspace, Fence: r.hold.Fence, Name: "state-" + p.digest + ".tar.zst"},
+	}
+	return stored, r.Blobs.Put(ctx, stored.Blob, file)
+}
+
+// errGivenUp ends a fetch that cannot succeed, or whose result is not needed.
+var errGivenUp = errors.New("given up")
+
+// fetch restores a stored state into the folder, which is empty.
+func (r *run) fetch(ctx context.Context, s State) error {
+	file, err := os.CreateTemp(r.Settings.Scratch, "restore-")
+	if err != nil {
+		return fmt.Errorf("cannot fetch the state: %w", err)
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // the scratch folder goes with the run
+	defer file.Close()           //nolint:errcheck // it is read to its end
+	err = r.repeat(ctx, "fetch the state", func() error {
+		if reason := r.reason(); reason != "" {
+			return fmt.Errorf("%w: %s", errGivenUp, reason)
+		}
+		err := r.download(ctx, file, s)
+		if errors.Is(err, blob.ErrNotFound) {
+			return errors.Join(err, errGivenUp)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cannot fetch the state: %w", err)
+	}
+	return state.Restore(r.Settings.State, file, s.Digest, s.Size)
+}
+
+func (r *run) download(ctx context.Context, file *os.File, s State) error {
+	in, err := r.Blobs.Get(ctx, s.Blob)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // it is only read
+	if _, err = file.Seek(0, io.SeekStart); err == nil {
+		err = file.Truncate(0)
+	}
+	if err == nil {
+		_, err = io.Copy(file, in)
+	}
+	return err
+}

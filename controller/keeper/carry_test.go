@@ -1,0 +1,67 @@
+package keeper_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
+)
+
+// sink joins chunks by stream.
+type sink struct {
+	mutex sync.Mutex
+	text  map[string]string
+	down  bool
+}
+
+func (s *sink) Write(_ context.Context, c chunk.Chunk) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.down {
+		return errors.New("the sink is down")
+	}
+	s.text[c.Stream] += string(c.Content)
+	return nil
+}
+
+func (s *sink) read(stream string) string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text[stream]
+}
+
+// JOBS.md J11: output is carried away while the template runs, and all of it before the run ends.
+func TestOutput(t *testing.T) {
+	b := newBench(t, `echo first; while ! test -e $BASE/go; do sleep 0.02; done; head -c 3000000 /dev/zero | tr '\0' x; echo problem >&2`)
+	m := &model{next: hold()}
+	out := &sink{text: map[string]string{}}
+	b.chunks = out
+	_, err := b.run(t, m, b.store(t), func(*child, func()) {
+		until(t, "the first line", func() bool { return out.read("stdout") == "first\n" })
+		require.NoError(t, os.WriteFile(b.path("go"), nil, 0o600))
+	})
+	require.NoError(t, err)
+	assert.Len(t, out.read("stdout"), len("first\n")+3000000)
+	assert.Equal(t, "first\n", strings.TrimRight(out.read("stdout"), "x"))
+	assert.Equal(t, "problem\n", out.read("stderr"))
+}
+
+// JOBS.md J11: a sink that is down blocks neither the run nor its end.
+func TestOutputWithoutSink(t *testing.T) {
+	b := newBench(t, `head -c 3000000 /dev/zero; echo x > $STATE/x`)
+	m := &model{next: hold()}
+	b.chunks, b.Drain = &sink{down: true}, 200*time.Millisecond
+	code, err := b.run(t, m, b.store(t), nil)
+	require.NoError(t, err)
+	assert.Zero(t, code)
+	assert.Equal(t, keeper.Committed, only(t, m).Outcome)
+}

@@ -1,0 +1,173 @@
+package keeper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+)
+
+// Keeper keeps the state of one run.
+type Keeper struct {
+	Ledger Ledger
+	Blobs  Blobs
+	// Chunks receives the output of the template; nil for none.
+	Chunks   chunk.Sink
+	Exchange exchange.Folder
+	Claimant Claimant
+	Settings Settings
+	// Clock returns the time since the machine started: BootTime.
+	Clock func() time.Duration
+	// Terminate is closed when the keeper should come to an end soon: the template is stopped.
+	Terminate <-chan struct{}
+}
+
+// Settings are those of the template and of the runner.
+type Settings struct {
+	// State is the folder of the state, Scratch one of the keeper's own.
+	State, Scratch string
+	// Exclude is not a part of the state.
+	Exclude state.Exclude
+	// Limit is the size of the plain archive in bytes.
+	Limit int64
+	// Renew and Checkpoint are how often each is done.
+	Renew, Checkpoint time.Duration
+	// Drain is how long the run may wait, when it has ended, for the rest of its output to be carried away.
+	Drain time.Duration
+	// Retry is how long to wait before a call is repeated that failed.
+	Retry time.Duration
+	// Backend is the address on loopback where Terraform's state is served; "" for nowhere. It is the same for a
+	// keeper that is started again, since the template has it.
+	Backend string
+}
+
+// orphanFactor is how many times its limit a state may have and still be stored, as an orphan.
+const orphanFactor = 8
+
+// look is how often the exchange folder is read.
+const look = 20 * time.Millisecond
+
+// Run returns when the run has ended and its end is recorded, with an error if the state is not safe, or at the end of
+// the context, after which another keeper goes on.
+func (k *Keeper) Run(ctx context.Context) error {
+	start, err := k.Exchange.ReadStart()
+	if err != nil {
+		return err
+	}
+	run, err := k.begin(ctx, start != nil)
+	if err != nil {
+		return err
+	}
+	renewing, end := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		run.renew(renewing)
+	}()
+	defer func() {
+		end()
+		<-ended
+	}()
+	if start == nil {
+		if err := run.prepare(ctx); err != nil {
+			return run.abandon(ctx, err)
+		}
+	}
+	carried := make(chan struct{})
+	finish := make(chan struct{})
+	go func() {
+		defer close(carried)
+		run.carry(ctx, finish)
+	}()
+	process, err := run.follow(ctx)
+	close(finish)
+	if err == nil {
+		err = run.conclude(ctx, process)
+	}
+	<-carried
+	return err
+}
+
+// begin claims the run. If the claim is refused after an earlier keeper has let the template start, the run goes on
+// with the earlier hold: the template is stopped, and its state is stored as an orphan.
+func (k *Keeper) begin(ctx context.Context, started bool) (*run, error) {
+	var hold Hold
+	var sent time.Duration
+	err := k.repeat(ctx, "claim the run", func() (err error) {
+		sent = k.Clock()
+		hold, err = k.Ledger.Claim(ctx, k.Claimant)
+		return err
+	})
+	switch {
+	case err == nil:
+		return newRun(k, hold, sent), k.remember(hold)
+	case !final(err):
+		return nil, fmt.Errorf("cannot claim the run: %w", err)
+	}
+	err = fmt.Errorf("cannot claim the run: %w", err)
+	if earlier := k.remembered(); started && earlier != nil {
+		run := newRun(k, *earlier, sent)
+		run.stop(err.Error())
+		return run, nil
+	}
+	return nil, errors.Join(err, k.Exchange.WriteOutcome(exchange.Outcome{Code: contract.Refused}))
+}
+
+// holdName is the file of the scratch folder that has the hold.
+const holdName = "hold.json"
+
+func (k *Keeper) remember(hold Hold) error {
+	text, err := json.Marshal(hold)
+	if err != nil {
+		return fmt.Errorf("cannot store the hold: %w", err)
+	}
+	file := filepath.Join(k.Settings.Scratch, holdName)
+	if err = os.WriteFile(file+".new", text, 0o600); err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot store the hold: %w", err)
+	}
+	return nil
+}
+
+// remembered returns the hold of an earlier keeper; nil for none.
+func (k *Keeper) remembered() *Hold {
+	text, err := os.ReadFile(filepath.Join(k.Settings.Scratch, holdName))
+	var hold Hold
+	if err != nil || json.Unmarshal(text, &hold) != nil {
+		return nil
+	}
+	return &hold
+}
+
+// repeat does a call until it succeeds, its error is final, or the context ends.
+func (k *Keeper) repeat(ctx context.Context, what string, call func() error) error {
+	for {
+		err := call()
+		if err == nil || final(err) || ctx.Err() != nil {
+			return err
+		}
+		glog.Warningf("cannot %s, trying again in %s: %v", what, k.Settings.Retry, err)
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(k.Settings.Retry):
+		}
+	}
+}
+
+// final reports whether a call need not be repeated.
+func final(err error) bool {
+	return errors.Is(err, ErrStale) || errors.Is(err, ErrConflict) || errors.Is(err, errGivenUp)
+}

@@ -1,0 +1,130 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+)
+
+var (
+	// ErrStale is wrapped where the hold has gone to another fence. It is final.
+	ErrStale = errors.New("another run holds the workspace")
+	// ErrConflict is wrapped where another claimant has the run. It is final.
+	ErrConflict = errors.New("another keeper has claimed the run")
+)
+
+// Ledger is the one truth about the workspace. Each call may be repeated with the same result. Errors other than
+// ErrStale and ErrConflict are passing.
+type Ledger interface {
+	// Claim records who starts the run, before it is started.
+	Claim(ctx context.Context, c Claimant) (Hold, error)
+	// Renew proves that the holder lives.
+	Renew(ctx context.Context, h Holder) (Renewal, error)
+	// Checkpoint records a state that is stored, but no generation.
+	Checkpoint(ctx context.Context, h Holder, c Checkpoint) error
+	// End records what became of the state, and releases the hold.
+	End(ctx context.Context, h Holder, e End) error
+}
+
+// Blobs stores what the holder's fence writes.
+type Blobs interface {
+	Put(ctx context.Context, key blob.Key, content io.ReadSeeker) error
+	Get(ctx context.Context, key blob.Key) (io.ReadCloser, error)
+}
+
+// Claimant is one start of a run.
+type Claimant struct {
+	// Run is the UID of the Run.
+	Run     string
+	Attempt int
+	// Place is the UID of the pod, or the name of the node.
+	Place string
+}
+
+// Holder is a claimant with its fence.
+type Holder struct {
+	Claimant
+
+	Fence int64
+}
+
+// Hold is granted to a claimant by the ledger.
+type Hold struct {
+	// Workspace is its UID.
+	Workspace string
+	Fence     int64
+	// Sequence is that of the last checkpoint under this fence: 0 for none.
+	Sequence int64
+	// Base is the state to restore; nil for an empty one.
+	Base *State
+	// Parameters is the document that the template finds: JSON, "" for none.
+	Parameters string
+	// Environment is passed to the template.
+	Environment []string
+	// Exclusive runs go on where their renewals are not acknowledged: they are never taken over because time passed.
+	Exclusive bool
+	// Lost is how long after its last acknowledged renewal a run that is not exclusive is stopped.
+	Lost time.Duration
+	// Grace is the time between SIGTERM and SIGKILL.
+	Grace time.Duration
+}
+
+// State is a stored state.
+type State struct {
+	// Digest is that of the plain archive, Blob is where the archive is.
+	Digest string
+	Blob   blob.Key
+	// Size is the size of the plain archive in bytes.
+	Size int64
+}
+
+// Renewal is the answer to a renewal.
+type Renewal struct {
+	// Cancel has the run stopped. It is never taken back.
+	Cancel bool
+}
+
+// Checkpoint is a stored state of a run that goes on.
+type Checkpoint struct {
+	// Sequence rises by one with each checkpoint of a fence.
+	Sequence int64
+	State    State
+	// Torn reports that the template wrote while the state was captured.
+	Torn bool
+}
+
+// Outcome says what became of the state.
+type Outcome string
+
+// The outcomes.
+const (
+	// None means that the template was never started.
+	None Outcome = "none"
+	// Unchanged means that the state is that of the base.
+	Unchanged Outcome = "unchanged"
+	// Committed means that the state is a new generation.
+	Committed Outcome = "committed"
+	// Orphaned means that the state is stored, but as an orphan.
+	Orphaned Outcome = "orphaned"
+	// Failed means that the state could not be captured.
+	Failed Outcome = "failed"
+)
+
+// End is the end of a hold.
+type End struct {
+	Outcome Outcome
+	// Base is the digest of the state that was restored: "" for an empty one.
+	Base string
+	// State is set where one is stored.
+	State *State
+	// Process is how the template ended.
+	Process exchange.Ended
+	// Outputs are those that the template wrote: JSON, "" for none.
+	Outputs string
+	// Message says why the outcome is not better; "" otherwise.
+	Message string
+}

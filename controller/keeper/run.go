@@ -1,0 +1,242 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/golang/glog"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/backend"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+)
+
+// run is a claimed run.
+type run struct {
+	*Keeper
+
+	hold     Hold
+	holder   Holder
+	captures captures
+
+	mutex sync.Mutex
+	// acknowledged is when the last renewal was sent that was acknowledged.
+	acknowledged time.Duration
+	// due is why the template must be stopped; "" for no reason.
+	due string
+	// vanished is when the shim was first missed.
+	vanished time.Duration
+}
+
+// newRun returns a run whose claim was sent at a time.
+func newRun(k *Keeper, hold Hold, sent time.Duration) *run {
+	r := &run{Keeper: k, hold: hold, holder: Holder{k.Claimant, hold.Fence}, acknowledged: sent}
+	r.captures = captures{run: r, sequence: hold.Sequence, last: r.base()}
+	return r
+}
+
+// base returns the digest of the state that was restored.
+func (r *run) base() string {
+	if r.hold.Base == nil {
+		return ""
+	}
+	return r.hold.Base.Digest
+}
+
+// renew proves that the keeper lives, until the end of the context.
+func (r *run) renew(ctx context.Context) {
+	ticks := time.NewTicker(r.Settings.Renew)
+	defer ticks.Stop()
+	for {
+		sent := r.Clock()
+		bounded, end := context.WithTimeout(ctx, r.Settings.Renew)
+		answer, err := r.Ledger.Renew(bounded, r.holder)
+		end()
+		switch {
+		case final(err):
+			r.stop(err.Error())
+			return
+		case err != nil:
+			glog.Warningf("cannot renew the hold, trying again in %s: %v", r.Settings.Renew, err)
+		default:
+			r.acknowledge(sent, answer)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+	}
+}
+
+func (r *run) acknowledge(sent time.Duration, answer Renewal) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.acknowledged = sent
+	if answer.Cancel && r.due == "" {
+		r.due = "the run is cancelled"
+	}
+}
+
+// stop has the template stopped. Only the first reason counts.
+func (r *run) stop(reason string) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.due == "" {
+		r.due = reason
+	}
+}
+
+// reason returns why the template must be stopped.
+func (r *run) reason() string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.due == "" && r.hold.lost(r.Clock(), r.acknowledged) {
+		r.due = fmt.Sprintf("no renewal was acknowledged for %s", r.hold.Lost)
+	}
+	return r.due
+}
+
+// prepare restores the state, and lets the shim start.
+func (r *run) prepare(ctx context.Context) error {
+	if err := empty(r.Settings.State); err != nil {
+		return fmt.Errorf("cannot empty the folder of the state: %w", err)
+	}
+	if base := r.hold.Base; base != nil {
+		if err := r.fetch(ctx, *base); err != nil {
+			return err
+		}
+	}
+	if r.hold.Parameters != "" {
+		file := filepath.Join(r.Settings.State, contract.ParametersFile)
+		if err := os.WriteFile(file, []byte(r.hold.Parameters), 0o600); err != nil {
+			return fmt.Errorf("cannot write the parameters: %w", err)
+		}
+	}
+	environment := r.hold.Environment
+	if r.Settings.Backend != "" {
+		environment = append(slices.Clone(environment), contract.BackendEnvironment("http://"+r.Settings.Backend+backend.Path)...)
+	}
+	return r.Exchange.WriteStart(exchange.Start{Environment: environment})
+}
+
+// empty removes what an earlier restore left.
+func empty(folder string) error {
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, e.Name())))
+	}
+	return err
+}
+
+// abandon ends a run whose template was never started.
+func (r *run) abandon(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	message := exchange.Ended{Code: contract.Refused, Message: err.Error()}
+	return errors.Join(err, r.end(ctx, End{Outcome: None, Base: r.base(), Process: message, Message: err.Error()}))
+}
+
+// follow waits until the template has ended, and returns how.
+func (r *run) follow(ctx context.Context) (exchange.Ended, error) {
+	checkpoints := time.NewTicker(r.Settings.Checkpoint)
+	defer checkpoints.Stop()
+	ticks := time.NewTicker(look)
+	defer ticks.Stop()
+	beside, end := context.WithCancel(ctx)
+	stop, err := r.serve(beside)
+	defer func() {
+		end() // no checkpoint delays the capture
+		stop()
+	}()
+	if err != nil {
+		return exchange.Ended{}, err
+	}
+	terminate := r.Terminate
+	hurried := false
+	for {
+		select {
+		case <-ctx.Done():
+			return exchange.Ended{}, ctx.Err()
+		case <-terminate:
+			terminate, hurried = nil, true
+			r.stop("the keeper is stopped")
+		case <-checkpoints.C:
+			r.captures.begin(beside)
+		case <-ticks.C:
+		}
+		if reason := r.reason(); reason != "" {
+			if err := r.Exchange.WriteStop(exchange.Stop{Grace: r.hold.Grace, Reason: reason}); err != nil {
+				return exchange.Ended{}, err
+			}
+		}
+		ended, err := r.look(hurried)
+		if err != nil {
+			return exchange.Ended{}, err
+		}
+		if ended != nil {
+			return *ended, nil
+		}
+	}
+}
+
+// settle is how long the shim must be missed: the kernel releases its lock a moment before it kills the rest of the
+// container.
+const settle = time.Second
+
+// look returns how the template ended; nil while it may still run. A shim that has ended without a report took the
+// template with it. One that was never there is waited for, unless the keeper is stopped.
+func (r *run) look(hurried bool) (*exchange.Ended, error) {
+	// The order counts: what is written before the shim ends is seen after its end was.
+	alive, err := r.Exchange.Alive()
+	if err != nil {
+		return nil, err
+	}
+	ended, err := r.Exchange.ReadEnded()
+	if err != nil || ended != nil || alive {
+		return ended, err
+	}
+	started, err := r.Exchange.ReadStarted()
+	switch {
+	case err != nil:
+		return nil, err
+	case started != nil && r.vanished == 0:
+		r.vanished = r.Clock()
+		return nil, nil
+	case started != nil && r.Clock()-r.vanished < settle:
+		return nil, nil
+	case started != nil:
+		err := r.Exchange.WriteEnded(exchange.Ended{Code: contract.Vanished, Ran: true, Killed: true, Message: "its container ended"})
+		return nil, err // and what is written is read, if a shim came back meanwhile
+	case hurried:
+		return nil, r.Exchange.WriteEnded(exchange.Ended{Code: contract.Refused, Message: "it was stopped before its container started"})
+	}
+	return nil, nil
+}
+
+// conclude captures the state, records the end and lets the shim exit.
+func (r *run) conclude(ctx context.Context, process exchange.Ended) error {
+	if !process.Ran {
+		return r.end(ctx, End{Outcome: None, Base: r.base(), Process: process, Message: process.Message})
+	}
+	return r.end(ctx, r.captures.final(ctx, process))
+}
+
+// end records the end until it is recorded, and lets the shim exit.
+func (r *run) end(ctx context.Context, e End) error {
+	err := r.repeat(ctx, "record the end", func() error { return r.Ledger.End(ctx, r.holder, e) })
+	if err != nil && !final(err) {
+		return fmt.Errorf("cannot record the end of the run: %w", err)
+	}
+	if err != nil {
+		err = fmt.Errorf("cannot record the end of the run: its state is kept as an orphan: %w", err)
+	}
+	return errors.Join(err, r.Exchange.WriteOutcome(exchange.Outcome{Code: e.Process.Code}))
+}

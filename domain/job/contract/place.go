@@ -1,0 +1,35 @@
+package contract
+
+// Version is the version of the contract.
+const Version = "1"
+
+// The folders and files of a run.
+const (
+	// State is kept between runs; the working state of the template.
+	State = "/state"
+	// Parameters holds the parameters of the run: a JSON object. It is not captured.
+	Parameters = State + "/" + ParametersFile
+	// Outputs is written by the template: a JSON object (ParseOutputs). It is not captured.
+	Outputs = State + "/" + OutputsFile
+	// Terraform is where the state of Terraform and OpenTofu is stored, which they write over HTTP.
+	Terraform = State + "/" + TerraformFile
+	// Logs holds log files that outlive the run, besides the standard output and error.
+	Logs = "/logs"
+	// Work is the working directory: the content of the template, writable, not kept.
+	Work = "/work"
+	// Home and Temporary are writable and not kept.
+	Home      = "/home/orcon"
+	Temporary = "/tmp"
+	// Secrets holds a file for each secret, on tmpfs.
+	Secrets = "/run/orcon/secrets" //nolint:gosec // a folder
+)
+
+// The names of files of the folder State.
+const (
+	ParametersFile = "template-parameters.json"
+	OutputsFile    = "outputs.json"
+	TerraformFile  = "terraform.tfstate"
+)
+
+// User is the uid and the gid of the template's process. It has an entry in passwd.
+const User = 65532
