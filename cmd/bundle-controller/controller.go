@@ -84,20 +84,26 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 	if err != nil {
 		return nil, err
 	}
+	self, account, err := self(ctx, m.GetAPIReader(), s)
+	if err != nil {
+		return nil, err
+	}
 	contents.Mirrors, contents.Destinations = s.mirrors, destinations(m.GetClient(), s.allowed)
 	r := &bundledeployment.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name),
 		Connect:  bundledeployment.Impersonate(cfg, m.GetRESTMapper()),
 		Contents: contents, Places: supply.Places(),
-		Identity: identity, Account: s.namespace + ":" + name, Now: time.Now, Resync: s.resync,
+		Identity: identity, Account: account, Now: time.Now, Resync: s.resync,
 	}
 	watches := metadata.New(cfg, m.GetRESTMapper(), s.resync, r.Changed)
 	r.Watches = watches
 	connect := inputs(cfg, m.GetRESTMapper())
 	sets := &fleet.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name), Connect: connect,
-		Contents: contents, Places: supply.Places(), Now: time.Now, Resync: s.resync,
-		ServerURL: s.serverURL,
+		Contents: contents, Places: supply.Places(), Now: time.Now, Resync: s.dataInterval,
+		Settings: fleet.Settings{
+			ServerURL: s.serverURL, Environment: s.environment, Upstream: s.upstream, Image: s.image, DryRun: s.dryRun, Self: self,
+		},
 	}
 	return m, errors.Join(m.Add(watches), r.Setup(m), sets.Setup(m), addWebhook(m, s.webhookPort, connect))
 }

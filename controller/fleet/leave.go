@@ -29,7 +29,7 @@ func (l *look) leave(ctx context.Context) (time.Duration, error) {
 			return soon, errors.Join(err, l.publish(ctx))
 		}
 	}
-	members := membersOf(l.set, l.Client)
+	members := l.members()
 	all, err := members.list(ctx)
 	if err != nil {
 		return 0, err
@@ -57,7 +57,7 @@ func (l *look) leave(ctx context.Context) (time.Duration, error) {
 // clear deletes the set's members as far as the guard allows, or gives them to a set that claims them, and returns how many
 // are left.
 func (l *look) clear(ctx context.Context) (left int, err error) {
-	standing, err := membersOf(l.set, l.Client).standing(ctx)
+	standing, err := l.members().standing(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -68,6 +68,9 @@ func (l *look) clear(ctx context.Context) (left int, err error) {
 		}
 	}
 	if err := l.decide(ctx, s); err != nil {
+		return len(s.Standing), err
+	}
+	if l.result.Stop, err = l.withheld(ctx, targets(nil, standing)); l.result.Stop != nil || err != nil {
 		return len(s.Standing), err
 	}
 	for _, step := range l.result.Steps {

@@ -35,6 +35,9 @@ type Inputs interface {
 	Credentials(ctx context.Context, secret string) (bundle.Credentials, error)
 	// Files returns the content of ConfigMaps.
 	Files(ctx context.Context, configMaps []string) (bundle.Tree, error)
+	// Running returns the images of a namespace's workloads whose containers have a value of an environment variable, by
+	// workload. Those without replicas are left out.
+	Running(ctx context.Context, namespace, variable, value string) (map[string]string, error)
 }
 
 // Reconciler keeps IntegrationSets.
@@ -54,9 +57,7 @@ type Reconciler struct {
 	// Resync is the time between two looks at a settled set, and between two fetches of tracked sources.
 	Resync time.Duration
 
-	// ServerURL is the address of this cluster in the data; "" is not compared.
-	ServerURL string
-
+	Settings
 	feeds
 }
 
@@ -135,8 +136,11 @@ func (l *look) keep(ctx context.Context) (time.Duration, error) {
 	if err := l.stamp(ctx, d); err != nil {
 		return 0, err
 	}
-	if len(l.result.Steps) > 0 || l.early {
+	switch {
+	case l.early, len(l.result.Steps) > 0 && l.result.Stop == nil:
 		return soon, nil
+	case l.result.Stop != nil:
+		return min(retry, l.Resync), nil
 	}
 	return l.Resync, nil
 }

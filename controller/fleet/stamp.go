@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,10 +26,12 @@ type member struct {
 	// namespace is the name of the namespace in the cluster.
 	namespace string
 	// file and line locate the entry.
-	file       string
-	line       int
-	workloads  int
-	wave       int
+	file      string
+	line      int
+	workloads int
+	wave      int
+	// own reports that the controller itself runs as this member.
+	own        bool
 	values     []byte
 	parameters map[string]bundle.BundleParameter
 }
@@ -53,7 +54,7 @@ func (d declared) decides(file string, m integrationset.Standing) bool {
 
 // stamp makes, changes and deletes members as the decision says, and notes what it was.
 func (l *look) stamp(ctx context.Context, d declared) error {
-	standing, err := membersOf(l.set, l.Client).standing(ctx)
+	standing, err := l.members().standing(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 		made := deployment(l.set, m)
 		wanted[m.Key] = made
 		s.Wanted = append(s.Wanted, integrationset.Wanted{
-			Key: m.Key, Digest: made.Annotations[v1alpha1.DigestKey], Workloads: m.workloads, Wave: m.wave,
+			Key: m.Key, Digest: made.Annotations[v1alpha1.DigestKey], Workloads: m.workloads, Wave: m.wave, Own: m.own,
 		})
 	}
 	for k, one := range standing {
@@ -71,7 +72,10 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 			s.Standing = append(s.Standing, one.Standing)
 		}
 	}
-	if err := l.decide(ctx, s); err != nil || l.readOnly() {
+	if err := l.decide(ctx, s); err != nil {
+		return err
+	}
+	if l.result.Stop, err = l.withheld(ctx, targets(d.members, standing)); l.result.Stop != nil || err != nil {
 		return err
 	}
 	for _, step := range l.result.Steps {
@@ -85,13 +89,17 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 // decide notes what is to be done in a situation, with what a person has confirmed.
 func (l *look) decide(ctx context.Context, s integrationset.Situation) error {
 	s.Confirmed, s.LastConfirmed = l.confirmed(s), l.set.State.LastConfirmed
+	s.Command = fmt.Sprintf("kubectl annotate integrationset %s -n %s --overwrite %s=", l.set.Name, l.set.Namespace, v1alpha1.ConfirmKey)
 	l.result.Situation, l.result.Decision = s, integrationset.Decide(s)
+	if l.DryRun {
+		return nil
+	}
 	return l.confirm(ctx, s)
 }
 
 // carryOut does one step. A BundleDeployment that has the name of a member and is of no set stays.
 func (l *look) carryOut(ctx context.Context, step integrationset.Step, wanted *bundle.BundleDeployment, standing standing) error {
-	now, members := standing.deployment, membersOf(l.set, l.Client)
+	now, members := standing.deployment, l.members()
 	switch step.Verb {
 	case integrationset.Create:
 		err := l.Client.Create(ctx, wanted)
@@ -122,13 +130,13 @@ func (l *look) occupied(ctx context.Context, k integrationset.Key, name string) 
 	if err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.set.Namespace, Name: name}, &other); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	m := membersOf(l.set, l.Client).stands(&other)
+	m := l.members().stands(&other)
 	switch {
 	case m.Key != k || m.Digest == "":
 		l.result.Waits = append(l.result.Waits, integrationset.Wait{Key: k, Person: true, Why: fmt.Sprintf(
 			"BundleDeployment %s exists, and no set made it: delete or rename it", name)})
 	case other.Labels[v1alpha1.SetLabel] == "": // a deleted set left it
-		return membersOf(l.set, l.Client).patch(ctx, &other, func(after *bundle.BundleDeployment) {
+		return l.members().patch(ctx, &other, func(after *bundle.BundleDeployment) {
 			metav1.SetMetaDataLabel(&after.ObjectMeta, v1alpha1.SetLabel, l.set.Name)
 		})
 	} // else the cache has not seen it yet
@@ -156,6 +164,10 @@ func deployment(set *v1alpha1.IntegrationSet, m member) *bundle.BundleDeployment
 			},
 		},
 	}
+	if m.own { // a version that does not start leaves the pods of the one before, and no change deletes these first
+		d.Spec.Rollback.OnFailure = bundle.OnFailureKeep
+		d.Spec.Prune = bundle.BundlePrune{ConfirmKinds: []string{"CronJob", "Deployment", "StatefulSet"}}
+	}
 	if spec.Approval == v1alpha1.ApprovalSet {
 		d.Spec.Approval.Mode = string(domain.ByDigest)
 	}
@@ -179,22 +191,4 @@ func guard(g v1alpha1.IntegrationGuard) integrationset.Guard {
 		out.Percent = int(*g.MaxPercent)
 	}
 	return out
-}
-
-// all is the name that stands for every environment.
-const all = "All"
-
-// readOnly stops a set that may only say what it would do.
-func (l *look) readOnly() bool {
-	if !slices.Contains(l.set.Spec.Environments, all) || l.set.Spec.AllowWrites != "" {
-		return false
-	}
-	count := map[integrationset.Verb]int{}
-	for _, step := range l.result.Steps {
-		count[step.Verb]++
-	}
-	l.result.Stop = &integrationset.Stop{Reason: integrationset.ReadOnly, Person: true, Message: fmt.Sprintf(
-		"environments: [All] only previews: it would create %d members, update %d and delete %d: name environments, or set "+
-			"spec.allowWrites: AllEnvironments", count[integrationset.Create], count[integrationset.Update], count[integrationset.Delete])}
-	return true
 }
