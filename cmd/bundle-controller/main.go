@@ -186,7 +186,7 @@ func (s *settings) check() error {
 		return fmt.Errorf("-image or variable INTEGRATIONS_MANAGER_IMAGE is %q, which has a tag or digest: leave it out here, and set parameter "+
 			"IMAGE_TAG in the environment's file or in spec.chart.parameters of the set", s.image)
 	case s.namespace == "":
-		return fmt.Errorf("the namespace is unknown: set POD_NAMESPACE or -namespace")
+		return fmt.Errorf("the namespace is unknown: set POD_NAMESPACE or -namespace; %s", ownToken)
 	}
 	return nil
 }
@@ -196,6 +196,9 @@ func start(ctx context.Context, s settings) error {
 	rest, err := config.GetConfig()
 	if err != nil {
 		return fmt.Errorf("cannot find the cluster: %w: run in a pod, or use -kubeconfig", err)
+	}
+	if err := verifiable(rest); err != nil {
+		return err
 	}
 	rest.QPS = -1 // the API server's own fairness limits us
 	m, err := newManager(ctx, rest, s)

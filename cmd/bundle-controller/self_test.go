@@ -12,12 +12,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
+
+// A chart that mounts a token alone over the folder of the account hides the authority of the cluster: the error names the cure.
+func TestVerifiable(t *testing.T) {
+	inPod := rest.Config{Host: "https://10.0.0.1", BearerToken: "x", BearerTokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token"}
+	require.ErrorContains(t, verifiable(&inPod), "give its parameter KUBE_SA_TOKEN_MOUNT_PATH another folder")
+	mounted := inPod
+	mounted.CAFile = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
+	require.NoError(t, verifiable(&mounted))
+	require.NoError(t, verifiable(&rest.Config{Host: "http://localhost:8080"}), "outside of a pod")
+}
 
 // A controller that the data deploy knows its images and its account from its pod (FLEET.md O6).
 func TestSelf(t *testing.T) {

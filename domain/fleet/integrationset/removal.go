@@ -51,7 +51,7 @@ func (s Situation) confirmed(losses map[Key]int) bool {
 func (s Situation) own(losses map[Key]int) string {
 	for _, m := range s.Standing {
 		if _, loses := losses[m.Key]; loses && m.Own {
-			return m.Key.String() + " runs this controller itself"
+			return m.String() + " runs this controller itself"
 		}
 	}
 	return ""
