@@ -18,6 +18,8 @@ func TestManager(t *testing.T) {
 	w := newWorld(t, c)
 	w.namespace = "orcon-system"
 	c.Kubectl(t, "create", "namespace", w.namespace)
+	c.Kubectl(t, "apply", "-k", deployment(t, "crd"))
+	c.Established(t)
 	code, out := w.orcon(controlplane.Binary(t, "orcon"), "install", "builtin:bundle-controller", "--name", "orcon-bundles", "--yes")
 	require.Zero(t, code, out)
 	documented(t, c, docs.OwnCluster)

@@ -173,6 +173,9 @@ func TestDecide(t *testing.T) {
 			crowd: 8, standing: []Standing{stands("z", "1", Ready), theirs("x", false), theirs("y", false)},
 			waits: map[string]string{"z": "1 of 9 workloads would go: no more than 10%"},
 		},
+		"AsDeclaredLosesNothing": {
+			wanted: []Wanted{many(wants("z", "1", 0), 0)}, standing: []Standing{stands("z", "1", Ready)},
+		},
 		"OwnGone": {
 			crowd: 50, standing: []Standing{own(stands("z", "1", Ready))}, waits: map[string]string{"z": "z in /ns/prod.yml runs this controller itself"},
 		},
@@ -227,6 +230,7 @@ func TestDecide(t *testing.T) {
 			d := Decide(s)
 			assert.Equal(t, c.steps, d.Steps)
 			assert.Len(t, d.Waits, len(c.waits))
+			assert.False(t, d.Removal != nil && len(c.waits) == 0, "a removal without a member that waits")
 			for _, w := range d.Waits {
 				assert.NotEmpty(t, c.waits[w.Integration], w.Key)
 				assert.Contains(t, w.Why, c.waits[w.Integration])
