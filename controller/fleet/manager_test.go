@@ -82,7 +82,9 @@ func TestOwnMember(t *testing.T) {
 	w.change(func(s *v1alpha1.IntegrationSet) {
 		s.Annotations = map[string]string{v1alpha1.ConfirmKey: s.Status.Removal.Digest}
 	})
-	w.settle(r)
+	require.NoError(t, w.round(r))
+	assert.Empty(t, w.members()["manager"].Spec.Prune.ConfirmKinds, "one confirmation is enough for its Deployment too")
+	require.NoError(t, w.round(r))
 	assert.NotContains(t, w.members(), "manager")
 }
 

@@ -113,6 +113,9 @@ func (l *look) carryOut(ctx context.Context, step integrationset.Step, wanted *b
 			maps.Copy(after.Annotations, wanted.Annotations)
 		})
 	case integrationset.Delete:
+		if len(now.Spec.Prune.ConfirmKinds) > 0 { // what a person has confirmed for the member holds for its objects
+			return members.patch(ctx, now, func(after *bundle.BundleDeployment) { after.Spec.Prune.ConfirmKinds = nil })
+		}
 		return client.IgnoreNotFound(l.Client.Delete(ctx, now, client.Preconditions{UID: &now.UID, ResourceVersion: &now.ResourceVersion}))
 	case integrationset.Claim:
 		return members.contend(ctx, now)

@@ -29,7 +29,7 @@ func TestChangesOfFieldsThatAreNotStored(t *testing.T) {
 		"Equal":     {"x", "x", nil},
 		"Set":       {nil, "x", []bundle.Change{{Path: `env[name="A"].value`, After: `"x"`}}},
 		"Changed":   {"x", "y", []bundle.Change{{Path: `env[name="A"].value`, Before: `"x"`, After: `"y"`}}},
-		"Emptied":  {"x", nil, []bundle.Change{{Path: `env[name="A"].value`, Before: `"x"`, After: "null"}}},
+		"Emptied":   {"x", nil, []bundle.Change{{Path: `env[name="A"].value`, Before: `"x"`, After: "null"}}},
 	} {
 		assert.Equal(t, c.changes, changes(question{}, object(c.live), object(c.after), is, is), name)
 	}
