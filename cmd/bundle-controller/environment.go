@@ -62,7 +62,7 @@ func further(flags *flag.FlagSet, arguments string) error {
 	flags.VisitAll(func(f *flag.Flag) { more.Var(f.Value, f.Name, f.Usage) })
 	err := more.Parse(strings.Fields(arguments))
 	if err == nil && more.NArg() > 0 {
-		err = fmt.Errorf("%q is no flag", more.Arg(0))
+		err = fmt.Errorf("unexpected argument %q", more.Arg(0))
 	}
 	if err != nil {
 		return fmt.Errorf("variable %s is %q: %w: use flags of bundle-controller, joined by blanks, as in -leaderElect=false; --help lists them",

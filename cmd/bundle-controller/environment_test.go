@@ -73,7 +73,7 @@ func TestUnreadableVariables(t *testing.T) {
 		{"INTEGRATIONS_MANAGER_IMAGE", "example.org/a:1", "leave it out here, and set parameter IMAGE_TAG"},
 		{"INTEGRATIONS_MANAGER_IMAGE", "a@sha256:12", "leave it out here"},
 		{"INTEGRATION_EXTRA_ARGS", "-leadrElect=false", "use flags of bundle-controller"},
-		{"INTEGRATION_EXTRA_ARGS", "-leaderElect run", `"run" is no flag: use flags`},
+		{"INTEGRATION_EXTRA_ARGS", "-leaderElect run", `unexpected argument "run": use flags`},
 		{"INTEGRATION_EXTRA_ARGS", "-resync=often", "use flags of bundle-controller"},
 		{"INTEGRATION_EXTRA_ARGS", "-h", "use flags of bundle-controller"},
 	} {

@@ -34,7 +34,7 @@ Examples:
   bundle-controller -allow registry.shop.svc,10.20.0.0/16
   INTEGRATION_NAME=integrations-manager MANAGER_DRY_RUN=--no-dry-run bundle-controller
 
-Where the data of a fleet deploy it, variables of the chart are defaults of flags, which win:
+Variables of a chart of fleets are defaults of flags; a flag wins:
   INTEGRATION_NAME                         -integration
   ENVIRONMENT_NAME                         -environment
   MANAGER_DRY_RUN                          -dryRun: --dry-run, or --no-dry-run
