@@ -79,9 +79,7 @@ func main() {
 	s, err := parse(flag.CommandLine, os.Args[1:], os.Getenv)
 	end := func() {}
 	if err == nil && s.logFile != "" {
-		if end, err = logTo(s.logFile); err != nil {
-			end = func() {}
-		}
+		end, err = logTo(s.logFile)
 	}
 	if err == nil {
 		err = start(ctrl.SetupSignalHandler(), s)

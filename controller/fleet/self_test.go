@@ -36,7 +36,7 @@ func (w *world) change(do func(*v1alpha1.IntegrationSet)) {
 func TestOwnMember(t *testing.T) {
 	w := newWorld(t)
 	r := w.manager()
-	for integration := range strings.FieldsSeq("a b c d e f g h manager") {
+	for integration := range strings.FieldsSeq("a b c d manager") {
 		w.runs(integration, "1")
 	}
 	w.settle(r)
