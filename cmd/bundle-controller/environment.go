@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// variable is an environment variable by which the chart of a fleet sets up a manager. It is the default of a flag.
-type variable struct {
+// preset is an environment variable by which the chart of a fleet sets up a manager. It is the default of a flag.
+type preset struct {
 	name, flag string
 	// read returns the value of the flag, or the error with its cure; nil takes the value as it is.
 	read func(string) (string, error)
 }
 
-// variables are those that Qontract's chart, and deployment/fleet-chart, give to integrations-manager.
+// presets are those that Qontract's chart, and deployment/fleet-chart, give to integrations-manager.
 //
 //nolint:gochecknoglobals // a table
-var variables = []variable{
+var presets = []preset{
 	{name: "INTEGRATION_NAME", flag: "integration"},
 	{name: "ENVIRONMENT_NAME", flag: "environment"},
 	{name: "MANAGER_DRY_RUN", flag: "dryRun", read: dryRun},
@@ -36,7 +36,7 @@ const argumentsVariable = "INTEGRATION_EXTRA_ARGS"
 
 // setDefaults sets flags by variables; those without a value set none.
 func setDefaults(flags *flag.FlagSet, getenv func(string) string) error {
-	for _, v := range variables {
+	for _, v := range presets {
 		value := getenv(v.name)
 		if value == "" {
 			continue
@@ -65,8 +65,8 @@ func further(flags *flag.FlagSet, arguments string) error {
 		err = fmt.Errorf("unexpected argument %q", more.Arg(0))
 	}
 	if err != nil {
-		return fmt.Errorf("variable %s is %q: %w: use flags of bundle-controller, joined by blanks, as in -leaderElect=false; --help lists them",
-			argumentsVariable, arguments, err)
+		return fmt.Errorf("variable %s is %q: %w: use flags of bundle-controller, joined by blanks, as in -leaderElect=false; "+
+			"--help lists them", argumentsVariable, arguments, err)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func TestUnreadableVariables(t *testing.T) {
 
 // Every variable is listed by --help, with the flag that it sets.
 func TestHelpListsVariables(t *testing.T) {
-	for _, v := range variables {
+	for _, v := range presets {
 		assert.Regexp(t, v.name+` +-`+v.flag, help)
 	}
 	assert.Contains(t, help, argumentsVariable)

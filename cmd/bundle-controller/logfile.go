@@ -26,7 +26,8 @@ func (b *both) Write(p []byte) (int, error) {
 func logTo(path string) (end func(), err error) {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // another container reads it
 	if err != nil {
-		return func() {}, fmt.Errorf("cannot open the log file: %w: mount a volume that can be written there, or name another by -logFile or LOG_FILE", err)
+		return func() {}, fmt.Errorf("cannot open the log file: %w: mount a volume that can be written there, or name another "+
+			"by -logFile or LOG_FILE", err)
 	}
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -158,8 +158,8 @@ func (s *settings) define(flags *flag.FlagSet) {
 
 // define adds the flags about IntegrationSets.
 func (s *fleetSettings) define(flags *flag.FlagSet) {
-	flags.StringVar(&s.integration, "integration", "", "integration of the data as which this controller runs: it loses no workload without a "+
-		"confirmation, and while another program runs under this name in a namespace, sets only plan; unset is none")
+	flags.StringVar(&s.integration, "integration", "", "integration of the data as which this controller runs: it loses no workload without "+
+		"a confirmation, and while another program runs under this name in a namespace, sets only plan; unset is none")
 	flags.StringVar(&s.environment, "environment", "", "environment of IntegrationSets that name none; unset stops these")
 	flags.StringVar(&s.upstream, "upstream", "", "upstream of IntegrationSets that name none; unset selects all integrations")
 	flags.StringVar(&s.image, "image", "", "parameter IMAGE of IntegrationSets that give it no value, without a tag; this controller's own "+

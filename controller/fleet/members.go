@@ -26,8 +26,8 @@ type members struct {
 	self           integrationset.Self
 }
 
-func (l *look) members() members {
-	return members{l.Client, l.set.Namespace, l.set.Name, l.Self}
+func membersOf(set *v1alpha1.IntegrationSet, c client.Client, self integrationset.Self) members {
+	return members{c, set.Namespace, set.Name, self}
 }
 
 // list returns the members of all sets.

@@ -35,9 +35,6 @@ type Inputs interface {
 	Credentials(ctx context.Context, secret string) (bundle.Credentials, error)
 	// Files returns the content of ConfigMaps.
 	Files(ctx context.Context, configMaps []string) (bundle.Tree, error)
-	// Running returns the images of a namespace's workloads whose containers have a value of an environment variable, by
-	// workload. Those without replicas are left out.
-	Running(ctx context.Context, namespace, variable, value string) (map[string]string, error)
 }
 
 // Reconciler keeps IntegrationSets.
@@ -48,6 +45,9 @@ type Reconciler struct {
 	Reader client.Reader
 	// Connect returns what the account of a set sees, by its user name.
 	Connect func(account, owner string) (Inputs, error)
+	// Running returns the images of a namespace's workloads, without those that have no replicas, whose containers have a
+	// value of an environment variable, by workload and as an account sees them. It is used where Self is set.
+	Running func(ctx context.Context, account, namespace, variable, value string) (map[string]string, error)
 	// Contents fetches what sources name.
 	Contents *content.Isolated
 	// Places bounds how much of that happens at a time.

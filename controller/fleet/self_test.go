@@ -92,7 +92,7 @@ func TestOwnMember(t *testing.T) {
 func TestNoOwnMember(t *testing.T) {
 	for _, self := range []integrationset.Self{{}, {Integration: "manager", Namespace: "orcon-system"}, {Integration: "a", Namespace: "tools"}} {
 		w := newWorld(t)
-		r := w.process()
+		r := w.manager()
 		r.Self = self
 		w.runs("manager", "1")
 		w.settle(r)

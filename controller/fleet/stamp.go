@@ -54,7 +54,7 @@ func (d declared) decides(file string, m integrationset.Standing) bool {
 
 // stamp makes, changes and deletes members as the decision says, and notes what it was.
 func (l *look) stamp(ctx context.Context, d declared) error {
-	standing, err := l.members().standing(ctx)
+	standing, err := membersOf(l.set, l.Client, l.Self).standing(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,10 +72,7 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 			s.Standing = append(s.Standing, one.Standing)
 		}
 	}
-	if err := l.decide(ctx, s); err != nil {
-		return err
-	}
-	if l.result.Stop, err = l.withheld(ctx, targets(d.members, standing)); l.result.Stop != nil || err != nil {
+	if err := l.decide(ctx, s, targets(d.members, standing)); err != nil || l.result.Stop != nil {
 		return err
 	}
 	for _, step := range l.result.Steps {
@@ -86,20 +83,27 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 	return nil
 }
 
-// decide notes what is to be done in a situation, with what a person has confirmed.
-func (l *look) decide(ctx context.Context, s integrationset.Situation) error {
+// decide notes what is to be done in a situation, with what a person has confirmed, and the stop of a set that may only
+// plan it for members in these namespaces.
+func (l *look) decide(ctx context.Context, s integrationset.Situation, namespaces []string) (err error) {
 	s.Confirmed, s.LastConfirmed = l.confirmed(s), l.set.State.LastConfirmed
 	s.Command = fmt.Sprintf("kubectl annotate integrationset %s -n %s --overwrite %s=", l.set.Name, l.set.Namespace, v1alpha1.ConfirmKey)
 	l.result.Situation, l.result.Decision = s, integrationset.Decide(s)
-	if l.DryRun {
-		return nil
+	if !l.DryRun {
+		if err := l.confirm(ctx, s); err != nil {
+			return err
+		}
 	}
-	return l.confirm(ctx, s)
+	p := preview{Settings: l.Settings, spec: l.set.Spec, steps: l.result.Steps, running: func(namespace string) (map[string]string, error) {
+		return l.Running(ctx, l.account(), namespace, nameVariable, l.Self.Integration)
+	}}
+	l.result.Stop, err = p.stop(namespaces)
+	return err
 }
 
 // carryOut does one step. A BundleDeployment that has the name of a member and is of no set stays.
 func (l *look) carryOut(ctx context.Context, step integrationset.Step, wanted *bundle.BundleDeployment, standing standing) error {
-	now, members := standing.deployment, l.members()
+	now, members := standing.deployment, membersOf(l.set, l.Client, l.Self)
 	switch step.Verb {
 	case integrationset.Create:
 		err := l.Client.Create(ctx, wanted)
@@ -133,13 +137,13 @@ func (l *look) occupied(ctx context.Context, k integrationset.Key, name string) 
 	if err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.set.Namespace, Name: name}, &other); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	m := l.members().stands(&other)
+	m := membersOf(l.set, l.Client, l.Self).stands(&other)
 	switch {
 	case m.Key != k || m.Digest == "":
 		l.result.Waits = append(l.result.Waits, integrationset.Wait{Key: k, Person: true, Why: fmt.Sprintf(
 			"BundleDeployment %s exists, and no set made it: delete or rename it", name)})
 	case other.Labels[v1alpha1.SetLabel] == "": // a deleted set left it
-		return l.members().patch(ctx, &other, func(after *bundle.BundleDeployment) {
+		return membersOf(l.set, l.Client, l.Self).patch(ctx, &other, func(after *bundle.BundleDeployment) {
 			metav1.SetMetaDataLabel(&after.ObjectMeta, v1alpha1.SetLabel, l.set.Name)
 		})
 	} // else the cache has not seen it yet

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -84,8 +85,9 @@ func (w *world) Files(context.Context, []string) (tree bundle.Tree, err error) {
 	return tree, errors.Join(err, w.broken)
 }
 
-// Running implements Inputs.
-func (w *world) Running(_ context.Context, namespace, variable, value string) (map[string]string, error) {
+// named returns what runs under the controller's name.
+func (w *world) named(_ context.Context, account, namespace, variable, value string) (map[string]string, error) {
+	assert.Equal(w.t, "system:serviceaccount:fleet:default", account)
 	if namespace != "tools" || variable != "INTEGRATION_NAME" || value != "manager" {
 		return nil, nil
 	}
@@ -95,7 +97,7 @@ func (w *world) Running(_ context.Context, namespace, variable, value string) (m
 // manager is a controller that the data deploy as integration manager in namespace tools.
 func (w *world) manager() *Reconciler {
 	r := w.process()
-	r.Self = integrationset.Self{Integration: "manager", Namespace: "tools", Images: []string{"orcon:1"}}
+	r.Running, r.Self = w.named, integrationset.Self{Integration: "manager", Namespace: "tools", Images: []string{"orcon:1"}}
 	return r
 }
 

@@ -11,13 +11,13 @@ import (
 
 // Running returns the images of a namespace's workloads whose containers have a value of an environment variable, by kind
 // and name. Workloads without replicas are left out.
-func (w *World) Running(ctx context.Context, namespace, variable, value string) (map[string]string, error) {
+func Running(ctx context.Context, reader client.Reader, namespace, variable, value string) (map[string]string, error) {
 	var deployments appsv1.DeploymentList
-	if err := w.client.List(ctx, &deployments, client.InNamespace(namespace)); err != nil {
+	if err := reader.List(ctx, &deployments, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("cannot list Deployments of namespace %s: %w", namespace, err)
 	}
 	var sets appsv1.StatefulSetList
-	if err := w.client.List(ctx, &sets, client.InNamespace(namespace)); err != nil {
+	if err := reader.List(ctx, &sets, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("cannot list StatefulSets of namespace %s: %w", namespace, err)
 	}
 	running := map[string]string{}

@@ -33,7 +33,7 @@ func TestRunning(t *testing.T) {
 		deployment("stage", "elsewhere", nil, pod("e:1", "manager")),
 		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "tools", Name: "a"}, Spec: appsv1.StatefulSetSpec{Template: pod("f:1", "manager")}},
 	).Build()
-	running, err := (&World{client: c}).Running(t.Context(), "tools", "NAME", "manager")
+	running, err := Running(t.Context(), c, "tools", "NAME", "manager")
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"Deployment a": "a:1", "Deployment b": "b:1", "StatefulSet a": "f:1"}, running)
 }

@@ -31,7 +31,8 @@ type Removal struct {
 // String names what would go, the reason for the wait, and the cure.
 func (r Removal) String() string {
 	if r.command != "" {
-		return fmt.Sprintf("%d of %d workloads would go: %s: put it back into the data, or confirm: %s%s", r.Workloads, r.Of, r.why, r.command, r.Digest)
+		return fmt.Sprintf("%d of %d workloads would go: %s: put it back into the data, or confirm: %s%s",
+			r.Workloads, r.Of, r.why, r.command, r.Digest)
 	}
 	return fmt.Sprintf("%d of %d workloads would go: %s; confirm %s, or put them back into the data", r.Workloads, r.Of, r.why, r.Digest)
 }

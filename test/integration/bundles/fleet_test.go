@@ -1,6 +1,7 @@
 package bundles
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -73,6 +74,13 @@ func newFleet(t *testing.T, change ...func(*fleet.Reconciler, string)) *fleetWor
 		sets := &fleet.Reconciler{
 			Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder("bundle-controller"),
 			Contents: r.Contents, Places: r.Places, Now: time.Now, Resync: time.Second, Connect: connect,
+			Running: func(ctx context.Context, account, namespace, variable, value string) (map[string]string, error) {
+				as := rest.CopyConfig(w.config)
+				as.Impersonate = rest.ImpersonationConfig{UserName: account}
+				c, err := client.New(as, client.Options{Mapper: m.GetRESTMapper()})
+				require.NoError(t, err)
+				return cluster.Running(ctx, c, namespace, variable, value)
+			},
 		}
 		for _, do := range change {
 			do(sets, w.namespace)
