@@ -26,9 +26,11 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/fleet"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/destination"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
 
 // name is that of the Deployment and of the Lease.
@@ -84,22 +86,48 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 	if err != nil {
 		return nil, err
 	}
+	self, account, err := self(ctx, m.GetAPIReader(), s)
+	if err != nil {
+		return nil, err
+	}
 	contents.Mirrors, contents.Destinations = s.mirrors, destinations(m.GetClient(), s.allowed)
 	r := &bundledeployment.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name),
 		Connect:  bundledeployment.Impersonate(cfg, m.GetRESTMapper()),
 		Contents: contents, Places: supply.Places(),
-		Identity: identity, Account: s.namespace + ":" + name, Now: time.Now, Resync: s.resync,
+		Identity: identity, Account: account, Now: time.Now, Resync: s.resync,
 	}
 	watches := metadata.New(cfg, m.GetRESTMapper(), s.resync, r.Changed)
 	r.Watches = watches
 	connect := inputs(cfg, m.GetRESTMapper())
-	sets := &fleet.Reconciler{
-		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name), Connect: connect,
-		Contents: contents, Places: supply.Places(), Now: time.Now, Resync: s.resync,
-		ServerURL: s.serverURL,
-	}
+	sets := s.sets(m, contents, self)
+	sets.Connect, sets.Running = connect, running(cfg, m.GetRESTMapper())
 	return m, errors.Join(m.Add(watches), r.Setup(m), sets.Setup(m), addWebhook(m, s.webhookPort, connect))
+}
+
+// sets returns what keeps IntegrationSets, without a way to the accounts of sets.
+func (s settings) sets(m manager.Manager, contents *content.Isolated, self integrationset.Self) *fleet.Reconciler {
+	return &fleet.Reconciler{
+		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name),
+		Contents: contents, Places: supply.Places(), Now: time.Now, Resync: s.dataInterval,
+		Settings: fleet.Settings{
+			ServerURL: s.serverURL, Environment: s.environment, Upstream: s.upstream, Image: s.image, DryRun: s.dryRun, Self: self,
+		},
+	}
+}
+
+// running returns what finds workloads by a variable of their containers, as an account.
+func running(cfg *rest.Config, mapper meta.RESTMapper) func(
+	ctx context.Context, account, namespace, variable, value string) (map[string]string, error) {
+	return func(ctx context.Context, account, namespace, variable, value string) (map[string]string, error) {
+		as := rest.CopyConfig(cfg)
+		as.Impersonate = rest.ImpersonationConfig{UserName: account}
+		c, err := client.New(as, client.Options{Scheme: clientscheme.Scheme, Mapper: mapper})
+		if err != nil {
+			return nil, fmt.Errorf("cannot reach the cluster: %w", err)
+		}
+		return cluster.Running(ctx, c, namespace, variable, value)
+	}
 }
 
 // inputs returns how the accounts of IntegrationSets reach what their data come from.

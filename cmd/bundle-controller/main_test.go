@@ -19,6 +19,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/queue"
 )
 
+// none is an environment without variables.
+func none(string) string { return "" }
+
 func TestFlags(t *testing.T) {
 	tests := map[string]struct {
 		why  string
@@ -41,7 +44,7 @@ func TestFlags(t *testing.T) {
 			flags := flag.NewFlagSet("bundle-controller", flag.ContinueOnError)
 			flags.SetOutput(io.Discard)
 			flag.CommandLine.VisitAll(func(f *flag.Flag) { flags.Var(f.Value, f.Name, f.Usage) })
-			_, err := parse(flags, test.args)
+			_, err := parse(flags, test.args, none)
 			assert.Equal(t, test.ok, err == nil, "%s: %v", test.why, err)
 		})
 	}
@@ -81,7 +84,7 @@ func parsed(t *testing.T) settings {
 	t.Helper()
 	flags := flag.NewFlagSet("bundle-controller", flag.ContinueOnError)
 	flag.CommandLine.VisitAll(func(f *flag.Flag) { flags.Var(f.Value, f.Name, f.Usage) })
-	s, err := parse(flags, []string{"-namespace=orcon-system"})
+	s, err := parse(flags, []string{"-namespace=orcon-system"}, none)
 	require.NoError(t, err)
 	return s
 }

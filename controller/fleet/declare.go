@@ -22,7 +22,11 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	if stop != nil {
 		return declared{}, stop
 	}
-	selected, err := domain.Select(read.data, filter(l.set, l.ServerURL))
+	filter, err := l.filter(l.set.Spec)
+	if err != nil {
+		return declared{}, invalid(err)
+	}
+	selected, err := domain.Select(read.data, filter)
 	if err != nil {
 		return declared{}, invalid(err)
 	}
@@ -34,7 +38,7 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	d := declared{presence: read.data.Presence, held: selected.Holds, idle: map[integrationset.Key]bool{}}
 	problems := selected.Problems(read.data)
 	for _, m := range selected.Members {
-		one, err := newMember(l.set, globals, m)
+		one, err := l.newMember(l.set, globals, m)
 		wrong := read.schema.Check(m)
 		switch {
 		case err != nil:
@@ -63,24 +67,13 @@ func globals(set *v1alpha1.IntegrationSet) (all map[string]any, err error) {
 	return all, nil
 }
 
-// filter returns what the set selects of the data.
-func filter(set *v1alpha1.IntegrationSet, serverURL string) domain.Filter {
-	spec := set.Spec
-	f := domain.Filter{
-		Cluster: spec.Cluster, ServerURL: serverURL, Environments: spec.Environments, Upstream: spec.Upstream, Integrations: spec.Integrations,
-	}
-	if slices.Contains(spec.Environments, all) {
-		f.Environments = nil
-	}
-	return f
-}
-
 // newMember returns what a member is stamped with.
-func newMember(set *v1alpha1.IntegrationSet, globals map[string]any, m domain.Member) (member, error) {
+func (s Settings) newMember(set *v1alpha1.IntegrationSet, globals map[string]any, m domain.Member) (member, error) {
 	out := member{
 		Key: integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}, namespace: m.Namespace.Name,
 		file: m.Location.File, line: m.Location.Line, workloads: m.Workloads(), wave: wave(set.Spec.Waves, m),
-		canaries: m.Canaries(set.Spec.Canaries), parameters: map[string]bundle.BundleParameter{},
+		canaries: m.Canaries(set.Spec.Canaries), own: s.Self.Is(m.Integration, m.Namespace.Name),
+		parameters: map[string]bundle.BundleParameter{},
 	}
 	values, err := m.Values(globals)
 	if err != nil {
@@ -93,7 +86,7 @@ func newMember(set *v1alpha1.IntegrationSet, globals map[string]any, m domain.Me
 	if err != nil {
 		return out, err
 	}
-	parameters, err := m.Parameters(domain.Parameters{Set: set.Spec.Chart.Parameters})
+	parameters, err := m.Parameters(domain.Parameters{Set: s.parameters(set.Spec.Chart.Parameters, out.own)})
 	for _, p := range parameters {
 		out.parameters[p.Name] = bundle.BundleParameter(p.Value)
 	}

@@ -29,7 +29,7 @@ func (l *look) leave(ctx context.Context) (time.Duration, error) {
 			return soon, errors.Join(err, l.publish(ctx))
 		}
 	}
-	members := membersOf(l.set, l.Client)
+	members := membersOf(l.set, l.Client, l.Self)
 	all, err := members.list(ctx)
 	if err != nil {
 		return 0, err
@@ -57,7 +57,7 @@ func (l *look) leave(ctx context.Context) (time.Duration, error) {
 // clear deletes the set's members as far as the guard allows, or gives them to a set that claims them, and returns how many
 // are left.
 func (l *look) clear(ctx context.Context) (left int, err error) {
-	standing, err := membersOf(l.set, l.Client).standing(ctx)
+	standing, err := membersOf(l.set, l.Client, l.Self).standing(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -67,7 +67,7 @@ func (l *look) clear(ctx context.Context) (left int, err error) {
 			s.Standing = append(s.Standing, one.Standing)
 		}
 	}
-	if err := l.decide(ctx, s); err != nil {
+	if err := l.decide(ctx, s, targets(nil, standing)); err != nil || l.result.Stop != nil {
 		return len(s.Standing), err
 	}
 	for _, step := range l.result.Steps {

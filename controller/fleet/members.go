@@ -23,10 +23,11 @@ import (
 type members struct {
 	client         client.Client
 	namespace, set string
+	self           integrationset.Self
 }
 
-func membersOf(set *v1alpha1.IntegrationSet, c client.Client) members {
-	return members{c, set.Namespace, set.Name}
+func membersOf(set *v1alpha1.IntegrationSet, c client.Client, self integrationset.Self) members {
+	return members{c, set.Namespace, set.Name, self}
 }
 
 // list returns the members of all sets.
@@ -89,7 +90,7 @@ func (m members) stands(d *bundle.BundleDeployment) integrationset.Standing {
 	one := integrationset.Standing{
 		Key:    integrationset.Key{Integration: d.Annotations[v1alpha1.IntegrationKey], Namespace: d.Annotations[v1alpha1.NamespaceKey]},
 		Digest: d.Annotations[v1alpha1.DigestKey], State: integrationset.UnderWay, Ending: !d.DeletionTimestamp.IsZero(),
-		Claims: claims(d), Name: d.Name,
+		Claims: claims(d), Name: d.Name, Own: m.self.Is(d.Annotations[v1alpha1.IntegrationKey], d.Spec.Render.InstallNamespace),
 	}
 	if set := d.Labels[v1alpha1.SetLabel]; set != m.set {
 		_, one.Claimed = d.Annotations[m.claim()]

@@ -45,6 +45,9 @@ type Reconciler struct {
 	Reader client.Reader
 	// Connect returns what the account of a set sees, by its user name.
 	Connect func(account, owner string) (Inputs, error)
+	// Running returns the images of a namespace's workloads, without those that have no replicas, whose containers have a
+	// value of an environment variable, by workload and as an account sees them. It is used where Self is set.
+	Running func(ctx context.Context, account, namespace, variable, value string) (map[string]string, error)
 	// Contents fetches what sources name.
 	Contents *content.Isolated
 	// Places bounds how much of that happens at a time.
@@ -54,9 +57,7 @@ type Reconciler struct {
 	// Resync is the time between two looks at a settled set, and between two fetches of tracked sources.
 	Resync time.Duration
 
-	// ServerURL is the address of this cluster in the data; "" is not compared.
-	ServerURL string
-
+	Settings
 	feeds
 }
 
@@ -135,8 +136,11 @@ func (l *look) keep(ctx context.Context) (time.Duration, error) {
 	if err := l.stamp(ctx, d); err != nil {
 		return 0, err
 	}
-	if len(l.result.Steps) > 0 || l.early {
+	switch {
+	case l.early, len(l.result.Steps) > 0 && l.result.Stop == nil:
 		return soon, nil
+	case l.result.Stop != nil:
+		return min(retry, l.Resync), nil
 	}
 	return l.Resync, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,10 +27,12 @@ type member struct {
 	// namespace is the name of the namespace in the cluster.
 	namespace string
 	// file and line locate the entry.
-	file       string
-	line       int
-	workloads  int
-	wave       int
+	file      string
+	line      int
+	workloads int
+	wave      int
+	// own reports that the controller itself runs as this member.
+	own        bool
 	values     []byte
 	canaries   []string
 	parameters map[string]bundle.BundleParameter
@@ -55,7 +56,7 @@ func (d declared) decides(file string, m integrationset.Standing) bool {
 
 // stamp makes, changes and deletes members as the decision says, and notes what it was.
 func (l *look) stamp(ctx context.Context, d declared) error {
-	standing, err := membersOf(l.set, l.Client).standing(ctx)
+	standing, err := membersOf(l.set, l.Client, l.Self).standing(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 		made.Annotations[v1alpha1.DataKey] = strings.Join(l.memory.resolved, " ") // not in the digest: it alone changes nothing
 		wanted[m.Key] = made
 		s.Wanted = append(s.Wanted, integrationset.Wanted{
-			Key: m.Key, Digest: made.Annotations[v1alpha1.DigestKey], Workloads: m.workloads, Wave: m.wave,
+			Key: m.Key, Digest: made.Annotations[v1alpha1.DigestKey], Workloads: m.workloads, Wave: m.wave, Own: m.own,
 		})
 	}
 	for k, one := range standing {
@@ -74,7 +75,7 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 			s.Standing = append(s.Standing, one.Standing)
 		}
 	}
-	if err := l.decide(ctx, s); err != nil || l.readOnly() {
+	if err := l.decide(ctx, s, targets(d.members, standing)); err != nil || l.result.Stop != nil {
 		return err
 	}
 	for _, step := range l.result.Steps {
@@ -85,16 +86,27 @@ func (l *look) stamp(ctx context.Context, d declared) error {
 	return nil
 }
 
-// decide notes what is to be done in a situation, with what a person has confirmed.
-func (l *look) decide(ctx context.Context, s integrationset.Situation) error {
+// decide notes what is to be done in a situation, with what a person has confirmed, and the stop of a set that may only
+// plan it for members in these namespaces.
+func (l *look) decide(ctx context.Context, s integrationset.Situation, namespaces []string) (err error) {
 	s.Confirmed, s.LastConfirmed = l.confirmed(s), l.set.State.LastConfirmed
+	s.Command = fmt.Sprintf("kubectl annotate integrationset %s -n %s --overwrite %s=", l.set.Name, l.set.Namespace, v1alpha1.ConfirmKey)
 	l.result.Situation, l.result.Decision = s, integrationset.Decide(s)
-	return l.confirm(ctx, s)
+	if !l.DryRun {
+		if err := l.confirm(ctx, s); err != nil {
+			return err
+		}
+	}
+	p := preview{Settings: l.Settings, spec: l.set.Spec, steps: l.result.Steps, running: func(namespace string) (map[string]string, error) {
+		return l.Running(ctx, l.account(), namespace, nameVariable, l.Self.Integration)
+	}}
+	l.result.Stop, err = p.stop(namespaces)
+	return err
 }
 
 // carryOut does one step. A BundleDeployment that has the name of a member and is of no set stays.
 func (l *look) carryOut(ctx context.Context, step integrationset.Step, wanted *bundle.BundleDeployment, standing standing) error {
-	now, members := standing.deployment, membersOf(l.set, l.Client)
+	now, members := standing.deployment, membersOf(l.set, l.Client, l.Self)
 	switch step.Verb {
 	case integrationset.Create:
 		err := l.Client.Create(ctx, wanted)
@@ -108,6 +120,9 @@ func (l *look) carryOut(ctx context.Context, step integrationset.Step, wanted *b
 			maps.Copy(after.Annotations, wanted.Annotations)
 		})
 	case integrationset.Delete:
+		if len(now.Spec.Prune.ConfirmKinds) > 0 { // what a person has confirmed for the member holds for its objects
+			return members.patch(ctx, now, func(after *bundle.BundleDeployment) { after.Spec.Prune.ConfirmKinds = nil })
+		}
 		return client.IgnoreNotFound(l.Client.Delete(ctx, now, client.Preconditions{UID: &now.UID, ResourceVersion: &now.ResourceVersion}))
 	case integrationset.Claim:
 		return members.contend(ctx, now)
@@ -125,13 +140,13 @@ func (l *look) occupied(ctx context.Context, k integrationset.Key, name string) 
 	if err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.set.Namespace, Name: name}, &other); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	m := membersOf(l.set, l.Client).stands(&other)
+	m := membersOf(l.set, l.Client, l.Self).stands(&other)
 	switch {
 	case m.Key != k || m.Digest == "":
 		l.result.Waits = append(l.result.Waits, integrationset.Wait{Key: k, Person: true, Why: fmt.Sprintf(
 			"BundleDeployment %s exists, and no set made it: delete or rename it", name)})
 	case other.Labels[v1alpha1.SetLabel] == "": // a deleted set left it
-		return membersOf(l.set, l.Client).patch(ctx, &other, func(after *bundle.BundleDeployment) {
+		return membersOf(l.set, l.Client, l.Self).patch(ctx, &other, func(after *bundle.BundleDeployment) {
 			metav1.SetMetaDataLabel(&after.ObjectMeta, v1alpha1.SetLabel, l.set.Name)
 		})
 	} // else the cache has not seen it yet
@@ -159,6 +174,10 @@ func deployment(set *v1alpha1.IntegrationSet, m member) *bundle.BundleDeployment
 			},
 		},
 	}
+	if m.own { // a version that does not start leaves the pods of the one before, and no change deletes these first
+		d.Spec.Rollback.OnFailure = bundle.OnFailureKeep
+		d.Spec.Prune = bundle.BundlePrune{ConfirmKinds: []string{"CronJob", "Deployment", "StatefulSet"}}
+	}
 	if spec.Approval == v1alpha1.ApprovalSet {
 		d.Spec.Approval.Mode = string(domain.ByDigest)
 	}
@@ -182,22 +201,4 @@ func guard(g v1alpha1.IntegrationGuard) integrationset.Guard {
 		out.Percent = int(*g.MaxPercent)
 	}
 	return out
-}
-
-// all is the name that stands for every environment.
-const all = "All"
-
-// readOnly stops a set that may only say what it would do.
-func (l *look) readOnly() bool {
-	if !slices.Contains(l.set.Spec.Environments, all) || l.set.Spec.AllowWrites != "" {
-		return false
-	}
-	count := map[integrationset.Verb]int{}
-	for _, step := range l.result.Steps {
-		count[step.Verb]++
-	}
-	l.result.Stop = &integrationset.Stop{Reason: integrationset.ReadOnly, Person: true, Message: fmt.Sprintf(
-		"environments: [All] only previews: it would create %d members, update %d and delete %d: name environments, or set "+
-			"spec.allowWrites: AllEnvironments", count[integrationset.Create], count[integrationset.Update], count[integrationset.Delete])}
-	return true
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +25,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 )
 
 // world is a cluster in memory with one IntegrationSet, fleet/prod, whose data are files.
@@ -37,6 +39,9 @@ type world struct {
 	now    time.Time
 	// broken is the error of a fetch; nil for none.
 	broken error
+	// running are the images of workloads that have the controller's name, and hidden is the error of a look at them.
+	running map[string]string
+	hidden  error
 }
 
 var errDead = errors.New("this process is dead")
@@ -78,6 +83,22 @@ func (w *world) Files(context.Context, []string) (tree bundle.Tree, err error) {
 		err = errors.Join(err, tree.Add(name, bundle.File{Content: []byte(text)}))
 	}
 	return tree, errors.Join(err, w.broken)
+}
+
+// named returns what runs under the controller's name.
+func (w *world) named(_ context.Context, account, namespace, variable, value string) (map[string]string, error) {
+	assert.Equal(w.t, "system:serviceaccount:fleet:default", account)
+	if namespace != "tools" || variable != "INTEGRATION_NAME" || value != "manager" {
+		return nil, nil
+	}
+	return w.running, w.hidden
+}
+
+// manager is a controller that the data deploy as integration manager in namespace tools.
+func (w *world) manager() *Reconciler {
+	r := w.process()
+	r.Running, r.Self = w.named, integrationset.Self{Integration: "manager", Namespace: "tools", Images: []string{"orcon:1"}}
+	return r
 }
 
 // process is a controller that has just started.

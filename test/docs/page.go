@@ -18,6 +18,8 @@ const (
 	Cluster = "cluster"
 	// BareCluster commands need a cluster on which Orcon is not installed.
 	BareCluster = "bare cluster"
+	// OwnCluster commands need a cluster with the bundle controller that no other page uses: they stop it.
+	OwnCluster = "own cluster"
 )
 
 // Page is a document.
@@ -108,7 +110,7 @@ func parse(file, text string) Page {
 			indent = line[:strings.Index(line, "`")]
 			open = &Block{Line: i + 2, Language: strings.TrimPrefix(trimmed, "```"), Test: pending}
 			pending = ""
-		case found != nil && !titled && slices.Contains([]string{Cluster, BareCluster}, found[1]):
+		case found != nil && !titled && slices.Contains([]string{Cluster, BareCluster, OwnCluster}, found[1]):
 			p.Level = found[1]
 		case found != nil:
 			pending = found[1]

@@ -121,13 +121,14 @@ func (t taking) change(ctx context.Context, q question, live, after *unstructure
 	return err
 }
 
-// changes lists the fields that applying sets or takes away, with who has them now.
+// changes lists the fields that applying sets or takes away, with who has them now. A field that the API server does not
+// store, such as an empty value of a variable, is none.
 func changes(q question, live, after *unstructured.Unstructured, was, is owners) []bundle.Change {
 	var all []bundle.Change
 	for path := range is.applied.Leaves().All() {
 		before, there := at(live.Object, path)
-		now, _ := at(after.Object, path)
-		if there && reflect.DeepEqual(before, now) {
+		now, stored := at(after.Object, path)
+		if there == stored && reflect.DeepEqual(before, now) {
 			continue
 		}
 		_, ours := at(q.before, path)

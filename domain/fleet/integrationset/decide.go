@@ -19,6 +19,8 @@ type Situation struct {
 	Confirmed map[Key]int
 	// LastConfirmed is the digest that was confirmed last: the same removal has another one the next time.
 	LastConfirmed string
+	// Command confirms a removal; its digest follows.
+	Command string
 	// MaxUnavailable bounds the members that are not ready while others are changed; 0 does not.
 	MaxUnavailable int
 }
@@ -67,12 +69,14 @@ type decider struct {
 	wanted   map[Key]Wanted
 	// unready counts the members that are not ready, as they will be after the steps so far.
 	unready int
+	// lost are the workloads that each member would lose.
+	lost map[Key]int
 	Decision
 }
 
 // Decide returns what to do now. Members of a wave are made and changed when all of the waves before are as declared
 // and ready. A member goes when the data no longer declare it, and the guard lets it or a person has confirmed it; waves
-// do not delay that.
+// do not delay that. The member as which the controller itself runs loses a workload only after a confirmation.
 func Decide(s Situation) Decision {
 	d := &decider{Situation: s, standing: map[Key]Standing{}, wanted: map[Key]Wanted{}}
 	for _, m := range s.Standing {
@@ -84,21 +88,25 @@ func Decide(s Situation) Decision {
 	for _, w := range s.Wanted {
 		d.wanted[w.Key] = w
 	}
-	d.Removal = s.removal(d.losses())
+	d.lost = d.losses()
+	d.Removal = s.removal(d.lost)
 	d.change()
 	d.remove()
 	return d.Decision
 }
 
 // losses returns how many workloads each member would lose. Deletions that have begun do not count, and members of
-// other sets or that another set goes on with lose none.
+// other sets or that another set goes on with lose none. The controller's own member loses all where it moves to
+// another namespace.
 func (d *decider) losses() map[Key]int {
 	losses := map[Key]int{}
 	for k, m := range d.standing {
 		w, stays := d.wanted[k]
 		switch {
-		case m.Ending, m.Set != "", !stays && len(m.Claims) > 0:
-		case !stays, w.Workloads < m.Workloads && w.Digest != m.Digest:
+		case m.Ending, m.Set != "", !stays && len(m.Claims) > 0, stays && w.Digest == m.Digest:
+		case m.Own && stays && !w.Own:
+			losses[k] = m.Workloads
+		case !stays, w.Workloads < m.Workloads:
 			losses[k] = m.Workloads - w.Workloads
 		}
 	}
@@ -142,6 +150,7 @@ func (d *decider) differs(w Wanted) bool {
 // advance takes the next step for a member, and reports whether nothing is left to do or to wait for.
 func (d *decider) advance(w Wanted) bool {
 	m, stands := d.standing[w.Key]
+	_, loses := d.lost[w.Key]
 	switch {
 	case stands && m.Ending:
 		d.wait(w.Key, "waits for the end of the member that is being deleted")
@@ -149,7 +158,7 @@ func (d *decider) advance(w Wanted) bool {
 		return d.share(w, m)
 	case !d.differs(w):
 		return m.State == Ready
-	case stands && w.Workloads < m.Workloads && d.Removal != nil:
+	case loses && d.Removal != nil:
 		d.wait(w.Key, d.Removal.String())
 	case stands && m.State != Ready:
 		d.step(Update, w.Key)

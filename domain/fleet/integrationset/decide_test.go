@@ -42,6 +42,8 @@ func TestDecide(t *testing.T) {
 	of := func(s Standing, workloads int) Standing { s.Workloads = workloads; return s }
 	claimed := func(s Standing) Standing { s.Claims = []string{"other"}; return s }
 	ending := func(s Standing) Standing { s.Ending = true; return s }
+	own := func(s Standing) Standing { s.Own = true; return s }
+	self := func(w Wanted) Wanted { w.Own = true; return w }
 	for name, c := range map[string]struct {
 		// crowd counts the other members, which stand as declared.
 		crowd    int
@@ -171,6 +173,46 @@ func TestDecide(t *testing.T) {
 			crowd: 8, standing: []Standing{stands("z", "1", Ready), theirs("x", false), theirs("y", false)},
 			waits: map[string]string{"z": "1 of 9 workloads would go: no more than 10%"},
 		},
+		"AsDeclaredLosesNothing": {
+			wanted: []Wanted{many(wants("z", "1", 0), 0)}, standing: []Standing{stands("z", "1", Ready)},
+		},
+		"OwnGone": {
+			crowd: 50, standing: []Standing{own(stands("z", "1", Ready))}, waits: map[string]string{"z": "z in /ns/prod.yml runs this controller itself"},
+		},
+		"OwnGoneWithARoomyGuard": {
+			standing: []Standing{own(stands("z", "1", Ready))}, wanted: []Wanted{wants("a", "1", 0)},
+			change: func(s *Situation) { s.Guard = Guard{Workloads: 100, Percent: 100} },
+			steps:  []Step{{Create, key("a")}}, waits: map[string]string{"z": "runs this controller itself"},
+		},
+		"OwnGoneWithoutWorkloads": {
+			crowd: 1, standing: []Standing{own(of(stands("z", "1", Ready), 0))}, waits: map[string]string{"z": "runs this controller itself"},
+		},
+		"OwnWithoutReplicas": {
+			crowd: 50, wanted: []Wanted{many(self(wants("z", "2", 0)), 0)}, standing: []Standing{own(stands("z", "1", Ready))},
+			waits: map[string]string{"z": "runs this controller itself"},
+		},
+		"OwnMovesToAnotherNamespace": {
+			crowd: 50, wanted: []Wanted{wants("z", "2", 0)}, standing: []Standing{own(stands("z", "1", Ready))},
+			waits: map[string]string{"z": "1 of 51 workloads would go: z in /ns/prod.yml runs this controller itself"},
+		},
+		"OwnChanges": {
+			wanted: []Wanted{self(wants("z", "2", 0))}, standing: []Standing{own(stands("z", "1", Ready))}, steps: []Step{{Update, key("z")}},
+		},
+		"OwnAndASetThatEnds": {
+			standing: []Standing{own(stands("z", "1", Ready))},
+			change:   func(s *Situation) { s.Ending, s.Guard = true, Guard{Workloads: 100, Percent: 100} },
+			waits:    map[string]string{"z": "runs this controller itself"},
+		},
+		"OwnClaimedByAnother": {crowd: 1, standing: []Standing{own(claimed(stands("z", "1", Ready)))}, steps: []Step{{HandOver, key("z")}}},
+		"OwnConfirmed": {
+			crowd: 50, standing: []Standing{own(stands("z", "1", Ready))}, change: func(s *Situation) { s.Confirmed = map[Key]int{key("z"): 1} },
+			steps: []Step{{Delete, key("z")}},
+		},
+		"OwnOfAnotherSet": {crowd: 1, standing: []Standing{own(theirs("z", false))}},
+		"OwnHoldsOthers": {
+			crowd: 50, standing: []Standing{own(stands("z", "1", Ready)), stands("y", "1", Ready)},
+			waits: map[string]string{"z": "runs this controller itself", "y": "2 of 52"},
+		},
 		"SickFirst": {
 			wanted:   []Wanted{wants("a", "2", 0), wants("b", "2", 0)},
 			standing: []Standing{stands("a", "1", Ready), stands("b", "1", Stalled)},
@@ -188,12 +230,22 @@ func TestDecide(t *testing.T) {
 			d := Decide(s)
 			assert.Equal(t, c.steps, d.Steps)
 			assert.Len(t, d.Waits, len(c.waits))
+			assert.False(t, d.Removal != nil && len(c.waits) == 0, "a removal without a member that waits")
 			for _, w := range d.Waits {
 				assert.NotEmpty(t, c.waits[w.Integration], w.Key)
 				assert.Contains(t, w.Why, c.waits[w.Integration])
 			}
 		})
 	}
+}
+
+// A removal of the controller's own member names the command that confirms it.
+func TestRemovalCommand(t *testing.T) {
+	m := stands("a", "1", Ready)
+	m.Own = true
+	r := Decide(Situation{Standing: []Standing{m}, Command: "kubectl annotate x="}).Removal
+	assert.Equal(t, "1 of 1 workloads would go: a in /ns/prod.yml runs this controller itself: put it back into the data, or confirm: "+
+		"kubectl annotate x="+r.Digest, r.String())
 }
 
 // The digest of a removal is the same for the same losses, and no other.

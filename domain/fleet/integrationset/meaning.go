@@ -21,8 +21,16 @@ func Meanings() []condition.Meaning {
 			Means: "another user must approve changes in the namespace; the controller requests those of a set, so that " +
 				"an author could approve them",
 			Cure: "use a namespace without orcon.tengu.io/self-approval: Forbid"},
-		{Type: condition.Stalled, Reason: reasonHeld, Means: "more workloads would be deleted or stopped than spec.guard allows",
-			Cure: "correct the data, or set annotation orcon.tengu.io/confirm to the digest in the message"},
+		{Type: condition.Stalled, Reason: DryRun,
+			Means: "the controller runs with -dryRun: no set writes, and the message counts what it would write",
+			Cure:  "start the controller with -dryRun=false; where the data deploy it, with MANAGER_DRY_RUN: --no-dry-run"},
+		{Type: condition.Stalled, Reason: Rival,
+			Means: "another program runs under the name of the controller's own integration: the set writes nothing",
+			Cure: "scale the workload that the message names to 0, set its image to the controller's, or take it over by a set that " +
+				"selects this integration alone"},
+		{Type: condition.Stalled, Reason: reasonHeld,
+			Means: "more workloads would be deleted or stopped than spec.guard allows, or the controller's own",
+			Cure:  "correct the data, or set annotation orcon.tengu.io/confirm to the digest in the message"},
 		{Type: condition.Stalled, Reason: reasonFaulty, Means: "a file of the data is wrong; members that depend on it stay as they are",
 			Cure: "correct the file and line that the message names"},
 		{Type: condition.Stalled, Reason: reasonNothing, Means: "no entry of the data fits what the set selects",

@@ -25,6 +25,8 @@ type Wanted struct {
 	Workloads int
 	// Wave is the wave that the member belongs to; the first is 0.
 	Wave int
+	// Own reports that the member is the integration as which the controller itself runs.
+	Own bool
 }
 
 // State describes the progress of a member towards its declaration.
@@ -47,8 +49,8 @@ type Standing struct {
 	Why string
 	// Name is that of its BundleDeployment, and Plan the digest of a plan of it that waits for approval; "" for none.
 	Name, Plan string
-	// Ending reports that it is being deleted already.
-	Ending bool
+	// Ending reports that it is being deleted already, and Own that the controller itself runs as this member.
+	Ending, Own bool
 	// Set is the other set that the member belongs to, and Claimed reports that this one wants it too; "" for a member
 	// of this set.
 	Set     string

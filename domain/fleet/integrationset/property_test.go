@@ -29,7 +29,7 @@ func (w *world) carryOut(step Step) {
 	for _, wanted := range w.Wanted {
 		if wanted.Key == step.Key {
 			w.members[step.Key] = Standing{
-				Key: step.Key, Digest: wanted.Digest, Workloads: wanted.Workloads, State: UnderWay,
+				Key: step.Key, Digest: wanted.Digest, Workloads: wanted.Workloads, State: UnderWay, Own: wanted.Own,
 			}
 		}
 	}
@@ -49,14 +49,18 @@ func drawWorld(t *rapid.T) *world {
 	w := &world{members: map[Key]Standing{}}
 	w.Guard = Guard{Workloads: rapid.IntRange(0, 4).Draw(t, "guard"), Percent: rapid.IntRange(0, 100).Draw(t, "percent")}
 	w.MaxUnavailable = rapid.IntRange(0, 3).Draw(t, "max unavailable")
+	own := Key{rapid.SampledFrom([]string{"a", "c", "none"}).Draw(t, "own"), "m"}
 	for _, k := range []Key{{"a", "n"}, {"a", "m"}, {"b", "n"}, {"b", "m"}, {"", "n"}, {"c", "m"}} {
 		if rapid.Bool().Draw(t, "wanted") {
-			w.Wanted = append(w.Wanted, Wanted{k, digests.Draw(t, "digest"), workloads.Draw(t, "workloads"), rapid.IntRange(0, 2).Draw(t, "wave")})
+			w.Wanted = append(w.Wanted, Wanted{
+				k, digests.Draw(t, "digest"), workloads.Draw(t, "workloads"), rapid.IntRange(0, 2).Draw(t, "wave"),
+				k == own && rapid.IntRange(0, 3).Draw(t, "moves") > 0,
+			})
 		}
 		if rapid.Bool().Draw(t, "standing") {
 			w.members[k] = Standing{
 				Key: k, Digest: digests.Draw(t, "digest"), Workloads: workloads.Draw(t, "workloads"),
-				State: rapid.SampledFrom([]State{UnderWay, Ready, Stalled}).Draw(t, "state"),
+				State: rapid.SampledFrom([]State{UnderWay, Ready, Stalled}).Draw(t, "state"), Own: k == own,
 			}
 		}
 	}
@@ -115,6 +119,42 @@ func TestWavesAreInOrder(t *testing.T) {
 				m, stands := w.members[wanted.Key]
 				done := stands && m.Digest == wanted.Digest && m.State == Ready
 				require.False(t, step.Verb != Delete && wanted.Wave < waves[step.Key] && !done, "%v before %v", step, wanted.Key)
+			}
+		}
+	})
+}
+
+// The member as which the controller itself runs is neither deleted nor moved, and loses no workload, unless a person has
+// confirmed that: whatever the guard allows (FLEET.md O6).
+func TestOwnWorkloadStays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		w.Ending = rapid.Bool().Draw(t, "ending")
+		if w.Ending {
+			w.Wanted = nil
+		}
+		w.Guard = Guard{Workloads: 1000, Percent: rapid.IntRange(0, 100).Draw(t, "roomy percent")}
+		if others := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), rapid.ID).Draw(t, "confirmed"); len(others) > 0 {
+			w.Confirmed = map[Key]int{}
+			for _, integration := range others {
+				w.Confirmed[Key{integration, "m"}] = rapid.IntRange(0, 3).Draw(t, "of them")
+			}
+		}
+		for _, step := range Decide(w.look()).Steps {
+			before := w.members[step.Key]
+			if !before.Own {
+				continue
+			}
+			of, confirmed := w.Confirmed[step.Key]
+			w.carryOut(step)
+			after, stays := w.members[step.Key]
+			lost := before.Workloads - after.Workloads
+			if !stays || !after.Own {
+				require.True(t, confirmed, "%v", step)
+				require.GreaterOrEqual(t, of, before.Workloads)
+			} else if lost > 0 {
+				require.True(t, confirmed, "%v", step)
+				require.GreaterOrEqual(t, of, lost)
 			}
 		}
 	})

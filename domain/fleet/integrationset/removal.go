@@ -24,11 +24,16 @@ type Removal struct {
 	Workloads, Of int
 	// Losses are the workloads that each member loses; a person confirms them all at once.
 	Losses map[Key]int
-	why    string
+	// why is the reason for the wait, and command what confirms the removal; "" for the digest alone.
+	why, command string
 }
 
 // String names what would go, the reason for the wait, and the cure.
 func (r Removal) String() string {
+	if r.command != "" {
+		return fmt.Sprintf("%d of %d workloads would go: %s: put it back into the data, or confirm: %s%s",
+			r.Workloads, r.Of, r.why, r.command, r.Digest)
+	}
 	return fmt.Sprintf("%d of %d workloads would go: %s; confirm %s, or put them back into the data", r.Workloads, r.Of, r.why, r.Digest)
 }
 
@@ -41,6 +46,16 @@ func (s Situation) confirmed(losses map[Key]int) bool {
 		}
 	}
 	return true
+}
+
+// own names the member of losses as which the controller itself runs, whose removal no guard permits; "" for none.
+func (s Situation) own(losses map[Key]int) string {
+	for _, m := range s.Standing {
+		if _, loses := losses[m.Key]; loses && m.Own {
+			return m.String() + " runs this controller itself"
+		}
+	}
+	return ""
 }
 
 // digestSize is the number of bytes of a checksum in a digest, which people copy.
@@ -60,6 +75,8 @@ func (s Situation) removal(losses map[Key]int) *Removal {
 	switch {
 	case s.confirmed(losses):
 		return nil
+	case s.own(losses) != "":
+		r.why, r.command = s.own(losses), s.Command
 	case len(s.Wanted) == 0 && !s.Ending:
 		r.why = "the data declare nothing for this set"
 	case r.Workloads > s.Guard.Workloads:

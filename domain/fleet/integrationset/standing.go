@@ -16,6 +16,8 @@ const (
 	InvalidSpec   = "InvalidSpec"
 	ReadOnly      = "ReadOnly"
 	SelfApproval  = "SelfApprovalForbidden"
+	DryRun        = "DryRun"
+	Rival         = "OtherManager"
 )
 
 // The reasons of a set that was looked at.

@@ -23,6 +23,8 @@ func TestConditions(t *testing.T) {
 		message string
 	}{
 		Paused:            {Result{Stop: &Stop{Reason: Paused, Message: "paused", Person: true}}, "paused"},
+		DryRun:            {Result{Stop: &Stop{Reason: DryRun, Message: "only plans", Person: true}}, "only plans"},
+		Rival:             {Result{Stop: Self{}.Rival("tools", map[string]string{"Deployment a": "other"})}, "Deployment a in namespace tools"},
 		Fetching:          {Result{Stop: &Stop{Reason: Fetching, Message: "still"}}, "still"},
 		reasonNothing:     {result(Situation{}), "no entry fits spec.environments"},
 		FetchFailed:       {Result{Stale: "no answer", Situation: Situation{Wanted: one}}, "no answer; members go on"},

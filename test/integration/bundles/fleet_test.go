@@ -1,6 +1,7 @@
 package bundles
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -59,7 +60,8 @@ type fleetWorld struct {
 	data map[string]string
 }
 
-func newFleet(t *testing.T) *fleetWorld {
+// newFleet returns a namespace without a set yet; change gets the reconciler of sets and the namespace.
+func newFleet(t *testing.T, change ...func(*fleet.Reconciler, string)) *fleetWorld {
 	t.Helper()
 	w := &fleetWorld{operated: newOperated(t), data: map[string]string{}}
 	require.NoError(t, v1alpha1.AddToScheme(w.admin.Scheme()))
@@ -72,6 +74,16 @@ func newFleet(t *testing.T) *fleetWorld {
 		sets := &fleet.Reconciler{
 			Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder("bundle-controller"),
 			Contents: r.Contents, Places: r.Places, Now: time.Now, Resync: time.Second, Connect: connect,
+			Running: func(ctx context.Context, account, namespace, variable, value string) (map[string]string, error) {
+				as := rest.CopyConfig(w.config)
+				as.Impersonate = rest.ImpersonationConfig{UserName: account}
+				c, err := client.New(as, client.Options{Mapper: m.GetRESTMapper()})
+				require.NoError(t, err)
+				return cluster.Running(ctx, c, namespace, variable, value)
+			},
+		}
+		for _, do := range change {
+			do(sets, w.namespace)
 		}
 		require.NoError(t, sets.Setup(m))
 		w.webhook = webhook.New(&fleet.Waker{Client: m.GetClient(), Reader: m.GetAPIReader(), Now: time.Now, Connect: connect}, time.Millisecond)

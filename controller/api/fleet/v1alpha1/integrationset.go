@@ -69,7 +69,7 @@ type IntegrationSet struct {
 
 // IntegrationSetSpec is the desired state.
 //
-// +kubebuilder:validation:XValidation:rule="!('All' in self.environments) || self.environments.size() == 1",message="environments: write All alone, or names"
+// +kubebuilder:validation:XValidation:rule="!has(self.environments) || !('All' in self.environments) || self.environments.size() == 1",message="environments: write All alone, or names"
 type IntegrationSetSpec struct {
 	// paused stops all work, also the deletion of members with their set, until it is false again. Members go on with
 	// what they have.
@@ -87,20 +87,22 @@ type IntegrationSetSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Cluster string `json:"cluster,omitempty"`
-	// environments are the names of the environments that the set manages, or All. Members of others stay as they are.
-	// +required
+	// environments are the names of the environments that the set manages, or All; unset is the one that the controller
+	// was started with by -environment. Members of others stay as they are.
+	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
-	Environments []string `json:"environments"`
+	Environments []string `json:"environments,omitempty"`
 	// allowWrites is AllEnvironments if a set with environments [All] may write; unset, such a set writes
 	// nothing, and its message counts what it would write.
 	// +optional
 	// +kubebuilder:validation:Enum=AllEnvironments
 	AllowWrites string `json:"allowWrites,omitempty"`
-	// upstream selects integrations with this upstream; unset selects all. Members of others stay as they are.
+	// upstream selects integrations with this upstream; unset is the controller's -upstream, or selects all. Members of
+	// others stay as they are.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Upstream string `json:"upstream,omitempty"`
