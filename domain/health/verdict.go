@@ -1,0 +1,65 @@
+package health
+
+// State is one word about an object.
+type State string
+
+// The states.
+const (
+	Ready      State = "Ready"
+	InProgress State = "InProgress"
+	// Failing objects report a failure. They may recover, unless the verdict is terminal.
+	Failing State = "Failing"
+	// Suspended objects do nothing on purpose.
+	Suspended State = "Suspended"
+	// Unknown objects report nothing that the rules understand.
+	Unknown State = "Unknown"
+)
+
+// Class is what a piece of evidence speaks for.
+type Class string
+
+// The classes. All but Positive and Note keep an object from being ready.
+const (
+	Positive Class = "positive"
+	Negative Class = "negative"
+	Failure  Class = "failure"
+	Pause    Class = "suspended"
+	// Note is evidence that a rule ignores on purpose.
+	Note Class = "ignored"
+)
+
+// Evidence is one value that a rule has considered.
+type Evidence struct {
+	// Path leads to the value, such as status.conditions[Ready].
+	Path  string
+	Value string
+	Class Class
+	// Says puts it into words that follow the object's name.
+	Says string
+	// summary marks conditions that sum an object up.
+	summary bool
+}
+
+// Verdict is the judgement of one object.
+type Verdict struct {
+	State State
+	// Says is why the object is not ready; empty where it is.
+	Says string
+	// Rule names the rule that decided.
+	Rule string
+	// Terminal reports a failure that does not pass by itself.
+	Terminal bool
+	// Silent reports that nothing speaks against the object: its health may be assumed when time is up.
+	Silent   bool
+	Evidence []Evidence
+}
+
+// Intended reports whether the object's own spec asks for its suspension, so that nothing follows.
+func (v Verdict) Intended() bool {
+	for _, e := range v.Evidence {
+		if e.Class == Pause && len(e.Path) > 5 && e.Path[:5] == "spec." {
+			return v.State == Suspended
+		}
+	}
+	return false
+}
