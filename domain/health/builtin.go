@@ -43,9 +43,23 @@ var ownGroups = words(`admissionregistration.k8s.io apiextensions.k8s.io apiregi
 	discovery.k8s.io events.k8s.io flowcontrol.apiserver.k8s.io networking.k8s.io node.k8s.io policy
 	rbac.authorization.k8s.io resource.k8s.io scheduling.k8s.io storage.k8s.io storagemigration.k8s.io`)
 
+// IsBuiltin reports whether a group is one of Kubernetes itself.
+func IsBuiltin(group string) bool { return group == "" || slices.Contains(ownGroups, group) }
+
 func (o object) isBuiltin() bool {
 	group, _ := o.kind()
-	return group == "" || slices.Contains(ownGroups, group)
+	return IsBuiltin(group)
+}
+
+// Kinds returns the built-in kinds that have rules of their own, as Kind.group.
+func Kinds() []string {
+	var all []string
+	for key := range builtins {
+		group, kind, _ := strings.Cut(key, "/")
+		all = append(all, strings.TrimSuffix(kind+"."+group, "."))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // builtin returns the verdict of a built-in kind. One without a rule of its own is ready once it is
