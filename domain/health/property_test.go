@@ -2,6 +2,7 @@ package health_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -17,9 +18,7 @@ import (
 // with returns a copy of an object with another value at a path of names.
 func with(fields map[string]any, value any, path ...string) map[string]any {
 	copied := map[string]any{}
-	for key, old := range fields {
-		copied[key] = old
-	}
+	maps.Copy(copied, fields)
 	if len(path) > 1 {
 		inner, _ := fields[path[0]].(map[string]any)
 		value = with(inner, value, path[1:]...)

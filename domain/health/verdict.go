@@ -1,5 +1,10 @@
 package health
 
+import (
+	"slices"
+	"strings"
+)
+
 // State is one word about an object.
 type State string
 
@@ -18,14 +23,12 @@ const (
 // Class is what a piece of evidence speaks for.
 type Class string
 
-// The classes. All but Positive and Note keep an object from being ready.
+// The classes. All but Positive keep an object from being ready.
 const (
 	Positive Class = "positive"
 	Negative Class = "negative"
 	Failure  Class = "failure"
 	Pause    Class = "suspended"
-	// Note is evidence that a rule ignores on purpose.
-	Note Class = "ignored"
 )
 
 // Evidence is one value that a rule has considered.
@@ -56,10 +59,7 @@ type Verdict struct {
 
 // Intended reports whether the object's own spec asks for its suspension, so that nothing follows.
 func (v Verdict) Intended() bool {
-	for _, e := range v.Evidence {
-		if e.Class == Pause && len(e.Path) > 5 && e.Path[:5] == "spec." {
-			return v.State == Suspended
-		}
-	}
-	return false
+	return v.State == Suspended && slices.ContainsFunc(v.Evidence, func(e Evidence) bool {
+		return e.Class == Pause && strings.HasPrefix(e.Path, "spec.")
+	})
 }
