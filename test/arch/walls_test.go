@@ -47,6 +47,7 @@ var mayImport = map[string]string{
 	"domain/fleet/rendering":      "domain/bundle",
 	"domain/fleet/schema":         "",
 	"domain/health":               "",
+	"domain/health/library":       "gopkg.in/yaml.v3",
 	"domain/history":              "domain/conversation domain/databag",
 	"domain/identity":             "",
 	"domain/leadership":           "",

@@ -22,7 +22,7 @@ import (
 func (w *World) judge(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
 	v := health.Judge(o.Object, w.knowledge(o), time.Now())
 	l.Health, l.Says, l.Since = healthOf(v), v.Says, progress(o)
-	if _, probed := w.probe(o.Object); probed {
+	if _, probed := probe(w.Probes)(o.Object); probed {
 		return nil
 	}
 	err := w.explain(ctx, id, o, l)
@@ -65,18 +65,19 @@ func healthOf(v health.Verdict) bundle.Health {
 // knowledge returns what is known of an object besides itself. Its kind is looked up only where that
 // decides.
 func (w *World) knowledge(o *unstructured.Unstructured) health.Knowledge {
-	k := health.Knowledge{User: w.probe}
+	k := health.Knowledge{User: probe(w.Probes), Library: probe(w.Library)}
 	if status, _ := o.Object["status"].(map[string]any); len(status) == 0 && w.kinds != nil && !health.IsBuiltin(o.GroupVersionKind().Group) {
 		k.Status = presence(w.kinds, o)
 	}
 	return k
 }
 
-func (w *World) probe(o map[string]any) (health.Opinion, bool) {
-	if w.Probes == nil {
-		return health.Opinion{}, false
+// probe returns what probes find; nothing where there are none.
+func probe(p Probes) health.Probe {
+	if p == nil {
+		return func(map[string]any) (health.Opinion, bool) { return health.Opinion{}, false }
 	}
-	return w.Probes.Probe(o)
+	return p.Probe
 }
 
 // kinds lists the resources of an API group's version.

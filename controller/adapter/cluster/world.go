@@ -30,8 +30,8 @@ type World struct {
 	// Definitions judges upgrades of definitions in a preflight. Without it the API server's
 	// own answer is all.
 	Definitions Definitions
-	// Probes judges kinds that say themselves how they are; nil for none.
-	Probes Probes
+	// Probes judges kinds by the deployment's rules, Library by those that come with Orcon; nil for none.
+	Probes, Library Probes
 	// ReadOnly is for an account that may not write: objects are compared field by field where a
 	// dry run is forbidden, and what may not be read is taken to be as wanted. Withheld reports both.
 	ReadOnly bool
