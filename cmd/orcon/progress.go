@@ -38,6 +38,11 @@ func (p *progress) tell(now engine.Progress) {
 	for _, f := range now.Next.Failures {
 		p.quote(fmt.Sprintf("failed: %s: %s", f.ID, f.Why), f.Log)
 	}
+	if now.Next.Outcome == bundle.Succeeded {
+		for _, a := range now.Next.Assumed {
+			p.log("note: " + a.String())
+		}
+	}
 	if waits := now.Next.Waits; len(waits) > 0 && now.Next.Outcome == bundle.Progressing {
 		if first := now.Next.First(); first.Log != (bundle.Log{}) && !p.shown[first.Log] {
 			p.shown[first.Log] = true

@@ -419,3 +419,17 @@ func TestFailureThatLasts(t *testing.T) {
 		})
 	}
 }
+
+// A revision keeps the version of the probes that judge it, and its plan does not depend on it (CONTENT.md H4).
+func TestRevisionNamesItsLibrary(t *testing.T) {
+	s := newScene(t)
+	w := s.wish("ConfigMap/a")
+	before, err := s.Plan(t.Context(), w)
+	require.NoError(t, err)
+	s.Library = "a1"
+	p, err := s.Plan(t.Context(), w)
+	require.NoError(t, err)
+	assert.Equal(t, before.Digest, p.Digest)
+	require.NoError(t, s.Begin(t.Context(), p, w))
+	assert.Equal(t, "a1", s.Record().Last().Library)
+}

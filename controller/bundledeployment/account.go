@@ -58,8 +58,8 @@ type Access struct {
 }
 
 // Impersonate returns how accounts reach a cluster: the configuration's own user acts for them, in namespaces
-// that let it (TRUST.md R1).
-func Impersonate(config *rest.Config, mapper meta.RESTMapper) func(Access) (World, Store, error) {
+// that let it (TRUST.md R1). The library judges kinds for all of them.
+func Impersonate(config *rest.Config, mapper meta.RESTMapper, library cluster.Probes) func(Access) (World, Store, error) {
 	return func(a Access) (World, Store, error) {
 		config := rest.CopyConfig(config)
 		config.Impersonate = rest.ImpersonationConfig{UserName: a.Account}
@@ -67,7 +67,7 @@ func Impersonate(config *rest.Config, mapper meta.RESTMapper) func(Access) (Worl
 		if err != nil {
 			return nil, nil, err
 		}
-		world.Definitions, world.Ignores, world.Probes, world.Secretive = crdify.Judge{}, a.Ignores, a.Probes, a.Secretive
+		world.Library, world.Definitions, world.Ignores, world.Probes, world.Secretive = library, crdify.Judge{}, a.Ignores, a.Probes, a.Secretive
 		return world, cluster.NewStore(world), nil
 	}
 }

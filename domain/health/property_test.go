@@ -45,7 +45,7 @@ func statusless(e example) bool {
 }
 
 // An object that is deleted, has no status, or has one of an earlier generation is never ready, and neither
-// is one that reports a failure, or of which a condition that sums it up is False (CONTENT.md H3).
+// is one that reports a failure, or whose condition that sums it up is False (CONTENT.md H3).
 func TestNeverReady(t *testing.T) {
 	for _, e := range examples(t) {
 		never := func(why string, o map[string]any) {
