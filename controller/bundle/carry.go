@@ -39,7 +39,10 @@ type failure struct {
 // of returns the cache of a revision, and forgets that of any other.
 func (c *Cache) of(v bundle.Revision) *Cache {
 	if c.revision != v.Number || c.digest != v.PlanDigest || c.applied == nil {
-		*c = Cache{revision: v.Number, digest: v.PlanDigest, applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}, failing: map[bundle.ID]failure{}}
+		*c = Cache{
+			revision: v.Number, digest: v.PlanDigest,
+			applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}, failing: map[bundle.ID]failure{},
+		}
 	}
 	return c
 }

@@ -28,7 +28,8 @@ func bad(reason string) bool {
 
 // Words of messages: complaint names a failure, patience what is only not there yet.
 var (
-	complaint = regexp.MustCompile(`(?i)\b(fail(ed|s|ure)?|errors?|invalid|denied|forbidden|unauthorized|cannot|could not|unable to|not allowed|rejected|crash\w*|refused|timed out|exceeded)\b`)
+	complaint = regexp.MustCompile(`(?i)\b(fail(ed|s|ure)?|errors?|invalid|denied|forbidden|unauthorized|cannot|could not|` +
+		`unable to|not allowed|rejected|crash\w*|refused|timed out|exceeded)\b`)
 	patience  = regexp.MustCompile(`(?i)\b(not yet|waiting|waits? for|still|pending|in progress|is being|are being|will be)\b`)
 )
 

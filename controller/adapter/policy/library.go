@@ -118,10 +118,9 @@ func (p shipped) explain(o map[string]any, state health.State) string {
 			}
 		}
 	}
-	switch state {
-	case health.Failing:
+	if state == health.Failing {
 		return "has failed by its own status"
-	case health.Suspended:
+	} else if state == health.Suspended {
 		return "is suspended"
 	}
 	return "waits for " + p.Ready
