@@ -30,7 +30,7 @@ func bad(reason string) bool {
 var (
 	complaint = regexp.MustCompile(`(?i)\b(fail(ed|s|ure)?|errors?|invalid|denied|forbidden|unauthorized|cannot|could not|` +
 		`unable to|not allowed|rejected|crash\w*|refused|timed out|exceeded)\b`)
-	patience  = regexp.MustCompile(`(?i)\b(not yet|waiting|waits? for|still|pending|in progress|is being|are being|will be)\b`)
+	patience = regexp.MustCompile(`(?i)\b(not yet|waiting|waits? for|still|pending|in progress|is being|are being|will be)\b`)
 )
 
 func complains(message string) bool { return complaint.MatchString(message) }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,7 +46,10 @@ func CompileLibrary(probes []library.Probe) (*Library, error) {
 		for _, part := range []struct {
 			name, text string
 			to         *cel.Program
-		}{{"ready", p.Ready, &s.ready}, {"failed", p.Failed, &s.failed}, {"terminal", p.Terminal, &s.terminal}, {"suspended", p.Suspended, &s.suspended}} {
+		}{
+			{"ready", p.Ready, &s.ready}, {"failed", p.Failed, &s.failed}, {"terminal", p.Terminal, &s.terminal},
+			{"suspended", p.Suspended, &s.suspended},
+		} {
 			if part.text == "" {
 				continue
 			}
@@ -118,10 +122,6 @@ func (p shipped) explain(o map[string]any, state health.State) string {
 			}
 		}
 	}
-	if state == health.Failing {
-		return "has failed by its own status"
-	} else if state == health.Suspended {
-		return "is suspended"
-	}
-	return "waits for " + p.Ready
+	words := map[health.State]string{health.Failing: "has failed by its own status", health.Suspended: "is suspended"}
+	return cmp.Or(words[state], "waits for "+p.Ready)
 }
