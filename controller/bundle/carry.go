@@ -27,11 +27,11 @@ type Cache struct {
 	// resting are those of them that have no status; they are no longer read.
 	resting map[bundle.ID]bundle.Live
 	// failing are the failures that objects report, and since when they do so without a change.
-	failing map[bundle.ID]failure
+	failing map[bundle.ID]symptom
 }
 
-// failure is what an object says of its failure, and since when.
-type failure struct {
+// symptom is what an object says of its failure, and since when.
+type symptom struct {
 	says  string
 	since time.Time
 }
@@ -41,7 +41,7 @@ func (c *Cache) of(v bundle.Revision) *Cache {
 	if c.revision != v.Number || c.digest != v.PlanDigest || c.applied == nil {
 		*c = Cache{
 			revision: v.Number, digest: v.PlanDigest,
-			applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}, failing: map[bundle.ID]failure{},
+			applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}, failing: map[bundle.ID]symptom{},
 		}
 	}
 	return c
@@ -247,7 +247,7 @@ func (l *looking) lasts(id bundle.ID, live bundle.Live) bundle.Live {
 		return live
 	}
 	if known, found := l.cache.failing[id]; !found || known.says != live.Says {
-		l.cache.failing[id] = failure{live.Says, l.Now()}
+		l.cache.failing[id] = symptom{live.Says, l.Now()}
 	} else if l.Now().Sub(known.since) >= bundle.Lasting {
 		live.Health = bundle.Broken
 	}

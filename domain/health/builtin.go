@@ -9,7 +9,7 @@ import (
 type builtin struct {
 	// status reports that the kind's controller writes a status at once, so that none is ready without.
 	status bool
-	judge  func(object) Verdict
+	judge  func(subject) Verdict
 }
 
 // builtins are the rules of built-in kinds, by group and kind (CONTENT.md H2).
@@ -46,7 +46,7 @@ var ownGroups = words(`admissionregistration.k8s.io apiextensions.k8s.io apiregi
 // IsBuiltin reports whether a group is one of Kubernetes itself.
 func IsBuiltin(group string) bool { return group == "" || slices.Contains(ownGroups, group) }
 
-func (o object) isBuiltin() bool {
+func (o subject) isBuiltin() bool {
 	group, _ := o.kind()
 	return IsBuiltin(group)
 }
@@ -62,9 +62,9 @@ func Kinds() []string {
 	return all
 }
 
-// builtin returns the verdict of a built-in kind. One without a rule of its own is ready once it is
+// builtinVerdict returns the verdict of a built-in kind. One without a rule of its own is ready once it is
 // there. None is ready that reports a failure by its conditions.
-func (o object) builtin(evidence []Evidence) (Verdict, bool) {
+func builtinVerdict(o subject, evidence []Evidence) (Verdict, bool) {
 	if !o.isBuiltin() {
 		return Verdict{}, false
 	}
@@ -96,7 +96,7 @@ func ends(says string) Verdict { return Verdict{State: Failing, Says: says, Term
 func suspended(says string) Verdict { return Verdict{State: Suspended, Says: says} }
 
 // condition returns one of the object's conditions; empty if there is none.
-func (o object) condition(kind string) condition {
+func (o subject) condition(kind string) condition {
 	for _, fields := range list(o.at("status", "conditions")) {
 		if fields["type"] == kind {
 			text := func(name string) string { value, _ := fields[name].(string); return value }

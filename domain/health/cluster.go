@@ -2,14 +2,14 @@ package health
 
 import "fmt"
 
-func namespace(o object) Verdict {
+func namespace(o subject) Verdict {
 	if o.text("status", "phase") == "Active" {
 		return ready()
 	}
 	return waits("is not active")
 }
 
-func definition(o object) Verdict {
+func definition(o subject) Verdict {
 	names, structural := o.condition("NamesAccepted"), o.condition("NonStructuralSchema")
 	switch {
 	case names.status == "False":
@@ -22,7 +22,7 @@ func definition(o object) Verdict {
 	return waits("is not served yet")
 }
 
-func apiService(o object) Verdict {
+func apiService(o subject) Verdict {
 	available := o.condition("Available")
 	switch {
 	case available.status == "True":
@@ -34,7 +34,7 @@ func apiService(o object) Verdict {
 }
 
 // autoscaler fails only for what waiting does not cure: metrics of new pods come late.
-func autoscaler(o object) Verdict {
+func autoscaler(o subject) Verdict {
 	able, active := o.condition("AbleToScale"), o.condition("ScalingActive")
 	switch {
 	case able.status == "False" && able.reason != "BackoffDownscale" && able.reason != "BackoffBoth":
@@ -47,7 +47,7 @@ func autoscaler(o object) Verdict {
 	return ready()
 }
 
-func budget(o object) Verdict {
+func budget(o subject) Verdict {
 	have, want := o.count(0, "status", "currentHealthy"), o.count(0, "status", "desiredHealthy")
 	allowed := o.condition("DisruptionAllowed")
 	switch {

@@ -39,7 +39,7 @@ type condition struct {
 }
 
 // conditions returns the evidence of a list of conditions.
-func (o object) conditions(path string, value any) []Evidence {
+func (o subject) conditions(path string, value any) []Evidence {
 	var all []Evidence
 	for _, fields := range list(value) {
 		text := func(name string) string {
@@ -50,7 +50,7 @@ func (o object) conditions(path string, value any) []Evidence {
 		}
 		c := condition{kind: text("type"), status: text("status"), reason: text("reason"), message: text("message"), severity: text("severity")}
 		observed, known := number(fields["observedGeneration"])
-		c.old = known && o.ahead(observed)
+		c.old = known && ahead(o, observed)
 		if e, found := c.evidence(path); found {
 			all = append(all, e)
 		}

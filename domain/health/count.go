@@ -18,7 +18,7 @@ var (
 )
 
 // counts returns the evidence of pairs of counts in a map: readyReplicas against replicas.
-func (o object) counts(path string, fields map[string]any) []Evidence {
+func (o subject) counts(path string, fields map[string]any) []Evidence {
 	numbers := map[string]int64{}
 	for name, value := range fields {
 		if n, ok := number(value); ok && !isText(value) {
@@ -44,7 +44,7 @@ func isText(value any) bool {
 }
 
 // pair returns the evidence of one count with the largest one that it is to reach.
-func (o object) pair(path, name string, have int64, numbers map[string]int64) (Evidence, bool) {
+func (o subject) pair(path, name string, have int64, numbers map[string]int64) (Evidence, bool) {
 	e := Evidence{Path: path + "." + name, Value: fmt.Sprint(have)}
 	if strings.HasPrefix(name, "unavailable") || strings.HasPrefix(name, "unready") {
 		e.Class, e.Says = Negative, fmt.Sprintf("%s is %d", name, have)
@@ -54,7 +54,7 @@ func (o object) pair(path, name string, have int64, numbers map[string]int64) (E
 	for _, total := range totals(name) {
 		want = max(want, numbers[total])
 		if path == "status" {
-			want = max(want, o.size(total))
+			want = max(want, sizeOf(o, total))
 		}
 	}
 	e.Value, e.Says = fmt.Sprintf("%d of %d", have, want), fmt.Sprintf("%s is %d of %d", name, have, want)
@@ -64,8 +64,8 @@ func (o object) pair(path, name string, have int64, numbers map[string]int64) (E
 	return e, want > 0
 }
 
-// size returns a count of the spec; 0 if there is none.
-func (o object) size(name string) int64 {
+// sizeOf returns a count of the spec; 0 if there is none.
+func sizeOf(o subject, name string) int64 {
 	spec, _ := o.at("spec").(map[string]any)
 	for key, value := range spec {
 		if plain(key) == name {

@@ -24,7 +24,7 @@ var past = []string{"history", "lastState"}
 var asked = []string{"suspend", "suspended", "pause", "paused"}
 
 // evidence returns what the spec and the status show, in an order that does not depend on theirs.
-func (o object) evidence() []Evidence {
+func (o subject) evidence() []Evidence {
 	var all []Evidence
 	for _, name := range asked {
 		if o.at("spec", name) == true {
@@ -39,7 +39,7 @@ func (o object) evidence() []Evidence {
 }
 
 // search returns the evidence in a value of a status and below it.
-func (o object) search(path, name string, value any, depth int) []Evidence {
+func (o subject) search(path, name string, value any, depth int) []Evidence {
 	if depth > deepest || slices.Contains(past, name) {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (o object) search(path, name string, value any, depth int) []Evidence {
 	return leaf(path, name, value)
 }
 
-func (o object) searchMap(path string, fields map[string]any, depth int) []Evidence {
+func (o subject) searchMap(path string, fields map[string]any, depth int) []Evidence {
 	all := o.counts(path, fields)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		below := path + "." + name

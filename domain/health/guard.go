@@ -11,27 +11,27 @@ const lag = 15 * time.Second
 
 // guard returns the verdict about an object that no rule may call ready yet. silent allows a status to
 // be missing.
-func (o object) guard(status Presence, silent bool, now time.Time) (v Verdict, guarded bool) {
+func (o subject) guard(status Presence, silent bool, now time.Time) (v Verdict, guarded bool) {
 	wait := func(rule, says string) (Verdict, bool) {
 		return Verdict{State: InProgress, Says: says, Rule: rule}, true
 	}
-	switch observed, known := o.observed(); {
+	switch observed, known := observedGeneration(o); {
 	case o.at("metadata", "deletionTimestamp") != nil:
-		return wait("an object that is deleted", "is being deleted"+o.finalizers())
-	case o.lacksStatus(status) && !silent:
+		return wait("an object that is deleted", "is being deleted"+finalizers(o))
+	case lacksStatus(o, status) && !silent:
 		v, _ := wait("a status that is missing", "has no status yet: its controller has not looked at it")
 		v.Silent = !o.isBuiltin()
 		return v, true
-	case known && o.ahead(observed):
+	case known && ahead(o, observed):
 		return wait("a generation behind", fmt.Sprintf("its controller has not looked at its last change yet (status.observedGeneration is %d)", observed))
-	case !known && !o.isBuiltin() && o.stale(now):
+	case !known && !o.isBuiltin() && stale(o, now):
 		return wait("a status that is old", "its controller has not looked at its last change yet (its status is older)")
 	}
 	return Verdict{}, false
 }
 
 // lacksStatus reports whether a status is missing that will come.
-func (o object) lacksStatus(defined Presence) bool {
+func lacksStatus(o subject, defined Presence) bool {
 	if o.status() != nil || defined == Absent {
 		return false
 	}
@@ -42,18 +42,18 @@ func (o object) lacksStatus(defined Presence) bool {
 	return true
 }
 
-// observed returns the generation that the status is about; known is false where it does not tell.
-func (o object) observed() (generation int64, known bool) {
+// observedGeneration returns the generation that the status is about; known is false where it does not tell.
+func observedGeneration(o subject) (generation int64, known bool) {
 	return number(o.at("status", "observedGeneration"))
 }
 
-func (o object) ahead(observed int64) bool {
+func ahead(o subject, observed int64) bool {
 	generation, known := o.generation()
 	return known && generation != observed
 }
 
 // odd describes a status that is not formed as statuses are; empty if it is.
-func (o object) odd() string {
+func odd(o subject) string {
 	value := o.at("status", "observedGeneration")
 	if _, ok := number(value); ok || value == nil {
 		return ""
@@ -61,7 +61,7 @@ func (o object) odd() string {
 	return fmt.Sprintf("its status cannot be read: observedGeneration is %q, not a number", fmt.Sprint(value))
 }
 
-func (o object) finalizers() string {
+func finalizers(o subject) string {
 	var names []string
 	all, _ := o.at("metadata", "finalizers").([]any)
 	for _, name := range all {
@@ -75,7 +75,7 @@ func (o object) finalizers() string {
 
 // stale reports whether the status was written before the last change of something else, which is
 // younger than the lag. It needs managedFields.
-func (o object) stale(now time.Time) bool {
+func stale(o subject, now time.Time) bool {
 	var changed, judged time.Time
 	for _, entry := range list(o.at("metadata", "managedFields")) {
 		text, _ := entry["time"].(string)

@@ -25,15 +25,15 @@ type Opinion struct {
 	Ignores  []string
 }
 
-// Probe judges objects of one kind by expressions; known is false for an object of another.
-type Probe func(o map[string]any) (opinion Opinion, known bool)
+// Finder judges objects of one kind by expressions; known is false for an object of another.
+type Finder func(o map[string]any) (opinion Opinion, known bool)
 
 // Knowledge is what is known of an object besides itself.
 type Knowledge struct {
 	// Status is whether the object's definition has a status.
 	Status Presence
 	// User is a probe of the deployment, Library one of Orcon; nil for none.
-	User, Library Probe
+	User, Library Finder
 }
 
 // Judge returns the verdict about an object, whose numbers are int64 or float64. It never fails: a
@@ -42,14 +42,14 @@ type Knowledge struct {
 // The user's probe comes first, then Orcon's, the rule of a built-in kind, and the generic rule; but
 // none of them calls an object ready that is deleted, or whose status is missing or old.
 func Judge(o map[string]any, k Knowledge, now time.Time) Verdict {
-	it := object{fields: o}
+	it := subject{fields: o}
 	evidence := it.evidence()
-	v := it.decide(evidence, k, now)
+	v := decide(it, evidence, k, now)
 	v.Evidence = append(v.Evidence, evidence...)
 	return v
 }
 
-func (o object) decide(evidence []Evidence, k Knowledge, now time.Time) Verdict {
+func decide(o subject, evidence []Evidence, k Knowledge, now time.Time) Verdict {
 	user, hasUser := ask(k.User, o)
 	library, hasLibrary := ask(k.Library, o)
 	silent := hasLibrary && slices.Contains(library.Ignores, "status")
@@ -59,13 +59,13 @@ func (o object) decide(evidence []Evidence, k Knowledge, now time.Time) Verdict 
 	if hasUser {
 		return Verdict{State: user.State, Says: user.Says, Rule: user.Rule, Terminal: user.Terminal}
 	}
-	if says := o.odd(); says != "" {
+	if says := odd(o); says != "" {
 		return Verdict{State: InProgress, Says: says, Rule: "a status that cannot be read"}
 	}
 	if hasLibrary {
 		return library.weigh(evidence)
 	}
-	if v, builtin := o.builtin(evidence); builtin {
+	if v, builtin := builtinVerdict(o, evidence); builtin {
 		return v
 	}
 	if o.status() == nil {
@@ -74,7 +74,7 @@ func (o object) decide(evidence []Evidence, k Knowledge, now time.Time) Verdict 
 	return generic(evidence)
 }
 
-func ask(p Probe, o object) (Opinion, bool) {
+func ask(p Finder, o subject) (Opinion, bool) {
 	if p == nil {
 		return Opinion{}, false
 	}

@@ -11,7 +11,7 @@ import (
 // A user's probe comes first, then Orcon's, which a reported failure overrules; and none of them calls an
 // object ready that is deleted or whose status is old (CONTENT.md H1 and H3).
 func TestPrecedence(t *testing.T) {
-	probe := func(state health.State, ignores ...string) health.Probe {
+	probe := func(state health.State, ignores ...string) health.Finder {
 		return func(map[string]any) (health.Opinion, bool) {
 			return health.Opinion{State: state, Says: "the probe's words", Rule: "a probe", Ignores: ignores}, true
 		}

@@ -8,7 +8,7 @@ const AddressKey = "orcon.tengu.io/address"
 const IgnoreAddress = "Ignore"
 
 // addressed judges an object that the cluster gives an address.
-func (o object) addressed() Verdict {
+func addressed(o subject) Verdict {
 	addresses, _ := o.at("status", "loadBalancer", "ingress").([]any)
 	annotations, _ := o.at("metadata", "annotations").(map[string]any)
 	if len(addresses) > 0 || annotations[AddressKey] == IgnoreAddress {
@@ -17,11 +17,11 @@ func (o object) addressed() Verdict {
 	return waits("has no address yet; if this cluster gives none, annotate it with " + AddressKey + ": " + IgnoreAddress)
 }
 
-func service(o object) Verdict {
+func service(o subject) Verdict {
 	if o.text("spec", "type") != "LoadBalancer" {
 		return ready()
 	}
-	return o.addressed()
+	return addressed(o)
 }
 
-func ingress(o object) Verdict { return o.addressed() }
+func ingress(o subject) Verdict { return addressed(o) }

@@ -1,6 +1,6 @@
 package health
 
-func claim(o object) Verdict {
+func claim(o subject) Verdict {
 	switch o.text("status", "phase") {
 	case "Bound":
 		return ready()
@@ -10,7 +10,7 @@ func claim(o object) Verdict {
 	return waits("it is not bound to a volume yet")
 }
 
-func volume(o object) Verdict {
+func volume(o subject) Verdict {
 	switch phase := o.text("status", "phase"); phase {
 	case "Available", "Bound", "Released":
 		return ready()

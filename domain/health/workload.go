@@ -5,7 +5,7 @@ import "fmt"
 // replicas are the counts of a workload.
 type replicas struct{ want, all, updated, ready, available int64 }
 
-func (o object) replicas() replicas {
+func replicasOf(o subject) replicas {
 	return replicas{
 		want: o.count(1, "spec", "replicas"), all: o.count(0, "status", "replicas"), updated: o.count(0, "status", "updatedReplicas"),
 		ready: o.count(0, "status", "readyReplicas"), available: o.count(0, "status", "availableReplicas"),
@@ -38,10 +38,10 @@ func (r replicas) surplus() string {
 	return fmt.Sprintf("old pods still run: %d", r.all-r.want)
 }
 
-func deployment(o object) Verdict {
+func deployment(o subject) Verdict {
 	progressing, available := o.condition("Progressing"), o.condition("Available")
 	failure := o.condition("ReplicaFailure")
-	r := o.replicas()
+	r := replicasOf(o)
 	switch {
 	case progressing.reason == "ProgressDeadlineExceeded":
 		return ends("made no progress in time: " + progressing.message)
@@ -63,8 +63,8 @@ func deployment(o object) Verdict {
 	return v
 }
 
-func statefulSet(o object) Verdict {
-	r := o.replicas()
+func statefulSet(o subject) Verdict {
+	r := replicasOf(o)
 	v := firstOf(lacks(r.all, r.want, "created"), lacks(r.ready, r.want, "ready"), r.surplus())
 	if v.State != Ready || o.text("spec", "updateStrategy", "type") == "OnDelete" {
 		return v
@@ -78,7 +78,7 @@ func statefulSet(o object) Verdict {
 	return v
 }
 
-func daemonSet(o object) Verdict {
+func daemonSet(o subject) Verdict {
 	count := func(name string) int64 { return o.count(0, "status", name) }
 	if o.at("status", "observedGeneration") == nil || o.at("status", "desiredNumberScheduled") == nil {
 		return waits("its pods are not counted yet")
@@ -92,17 +92,17 @@ func daemonSet(o object) Verdict {
 		lacks(count("numberAvailable"), want, "available"), lacks(count("numberReady"), want, "ready"))
 }
 
-func replicaSet(o object) Verdict {
+func replicaSet(o subject) Verdict {
 	if failure := o.condition("ReplicaFailure"); failure.status == "True" {
 		return fails(failure.message)
 	}
-	r := o.replicas()
+	r := replicasOf(o)
 	return firstOf(lacks(o.count(r.all, "status", "fullyLabeledReplicas"), r.want, "created"),
 		lacks(r.available, r.want, "available"), lacks(r.ready, r.want, "ready"), r.surplus())
 }
 
 // pod judges a Pod that runs once as a Job: by its end.
-func pod(o object) Verdict {
+func pod(o subject) Verdict {
 	once := o.text("spec", "restartPolicy") == "Never" || o.text("spec", "restartPolicy") == "OnFailure" ||
 		o.at("metadata", "annotations", "helm.sh/hook") != nil
 	is := o.condition("Ready")
@@ -124,7 +124,7 @@ func pod(o object) Verdict {
 }
 
 // job judges a Job by its conditions. Of one that runs, others count what has completed.
-func job(o object) Verdict {
+func job(o subject) Verdict {
 	failed := o.condition("Failed")
 	switch {
 	case o.condition("Complete").status == "True":
@@ -137,7 +137,7 @@ func job(o object) Verdict {
 	return waits("")
 }
 
-func cronJob(o object) Verdict {
+func cronJob(o subject) Verdict {
 	if o.at("spec", "suspend") == true {
 		return suspended("is suspended: spec.suspend is true")
 	}

@@ -73,7 +73,7 @@ func (w *World) knowledge(o *unstructured.Unstructured) health.Knowledge {
 }
 
 // probe returns what probes find; nothing where there are none.
-func probe(p Probes) health.Probe {
+func probe(p Probes) health.Finder {
 	if p == nil {
 		return func(map[string]any) (health.Opinion, bool) { return health.Opinion{}, false }
 	}

@@ -14,10 +14,10 @@ import (
 const workOfHealth = 1_000_000
 
 // Health is compiled probes of custom kinds. It may be used by several at once.
-type Health struct{ probes map[bundle.ID]probe }
+type Health struct{ probes map[bundle.ID]check }
 
-// probe is one that can be evaluated; what was not written is nil.
-type probe struct {
+// check is one that can be evaluated; what was not written is nil.
+type check struct {
 	bundle.Probe
 
 	ready, failed cel.Program
@@ -31,10 +31,10 @@ func CompileHealth(probes []bundle.Probe) (*Health, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot prepare health checks: %w", err)
 	}
-	h := &Health{probes: map[bundle.ID]probe{}}
+	h := &Health{probes: map[bundle.ID]check{}}
 	var faults []error
 	for _, p := range probes {
-		prepared := probe{Probe: p}
+		prepared := check{Probe: p}
 		for _, part := range []struct {
 			name, text string
 			to         *cel.Program

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// object is an object as the API server returns it.
-type object struct{ fields map[string]any }
+// subject is an object as the API server returns it.
+type subject struct{ fields map[string]any }
 
 // at returns the value at a path of names; nil if there is none.
-func (o object) at(path ...string) any { return at(o.fields, path...) }
+func (o subject) at(path ...string) any { return at(o.fields, path...) }
 
 func at(fields map[string]any, path ...string) any {
 	var value any = fields
@@ -23,13 +23,13 @@ func at(fields map[string]any, path ...string) any {
 	return value
 }
 
-func (o object) text(path ...string) string {
+func (o subject) text(path ...string) string {
 	text, _ := o.at(path...).(string)
 	return text
 }
 
 // count returns a number, and the fallback where there is none.
-func (o object) count(fallback int64, path ...string) int64 {
+func (o subject) count(fallback int64, path ...string) int64 {
 	if n, ok := number(o.at(path...)); ok {
 		return n
 	}
@@ -37,7 +37,7 @@ func (o object) count(fallback int64, path ...string) int64 {
 }
 
 // status returns the object's status; nil if it is missing or empty.
-func (o object) status() any {
+func (o subject) status() any {
 	status := o.at("status")
 	if fields, ok := status.(map[string]any); ok && len(fields) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func (o object) status() any {
 }
 
 // kind returns the group and the kind.
-func (o object) kind() (group, kind string) {
+func (o subject) kind() (group, kind string) {
 	group, _, found := strings.Cut(o.text("apiVersion"), "/")
 	if !found {
 		group = ""
@@ -55,7 +55,7 @@ func (o object) kind() (group, kind string) {
 }
 
 // generation returns metadata.generation; known is false for kinds that have none.
-func (o object) generation() (generation int64, known bool) {
+func (o subject) generation() (generation int64, known bool) {
 	return number(o.at("metadata", "generation"))
 }
 
