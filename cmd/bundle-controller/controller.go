@@ -23,7 +23,6 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/kube/networks"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/metadata"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundledeployment"
@@ -86,13 +85,9 @@ func newManager(ctx context.Context, cfg *rest.Config, s settings) (manager.Mana
 		return nil, err
 	}
 	contents.Mirrors, contents.Destinations = s.mirrors, destinations(m.GetClient(), s.allowed)
-	shipped, err := policy.Shipped()
-	if err != nil {
-		return nil, err
-	}
 	r := &bundledeployment.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name),
-		Connect:  bundledeployment.Impersonate(cfg, m.GetRESTMapper(), shipped),
+		Connect:  bundledeployment.Impersonate(cfg, m.GetRESTMapper()),
 		Contents: contents, Places: supply.Places(),
 		Identity: identity, Account: s.namespace + ":" + name, Now: time.Now, Resync: s.resync,
 	}

@@ -32,7 +32,7 @@ orcon, and for other kinds one rule that weighs what their status says. No clust
 // judgedKind is one line of health list.
 type judgedKind struct {
 	Kind string `json:"kind"`
-	// By is what judges the kind: a rule, or a probe.
+	// By is rule or probe.
 	By     string `json:"by"`
 	Ready  string `json:"ready,omitempty"`
 	Source string `json:"source,omitempty"`

@@ -30,7 +30,7 @@ type Cache struct {
 	failing map[bundle.ID]symptom
 }
 
-// symptom is what an object says of its failure, and since when.
+// symptom is the failure that an object reports, and since when.
 type symptom struct {
 	says  string
 	since time.Time

@@ -38,15 +38,13 @@ func (s Standing) assumptions() []condition.Condition {
 	return []condition.Condition{condition.New(HealthAssumed, true, "NoEvidence", text)}
 }
 
-// assumed reports whether an object about which nothing is known counts as healthy: when time is up,
-// and from then on.
-func (s *stepping) assumed(l Live) bool { return l.Health == Unknown && (s.settled || s.late(l)) }
-
-// finish notes that an item is finished.
-func (s *stepping) finish(item Item) {
-	s.finished[item.ID] = true
-	s.next.Finished++
-	if l := s.live[item.ID]; s.assumed(l) && !item.job() {
-		s.next.Assumed = append(s.next.Assumed, Assumption{item.ID, l.Says})
+// assumed returns the finished items of a sequence whose health is not known.
+func (s Sequence) assumed(finished map[ID]bool, live map[ID]Live) []Assumption {
+	var all []Assumption
+	for _, item := range s {
+		if l := live[item.ID]; finished[item.ID] && l.Health == Unknown && !item.job() && !item.Kept {
+			all = append(all, Assumption{item.ID, l.Says})
+		}
 	}
+	return all
 }

@@ -166,6 +166,7 @@ func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 			s.item(item)
 		}
 	}
+	s.next.Assumed = p.Sequence.assumed(s.finished, live)
 	switch {
 	case len(s.next.Failures) > 0:
 		s.next.Outcome, s.next.Apply, s.next.Delete = Failed, nil, nil
@@ -188,13 +189,15 @@ func Correct(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 		}
 		switch {
 		case s.isFinished(item):
-			s.finish(item)
+			s.finished[item.ID] = true
+			s.next.Finished++
 		case s.current(item, l):
 			s.await(item, l)
 		default:
 			s.write(item, l)
 		}
 	}
+	s.next.Assumed = p.Sequence.assumed(s.finished, live)
 	if s.next.Finished == s.next.All {
 		s.next.Outcome = Succeeded
 	}
@@ -229,7 +232,8 @@ type stepping struct {
 // count notes whether an item is finished, and what its phase means for the others.
 func (s *stepping) count(item Item) {
 	if s.isFinished(item) {
-		s.finish(item)
+		s.finished[item.ID] = true
+		s.next.Finished++
 	} else if item.Phase < s.barrier {
 		s.barrier, s.blocker = item.Phase, item.ID
 	}
@@ -247,7 +251,7 @@ func (s *stepping) isFinished(item Item) bool {
 	case !s.current(item, l):
 		return false
 	}
-	return l.Health == Ready || s.assumed(l)
+	return l.Health == Ready || l.Health == Unknown && (s.settled || s.late(l))
 }
 
 // ran reports whether a Job need not run any more. It records its completion, since the Job may be

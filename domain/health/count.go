@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Counts of what works, by the beginning of their names, and of what ought to, by whole names or by the
-// beginning.
+// Beginnings of the names of counts that have to be reached, and beginnings and whole names of the counts to
+// reach.
 //
 //nolint:gochecknoglobals // tables
 var (

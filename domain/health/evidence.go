@@ -123,7 +123,8 @@ func leaf(path, name string, value any) []Evidence {
 	if !found {
 		return nil
 	}
-	return []Evidence{{Path: path, Value: fmt.Sprint(value), Class: class, Says: fmt.Sprintf("%s is %v", strings.TrimPrefix(path, "status."), value)}}
+	says := fmt.Sprintf("%s is %v", strings.TrimPrefix(path, "status."), value)
+	return []Evidence{{Path: path, Value: fmt.Sprint(value), Class: class, Says: says}}
 }
 
 // fraction is a pair of counts in a text.
@@ -133,7 +134,8 @@ var fraction = regexp.MustCompile(`^([0-9]{1,9})/([0-9]{1,9})$`)
 func ratio(name, value string) (Class, bool) {
 	pair := fraction.FindStringSubmatch(value)
 	name = plain(name)
-	if pair == nil || !slices.ContainsFunc([]string{"replicas", "ready", "available"}, func(end string) bool { return strings.HasSuffix(name, end) }) {
+	ends := func(end string) bool { return strings.HasSuffix(name, end) }
+	if pair == nil || !slices.ContainsFunc([]string{"replicas", "ready", "available"}, ends) {
 		return "", false
 	}
 	have, _ := number(pair[1])

@@ -23,7 +23,8 @@ func (o subject) guard(status Presence, silent bool, now time.Time) (v Verdict, 
 		v.Silent = !o.isBuiltin()
 		return v, true
 	case known && ahead(o, observed):
-		return wait("a generation behind", fmt.Sprintf("its controller has not looked at its last change yet (status.observedGeneration is %d)", observed))
+		return wait("a generation behind",
+			fmt.Sprintf("its controller has not looked at its last change yet (status.observedGeneration is %d)", observed))
 	case !known && !o.isBuiltin() && stale(o, now):
 		return wait("a status that is old", "its controller has not looked at its last change yet (its status is older)")
 	}

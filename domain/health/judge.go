@@ -15,7 +15,7 @@ const (
 	Absent
 )
 
-// Opinion is what a probe finds. Ignores names conditions and paths that do not count against it;
+// Opinion is the answer of a probe. Ignores names conditions and paths that do not count against it;
 // "status" stands for a missing status.
 type Opinion struct {
 	State    State
@@ -28,7 +28,7 @@ type Opinion struct {
 // Finder judges objects of one kind by expressions; known is false for an object of another.
 type Finder func(o map[string]any) (opinion Opinion, known bool)
 
-// Knowledge is what is known of an object besides itself.
+// Knowledge has facts about an object that it does not show itself.
 type Knowledge struct {
 	// Status is whether the object's definition has a status.
 	Status Presence
@@ -36,8 +36,8 @@ type Knowledge struct {
 	User, Library Finder
 }
 
-// Judge returns the verdict about an object, whose numbers are int64 or float64. It never fails: a
-// status that cannot be read is no reason to stop others (CONTENT.md H1).
+// Judge returns the verdict about an object, whose numbers are int64 or float64. It never fails, so
+// that an odd status stops no other object (CONTENT.md H1).
 //
 // The user's probe comes first, then Orcon's, the rule of a built-in kind, and the generic rule; but
 // none of them calls an object ready that is deleted, or whose status is missing or old.

@@ -20,7 +20,7 @@ const (
 	Unknown State = "Unknown"
 )
 
-// Class is what a piece of evidence speaks for.
+// Class is the direction in which a piece of evidence points.
 type Class string
 
 // The classes. All but Positive keep an object from being ready.
@@ -46,7 +46,7 @@ type Evidence struct {
 // Verdict is the judgement of one object.
 type Verdict struct {
 	State State
-	// Says is why the object is not ready; empty where it is.
+	// Says explains why the object is not ready; empty where it is.
 	Says string
 	// Rule names the rule that decided.
 	Rule string

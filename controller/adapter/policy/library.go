@@ -17,11 +17,11 @@ import (
 // Library is compiled probes of kinds. It may be used by several at once.
 type Library struct{ probes map[bundle.ID]shipped }
 
-// shipped is a probe of a library; what was not written is nil.
+// shipped is a probe of a library, with a program for each of its expressions.
 type shipped struct {
 	library.Probe
 
-	ready, failed, terminal, suspended, says cel.Program
+	programs map[string]cel.Program
 }
 
 // Shipped returns the probes that come with this program.
@@ -42,22 +42,16 @@ func CompileLibrary(probes []library.Probe) (*Library, error) {
 	l := &Library{probes: map[bundle.ID]shipped{}}
 	var faults []error
 	for _, p := range probes {
-		s := shipped{Probe: p}
-		for _, part := range []struct {
-			name, text string
-			to         *cel.Program
-		}{
-			{"ready", p.Ready, &s.ready}, {"failed", p.Failed, &s.failed}, {"terminal", p.Terminal, &s.terminal},
-			{"suspended", p.Suspended, &s.suspended},
-		} {
-			if part.text == "" {
+		s := shipped{Probe: p, programs: map[string]cel.Program{}}
+		for name, text := range map[string]string{"ready": p.Ready, "failed": p.Failed, "terminal": p.Terminal, "suspended": p.Suspended} {
+			if text == "" {
 				continue
 			}
-			if *part.to, err = compile(env, part.text, workOfHealth); err != nil {
-				faults = append(faults, fmt.Errorf("cannot use probe %s/%s.yaml, %s: %w", p.Group, p.Kind, part.name, err))
+			if s.programs[name], err = compile(env, text, workOfHealth); err != nil {
+				faults = append(faults, fmt.Errorf("cannot use probe %s/%s.yaml, %s: %w", p.Group, p.Kind, name, err))
 			}
 		}
-		if s.says, err = words(env, p.Says); err != nil {
+		if s.programs["says"], err = words(env, p.Says); err != nil {
 			faults = append(faults, fmt.Errorf("cannot use probe %s/%s.yaml, says: %w", p.Group, p.Kind, err))
 		}
 		l.probes[bundle.ID{Group: p.Group, Kind: p.Kind}] = s
@@ -90,13 +84,13 @@ func (l *Library) Probe(o map[string]any) (opinion health.Opinion, known bool) {
 	}
 	opinion = health.Opinion{State: health.InProgress, Rule: "Orcon's probe of " + p.Kind, Ignores: p.Ignores}
 	switch {
-	case holds(p.terminal, o):
+	case p.holds("terminal", o):
 		opinion.State, opinion.Terminal = health.Failing, true
-	case holds(p.failed, o):
+	case p.holds("failed", o):
 		opinion.State = health.Failing
-	case holds(p.suspended, o):
+	case p.holds("suspended", o):
 		opinion.State = health.Suspended
-	case holds(p.ready, o):
+	case p.holds("ready", o):
 		opinion.State = health.Ready
 		return opinion, true
 	}
@@ -105,18 +99,18 @@ func (l *Library) Probe(o map[string]any) (opinion health.Opinion, known bool) {
 }
 
 // holds reports whether an expression is true. What it reads may not be there yet.
-func holds(program cel.Program, o map[string]any) bool {
-	if program == nil {
+func (p shipped) holds(name string, o map[string]any) bool {
+	if p.programs[name] == nil {
 		return false
 	}
-	is, err := answer(program, "object", o)
+	is, err := answer(p.programs[name], "object", o)
 	return is && err == nil
 }
 
 // explain returns what the object says of its state, or else the expression that decided.
 func (p shipped) explain(o map[string]any, state health.State) string {
-	if p.says != nil {
-		if value, _, err := p.says.Eval(map[string]any{"object": o}); err == nil {
+	if says := p.programs["says"]; says != nil {
+		if value, _, err := says.Eval(map[string]any{"object": o}); err == nil {
 			if text, _ := value.Value().(string); text != "" {
 				return text
 			}

@@ -19,7 +19,7 @@ type Case struct {
 	Object map[string]any `yaml:"object"`
 }
 
-// Definition is what is known of an object's definition.
+// Definition has facts about an object's definition.
 type Definition struct {
 	// Status reports whether it has a status; nil where that is not known.
 	Status *bool `yaml:"status"`

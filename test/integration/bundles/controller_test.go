@@ -162,7 +162,7 @@ func reconciler(t *testing.T, c client.Client, reader client.Reader, cfg *rest.C
 	contents.Destinations = func(context.Context) (destination.Rules, error) { return rules, nil }
 	return &bundledeployment.Reconciler{
 		Contents: contents, Places: supply.Places(),
-		Client: c, Reader: reader, Connect: bundledeployment.Impersonate(cfg, mapper, nil), Events: recorder, Identity: "test", Account: "orcon-system:bundle-controller", Now: time.Now, Resync: time.Second, Pause: 100 * time.Millisecond,
+		Client: c, Reader: reader, Connect: bundledeployment.Impersonate(cfg, mapper), Events: recorder, Identity: "test", Account: "orcon-system:bundle-controller", Now: time.Now, Resync: time.Second, Pause: 100 * time.Millisecond,
 	}
 }
 
