@@ -238,7 +238,7 @@ func (e *Engine) Begin(ctx context.Context, p bundle.Plan, w Wish, approvals ...
 	if err != nil {
 		return err
 	}
-	record = record.JudgedBy(e.Library)
+	record = bundle.JudgedBy(record, e.Library)
 	content := &p
 	if last := e.record.Last(); last.State == bundle.StateProposed && last.Number == record.Last().Number {
 		content = nil // what was approved is stored: p may describe live objects in other words

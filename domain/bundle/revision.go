@@ -164,8 +164,8 @@ func (r Record) Activate(p Plan, now time.Time) (Record, error) {
 	return r.remember(p.Sequence), nil
 }
 
-// JudgedBy notes the version of the probes that judge the newest revision.
-func (r Record) JudgedBy(library string) Record {
+// JudgedBy returns a record with the version of the probes that judge the newest revision.
+func JudgedBy(r Record, library string) Record {
 	last := r.Last()
 	return r.edit(func(v *Revision) {
 		if v.Number == last.Number {

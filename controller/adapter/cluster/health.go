@@ -20,30 +20,27 @@ import (
 // judge fills in the health of an object, why, and since when. That something about it cannot be read
 // stops no other object: it is in progress, and says so (CONTENT.md H1).
 func (w *World) judge(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
-	v := health.Judge(o.Object, w.knowledge(o), time.Now())
+	v := health.Judge(o.Object, knowledge(w.Probes, w.Library, w.kinds, o), time.Now())
 	l.Health, l.Says, l.Since = healthOf(v), v.Says, progress(o)
 	if _, probed := probe(w.Probes)(o.Object); probed {
 		return nil
 	}
-	err := w.explain(ctx, id, o, l)
+	var err error
+	switch {
+	case id.Kind == "Service" && id.Group == "":
+		err = w.serving(ctx, id, l)
+	case id.Kind == "PersistentVolumeClaim" && id.Group == "" && l.Health == bundle.InProgress:
+		err = w.claim(ctx, l)
+	case l.Health != bundle.Ready || isJob(id):
+		err = w.troubles(ctx, id, o, l)
+	default:
+		err = w.settled(ctx, id, o, l)
+	}
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	l.Health, l.Says = bundle.InProgress, "cannot be judged: "+err.Error()
 	return nil
-}
-
-// explain completes the health of an object by others: pods, endpoints, storage classes and Events.
-func (w *World) explain(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
-	switch {
-	case id.Kind == "Service" && id.Group == "":
-		return w.serving(ctx, id, l)
-	case id.Kind == "PersistentVolumeClaim" && id.Group == "" && l.Health == bundle.InProgress:
-		return w.claim(ctx, l)
-	case l.Health != bundle.Ready || isJob(id):
-		return w.troubles(ctx, id, o, l)
-	}
-	return w.settled(ctx, id, o, l)
 }
 
 // healthOf returns the health that a verdict means for a deployment. What is suspended because its own
@@ -64,10 +61,10 @@ func healthOf(v health.Verdict) bundle.Health {
 
 // knowledge returns what is known of an object besides itself. Its kind is looked up only where that
 // decides.
-func (w *World) knowledge(o *unstructured.Unstructured) health.Knowledge {
-	k := health.Knowledge{User: probe(w.Probes), Library: probe(w.Library)}
-	if status, _ := o.Object["status"].(map[string]any); len(status) == 0 && w.kinds != nil && !health.IsBuiltin(o.GroupVersionKind().Group) {
-		k.Status = presence(w.kinds, o)
+func knowledge(user, library Probes, from kinds, o *unstructured.Unstructured) health.Knowledge {
+	k := health.Knowledge{User: probe(user), Library: probe(library)}
+	if status, _ := o.Object["status"].(map[string]any); len(status) == 0 && from != nil && !health.IsBuiltin(o.GroupVersionKind().Group) {
+		k.Status = presence(from, o)
 	}
 	return k
 }

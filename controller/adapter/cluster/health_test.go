@@ -71,11 +71,11 @@ func TestPresence(t *testing.T) {
 		health.Present: {"engines", "engines/status"}, health.Absent: {"engines", "engines/scale"}, health.Unsure: nil,
 	} {
 		assert.Equal(t, want, presence(from, engine))
-		assert.Equal(t, want, (&World{kinds: from}).knowledge(engine).Status)
+		assert.Equal(t, want, knowledge(nil, nil, from, engine).Status)
 	}
 	told := engine.DeepCopy()
 	told.Object["status"] = map[string]any{"phase": "Running"}
-	assert.Equal(t, health.Unsure, (&World{kinds: discovered{"engines/status"}}).knowledge(told).Status, "what has a status is not looked up")
+	assert.Equal(t, health.Unsure, knowledge(nil, nil, discovered{"engines/status"}, told).Status, "what has a status is not looked up")
 }
 
 // The annotation that opts out of an address is one that a bundle may have (CONTENT.md H2).
