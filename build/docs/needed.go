@@ -6,11 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
-
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/conversation"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/tool"
 )
 
@@ -24,7 +21,7 @@ func (c checkout) needed(file string) ([]string, error) {
 	case "handler-environment.md":
 		return variablesOfHandlers(), nil
 	case "health-kinds.md":
-		return judgedKinds(), nil
+		return health.Kinds(), nil
 	}
 	return nil, nil
 }
@@ -99,17 +96,4 @@ func variablesOfHandlers() []string {
 	all := tool.Environment(unit, ended)
 	maps.Copy(all, tool.Environment(unit, conversation.Event{Kind: conversation.SecretChanged, Secret: "x"}))
 	return slices.Sorted(maps.Keys(all))
-}
-
-// judgedKinds returns the built-in kinds for which kstatus has a rule.
-func judgedKinds() []string {
-	var all []string
-	for gvk := range scheme.Scheme.AllKnownTypes() {
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(gvk)
-		if gvk.Version == "v1" && status.GetLegacyConditionsFn(u) != nil {
-			all = append(all, gvk.GroupKind().String())
-		}
-	}
-	return all
 }

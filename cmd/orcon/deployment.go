@@ -15,8 +15,10 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/crdify"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health/library"
 )
 
 // deploymentOptions say which deployment, and how long to wait for it.
@@ -93,7 +95,11 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 	if err != nil {
 		return nil, err
 	}
-	world.Definitions = crdify.Judge{}
+	shipped, err := policy.Shipped()
+	if err != nil {
+		return nil, err
+	}
+	world.Definitions, world.Library = crdify.Judge{}, shipped
 	identity, err := world.Identity(c.Context())
 	if err != nil {
 		return nil, err
@@ -102,7 +108,7 @@ func (o *deploymentOptions) connect(c *cobra.Command, name string) (*deployed, e
 	store := cluster.NewStore(world)
 	d := &deployed{world: world, store: store, options: o.clusterOptions, namespace: namespace, progress: progress, Engine: &engine.Engine{
 		Cluster: world, Store: store, Owner: owner, Identity: identity,
-		Timeout: o.timeout, Now: time.Now, Tell: progress.tell,
+		Timeout: o.timeout, Now: time.Now, Tell: progress.tell, Library: library.Version(),
 	}}
 	err = d.Load(c.Context())
 	switch {

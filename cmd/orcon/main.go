@@ -67,7 +67,7 @@ func newRoot(name string) *cobra.Command {
 		Use:   "orcon",
 		Short: "Relations between services and bundles on plain Kubernetes, from the command line",
 		Long: `orcon is Orcon's command line. It works on the cluster that kubectl would use; sim, inject,
-uninject, render, fleet render, fleet plan, add and the built-in part of interfaces need no cluster.
+uninject, render, fleet render, fleet plan, add, health and the built-in part of interfaces need no cluster.
 
 Exit codes: 0 done, 1 the answer is no (see the help of each command), 2 the command failed,
 130 interrupted. Commands that change a cluster also end with 3, there was not enough time, and
@@ -89,7 +89,7 @@ Exit codes: 0 done, 1 the answer is no (see the help of each command), 2 the com
 		newInterfaces(), newOffer(), newRecord(), newInject(), newUninject(), newSim())
 	addGroup(c, "bundles", "Bundles:",
 		newList(), newRender(), newPlan(), newInstall(), newDiff(), newHistory(), newRollback(), newUninstall(), newApprove(),
-		newPause(), newResume())
+		newPause(), newResume(), newHealth())
 	addGroup(c, "fleets", "Fleets:", newFleet())
 	addGroup(c, "cluster", "Cluster and command line:", newCheck(), newCertificates(), newLeave(), newRelease(), newVersion())
 	c.SetHelpCommandGroupID("cluster")

@@ -38,6 +38,7 @@ func (p *progress) tell(now engine.Progress) {
 	for _, f := range now.Next.Failures {
 		p.quote(fmt.Sprintf("failed: %s: %s", f.ID, f.Why), f.Log)
 	}
+	p.noteAssumed(now.Next)
 	if waits := now.Next.Waits; len(waits) > 0 && now.Next.Outcome == bundle.Progressing {
 		if first := now.Next.First(); first.Log != (bundle.Log{}) && !p.shown[first.Log] {
 			p.shown[first.Log] = true
@@ -51,6 +52,16 @@ func (p *progress) tell(now engine.Progress) {
 		p.update(now.Next.Finished, now.Next.All, status)
 	default:
 		p.update(0, 0, status)
+	}
+}
+
+// noteAssumed prints which objects count as healthy without a sign of it, once the run has succeeded.
+func (p *progress) noteAssumed(next bundle.Next) {
+	if next.Outcome != bundle.Succeeded {
+		return
+	}
+	for _, a := range next.Assumed {
+		p.log("note: " + a.String())
 	}
 }
 

@@ -39,6 +39,19 @@ func TestProgressInALog(t *testing.T) {
 	assert.Equal(t, "creates Service web\n"+line+"1m4s\n", out.String())
 }
 
+// What counts as healthy without a sign of it is named when the run has succeeded (CONTENT.md H5).
+func TestProgressNamesAssumptions(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{activity: (screen{errs: &out}).activity(time.Now)}
+	next := bundle.Next{Assumed: []bundle.Assumption{{ID: bundle.ID{Group: "example.org", Kind: "Engine", Name: "v8"}, Why: "reports nothing"}}}
+	p.tell(engine.Progress{Next: next})
+	assert.NotContains(t, out.String(), "note:", "the run goes on")
+	next.Outcome = bundle.Succeeded
+	p.tell(engine.Progress{Next: next})
+	assert.Contains(t, out.String(), "note: Engine.example.org v8 counts as healthy without a sign of it: it reports nothing; to have it judged, "+
+		"add to spec.healthChecks {group: example.org, kind: Engine, ready: an expression over object.status}")
+}
+
 // The end of a log is printed as long as the log is there: once while its container is waited for, and
 // where it has failed.
 func TestProgressQuotesLogs(t *testing.T) {

@@ -26,12 +26,23 @@ type Cache struct {
 	applied map[bundle.ID]bool
 	// resting are those of them that have no status; they are no longer read.
 	resting map[bundle.ID]bundle.Live
+	// failing are the failures that objects report, and since when they do so without a change.
+	failing map[bundle.ID]symptom
+}
+
+// symptom is the failure that an object reports, and since when.
+type symptom struct {
+	says  string
+	since time.Time
 }
 
 // of returns the cache of a revision, and forgets that of any other.
 func (c *Cache) of(v bundle.Revision) *Cache {
 	if c.revision != v.Number || c.digest != v.PlanDigest || c.applied == nil {
-		*c = Cache{revision: v.Number, digest: v.PlanDigest, applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}}
+		*c = Cache{
+			revision: v.Number, digest: v.PlanDigest,
+			applied: map[bundle.ID]bool{}, resting: map[bundle.ID]bundle.Live{}, failing: map[bundle.ID]symptom{},
+		}
 	}
 	return c
 }
@@ -220,11 +231,26 @@ func (l *looking) judge(item bundle.Item, live bundle.Live) bundle.Live {
 		if !live.Since.IsZero() && live.Since.Before(l.began) {
 			live.Since = l.began
 		}
+		live = l.lasts(item.ID, live)
 	case rejected:
 		live.Says, live.Log, live.Since = rejection.Why, bundle.Log{}, rejection.Since
 	default:
 		// How it was before it is written says nothing about what it will be.
 		live.Says, live.Log, live.Since = "", bundle.Log{}, time.Time{}
+	}
+	return live
+}
+
+// lasts returns an object that reports the same failure for too long as broken (CONTENT.md H5).
+func (l *looking) lasts(id bundle.ID, live bundle.Live) bundle.Live {
+	if live.Health != bundle.Failing {
+		delete(l.cache.failing, id)
+		return live
+	}
+	if known, found := l.cache.failing[id]; !found || known.says != live.Says {
+		l.cache.failing[id] = symptom{live.Says, l.Now()}
+	} else if l.Now().Sub(known.since) >= bundle.Lasting {
+		live.Health = bundle.Broken
 	}
 	return live
 }

@@ -47,6 +47,8 @@ type Engine struct {
 	Owner, UID, Identity string
 	// Gate is what plans have to pass; its clock is set.
 	Gate bundle.Gate
+	// Library is the version of the probes by which the cluster judges objects.
+	Library string
 	// Patience is how long one object may go without progress; 10 minutes where it is 0.
 	Patience time.Duration
 	// History is how many revisions are kept; 10 where it is 0.
@@ -239,6 +241,7 @@ func (e *Engine) Begin(ctx context.Context, p bundle.Plan, w Wish, approvals ...
 	if err != nil {
 		return err
 	}
+	record = bundle.JudgedBy(record, e.Library)
 	content := &p
 	if last := e.record.Last(); last.State == bundle.StateProposed && last.Number == record.Last().Number {
 		content = nil // what was approved is stored: p may describe live objects in other words

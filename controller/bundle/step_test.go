@@ -373,3 +373,63 @@ func TestRefusedDeletion(t *testing.T) {
 	assert.Empty(t, s.names())
 	assert.Empty(t, s.store.record.Revisions)
 }
+
+// failing is a cluster in which objects report a failure, in the words for the time.
+type failing struct {
+	*cluster
+
+	says func(time.Time) string
+}
+
+func (f failing) Observe(ctx context.Context, look bundle.Look) (bundle.Seen, error) {
+	seen, err := f.cluster.Observe(ctx, look)
+	for id, live := range seen.Live {
+		live.Health, live.Says, live.Since = bundle.Failing, f.says(f.now), f.now
+		seen.Live[id] = live
+	}
+	return seen, err
+}
+
+// A failure ends a run when it has been reported unchanged for a minute, and no sooner (CONTENT.md H5).
+func TestFailureThatLasts(t *testing.T) {
+	began := time.Time{}
+	tests := map[string]struct {
+		why  string
+		says func(time.Time) string
+		want time.Duration
+	}{
+		"Same":    {"it does not pass", func(time.Time) string { return "no quota" }, 3 * time.Minute},
+		"Changes": {"it moved on once", func(now time.Time) string { return fmt.Sprint("no quota", now.Sub(began) > 2*time.Minute) }, 4 * time.Minute},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.Cluster, s.Cache = failing{s.cluster, test.says}, &engine.Cache{}
+			w := s.wish("ConfigMap/a")
+			p, err := s.Plan(t.Context(), w)
+			require.NoError(t, err)
+			require.NoError(t, s.Begin(t.Context(), p, w))
+			began = s.Now()
+			for s.Record().Last().State == bundle.StateActive {
+				_, err := s.Advance(t.Context())
+				require.NoError(t, err)
+			}
+			assert.Contains(t, s.Record().Last().Message, "no quota")
+			assert.Equal(t, test.want, s.Now().Sub(began), "%s: each look takes a minute, the first one writes", test.why)
+		})
+	}
+}
+
+// A revision keeps the version of the probes that judge it, and its plan does not depend on it (CONTENT.md H4).
+func TestRevisionNamesItsLibrary(t *testing.T) {
+	s := newScene(t)
+	w := s.wish("ConfigMap/a")
+	before, err := s.Plan(t.Context(), w)
+	require.NoError(t, err)
+	s.Library = "a1"
+	p, err := s.Plan(t.Context(), w)
+	require.NoError(t, err)
+	assert.Equal(t, before.Digest, p.Digest)
+	require.NoError(t, s.Begin(t.Context(), p, w))
+	assert.Equal(t, "a1", s.Record().Last().Library)
+}

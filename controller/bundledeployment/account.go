@@ -2,12 +2,14 @@ package bundledeployment
 
 import (
 	"context"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/crdify"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
@@ -60,14 +62,19 @@ type Access struct {
 // Impersonate returns how accounts reach a cluster: the configuration's own user acts for them, in namespaces
 // that let it (TRUST.md R1).
 func Impersonate(config *rest.Config, mapper meta.RESTMapper) func(Access) (World, Store, error) {
+	compile := sync.OnceValues(policy.Shipped)
 	return func(a Access) (World, Store, error) {
+		shipped, err := compile()
+		if err != nil {
+			return nil, nil, err
+		}
 		config := rest.CopyConfig(config)
 		config.Impersonate = rest.ImpersonationConfig{UserName: a.Account}
 		world, err := cluster.As(config, mapper, a.Owner)
 		if err != nil {
 			return nil, nil, err
 		}
-		world.Definitions, world.Ignores, world.Probes, world.Secretive = crdify.Judge{}, a.Ignores, a.Probes, a.Secretive
+		world.Library, world.Definitions, world.Ignores, world.Probes, world.Secretive = shipped, crdify.Judge{}, a.Ignores, a.Probes, a.Secretive
 		return world, cluster.NewStore(world), nil
 	}
 }

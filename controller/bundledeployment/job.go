@@ -21,6 +21,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	domain "gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health/library"
 )
 
 // forbidden is the reason of a deployment whose account may not read its own record.
@@ -78,6 +79,7 @@ func (r *Reconciler) job(d *v1alpha1.BundleDeployment) (*job, error) {
 		KindChange: domain.KindChange(d.Spec.Prune.KindChange),
 		LogHint:    "its log goes with its pod on the way back; spec.rollback.onFailure: Keep keeps both",
 		Patience:   convert.ToWanted(d).Deadline, Kept: true, Until: r.Now().Add(bound), Cache: &j.memory.run,
+		Library: library.Version(),
 	}
 	return j, nil
 }

@@ -26,6 +26,8 @@ const (
 	// MakesKey lists ConfigMaps and Secrets that the object creates, as AfterKey does: workloads
 	// that read them are not refused because they are missing.
 	MakesKey = prefix + "makes"
+	// AddressKey says Ignore where a Service or an Ingress is healthy without an address.
+	AddressKey = prefix + "address"
 )
 
 // What administrators write on a namespace; the policy orcon-bundle-approval keeps others from it.
@@ -59,8 +61,11 @@ const (
 	PruneConfirm Pruning = "Confirm"
 )
 
-// ifPresent is the value of OptionalKey.
-const ifPresent = "IfAPIPresent"
+// The values of OptionalKey and of AddressKey.
+const (
+	ifPresent     = "IfAPIPresent"
+	ignoreAddress = "Ignore"
+)
 
 // read sets what the annotations of an item say. The error names each annotation that
 // cannot be read, the reason and the cure.
@@ -97,6 +102,8 @@ func (i *Item) annotation(key, value string) (err error) {
 	case OptionalKey:
 		i.Optional = true
 		_, err = word(value, []string{ifPresent})
+	case AddressKey:
+		_, err = word(value, []string{ignoreAddress})
 	case RunKey:
 		if !i.job() {
 			return errors.New("only a Job is run: remove it")
@@ -105,7 +112,7 @@ func (i *Item) annotation(key, value string) (err error) {
 	case OwnerKey, DigestKey:
 		return errReserved
 	default:
-		known := []string{PhaseKey, AfterKey, PruneKey, OptionalKey, RunKey, MakesKey}
+		known := []string{PhaseKey, AfterKey, PruneKey, OptionalKey, RunKey, MakesKey, AddressKey}
 		if near := spelling.Nearest(key, known); near != "" {
 			return fmt.Errorf("it is unknown: did you mean %s?", near)
 		}

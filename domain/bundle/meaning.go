@@ -23,6 +23,7 @@ func Sentences() []condition.Sentence {
 		{Type: Approved, Of: of, Means: "the plan may be carried out"},
 		{Type: UnderWay, Of: of, Means: "a revision is being carried out"},
 		{Type: Healthy, Of: of, Means: "every object is up to date and healthy"},
+		{Type: HealthAssumed, Of: of, Means: "an object counts as healthy that reports nothing about its health"},
 		{Type: Degraded, Of: of, Means: "a revision, or the correction of a change, has failed"},
 	}
 }
@@ -98,6 +99,8 @@ func carried() []Meaning {
 		{Healthy, string(Degraded), "an object, or the last revision, has failed", "see condition Degraded"},
 		{Degraded, string(Failed), "the last revision failed without a way back, or an object has failed",
 			"change the bundle, or see the object that the message names"},
+		{HealthAssumed, "NoEvidence", "an object counts as healthy that had reported nothing about its health when time was up",
+			"add the probe that the message names to spec.healthChecks"},
 		{Degraded, "NoFailure", "nothing has failed", ""},
 		{condition.Reconciling, "Settled", "nothing is under way", ""},
 		{condition.Reconciling, string(condition.Stalled), "nothing happens before a person acts", "see condition Stalled"},

@@ -26,6 +26,9 @@ type Revision struct {
 	Started time.Time `json:",omitzero"`
 	// Message says why it failed, or by what it was replaced.
 	Message string
+	// Library is the version of the probes that judged its objects when it began. The plan does not
+	// depend on it: a new version voids no approval (CONTENT.md H4).
+	Library string `json:",omitempty"`
 }
 
 // back reports whether the revision is a way back.
@@ -159,6 +162,16 @@ func (r Record) Activate(p Plan, now time.Time) (Record, error) {
 	})
 	r.Rejected, r.Removing = nil, nil
 	return r.remember(p.Sequence), nil
+}
+
+// JudgedBy returns a record with the version of the probes that judge the newest revision.
+func JudgedBy(r Record, library string) Record {
+	last := r.Last()
+	return r.edit(func(v *Revision) {
+		if v.Number == last.Number {
+			v.Library = library
+		}
+	})
 }
 
 // second returns a time as it is stored: equal to itself after it is read again.

@@ -46,8 +46,17 @@ type Health string
 const (
 	Ready      Health = "Ready"
 	InProgress Health = "InProgress"
-	Failing    Health = "Failed"
+	// Failing objects report a failure that may pass: it ends a run when it has lasted for Lasting.
+	Failing Health = "Failing"
+	// Broken objects will not become healthy.
+	Broken Health = "Failed"
+	// Unknown objects report nothing against their health, and nothing for it. They count as healthy
+	// when time is up (CONTENT.md H5).
+	Unknown Health = "Unknown"
 )
+
+// Lasting is how long a failure is reported unchanged before it ends a run (CONTENT.md H5).
+const Lasting = time.Minute
 
 // Situation is the relation of an object to a deployment.
 type Situation string

@@ -66,7 +66,7 @@ func (s Standing) Conditions() []condition.Condition {
 	}
 	all = append(all, progressing)
 	if s.Next.All > 0 { // else the cluster was not looked at
-		all = append(all, s.health())
+		all = append(append(all, s.health()), s.assumptions()...)
 	}
 	return append(all, s.degraded())
 }

@@ -15,6 +15,8 @@ type Pace struct {
 	Deadline time.Duration
 }
 
+func (p Pace) deadline() time.Duration { return cmp.Or(p.Deadline, defaultDeadline) }
+
 const (
 	defaultDeadline = 10 * time.Minute
 	// crashLoop is the number of crashes of a container after which its workload has failed. A Job
@@ -144,6 +146,8 @@ type Next struct {
 	Relabel []Write
 	// Completed are the runs of Jobs to be recorded (Record.Complete).
 	Completed []ID
+	// Assumed are finished objects whose health is not known (CONTENT.md H5).
+	Assumed []Assumption
 	// Finished and All count objects.
 	Finished, All int
 }
@@ -162,6 +166,7 @@ func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 			s.item(item)
 		}
 	}
+	s.next.Assumed = p.Sequence.assumed(s.finished, live)
 	switch {
 	case len(s.next.Failures) > 0:
 		s.next.Outcome, s.next.Apply, s.next.Delete = Failed, nil, nil
@@ -176,6 +181,7 @@ func Step(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 // begin a way back.
 func Correct(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 	s := newStepping(p, r, live, pace)
+	s.settled = true
 	for _, item := range p.Sequence {
 		l := live[item.ID]
 		if len(l.Changes) > 0 && !item.job() && s.current(item, l) {
@@ -183,6 +189,7 @@ func Correct(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 		}
 		switch {
 		case s.isFinished(item):
+			s.finished[item.ID] = true
 			s.next.Finished++
 		case s.current(item, l):
 			s.await(item, l)
@@ -190,6 +197,7 @@ func Correct(p Plan, r Record, live map[ID]Live, pace Pace) Next {
 			s.write(item, l)
 		}
 	}
+	s.next.Assumed = p.Sequence.assumed(s.finished, live)
 	if s.next.Finished == s.next.All {
 		s.next.Outcome = Succeeded
 	}
@@ -217,6 +225,8 @@ type stepping struct {
 	finished map[ID]bool
 	actions  map[ID]Action
 	next     Next
+	// settled reports that the revision has succeeded before.
+	settled bool
 }
 
 // count notes whether an item is finished, and what its phase means for the others.
@@ -241,8 +251,7 @@ func (s *stepping) isFinished(item Item) bool {
 	case !s.current(item, l):
 		return false
 	}
-	// A Service need not answer, unless an object waits for that.
-	return item.ID.kind() == "Service" || l.Health == Ready
+	return l.Health == Ready || l.Health == Unknown && (s.settled || s.late(l))
 }
 
 // ran reports whether a Job need not run any more. It records its completion, since the Job may be
@@ -313,7 +322,7 @@ func (s *stepping) await(item Item, l Live) {
 	switch {
 	case item.job() && ended(l.Object) == failed:
 		s.fail(item.ID, l, "the Job failed: "+cmp.Or(l.Says, "see the logs of its pods"))
-	case !item.job() && l.Health == Failing:
+	case !item.job() && (l.Health == Broken || l.Health == Failing && s.settled):
 		s.fail(item.ID, l, cmp.Or(l.Says, "its own status reports a failure"))
 	case !item.job() && l.Restarts >= crashLoop:
 		s.fail(item.ID, l, fmt.Sprintf("a container keeps crashing (%d times so far): %s", l.Restarts, cmp.Or(l.Says, "see its log")))
@@ -346,13 +355,14 @@ func (s *stepping) fail(id ID, l Live, why string) {
 // patience waits for an object, and fails when there was no progress for too long.
 func (s *stepping) patience(item Item, l Live, why string) {
 	s.next.Waits = append(s.next.Waits, Wait{ID: item.ID, Phase: item.Phase, For: why, Log: l.Log, Since: l.Since})
-	if deadline := cmp.Or(s.pace.Deadline, defaultDeadline); s.late(l, deadline) {
-		s.fail(item.ID, l, fmt.Sprintf("no progress for %s: %s", deadline, why))
+	if s.late(l) {
+		s.fail(item.ID, l, fmt.Sprintf("no progress for %s: %s", s.pace.deadline(), why))
 	}
 }
 
-func (s *stepping) late(l Live, deadline time.Duration) bool {
-	return !l.Since.IsZero() && s.pace.Now.Sub(l.Since) >= deadline
+// late reports whether there was no progress for too long.
+func (s *stepping) late(l Live) bool {
+	return !l.Since.IsZero() && s.pace.Now.Sub(l.Since) >= s.pace.deadline()
 }
 
 // reached reports whether an edge of an item is satisfied, and adds a wait if not.

@@ -37,7 +37,7 @@ func TestStep(t *testing.T) {
 	says := func(health bundle.Health, text string, ago time.Duration) change {
 		return func(l *bundle.Live) { l.Health, l.Says, l.Since = health, text, noon().Add(-ago) }
 	}
-	serving := func(l *bundle.Live) { l.Serving = true }
+	serving := func(l *bundle.Live) { l.Serving, l.Health = true, bundle.Ready }
 	end := func(how string) change {
 		return func(l *bundle.Live) {
 			l.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": how, "status": "True"}}}
@@ -58,7 +58,7 @@ func TestStep(t *testing.T) {
 		},
 		"NotServing": {
 			why: "a Service need not answer before its pods are there", outcome: bundle.Progressing, apply: []string{"Deployment identity"},
-			live:  map[string]change{"ConfigMap settings": ready, "Service identity": says("", "no endpoint is ready", 0)},
+			live:  map[string]change{"ConfigMap settings": ready, "Service identity": says(bundle.Ready, "no endpoint is ready", 0)},
 			waits: []string{"Job init: Deployment shop/identity (phase workloads)", "Deployment console: Deployment shop/identity (phase workloads)"},
 		},
 		"Unhealthy": {
@@ -68,12 +68,12 @@ func TestStep(t *testing.T) {
 		},
 		"Silent": {
 			why: "available pods, but the Service has no endpoint: the Job that names it would fail", outcome: bundle.Progressing,
-			live:  map[string]change{"ConfigMap settings": ready, "Service identity": says("", "no endpoint is ready", time.Minute), "Deployment identity": ready},
+			live:  map[string]change{"ConfigMap settings": ready, "Service identity": says(bundle.Ready, "no endpoint is ready", time.Minute), "Deployment identity": ready},
 			waits: []string{"Job init: Service shop/identity to answer (the Job names it): no endpoint is ready", "Deployment console: Job shop/" + init + " (annotation orcon.tengu.io/after)"},
 		},
 		"Mute": {
 			why: "it never answers", outcome: bundle.Failed,
-			live:     map[string]change{"ConfigMap settings": ready, "Service identity": says("", "no endpoint is ready", time.Hour), "Deployment identity": ready},
+			live:     map[string]change{"ConfigMap settings": ready, "Service identity": says(bundle.Ready, "no endpoint is ready", time.Hour), "Deployment identity": ready},
 			waits:    []string{"Job init: Service shop/identity to answer (the Job names it): no endpoint is ready", "Deployment console: Job shop/" + init + " (annotation orcon.tengu.io/after)"},
 			failures: []string{"Job init: no progress for 10m0s: Service shop/identity to answer (the Job names it): no endpoint is ready"},
 		},
@@ -109,7 +109,21 @@ func TestStep(t *testing.T) {
 			live:     but(all, "Deployment console", func(l *bundle.Live) { l.Health, l.Restarts, l.Says = bundle.InProgress, 5, "exit code 1" }),
 			failures: []string{"Deployment console: a container keeps crashing (5 times so far): exit code 1"},
 		},
-		"Failing": {why: "it says so", outcome: bundle.Failed, live: but(all, "Deployment console", says(bundle.Failing, "quota exceeded", 0)), failures: []string{"Deployment console: quota exceeded"}},
+		"Failing": {
+			why: "a failure that may pass is shown, and ends nothing (CONTENT.md H5)", outcome: bundle.Progressing,
+			live:  but(all, "Deployment console", says(bundle.Failing, "quota exceeded", time.Minute)),
+			waits: []string{"Deployment console: quota exceeded"},
+		},
+		"Unknown": {
+			why: "nothing is known of it, and there is time (CONTENT.md H5)", outcome: bundle.Progressing,
+			live:  but(all, "Deployment console", says(bundle.Unknown, "reports nothing", 9*time.Minute)),
+			waits: []string{"Deployment console: reports nothing"},
+		},
+		"Assumed": {
+			why: "time is up, and nothing speaks against it (CONTENT.md H5)", outcome: bundle.Succeeded,
+			live: but(all, "Deployment console", says(bundle.Unknown, "reports nothing", 10*time.Minute)),
+		},
+		"Broken": {why: "it will not become healthy", outcome: bundle.Failed, live: but(all, "Deployment console", says(bundle.Broken, "quota exceeded", 0)), failures: []string{"Deployment console: quota exceeded"}},
 		"Drift": {why: "an edit is put right", outcome: bundle.Progressing, apply: []string{"Deployment console"}, live: but(all, "Deployment console", func(l *bundle.Live) {
 			l.Changes = []bundle.Change{{Path: "spec.paused", Manager: "kubectl", Ours: true}}
 		})},
@@ -241,7 +255,7 @@ func TestCorrect(t *testing.T) {
 		id("ConfigMap settings"): applied(find(t, p.Sequence, "ConfigMap settings"), func(l *bundle.Live) {
 			l.Changes = []bundle.Change{{Path: "data.a", Before: "1", After: "2", Manager: "kubectl", Ours: true}}
 		}),
-		id("Deployment web"): applied(find(t, p.Sequence, "Deployment web"), func(l *bundle.Live) { l.Health, l.Says = bundle.Failing, "it crashes" }),
+		id("Deployment web"): applied(find(t, p.Sequence, "Deployment web"), func(l *bundle.Live) { l.Health, l.Says = bundle.Broken, "it crashes" }),
 	}
 	record := bundle.Record{}.Complete(find(t, p.Sequence, "Job init").ID)
 	next := bundle.Correct(p, record, live, bundle.Pace{Now: noon()})

@@ -76,7 +76,7 @@ func (w *world) look(id bundle.ID, wanted bundle.Object) bundle.Live {
 	end := ""
 	switch fails := is.object.Text("spec", "fail") != ""; {
 	case fails && w.tick-is.since >= failsAfter:
-		l.Health, end = bundle.Failing, "Failed"
+		l.Health, end = bundle.Broken, "Failed"
 	case !fails && w.tick-is.since >= number(is.object, "ready"):
 		l.Health, l.Serving, end = bundle.Ready, true, "Complete"
 	}

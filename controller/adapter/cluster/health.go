@@ -3,78 +3,97 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health"
 )
 
-// judge fills in how an object is, why, and since when.
+// judge fills in the health of an object, why, and since when. That something about it cannot be read
+// stops no other object: it is in progress, and says so (CONTENT.md H1).
 func (w *World) judge(ctx context.Context, id bundle.ID, o *unstructured.Unstructured, l *bundle.Live) error {
-	result, err := status.Compute(o)
-	if err != nil {
-		return fmt.Errorf("cannot judge the health of %s: %w", id, err)
+	v := health.Judge(o.Object, knowledge(w.Probes, w.Library, w.kinds, o), time.Now())
+	l.Health, l.Says, l.Since = healthOf(v), v.Says, progress(o)
+	if _, probed := probe(w.Probes)(o.Object); probed {
+		return nil
 	}
-	l.Health, l.Says, l.Since = bundle.InProgress, plain(result.Message), progress(o)
-	if w.Probes != nil {
-		if health, says, known := w.Probes.Judge(l.Object); known {
-			l.Health, l.Says = health, says
-			return nil
-		}
-	}
-	switch result.Status {
-	case status.FailedStatus:
-		l.Health = bundle.Failing
-	case status.CurrentStatus:
-		l.Health, l.Says = available(o)
-	default: // what is deleted, unknown or not there is on its way
-	}
+	var err error
 	switch {
 	case id.Kind == "Service" && id.Group == "":
-		return w.serving(ctx, id, l)
-	case id.Kind == "PersistentVolumeClaim" && l.Health == bundle.InProgress:
-		return w.claim(ctx, l)
+		err = w.serving(ctx, id, l)
+	case id.Kind == "PersistentVolumeClaim" && id.Group == "" && l.Health == bundle.InProgress:
+		err = w.claim(ctx, l)
 	case l.Health != bundle.Ready || isJob(id):
-		return w.troubles(ctx, id, o, l)
+		err = w.troubles(ctx, id, o, l)
+	default:
+		err = w.settled(ctx, id, o, l)
 	}
-	return w.settled(ctx, id, o, l)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	l.Health, l.Says = bundle.InProgress, "cannot be judged: "+err.Error()
+	return nil
 }
 
-// counts is how kstatus describes a workload whose pods are not all there.
-var counts = regexp.MustCompile(`^(Replicas|Available|Ready|Updated): (\d+)/(\d+)$`)
-
-// plain puts what kstatus reports of a workload into words.
-func plain(message string) string {
-	if number, surplus := strings.CutPrefix(message, "Pending termination: "); surplus {
-		return "old pods still run: " + number
+// healthOf returns the health that a verdict means for a deployment. What is suspended because its own
+// spec asks for it is as it ought to be.
+func healthOf(v health.Verdict) bundle.Health {
+	switch {
+	case v.State == health.Ready, v.Intended():
+		return bundle.Ready
+	case v.Silent:
+		return bundle.Unknown
+	case v.State == health.Failing && v.Terminal:
+		return bundle.Broken
+	case v.State == health.Failing:
+		return bundle.Failing
 	}
-	m := counts.FindStringSubmatch(message)
-	if m == nil {
-		return message
-	}
-	state := map[string]string{"Replicas": "created", "Available": "available", "Ready": "ready", "Updated": "updated"}[m[1]]
-	return fmt.Sprintf("%s of %s pods are %s", m[2], m[3], state)
+	return bundle.InProgress
 }
 
-// available is the health of what has no known trouble. Custom kinds that say Available
-// are taken at their word; of those that say nothing, being there is all that is known.
-func available(o *unstructured.Unstructured) (bundle.Health, string) {
-	if status.GetLegacyConditionsFn(o) == nil {
-		for _, c := range conditions(o) {
-			if c.Text("type") == "Available" && c.Text("status") != "True" {
-				return bundle.InProgress, c.Text("message")
-			}
+// knowledge returns what is known of an object besides itself. Its kind is looked up only where that
+// decides.
+func knowledge(user, library Probes, from kinds, o *unstructured.Unstructured) health.Knowledge {
+	k := health.Knowledge{User: probe(user), Library: probe(library)}
+	if status, _ := o.Object["status"].(map[string]any); len(status) == 0 && from != nil && !health.IsBuiltin(o.GroupVersionKind().Group) {
+		k.Status = presence(from, o)
+	}
+	return k
+}
+
+// probe returns what probes find; nothing where there are none.
+func probe(p Probes) health.Finder {
+	if p == nil {
+		return func(map[string]any) (health.Opinion, bool) { return health.Opinion{}, false }
+	}
+	return p.Probe
+}
+
+// kinds lists the resources of an API group's version.
+type kinds interface {
+	ServerResourcesForGroupVersion(version string) (*metav1.APIResourceList, error)
+}
+
+// presence reports whether objects of a kind have a status.
+func presence(from kinds, o *unstructured.Unstructured) health.Presence {
+	resources, err := from.ServerResourcesForGroupVersion(o.GetAPIVersion())
+	if err != nil {
+		return health.Unsure
+	}
+	for _, r := range resources.APIResources {
+		if r.Kind == o.GetKind() && strings.HasSuffix(r.Name, "/status") {
+			return health.Present
 		}
 	}
-	return bundle.Ready, ""
+	return health.Absent
 }
 
 func conditions(o *unstructured.Unstructured) []bundle.Object {
@@ -128,7 +147,7 @@ func (w *World) serving(ctx context.Context, id bundle.ID, l *bundle.Live) error
 			l.Serving = l.Serving || e.Conditions.Ready == nil || *e.Conditions.Ready
 		}
 	}
-	if !l.Serving {
+	if !l.Serving && l.Health == bundle.Ready {
 		l.Says = "no endpoint is ready"
 	}
 	return nil

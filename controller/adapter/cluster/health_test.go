@@ -5,27 +5,81 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health"
 )
 
-func TestAvailable(t *testing.T) {
-	with := func(conditions ...any) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "race.example.org/v1", "kind": "Engine", "status": map[string]any{"conditions": conditions},
-		}}
+// What a verdict means for a deployment (CONTENT.md H5).
+func TestHealthOf(t *testing.T) {
+	asked := health.Verdict{State: health.Suspended, Evidence: []health.Evidence{{Path: "spec.suspend", Class: health.Pause}}}
+	tests := map[string]struct {
+		why  string
+		in   health.Verdict
+		want bundle.Health
+	}{
+		"Ready":     {"it is", health.Verdict{State: health.Ready}, bundle.Ready},
+		"Unknown":   {"nothing is known", health.Verdict{State: health.Unknown, Silent: true}, bundle.Unknown},
+		"Silent":    {"its controller has written nothing", health.Verdict{State: health.InProgress, Silent: true}, bundle.Unknown},
+		"Failing":   {"it may recover", health.Verdict{State: health.Failing}, bundle.Failing},
+		"Terminal":  {"it will not", health.Verdict{State: health.Failing, Terminal: true}, bundle.Broken},
+		"Asked":     {"the bundle asks for it", asked, bundle.Ready},
+		"Suspended": {"something else suspended it", health.Verdict{State: health.Suspended}, bundle.InProgress},
+		"Progress":  {"not yet", health.Verdict{State: health.InProgress}, bundle.InProgress},
 	}
-	health, says := available(with(map[string]any{"type": "Available", "status": "False", "message": "no fuel"}))
-	assert.Equal(t, bundle.InProgress, health, "a custom kind is taken at its word")
-	assert.Equal(t, "no fuel", says)
-	health, _ = available(with(map[string]any{"type": "Available", "status": "True"}))
-	assert.Equal(t, bundle.Ready, health)
-	health, _ = available(with())
-	assert.Equal(t, bundle.Ready, health, "of what says nothing, being there is all that is known")
+	for label, tc := range tests {
+		t.Run(label, func(t *testing.T) { assert.Equal(t, tc.want, healthOf(tc.in), tc.why) })
+	}
 }
+
+// That the pods of one object cannot be read stops no other: it is in progress, and says why (CONTENT.md H1).
+func TestJudgeWithoutPermission(t *testing.T) {
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": map[string]any{"namespace": "shop", "name": "web"},
+		"spec":   map[string]any{"replicas": int64(1), "selector": map[string]any{"matchLabels": map[string]any{"a": "b"}}, "template": map[string]any{}},
+		"status": map[string]any{"replicas": int64(0)},
+	}}
+	l := bundle.Live{Object: o.Object}
+	require.NoError(t, (&World{client: eventful{forbidden: true}}).judge(t.Context(), l.Object.ID(), o, &l))
+	assert.Equal(t, bundle.InProgress, l.Health)
+	assert.Contains(t, l.Says, "cannot be judged: cannot read the pods of ReplicaSet shop/web")
+}
+
+// discovered is an API group with the kind Engine.
+type discovered []string
+
+// ServerResourcesForGroupVersion returns the resources of Engine.
+func (d discovered) ServerResourcesForGroupVersion(string) (*metav1.APIResourceList, error) {
+	if d == nil {
+		return nil, assert.AnError
+	}
+	list := &metav1.APIResourceList{}
+	for _, name := range d {
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: "Engine"})
+	}
+	return list, nil
+}
+
+// Whether a missing status will come is read from the definition (CONTENT.md H3).
+func TestPresence(t *testing.T) {
+	engine := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "race.example.org/v1", "kind": "Engine"}}
+	for want, from := range map[health.Presence]discovered{
+		health.Present: {"engines", "engines/status"}, health.Absent: {"engines", "engines/scale"}, health.Unsure: nil,
+	} {
+		assert.Equal(t, want, presence(from, engine))
+		assert.Equal(t, want, knowledge(nil, nil, from, engine).Status)
+	}
+	told := engine.DeepCopy()
+	told.Object["status"] = map[string]any{"phase": "Running"}
+	assert.Equal(t, health.Unsure, knowledge(nil, nil, discovered{"engines/status"}, told).Status, "what has a status is not looked up")
+}
+
+// The annotation that opts out of an address is one that a bundle may have (CONTENT.md H2).
+func TestAddressKey(t *testing.T) { assert.Equal(t, bundle.AddressKey, health.AddressKey) }
 
 // after returns a text with the command that prints the log about it.
 func after(text string, log bundle.Log) string { return log.After(text) }
@@ -154,16 +208,5 @@ func TestStarting(t *testing.T) {
 			p.Name = "shop"
 			assert.Equal(t, test.want, starting(p), test.why)
 		})
-	}
-}
-
-// A person reads words, not the columns of a status.
-func TestPlain(t *testing.T) {
-	for message, want := range map[string]string{
-		"Replicas: 0/1": "0 of 1 pods are created", "Available: 1/3": "1 of 3 pods are available",
-		"Ready: 2/3": "2 of 3 pods are ready", "Updated: 0/2": "0 of 2 pods are updated", "Pending termination: 1": "old pods still run: 1",
-		"Job in progress": "Job in progress",
-	} {
-		assert.Equal(t, want, plain(message))
 	}
 }

@@ -9,11 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health"
 )
 
 // Manager is the field manager by which the API server knows what bundles set.
@@ -28,8 +30,8 @@ type World struct {
 	// Definitions judges upgrades of definitions in a preflight. Without it the API server's
 	// own answer is all.
 	Definitions Definitions
-	// Probes judges kinds that say themselves how they are; nil for none.
-	Probes Probes
+	// Probes judges kinds by the deployment's rules, Library by those that come with Orcon; nil for none.
+	Probes, Library Probes
 	// ReadOnly is for an account that may not write: objects are compared field by field where a
 	// dry run is forbidden, and what may not be read is taken to be as wanted. Withheld reports both.
 	ReadOnly bool
@@ -40,6 +42,7 @@ type World struct {
 	Secretive bool
 
 	client   client.Client
+	kinds    kinds
 	withheld withheld
 	// address is that of the API server.
 	address, owner string
@@ -53,8 +56,8 @@ type Definitions interface {
 
 // Probes judges how objects are.
 type Probes interface {
-	// Judge returns how an object is and what it waits for; known is false where it cannot tell.
-	Judge(o bundle.Object) (health bundle.Health, says string, known bool)
+	// Probe returns what is found of an object; known is false where it cannot tell.
+	Probe(o map[string]any) (opinion health.Opinion, known bool)
 }
 
 // New returns the cluster of a configuration, for the deployment of that name
@@ -71,7 +74,11 @@ func As(config *rest.Config, mapper meta.RESTMapper, owner string) (*World, erro
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
 	}
-	return &World{client: c, address: config.Host, owner: owner}, nil
+	k, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach the cluster: %w", err)
+	}
+	return &World{client: c, kinds: k, address: config.Host, owner: owner}, nil
 }
 
 // Identity returns what tells this cluster from others: the UID of its namespace

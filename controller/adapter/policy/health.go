@@ -7,16 +7,17 @@ import (
 	"github.com/google/cel-go/cel"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health"
 )
 
 // workOfHealth is how much one probe may do, in CEL's units.
 const workOfHealth = 1_000_000
 
 // Health is compiled probes of custom kinds. It may be used by several at once.
-type Health struct{ probes map[bundle.ID]probe }
+type Health struct{ probes map[bundle.ID]check }
 
-// probe is one that can be evaluated; what was not written is nil.
-type probe struct {
+// check is one that can be evaluated; what was not written is nil.
+type check struct {
 	bundle.Probe
 
 	ready, failed cel.Program
@@ -30,10 +31,10 @@ func CompileHealth(probes []bundle.Probe) (*Health, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot prepare health checks: %w", err)
 	}
-	h := &Health{probes: map[bundle.ID]probe{}}
+	h := &Health{probes: map[bundle.ID]check{}}
 	var faults []error
 	for _, p := range probes {
-		prepared := probe{Probe: p}
+		prepared := check{Probe: p}
 		for _, part := range []struct {
 			name, text string
 			to         *cel.Program
@@ -50,26 +51,31 @@ func CompileHealth(probes []bundle.Probe) (*Health, error) {
 	return h, errors.Join(faults...)
 }
 
-// Judge returns how an object is, and what it waits for; known is false for kinds without a
-// probe. What an expression reads may not be there yet: then it is not true yet.
-func (h *Health) Judge(o bundle.Object) (health bundle.Health, says string, known bool) {
-	p, known := h.probes[bundle.ID{Group: o.ID().Group, Kind: o.ID().Kind}]
+// Probe returns what a health check finds of an object; known is false for kinds without one. What an
+// expression reads may not be there yet: then it is not true yet. A failure is terminal: the user has
+// described what does not pass.
+func (h *Health) Probe(o map[string]any) (opinion health.Opinion, known bool) {
+	id := bundle.Object(o).ID()
+	p, known := h.probes[bundle.ID{Group: id.Group, Kind: id.Kind}]
 	if !known {
-		return "", "", false
+		return health.Opinion{}, false
+	}
+	found := func(state health.State, says string) (health.Opinion, bool) {
+		return health.Opinion{State: state, Says: says, Rule: "a health check of the deployment", Terminal: state == health.Failing}, true
 	}
 	if p.failed != nil {
-		if failed, err := answer(p.failed, "object", map[string]any(o)); failed && err == nil {
-			return bundle.Failing, "its health check says that it has failed: " + p.Failed, true
+		if failed, err := answer(p.failed, "object", o); failed && err == nil {
+			return found(health.Failing, "its health check says that it has failed: "+p.Failed)
 		}
 	}
 	if p.ready == nil {
-		return bundle.Ready, "", true
+		return found(health.Ready, "")
 	}
-	switch ready, err := answer(p.ready, "object", map[string]any(o)); {
+	switch ready, err := answer(p.ready, "object", o); {
 	case err != nil:
-		return bundle.InProgress, fmt.Sprintf("its health check waits for %s: %v", p.Ready, err), true
+		return found(health.InProgress, fmt.Sprintf("its health check waits for %s: %v", p.Ready, err))
 	case !ready:
-		return bundle.InProgress, "its health check waits for " + p.Ready, true
+		return found(health.InProgress, "its health check waits for "+p.Ready)
 	}
-	return bundle.Ready, "", true
+	return found(health.Ready, "")
 }

@@ -8,6 +8,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health"
 )
 
 func TestHealth(t *testing.T) {
@@ -26,25 +27,26 @@ func TestHealth(t *testing.T) {
 	tests := map[string]struct {
 		why    string
 		object bundle.Object
-		want   bundle.Health
+		want   health.State
 		says   string
 		known  bool
 	}{
-		"Ready":      {"it says so", with("Engine", map[string]any{"phase": "Running"}), bundle.Ready, "", true},
-		"Starting":   {"not yet", with("Engine", map[string]any{"phase": "Warm"}), bundle.InProgress, `its health check waits for object.status.phase == "Running"`, true},
-		"New":        {"nobody has written its status", with("Engine", nil), bundle.InProgress, "no such key: status", true},
-		"Failed":     {"it says so", with("Engine", map[string]any{"phase": "Broken"}), bundle.Failing, `has failed: object.status.phase == "Broken"`, true},
-		"OnlyFailed": {"what has not failed is ready", with("Wheel", nil), bundle.Ready, "", true},
-		"Flat":       {"it has failed", with("Wheel", map[string]any{"flat": true}), bundle.Failing, "object.status.flat", true},
-		"NoAnswer":   {"a text is no answer", with("Wheel", map[string]any{"flat": "yes"}), bundle.Ready, "", true},
+		"Ready":      {"it says so", with("Engine", map[string]any{"phase": "Running"}), health.Ready, "", true},
+		"Starting":   {"not yet", with("Engine", map[string]any{"phase": "Warm"}), health.InProgress, `its health check waits for object.status.phase == "Running"`, true},
+		"New":        {"nobody has written its status", with("Engine", nil), health.InProgress, "no such key: status", true},
+		"Failed":     {"it says so", with("Engine", map[string]any{"phase": "Broken"}), health.Failing, `has failed: object.status.phase == "Broken"`, true},
+		"OnlyFailed": {"what has not failed is ready", with("Wheel", nil), health.Ready, "", true},
+		"Flat":       {"it has failed", with("Wheel", map[string]any{"flat": true}), health.Failing, "object.status.flat", true},
+		"NoAnswer":   {"a text is no answer", with("Wheel", map[string]any{"flat": "yes"}), health.Ready, "", true},
 		"Other":      {"of another kind nothing is known", with("Car", nil), "", "", false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			health, says, known := h.Judge(tc.object)
+			opinion, known := h.Probe(tc.object)
 			assert.Equal(t, tc.known, known, tc.why)
-			assert.Equal(t, tc.want, health, tc.why)
-			assert.Contains(t, says, tc.says, tc.why)
+			assert.Equal(t, tc.want, opinion.State, tc.why)
+			assert.Contains(t, opinion.Says, tc.says, tc.why)
+			assert.Equal(t, tc.want == health.Failing, opinion.Terminal, tc.why)
 		})
 	}
 	_, err = policy.CompileHealth([]bundle.Probe{{Kind: "Engine", Ready: "object.", Failed: "1"}})

@@ -89,6 +89,10 @@ type BundleRevisionStatus struct {
 	// Unproven from when it is carried out until then, and Untried before.
 	// +optional
 	Health Health `json:"health,omitempty"`
+	// library is the version of Orcon's probes that judged its objects when it began.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Library string `json:"library,omitempty"`
 }
 
 // Health tells whether a revision was ever carried out, and has succeeded.

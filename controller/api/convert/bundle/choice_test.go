@@ -48,4 +48,6 @@ func TestRevisionHealth(t *testing.T) {
 	assert.True(t, SetRevision(&r, bundle.Revision{State: bundle.StateSuperseded, Healthy: true}))
 	assert.Equal(t, v1alpha1.HealthProven, r.Status.Health, "it could be restored")
 	assert.False(t, SetRevision(&r, bundle.Revision{State: bundle.StateSuperseded, Healthy: true}))
+	assert.True(t, SetRevision(&r, bundle.Revision{State: bundle.StateSuperseded, Healthy: true, Library: "a1"}))
+	assert.Equal(t, "a1", r.Status.Library)
 }

@@ -42,7 +42,7 @@ func SetRevision(r *v1alpha1.BundleRevision, v bundle.Revision) bool {
 	before := r.Status
 	r.Status = v1alpha1.BundleRevisionStatus{
 		State: string(v.State), Message: condition.Cut(v.Message, maxMessage), Summary: condition.Cut(bundle.Brief(v.Message), maxSummary),
-		Health: health(v),
+		Health: health(v), Library: v.Library,
 	}
 	return r.Status != before
 }

@@ -1,0 +1,130 @@
+package policy_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/policy"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/health/library"
+)
+
+// example is a case of package health.
+type example struct {
+	file string
+
+	Want       health.State `json:"want"`
+	Definition struct {
+		Status *bool `json:"status"`
+	} `json:"definition"`
+	Object map[string]any `json:"object"`
+}
+
+// examples reads the cases of package health.
+func examples(t *testing.T) []example {
+	t.Helper()
+	files, err := filepath.Glob("../../../domain/health/testdata/*/*/*.yaml")
+	require.NoError(t, err)
+	var all []example
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		e := example{file: file}
+		require.NoError(t, yaml.Unmarshal(text, &e))
+		all = append(all, e)
+	}
+	return all
+}
+
+// judge returns the verdict about a case with a library.
+func (e example) judge(l *policy.Library) health.Verdict {
+	k := health.Knowledge{Library: l.Probe}
+	if e.Definition.Status != nil && !*e.Definition.Status {
+		k.Status = health.Absent
+	}
+	return health.Judge(e.Object, k, time.Unix(0, 0))
+}
+
+// Every case of a kind with a shipped probe gets the verdict that it wants (CONTENT.md H4).
+func TestShippedProbes(t *testing.T) {
+	l, err := policy.Shipped()
+	require.NoError(t, err)
+	probed := 0
+	for _, e := range examples(t) {
+		if _, known := l.Probe(e.Object); !known {
+			continue
+		}
+		probed++
+		v := e.judge(l)
+		assert.Equal(t, e.Want, v.State, "%s: %s (%s)", e.file, v.Says, v.Rule)
+		assert.Equal(t, v.State == health.Ready, v.Says == "", "%s: %q", e.file, v.Says)
+	}
+	assert.Greater(t, probed, 60)
+}
+
+// With the library, and with the probes of each group left out in turn, 5 % of the states that are not ready
+// are called so at worst, and 25 % of those that are are missed (CONTENT.md H4).
+func TestLibraryIsRight(t *testing.T) {
+	probes, err := library.Probes()
+	require.NoError(t, err)
+	groups := map[string]bool{"none": true}
+	for _, p := range probes {
+		groups[p.Group] = true
+	}
+	for group := range groups {
+		t.Run(group, func(t *testing.T) {
+			l, err := policy.CompileLibrary(slices.DeleteFunc(slices.Clone(probes), func(p library.Probe) bool { return p.Group == group }))
+			require.NoError(t, err)
+			unready, falselyReady, ready, missed := 0, 0, 0, 0
+			for _, e := range examples(t) {
+				is := e.judge(l).State == health.Ready
+				switch {
+				case e.Want != health.Ready && is:
+					falselyReady++
+					unready++
+				case e.Want != health.Ready:
+					unready++
+				case is:
+					ready++
+				default:
+					ready++
+					missed++
+				}
+			}
+			t.Logf("without the probes of %s: falsely ready %d of %d, missed %d of %d", group, falselyReady, unready, missed, ready)
+			assert.LessOrEqual(t, falselyReady*100, unready*5, "falsely ready")
+			assert.LessOrEqual(t, missed*100, ready*25, "missed")
+		})
+	}
+}
+
+func TestLibrary(t *testing.T) {
+	l, err := policy.CompileLibrary([]library.Probe{{Group: "race.example.org", Kind: "Engine", Versions: []string{"v2"},
+		Ready: "object.status.running", Suspended: "object.spec.parked", Says: "object.status.text"}})
+	require.NoError(t, err)
+	engine := func(version string, status map[string]any) map[string]any {
+		return map[string]any{"apiVersion": "race.example.org/" + version, "kind": "Engine", "spec": map[string]any{"parked": status["parked"]}, "status": status}
+	}
+	_, known := l.Probe(engine("v1", map[string]any{"running": true}))
+	assert.False(t, known, "another version is another API")
+	o, known := l.Probe(engine("v2", map[string]any{"running": true}))
+	assert.True(t, known)
+	assert.Equal(t, health.Ready, o.State)
+	o, _ = l.Probe(engine("v2", map[string]any{"running": false, "text": "no fuel"}))
+	assert.Equal(t, health.Opinion{State: health.InProgress, Says: "no fuel", Rule: "Orcon's probe of Engine"}, o)
+	o, _ = l.Probe(engine("v2", nil))
+	assert.Equal(t, "waits for object.status.running", o.Says, "there is nothing to quote yet")
+	o, _ = l.Probe(engine("v2", map[string]any{"running": true, "parked": true}))
+	assert.Equal(t, health.Suspended, o.State)
+
+	_, err = policy.CompileLibrary([]library.Probe{{Group: "race.example.org", Kind: "Engine", Ready: "object.", Says: "1"}})
+	require.ErrorContains(t, err, "cannot use probe race.example.org/Engine.yaml, ready: line 1")
+	assert.ErrorContains(t, err, "says: it returns int: write an expression that returns a text")
+}

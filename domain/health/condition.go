@@ -1,0 +1,143 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The closed lists of condition types, without what stands before a dot or a slash. summaries are
+// positive when True and negative otherwise; failures and activities count when True.
+//
+//nolint:gochecknoglobals // tables
+var (
+	summaries = words(`accepted admitted allreplicasready applied artifactinstorage available clusteravailable complete
+		completed componentsready configurationsready containerhealthy controlplaneready deployed elasticsearchisreachable
+		established headpodready healthy infrastructureready ingressready installed namesaccepted nodeclassready offered
+		operational predictorready programmed provisioned published rayclusterprovisioned ready reconciled
+		reconciliationcomplete reconciliationsucceeded reconcilesuccess reconcilesucceeded released resolvedrefs
+		resourcesavailable resourcesynced routesready runningdesiredversion secretsynced servicesready succeeded
+		successful synced uptodate valid validated validationsucceeded verified wellformed`)
+	failures = words(`abnormal aborted backofflimitexceeded buildfailed comparisonerror conflicted crashloopbackoff
+		deadlineexceeded degraded denied error errored errors failed failing failure fatal fetchfailed haserrors invalid
+		invalidrequest invalidspec invalidspecerror misconfigured reconcileerror reconcilefailed reconciliationfailed
+		recoverable rejected remediated replicafailure stalled storageoperationfailed syncerror terminal timedout
+		unhealthy unreachable unrecoverable unschedulable`)
+	activities = words(`bootstrapping creating deleting deploying initializing installing migrating notready pending
+		processing progressing provisioning reconciling recovering resizing restarting rollingout rollingupdate scaling
+		scalingdown scalingup terminating updating upgrading waiting`)
+	suspensions = words(`hibernated paused rayclustersuspended reconciliationpaused stopped suspended`)
+)
+
+func words(text string) []string { return strings.Fields(text) }
+
+// condition is one entry of a list of conditions.
+type condition struct {
+	kind, status, reason, message, severity string
+	// old reports that it is about an earlier generation.
+	old bool
+}
+
+// conditions returns the evidence of a list of conditions.
+func (o subject) conditions(path string, value any) []Evidence {
+	var all []Evidence
+	for _, fields := range list(value) {
+		text := func(name string) string {
+			if fields[name] == nil {
+				return ""
+			}
+			return fmt.Sprint(fields[name])
+		}
+		c := condition{kind: text("type"), status: text("status"), reason: text("reason"), message: text("message"), severity: text("severity")}
+		observed, known := number(fields["observedGeneration"])
+		c.old = known && ahead(o, observed)
+		if e, found := c.evidence(path); found {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// evidence returns what a condition speaks for; found is false for one of no known meaning.
+func (c condition) evidence(path string) (e Evidence, found bool) {
+	e = Evidence{Path: path + "[" + c.kind + "]", Value: c.status, Says: c.String()}
+	name := plain(c.kind[strings.LastIndexAny(c.kind, "./")+1:])
+	e.summary = slices.Contains(summaries, name)
+	e.Class, found = c.class(name)
+	if e.Class == Positive && c.old {
+		e.Class, e.Says = Negative, "condition "+c.kind+" is about an earlier generation"
+	}
+	return e, found
+}
+
+func (c condition) class(name string) (Class, bool) {
+	isTrue := strings.EqualFold(c.status, "True")
+	switch {
+	case name == "":
+		return "", false
+	case slices.Contains(summaries, name):
+		return c.summary(isTrue), true
+	case slices.Contains(failures, name):
+		return Failure, isTrue || c.status == ""
+	case slices.Contains(suspensions, name):
+		return Pause, isTrue
+	case slices.Contains(activities, name):
+		return c.activity(), isTrue && !c.settled()
+	case c.status == "":
+		return Failure, strings.HasSuffix(name, "error")
+	}
+	return Failure, strings.EqualFold(c.status, "False") && bad(c.reason) && c.severity != "Info"
+}
+
+// summary returns the class of a condition that sums an object up.
+func (c condition) summary(isTrue bool) Class {
+	switch {
+	case isTrue:
+		return Positive
+	case slices.ContainsFunc(parts(c.reason), func(part string) bool { return part == "paused" || part == "suspended" }):
+		return Pause
+	case strings.EqualFold(c.status, "False") && c.severity != "Info" && c.fails():
+		return Failure
+	}
+	return Negative
+}
+
+// activity returns the class of a condition that reports work under way.
+func (c condition) activity() Class {
+	if c.fails() {
+		return Failure
+	}
+	return Negative
+}
+
+// settled reports whether the reason of an activity is that it has come to its end, as Deployments
+// write it.
+func (c condition) settled() bool {
+	all := parts(c.reason)
+	if len(all) == 0 || slices.Contains(all, "not") {
+		return false
+	}
+	return slices.Contains([]string{"available", "complete", "completed", "ready", "healthy", "expected", "succeeded"}, all[len(all)-1])
+}
+
+// fails reports whether a condition names a failure, and not only what it waits for.
+func (c condition) fails() bool {
+	return !patient(c.message) && (bad(c.reason) || complains(c.message))
+}
+
+// String describes the condition in words that follow the object's name.
+func (c condition) String() string {
+	text := fmt.Sprintf("condition %s is %s", c.kind, c.status)
+	if c.status == "" {
+		text = "has condition " + c.kind
+	}
+	switch {
+	case c.message != "" && c.reason != "":
+		return fmt.Sprintf("%s (%s): %s", text, c.reason, c.message)
+	case c.message != "":
+		return text + ": " + c.message
+	case c.reason != "":
+		return fmt.Sprintf("%s (%s)", text, c.reason)
+	}
+	return text
+}

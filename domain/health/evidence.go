@@ -1,0 +1,179 @@
+package health
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// deepest bounds how deep evidence is looked for.
+const deepest = 16
+
+// past are fields about what was, not what is.
+//
+//nolint:gochecknoglobals // a table
+var past = []string{"history", "lastState"}
+
+// asked are fields of a spec that suspend an object.
+//
+//nolint:gochecknoglobals // a table
+var asked = []string{"suspend", "suspended", "pause", "paused"}
+
+// evidence returns what the spec and the status show, in an order that does not depend on theirs.
+func (o subject) evidence() []Evidence {
+	var all []Evidence
+	for _, name := range asked {
+		if o.at("spec", name) == true {
+			all = append(all, Evidence{Path: "spec." + name, Value: "true", Class: Pause, Says: "is suspended: spec." + name + " is true"})
+		}
+	}
+	all = append(all, o.search("status", "status", o.at("status"), 0)...)
+	slices.SortStableFunc(all, func(a, b Evidence) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Says, b.Says))
+	})
+	return all
+}
+
+// search returns the evidence in a value of a status and below it.
+func (o subject) search(path, name string, value any, depth int) []Evidence {
+	if depth > deepest || slices.Contains(past, name) {
+		return nil
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		return o.searchMap(path, v, depth)
+	case []any:
+		var all []Evidence
+		for _, entry := range v {
+			all = append(all, o.search(path+"["+label(entry)+"]", "", entry, depth+1)...)
+		}
+		return all
+	}
+	return leaf(path, name, value)
+}
+
+func (o subject) searchMap(path string, fields map[string]any, depth int) []Evidence {
+	all := o.counts(path, fields)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		below := path + "." + name
+		if name == "conditions" {
+			all = append(all, o.conditions(below, fields[name])...)
+			continue
+		}
+		all = append(all, o.search(below, name, fields[name], depth+1)...)
+	}
+	if explained := explanation(fields); explained != "" {
+		all = slices.Clone(all)
+		for i, e := range all {
+			if e.Class == Negative && !e.summary && strings.LastIndex(e.Path, ".") == len(path) {
+				all[i].Class, all[i].Says = Failure, e.Says+": "+explained
+			}
+		}
+	}
+	return all
+}
+
+// explanation returns the error that a map names beside its evidence; empty if it names none.
+func explanation(fields map[string]any) string {
+	for _, name := range []string{"error", "errorMessage", "failureMessage", "failureReason"} {
+		switch e := fields[name].(type) {
+		case string:
+			if e != "" {
+				return e
+			}
+		case map[string]any:
+			if text, _ := e["message"].(string); text != "" {
+				return text
+			}
+		}
+	}
+	problems, _ := fields["problems"].([]any)
+	if len(problems) > 0 {
+		return fmt.Sprint(problems[0])
+	}
+	return ""
+}
+
+// label returns the name of an entry of a list: its place in the list says nothing.
+func label(entry any) string {
+	fields, _ := entry.(map[string]any)
+	for _, key := range []string{"name", "type", "id"} {
+		if name := fields[key]; name != nil {
+			return fmt.Sprint(name)
+		}
+	}
+	return ""
+}
+
+// leaf returns the evidence of one value: a word, a boolean, or a pair of counts in a text.
+func leaf(path, name string, value any) []Evidence {
+	class, found := Class(""), false
+	switch v := value.(type) {
+	case bool:
+		class, found = flag(name, v)
+	case string:
+		if class, found = ratio(name, v); !found && isWord(name) {
+			class, found = word(v)
+		}
+	}
+	if !found {
+		return nil
+	}
+	says := fmt.Sprintf("%s is %v", strings.TrimPrefix(path, "status."), value)
+	return []Evidence{{Path: path, Value: fmt.Sprint(value), Class: class, Says: says}}
+}
+
+// fraction is a pair of counts in a text.
+var fraction = regexp.MustCompile(`^([0-9]{1,9})/([0-9]{1,9})$`)
+
+// ratio returns the class of a text such as 1/3.
+func ratio(name, value string) (Class, bool) {
+	pair := fraction.FindStringSubmatch(value)
+	name = plain(name)
+	ends := func(end string) bool { return strings.HasSuffix(name, end) }
+	if pair == nil || !slices.ContainsFunc([]string{"replicas", "ready", "available"}, ends) {
+		return "", false
+	}
+	have, _ := number(pair[1])
+	want, _ := number(pair[2])
+	switch {
+	case have < want:
+		return Negative, true
+	case want > 0:
+		return Positive, true
+	}
+	return "", false
+}
+
+// plain returns the letters of a name in lower case.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
+}
+
+// parts splits a name or a phrase into lower-case words: ImagePullFailed, SUBMISSION_FAILED.
+func parts(text string) []string {
+	var all []string
+	begin := 0
+	letters := []rune(text)
+	for i := 1; i <= len(letters); i++ {
+		edge := i == len(letters) || !unicode.IsLetter(letters[i]) || !unicode.IsLetter(letters[i-1]) ||
+			unicode.IsUpper(letters[i]) && (unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		if !edge {
+			continue
+		}
+		if part := plain(string(letters[begin:i])); part != "" {
+			all = append(all, part)
+		}
+		begin = i
+	}
+	return all
+}
