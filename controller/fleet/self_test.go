@@ -83,6 +83,7 @@ func TestOwnMember(t *testing.T) {
 		s.Annotations = map[string]string{v1alpha1.ConfirmKey: s.Status.Removal.Digest}
 	})
 	require.NoError(t, w.round(r))
+	require.Contains(t, w.members(), "manager")
 	assert.Empty(t, w.members()["manager"].Spec.Prune.ConfirmKinds, "one confirmation is enough for its Deployment too")
 	require.NoError(t, w.round(r))
 	assert.NotContains(t, w.members(), "manager")
@@ -94,9 +95,14 @@ func TestNoOwnMember(t *testing.T) {
 		w := newWorld(t)
 		r := w.manager()
 		r.Self = self
-		w.runs("manager", "1")
+		for integration := range strings.FieldsSeq("a b c d manager") {
+			w.runs(integration, "1")
+		}
 		w.settle(r)
 		assert.Equal(t, bundlev1alpha1.BundlePrune{KindChange: "DeleteFirst"}, w.members()["manager"].Spec.Prune)
+		w.runs("manager", "0")
+		w.settle(r)
+		assert.NotContains(t, w.members(), "manager", "it goes as the guard allows")
 	}
 }
 
@@ -213,6 +219,11 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, w.round(r))
 	assert.Equal(t, "InvalidSpec", w.why())
 	assert.Contains(t, w.message(), "spec.environments: no environment is named")
+	assert.Empty(t, w.members())
+
+	r.Environment = "elsewhere"
+	require.NoError(t, w.round(r))
+	assert.Equal(t, "NothingDeclared", w.why())
 	assert.Empty(t, w.members())
 
 	image := func(integration string) string {
