@@ -38,6 +38,7 @@ type fleetOptions struct {
 
 	data   string
 	filter fleet.Filter
+	set    setOptions
 }
 
 func (o *fleetOptions) flags(c *cobra.Command) {

@@ -21,6 +21,15 @@ func (n Permission) Compare(other Permission) int {
 		cmp.Compare(n.Resource, other.Resource), cmp.Compare(n.Verb, other.Verb))
 }
 
+// String describes the permission as "create deployments.apps in namespace shop".
+func (n Permission) String() string {
+	where := " in namespace " + n.Namespace
+	if n.Namespace == "" {
+		where = " in the whole cluster"
+	}
+	return n.Verb + " " + thing(n.Group, n.Resource) + where
+}
+
 // LackingError says which permissions the acting account lacks, all of them at once
 // (BUNDLES.md 9).
 type LackingError struct {
