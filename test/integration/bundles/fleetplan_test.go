@@ -54,6 +54,13 @@ func newPlannedFleet(t *testing.T) *plannedFleet {
 	return w
 }
 
+// permit lets the set's account do all that is needed in the namespace of its members.
+func (w *plannedFleet) permit() {
+	w.t.Helper()
+	target := &operated{world: &world{t: w.t, cluster: w.cluster, client: w.client, namespace: w.target}, ctx: w.ctx}
+	target.bind("admin", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "default"})
+}
+
 func (w *plannedFleet) file(folder, name, text string) {
 	w.t.Helper()
 	at := filepath.Join(folder, name)
@@ -122,9 +129,7 @@ func TestFleetPlanFindings(t *testing.T) {
 	w.file(w.chart, "templates/all.yaml", templates+workloads)
 	w.set.Spec.Paused = true
 	require.NoError(t, w.admin.Create(w.ctx, w.set))
-	at := *w.world
-	at.namespace = w.target
-	(&operated{world: &at, ctx: w.ctx}).bind("admin", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "default"})
+	w.permit()
 	var code int
 	var out string
 	controlplane.Eventually(t, func() bool { code, out = w.plan(""); return !strings.Contains(out, "lacks permissions") }, soon)
@@ -156,9 +161,7 @@ func TestFleetPlanFindings(t *testing.T) {
 func TestFleetPlanInstalled(t *testing.T) {
 	t.Parallel()
 	w := newPlannedFleet(t)
-	at := *w.world
-	at.namespace = w.target
-	(&operated{world: &at, ctx: w.ctx}).bind("admin", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "default"})
+	w.permit()
 	require.NoError(t, w.admin.Create(w.ctx, w.set))
 	w.becomes("MembersReady")
 	code, out := w.plan("")
