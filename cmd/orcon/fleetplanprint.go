@@ -48,7 +48,7 @@ func (o *fleetPlanOptions) print(s screen, live *fleetLive, planned []plannedMem
 		s.note("note: " + note.String())
 	}
 	if live == nil && len(planned) > 0 {
-		s.note("note: unverified without a cluster: " + strings.Join(unasked(), ", ") + " (--live asks one)")
+		defer s.note("note: unverified without a cluster: " + strings.Join(unasked(), ", ") + " (--live asks one)")
 	}
 	return o.output.print(s, planned, func() error {
 		planFormat{"%s\n", "  %s %s\n", "    %s: %s\n", "  %s: %s\n", "%s\n"}.print(s, live, planned)
