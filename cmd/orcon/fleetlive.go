@@ -39,6 +39,19 @@ type fleetLive struct {
 	records []bundle.Permission
 }
 
+// cluster returns the cluster that --live is about, whose set counts where the flags leave something open; nil without
+// the flag.
+func (o *fleetPlanOptions) cluster(ctx context.Context) (*fleetLive, error) {
+	if !o.live {
+		return nil, nil //nolint:nilnil // the plan needs none
+	}
+	l, err := o.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l, o.follow(l.set)
+}
+
 // connect returns the cluster that the set named by --name is in.
 func (o *fleetPlanOptions) connect(ctx context.Context) (*fleetLive, error) {
 	kinds, namespace, err := o.open()

@@ -113,11 +113,15 @@ func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
 		return errors.New("cannot tell which permissions are missing without a cluster: use -o roles with --live")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	live, err := o.cluster(c.Context())
+	if err != nil {
+		return err
+	}
 	chart, err := o.chart(c, source)
 	if err != nil {
 		return err
 	}
-	comparison, err := o.comparison(c, source, chart)
+	comparison, err := o.comparison(c, source, chart, live)
 	if err != nil {
 		return err
 	}
@@ -125,13 +129,13 @@ func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
 	o.noteEnvironments(s, comparison.after)
 	planned, notes := comparison.plan(c.Context(), s)
 	wrong := comparison.after.wrong()
-	if err := o.print(s, comparison.live, planned, notes); err != nil || wrong != nil {
+	if err := o.print(s, live, planned, notes); err != nil || wrong != nil {
 		return errors.Join(wrong, err)
 	}
-	if l := comparison.live; l != nil && l.denied != "" {
-		s.note("note: " + l.denied)
+	if live != nil && live.denied != "" {
+		s.note("note: " + live.denied)
 	}
-	return ended(comparison.live, planned)
+	return ended(live, planned)
 }
 
 // ended returns the error by which a plan ends.
@@ -161,18 +165,9 @@ func ended(live *fleetLive, planned []plannedMember) error {
 	return nil
 }
 
-// comparison reads both versions.
-func (o *fleetPlanOptions) comparison(c *cobra.Command, source string, chart *content.Prepared) (fleetComparison, error) {
+// comparison reads both versions; without --base, the one before the change is what live has.
+func (o *fleetPlanOptions) comparison(c *cobra.Command, source string, chart *content.Prepared, live *fleetLive) (fleetComparison, error) {
 	files, err := o.fetchData(c, o.data)
-	if err != nil {
-		return fleetComparison{}, err
-	}
-	var live *fleetLive
-	if o.live {
-		if live, err = o.connect(c.Context()); err == nil {
-			err = o.follow(live.set)
-		}
-	}
 	if err != nil {
 		return fleetComparison{}, err
 	}

@@ -57,6 +57,7 @@ func TestMissing(t *testing.T) {
 		"Beside":    {why: "another member brings it", pod: env(from("secretKeyRef", "db", "a")), beside: []bundle.Object{holder("Secret", "db", "a")}},
 		"Kind":      {why: "a ConfigMap is no Secret", pod: env(from("secretKeyRef", "db", "a")), beside: []bundle.Object{holder("ConfigMap", "db", "a")}, want: []string{"Secret tools/db does not exist (it needs keys a)"}},
 		"BesideKey": {why: "one key of two is missing", pod: env(from("configMapKeyRef", "c", "a"), from("configMapKeyRef", "c", "b")), beside: []bundle.Object{holder("ConfigMap", "c", "a")}, want: []string{"ConfigMap tools/c has no key b"}},
+		"Keys":      {why: "each key once, sorted", pod: env(from("secretKeyRef", "db", "b"), from("secretKeyRef", "db", "a"), from("secretKeyRef", "db", "b")), want: []string{"Secret tools/db does not exist (it needs keys a, b)"}},
 		"Made":      {why: "an operator makes it from what another member brings", pod: env(from("secretKeyRef", "db", "a")), beside: []bundle.Object{token}},
 		"Optional":  {why: "its author can do without", pod: env(optional)},
 		"EnvFrom":   {why: "all of an object", pod: fields{"containers": []any{container("x", "envFrom", []any{fields{"configMapRef": fields{"name": "c"}}})}}, want: []string{"ConfigMap tools/c does not exist"}},
