@@ -165,7 +165,7 @@ func ended(live *fleetLive, planned []plannedMember) error {
 	return nil
 }
 
-// comparison reads both versions; without --base, the one before the change is what live has.
+// comparison reads both versions. Without --base, the members that live has are the version before the change.
 func (o *fleetPlanOptions) comparison(c *cobra.Command, source string, chart *content.Prepared, live *fleetLive) (fleetComparison, error) {
 	files, err := o.fetchData(c, o.data)
 	if err != nil {
