@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -155,11 +156,12 @@ func (l *fleetLive) world(as *rest.Config, member string) (*cluster.World, error
 // version returns the members in the cluster, of which nothing is rendered.
 func (l *fleetLive) version() fleetVersion {
 	v := fleetVersion{source: "the cluster"}
+	environment := data.Environment{Name: strings.Join(l.set.Spec.Environments, " or ")} // members do not name theirs
 	for _, d := range l.members {
 		line, _ := strconv.Atoi(d.Annotations[v1alpha1.LineKey]) // for people
 		v.members = append(v.members, fleetMember{Member: fleet.Member{
 			Integration: d.Annotations[v1alpha1.IntegrationKey],
-			Namespace:   data.Namespace{Path: d.Annotations[v1alpha1.NamespaceKey], Name: d.Spec.Render.InstallNamespace},
+			Namespace:   data.Namespace{Path: d.Annotations[v1alpha1.NamespaceKey], Name: d.Spec.Render.InstallNamespace, Environment: environment},
 			Location:    data.Location{File: d.Annotations[v1alpha1.FileKey], Line: line},
 		}})
 	}

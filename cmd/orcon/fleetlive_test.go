@@ -66,7 +66,7 @@ func TestFleetLiveVersion(t *testing.T) {
 	l := &fleetLive{set: liveSet(), members: map[string]*bundlev1alpha1.BundleDeployment{"x": d}}
 	v := l.version()
 	require.Len(t, v.members, 1)
-	assert.Equal(t, "a in namespace tools, environment none (/a.yml:4)", v.members[0].String())
+	assert.Equal(t, "a in namespace tools, environment stage (/a.yml:4)", v.members[0].String())
 	objects, err := v.render(t.Context(), v.members[0])
 	require.NoError(t, err)
 	assert.Empty(t, objects)

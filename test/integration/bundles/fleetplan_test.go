@@ -180,7 +180,7 @@ func TestFleetPlanInstalled(t *testing.T) {
 	delete(w.data, "github.yml")
 	code, out = w.plan("")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, out, "github in namespace "+w.target)
+	assert.Contains(t, out, "github in namespace "+w.target+", environment prod (/github.yml:4)\n")
 	assert.Contains(t, out, "ConfigMap "+w.target+"/qr-github will be deleted\n")
 	assert.Len(t, w.members(), 2, "a plan writes nothing")
 }
