@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -65,16 +66,8 @@ func (o *fleetPlanOptions) connect(ctx context.Context) (*fleetLive, error) {
 	}
 	config.Dial = nil // members share connections only without a dialer of their own
 	l := &fleetLive{set: &v1alpha1.IntegrationSet{}, user: config, account: rest.CopyConfig(config), mapper: kinds.RESTMapper()}
-	err = kinds.Get(ctx, client.ObjectKey{Namespace: namespace, Name: o.Name}, l.set)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("cannot plan for IntegrationSet %s/%s: there is none of that name: name it with --name and -n (orcon fleet "+
-			"status -A lists all), or create it with spec.paused: true, so that it changes nothing", namespace, o.Name)
-	case meta.IsNoMatchError(err):
-		return nil, fmt.Errorf("cannot plan for IntegrationSet %s/%s: this cluster has no IntegrationSets: install the bundle controller, %s, "+
-			"or choose another cluster with --context", namespace, o.Name, installBundles)
-	case err != nil:
-		return nil, unreadable(namespace, err)
+	if err := kinds.Get(ctx, client.ObjectKey{Namespace: namespace, Name: o.Name}, l.set); err != nil {
+		return nil, noSet(namespace, o.Name, err)
 	}
 	if l.members, err = membersOf(ctx, kinds, l.set); err != nil {
 		return nil, err
@@ -83,8 +76,23 @@ func (o *fleetPlanOptions) connect(ctx context.Context) (*fleetLive, error) {
 	return l, l.ask(ctx, o.me(ctx))
 }
 
+// noSet explains why a set cannot be read, and what helps.
+func noSet(namespace, name string, err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("cannot plan for IntegrationSet %s/%s: there is none of that name: name it with --name and -n (orcon fleet "+
+			"status -A lists all), or create it with spec.paused: true, so that it changes nothing", namespace, name)
+	case meta.IsNoMatchError(err):
+		return fmt.Errorf("cannot plan for IntegrationSet %s/%s: this cluster has no IntegrationSets: install the bundle controller, %s, "+
+			"or choose another cluster with --context", namespace, name, installBundles)
+	}
+	return unreadable(namespace, err)
+}
+
 // membersOf returns the members of a set by name.
-func membersOf(ctx context.Context, kinds client.Client, set *v1alpha1.IntegrationSet) (map[string]*bundlev1alpha1.BundleDeployment, error) {
+func membersOf(
+	ctx context.Context, kinds client.Client, set *v1alpha1.IntegrationSet,
+) (map[string]*bundlev1alpha1.BundleDeployment, error) {
 	var list bundlev1alpha1.BundleDeploymentList
 	if err := kinds.List(ctx, &list, client.InNamespace(set.Namespace), client.MatchingLabels{v1alpha1.SetLabel: set.Name}); err != nil {
 		return nil, unreadable(set.Namespace, err)
@@ -113,12 +121,8 @@ func (l *fleetLive) ask(ctx context.Context, me string) error {
 	if l.identity, err = user.Identity(ctx); err != nil {
 		return err
 	}
-	account := l.set.Spec.ServiceAccountName
-	if account == "" {
-		account = "default"
-	}
 	act := bundle.Permission{Verb: "impersonate", Resource: "serviceaccounts", Namespace: l.set.Namespace}
-	acts, err := user.May(ctx, act, account)
+	acts, err := user.May(ctx, act, cmp.Or(l.set.Spec.ServiceAccountName, "default"))
 	if err != nil {
 		return err
 	}
@@ -127,6 +131,11 @@ func (l *fleetLive) ask(ctx context.Context, me string) error {
 			"orcon-act-%s -n %s --clusterrole=%s --user=%s", l.accountName(), objectName(me), l.set.Namespace, bundle.AccountRole, me)
 		return nil
 	}
+	return l.askRecords(ctx)
+}
+
+// askRecords finds out which permissions on its records the account lacks.
+func (l *fleetLive) askRecords(ctx context.Context) error {
 	world, err := l.world(l.account, "")
 	if err != nil {
 		return err
@@ -153,7 +162,7 @@ func (l *fleetLive) world(as *rest.Config, member string) (*cluster.World, error
 	return w, err
 }
 
-// version returns the members in the cluster, of which nothing is rendered.
+// version returns the members in the cluster. Nothing of them is rendered.
 func (l *fleetLive) version() fleetVersion {
 	v := fleetVersion{source: "the cluster"}
 	environment := data.Environment{Name: strings.Join(l.set.Spec.Environments, " or ")} // members do not name theirs
@@ -170,10 +179,15 @@ func (l *fleetLive) version() fleetVersion {
 
 // deployment returns a member in the cluster; nil if there is none.
 func (l *fleetLive) deployment(m *fleetMember) *bundlev1alpha1.BundleDeployment {
-	return l.members[integrationset.Name(l.set.Name, keyOf(m.Member))]
+	return l.members[l.name(m)]
 }
 
-// setOptions are what a set has for all members. Flags win over them.
+// name returns the name of a member in the cluster.
+func (l *fleetLive) name(m *fleetMember) string {
+	return integrationset.Name(l.set.Name, keyOf(m.Member))
+}
+
+// setOptions holds the values and parameters that a set has for all members.
 type setOptions struct {
 	globals    map[string]any
 	parameters map[string]string

@@ -95,7 +95,7 @@ func TestFleetPlanEnds(t *testing.T) {
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
-			err := ended(&fleetLive{set: liveSet(), records: tc.records}, []plannedMember{tc.planned})
+			err := ended((&fleetLive{set: liveSet(), records: tc.records}).rights([]plannedMember{tc.planned}), []plannedMember{tc.planned})
 			if tc.want == "" {
 				require.NoError(t, err, tc.why)
 				return
@@ -118,7 +118,7 @@ func TestFleetPlanFailures(t *testing.T) {
 func TestFleetPlanRoles(t *testing.T) {
 	text := func(l *fleetLive) (string, string, error) {
 		var out, errs bytes.Buffer
-		err := printRoles(screen{out: &out, errs: &errs}, l, nil)
+		err := printRoles(screen{out: &out, errs: &errs}, l.rights(nil))
 		return out.String(), errs.String(), err
 	}
 	get := bundle.Permission{Verb: "get", Resource: "secrets", Namespace: "fleet"}
@@ -152,7 +152,7 @@ func TestFleetPlanPrints(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		o := fleetPlanOptions{output: output{format: format}}
-		require.NoError(t, o.print(screen{out: &out, errs: &errs}, &fleetLive{set: liveSet()}, planned, nil))
+		require.NoError(t, o.print(screen{out: &out, errs: &errs}, (&fleetLive{set: liveSet()}).rights(planned), planned, nil))
 		assert.Contains(t, out.String(), want)
 		assert.NotContains(t, out.String()+errs.String(), "without a cluster")
 	}

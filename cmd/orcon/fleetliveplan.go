@@ -13,13 +13,12 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/cluster"
 	engine "gitlab.ilabt.imec.be/tengu/orcon/controller/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
-	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/integrationset"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/rendering"
 )
 
 // livePlan describes what the cluster has to say about a member.
 type livePlan struct {
-	// Digest is that of the plan; "" if there is none, because of what is in Refused or Lacking.
+	// Digest is that of the plan; "" if Refused or Lacking prevents one.
 	Digest string `json:"digest,omitempty"`
 	// Refused are the refusals of the API server, Conflicts the objects and fields of other managers.
 	Refused   []string `json:"refused,omitempty"`
@@ -30,7 +29,7 @@ type livePlan struct {
 	Held []string `json:"held,omitempty"`
 	// Lacking are permissions of the set's account.
 	Lacking []string `json:"lacking,omitempty"`
-	// Unverified is what the cluster could not tell.
+	// Unverified lists the questions that the cluster did not answer.
 	Unverified []string `json:"unverified,omitempty"`
 
 	sequence bundle.Sequence
@@ -46,14 +45,13 @@ type noRecord struct{ engine.Store }
 // Load implements engine.Store.
 func (noRecord) Load(context.Context) (bundle.Record, error) { return bundle.Record{}, nil }
 
-// plan plans a member by the engine that installs it. objects are what it renders to; none for one that is removed.
+// plan plans a member by the engine that installs it. A member that is removed has no objects.
 func (l *fleetLive) plan(ctx context.Context, p fleetPair, objects []bundle.Object) (*livePlan, []plannedObject, error) {
 	m, plan := p.member(), &livePlan{}
 	if p.is == nil && l.deployment(m) == nil {
 		return plan, nil, nil
 	}
-	name := integrationset.Name(l.set.Name, keyOf(m.Member))
-	user, err := l.world(l.user, name)
+	user, err := l.world(l.user, l.name(m))
 	if err != nil {
 		return plan, nil, err
 	}
@@ -71,11 +69,9 @@ func (l *fleetLive) plan(ctx context.Context, p fleetPair, objects []bundle.Obje
 		plan.Refused = failures(err)
 		made = bundle.Plan{Sequence: wish.Sequence}
 	}
-	var unread []bundle.ID
-	if plan.lacks, unread, err = user.Lacks(ctx, made); err != nil {
+	if err := plan.describe(ctx, made, user); err != nil {
 		return plan, nil, fmt.Errorf("cannot plan %s: %w", m, err)
 	}
-	plan.describe(made, unread)
 	return plan, liveObjects(made), nil
 }
 
@@ -88,11 +84,11 @@ func arrange(objects []bundle.Object, namespace string, world *cluster.World) (b
 	return bundle.Order(placed)
 }
 
-// draft returns the plan of the set's account. Where the account lacks permissions, or the user may not act as it, the plan
-// is the user's.
+// draft returns the plan of the set's account, or the user's if the account lacks permissions or the user may not act as
+// it.
 func (l *fleetLive) draft(ctx context.Context, m *fleetMember, wish engine.Wish, user *cluster.World, plan *livePlan) (bundle.Plan, error) {
 	if l.denied == "" {
-		account, err := l.world(l.account, integrationset.Name(l.set.Name, keyOf(m.Member)))
+		account, err := l.world(l.account, l.name(m))
 		if err != nil {
 			return bundle.Plan{}, err
 		}
@@ -103,6 +99,13 @@ func (l *fleetLive) draft(ctx context.Context, m *fleetMember, wish engine.Wish,
 		}
 		plan.needs = slices.Concat(plan.needs, lacking.Lacks)
 	}
+	return l.draftOfUser(ctx, m, wish, user, plan)
+}
+
+// draftOfUser returns the plan of the user, and notes what the user may not see.
+func (l *fleetLive) draftOfUser(
+	ctx context.Context, m *fleetMember, wish engine.Wish, user *cluster.World, plan *livePlan,
+) (bundle.Plan, error) {
 	e := l.engine(ctx, m, user)
 	if _, plan.unread = e.Store.(noRecord); plan.unread {
 		plan.Unverified = append(plan.Unverified, "what the member has installed: you may not read its Secrets in namespace "+l.set.Namespace)
@@ -122,7 +125,7 @@ func (l *fleetLive) draft(ctx context.Context, m *fleetMember, wish engine.Wish,
 // engine returns the engine of a member as the controller has it.
 func (l *fleetLive) engine(ctx context.Context, m *fleetMember, world *cluster.World) *engine.Engine {
 	e := &engine.Engine{
-		Cluster: world, Store: cluster.NewStore(world), Owner: l.set.Namespace + "/" + integrationset.Name(l.set.Name, keyOf(m.Member)), Identity: l.identity,
+		Cluster: world, Store: cluster.NewStore(world), Owner: l.set.Namespace + "/" + l.name(m), Identity: l.identity,
 		KindChange: bundle.DeleteFirst, Now: time.Now,
 	}
 	if d := l.deployment(m); d != nil {
@@ -134,9 +137,10 @@ func (l *fleetLive) engine(ctx context.Context, m *fleetMember, world *cluster.W
 	return e
 }
 
-// describe puts a plan into words.
-func (p *livePlan) describe(made bundle.Plan, unread []bundle.ID) {
-	p.Digest = made.Digest
+// describe puts a plan into words, with what its pods name and the user does not find.
+func (p *livePlan) describe(ctx context.Context, made bundle.Plan, user *cluster.World) error {
+	lacks, unread, err := user.Lacks(ctx, made)
+	p.Digest, p.lacks = made.Digest, lacks
 	for _, c := range made.Conflicts {
 		p.Conflicts = append(p.Conflicts, c.Words("spec.conflicts of the IntegrationSet: "))
 	}
@@ -152,6 +156,7 @@ func (p *livePlan) describe(made bundle.Plan, unread []bundle.ID) {
 	for _, id := range unread {
 		p.Unverified = append(p.Unverified, fmt.Sprintf("whether %s is there: you may not read it", id))
 	}
+	return err
 }
 
 // failures returns the reasons of an error that joins several.
@@ -231,19 +236,31 @@ func (p *livePlan) findings() [][2]string {
 	return all
 }
 
-// lacking returns what the account lacks for all members; nil if nothing.
-func (l *fleetLive) lacking(planned []plannedMember) *bundle.LackingError {
+// liveRights describes the permissions of a set's account.
+type liveRights struct {
+	// asked reports that a cluster was asked.
+	asked        bool
+	set, account string
+	// denied explains why they are unverified; "" if they are not.
+	denied string
+	// lacking lists those that the account lacks for all members; nil if it has all.
+	lacking *bundle.LackingError
+}
+
+// rights returns the permissions that members need.
+func (l *fleetLive) rights(planned []plannedMember) liveRights {
 	if l == nil {
-		return nil
+		return liveRights{}
 	}
-	e := &bundle.LackingError{Account: l.accountName(), Lacks: slices.Clone(l.records)}
+	r := liveRights{asked: true, set: l.set.Name, account: l.accountName(), denied: l.denied}
+	lacks := slices.Clone(l.records)
 	for _, m := range planned {
 		if m.Cluster != nil {
-			e.Lacks = append(e.Lacks, m.Cluster.needs...)
+			lacks = append(lacks, m.Cluster.needs...)
 		}
 	}
-	if len(e.Lacks) == 0 {
-		return nil
+	if len(lacks) > 0 {
+		r.lacking = &bundle.LackingError{Account: r.account, Lacks: lacks}
 	}
-	return e
+	return r
 }

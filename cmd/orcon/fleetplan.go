@@ -22,12 +22,8 @@ type fleetPlanOptions struct {
 	output          output
 }
 
-func newFleetPlan() *cobra.Command {
-	var o fleetPlanOptions
-	c := &cobra.Command{
-		Use:   "plan CHART",
-		Short: "Show what a change of data files changes, also in a cluster",
-		Long: `fleet plan renders two versions of the data, and prints how they differ: for each integration and
+// fleetPlanHelp describes fleet plan.
+const fleetPlanHelp = `fleet plan renders two versions of the data, and prints how they differ: for each integration and
 namespace the objects that are new, changed or removed, field by field. Values of Secrets are hidden. Without --live it
 does not read a cluster: conflicts, permissions, admission, and the names that pods need, stay unverified.
 
@@ -46,11 +42,18 @@ in the cluster, conflicts with other managers, refusals of the API server, and C
 ServiceAccounts and keys that pods name and that neither a member nor the namespace has. The permissions
 that the account lacks follow for all members together; -o roles prints no more than Roles that give them.
 With --base, only members that the change concerns are planned; without it all, and those that the data no
-longer declare. It needs to act as the account (ClusterRole orcon-bundle-account); where you may not, your
-own rights count, and the account's are unverified.
+longer declare. To act as the account, you need ClusterRole orcon-bundle-account in the namespace of the
+set; without it, your own rights count, and those of the account are unverified.
 
 Exit codes: 0 nothing changes, 1 something does, 2 the data have errors, the cluster would stop a member, or
-the command failed.`,
+the command failed.`
+
+func newFleetPlan() *cobra.Command {
+	var o fleetPlanOptions
+	c := &cobra.Command{
+		Use:   "plan CHART",
+		Short: "Show what a change of data files changes, also in a cluster",
+		Long:  fleetPlanHelp,
 		Example: `  orcon fleet plan chart/ --data data/ --base origin/main
   orcon fleet plan chart/ --data data/ --base /tmp/data-before
   orcon fleet plan chart/ --data data/ --live --name stage -n fleet
@@ -77,7 +80,7 @@ type plannedMember struct {
 	Integration string          `json:"integration"`
 	Declared    string          `json:"declared"`
 	Objects     []plannedObject `json:"objects"`
-	// Unverified is what only a cluster can tell; empty if it was asked.
+	// Unverified lists the questions that only a cluster answers; empty if it was asked.
 	Unverified []string `json:"unverified,omitempty"`
 	// Cluster is nil if no cluster was asked.
 	Cluster *livePlan `json:"cluster,omitempty"`
@@ -104,13 +107,21 @@ func (o plannedObject) String() string {
 // garbage bounds the garbage of a plan, in percent of its live memory: thousands of renderings make much and keep none.
 const garbage = 300
 
-func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
+// check refuses flags that lack others.
+func (o *fleetPlanOptions) check() error {
 	switch {
 	case o.base == "" && !o.live:
 		return errors.New("cannot compare: name the data before the change with --base, such as --base origin/main, or use --live to " +
 			"compare with a cluster")
 	case o.output.format == asRoles && !o.live:
 		return errors.New("cannot tell which permissions are missing without a cluster: use -o roles with --live")
+	}
+	return nil
+}
+
+func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
+	if err := o.check(); err != nil {
+		return err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	live, err := o.cluster(c.Context())
@@ -129,17 +140,15 @@ func (o *fleetPlanOptions) run(c *cobra.Command, source string) error {
 	o.noteEnvironments(s, comparison.after)
 	planned, notes := comparison.plan(c.Context(), s)
 	wrong := comparison.after.wrong()
-	if err := o.print(s, live, planned, notes); err != nil || wrong != nil {
+	rights := live.rights(planned)
+	if err := o.print(s, rights, planned, notes); err != nil || wrong != nil {
 		return errors.Join(wrong, err)
 	}
-	if live != nil && live.denied != "" {
-		s.note("note: " + live.denied)
-	}
-	return ended(live, planned)
+	return ended(rights, planned)
 }
 
 // ended returns the error by which a plan ends.
-func ended(live *fleetLive, planned []plannedMember) error {
+func ended(r liveRights, planned []plannedMember) error {
 	changed, stopped, partial := 0, 0, 0
 	for _, m := range planned {
 		if len(m.Objects) > 0 {
@@ -157,7 +166,7 @@ func ended(live *fleetLive, planned []plannedMember) error {
 		return fmt.Errorf("members that the cluster would stop: %d; members that change: %d", stopped, changed)
 	case partial > 0:
 		return fmt.Errorf("members that could not be compared, since you may not read them: %d; members that change: %d", partial, changed)
-	case live.lacking(planned) != nil:
+	case r.lacking != nil:
 		return errors.New("the account of the set lacks permissions")
 	case changed > 0:
 		return failedError{fmt.Errorf("members that change: %d", changed)}

@@ -26,38 +26,48 @@ func unasked() []string {
 type planFormat struct{ heading, object, field, finding, paragraph string }
 
 // print prints what changes, and the notes that are new.
-func (o *fleetPlanOptions) print(s screen, live *fleetLive, planned []plannedMember, notes []data.Problem) error {
+func (o *fleetPlanOptions) print(s screen, r liveRights, planned []plannedMember, notes []data.Problem) error {
 	switch o.output.format {
 	case asRoles:
-		return printRoles(s, live, planned)
+		return printRoles(s, r)
 	case asMarkdown:
-		f := planFormat{"### %s\n\n", "- `%s` %s\n", "  - `%s`: `%s`\n", "- **%s**: %s\n", "%s\n\n"}
-		f.print(s, live, planned)
-		if len(notes) > 0 {
-			fmt.Fprint(s.out, "### Notes\n\n")
-		}
-		for _, note := range notes {
-			fmt.Fprintf(s.out, "- %s\n", note)
-		}
-		if live == nil && len(planned) > 0 {
-			fmt.Fprintf(s.out, "\nUnverified without a cluster: %s.\n", strings.Join(unasked(), ", "))
-		}
+		printMarkdown(s, r, planned, notes)
 		return nil
 	}
 	for _, note := range notes {
 		s.note("note: " + note.String())
 	}
-	if live == nil && len(planned) > 0 {
+	switch {
+	case r.denied != "":
+		defer s.note("note: " + r.denied)
+	case !r.asked && len(planned) > 0:
 		defer s.note("note: unverified without a cluster: " + strings.Join(unasked(), ", ") + " (--live asks one)")
 	}
 	return o.output.print(s, planned, func() error {
-		planFormat{"%s\n", "  %s %s\n", "    %s: %s\n", "  %s: %s\n", "%s\n"}.print(s, live, planned)
+		planFormat{"%s\n", "  %s %s\n", "    %s: %s\n", "  %s: %s\n", "%s\n"}.print(s, r, planned)
 		return nil
 	})
 }
 
+// printMarkdown prints a plan for a pull request.
+func printMarkdown(s screen, r liveRights, planned []plannedMember, notes []data.Problem) {
+	planFormat{"### %s\n\n", "- `%s` %s\n", "  - `%s`: `%s`\n", "- **%s**: %s\n", "%s\n\n"}.print(s, r, planned)
+	if len(notes) > 0 {
+		fmt.Fprint(s.out, "### Notes\n\n")
+	}
+	for _, note := range notes {
+		fmt.Fprintf(s.out, "- %s\n", note)
+	}
+	switch {
+	case r.denied != "":
+		fmt.Fprintf(s.out, "\nUnverified: %s\n", r.denied)
+	case !r.asked && len(planned) > 0:
+		fmt.Fprintf(s.out, "\nUnverified without a cluster: %s.\n", strings.Join(unasked(), ", "))
+	}
+}
+
 // print prints members, and then what the account lacks for all of them.
-func (f planFormat) print(s screen, live *fleetLive, planned []plannedMember) {
+func (f planFormat) print(s screen, r liveRights, planned []plannedMember) {
 	for _, m := range planned {
 		fmt.Fprintf(s.out, f.heading, m.title)
 		for _, object := range m.Objects {
@@ -71,7 +81,7 @@ func (f planFormat) print(s screen, live *fleetLive, planned []plannedMember) {
 		}
 		fmt.Fprintln(s.out)
 	}
-	if e := live.lacking(planned); e != nil {
+	if e := r.lacking; e != nil {
 		fmt.Fprintf(s.out, f.paragraph, strings.TrimPrefix(e.Error(), "cannot plan: "))
 		fmt.Fprintf(s.out, f.paragraph, "The same command with -o roles | kubectl apply -f - gives these permissions.")
 	}
@@ -79,17 +89,17 @@ func (f planFormat) print(s screen, live *fleetLive, planned []plannedMember) {
 
 // printRoles prints what gives the account of a set all that it lacks. The name differs with the permissions: what an
 // earlier plan gave stays.
-func printRoles(s screen, live *fleetLive, planned []plannedMember) error {
-	e := live.lacking(planned)
+func printRoles(s screen, r liveRights) error {
+	e := r.lacking
 	switch {
-	case live.denied != "":
-		return errors.New(live.denied)
+	case r.denied != "":
+		return errors.New(r.denied)
 	case e == nil:
-		s.note("note: " + live.accountName() + " lacks no permissions")
+		s.note("note: " + r.account + " lacks no permissions")
 		return nil
 	}
 	sum := sha256.Sum256([]byte(e.Error()))
-	for _, o := range e.Roles(fmt.Sprintf("orcon-fleet-%s-%x", live.set.Name, sum[:4])) {
+	for _, o := range e.Roles(fmt.Sprintf("orcon-fleet-%s-%x", r.set, sum[:4])) {
 		if err := writeYAML(s.out, o); err != nil {
 			return err
 		}

@@ -6,9 +6,9 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 )
 
-// Missing returns what pods of a member name and neither its namespace nor a rendering has. lacks are what the
-// namespace and the member's own rendering do not have, beside are the renderings of the set's other members: what they
-// bring is there in time, since a member whose configuration is missing waits.
+// Missing returns the names in pods of a member that neither its namespace nor a rendering has. The namespace and the
+// member's own rendering do not have lacks. The set's other members render to beside: what they bring is there in time,
+// since a member whose configuration is missing waits.
 func Missing(lacks []bundle.Lack, beside []bundle.Sequence) []bundle.Lack {
 	var all []bundle.Lack
 	for _, l := range lacks {
