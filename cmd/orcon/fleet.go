@@ -19,7 +19,7 @@ func newFleet() *cobra.Command {
 		Short: "Show what data files of a fleet mean, and how its members are",
 		Long: `fleet render and fleet plan read the data files of an IntegrationSet without a cluster: which integrations
 run in which namespace, how the chart renders them, and what a change changes. fleet status and fleet
-explain show the sets of a cluster.`,
+explain show the sets of a cluster, and fleet plan --live what a change does there.`,
 		Example: `  orcon fleet render chart/ --data data/ --environment stage
   orcon fleet plan chart/ --data data/ --base origin/main
   orcon fleet status -A
@@ -38,6 +38,7 @@ type fleetOptions struct {
 
 	data   string
 	filter fleet.Filter
+	set    setOptions
 }
 
 func (o *fleetOptions) flags(c *cobra.Command) {

@@ -20,6 +20,8 @@ type fleetComparison struct {
 	before, after fleetVersion
 	// pairs are the members that may differ, in the order of namespaces. Those of a file with errors are left out.
 	pairs []fleetPair
+	// live is the cluster that the version after the change is planned for; nil without one.
+	live *fleetLive
 }
 
 // fleetPair is a member in both versions; nil where it is not declared.
@@ -74,11 +76,13 @@ type compared struct {
 func (c *fleetComparison) plan(ctx context.Context, s screen) ([]plannedMember, []data.Problem) {
 	planned := []plannedMember{}
 	var was, is inspection
-	for _, one := range c.compareAll(ctx, s) {
+	all := c.compareAll(ctx, s)
+	for _, one := range all {
 		was.add(one.was)
 		is.add(one.is)
 		c.after.failed(one.err)
-		if len(one.planned.Objects) > 0 {
+		one.planned.Cluster.miss(all)
+		if len(one.planned.Objects) > 0 || one.planned.Cluster.stops() || one.planned.Cluster.partial() {
 			planned = append(planned, one.planned)
 		}
 	}
@@ -124,6 +128,13 @@ func (c *fleetComparison) compare(ctx context.Context, p fleetPair) compared {
 	}
 	if result.err = errors.Join(err, failed); result.err == nil {
 		result.planned, result.err = planMember(*p.member(), old, now)
+	}
+	switch {
+	case result.err != nil:
+	case c.live == nil:
+		result.planned.Unverified = unasked()
+	default:
+		result.planned.Cluster, result.planned.Objects, result.err = c.live.plan(ctx, p, now)
 	}
 	return result
 }

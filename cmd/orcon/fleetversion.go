@@ -69,7 +69,7 @@ func (o *fleetOptions) version(chart *content.Prepared, source string, files bun
 // add adds a member, or what its values have that the schema of the chart refuses.
 func (o *fleetOptions) add(v *fleetVersion, m fleet.Member, schema fleet.Schema) error {
 	one := fleetMember{Member: m}
-	if m.Idle() {
+	if m.Idle() || m.Integration == "" && o.set.globals[fleet.ExcludeService] == true {
 		v.idle = append(v.idle, keyOf(m))
 		return nil
 	}
@@ -90,7 +90,7 @@ func (o *fleetOptions) add(v *fleetVersion, m fleet.Member, schema fleet.Schema)
 // options returns what a member is rendered with.
 func (o *fleetOptions) options(m fleet.Member) (content.Options, error) {
 	options := o.Options
-	values, err := m.Values(nil)
+	values, err := m.Values(o.set.globals)
 	if err != nil {
 		return options, err
 	}
@@ -98,7 +98,7 @@ func (o *fleetOptions) options(m fleet.Member) (content.Options, error) {
 	if err != nil {
 		return options, err
 	}
-	parameters, err := m.Parameters(fleet.Parameters{Flags: o.Parameters})
+	parameters, err := m.Parameters(fleet.Parameters{Set: o.set.parameters, Flags: o.Parameters})
 	if err != nil {
 		return options, err
 	}
@@ -130,8 +130,11 @@ func (m fleetMember) equals(other fleetMember) bool {
 		slices.EqualFunc(a.Values, b.Values, sameText)
 }
 
-// render returns the objects of a member.
+// render returns the objects of a member; none for a version without a chart, which is that of a cluster.
 func (v *fleetVersion) render(ctx context.Context, m fleetMember) ([]bundle.Object, error) {
+	if v.chart == nil {
+		return nil, nil
+	}
 	rendered, err := v.chart.Render(ctx, m.options)
 	if err != nil {
 		return nil, fmt.Errorf("cannot render %s: %w", m, err)

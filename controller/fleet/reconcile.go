@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
@@ -165,10 +166,12 @@ func (l *look) refused(ctx context.Context) (*integrationset.Stop, error) {
 	if err := l.Client.Get(ctx, client.ObjectKey{Name: l.set.Namespace}, &namespace); err != nil {
 		return nil, fmt.Errorf("cannot read which approvals the namespace requires: %w", err)
 	}
-	if namespace.Annotations[bundle.SelfApprovalKey] == "Forbid" {
+	requester := bundlev1alpha1.RequesterKey
+	if (bundle.Gate{}).Within(namespace.Annotations).FourEyes && l.set.Annotations[requester] == "" {
 		return &integrationset.Stop{Reason: integrationset.SelfApproval, Person: true, Message: fmt.Sprintf(
-			"annotation %s of namespace %s: Forbid: members have the controller as their requester, so that the user who asks for a change "+
-				"could approve it: use another namespace", bundle.SelfApprovalKey, namespace.Name)}, nil
+			"annotation %s of namespace %s forbids that users approve their own changes, and the set does not name the user who requests "+
+				"those of its members: kubectl annotate integrationset %s -n %[2]s %[4]s=YOUR-USER-NAME (kubectl auth whoami shows it)",
+			bundle.SelfApprovalKey, namespace.Name, l.set.Name, requester)}, nil
 	}
 	return nil, nil //nolint:nilnil // nothing stops the set
 }

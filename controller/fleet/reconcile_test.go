@@ -188,7 +188,7 @@ func TestUnselectedGoesOn(t *testing.T) {
 	assert.Len(t, w.members(), 3)
 }
 
-// Where another user must approve each change, a set makes none, since its members' requester is the controller.
+// Where another user must approve each change, a set names the user who requests those of its members, or makes none.
 func TestSelfApproval(t *testing.T) {
 	w := newWorld(t)
 	w.runs("a", "1")
@@ -196,7 +196,24 @@ func TestSelfApproval(t *testing.T) {
 	require.NoError(t, w.client.Update(t.Context(), namespace))
 	require.NoError(t, w.round(w.process()))
 	assert.Equal(t, "SelfApprovalForbidden", w.why())
+	assert.Contains(t, meta.FindStatusCondition(w.set.Status.Conditions, "Stalled").Message,
+		"kubectl annotate integrationset prod -n fleet orcon.tengu.io/requester=YOUR-USER-NAME")
 	assert.Empty(t, w.members())
+
+	w.read().Annotations = map[string]string{"orcon.tengu.io/requester": "alice"}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(w.process())
+	assert.Equal(t, "MembersReady", w.why())
+	requester := func() string { return w.members()["a"].Annotations["orcon.tengu.io/requester"] }
+	assert.Equal(t, "alice", requester())
+
+	w.read().Annotations = map[string]string{"orcon.tengu.io/requester": "bob"}
+	require.NoError(t, w.client.Update(t.Context(), w.set))
+	w.settle(w.process())
+	assert.Equal(t, "alice", requester(), "the change of the member is still hers")
+	w.runs("a", "2")
+	w.settle(w.process())
+	assert.Equal(t, "bob", requester())
 }
 
 // Sources that the controller must not read, such as its own files, are refused with the field (BUNDLES.md 9).

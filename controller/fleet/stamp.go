@@ -183,6 +183,9 @@ func deployment(set *v1alpha1.IntegrationSet, m member) *bundle.BundleDeployment
 	}
 	digest := supply.Sum(d.Spec, d.Annotations)
 	d.Annotations[v1alpha1.DigestKey] = hex.EncodeToString(digest[:])
+	if requester := set.Annotations[bundle.RequesterKey]; requester != "" { // no part of the digest: sets that share a member may differ in it
+		d.Annotations[bundle.RequesterKey] = requester
+	}
 	return d
 }
 

@@ -49,6 +49,11 @@ func (p Plan) Lacks(keys map[ID][]string) []Lack {
 	return slices.SortedFunc(maps.Values(lacks), func(a, b Lack) int { return a.ID.Compare(b.ID) })
 }
 
+// Supplies reports whether the sequence has what a workload reads, or makes it while it is installed.
+func (s Sequence) Supplies(r Reading) bool {
+	return s.makes(r.ID) || slices.ContainsFunc(s, func(i Item) bool { return i.ID == r.ID && (r.Key == "" || i.Object.holds(r.Key)) })
+}
+
 // readings are those of the sequence, without Jobs that do not run.
 func (p Plan) readings() []Reading {
 	still := map[ID]bool{}

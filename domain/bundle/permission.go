@@ -21,6 +21,15 @@ func (n Permission) Compare(other Permission) int {
 		cmp.Compare(n.Resource, other.Resource), cmp.Compare(n.Verb, other.Verb))
 }
 
+// String describes the permission as "create deployments.apps in namespace shop".
+func (n Permission) String() string {
+	where := " in namespace " + n.Namespace
+	if n.Namespace == "" {
+		where = " in the whole cluster"
+	}
+	return n.Verb + " " + thing(n.Group, n.Resource) + where
+}
+
 // LackingError says which permissions the acting account lacks, all of them at once
 // (BUNDLES.md 9).
 type LackingError struct {
@@ -31,28 +40,42 @@ type LackingError struct {
 
 // Error lists what is lacking by namespace, each with the rules that would give it.
 func (e *LackingError) Error() string {
-	needs := slices.SortedFunc(slices.Values(e.Lacks), Permission.Compare)
 	var lines []string
+	for _, needs := range e.places() {
+		lines = append(lines, place(needs))
+	}
+	return fmt.Sprintf("cannot plan: %s lacks permissions that this needs:\n%s", e.Account, strings.Join(lines, "\n"))
+}
+
+// places returns what is lacking by namespace, sorted and each once.
+func (e *LackingError) places() [][]Permission {
+	needs := slices.Compact(slices.SortedFunc(slices.Values(e.Lacks), Permission.Compare))
+	var all [][]Permission
 	for begin := 0; begin < len(needs); {
 		end := begin
 		for end < len(needs) && needs[end].Namespace == needs[begin].Namespace {
 			end++
 		}
-		lines = append(lines, place(needs[begin:end]))
+		all = append(all, needs[begin:end])
 		begin = end
 	}
-	return fmt.Sprintf("cannot plan: %s lacks permissions that this needs:\n%s", e.Account, strings.Join(lines, "\n"))
+	return all
+}
+
+// allowing returns the rules that allow what is lacking in one place.
+func allowing(needs []Permission) []Rule {
+	var single []Rule
+	for _, n := range needs {
+		single = append(single, Rule{Verbs: []string{n.Verb}, Groups: []string{n.Group}, Resources: []string{n.Resource}})
+	}
+	return joined(joined(single, verbs), resources)
 }
 
 // place says what is lacking in one namespace, or in the whole cluster.
 func place(needs []Permission) string {
-	var single []Rule
-	for _, n := range slices.Compact(needs) {
-		single = append(single, Rule{Verbs: []string{n.Verb}, Groups: []string{n.Group}, Resources: []string{n.Resource}})
-	}
 	var what []string
 	var give []map[string][]string
-	for _, r := range joined(joined(single, verbs), resources) {
+	for _, r := range allowing(needs) {
 		for _, resource := range r.Resources {
 			what = append(what, strings.Join(r.Verbs, ", ")+" "+thing(r.Groups[0], resource))
 		}

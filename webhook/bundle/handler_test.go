@@ -51,6 +51,8 @@ func TestHandler(t *testing.T) {
 		"New":       {why: "who asks is noted", object: deployment("", right), patch: `[{"op":"add","path":"/metadata/annotations","value":{"orcon.tengu.io/requester":"alice"}}]`},
 		"Noted":     {why: "it says so already", object: deployment(by("alice"), right)},
 		"Forged":    {why: "nobody asks for somebody else", object: deployment(by("bob"), right), patch: `[{"op":"add","path":"/metadata/annotations/orcon.tengu.io~1requester","value":"alice"}]`},
+		"Member":    {why: "the requester of its set", object: deployment(`,"labels":{"orcon.tengu.io/integrationset":"prod"}`+by("bob"), right)},
+		"Unnoted":   {why: "its set has none", object: deployment(`,"labels":{"orcon.tengu.io/integrationset":"prod"}`, right), patch: `[{"op":"add","path":"/metadata/annotations","value":{"orcon.tengu.io/requester":"alice"}}]`},
 		"Unchanged": {why: "a label is no request", object: deployment(by("bob"), right), before: deployment(by("bob"), right)},
 		"Changed":   {why: "who changes it asks for it", object: deployment(by("bob"), right), before: deployment(by("bob"), "configmaps:old"), patch: `[{"op":"add","path":"/metadata/annotations/orcon.tengu.io~1requester","value":"alice"}]`},
 		"Wrong":     {why: "the field, the reason and the cure", object: deployment("", wrong), refused: "BundleDeployment shop: spec.sources[0].reference: "},

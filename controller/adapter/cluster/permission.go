@@ -122,12 +122,12 @@ func (n *needs) lacking(ctx context.Context) ([]bundle.Permission, error) {
 
 // allowed asks for all objects of a kind at once, and one by one only where that is refused.
 func (n *needs) allowed(ctx context.Context, need bundle.Permission) (bool, error) {
-	allowed, err := n.world.may(ctx, need, "")
+	allowed, err := n.world.May(ctx, need, "")
 	if err != nil || allowed || need.Verb == "create" || need.Verb == "list" {
 		return allowed, err
 	}
 	for _, name := range n.names[need] {
-		if allowed, err = n.world.may(ctx, need, name); err != nil || !allowed {
+		if allowed, err = n.world.May(ctx, need, name); err != nil || !allowed {
 			return false, err
 		}
 	}
@@ -142,12 +142,12 @@ func (n *needs) lacks(ctx context.Context, id bundle.ID, verb string) bool {
 		return true
 	}
 	need.Verb = verb
-	allowed, err := n.world.may(ctx, need, id.Name)
+	allowed, err := n.world.May(ctx, need, id.Name)
 	return err != nil || !allowed
 }
 
-// may asks the API server whether the account that asks is allowed something.
-func (w *World) may(ctx context.Context, need bundle.Permission, name string) (bool, error) {
+// May reports whether the account of the world is allowed something, with one object or, for name "", with all.
+func (w *World) May(ctx context.Context, need bundle.Permission, name string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Verb: need.Verb, Group: need.Group, Resource: need.Resource, Namespace: need.Namespace, Name: name,
@@ -220,7 +220,7 @@ func (n *needs) explain(ctx context.Context, id bundle.ID, why error, lacks []bu
 	if need.Verb = "bind"; id.Kind == "Role" || id.Kind == "ClusterRole" {
 		need.Verb = "escalate"
 	}
-	if allowed, err := n.world.may(ctx, need, ""); err != nil || allowed {
+	if allowed, err := n.world.May(ctx, need, ""); err != nil || allowed {
 		return why, err
 	}
 	return bundle.Located(fmt.Sprintf("it grants more than %s has, which Kubernetes refuses: install it with an account that has these "+

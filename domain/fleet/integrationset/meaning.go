@@ -18,9 +18,8 @@ func Meanings() []condition.Meaning {
 			Means: "the set selects all environments: it writes nothing, and its message counts what it would write",
 			Cure:  "name environments, or set spec.allowWrites: AllEnvironments"},
 		{Type: condition.Stalled, Reason: SelfApproval,
-			Means: "another user must approve changes in the namespace; the controller requests those of a set, so that " +
-				"an author could approve them",
-			Cure: "use a namespace without orcon.tengu.io/self-approval: Forbid"},
+			Means: "another user must approve changes in the namespace, and the set does not name the user who requests them",
+			Cure:  "set annotation orcon.tengu.io/requester of the set to your user name"},
 		{Type: condition.Stalled, Reason: DryRun,
 			Means: "the controller runs with -dryRun: no set writes, and the message counts what it would write",
 			Cure:  "start the controller with -dryRun=false; where the data deploy it, with MANAGER_DRY_RUN: --no-dry-run"},

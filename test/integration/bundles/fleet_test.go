@@ -315,3 +315,38 @@ func TestFleetWebhook(t *testing.T) {
 	assert.Contains(t, w.set.Annotations, v1alpha1.FetchKey)
 	assert.Equal(t, http.StatusAccepted, call("s3cret"), "a second one within 10 s is not lost")
 }
+
+// Where users must not approve their own changes, the requester of a set is that of its members, and no other user but the
+// controller writes it there (TRUST.md R2, FLEET.md O1).
+func TestFleetFourEyes(t *testing.T) {
+	t.Parallel()
+	w := newFleet(t)
+	w.declares("github", ordinary)
+	w.cluster.Kubectl(t, "annotate", "namespace", w.namespace, "orcon.tengu.io/self-approval=Forbid")
+	w.set.Spec.Approval = v1alpha1.ApprovalSet
+	require.ErrorContains(t, w.admin.Create(w.ctx, w.set), "annotation orcon.tengu.io/requester must say who asks for it, and you are admin")
+	w.set.Annotations = map[string]string{bundle.RequesterKey: "admin"}
+	require.NoError(t, w.admin.Create(w.ctx, w.set))
+	w.becomes("WaitingForApproval")
+	github := w.members()["github"]
+	assert.Equal(t, "admin", github.Annotations[bundle.RequesterKey])
+	approve := "fleet approve fleet --yes -n " + w.namespace
+	newCommandLine(t, w.cluster).must(approve)
+	controlplane.Eventually(t, func() bool {
+		return strings.Contains(w.ready(&github, "WaitingForApproval"), `the Approval by "admin" must come from another person`)
+	}, soon)
+
+	w.cluster.Kubectl(t, "create", "rolebinding", "other", "-n", w.namespace, "--clusterrole=admin", "--serviceaccount="+w.namespace+":viewer")
+	w.viewer().must(approve)
+	w.becomes("MembersReady")
+	assert.Len(t, w.stamped(), 2)
+
+	editor := w.as("editor-"+w.namespace, "admin")
+	forged := w.bundle(configMap("a", "1"))
+	forged.Labels = map[string]string{v1alpha1.SetLabel: "fleet"}
+	forged.Annotations = map[string]string{bundle.RequesterKey: "other"}
+	controlplane.Eventually(t, func() bool {
+		err := editor.Create(w.ctx, forged)
+		return err != nil && strings.Contains(err.Error(), "annotation orcon.tengu.io/requester must say who asks for it, and you are editor-")
+	}, soon, "a label does not make a user the controller")
+}
