@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // withBackend gives a bench an address of its own.
@@ -77,7 +78,7 @@ func TestBackend(t *testing.T) {
 	require.Zero(t, k.code(t))
 	require.Zero(t, s.code(t))
 	e := only(t, m)
-	require.Equal(t, keeper.Committed, e.Outcome)
+	require.Equal(t, job.Committed, e.Outcome)
 	assert.Equal(t, `{"serial":5}`, stored(t, b, *e.State))
 }
 

@@ -18,6 +18,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/backend"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
@@ -90,7 +91,7 @@ func (c *captures) checkpoint(ctx context.Context) error {
 func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 	c.pending.Wait()
 	r := c.run
-	e := End{Outcome: Failed, Base: r.base(), Process: process}
+	e := End{Outcome: job.Failed, Base: r.hold.Generation, Process: process}
 	var problem error
 	e.Outputs, problem = outputs(r.Settings.State)
 	a, err := r.packStill(ctx, orphanFactor*r.Settings.Limit)
@@ -103,21 +104,21 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 		problem = errors.Join(problem, errors.New("the state changed while it was captured: a process outside of the container writes it"))
 	}
 	switch {
-	case a.Digest == e.Base:
-		e.Outcome = Unchanged
-	case e.Base == "" && a.empty:
-		e.Outcome = Unchanged
+	case a.Digest == r.base():
+		e.Outcome = job.Unchanged
+	case r.base() == "" && a.empty:
+		e.Outcome = job.Unchanged
 	case a.Size > r.Settings.Limit:
-		e.Outcome = Orphaned
+		e.Outcome = job.Orphaned
 		problem = errors.Join(problem, fmt.Errorf("%w: as an archive it has %d bytes, more than %d: remove or exclude files, "+
 			"or raise the limit", state.ErrTooLarge, a.Size, r.Settings.Limit))
 	default:
-		e.Outcome = Committed
+		e.Outcome = job.Committed
 	}
 	if problem != nil {
 		e.Message = problem.Error()
 	}
-	if e.Outcome == Unchanged {
+	if e.Outcome == job.Unchanged {
 		return e
 	}
 	err = r.repeat(ctx, "store the state", func() error {
@@ -126,7 +127,7 @@ func (c *captures) final(ctx context.Context, process exchange.Ended) End {
 		return err
 	})
 	if err != nil {
-		return End{Outcome: Failed, Base: e.Base, Process: process, Message: err.Error()}
+		return End{Outcome: job.Failed, Base: e.Base, Process: process, Message: err.Error()}
 	}
 	return e
 }

@@ -50,7 +50,9 @@ func (r *run) carry(ctx context.Context, finish <-chan struct{}) {
 func (r *run) carryAll(ctx context.Context) bool {
 	done := true
 	for _, stream := range []string{"stdout", "stderr"} {
-		c := chunk.Carrier{Output: r.Exchange.Output(), Stream: stream, Scratch: r.Settings.Scratch, Sink: r.Chunks, Size: chunkSize}
+		c := chunk.Carrier{
+			Output: r.Exchange.Output(), Stream: stream, Scratch: r.Settings.Scratch, Fence: r.hold.Fence, Sink: r.Chunks, Size: chunkSize,
+		}
 		for ctx.Err() == nil {
 			carried, err := c.Carry(ctx)
 			if err != nil {

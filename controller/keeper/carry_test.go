@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // sink joins chunks by stream.
@@ -63,5 +63,5 @@ func TestOutputWithoutSink(t *testing.T) {
 	code, err := b.run(t, m, b.store(t), nil)
 	require.NoError(t, err)
 	assert.Zero(t, code)
-	assert.Equal(t, keeper.Committed, only(t, m).Outcome)
+	assert.Equal(t, job.Committed, only(t, m).Outcome)
 }

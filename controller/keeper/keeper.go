@@ -101,37 +101,47 @@ func (k *Keeper) Run(ctx context.Context) error {
 // begin claims the run. If the claim is refused after an earlier keeper has let the template start, the run goes on
 // with the earlier hold: the template is stopped, and its state is stored as an orphan.
 func (k *Keeper) begin(ctx context.Context, started bool) (*run, error) {
+	first := k.Clock()
 	var hold Hold
-	var sent time.Duration
 	err := k.repeat(ctx, "claim the run", func() (err error) {
-		sent = k.Clock()
 		hold, err = k.Ledger.Claim(ctx, k.Claimant)
 		return err
 	})
+	earlier := k.remembered()
 	switch {
+	case err == nil && earlier != nil && earlier.Hold.Fence == hold.Fence:
+		return newRun(k, memory{hold, min(first, earlier.Acknowledged)}), nil // a repeated claim is no renewal
 	case err == nil:
-		return newRun(k, hold, sent), k.remember(hold)
+		m := memory{hold, first}
+		return newRun(k, m), k.remember(m)
 	case !final(err):
 		return nil, fmt.Errorf("cannot claim the run: %w", err)
 	}
 	err = fmt.Errorf("cannot claim the run: %w", err)
-	if earlier := k.remembered(); started && earlier != nil {
-		run := newRun(k, *earlier, sent)
+	if started && earlier != nil {
+		run := newRun(k, *earlier)
 		run.stop(err.Error())
 		return run, nil
 	}
 	return nil, errors.Join(err, k.Exchange.WriteOutcome(exchange.Outcome{Code: contract.Refused}))
 }
 
-// holdName is the file of the scratch folder that has the hold.
-const holdName = "hold.json"
+// memory is what a keeper that is started again must know.
+type memory struct {
+	Hold Hold
+	// Acknowledged is when the last renewal was sent that was acknowledged; before the first one, the claim.
+	Acknowledged time.Duration
+}
 
-func (k *Keeper) remember(hold Hold) error {
-	text, err := json.Marshal(hold)
+// memoryName is the file of the scratch folder that has the memory.
+const memoryName = "hold.json"
+
+func (k *Keeper) remember(m memory) error {
+	text, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("cannot store the hold: %w", err)
 	}
-	file := filepath.Join(k.Settings.Scratch, holdName)
+	file := filepath.Join(k.Settings.Scratch, memoryName)
 	if err = os.WriteFile(file+".new", text, 0o600); err == nil {
 		err = os.Rename(file+".new", file)
 	}
@@ -141,14 +151,14 @@ func (k *Keeper) remember(hold Hold) error {
 	return nil
 }
 
-// remembered returns the hold of an earlier keeper; nil for none.
-func (k *Keeper) remembered() *Hold {
-	text, err := os.ReadFile(filepath.Join(k.Settings.Scratch, holdName))
-	var hold Hold
-	if err != nil || json.Unmarshal(text, &hold) != nil {
+// remembered returns the memory of an earlier keeper; nil for none.
+func (k *Keeper) remembered() *memory {
+	text, err := os.ReadFile(filepath.Join(k.Settings.Scratch, memoryName))
+	var m memory
+	if err != nil || json.Unmarshal(text, &m) != nil {
 		return nil
 	}
-	return &hold
+	return &m
 }
 
 // repeat does a call until it succeeds, its error is final, or the context ends.
@@ -169,5 +179,5 @@ func (k *Keeper) repeat(ctx context.Context, what string, call func() error) err
 
 // final reports whether a call need not be repeated.
 func final(err error) bool {
-	return errors.Is(err, ErrStale) || errors.Is(err, ErrConflict) || errors.Is(err, errGivenUp)
+	return errors.Is(err, ErrStale) || errors.Is(err, ErrConflict) || errors.Is(err, ErrRefused) || errors.Is(err, errGivenUp)
 }

@@ -12,6 +12,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
@@ -27,26 +28,26 @@ func TestEnds(t *testing.T) {
 		why     string
 		script  string
 		code    int
-		outcome keeper.Outcome
+		outcome job.Outcome
 		killed  bool
 	}{
-		"Success":   {why: "a new generation", script: `echo b > $STATE/b`, outcome: keeper.Committed},
-		"Failure":   {why: "state is captured on failure too", script: `echo b > $STATE/b; exit 3`, code: 3, outcome: keeper.Committed},
-		"Signal":    {why: "as a shell reports it", script: `echo b > $STATE/b; kill -9 $$`, code: 137, outcome: keeper.Committed, killed: true},
-		"Unchanged": {why: "no new generation", script: `test "$(cat $STATE/a)" = old`, outcome: keeper.Unchanged},
+		"Success":   {why: "a new generation", script: `echo b > $STATE/b`, outcome: job.Committed},
+		"Failure":   {why: "state is captured on failure too", script: `echo b > $STATE/b; exit 3`, code: 3, outcome: job.Committed},
+		"Signal":    {why: "as a shell reports it", script: `echo b > $STATE/b; kill -9 $$`, code: 137, outcome: job.Committed, killed: true},
+		"Unchanged": {why: "no new generation", script: `test "$(cat $STATE/a)" = old`, outcome: job.Unchanged},
 		"Documents": {why: "parameters and outputs are no state", script: `test "$(cat $STATE/template-parameters.json)" = '{"p":1}' && ` +
-			`test $FOO = bar && echo '{"o": 1}' > $STATE/outputs.json`, outcome: keeper.Unchanged},
-		"Emptied": {why: "an empty state is a state", script: `rm $STATE/a`, outcome: keeper.Committed},
-		"Refused": {why: "what cannot be restored", script: `mkfifo $STATE/pipe`, outcome: keeper.Failed},
-		"Large":   {why: "above its limit it is stored, as an orphan", script: `head -c 2000000 /dev/zero > $STATE/f`, outcome: keeper.Orphaned},
-		"Huge":    {why: "above eight times its limit it is not", script: `head -c 9000000 /dev/zero > $STATE/f`, outcome: keeper.Failed},
+			`test $FOO = bar && echo '{"o": 1}' > $STATE/outputs.json`, outcome: job.Unchanged},
+		"Emptied": {why: "an empty state is a state", script: `rm $STATE/a`, outcome: job.Committed},
+		"Refused": {why: "what cannot be restored", script: `mkfifo $STATE/pipe`, outcome: job.Failed},
+		"Large":   {why: "above its limit it is stored, as an orphan", script: `head -c 2000000 /dev/zero > $STATE/f`, outcome: job.Orphaned},
+		"Huge":    {why: "above eight times its limit it is not", script: `head -c 9000000 /dev/zero > $STATE/f`, outcome: job.Failed},
 	}
 	for label, tc := range tests {
 		t.Run(label, func(t *testing.T) {
 			b := newBench(t, tc.script)
 			store := b.store(t)
 			m := &model{next: hold()}
-			m.next.Base = seed(t, store, "a", "old")
+			m.next.Base, m.next.Generation = seed(t, store, "a", "old"), 7
 			m.next.Parameters, m.next.Environment = `{"p":1}`, []string{"FOO=bar"}
 			m.fence = 1
 			code, err := b.run(t, m, store, nil)
@@ -55,12 +56,12 @@ func TestEnds(t *testing.T) {
 			e := only(t, m)
 			require.Equal(t, tc.outcome, e.Outcome, e.Message)
 			assert.Equal(t, exchange.Ended{Code: tc.code, Ran: true, Killed: tc.killed}, e.Process, tc.why)
-			assert.Equal(t, tc.outcome == keeper.Committed || tc.outcome == keeper.Orphaned, e.State != nil, tc.why)
-			assert.Equal(t, tc.outcome == keeper.Committed || tc.outcome == keeper.Unchanged, e.Message == "", e.Message)
+			assert.Equal(t, tc.outcome == job.Committed || tc.outcome == job.Orphaned, e.State != nil, tc.why)
+			assert.Equal(t, tc.outcome == job.Committed || tc.outcome == job.Unchanged, e.Message == "", e.Message)
 			if label == "Documents" {
 				assert.JSONEq(t, `{"o": 1}`, e.Outputs)
 			}
-			if tc.outcome == keeper.Committed && label != "Emptied" {
+			if tc.outcome == job.Committed && label != "Emptied" {
 				folder := restored(t, store, *e.State)
 				content, err := os.ReadFile(filepath.Join(folder, "b"))
 				require.NoError(t, err)
@@ -86,7 +87,7 @@ func TestNeverStarted(t *testing.T) {
 	require.ErrorContains(t, err, "there is no such blob")
 	assert.Equal(t, contract.Refused, code)
 	e := only(t, m)
-	assert.Equal(t, keeper.None, e.Outcome)
+	assert.Equal(t, job.None, e.Outcome)
 	assert.False(t, e.Process.Ran)
 	assert.Contains(t, e.Message, "no such blob")
 }
@@ -113,7 +114,7 @@ func TestLostAnswers(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, 0, code)
-	assert.Equal(t, keeper.Committed, only(t, m).Outcome)
+	assert.Equal(t, job.Committed, only(t, m).Outcome)
 }
 
 // JOBS.md J7: a cancel is SIGTERM to the process group, then SIGKILL after the grace; the state is committed.
@@ -152,7 +153,7 @@ func TestCancel(t *testing.T) {
 			require.NoError(t, err, tc.why)
 			assert.Equal(t, tc.code, code, tc.why)
 			e := only(t, m)
-			assert.Equal(t, keeper.Committed, e.Outcome, tc.why)
+			assert.Equal(t, job.Committed, e.Outcome, tc.why)
 			assert.Equal(t, tc.killed, e.Process.Killed, tc.why)
 			_, err = os.Stat(filepath.Join(restored(t, store, *e.State), "end"))
 			assert.NoError(t, err, tc.why)
@@ -181,8 +182,44 @@ func TestLost(t *testing.T) {
 		})
 		require.NoError(t, err)
 		assert.Equal(t, map[bool]int{true: 0, false: 9}[exclusive], code)
-		assert.Equal(t, map[bool]keeper.Outcome{true: keeper.Committed, false: keeper.Unchanged}[exclusive], only(t, m).Outcome)
+		assert.Equal(t, map[bool]job.Outcome{true: job.Committed, false: job.Unchanged}[exclusive], only(t, m).Outcome)
 	}
+}
+
+// JOBS.md J6 and J10: a holder counts from when it first sent its claim. One whose claim is answered too late starts
+// nothing, though it can renew.
+func TestClaimedTooLate(t *testing.T) {
+	for _, exclusive := range []bool{true, false} {
+		b := newBench(t, `touch $BASE/ran`)
+		m := &model{next: hold(), fail: 30}
+		m.next.Exclusive, m.next.Lost = exclusive, 200*time.Millisecond
+		_, err := b.run(t, m, b.store(t), nil)
+		assert.Equal(t, exclusive, b.there("ran"))
+		if exclusive {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, "no renewal was acknowledged")
+		assert.Equal(t, job.None, only(t, m).Outcome)
+	}
+}
+
+// JOBS.md J6: a keeper that is started again counts from the last renewal that was acknowledged before.
+func TestStartedAgainTooLate(t *testing.T) {
+	b := newBench(t, `trap 'exit 9' TERM; touch $BASE/ready; while :; do sleep 0.05; done`)
+	m := &model{next: hold()}
+	m.next.Exclusive, m.next.Lost = false, 2*time.Second
+	b.Ledger = serve(t, m)
+	k := b.start(t, keeperPart)
+	s := b.start(t, shimPart)
+	until(t, "it is ready", func() bool { return b.there("ready") })
+	require.NoError(t, k.Process.Kill())
+	<-k.ended
+	killed := time.Now()
+	until(t, "it counts as lost", func() bool { return time.Since(killed) > m.next.Lost })
+	require.Zero(t, b.start(t, keeperPart).code(t))
+	assert.Equal(t, 9, s.code(t))
+	assert.Contains(t, b.read(t, "exchange/stop"), "no renewal was acknowledged")
 }
 
 // JOBS.md J9, JOBS-DESIGN.md 5: a stale fence commits nothing; its container is stopped, and its archive is stored.
@@ -248,6 +285,6 @@ func TestTooLargeIsStopped(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 9, code)
 	e := only(t, m)
-	assert.Equal(t, keeper.Orphaned, e.Outcome)
+	assert.Equal(t, job.Orphaned, e.Outcome)
 	assert.Contains(t, e.Message, "raise the limit")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob/directory"
-	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
@@ -133,11 +133,11 @@ func check(t *testing.T, b bench, m *model) {
 	require.NoError(t, err)
 	defer store.Close()
 	switch e.Outcome {
-	case keeper.None:
+	case job.None:
 		assert.Zero(t, n)
-	case keeper.Unchanged:
+	case job.Unchanged:
 		assert.False(t, b.there("state/steps"))
-	case keeper.Committed:
+	case job.Committed:
 		folder := restored(t, store, *e.State)
 		for _, name := range []string{"steps", "done"} {
 			want, wanted := os.ReadFile(filepath.Join(b.path("state"), name))

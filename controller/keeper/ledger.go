@@ -8,6 +8,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 var (
@@ -15,10 +16,12 @@ var (
 	ErrStale = errors.New("another run holds the workspace")
 	// ErrConflict is wrapped where another claimant has the run. It is final.
 	ErrConflict = errors.New("another keeper has claimed the run")
+	// ErrRefused is wrapped where a call fits no rule, and fails each time. It is final.
+	ErrRefused = errors.New("the call is refused")
 )
 
 // Ledger is the one truth about the workspace. Each call may be repeated with the same result. Errors other than
-// ErrStale and ErrConflict are passing.
+// ErrStale, ErrConflict and ErrRefused are passing.
 type Ledger interface {
 	// Claim records who starts the run, before it is started.
 	Claim(ctx context.Context, c Claimant) (Hold, error)
@@ -59,8 +62,9 @@ type Hold struct {
 	Fence     int64
 	// Sequence is that of the last checkpoint under this fence: 0 for none.
 	Sequence int64
-	// Base is the state to restore; nil for an empty one.
-	Base *State
+	// Generation is the number of the state to restore, Base is the state; nil for an empty one.
+	Generation int64
+	Base       *State
 	// Parameters is the document that the template finds: JSON, "" for none.
 	Parameters string
 	// Environment is passed to the template.
@@ -78,7 +82,7 @@ type State struct {
 	// Digest is that of the plain archive, Blob is where the archive is.
 	Digest string
 	Blob   blob.Key
-	// Size is the size of the plain archive in bytes.
+	// Size is the size of the plain archive in bytes; that of a state to restore is an upper bound.
 	Size int64
 }
 
@@ -97,28 +101,11 @@ type Checkpoint struct {
 	Torn bool
 }
 
-// Outcome says what became of the state.
-type Outcome string
-
-// The outcomes.
-const (
-	// None means that the template was never started.
-	None Outcome = "none"
-	// Unchanged means that the state is that of the base.
-	Unchanged Outcome = "unchanged"
-	// Committed means that the state is a new generation.
-	Committed Outcome = "committed"
-	// Orphaned means that the state is stored, but as an orphan.
-	Orphaned Outcome = "orphaned"
-	// Failed means that the state could not be captured.
-	Failed Outcome = "failed"
-)
-
 // End is the end of a hold.
 type End struct {
-	Outcome Outcome
-	// Base is the digest of the state that was restored: "" for an empty one.
-	Base string
+	Outcome job.Outcome
+	// Base is the generation that was restored.
+	Base int64
 	// State is set where one is stored.
 	State *State
 	// Process is how the template ended.

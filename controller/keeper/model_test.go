@@ -23,7 +23,7 @@ type model struct {
 	next        keeper.Hold
 	fence       int64
 	holder      *keeper.Holder
-	base        string
+	base        int64
 	checkpoints []keeper.Checkpoint
 	renewals    int
 	cancelled   bool
@@ -53,9 +53,7 @@ func (m *model) Claim(_ context.Context, c keeper.Claimant) (keeper.Hold, error)
 		m.fence++
 		m.holder = &keeper.Holder{Claimant: c, Fence: m.fence}
 		m.next.Fence, m.next.Workspace = m.fence, "w"
-		if m.next.Base != nil {
-			m.base = m.next.Base.Digest
-		}
+		m.base = m.next.Generation
 	}
 	if m.holder == nil || m.holder.Claimant != c {
 		return keeper.Hold{}, fmt.Errorf("%w: %v", keeper.ErrConflict, m.holder)

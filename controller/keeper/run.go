@@ -14,6 +14,7 @@ import (
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/backend"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
 )
 
@@ -34,9 +35,10 @@ type run struct {
 	vanished time.Duration
 }
 
-// newRun returns a run whose claim was sent at a time.
-func newRun(k *Keeper, hold Hold, sent time.Duration) *run {
-	r := &run{Keeper: k, hold: hold, holder: Holder{k.Claimant, hold.Fence}, acknowledged: sent}
+// newRun returns a run of a hold that was last acknowledged by an answer to what was sent at a time.
+func newRun(k *Keeper, m memory) *run {
+	hold := m.Hold
+	r := &run{Keeper: k, hold: hold, holder: Holder{k.Claimant, hold.Fence}, acknowledged: m.Acknowledged}
 	r.captures = captures{run: r, sequence: hold.Sequence, last: r.base()}
 	return r
 }
@@ -75,13 +77,21 @@ func (r *run) renew(ctx context.Context) {
 	}
 }
 
+// acknowledge notes an answer to a renewal that was sent at a time, also for a keeper that is started again. It comes
+// too late for a run that counts as lost already.
 func (r *run) acknowledge(sent time.Duration, answer Renewal) {
+	if answer.Cancel {
+		r.stop("the run is cancelled")
+	}
+	if r.reason() != "" {
+		return
+	}
+	if err := r.remember(memory{r.hold, sent}); err != nil {
+		glog.Warningf("a keeper that is started again may stop the template too early: %v", err)
+	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.acknowledged = sent
-	if answer.Cancel && r.due == "" {
-		r.due = "the run is cancelled"
-	}
 }
 
 // stop has the template stopped. Only the first reason counts.
@@ -119,6 +129,9 @@ func (r *run) prepare(ctx context.Context) error {
 			return fmt.Errorf("cannot write the parameters: %w", err)
 		}
 	}
+	if reason := r.reason(); reason != "" {
+		return fmt.Errorf("cannot start the template: %s", reason)
+	}
 	environment := r.hold.Environment
 	if r.Settings.Backend != "" {
 		environment = append(slices.Clone(environment), contract.BackendEnvironment("http://"+r.Settings.Backend+backend.Path)...)
@@ -141,7 +154,7 @@ func (r *run) abandon(ctx context.Context, err error) error {
 		return err
 	}
 	message := exchange.Ended{Code: contract.Refused, Message: err.Error()}
-	return errors.Join(err, r.end(ctx, End{Outcome: None, Base: r.base(), Process: message, Message: err.Error()}))
+	return errors.Join(err, r.end(ctx, End{Outcome: job.None, Base: r.hold.Generation, Process: message, Message: err.Error()}))
 }
 
 // follow waits until the template has ended, and returns how.
@@ -224,7 +237,7 @@ func (r *run) look(hurried bool) (*exchange.Ended, error) {
 // conclude captures the state, records the end and lets the shim exit.
 func (r *run) conclude(ctx context.Context, process exchange.Ended) error {
 	if !process.Ran {
-		return r.end(ctx, End{Outcome: None, Base: r.base(), Process: process, Message: process.Message})
+		return r.end(ctx, End{Outcome: job.None, Base: r.hold.Generation, Process: process, Message: process.Message})
 	}
 	return r.end(ctx, r.captures.final(ctx, process))
 }
@@ -235,8 +248,11 @@ func (r *run) end(ctx context.Context, e End) error {
 	if err != nil && !final(err) {
 		return fmt.Errorf("cannot record the end of the run: %w", err)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrStale):
 		err = fmt.Errorf("cannot record the end of the run: its state is kept as an orphan: %w", err)
+	case err != nil:
+		err = fmt.Errorf("cannot record the end of the run: %w", err)
 	}
 	return errors.Join(err, r.Exchange.WriteOutcome(exchange.Outcome{Code: e.Process.Code}))
 }

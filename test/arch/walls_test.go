@@ -88,7 +88,8 @@ var mayImport = map[string]string{
 	"controller/bundledeployment":    "domain controller/api/convert/bundle controller/api/bundle/v1alpha1 controller/adapter/cluster controller/adapter/crdify controller/adapter/kube/object controller/adapter/policy controller/bundle controller/content controller/supply github.com/golang/glog " + kubeClient,
 	"controller/content":             "domain/bundle domain/destination domain/openshift controller/adapter",
 	"controller/fleet":               "domain controller/api/bundle/v1alpha1 controller/api/convert/bundle controller/api/convert/value controller/api/fleet/v1alpha1 controller/adapter/kube/object controller/content controller/supply " + watched + " " + kubeClient,
-	"controller/keeper":              "controller/adapter/archive/state controller/adapter/blob controller/keeper/backend controller/keeper/chunk controller/keeper/exchange domain/job/contract github.com/golang/glog golang.org/x/sys/unix",
+	"controller/job/serve":           "controller/adapter/blob controller/api/runner domain/job domain/job/contract domain/job/log domain/job/workspace github.com/golang/glog",
+	"controller/keeper":              "controller/adapter/archive/state controller/adapter/blob controller/keeper/backend controller/keeper/chunk controller/keeper/exchange domain/job domain/job/contract github.com/golang/glog golang.org/x/sys/unix",
 	"controller/keeper/backend":      "domain/job/contract",
 	"controller/keeper/chunk":        "controller/keeper/exchange",
 	"controller/keeper/exchange":     "",
@@ -96,6 +97,7 @@ var mayImport = map[string]string{
 	"controller/supply":              "domain/bundle domain/queue controller/adapter/sandbox controller/content github.com/golang/glog k8s.io/apimachinery/pkg/types",
 	"controller/api/v1alpha1":        "k8s.io/apimachinery",
 	"controller/api/bundle/v1alpha1": "k8s.io/apimachinery",
+	"controller/api/runner":          "",
 	"controller/api/fleet/v1alpha1":  "controller/api/bundle/v1alpha1 k8s.io/apimachinery",
 	// Maps between API types and the domain. Agents link convert/agent: of the domain it may have what
 	// they have.
@@ -141,6 +143,13 @@ var mayImport = map[string]string{
 	"controller/adapter/oci":               "domain/bundle controller/adapter/egress github.com/google/go-containerregistry",
 	"controller/adapter/plain":             "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
 	"controller/adapter/policy":            "domain/bundle domain/health github.com/google/cel-go sigs.k8s.io/yaml",
+	// It is the ledger and the stores of a keeper, in the keeper's words.
+	"controller/adapter/jobsapi":   "controller/adapter/blob controller/api/runner controller/keeper domain/job",
+	"controller/adapter/kustomize": "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
+	"controller/adapter/metadata":  "domain/bundle github.com/golang/glog " + kubeClient,
+	"controller/adapter/oci":       "domain/bundle controller/adapter/egress github.com/google/go-containerregistry",
+	"controller/adapter/plain":     "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
+	"controller/adapter/policy":    "domain/bundle github.com/google/cel-go sigs.k8s.io/yaml",
 	// A protocol over the web, with the web adapter's limits.
 	"controller/adapter/qontract":   "domain/bundle controller/adapter/web",
 	"controller/adapter/sandbox":    "github.com/landlock-lsm/go-landlock/landlock golang.org/x/sys/unix",
@@ -148,6 +157,7 @@ var mayImport = map[string]string{
 	"controller/adapter/registryv1": "domain/bundle sigs.k8s.io/yaml",
 	"controller/adapter/web":        "domain/bundle domain/destination",
 	// Servers for tests; no binary imports them.
+	"controller/job/serve/servetest":            "controller/adapter/blob controller/job/serve domain/job/workspace",
 	"controller/adapter/blob/blobtest":          "controller/adapter/blob github.com/stretchr/testify",
 	"controller/adapter/kube/settle/settletest": "domain controller/api controller/adapter/kube/kubetest controller/adapter/kube/object controller/adapter/kube/settle github.com/stretchr/testify " + kubeClient,
 	"controller/adapter/kube/kubetest":          "domain controller/api controller/adapter/kube/object github.com/stretchr/testify sigs.k8s.io/yaml " + kubeClient,
@@ -155,6 +165,7 @@ var mayImport = map[string]string{
 
 	"cmd/*":              "domain webhook controller " + kubeClient + " " + watched + " github.com/go-logr/glogr github.com/spf13/cobra",
 	"cmd/orcon":          "domain deployment controller/api/convert controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/api/fleet/v1alpha1 controller/adapter/certificate/revocation controller/adapter/cluster controller/adapter/crdify controller/adapter/git controller/adapter/kube/history controller/adapter/kube/installation controller/adapter/kube/interfaces controller/adapter/kube/object controller/adapter/kube/removal controller/adapter/policy controller/bundle controller/content github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term gopkg.in/yaml.v3 k8s.io/api/authentication/v1 k8s.io/apimachinery k8s.io/client-go/rest k8s.io/client-go/tools/clientcmd sigs.k8s.io/controller-runtime/pkg/client sigs.k8s.io/controller-runtime/pkg/log sigs.k8s.io/yaml",
+	"cmd/job-runner":     "controller/adapter/archive/state controller/adapter/jobsapi controller/keeper domain/job/contract domain/spelling github.com/golang/glog",
 	"cmd/relation-agent": "domain controller/agent controller/adapter/bindings controller/adapter/process controller/adapter/spool controller/adapter/stream github.com/golang/glog",
 
 	// Only embedded: orcon installs what lies there.

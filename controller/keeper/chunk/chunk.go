@@ -15,6 +15,8 @@ import (
 
 // Chunk is a part of an output.
 type Chunk struct {
+	// Fence is that of the hold.
+	Fence int64
 	// Stream is stdout or stderr.
 	Stream string
 	// Number begins with 1 and rises by one.
@@ -38,7 +40,9 @@ type Carrier struct {
 	Output, Stream string
 	// Scratch is where the carrier remembers how far it is.
 	Scratch string
-	Sink    Sink
+	// Fence is that of the hold.
+	Fence int64
+	Sink  Sink
 	// Size is that of the largest chunk, in bytes.
 	Size int64
 }
@@ -89,7 +93,7 @@ func (c *Carrier) carry(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	err = c.Sink.Write(ctx, Chunk{
-		Stream: c.Stream, Number: at.Number, Position: at.Next.Position, Missing: at.Next.Missing, Content: content,
+		Fence: c.Fence, Stream: c.Stream, Number: at.Number, Position: at.Next.Position, Missing: at.Next.Missing, Content: content,
 	})
 	if err != nil {
 		return false, err

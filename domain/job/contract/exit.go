@@ -12,6 +12,10 @@ const (
 	Refused = 65
 	// Vanished means that an earlier process of the same run ended with its container, so that its exit code is unknown.
 	Vanished = 66
+	// Misused means that the command line of keeper or shim is wrong.
+	Misused = 67
+	// Unrecorded means that the keeper could not record the end of the run. Only its own container has it.
+	Unrecorded = 68
 )
 
 // The bounds of the codes.
@@ -61,6 +65,10 @@ func Explain(code int) string {
 		return "the keeper refused to start the template: its log has the reason"
 	case code == Vanished:
 		return "the container ended before its process reported an exit code"
+	case code == Misused:
+		return "the command line of the runner is wrong: its log has the reason"
+	case code == Unrecorded:
+		return "the keeper could not record the end of the run: its log has the reason"
 	case OriginOf(code) == OfRunner:
 		return fmt.Sprintf("exit code %d is reserved for the runner: let the template use 1 to %d", code, lastOfTemplate)
 	case OriginOf(code) == OfSignal:

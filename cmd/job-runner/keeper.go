@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/jobsapi"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+)
+
+// runKeeper keeps the state of a run and returns 0 if its end is recorded.
+func runKeeper(ctx context.Context, args []string, out io.Writer) (int, error) {
+	flags := flagsOf("keeper", "", out)
+	k, client, trust := &keeper.Keeper{Clock: keeper.BootTime}, &jobsapi.Client{Clock: keeper.BootTime}, ""
+	defineRun(flags, k, client, &trust)
+	defineState(flags, k)
+	if err := flags.Parse(args); err != nil {
+		return misused(err)
+	}
+	if err := required(flags, "run", "place", "address"); err != nil {
+		return contract.Misused, err
+	}
+	if flags.NArg() > 0 {
+		return contract.Misused, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	transport, err := trusting(trust)
+	if err != nil {
+		return contract.Misused, err
+	}
+	client.HTTP, client.Run = &http.Client{Transport: transport}, k.Claimant.Run
+	k.Ledger, k.Blobs, k.Chunks = client, client, client
+	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	k.Terminate = terminated.Done()
+	switch err := k.Run(ctx); {
+	case errors.Is(err, keeper.ErrConflict):
+		return contract.Refused, err
+	case err != nil:
+		return contract.Unrecorded, err
+	}
+	return contract.Success, nil
+}
+
+// defineRun defines the flags of the run and of the jobs API.
+func defineRun(flags *flag.FlagSet, k *keeper.Keeper, c *jobsapi.Client, trust *string) {
+	flags.StringVar(&k.Claimant.Run, "run", "", "`UID` of the Run")
+	flags.IntVar(&k.Claimant.Attempt, "attempt", 1, "`number` of the attempt")
+	flags.StringVar(&k.Claimant.Place, "place", "", "`UID` of the pod, or name of the node")
+	flags.StringVar(&c.Address, "address", "", "`URL` of the jobs API")
+	flags.StringVar(trust, "trust", "", "`file` of the certificates that the jobs API is trusted by; those of the system by default")
+	flags.StringVar(&c.TokenFile, "token", "/orcon/identity/token", "`file` of the run's token, read for each call")
+	flags.DurationVar(&c.Timeout, "timeout", 30*time.Second, "`time` that a call without content may take")
+	flags.DurationVar(&k.Settings.Renew, "renew", 10*time.Second, "`time` between renewals")
+	flags.DurationVar(&k.Settings.Retry, "retry", time.Second, "`time` before a call is repeated that failed")
+	flags.DurationVar(&k.Settings.Drain, "drain", 30*time.Second, "`time` that an ended run may take for the rest of its output")
+}
+
+// defineState defines the flags of the folders and the state.
+func defineState(flags *flag.FlagSet, k *keeper.Keeper) {
+	k.Exchange = "/orcon/exchange"
+	flags.Func("exchange", "`folder` that keeper and shim share (default /orcon/exchange)", func(text string) error {
+		k.Exchange = exchange.Folder(text)
+		return nil
+	})
+	flags.StringVar(&k.Settings.State, "state", contract.State, "`folder` of the state")
+	flags.StringVar(&k.Settings.Scratch, "scratch", "/orcon/scratch", "`folder` of the keeper's own")
+	flags.Int64Var(&k.Settings.Limit, "limit", 64<<20, "`bytes` that the state may have as an archive")
+	flags.DurationVar(&k.Settings.Checkpoint, "checkpoint", 30*time.Second, "`time` between checkpoints")
+	flags.StringVar(&k.Settings.Backend, "backend", "", "`address` on loopback where Terraform's state is served; none by default")
+	var patterns []string
+	flags.Func("exclude", "`pattern` of files that are no part of the state; may be repeated", func(text string) (err error) {
+		patterns = append(patterns, text)
+		k.Settings.Exclude, err = state.ParseExclude(patterns)
+		return err
+	})
+}
+
+// trusting returns a transport that trusts the certificates of a file; those of the system for "".
+func trusting(file string) (*http.Transport, error) {
+	t := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: 5 * time.Minute,
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS13},
+	}
+	if file == "" {
+		return t, nil
+	}
+	text, err := os.ReadFile(filepath.Clean(file))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the trusted certificates: %w", err)
+	}
+	t.TLSClientConfig.RootCAs = x509.NewCertPool()
+	if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("cannot read the trusted certificates: %s has none: it must be PEM", file)
+	}
+	return t, nil
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+)
+
+// A command line that is wrong ends with a code of the runner and the cure.
+func TestCommandLine(t *testing.T) {
+	for label, tc := range map[string]struct {
+		args string
+		code int
+		want string
+	}{
+		"None":       {args: "", code: contract.Misused, want: "use keeper, shim or version"},
+		"Misspelt":   {args: "keper", code: contract.Misused, want: `did you mean "keeper"?`},
+		"Unknown":    {args: "xyzzy", code: contract.Misused, want: "use keeper, shim or version"},
+		"Flag":       {args: "shim --frob", code: contract.Misused, want: "frob"},
+		"NoCommand":  {args: "shim", code: contract.Misused, want: "write it after --"},
+		"NoRun":      {args: "keeper --place p --address a", code: contract.Misused, want: "flag --run is missing"},
+		"Argument":   {args: "keeper --run r --place p --address a x", code: contract.Misused, want: `unexpected argument "x"`},
+		"Trust":      {args: "keeper --run r --place p --address a --trust /none", code: contract.Misused, want: "trusted certificates"},
+		"NoPEM":      {args: "keeper --run r --place p --address a --trust /dev/null", code: contract.Misused, want: "must be PEM"},
+		"Exclude":    {args: "keeper --run r --place p --address a --exclude [", code: contract.Misused, want: "exclude"},
+		"Help":       {args: "--help", code: contract.Success},
+		"KeeperHelp": {args: "keeper --help", code: contract.Success},
+	} {
+		t.Run(label, func(t *testing.T) {
+			var out strings.Builder
+			code, err := run(t.Context(), strings.Fields(tc.args), &out)
+			assert.Equal(t, tc.code, code)
+			if tc.code == contract.Success {
+				require.NoError(t, err)
+				assert.Contains(t, out.String(), "Usage:\n  job-runner keeper [flags]")
+				return
+			}
+			require.ErrorContains(t, err, tc.want)
+		})
+	}
+}
+
+// JOBS.md J9 and J15: keeper and shim carry a run over HTTP, and the next one begins from its state.
+func TestRuns(t *testing.T) {
+	b := newBench(t)
+	for _, run := range []string{"r1", "r2"} {
+		p := b.newPod(t, "w", run)
+		k := p.keeper(t.Context(), t)
+		s := p.shim(t.Context(), t, `echo $0 >> $STATE/runs; echo hello; test $(wc -l < $STATE/runs) = `+run[1:]+` || exit 9; exit 3`)
+		assert.Equal(t, 3, s.code())
+		assert.Equal(t, contract.Success, k.code(), run)
+	}
+	assert.Equal(t, int64(2), b.Workspace("w").State.Number)
+	all, err := b.store.List(t.Context(), "w")
+	require.NoError(t, err)
+	var logs int
+	for _, one := range all {
+		if strings.HasPrefix(one.Key.Name, "log-stdout-") {
+			logs++
+		}
+	}
+	assert.Equal(t, 2, logs, "the output of each run")
+}
+
+// JOBS.md J10: a second pod of a Run starts nothing.
+func TestSecondPod(t *testing.T) {
+	b := newBench(t)
+	p := b.newPod(t, "w", "r")
+	require.NoError(t, os.WriteFile(p.path("token"), []byte("r"), 0o600))
+	k := p.start(t.Context(), t, "keeper", "--run", "r", "--place", "pod-r", "--attempt", "2", "--address", "http://"+p.address,
+		"--token", p.path("token"), "--exchange", p.path("exchange"), "--state", p.path("state"), "--scratch", p.path("scratch"))
+	s := p.shim(t.Context(), t, `touch $BASE/ran`)
+	assert.Equal(t, contract.Refused, k.code())
+	assert.Equal(t, contract.Refused, s.code())
+	assert.False(t, p.there("ran"))
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/shim"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+)
+
+// runShim runs the template and returns its exit code.
+func runShim(ctx context.Context, args []string, out io.Writer) (int, error) {
+	flags := flagsOf("shim", " -- COMMAND [ARGUMENTS]", out)
+	folder := flags.String("exchange", "/orcon/exchange", "`folder` that keeper and shim share")
+	work := flags.String("work", contract.Work, "working `folder` of the template")
+	grace := flags.Duration("grace", 2*time.Minute, "`time` between SIGTERM and SIGKILL if the container is stopped")
+	if err := flags.Parse(args); err != nil {
+		return misused(err)
+	}
+	if flags.NArg() == 0 {
+		return contract.Misused, errors.New("the template's command is missing: write it after --")
+	}
+	s := shim.Shim{Exchange: exchange.Folder(*folder), Command: flags.Args(), Folder: *work, Grace: *grace}
+	return s.Run(ctx)
+}

@@ -1,0 +1,68 @@
+package jobsapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
+)
+
+// Put implements keeper.Blobs.
+func (c *Client) Put(ctx context.Context, key blob.Key, content io.ReadSeeker) error {
+	return c.upload(ctx, pathOf(key), content, nil)
+}
+
+// Get implements keeper.Blobs.
+func (c *Client) Get(ctx context.Context, key blob.Key) (io.ReadCloser, error) {
+	in, err := c.send(ctx, http.MethodGet, pathOf(key), http.NoBody, func(*http.Request) {})
+	if err != nil {
+		return nil, fmt.Errorf("cannot receive blob %s: %w", key, err)
+	}
+	return in, nil
+}
+
+func pathOf(k blob.Key) string { return fmt.Sprintf("blobs/%d/%s", k.Fence, url.PathEscape(k.Name)) }
+
+// Write implements chunk.Sink.
+func (c *Client) Write(ctx context.Context, k chunk.Chunk) error {
+	ctx, end := context.WithTimeout(ctx, c.Timeout)
+	defer end()
+	path := fmt.Sprintf("logs/%d/%s/%d", k.Fence, url.PathEscape(k.Stream), k.Number)
+	return c.upload(ctx, path, bytes.NewReader(k.Content), map[string]int64{runner.Position: k.Position, runner.Missing: k.Missing})
+}
+
+// upload sends content with its digest.
+func (c *Client) upload(ctx context.Context, path string, content io.ReadSeeker, headers map[string]int64) error {
+	digest := sha256.New()
+	_, err := content.Seek(0, io.SeekStart)
+	var size int64
+	if err == nil {
+		size, err = io.Copy(digest, content)
+	}
+	if err == nil {
+		_, err = content.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot send %s: %w", path, err)
+	}
+	answer, err := c.send(ctx, http.MethodPut, path, io.NopCloser(content), func(r *http.Request) {
+		r.ContentLength = size
+		r.Header.Set(runner.Digest, hex.EncodeToString(digest.Sum(nil)))
+		for name, value := range headers {
+			r.Header.Set(name, strconv.FormatInt(value, 10))
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("cannot send %s: %w", path, err)
+	}
+	return answer.Close()
+}

@@ -1,0 +1,102 @@
+package jobsapi_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/chunk"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/keeper/exchange"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+)
+
+// JOBS.md J3 and J10: a run over HTTP, and the next one begins from what it left.
+func TestRun(t *testing.T) {
+	b := newBench(t)
+	ctx := t.Context()
+	c := b.client(t, "r", "p")
+	h, err := c.Claim(ctx, keeper.Claimant{Run: "r", Attempt: 1, Place: "p"})
+	require.NoError(t, err)
+	assert.Equal(t, keeper.Hold{
+		Workspace: "w", Fence: 1, Parameters: `{"a":1}`, Exclusive: true, Lost: time.Minute, Grace: 2 * time.Minute,
+	}, h)
+	holder := keeper.Holder{Claimant: keeper.Claimant{Run: "r", Attempt: 1, Place: "p"}, Fence: 1}
+	for range 2 {
+		_, err = c.Renew(ctx, holder)
+		require.NoError(t, err)
+	}
+	renewals := b.Renewals("r")
+	require.Len(t, renewals, 2)
+	assert.Greater(t, renewals[1].Number, renewals[0].Number, "each proves life")
+	s := archive(1, "state")
+	require.NoError(t, c.Put(ctx, s.Blob, strings.NewReader("state")))
+	require.NoError(t, c.Checkpoint(ctx, holder, keeper.Checkpoint{Sequence: 1, State: s, Torn: true}))
+	assert.True(t, b.Workspace("w").Checkpoint.Torn)
+	require.NoError(t, c.Write(ctx, chunk.Chunk{Fence: 1, Stream: "stdout", Number: 1, Content: []byte("hello")}))
+	require.NoError(t, c.End(ctx, holder, keeper.End{Outcome: job.Committed, State: &s, Process: exchange.Ended{Code: 137, Ran: true, Killed: true}}))
+	assert.Equal(t, job.Exit{Code: 137, Cause: job.Killed}, b.Workspace("w").State.Exit)
+
+	require.NoError(t, b.Change("w", accept))
+	b.admit(t, "r2")
+	next := b.client(t, "r2", "p2")
+	h, err = next.Claim(ctx, keeper.Claimant{Run: "r2", Attempt: 1, Place: "p2"})
+	require.NoError(t, err)
+	assert.Equal(t, int64(1), h.Generation)
+	require.NotNil(t, h.Base)
+	assert.Equal(t, s.Blob, h.Base.Blob)
+	in, err := next.Get(ctx, h.Base.Blob)
+	require.NoError(t, err)
+	text, err := io.ReadAll(in)
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	assert.Equal(t, "state", string(text))
+}
+
+// Each error of the API has one meaning for a keeper.
+func TestErrors(t *testing.T) {
+	b := newBench(t)
+	ctx := t.Context()
+	p, q := b.client(t, "r", "p"), b.client(t, "r", "q")
+	_, err := p.Claim(ctx, keeper.Claimant{Run: "r", Attempt: 1, Place: "p"})
+	require.NoError(t, err)
+	_, err = q.Claim(ctx, keeper.Claimant{Run: "r", Attempt: 1, Place: "q"})
+	require.ErrorIs(t, err, keeper.ErrConflict, "two claimants: the first one has it")
+	_, err = p.Renew(ctx, keeper.Holder{Fence: 7})
+	require.ErrorIs(t, err, keeper.ErrStale)
+	key := archive(1, "x").Blob
+	_, err = p.Get(ctx, key)
+	require.ErrorIs(t, err, blob.ErrNotFound)
+	require.NoError(t, p.Put(ctx, key, strings.NewReader("x")))
+	require.ErrorIs(t, p.Put(ctx, key, strings.NewReader("y")), keeper.ErrRefused)
+	require.ErrorIs(t, p.Put(ctx, archive(1, "large").Blob, strings.NewReader(strings.Repeat("x", 1<<20+1))), keeper.ErrRefused)
+	require.NoError(t, os.WriteFile(p.TokenFile, []byte("expired"), 0o600))
+	_, err = p.Renew(ctx, keeper.Holder{Fence: 1})
+	require.ErrorContains(t, err, "the token is not good")
+	for _, final := range []error{keeper.ErrStale, keeper.ErrConflict, keeper.ErrRefused} {
+		require.NotErrorIs(t, err, final, "the kubelet writes another token")
+	}
+	require.NoError(t, os.WriteFile(p.TokenFile, []byte("p"), 0o600))
+	_, err = p.Renew(ctx, keeper.Holder{Fence: 1})
+	require.NoError(t, err, "and it is read for each call")
+}
+
+// What is no answer of the jobs API is passing, and never taken for one.
+func TestOtherServer(t *testing.T) {
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	c := newBench(t).client(t, "r", "p")
+	c.Address = other.URL
+	_, err := c.Claim(t.Context(), keeper.Claimant{Run: "r", Attempt: 1, Place: "p"})
+	require.ErrorContains(t, err, "404 Not Found: is something else at its address?")
+	_, err = c.Get(t.Context(), archive(1, "x").Blob)
+	require.NotErrorIs(t, err, blob.ErrNotFound)
+}

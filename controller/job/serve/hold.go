@@ -1,0 +1,176 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/blob"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/runner"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/contract"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// swaps is how often a change is decided anew because the Workspace has changed meanwhile.
+const swaps = 8
+
+// change stores what decide makes of a Workspace, also where decide returns an error beside a Workspace that differs:
+// it keeps an orphan then.
+func (a *API) change(ctx context.Context, uid string, decide func(workspace.Workspace) (workspace.Workspace, error)) (workspace.Workspace, error) {
+	for range swaps {
+		stored, err := a.Workspaces.Get(ctx, uid)
+		if err != nil {
+			return workspace.Workspace{}, err
+		}
+		next, refused := decide(stored.Workspace)
+		if reflect.DeepEqual(next, stored.Workspace) {
+			return next, refused
+		}
+		switch err := a.Workspaces.Swap(ctx, uid, stored.Version, next); {
+		case err == nil:
+			return next, refused
+		case !errors.Is(err, ErrMoved):
+			return workspace.Workspace{}, err
+		}
+	}
+	return workspace.Workspace{}, fmt.Errorf("cannot store workspace %s: %w %d times", uid, ErrMoved, swaps)
+}
+
+// claim answers a claim.
+func (a *API) claim(r *http.Request, c Caller, in runner.Claim) (runner.Hold, error) {
+	if in.Place != c.Claimant.ID {
+		return runner.Hold{}, fmt.Errorf("cannot start attempt %d on %q: %w: it is that of %q", in.Attempt, in.Place, ErrForbidden, c.Claimant.ID)
+	}
+	run, err := a.Runs.Get(r.Context(), c.Run.UID)
+	if err != nil {
+		return runner.Hold{}, err
+	}
+	w, err := a.change(r.Context(), c.Workspace, func(w workspace.Workspace) (workspace.Workspace, error) {
+		return a.claimed(r.Context(), w, c, in.Attempt)
+	})
+	if err != nil {
+		return runner.Hold{}, err
+	}
+	a.generation(r.Context(), c.Workspace, w)
+	base, err := a.base(w)
+	return runner.Hold{
+		Workspace: c.Workspace, Fence: w.Lock.Fence, Generation: w.Lock.Base, Base: base, Sequence: w.Checkpoint.Sequence,
+		Parameters: run.Parameters, Environment: run.Environment, Exclusive: !w.Lock.Safety.Expires(),
+		LostSeconds: w.Lock.Timing.Lost.Seconds(), GraceSeconds: w.Lock.Timing.Grace.Seconds(),
+	}, err
+}
+
+// claimed returns a Workspace after a claim, whose claimant the store has.
+func (a *API) claimed(ctx context.Context, w workspace.Workspace, c Caller, attempt int) (workspace.Workspace, error) {
+	recorded, err := a.claimant(ctx, c.Workspace, w.Lock.Fence)
+	if err != nil {
+		return w, err
+	}
+	extent, err := a.extent(ctx, c.Workspace)
+	if err != nil {
+		return w, err
+	}
+	next, err := w.Claim(workspace.Start{Run: c.Run, Attempt: attempt, Claimant: c.Claimant, Recorded: recorded, Extent: extent})
+	if err == nil {
+		err = a.record(ctx, c.Workspace, next.Lock.Fence, c.Claimant.ID)
+	}
+	if err != nil {
+		return w, err
+	}
+	return next, nil
+}
+
+// base returns the state that a hold begins from; nil for an empty one.
+func (a *API) base(w workspace.Workspace) (*runner.State, error) {
+	if w.State.Digest == "" {
+		return nil, nil
+	}
+	key, err := blob.ParseKey(w.State.Key)
+	return &runner.State{Digest: w.State.Digest, Fence: key.Fence, Name: key.Name, Size: a.Limits.State}, err
+}
+
+// renew answers a renewal.
+func (a *API) renew(r *http.Request, c Caller, in runner.Renew) (runner.Renewal, error) {
+	stored, err := a.Workspaces.Get(r.Context(), c.Workspace)
+	if err != nil {
+		return runner.Renewal{}, err
+	}
+	if l := stored.Workspace.Lock; l.Run != c.Run || l.Fence != in.Fence || l.Claimant.ID != c.Claimant.ID {
+		return runner.Renewal{}, fmt.Errorf("cannot renew fence %d of %s: %w", in.Fence, c.Run, workspace.ErrStale)
+	}
+	run, err := a.Runs.Get(r.Context(), c.Run.UID)
+	if err == nil {
+		err = a.Renewals.Renewed(r.Context(), Renewal{Run: c.Run.UID, Fence: in.Fence, Number: in.Number, At: a.Clock()})
+	}
+	return runner.Renewal{Cancel: run.Cancel}, err
+}
+
+// checkpoint answers a checkpoint.
+func (a *API) checkpoint(r *http.Request, c Caller, in runner.Checkpoint) (struct{}, error) {
+	archive, err := a.archive(r.Context(), c, in.Fence, &in.State)
+	if err != nil {
+		return struct{}{}, err
+	}
+	_, err = a.change(r.Context(), c.Workspace, func(w workspace.Workspace) (workspace.Workspace, error) {
+		return w.Save(workspace.Save{
+			Run: c.Run, Checkpoint: workspace.Checkpoint{Blob: archive, Sequence: in.Sequence, Torn: in.Torn},
+		})
+	})
+	return struct{}{}, err
+}
+
+// end answers an end.
+func (a *API) end(r *http.Request, c Caller, in runner.End) (runner.Ended, error) {
+	archive, err := a.archive(r.Context(), c, in.Fence, in.State)
+	if err != nil {
+		return runner.Ended{}, err
+	}
+	if _, err := contract.ParseOutputs([]byte(in.Outputs)); err != nil {
+		return runner.Ended{}, fmt.Errorf("%w: %w", workspace.ErrInvalid, err)
+	}
+	err = a.Runs.Report(r.Context(), c.Run.UID, Report{Fence: in.Fence, Outputs: in.Outputs, Message: in.Message})
+	if err != nil {
+		return runner.Ended{}, err
+	}
+	capture := workspace.Capture{
+		Run: c.Run, Fence: in.Fence, Base: in.Base, Outcome: job.Outcome(in.Outcome), Blob: archive,
+		Exit: job.Exit{Code: in.Code, Cause: job.Cause(in.Cause)}, Now: a.Clock(),
+	}
+	var outcome job.Outcome
+	w, err := a.change(r.Context(), c.Workspace, func(w workspace.Workspace) (workspace.Workspace, error) {
+		if capture.Extent, err = a.extent(r.Context(), c.Workspace); err != nil {
+			return w, err
+		}
+		var next workspace.Workspace
+		next, outcome, err = w.End(capture)
+		return next, err
+	})
+	if err == nil {
+		a.generation(r.Context(), c.Workspace, w)
+	}
+	return runner.Ended{Outcome: string(outcome)}, err
+}
+
+// archive returns a state that a caller has stored below a fence of its own; the zero value for none.
+func (a *API) archive(ctx context.Context, c Caller, fence int64, s *runner.State) (workspace.Blob, error) {
+	if err := a.owned(ctx, c, fence); err != nil || s == nil {
+		return workspace.Blob{}, err
+	}
+	key := blob.Key{Workspace: c.Workspace, Fence: fence, Name: s.Name}
+	if s.Fence != fence || !strings.HasPrefix(s.Name, statePrefix) || key.Check() != nil {
+		return workspace.Blob{}, fmt.Errorf("cannot use archive %q of fence %d: %w: it is not a state of fence %d",
+			s.Name, s.Fence, workspace.ErrInvalid, fence)
+	}
+	in, err := a.Store.Get(ctx, key)
+	if errors.Is(err, blob.ErrNotFound) {
+		return workspace.Blob{}, fmt.Errorf("cannot use archive %s: %w: it is not stored", key, workspace.ErrInvalid)
+	}
+	if err != nil {
+		return workspace.Blob{}, err
+	}
+	return workspace.Blob{Digest: s.Digest, Key: key.String(), Fence: fence}, in.Close()
+}

@@ -1,0 +1,83 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+var (
+	// ErrMoved is wrapped where a Workspace has another version.
+	ErrMoved = errors.New("the workspace has changed")
+	// ErrForbidden is wrapped where a caller's token is not good for a request.
+	ErrForbidden = errors.New("the token is not good for this")
+)
+
+// Workspaces stores Workspaces by their UID.
+type Workspaces interface {
+	// Get returns the stored Workspace itself, not a cached copy.
+	Get(ctx context.Context, uid string) (Stored, error)
+	// Swap stores the next value of one that still has a version; otherwise it returns ErrMoved. After another error it
+	// may be stored or not.
+	Swap(ctx context.Context, uid, version string, next workspace.Workspace) error
+}
+
+// Stored is a Workspace as it is stored.
+type Stored struct {
+	Version   string
+	Workspace workspace.Workspace
+}
+
+// Runs finds Runs by their UID.
+type Runs interface {
+	Get(ctx context.Context, uid string) (Run, error)
+	// Report keeps what the template reported, before its end is recorded. The first report of a fence stays.
+	Report(ctx context.Context, uid string, r Report) error
+}
+
+// Run holds what a keeper needs of a Run.
+type Run struct {
+	// Parameters is a JSON document; "" for none.
+	Parameters  string
+	Environment []string
+	// Cancel is set by a cancel or a timeout, and never taken back.
+	Cancel bool
+}
+
+// Report is what a template left besides its state.
+type Report struct {
+	Fence int64
+	// Outputs is a JSON document; "" for none.
+	Outputs string
+	// Message tells why the outcome is not better; "" otherwise.
+	Message string
+}
+
+// Renewals receives signs of life.
+type Renewals interface {
+	Renewed(ctx context.Context, r Renewal) error
+}
+
+// Renewal is one sign of life of a claimant, for job.Watch.
+type Renewal struct {
+	Run           string
+	Fence, Number int64
+	At            time.Time
+}
+
+// Callers finds out who sends a request.
+type Callers interface {
+	// Identify returns ErrForbidden for a token that is not valid.
+	Identify(r *http.Request) (Caller, error)
+}
+
+// Caller is the keeper of one attempt of one Run. It may do nothing for others.
+type Caller struct {
+	// Workspace is its UID.
+	Workspace string
+	Run       workspace.Run
+	Claimant  workspace.Claimant
+}

@@ -1,0 +1,2 @@
+// Package servetest holds the ports of the jobs API in memory, and faults for it, for tests: no binary imports it.
+package servetest
