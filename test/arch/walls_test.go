@@ -51,8 +51,8 @@ var mayImport = map[string]string{
 	"domain/job":                  "domain/spelling",
 	"domain/job/log":              "",
 	"domain/job/retention":        "domain/job/workspace",
-	"domain/job/run":              "github.com/santhosh-tekuri/jsonschema/v6 domain/job domain/job/workspace domain/spelling",
-	"domain/job/workspace":        "domain/job",
+	"domain/job/run":              "github.com/santhosh-tekuri/jsonschema/v6 domain/condition domain/job domain/job/workspace domain/spelling",
+	"domain/job/workspace":        "domain/condition domain/job",
 	"domain/job/contract":         "",
 	"domain/leadership":           "",
 	"domain/injection":            "gopkg.in/yaml.v3 domain/application domain/jsonpatch domain/spelling",
@@ -95,10 +95,12 @@ var mayImport = map[string]string{
 	"controller/api/v1alpha1":        "k8s.io/apimachinery",
 	"controller/api/bundle/v1alpha1": "k8s.io/apimachinery",
 	"controller/api/fleet/v1alpha1":  "controller/api/bundle/v1alpha1 k8s.io/apimachinery",
+	"controller/api/job/v1alpha1":    "k8s.io/apimachinery",
 	// Maps between API types and the domain. Agents link convert/agent: of the domain it may have what
 	// they have.
 	"controller/api/convert/agent":    "domain/application domain/conversation domain/databag domain/secret domain/status domain/tool controller/api/relations google.golang.org/protobuf",
 	"controller/api/convert/bundle":   "domain/bundle domain/condition controller/api/bundle/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
+	"controller/api/convert/job":      "domain/condition domain/job domain/job/run domain/job/workspace domain/spelling controller/api/job/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
 	"controller/api/convert/relation": "domain controller/api/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
 	"controller/api/convert/value":    "domain/condition k8s.io/apimachinery",
 	"controller/api/relations":        "controller/api/relations " + wire,
