@@ -117,12 +117,12 @@ func TestStatuses(t *testing.T) {
 	o := &v1alpha1.JobRun{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
 	SetRun(o, run.Status{Phase: run.Running, Reason: "Running", Message: "it runs on a", Attempt: 2, Fence: 5}, time.Unix(1, 0))
 	assert.Equal(t, v1alpha1.JobRunPhase("Running"), o.Status.Phase)
-	assert.EqualValues(t, []any{int64(3), int32(2), int64(5)}, []any{o.Status.ObservedGeneration, o.Status.Attempt, o.Status.Fence})
+	assert.Equal(t, []any{int64(3), int32(2), int64(5)}, []any{o.Status.ObservedGeneration, o.Status.Attempt, o.Status.Fence})
 	assert.Len(t, o.Status.Conditions, 3)
 	w := &v1alpha1.JobWorkspace{ObjectMeta: metav1.ObjectMeta{Generation: 4}}
 	SetStanding(w, workspace.Workspace{Name: "shop/db"}, workspace.Extent{Fence: 1}, 2, time.Unix(1, 0))
 	assert.Equal(t, "StoreAhead", w.Status.Phase)
-	assert.EqualValues(t, []any{int64(4), int32(2)}, []any{w.Status.ObservedGeneration, w.Status.QueuedRuns})
+	assert.Equal(t, []any{int64(4), int32(2)}, []any{w.Status.ObservedGeneration, w.Status.QueuedRuns})
 	assert.Len(t, w.Status.Conditions, 3)
 }
 

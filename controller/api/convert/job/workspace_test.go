@@ -75,13 +75,13 @@ func TestUnreadableWorkspace(t *testing.T) {
 		"Lock": {
 			v1alpha1.JobWorkspaceState{Lock: &v1alpha1.JobLock{
 				Run: v1alpha1.JobHolder{Origin: "Pull"}, Safety: "Exclusiv",
-				Recovery: &v1alpha1.JobRecovery{Reason: "Gone", Outcome: "Comitted", Exit: exit},
+				Recovery: &v1alpha1.JobRecovery{Reason: "Gone", Outcome: "Committd", Exit: exit},
 			}},
 			[]string{
 				`state.lock.run.origin: value "Pull" is unknown: use "Push", or leave it out`,
 				`state.lock.safety: value "Exclusiv" is unknown: did you mean "Exclusive"?`,
 				`state.lock.recovery.reason: value "Gone" is unknown: use one of ["CaptureFailed" "Silent" "Vanished"]`,
-				`state.lock.recovery.outcome: value "Comitted" is unknown: did you mean "Committed"?`,
+				`state.lock.recovery.outcome: value "Committd" is unknown: did you mean "Committed"?`,
 				`state.lock.recovery.exit.cause: value "Kiled" is unknown: did you mean "Killed"?`,
 				`state.lock: a hold needs a fence and the UID of its run`,
 			},
