@@ -95,7 +95,8 @@ func held(f Facts, w workspace.Workspace) Status {
 	case l.Recovery.Reason != "":
 		return lost(f, w)
 	case l.Claimant.ID == "" && f.Pod.Obstacle != "":
-		return Status{Phase: Starting, Reason: reasonCannotStart, Message: f.Pod.Obstacle + ": correct it, or `orcon job cancel " + f.Run.Name + "`"}
+		message := f.Pod.Obstacle + ": correct it, or `orcon job cancel " + f.Run.Name + "`"
+		return Status{Phase: Starting, Reason: reasonCannotStart, Message: message}
 	case l.Claimant.ID == "" && f.Pod.Made:
 		return Status{Phase: Starting, Reason: reasonPodPending, Message: "its pod waits for a node"}
 	case l.Claimant.ID == "":

@@ -7,7 +7,7 @@ import (
 )
 
 // Conditions returns the conditions of a Workspace; their reason is its phase.
-func (w Workspace) Conditions(e Extent) []condition.Condition {
+func Conditions(w Workspace, e Extent) []condition.Condition {
 	phase := w.Phase(e)
 	reason := string(phase)
 	switch phase {

@@ -32,7 +32,7 @@ func TestConditions(t *testing.T) {
 	}
 	for phase, tc := range tests {
 		t.Run(string(phase), func(t *testing.T) {
-			all := tc.from.Conditions(tc.extent)
+			all := Conditions(tc.from, tc.extent)
 			why := condition.Why(all)
 			assert.Equal(t, string(phase), why.Reason)
 			assert.Contains(t, why.Message, tc.says)

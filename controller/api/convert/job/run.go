@@ -52,7 +52,7 @@ func ToPublished(o *v1alpha1.JobRun) (run.Status, error) {
 }
 
 // SetEnd writes the end of a Run into its state, and reports whether it did. One that is there stays, and a status
-// without an outcome is no end (JOBS.md J4).
+// without an outcome changes nothing (JOBS.md J4).
 func SetEnd(o *v1alpha1.JobRun, s run.Status) bool {
 	if !s.Ended() || o.State != nil && o.State.End != nil {
 		return false
@@ -133,7 +133,7 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 func SetStanding(o *v1alpha1.JobWorkspace, w workspace.Workspace, e workspace.Extent, queued int, now time.Time) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.Phase, o.Status.QueuedRuns = string(w.Phase(e)), value.FromInt(queued)
-	o.Status.Conditions = value.SetConditions(o.Status.Conditions, w.Conditions(e), o.Generation, now)
+	o.Status.Conditions = value.SetConditions(o.Status.Conditions, workspace.Conditions(w, e), o.Generation, now)
 }
 
 // phases returns the phases with which a Run may end.

@@ -86,6 +86,10 @@ func TestUnreadableWorkspace(t *testing.T) {
 				`state.lock: a hold needs a fence and the UID of its run`,
 			},
 		},
+		"NoFence": {
+			v1alpha1.JobWorkspaceState{Lock: &v1alpha1.JobLock{Run: v1alpha1.JobHolder{UID: "1"}}}, []string{"state.lock: a hold needs a fence"},
+		},
+		"NoRun": {v1alpha1.JobWorkspaceState{Lock: &v1alpha1.JobLock{Fence: 1}}, []string{"state.lock: a hold needs a fence"}},
 		"Generation": {v1alpha1.JobWorkspaceState{Generation: &v1alpha1.JobGeneration{Acceptance: "Yes", Exit: exit}}, []string{
 			"state.generation.exit.cause", `state.generation.acceptance: value "Yes" is unknown: use "Accepted"`,
 		}},

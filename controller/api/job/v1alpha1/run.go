@@ -14,8 +14,8 @@ const CancelRequested = "Requested"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=jr,categories=orcon
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="a JobRun's name has at most 52 characters, since names of Jobs and pods contain it"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.state) || has(self.state)",message="state cannot be removed: the frozen input and the end are in it"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="a JobRun's name has at most 52 characters"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.state) || has(self.state)",message="state cannot be removed: leave it as it is"
 // +kubebuilder:printcolumn:name="Workspace",type=string,JSONPath=`.spec.workspace`
 // +kubebuilder:printcolumn:name="Action",type=string,JSONPath=`.spec.action`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
@@ -42,20 +42,20 @@ type JobRun struct {
 
 // JobRunSpec says what is run.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.timeout) == has(oldSelf.timeout)",message="a JobRun's timeout never changes: create another JobRun"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || has(self.cancel)",message="a cancel cannot be taken back: create another JobRun"
+// +kubebuilder:validation:XValidation:rule="has(self.timeout) == has(oldSelf.timeout)",message="timeout never changes: use another JobRun"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || has(self.cancel)",message="a cancel cannot be taken back: use another"
 type JobRunSpec struct {
 	// workspace is the name of a JobWorkspace of this namespace; it cannot be changed.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=45
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a JobRun's workspace never changes: create another JobRun"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="workspace never changes: use another JobRun"
 	Workspace string `json:"workspace"`
 	// action is the name of an action of the template; it cannot be changed.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9-]*[a-z0-9])?$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a JobRun's action never changes: create another JobRun"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="action never changes: use another JobRun"
 	Action string `json:"action"`
 	// timeout is how long the run may take from its admission, at least 1s, before it is stopped as by a cancel; unset for
 	// no limit. It cannot be changed.
@@ -64,7 +64,7 @@ type JobRunSpec struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="timeout must be at least 1s"
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a JobRun's timeout never changes: create another JobRun"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="timeout never changes: use another JobRun"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 	// cancel is Requested to stop the run: SIGTERM, the grace of the JobWorkspace, SIGKILL; then its state is kept. It
 	// cannot be taken back.

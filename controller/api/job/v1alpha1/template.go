@@ -23,7 +23,7 @@ type JobTemplate struct {
 
 	// spec describes the program; it cannot be changed.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a JobTemplate never changes: create another one, and name it in spec.template of the JobWorkspace"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a JobTemplate never changes: use another one"
 	Spec JobTemplateSpec `json:"spec"`
 }
 
@@ -32,7 +32,7 @@ type JobTemplateSpec struct {
 	// image is the image of the program, by digest: NAME@sha256:….
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^@\\\\s]+@sha256:[0-9a-f]{64}$')",message="image must name a digest, NAME@sha256:…, so that a run is the same tomorrow"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^@\\\\s]+@sha256:[0-9a-f]{64}$')",message="name a digest: NAME@sha256:…"
 	Image string `json:"image"`
 	// contract is the version of the runner contract that the program follows.
 	// +required
@@ -85,7 +85,7 @@ type JobVariable struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('ORCON_') && !self.startsWith('TF_HTTP_')",message="names that begin with ORCON_ or TF_HTTP_ belong to Orcon: rename the variable"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^(ORCON|TF_HTTP)_')",message="it belongs to Orcon: use another name"
 	Name string `json:"name"`
 	// value is the value of the variable; unset is empty.
 	// +optional

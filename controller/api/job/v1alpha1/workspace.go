@@ -11,8 +11,8 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=jw,categories=orcon
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 45",message="a JobWorkspace's name has at most 45 characters, since names of JobRuns contain it"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.state) || has(self.state)",message="state cannot be removed: the lock and the lineage of states are in it"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 45",message="a JobWorkspace's name has at most 45 characters"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.state) || has(self.state)",message="state cannot be removed: leave it as it is"
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.state.lock.run.name`
 // +kubebuilder:printcolumn:name="Generation",type=integer,JSONPath=`.state.generation.number`
@@ -60,14 +60,14 @@ type JobWorkspaceSpec struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="lostAfter must be from 1s to 1h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="use 1s to 1h"
 	LostAfter *metav1.Duration `json:"lostAfter,omitempty"`
 	// cancelGracePeriod is how long a program has between SIGTERM and SIGKILL, at most 1h; unset is 120s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="cancelGracePeriod must be at most 1h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="use at most 1h"
 	CancelGracePeriod *metav1.Duration `json:"cancelGracePeriod,omitempty"`
 	// keepGenerations is how many earlier generations of the state are kept, from 1 to 100; unset is 20.
 	// +optional
