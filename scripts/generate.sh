@@ -21,7 +21,7 @@ esac
 packages protoc:protobuf-compiler
 "$root/scripts/tools.sh" controller-gen protoc-gen-go protoc-gen-connect-go
 
-apis=(controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/api/fleet/v1alpha1)
+apis=(controller/api/v1alpha1 controller/api/bundle/v1alpha1 controller/api/fleet/v1alpha1 controller/api/job/v1alpha1)
 wire=controller/api/relations/v1alpha1
 out="$(mktemp -d)"
 trap 'rm -rf "$out"' EXIT

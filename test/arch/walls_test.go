@@ -53,8 +53,8 @@ var mayImport = map[string]string{
 	"domain/job":                  "domain/spelling",
 	"domain/job/log":              "",
 	"domain/job/retention":        "domain/job/workspace",
-	"domain/job/run":              "github.com/santhosh-tekuri/jsonschema/v6 domain/job domain/job/workspace domain/spelling",
-	"domain/job/workspace":        "domain/job",
+	"domain/job/run":              "github.com/santhosh-tekuri/jsonschema/v6 domain/condition domain/job domain/job/workspace domain/spelling",
+	"domain/job/workspace":        "domain/condition domain/job",
 	"domain/job/contract":         "",
 	"domain/leadership":           "",
 	"domain/injection":            "gopkg.in/yaml.v3 domain/application domain/jsonpatch domain/spelling",
@@ -99,10 +99,12 @@ var mayImport = map[string]string{
 	"controller/api/bundle/v1alpha1": "k8s.io/apimachinery",
 	"controller/api/runner":          "",
 	"controller/api/fleet/v1alpha1":  "controller/api/bundle/v1alpha1 k8s.io/apimachinery",
+	"controller/api/job/v1alpha1":    "k8s.io/apimachinery",
 	// Maps between API types and the domain. Agents link convert/agent: of the domain it may have what
 	// they have.
 	"controller/api/convert/agent":    "domain/application domain/conversation domain/databag domain/secret domain/status domain/tool controller/api/relations google.golang.org/protobuf",
 	"controller/api/convert/bundle":   "domain/bundle domain/condition controller/api/bundle/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
+	"controller/api/convert/job":      "domain/condition domain/job domain/job/run domain/job/workspace domain/spelling controller/api/job/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
 	"controller/api/convert/relation": "domain controller/api/v1alpha1 controller/api/convert/value k8s.io/apimachinery",
 	"controller/api/convert/value":    "domain/condition k8s.io/apimachinery",
 	"controller/api/relations":        "controller/api/relations " + wire,
@@ -138,10 +140,6 @@ var mayImport = map[string]string{
 	"controller/adapter/kube/secrets":      "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/settle":       "domain controller/api controller/adapter/kube/object " + kubeClient + " " + watched,
 	"controller/adapter/kube/views":        "domain controller/api controller/adapter/kube/object github.com/golang/glog " + kubeClient,
-	"controller/adapter/kustomize":         "domain/bundle sigs.k8s.io/kustomize/api sigs.k8s.io/kustomize/kyaml/filesys",
-	"controller/adapter/metadata":          "domain/bundle github.com/golang/glog " + kubeClient,
-	"controller/adapter/oci":               "domain/bundle controller/adapter/egress github.com/google/go-containerregistry",
-	"controller/adapter/plain":             "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
 	"controller/adapter/policy":            "domain/bundle domain/health github.com/google/cel-go sigs.k8s.io/yaml",
 	// It is the ledger and the stores of a keeper, in the keeper's words.
 	"controller/adapter/jobsapi":   "controller/adapter/blob controller/api/runner controller/keeper domain/job",
@@ -149,7 +147,6 @@ var mayImport = map[string]string{
 	"controller/adapter/metadata":  "domain/bundle github.com/golang/glog " + kubeClient,
 	"controller/adapter/oci":       "domain/bundle controller/adapter/egress github.com/google/go-containerregistry",
 	"controller/adapter/plain":     "domain/bundle k8s.io/apimachinery sigs.k8s.io/yaml",
-	"controller/adapter/policy":    "domain/bundle github.com/google/cel-go sigs.k8s.io/yaml",
 	// A protocol over the web, with the web adapter's limits.
 	"controller/adapter/qontract":   "domain/bundle controller/adapter/web",
 	"controller/adapter/sandbox":    "github.com/landlock-lsm/go-landlock/landlock golang.org/x/sys/unix",

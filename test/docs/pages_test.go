@@ -24,6 +24,7 @@ import (
 
 	bundlev1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	fleetv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
+	jobv1alpha1 "gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/test/integration/controlplane"
 )
@@ -185,7 +186,9 @@ func decoder(t *testing.T) func([]byte) error {
 	scheme := runtime.NewScheme()
 	require.NoError(t, clientscheme.AddToScheme(scheme))
 	require.NoError(t, extensions.AddToScheme(scheme))
-	require.NoError(t, errors.Join(v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme), fleetv1alpha1.AddToScheme(scheme)))
+	require.NoError(t, errors.Join(
+		v1alpha1.AddToScheme(scheme), bundlev1alpha1.AddToScheme(scheme), fleetv1alpha1.AddToScheme(scheme), jobv1alpha1.AddToScheme(scheme),
+	))
 	strict := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
 	return func(document []byte) error {
 		_, _, err := strict.Decode(document, nil, nil)

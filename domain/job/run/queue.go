@@ -50,7 +50,7 @@ func Queue(policy job.Concurrency, w workspace.Workspace, waiting []Waiting) []R
 		case policy == job.Reject && p.Ahead > 0:
 			p.Ended = unstarted(Rejected, "Rejected", fmt.Sprintf("%s has concurrency Reject and another Run: wait for it, or set Queue", w.Name))
 		case policy == job.SupersedeQueued && ahead < lasting-1:
-			p.Ended = unstarted(Cancelled, "Superseded", "a newer Run of "+w.Name+" was queued")
+			p.Ended = unstarted(Cancelled, reasonSuperseded, "a newer Run of "+w.Name+" was queued")
 			lasting, ahead = lasting-1, ahead-1
 		default:
 			p.Next = p.Ahead == 0

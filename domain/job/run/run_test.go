@@ -143,6 +143,9 @@ func TestDerive(t *testing.T) {
 			assert.Equal(t, tc.phase, got.Phase)
 			assert.Contains(t, got.Message, tc.says)
 			assert.Equal(t, tc.ended, got.Ended())
+			if label != "EndIsFinal" {
+				assert.True(t, explained(got.Conditions(), run.Meanings()), "%s is not explained", got.Reason)
+			}
 		})
 	}
 	assert.Equal(t, int64(4), run.Derive(run.Facts{Run: one}, held(claimed)).Fence)

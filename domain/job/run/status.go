@@ -81,9 +81,9 @@ func Derive(f Facts, w workspace.Workspace) Status {
 
 // queued returns the status of a Run that waits for the lock.
 func queued(f Facts, w workspace.Workspace) Status {
-	s := Status{Phase: Queued, Reason: "Next", Message: "it starts next"}
+	s := Status{Phase: Queued, Reason: reasonNext, Message: "it starts next"}
 	if err := w.Startable(f.Extent); err != nil {
-		s.Reason, s.Message = "Waiting", err.Error()
+		s.Reason, s.Message = reasonWaiting, err.Error()
 	}
 	return s
 }
@@ -95,18 +95,19 @@ func held(f Facts, w workspace.Workspace) Status {
 	case l.Recovery.Reason != "":
 		return lost(f, w)
 	case l.Claimant.ID == "" && f.Pod.Obstacle != "":
-		return Status{Phase: Starting, Reason: "CannotStart", Message: f.Pod.Obstacle + ": correct it, or `orcon job cancel " + f.Run.Name + "`"}
+		message := f.Pod.Obstacle + ": correct it, or `orcon job cancel " + f.Run.Name + "`"
+		return Status{Phase: Starting, Reason: reasonCannotStart, Message: message}
 	case l.Claimant.ID == "" && f.Pod.Made:
-		return Status{Phase: Starting, Reason: "PodPending", Message: "its pod waits for a node"}
+		return Status{Phase: Starting, Reason: reasonPodPending, Message: "its pod waits for a node"}
 	case l.Claimant.ID == "":
-		return Status{Phase: Starting, Reason: "Admitted", Message: "its pod is being made"}
+		return Status{Phase: Starting, Reason: reasonAdmitted, Message: "its pod is being made"}
 	case f.Pod.Stopped:
-		return Status{Phase: Capturing, Reason: "Capturing", Message: "its process has ended, and its state is being stored"}
+		return Status{Phase: Capturing, Reason: string(Capturing), Message: "its process has ended, and its state is being stored"}
 	case stop != "":
 		message := fmt.Sprintf("its process on %s is being stopped; it has %s", l.Claimant.Where, l.Timing.Grace)
 		return Status{Phase: Running, Reason: string(stop), Message: message}
 	}
-	return Status{Phase: Running, Reason: "Running", Message: "it runs on " + l.Claimant.Where}
+	return Status{Phase: Running, Reason: string(Running), Message: "it runs on " + l.Claimant.Where}
 }
 
 // lost returns the status of a Run about which a person must decide.
@@ -114,7 +115,7 @@ func lost(f Facts, w workspace.Workspace) Status {
 	l := w.Lock
 	if l.Safety.Expires() {
 		return Status{
-			Phase: Lost, Reason: string(l.Recovery.Reason),
+			Phase: Lost, Reason: reasonExpiring,
 			Message: fmt.Sprintf("%s: the lock of %s is released after %s of silence", reasons[l.Recovery.Reason], w.Name, l.Timing.Takeover()),
 		}
 	}

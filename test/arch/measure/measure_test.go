@@ -76,6 +76,13 @@ func TestMeasures(t *testing.T) {
 			},
 			want: []string{"domain/a/a.go:3: T and U of domain/b/b.go:3 share 5 fields"},
 		},
+		"Kinds": {
+			why: "objects of the API have the same five fields", measure: "twins",
+			files: map[string]string{
+				"domain/a/a.go": "package a\n\n" + structure("T", "TypeMeta ObjectMeta Spec State Status"),
+				"domain/b/b.go": "package b\n\n" + structure("U", "TypeMeta ObjectMeta Spec State Status"),
+			},
+		},
 		"Mapped": {
 			why: "the API's types are mapped to the domain's; two of one package may be alike", measure: "twins",
 			files: map[string]string{

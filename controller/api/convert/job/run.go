@@ -1,0 +1,142 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/value"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// maxMessage is the size of the message of an end, in bytes.
+const maxMessage = 4096
+
+// ToRun returns the identity of a Run.
+func ToRun(o *v1alpha1.JobRun) workspace.Run { return workspace.Run{UID: string(o.UID), Name: o.Name} }
+
+// Cancelled reports whether a person cancelled a Run; its deletion is a cancel too.
+func Cancelled(o *v1alpha1.JobRun) bool {
+	return o.Spec.Cancel == v1alpha1.CancelRequested || !o.DeletionTimestamp.IsZero()
+}
+
+// ToWaiting returns a Run as the queue knows it; false for one that has ended.
+func ToWaiting(o *v1alpha1.JobRun) (run.Waiting, bool) {
+	if o.State != nil && o.State.End != nil {
+		return run.Waiting{}, false
+	}
+	return run.Waiting{Run: ToRun(o), Created: o.CreationTimestamp.UTC(), Cancelled: Cancelled(o)}, true
+}
+
+// ToPublished returns the end of a Run that is stored; the zero value before it has ended.
+func ToPublished(o *v1alpha1.JobRun) (run.Status, error) {
+	if o.State == nil || o.State.End == nil {
+		return run.Status{}, nil
+	}
+	e, r := o.State.End, reader{}
+	s := run.Status{
+		Phase: known(&r, "state.end.phase", string(e.Phase), phases()...), Reason: e.Reason, Message: e.Message,
+		Outcome: r.outcome("state.end.outcome", e.Outcome), Exit: r.exit("state.end.exit", e.Exit),
+		Attempt: int(e.Attempt), Fence: e.Fence,
+	}
+	if !s.Ended() {
+		r.fault(errors.New("state.end.outcome: an end needs an outcome: restore the object from a backup"))
+	}
+	return s, errors.Join(r.faults...)
+}
+
+// SetEnd writes the end of a Run into its state, and reports whether it did. One that is there stays, and a status
+// without an outcome changes nothing (JOBS.md J4).
+func SetEnd(o *v1alpha1.JobRun, s run.Status) bool {
+	if !s.Ended() || o.State != nil && o.State.End != nil {
+		return false
+	}
+	if o.State == nil {
+		o.State = &v1alpha1.JobRunState{}
+	}
+	o.State.End = &v1alpha1.JobRunEnd{
+		Phase: v1alpha1.JobRunPhase(s.Phase), Reason: s.Reason, Message: condition.Cut(s.Message, maxMessage),
+		Outcome: forWord(s.Outcome, outcomes), Exit: forExit(s.Exit), Attempt: value.FromInt(s.Attempt), Fence: s.Fence,
+	}
+	return true
+}
+
+// SetRun writes what is derived of a Run into its status.
+func SetRun(o *v1alpha1.JobRun, s run.Status, now time.Time) {
+	o.Status.ObservedGeneration = o.Generation
+	o.Status.Phase, o.Status.Attempt, o.Status.Fence = v1alpha1.JobRunPhase(s.Phase), value.FromInt(s.Attempt), s.Fence
+	o.Status.Conditions = value.SetConditions(o.Status.Conditions, s.Conditions(), o.Generation, now)
+}
+
+// ToInput returns the frozen input of a Run; false before it is frozen. An input that does not have its digest was
+// changed, and is not to be run.
+func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
+	if o.State == nil || o.State.Input == nil {
+		return run.Input{}, false, nil
+	}
+	i := o.State.Input
+	parameters, err := ToParameters("state.input.parameters", i.Parameters)
+	if err != nil {
+		return run.Input{}, true, err
+	}
+	if parameters == nil {
+		parameters = map[string]any{}
+	}
+	env, err := toEnv("state.input.env", i.Env)
+	if err != nil {
+		return run.Input{}, true, err
+	}
+	input := run.Input{
+		Action: i.Action, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args), Contract: i.Contract,
+		Parameters: parameters, Env: env, Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+	}
+	digest, err := input.Digest()
+	switch {
+	case err != nil:
+		return run.Input{}, true, fmt.Errorf("state.input: %w", err)
+	case digest != i.Digest:
+		return run.Input{}, true, fmt.Errorf("state.input: its digest is %s, but it was frozen with %s: create another JobRun", digest, i.Digest)
+	}
+	return input, true, nil
+}
+
+// SetInput freezes the input of a Run. One that is there stays.
+func SetInput(o *v1alpha1.JobRun, i run.Input) error {
+	if o.State != nil && o.State.Input != nil {
+		return nil
+	}
+	parameters, err := json.Marshal(i.Parameters)
+	if err != nil {
+		return fmt.Errorf("cannot freeze the parameters: %w", err)
+	}
+	frozen := &v1alpha1.JobInput{
+		Action: i.Action, Image: i.Image, Contract: i.Contract, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
+		Parameters: &runtime.RawExtension{Raw: parameters}, Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+	}
+	if frozen.Digest, err = i.Digest(); err != nil {
+		return err
+	}
+	if o.State == nil {
+		o.State = &v1alpha1.JobRunState{}
+	}
+	o.State.Input = frozen
+	return nil
+}
+
+// SetStanding writes what is derived of a Workspace into its status.
+func SetStanding(o *v1alpha1.JobWorkspace, w workspace.Workspace, e workspace.Extent, queued int, now time.Time) {
+	o.Status.ObservedGeneration = o.Generation
+	o.Status.Phase, o.Status.QueuedRuns = string(w.Phase(e)), value.FromInt(queued)
+	o.Status.Conditions = value.SetConditions(o.Status.Conditions, workspace.Conditions(w, e), o.Generation, now)
+}
+
+// phases returns the phases with which a Run may end.
+func phases() []run.Phase {
+	return []run.Phase{run.Lost, run.Succeeded, run.Failed, run.Cancelled, run.TimedOut, run.Rejected}
+}

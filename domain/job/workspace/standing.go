@@ -1,0 +1,43 @@
+package workspace
+
+import (
+	"fmt"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+)
+
+// Conditions returns the conditions of a Workspace; their reason is its phase.
+func Conditions(w Workspace, e Extent) []condition.Condition {
+	phase := w.Phase(e)
+	reason := string(phase)
+	switch phase {
+	case Ready:
+		return condition.Settled(reason, fmt.Sprintf("the lock is free, and generation %d is current", w.State.Number))
+	case Starting, Running:
+		return condition.Waiting(reason, holder(w))
+	case NeedsRecovery:
+		return condition.Stuck(reason, holder(w))
+	case StoreAhead:
+		return condition.Stuck(reason, ahead(w, e).Error())
+	default:
+		return condition.Stuck(reason, w.Startable(e).Error())
+	}
+}
+
+// Meanings returns every reason that a Workspace shows.
+func Meanings() []condition.Meaning {
+	return []condition.Meaning{
+		{Type: condition.Ready, Reason: string(Ready), Means: "the lock is free: the next run may start", Cure: "nothing to do"},
+		{Type: condition.Reconciling, Reason: string(Starting), Means: "a run holds the lock, and its process has not started",
+			Cure: "if it lasts, see the JobRun"},
+		{Type: condition.Reconciling, Reason: string(Running), Means: "a run holds the lock, and its process may have started",
+			Cure: "wait for it, or cancel the JobRun"},
+		{Type: condition.Stalled, Reason: string(NeedsRecovery), Means: "a run is lost; its process may still run, and its template is exclusive",
+			Cure: "see that it no longer runs, then decide with the command in the message"},
+		{Type: condition.Stalled, Reason: string(NeedsAccept), Means: "the process that left the state was killed, so that it may be incomplete",
+			Cure: "look at the state, then accept it or go back to an earlier one with the commands in the message"},
+		{Type: condition.Stalled, Reason: string(StoreAhead),
+			Means: "the store holds more than the JobWorkspace knows, as after the restore of an older object",
+			Cure:  "compare the two, then decide with the command in the message"},
+	}
+}

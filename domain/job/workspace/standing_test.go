@@ -1,0 +1,48 @@
+package workspace_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	. "gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace" //nolint:revive // the tests speak the words of the room
+)
+
+// Each phase has a condition that is true, an explanation, and a message with the command that helps.
+func TestConditions(t *testing.T) {
+	starting := must(t)(fresh.Acquire(Admission{Run: one, Now: start}))
+	lost := must(t)(running(t).Lose(Evidence{Fence: 1, Vanished: true}))
+	torn := fresh
+	torn.State = Generation{Number: 3, Exit: job.Exit{Cause: job.Killed}}
+	tests := map[Phase]struct {
+		from   Workspace
+		extent Extent
+		want   condition.Type
+		says   string
+	}{
+		Ready:         {fresh, Extent{}, condition.Ready, "generation 0 is current"},
+		Starting:      {starting, Extent{}, condition.Reconciling, "orcon job cancel one"},
+		Running:       {running(t), Extent{}, condition.Reconciling, "on node-a"},
+		NeedsRecovery: {lost, Extent{}, condition.Stalled, "orcon job unlock shop/db"},
+		NeedsAccept:   {torn, Extent{}, condition.Stalled, "orcon job state accept shop/db"},
+		StoreAhead:    {running(t), Extent{Fence: 9}, condition.Stalled, "--store newest"},
+	}
+	for phase, tc := range tests {
+		t.Run(string(phase), func(t *testing.T) {
+			all := Conditions(tc.from, tc.extent)
+			why := condition.Why(all)
+			assert.Equal(t, string(phase), why.Reason)
+			assert.Contains(t, why.Message, tc.says)
+			for _, c := range all {
+				assert.Equal(t, c.Type == tc.want, c.True, c.Type)
+			}
+			assert.True(t, slices.ContainsFunc(Meanings(), func(m condition.Meaning) bool {
+				return m.Type == tc.want && m.Reason == string(phase)
+			}))
+		})
+	}
+	assert.Len(t, Meanings(), len(tests))
+}

@@ -1,0 +1,48 @@
+package arch
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// Editors of a namespace write every kind of runs, and the state of none: with it they could take the lock from a run
+// that is under way (JOBS.md J6).
+func TestStateOfRunsIsProtected(t *testing.T) {
+	var kinds, stateful []string
+	for _, crd := range kustomize(t, filepath.Join(repository, "deployment/crd")) {
+		plural, _ := unstructuredString(crd.Object, "spec", "names", "plural")
+		if !strings.HasPrefix(plural, "job") {
+			continue
+		}
+		kinds = append(kinds, plural)
+		text, err := crd.MarshalJSON()
+		require.NoError(t, err)
+		if strings.Contains(string(text), `"state":{"description"`) {
+			stateful = append(stateful, plural)
+		}
+	}
+	require.Len(t, kinds, 3)
+	all := kustomize(t, filepath.Join(repository, "deployment/job-controller"))
+	policies := objects[admissionv1.ValidatingAdmissionPolicy](t, all, "ValidatingAdmissionPolicy")
+	require.Len(t, policies, 1)
+	assert.ElementsMatch(t, stateful, policies[0].Spec.MatchConstraints.ResourceRules[0].Resources)
+	bindings := objects[admissionv1.ValidatingAdmissionPolicyBinding](t, all, "ValidatingAdmissionPolicyBinding")
+	require.Len(t, bindings, 1)
+	assert.Equal(t, policies[0].Name, bindings[0].Spec.PolicyName)
+	assert.Equal(t, []admissionv1.ValidationAction{admissionv1.Deny}, bindings[0].Spec.ValidationActions)
+	roles := objects[rbacv1.ClusterRole](t, all, "ClusterRole")
+	require.Len(t, roles, 2)
+	for _, role := range roles {
+		for _, rule := range role.Rules {
+			assert.ElementsMatch(t, kinds, rule.Resources, role.Name)
+			assert.False(t, slices.Contains(rule.Verbs, "*"), role.Name)
+		}
+	}
+}
