@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -49,25 +50,30 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	b := &bench{World: &servetest.World{}, folder: t.TempDir(), address: "127.0.0.1:0"}
-	b.serve(t)
+	require.NoError(t, b.serve())
 	t.Cleanup(func() { b.kill() })
 	return b
 }
 
 // serve starts the server with a store that is opened anew.
-func (b *bench) serve(t require.TestingT) {
+func (b *bench) serve() error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	store, err := directory.Open(filepath.Join(b.folder, "blobs"))
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	api := &serve.API{
-		Workspaces: b.World.Workspaces(), Runs: b.World.Runs(), Renewals: b.World, Callers: b.World, Store: store, Clock: time.Now,
+		Workspaces: b.Workspaces(), Runs: b.Runs(), Renewals: b.World, Callers: b.World, Store: store, Clock: time.Now,
 		Limits: serve.Limits{Blob: 8 << 20, State: 8 << 20, Uploads: 4, Folder: b.folder},
 	}
 	listener, err := net.Listen("tcp", b.address)
-	require.NoError(t, err)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
 	b.address, b.store, b.server = listener.Addr().String(), store, &http.Server{Handler: api.Handler(), ReadHeaderTimeout: time.Minute}
 	go func(s *http.Server) { _ = s.Serve(listener) }(b.server)
+	return nil
 }
 
 // kill ends all connections at once, and takes the store from handlers that still run.

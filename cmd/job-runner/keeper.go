@@ -82,7 +82,7 @@ func defineState(flags *flag.FlagSet, k *keeper.Keeper) {
 	flags.DurationVar(&k.Settings.Checkpoint, "checkpoint", 30*time.Second, "`time` between checkpoints")
 	flags.StringVar(&k.Settings.Backend, "backend", "", "`address` on loopback where Terraform's state is served; none by default")
 	var patterns []string
-	flags.Func("exclude", "`pattern` of files that are no part of the state; may be repeated", func(text string) (err error) {
+	flags.Func("exclude", "`pattern` of files to leave out of the state; may be repeated", func(text string) (err error) {
 		patterns = append(patterns, text)
 		k.Settings.Exclude, err = state.ParseExclude(patterns)
 		return err

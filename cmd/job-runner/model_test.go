@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/adapter/archive/state"
@@ -63,7 +64,8 @@ func TestModel(t *testing.T) {
 			case <-time.After(200*time.Millisecond + rand.N(time.Second)):
 				b.kill()
 				n.add("kills of the server")
-				b.serve(t)
+				// A process that is started just then has the lock of the store until it executes its program.
+				assert.NoError(t, wait(ctx, func() bool { return b.serve() == nil }))
 			}
 		}
 	}()
@@ -116,7 +118,7 @@ func (b *bench) carry(ctx context.Context, t *testing.T, n *counts, uid, run str
 	}
 	if code := k.code(); code != 0 {
 		log, err := os.ReadFile(p.path("log"))
-		return errors.Join(fmt.Errorf("the keeper of %s ends with %d: %s", run, code, log), ctx.Err(), err)
+		return errors.Join(fmt.Errorf("the keeper of %s ends with %d: …%s", run, code, log[max(0, len(log)-1000):]), ctx.Err(), err)
 	}
 	_ = s.Process.Signal(syscall.SIGKILL) // its outcome is there
 	<-s.ended

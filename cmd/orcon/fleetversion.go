@@ -104,7 +104,7 @@ func (o *fleetOptions) options(m fleet.Member) (content.Options, error) {
 	}
 	options.Name, options.Namespace = integrationset.Name(o.Name, keyOf(m)), m.Namespace.Name
 	options.Values = append(slices.Clone(o.Values), content.ValuesFile{Name: m.Location.String(), Text: text})
-	options.Parameters, options.IgnoreUnknown, options.Once = map[string]string{}, true, true
+	options.Parameters, options.IgnoreUnknown, options.Once, options.Empty = map[string]string{}, true, true, m.Integration == ""
 	for _, p := range parameters {
 		options.Parameters[p.Name] = p.Value
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/bundle/v1alpha1"
 	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/content"
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/supply"
@@ -148,7 +149,7 @@ func (j sourcing) options(ctx context.Context) (content.Options, error) {
 	o := content.Options{
 		Path: d.Spec.Render.Path, Format: d.Spec.Format, Name: d.Name, Namespace: j.target(), Watch: d.Spec.Render.WatchNamespaces,
 		ConfigChecksum: convert.Restarts(d.Spec.Render), Parameters: convert.ToParameters(d.Spec.Render),
-		IgnoreUnknown: convert.IgnoresUnknown(d.Spec.Render),
+		IgnoreUnknown: convert.IgnoresUnknown(d.Spec.Render), Empty: d.Spec.Render.EmptyContent == v1alpha1.EmptyContentAllow,
 	}
 	var faults []error
 	for i, v := range d.Spec.Render.ValuesFrom {
@@ -204,6 +205,9 @@ func (j sourcing) arrange(text []byte, secret bool) (contents, error) {
 	}
 	if err != nil {
 		return contents{}, err
+	}
+	if c.sequence == nil { // no objects are contents too
+		c.sequence = domain.Sequence{}
 	}
 	c.manifest = c.sequence.Digest()
 	return c, nil

@@ -42,6 +42,8 @@ type Options struct {
 	Parameters map[string]string
 	// IgnoreUnknown passes over parameters that the content does not declare, in every format.
 	IgnoreUnknown bool
+	// Empty lets content come to no objects.
+	Empty bool
 	// Once renders a chart once: no note says what renders differently each time.
 	Once bool
 }
@@ -178,7 +180,7 @@ func (r *Rendered) render(ctx context.Context, p *Prepared, o Options) error {
 // check refuses what nothing came of, and parameters without a Template.
 func (r *Rendered) check(folder *bundle.Tree, o Options) error {
 	switch {
-	case len(r.Objects) == 0:
+	case len(r.Objects) == 0 && !o.Empty:
 		return fmt.Errorf("it contains no manifest: manifests end in .yaml, .yml or .json; the files are: %s",
 			strings.Join(some(folder.Paths()), ", "))
 	case len(o.Parameters) > 0 && !o.IgnoreUnknown && r.Format != bundle.OpenShiftTemplate:

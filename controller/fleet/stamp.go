@@ -178,6 +178,9 @@ func deployment(set *v1alpha1.IntegrationSet, m member) *bundle.BundleDeployment
 		d.Spec.Rollback.OnFailure = bundle.OnFailureKeep
 		d.Spec.Prune = bundle.BundlePrune{ConfirmKinds: []string{"CronJob", "Deployment", "StatefulSet"}}
 	}
+	if m.Integration == "" { // a chart need not have what a namespace shares
+		d.Spec.Render.EmptyContent = bundle.EmptyContentAllow
+	}
 	if spec.Approval == v1alpha1.ApprovalSet {
 		d.Spec.Approval.Mode = string(domain.ByDigest)
 	}

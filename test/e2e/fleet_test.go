@@ -45,7 +45,7 @@ spec:
     spec: {accessModes: [ReadWriteOnce], storageClassName: "{{ $one.storageClassName }}", resources: {requests: {storage: {{ $one.storage }}}}}
   {{- end }}
   template:
-    {{- include "pod" (dict "name" $name "command" (print "echo" $shard.extra_args "; sleep 100000") "cache" $one.cache "restart" "Always") | indent 4 }}
+    {{- include "pod" (dict "name" $name "command" (printf "echo %s; sleep 100000" $shard.extra_args) "cache" $one.cache "restart" "Always") | indent 4 }}
 {{- end }}{{ end }}
 {{- range $one := .Values.cronjobs }}
 ---
@@ -119,7 +119,7 @@ func TestFleet(t *testing.T) {
 	f.data["watcher.yml"] = strings.Replace(f.data["watcher.yml"], "cache", "cach", 1)
 	f.publish()
 	assert.Contains(t, f.becomes("stage", "DataFaulty"), `/watcher.yml:5: unknown field "cach": did you mean "cache"?`)
-	f.data = map[string]string{"none.yml": "{}\n"}
+	f.data = map[string]string{"account-one.yml": account("one")}
 	f.publish()
 	f.becomes("stage", "RemovalHeld")
 	f.Kubectl(t, "-n", f.namespace, "delete", "configmap", "data")

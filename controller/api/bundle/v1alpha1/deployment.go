@@ -119,6 +119,9 @@ type BundleDeploymentSpec struct {
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 }
 
+// EmptyContentAllow is the value of emptyContent by which content may come to no objects.
+const EmptyContentAllow = "Allow"
+
 // DeletionPolicyOrphan leaves the objects of a deleted deployment as they are.
 const DeletionPolicyOrphan = "Orphan"
 
@@ -187,6 +190,11 @@ type BundleRender struct {
 	// Ignore passes over them, in every format.
 	// +optional
 	UnknownParameters UnknownParameters `json:"unknownParameters,omitempty"`
+	// emptyContent decides about content that comes to no objects: Refuse, the default, is an error, and Allow deploys
+	// nothing.
+	// +optional
+	// +kubebuilder:validation:Enum=Refuse;Allow
+	EmptyContent string `json:"emptyContent,omitempty"`
 	// installNamespace is the namespace of objects that name none; unset is that of the deployment.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
