@@ -17,7 +17,7 @@ import (
 // now is the time of all cases.
 var now = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
-// example is an object in a state that its documentation describes.
+// example is an object in a state, with the page that describes the state.
 type example struct {
 	name string
 

@@ -49,7 +49,6 @@ const certManagerKinds = `kubectl apply --server-side -f "$(go list -m -f '{{.Di
 func TestExamples(t *testing.T) {
 	s := newShell(t)
 	s.run("kubectl apply -k deployment/crd && " + established)
-	s.run("for f in deployment/crd/*job*.yaml; do kubectl apply -f $f; done && " + established) // which nothing installs yet
 	s.run("for f in deployment/examples/*.yaml; do kubectl apply --dry-run=server --validate=strict -f $f; done")
 	s.run("kubectl apply -k deployment/demo --dry-run=client")
 	s.run("kubectl kustomize deployment/network-policies | sed 's/namespace: .*/namespace: default/' | kubectl apply --dry-run=server --validate=strict -f -")
