@@ -337,7 +337,12 @@ func TestFleetFourEyes(t *testing.T) {
 	}, soon)
 
 	w.cluster.Kubectl(t, "create", "rolebinding", "other", "-n", w.namespace, "--clusterrole=admin", "--serviceaccount="+w.namespace+":viewer")
-	w.viewer().must(approve)
+	viewer := w.viewer()
+	controlplane.Eventually(t, func() bool {
+		viewer.run(approve) // once more where a plan was just made anew: then it is not among those that wait
+		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(w.set), w.set))
+		return w.set.Status.ReadyMembers == 2
+	}, soon)
 	w.becomes("MembersReady")
 	assert.Len(t, w.stamped(), 2)
 
