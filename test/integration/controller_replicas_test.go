@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -77,6 +78,19 @@ func (w *controllerWorld) kubeconfigOf(name string, address ...string) string {
 // start runs a replica of the binary, and waits until it is ready.
 func (w *controllerWorld) startProcess(program, kubeconfig string) *controllerProcess {
 	w.t.Helper()
+	var p *controllerProcess
+	w.eventually("a replica is ready", func() bool {
+		if p == nil || strings.Contains(p.said.String(), "address already in use") { // another test has taken the port meanwhile
+			p = w.launch(program, kubeconfig)
+		}
+		return p.get("/readyz") == http.StatusOK
+	})
+	return p
+}
+
+// launch starts a replica at ports that are free.
+func (w *controllerWorld) launch(program, kubeconfig string) *controllerProcess {
+	w.t.Helper()
 	api, health := controlplane.FreePort(w.t), controlplane.FreePort(w.t)
 	p := &controllerProcess{
 		api: fmt.Sprintf("https://127.0.0.1:%d", api), health: fmt.Sprintf("http://127.0.0.1:%d", health), said: &lockedBuffer{},
@@ -87,8 +101,10 @@ func (w *controllerWorld) startProcess(program, kubeconfig string) *controllerPr
 	w.t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait()
+		if w.t.Failed() {
+			w.t.Log(p.said.String())
+		}
 	})
-	w.eventually("a replica is ready: "+p.said.String(), func() bool { return p.get("/readyz") == http.StatusOK })
 	return p
 }
 

@@ -56,8 +56,9 @@ func TestDeploymentGoesWithItsNamespace(t *testing.T) {
 	hold := func(finalizers ...string) {
 		held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "a"}}
 		require.NoError(t, w.admin.Get(w.ctx, client.ObjectKeyFromObject(held), held))
+		before := held.DeepCopy()
 		held.Finalizers = finalizers
-		require.NoError(t, w.admin.Update(w.ctx, held))
+		require.NoError(t, w.admin.Patch(w.ctx, held, client.MergeFrom(before)), "whatever the namespace controller writes meanwhile")
 	}
 	hold("example.org/backup")
 	require.NoError(t, w.client.CoreV1().Namespaces().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
