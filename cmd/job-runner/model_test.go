@@ -24,12 +24,12 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// runs is how many Runs each lane has: go test ./cmd/job-runner -run Model -runs 75 -v.
+// runs is the number of Runs in each lane: go test ./cmd/job-runner -run Model -runs 75 -v.
 //
 //nolint:gochecknoglobals // a flag
 var runs = flag.Int("runs", 6, "how many Runs each Workspace has in the model")
 
-// lanes is how many Workspaces have Runs at once.
+// lanes is the number of Workspaces that have Runs at once.
 const lanes = 3
 
 // script adds a line to the state before and after it waits.

@@ -51,7 +51,7 @@ type Settings struct {
 	Backend string
 }
 
-// orphanFactor is how many times its limit a state may have and still be stored, as an orphan.
+// orphanFactor times its limit is the largest state that is stored as an orphan.
 const orphanFactor = 8
 
 // look is how often the exchange folder is read.

@@ -11,7 +11,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/condition"
 )
 
-// An object of which nothing is known counts as healthy when time is up and from then on, and condition
+// An object without evidence counts as healthy once its deadline has passed, and condition
 // HealthAssumed names it with the probe to write (CONTENT.md H5).
 func TestAssumption(t *testing.T) {
 	p := draft(t, nil, nil, object("ConfigMap a"), object("ConfigMap b"))

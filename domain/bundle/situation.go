@@ -55,7 +55,7 @@ const (
 	Unknown Health = "Unknown"
 )
 
-// Lasting is how long a failure is reported unchanged before it ends a run (CONTENT.md H5).
+// Lasting is the time after which a failure that is reported unchanged ends a run (CONTENT.md H5).
 const Lasting = time.Minute
 
 // Situation is the relation of an object to a deployment.

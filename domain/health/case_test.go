@@ -22,7 +22,7 @@ type example struct {
 	name string
 
 	Want health.State
-	// Says is a part of what the verdict explains.
+	// Says is a part of the verdict's explanation.
 	Says string
 	// Source is the page and the version that describe the state.
 	Source     string

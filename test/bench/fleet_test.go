@@ -18,7 +18,7 @@ import (
 	fleet "gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 )
 
-// integrations is how many integrations run in each of the environments of BenchmarkFleet.
+// integrations is the number of integrations in each of the environments of BenchmarkFleet.
 const integrations = 500
 
 // BenchmarkFleet measures a set of 500 integrations in three environments, as CronJobs by Orcon's own chart: the time until

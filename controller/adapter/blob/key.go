@@ -19,7 +19,7 @@ type Key struct {
 
 var part = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,126}[a-z0-9])?$`)
 
-// fenceDigits is how many digits each fence has, so that the order of texts is that of numbers.
+// fenceDigits is the number of digits of each fence, so that the order of texts is that of numbers.
 const fenceDigits = 19
 
 // Check returns what is wrong with a key.

@@ -19,7 +19,7 @@ type Head struct {
 	// Position is that of the first byte in the output; Missing is how many bytes before it are lost.
 	Position int64 `json:"position"`
 	Missing  int64 `json:"missing"`
-	// Dropped is how many bytes of the chunk were not stored, since the output has reached its limit.
+	// Dropped is the number of bytes of the chunk that were not stored, since the output has reached its limit.
 	Dropped int `json:"dropped,omitempty"`
 }
 

@@ -47,12 +47,12 @@ type Run struct {
 	Cancel bool
 }
 
-// Report is what a template left besides its state.
+// Report has the outputs of a template, and the reason for a bad outcome.
 type Report struct {
 	Fence int64
 	// Outputs is a JSON document; "" for none.
 	Outputs string
-	// Message tells why the outcome is not better; "" otherwise.
+	// Message explains a bad outcome; "" for a good one.
 	Message string
 }
 

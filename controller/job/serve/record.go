@@ -15,7 +15,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// The names of what the API itself stores below a fence. Keepers write only names that begin with statePrefix.
+// Names of blobs that the API stores below a fence. Keepers write only names that begin with statePrefix.
 const (
 	claimantName     = "claimant"
 	generationPrefix = "generation-"
@@ -83,7 +83,7 @@ type record struct {
 	Key    string `json:"key"`
 }
 
-// generationDigits is how many digits the number of a generation has in a name.
+// generationDigits is the number of digits of a generation in a name.
 const generationDigits = 10
 
 // extent returns how far the store reaches.

@@ -23,7 +23,7 @@ type Chunk struct {
 	Number int64
 	// Position is that of the first byte in the output.
 	Position int64
-	// Missing is how many bytes before Position are lost.
+	// Missing is the number of lost bytes before Position.
 	Missing int64
 	// Content may be empty, where the end of an output is missing.
 	Content []byte

@@ -24,7 +24,7 @@ type Stream struct {
 	written  int64
 }
 
-// segmentDigits is how many digits a position has.
+// segmentDigits is the number of digits of a position.
 const segmentDigits = 19
 
 // Write implements io.Writer. It reports all bytes as written; those that are not leave a hole.

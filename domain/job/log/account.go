@@ -13,7 +13,7 @@ const (
 	MaxChunk = 1 << 20
 	// MaxBytes is how much of one stream is stored by default, in bytes.
 	MaxBytes = 64 << 20
-	// MaxChunks is how many chunks of one stream are stored.
+	// MaxChunks is the number of chunks of one stream that are stored.
 	MaxChunks = 10_000
 )
 
@@ -26,13 +26,13 @@ type Chunk struct {
 	Number int64
 	Digest string
 	Size   int
-	// Dropped is how many bytes the keeper dropped between the chunk before and this one.
+	// Dropped is the number of bytes that the keeper dropped between the chunk before and this one.
 	Dropped int64
 }
 
 // Account knows the chunks of one stream. The zero value knows none.
 type Account struct {
-	// Limit is how many bytes are stored; 0 means MaxBytes.
+	// Limit is the number of bytes that are stored; 0 means MaxBytes.
 	Limit int64
 	// chunks are sorted by number; those without a digest are not stored.
 	chunks []Chunk

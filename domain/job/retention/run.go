@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// DefaultRuns is how many ended Runs of a Workspace stay as objects.
+// DefaultRuns is the number of ended Runs of a Workspace that stay as objects.
 const DefaultRuns = 10
 
 // Ended is a Run that has ended.

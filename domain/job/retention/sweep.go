@@ -7,7 +7,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
 )
 
-// Age is how old everything below a fence must be before it is deleted: a holder that lost the lock may still upload.
+// Age is the least age of the newest blob of a fence that is deleted: a holder that lost the lock may still upload.
 const Age = 24 * time.Hour
 
 // Prefix describes everything that the store holds below one fence of a Workspace.

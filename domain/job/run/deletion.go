@@ -9,7 +9,7 @@ import (
 
 // The bounds of ends.
 const (
-	// MostDestroys is how many Workspaces may be destroyed within DestroyWindow without a person's consent.
+	// MostDestroys is the number of Workspaces that may be destroyed within DestroyWindow without a person's consent.
 	MostDestroys  = 5
 	DestroyWindow = time.Minute
 	// Retained is how long state and inputs stay in the store after a Workspace has gone.

@@ -19,7 +19,7 @@ type Schema struct {
 	compiled *jsonschema.Schema
 }
 
-// MaxSchema is how large the text of a schema may be, in bytes.
+// MaxSchema bounds the text of a schema, in bytes.
 const MaxSchema = 256 << 10
 
 // outside refuses to load what a schema refers to.

@@ -49,7 +49,7 @@ type Workspace struct {
 type Terms struct {
 	Safety job.Safety
 	Timing job.Timing
-	// Keep is how many earlier generations are kept; 0 means 20.
+	// Keep is the number of earlier generations that are kept; 0 means 20.
 	Keep int
 }
 
