@@ -111,7 +111,8 @@ func (s settings) sets(m manager.Manager, contents *content.Isolated, self integ
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Events: m.GetEventRecorder(name),
 		Contents: contents, Places: supply.Places(), Now: time.Now, Resync: s.dataInterval,
 		Settings: fleet.Settings{
-			ServerURL: s.serverURL, Environment: s.environment, Upstream: s.upstream, Image: s.image, DryRun: s.dryRun, Self: self,
+			ServerURL: s.serverURL, Environment: s.environment, Upstream: s.upstream, Image: s.image, ImageRefs: s.imageTagFromRef,
+			DryRun: s.dryRun, Self: self,
 		},
 	}
 }

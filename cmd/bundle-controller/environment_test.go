@@ -25,13 +25,13 @@ func TestVariables(t *testing.T) {
 		"INTEGRATION_NAME": "integrations-manager", "ENVIRONMENT_NAME": "prod", "MANAGER_DRY_RUN": "--dry-run",
 		"INTEGRATIONS_MANAGER_UPSTREAM": "https://example.org/up", "INTEGRATIONS_MANAGER_IMAGE": "registry:5000/image",
 		"SLEEP_DURATION_SECS": "300", "LOG_FILE": "/log", "INTEGRATION_EXTRA_ARGS": "-serverURL=https://api  -leaderElect=false",
-		"DRY_RUN": "--no-dry-run", "SHARDS": "1", "INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF": "",
+		"DRY_RUN": "--no-dry-run", "SHARDS": "1", "INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF": "stage=main prod=v1",
 	}
 	s, err := started(t, all)
 	require.NoError(t, err)
 	assert.Equal(t, fleetSettings{
 		integration: "integrations-manager", environment: "prod", upstream: "https://example.org/up", image: "registry:5000/image",
-		dryRun: true, dataInterval: 5 * time.Minute,
+		imageTagFromRef: imageRefs{"stage": "main", "prod": "v1"}, dryRun: true, dataInterval: 5 * time.Minute,
 	}, s.fleetSettings)
 	assert.Equal(t, 9090, s.healthPort)
 	assert.Equal(t, "/log", s.logFile)
@@ -40,9 +40,10 @@ func TestVariables(t *testing.T) {
 	assert.Equal(t, 2*time.Minute, s.resync, "the interval is that of data alone")
 
 	s, err = started(t, all, "-integration=", "-environment=stage", "-dryRun=false", "-upstream=", "-image=other", "-dataInterval=1m",
-		"-logFile=", "-leaderElect")
+		"-logFile=", "-leaderElect", "-imageTagFromRef=stage=v2,prod=v1")
 	require.NoError(t, err)
-	assert.Equal(t, fleetSettings{environment: "stage", image: "other", dataInterval: time.Minute}, s.fleetSettings, "flags win")
+	assert.Equal(t, fleetSettings{environment: "stage", image: "other", imageTagFromRef: imageRefs{"stage": "v2", "prod": "v1"}, dataInterval: time.Minute},
+		s.fleetSettings, "flags win")
 	assert.Equal(t, 8081, s.healthPort)
 	assert.Empty(t, s.logFile)
 	assert.True(t, s.leaderElect)
@@ -69,7 +70,8 @@ func TestUnreadableVariables(t *testing.T) {
 		{"SLEEP_DURATION_SECS", "0", "use a whole number"},
 		{"SLEEP_DURATION_SECS", "-1", "use a whole number"},
 		{"SLEEP_DURATION_SECS", "9999999999999", "use a whole number"},
-		{"INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF", "prod=master", "set parameter IMAGE_TAG in the environment's file"},
+		{"INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF", "prod", "use ENVIRONMENT=REF, such as stage=main"},
+		{"INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF", "stage=main prod=", "use ENVIRONMENT=REF"},
 		{"INTEGRATIONS_MANAGER_IMAGE", "example.org/a:1", "leave it out here, and set parameter IMAGE_TAG"},
 		{"INTEGRATIONS_MANAGER_IMAGE", "a@sha256:12", "leave it out here"},
 		{"INTEGRATION_EXTRA_ARGS", "-leadrElect=false", "use flags of bundle-controller"},
@@ -83,8 +85,6 @@ func TestUnreadableVariables(t *testing.T) {
 			assert.Contains(t, err.Error(), part)
 		}
 	}
-	_, err := started(t, map[string]string{"INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF": "prod=master"}, "-imageTagFromRef=")
-	require.NoError(t, err, "flags win")
 }
 
 // Every variable is listed by --help, with the flag that it sets.

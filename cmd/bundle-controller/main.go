@@ -69,7 +69,7 @@ type fleetSettings struct {
 	environment     string
 	upstream        string
 	image           string
-	imageTagFromRef string
+	imageTagFromRef imageRefs
 	dryRun          bool
 	dataInterval    time.Duration
 }
@@ -164,7 +164,8 @@ func (s *fleetSettings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.upstream, "upstream", "", "upstream of IntegrationSets that name none; unset selects all integrations")
 	flags.StringVar(&s.image, "image", "", "parameter IMAGE of IntegrationSets that give it no value, without a tag; this controller's own "+
 		"member keeps its image; unset leaves it to the environments")
-	flags.StringVar(&s.imageTagFromRef, "imageTagFromRef", "", "not supported: give parameter IMAGE_TAG a value")
+	flags.Var(&s.imageTagFromRef, "imageTagFromRef", "environment=ref: parameter IMAGE_TAG of this environment is the commit of a branch or "+
+		"tag of an integration's upstream, in IntegrationSets that give no other; several are joined by commas or blanks")
 	flags.BoolVar(&s.dryRun, "dryRun", false, "have IntegrationSets only plan: they count in their status what they would write")
 	flags.DurationVar(&s.dataInterval, "dataInterval", 0, "how often data of IntegrationSets are fetched; unset is -resync")
 }
@@ -177,9 +178,6 @@ func (s *settings) check() error {
 		return fmt.Errorf("-resync %s is too short: use at least 1s", s.resync)
 	case s.dataInterval < time.Second:
 		return fmt.Errorf("-dataInterval %s is too short: use at least 1s", s.dataInterval)
-	case s.imageTagFromRef != "":
-		return fmt.Errorf("-imageTagFromRef or variable INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF is %q, and this controller looks no commits up: "+
-			"leave it empty, and set parameter IMAGE_TAG in the environment's file or in spec.chart.parameters of the set", s.imageTagFromRef)
 	case strings.ContainsAny(last, ":@"):
 		return fmt.Errorf("-image or variable INTEGRATIONS_MANAGER_IMAGE is %q, which has a tag or digest: leave it out here, and set parameter "+
 			"IMAGE_TAG in the environment's file or in spec.chart.parameters of the set", s.image)

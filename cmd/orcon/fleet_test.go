@@ -37,6 +37,12 @@ func TestFleetCommands(t *testing.T) {
 	idle := changed(t, "integrations/dns-zones.yml", "strategy: static", "strategy: per-aws-account", "    shards: 2\n", "")
 	account := "$schema: /aws/account-1.yml\nname: main\n"
 	require.NoError(t, os.WriteFile(filepath.Join(sharded, "account.yml"), []byte(account), 0o600))
+	followed := changed(t, "integrations/github-repos.yml", "managed:", "upstream: https://h/up\nmanaged:")
+	production := "  parameters: {INTEGRATION_UPSTREAM_REPOS: [{repo: https://h/up, ref: main}]}\n"
+	place := filepath.Join(followed, "places/production.yml")
+	text, err := os.ReadFile(place)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(place, append(text, production...), 0o600))
 	template := write(t, "t.yaml", "kind: Template\napiVersion: v1\nobjects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: \"${NAME}\"}}]\n"+
 		"parameters: [{name: NAME, value: a}]\n")
 	tests := map[string]struct {
@@ -54,6 +60,11 @@ func TestFleetCommands(t *testing.T) {
 			"the chart that orcon brings along (FLEET.md C1)",
 			[]string{"render", "builtin:fleet-chart", "--data", data, "--integration", "dns-zones", "--set", "selectors=PerShard", "--parameter", "IMAGE_TAG=v7"}, 0,
 			[]string{"name: qontract-reconcile-dns-zones-1", `shard: "1"`, "image: quay.io/app-sre/qontract-reconcile:v7", "kind: Service"}, nil,
+		},
+		"Ref": {
+			"no commit is looked up (FLEET.md C2)",
+			[]string{"render", "builtin:fleet-chart", "--data", followed, "--integration", "github-repos", "--environment", "production"}, 0,
+			[]string{"image: quay.io/app-sre/qontract-reconcile:<main>"}, nil,
 		},
 		"One": {"an integration", []string{"render", chart, "--data", data, "--integration", "report"}, 0, []string{"kind: CronJob", "not Deployment"}, nil},
 		"Parameter": {

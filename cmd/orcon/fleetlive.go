@@ -191,6 +191,20 @@ func (l *fleetLive) name(m *fleetMember) string {
 type setOptions struct {
 	globals    map[string]any
 	parameters map[string]string
+	images     fleet.Images
+	// commits are those that the set has found, by the reference of their ref.
+	commits map[string]string
+}
+
+// build takes from a set the commits that images are built from.
+func (o *setOptions) build(set *v1alpha1.IntegrationSet) {
+	if t := set.Spec.Chart.ImageTag; t != nil {
+		o.images = fleet.Images{Refs: t.Refs, Digits: int(t.Digits)}
+	}
+	o.commits = map[string]string{}
+	for _, one := range set.Status.Images {
+		o.commits[one.Reference] = one.Commit
+	}
 }
 
 // follow takes from a set what the flags leave open.
@@ -202,6 +216,7 @@ func (o *fleetOptions) follow(set *v1alpha1.IntegrationSet) error {
 		}
 	}
 	o.set.parameters = spec.Chart.Parameters
+	o.set.build(set)
 	if o.Format == "" {
 		o.Format = spec.Chart.Format
 	}

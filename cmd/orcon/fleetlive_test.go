@@ -14,6 +14,7 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/fleet/v1alpha1"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/bundle"
 	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/fleet/data"
 )
 
 // liveSet returns the set fleet/stage with values and parameters.
@@ -21,6 +22,8 @@ func liveSet() *v1alpha1.IntegrationSet {
 	set := &v1alpha1.IntegrationSet{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "stage"}}
 	set.Spec.Cluster, set.Spec.Environments, set.Spec.Upstream, set.Spec.Integrations = "one", []string{"stage"}, "up", []string{"a"}
 	set.Spec.Chart.Values = &runtime.RawExtension{Raw: []byte(`{"excludeService": true}`)}
+	set.Spec.Chart.ImageTag = &v1alpha1.IntegrationImageTag{Refs: map[string]string{"stage": "main"}, Digits: 4}
+	set.Status.Images = []v1alpha1.IntegrationCommit{{Reference: "git+https://h/up@main", Commit: "abcdef"}}
 	set.Spec.Chart.Parameters, set.Spec.Chart.Format = map[string]string{"TAG": "1"}, "helm"
 	return set
 }
@@ -50,6 +53,11 @@ func TestFleetFollowsSet(t *testing.T) {
 			assert.Equal(t, tc.as, o.Format, tc.why)
 			assert.Equal(t, map[string]any{"excludeService": true}, o.set.globals)
 			assert.Equal(t, "1", o.set.parameters["TAG"])
+			m := fleet.Member{Integration: "a", Upstream: "https://h/up", Namespace: data.Namespace{Environment: data.Environment{Name: "stage"}}}
+			ref, _ := m.ImageRef(o.set.images, fleet.Parameters{})
+			assert.Equal(t, "abcd", o.tag(ref), "the commit that the set has found")
+			assert.Equal(t, "<v2>", o.tag(fleet.ImageRef{Repository: "https://h/up", Ref: "v2"}), "no other is looked up")
+			assert.Empty(t, o.tag(fleet.ImageRef{}))
 		})
 	}
 	broken := liveSet()

@@ -73,22 +73,33 @@ func (o *fleetOptions) add(v *fleetVersion, m fleet.Member, schema fleet.Schema)
 		v.idle = append(v.idle, keyOf(m))
 		return nil
 	}
-	if wrong := schema.Check(m); len(wrong) > 0 {
+	given := fleet.Parameters{Set: o.set.parameters, Flags: o.Parameters}
+	ref, wrong := m.ImageRef(o.set.images, given)
+	if wrong = append(wrong, schema.Check(m)...); len(wrong) > 0 {
 		for _, p := range wrong {
 			v.faults = append(v.faults, p.String())
 		}
 		return nil
 	}
 	var err error
-	if one.options, err = o.options(m); err != nil {
+	given.Tag = o.tag(ref)
+	if one.options, err = o.options(m, given); err != nil {
 		return fmt.Errorf("cannot render %s: %w", one, err)
 	}
 	v.members = append(v.members, one)
 	return nil
 }
 
-// options returns what a member is rendered with.
-func (o *fleetOptions) options(m fleet.Member) (content.Options, error) {
+// tag returns the tag of an image by the commit that the set has found for its ref. No other commit is looked up.
+func (o *fleetOptions) tag(ref fleet.ImageRef) string {
+	if commit := o.set.commits[ref.String()]; commit != "" || ref.Ref == "" {
+		return o.set.images.Tag(commit)
+	}
+	return "<" + ref.Ref + ">"
+}
+
+// options returns what a member is rendered with, and the parameters that are given beside the data.
+func (o *fleetOptions) options(m fleet.Member, given fleet.Parameters) (content.Options, error) {
 	options := o.Options
 	values, err := m.Values(o.set.globals)
 	if err != nil {
@@ -98,7 +109,7 @@ func (o *fleetOptions) options(m fleet.Member) (content.Options, error) {
 	if err != nil {
 		return options, err
 	}
-	parameters, err := m.Parameters(fleet.Parameters{Set: o.set.parameters, Flags: o.Parameters})
+	parameters, err := m.Parameters(given)
 	if err != nil {
 		return options, err
 	}

@@ -44,6 +44,8 @@ type Source struct {
 	Credentials bundle.Credentials
 	// Destination is the folder that the content is laid into; "" is the top.
 	Destination string
+	// Bare asks for the commit of a branch or tag of a Git repository alone: there are no files.
+	Bare bool
 }
 
 // Fetcher fetches sources.
@@ -153,7 +155,7 @@ func (f Fetcher) remote(ctx context.Context, s Source) (bundle.Tree, string, err
 		}
 		return client.Fetch(ctx, s.Reference)
 	case bundle.Git:
-		return git.Client{Transport: carry, Dial: dial, Credentials: s.Credentials, Limit: maxObjects}.Fetch(ctx, s.Reference)
+		return s.repository(ctx, git.Client{Transport: carry, Dial: dial, Credentials: s.Credentials, Limit: maxObjects})
 	default:
 		client := web.Client{Transport: carry, Credentials: s.Credentials, Silence: silence, Pause: cmp.Or(f.Pause, pause)}
 		if s.Origin == bundle.GraphQL {
@@ -166,6 +168,15 @@ func (f Fetcher) remote(ctx context.Context, s Source) (bundle.Tree, string, err
 		tree, err := unpack(s.Location, packed)
 		return tree, web.Sum(packed), err
 	}
+}
+
+// repository returns the files of a repository, unless the source is bare, and their commit.
+func (s Source) repository(ctx context.Context, c git.Client) (bundle.Tree, string, error) {
+	if !s.Bare {
+		return c.Fetch(ctx, s.Reference)
+	}
+	commit, err := c.Head(ctx, s.Reference)
+	return bundle.Tree{}, commit, err
 }
 
 // unpack returns what a web server sent: the files of an archive, or one file that is a JSON object.

@@ -39,6 +39,7 @@ type memory struct {
 	// failed is the error of the last fetch; "" for none.
 	failed string
 	known
+	images map[domain.ImageRef]built
 }
 
 // known are the data, and the schema of the chart's values.
@@ -158,7 +159,7 @@ func (f *feed) remember(input supply.Digest, r supply.Result) error {
 		resolved = append(resolved, one.String())
 	}
 	*f.memory = memory{
-		input: input, at: f.Now(), fetched: f.Now(), annotations: f.memory.ordered, resolved: resolved,
+		input: input, at: f.Now(), fetched: f.Now(), annotations: f.memory.ordered, resolved: resolved, images: f.memory.images,
 		known: known{data.Read(p.Files, data.Options{SpecFields: schema.SpecFields()}), schema},
 	}
 	f.early = !maps.Equal(f.memory.annotations, f.set.Annotations)

@@ -37,9 +37,14 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 	}
 	d := declared{presence: read.data.Presence, held: selected.Holds, idle: map[integrationset.Key]bool{}}
 	problems := selected.Problems(read.data)
+	images := l.lookups()
 	for _, m := range selected.Members {
-		one, err := l.newMember(l.set, globals, m)
-		wrong := read.schema.Check(m)
+		tag, wrong, stop := images.of(ctx, m)
+		if stop != nil {
+			return declared{}, stop
+		}
+		one, err := l.newMember(l.set, globals, m, tag)
+		wrong = append(wrong, read.schema.Check(m)...)
 		switch {
 		case err != nil:
 			return declared{}, invalid(err)
@@ -51,6 +56,7 @@ func (l *look) declared(ctx context.Context) (declared, *integrationset.Stop) {
 			d.members = append(d.members, one)
 		}
 	}
+	l.images, l.result.Stale = images.record(), l.stale
 	for _, p := range problems {
 		l.result.Faults = append(l.result.Faults, p.String())
 	}
@@ -67,8 +73,8 @@ func globals(set *v1alpha1.IntegrationSet) (all map[string]any, err error) {
 	return all, nil
 }
 
-// newMember returns what a member is stamped with.
-func (s Settings) newMember(set *v1alpha1.IntegrationSet, globals map[string]any, m domain.Member) (member, error) {
+// newMember returns what a member is stamped with; tag is that of its image, "" for none.
+func (s Settings) newMember(set *v1alpha1.IntegrationSet, globals map[string]any, m domain.Member, tag string) (member, error) {
 	out := member{
 		Key: integrationset.Key{Integration: m.Integration, Namespace: m.Namespace.Path}, namespace: m.Namespace.Name,
 		file: m.Location.File, line: m.Location.Line, workloads: m.Workloads(), wave: wave(set.Spec.Waves, m),
@@ -86,7 +92,7 @@ func (s Settings) newMember(set *v1alpha1.IntegrationSet, globals map[string]any
 	if err != nil {
 		return out, err
 	}
-	parameters, err := m.Parameters(domain.Parameters{Set: s.parameters(set.Spec.Chart.Parameters, out.own)})
+	parameters, err := m.Parameters(domain.Parameters{Tag: tag, Set: s.parameters(set.Spec.Chart.Parameters, out.own)})
 	for _, p := range parameters {
 		out.parameters[p.Name] = bundle.BundleParameter(p.Value)
 	}

@@ -49,6 +49,7 @@ func (l *look) publish(ctx context.Context) error {
 func (l *look) tell(s *v1alpha1.IntegrationSetStatus) {
 	r := l.result
 	s.Data, s.Members, s.ReadyMembers, s.Elsewhere = l.memory.resolved, int64(len(r.Wanted)), int64(r.Ready()), int64(l.elsewhere)
+	s.Images = l.images
 	s.Faults, s.Waits, s.Removal, s.Plan = nil, nil, nil, nil
 	if plans := r.Plans(); len(plans) > 0 {
 		s.Plan = &v1alpha1.IntegrationPlan{Digest: bundle.DigestOfPlans(plans), Members: value.FromInt(len(plans))}

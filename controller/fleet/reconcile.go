@@ -11,6 +11,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,16 +81,14 @@ type look struct {
 	result integrationset.Result
 	// elsewhere counts entries of other clusters.
 	elsewhere int
+	// images are the commits that the members' images are built from.
+	images []v1alpha1.IntegrationCommit
 }
 
 // Reconcile does what can be done for one set within seconds.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	r.start.Do(func() {
-		r.pool = supply.New(r.Places, func(name types.NamespacedName) {
-			if r.enqueue != nil {
-				r.enqueue(name)
-			}
-		})
+		r.pool = supply.New(r.Places, r.found)
 	})
 	defer r.pool.Use(req.NamespacedName)()
 	var set v1alpha1.IntegrationSet
@@ -118,6 +117,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: again}, l.publish(ctx)
+}
+
+// found has a set reconciled whose data were fetched, or a ref looked up: its name follows that of the set.
+func (r *Reconciler) found(name types.NamespacedName) {
+	if r.enqueue != nil {
+		name.Name, _, _ = strings.Cut(name.Name, "/")
+		r.enqueue(name)
+	}
 }
 
 // keep brings the members to what the data declare, as far as that is possible now, and returns when to look again.

@@ -18,6 +18,8 @@ type Settings struct {
 	Environment, Upstream string
 	// Image is the value of parameter IMAGE in sets that give it none; "" leaves it to the environments.
 	Image string
+	// ImageRefs are refs of the upstreams, by environment, in sets that give no other; nil for none.
+	ImageRefs map[string]string
 	// DryRun has sets write nothing but their status.
 	DryRun bool
 	// Self is the integration as which this process runs.

@@ -13,6 +13,7 @@ type Origin string
 // The origins, weakest first; a template's own default is weaker than all.
 const (
 	FromEnvironment Origin = "environment parameters"
+	FromCommit      Origin = "commit of the upstream"
 	FromSet         Origin = "spec.parameters"
 	FromProcess     Origin = "process environment"
 	FromFlag        Origin = "flag"
@@ -27,6 +28,8 @@ type Parameter struct {
 
 // Parameters are the values that a set has for template parameters.
 type Parameters struct {
+	// Tag is the tag of the image by its ImageRef; "" for none.
+	Tag string
 	// Set is spec.parameters.
 	Set map[string]string
 	// Process is the environment of the manager binary; nil elsewhere.
@@ -59,7 +62,11 @@ func (p Parameters) layers() []layer {
 			process[name] = v
 		}
 	}
-	return []layer{{FromSet, p.Set}, {FromProcess, process}, {FromFlag, p.Flags}}
+	commit := map[string]string{}
+	if p.Tag != "" {
+		commit[imageTag] = p.Tag
+	}
+	return []layer{{FromCommit, commit}, {FromSet, p.Set}, {FromProcess, process}, {FromFlag, p.Flags}}
 }
 
 // Parameters returns the parameters that the member passes on, by name.
@@ -94,21 +101,4 @@ func plain(v any) (string, error) {
 	}
 	text, err := json.Marshal(v)
 	return string(text), err
-}
-
-// repositories is the environment parameter that maps upstreams to git refs. It is for
-// the manager, not for templates.
-const repositories = "INTEGRATION_UPSTREAM_REPOS"
-
-// Ref returns the git ref that the environment has for the tag of the member's image;
-// "" if it has none.
-func (m Member) Ref() string {
-	list, _ := m.Namespace.Environment.Parameters[repositories].([]any)
-	for _, item := range list {
-		if repository, _ := item.(map[string]any); repository["repo"] == m.Upstream {
-			ref, _ := repository["ref"].(string)
-			return ref
-		}
-	}
-	return ""
 }

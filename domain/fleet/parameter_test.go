@@ -45,6 +45,10 @@ func TestParameters(t *testing.T) {
 		"ProcessOther": {
 			why: "what is about the process itself is not", given: fleet.Parameters{Process: map[string]string{"HOME": "/", "LOG_FILE": "x"}},
 		},
+		"Commit": {
+			why: "the tag is that of the environment's ref", environment: map[string]any{"IMAGE_TAG": "1", "IMAGE": "a"}, given: fleet.Parameters{Tag: "0123456"},
+			want: []fleet.Parameter{{"IMAGE", "a", fleet.FromEnvironment}, {"IMAGE_TAG", "0123456", fleet.FromCommit}},
+		},
 		"Flag": {
 			why: "the command line wins", environment: map[string]any{"IMAGE": "1"},
 			given: fleet.Parameters{
@@ -68,15 +72,6 @@ func TestParameters(t *testing.T) {
 func TestParameterWithoutText(t *testing.T) {
 	_, err := in(map[string]any{"A": math.NaN()}).Parameters(fleet.Parameters{})
 	require.ErrorContains(t, err, `cannot pass on parameter "A" of environment "stage"`)
-}
-
-func TestRef(t *testing.T) {
-	repositories := func(items ...any) map[string]any { return map[string]any{"INTEGRATION_UPSTREAM_REPOS": items} }
-	ours := map[string]any{"repo": "https://example.com/up", "ref": "v1"}
-	assert.Equal(t, "v1", in(repositories(map[string]any{"repo": "other", "ref": "v0"}, ours)).Ref())
-	assert.Empty(t, in(repositories(map[string]any{"repo": "other", "ref": "v0"})).Ref())
-	assert.Empty(t, in(repositories("text", map[string]any{"repo": "https://example.com/up", "ref": 1})).Ref())
-	assert.Empty(t, in(nil).Ref())
 }
 
 func TestGlobals(t *testing.T) {

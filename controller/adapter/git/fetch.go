@@ -33,22 +33,11 @@ type Client struct {
 // Fetch returns the files of the reference's commit, below its folder but with their
 // whole paths, and the commit. A link or a submodule among them is refused.
 func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, string, error) {
-	auth, err := c.auth(r.Location)
+	ctx, f, end, err := c.open(ctx, r.Location)
 	if err != nil {
 		return bundle.Tree{}, "", err
 	}
-	ctx, end := context.WithCancel(carriedBy(ctx, c.Transport))
 	defer end()
-	f := fetching{
-		options: gogit.FetchOptions{RemoteName: "origin", Auth: auth, Tags: gogit.NoTags},
-		store:   &bounded{Storage: memory.NewStorage(), left: c.Limit},
-	}
-	if overSSH(r.Location) {
-		way, closed := openWay(ctx, c.Dial)
-		defer closed()
-		f.options.ProxyOptions = way
-	}
-	f.remote = gogit.NewRemote(f.store, &config.RemoteConfig{Name: "origin", URLs: []string{r.Location}})
 	commit, err := f.commit(ctx, r)
 	if err != nil {
 		return bundle.Tree{}, "", fmt.Errorf("cannot fetch from the repository: %w", failure(ctx, err))
@@ -58,6 +47,47 @@ func (c Client) Fetch(ctx context.Context, r bundle.Reference) (bundle.Tree, str
 		return bundle.Tree{}, "", fmt.Errorf("cannot use commit %s: %w", commit, err)
 	}
 	return tree, commit.String(), nil
+}
+
+// Head returns the commit of the branch or tag that the reference names, and fetches no files.
+func (c Client) Head(ctx context.Context, r bundle.Reference) (string, error) {
+	ctx, f, end, err := c.open(ctx, r.Location)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	name, all, err := f.find(ctx, r.Version)
+	if err != nil {
+		return "", fmt.Errorf("cannot look a commit up in the repository: %w", failure(ctx, err))
+	}
+	commit := ""
+	for _, one := range all {
+		if one.Name() == name || one.Name() == name+"^{}" { // the commit of a tag that is an object follows the tag
+			commit = one.Hash().String()
+		}
+	}
+	return commit, nil
+}
+
+// open returns what fetches from a repository, with its context, until it is ended.
+func (c Client) open(ctx context.Context, location string) (context.Context, *fetching, func(), error) {
+	auth, err := c.auth(location)
+	if err != nil {
+		return ctx, nil, nil, err
+	}
+	ctx, end := context.WithCancel(carriedBy(ctx, c.Transport))
+	f := &fetching{
+		options: gogit.FetchOptions{RemoteName: "origin", Auth: auth, Tags: gogit.NoTags},
+		store:   &bounded{Storage: memory.NewStorage(), left: c.Limit},
+	}
+	if overSSH(location) {
+		way, closed := openWay(ctx, c.Dial)
+		f.options.ProxyOptions = way
+		cancel := end
+		end = func() { closed(); cancel() }
+	}
+	f.remote = gogit.NewRemote(f.store, &config.RemoteConfig{Name: "origin", URLs: []string{location}})
+	return ctx, f, end, nil
 }
 
 // fetching is one fetch.
@@ -72,7 +102,7 @@ func (f *fetching) commit(ctx context.Context, r bundle.Reference) (plumbing.Has
 	if r.Digest != "" {
 		return f.pinned(ctx, r.Digest)
 	}
-	name, err := f.name(ctx, r.Version)
+	name, _, err := f.find(ctx, r.Version)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
@@ -106,23 +136,25 @@ func (f *fetching) pinned(ctx context.Context, digest string) (plumbing.Hash, er
 	return plumbing.NewHash(digest), err
 }
 
-// name finds the branch or the tag of a version; the default branch for "".
-func (f *fetching) name(ctx context.Context, version string) (plumbing.ReferenceName, error) {
+// find returns the branch or the tag of a version, and all that the repository has; for "" the default branch alone.
+func (f *fetching) find(ctx context.Context, version string) (plumbing.ReferenceName, []*plumbing.Reference, error) {
 	if version == "" {
-		return plumbing.HEAD, nil
+		return plumbing.HEAD, nil, nil
 	}
-	all, err := f.remote.ListContext(ctx, &gogit.ListOptions{Auth: f.options.Auth, ProxyOptions: f.options.ProxyOptions})
+	all, err := f.remote.ListContext(ctx, &gogit.ListOptions{
+		Auth: f.options.Auth, ProxyOptions: f.options.ProxyOptions, PeelingOption: gogit.AppendPeeled,
+	})
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	for _, name := range []plumbing.ReferenceName{plumbing.NewBranchReferenceName(version), plumbing.NewTagReferenceName(version)} {
 		for _, r := range all {
 			if r.Name() == name {
-				return name, nil
+				return name, all, nil
 			}
 		}
 	}
-	return "", errorf("no branch or tag is named %q: write a commit with all of its digits", version)
+	return "", nil, errorf("no branch or tag is named %q: write a commit with all of its digits", version)
 }
 
 func (f *fetching) fetch(ctx context.Context, depth int, specs ...string) error {

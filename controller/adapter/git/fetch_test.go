@@ -116,6 +116,36 @@ func TestFetch(t *testing.T) {
 	}
 }
 
+// The commit of a branch or tag is looked up without files.
+func TestHead(t *testing.T) {
+	p := newProject(t)
+	p.write("a", "1")
+	first := p.commit()
+	p.git("tag", "light")
+	p.git("tag", "--annotate", "--message", "x", "v1")
+	p.write("a", "2")
+	second := p.commit()
+	p.git("branch", "v2")
+	p.git("tag", "v2", first)
+	posts := 0
+	address := p.served(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			posts++
+		}
+		return false
+	})
+	for version, want := range map[string]string{"main": second, "light": first, "v1": first, "v2": second} {
+		commit, err := client().Head(t.Context(), bundle.Reference{Origin: bundle.Git, Location: address, Version: version})
+		require.NoError(t, err, version)
+		assert.Equal(t, want, commit, version)
+	}
+	assert.Zero(t, posts, "no objects are asked for")
+	_, err := client().Head(t.Context(), bundle.Reference{Origin: bundle.Git, Location: address, Version: "v3"})
+	require.ErrorContains(t, err, `no branch or tag is named "v3"`)
+	_, err = client().Head(t.Context(), bundle.Reference{Origin: bundle.Git, Location: address + "/none", Version: "main"})
+	require.ErrorContains(t, err, "cannot look a commit up in the repository")
+}
+
 func TestFetchCredentials(t *testing.T) {
 	p := newProject(t)
 	p.write("a", "x")

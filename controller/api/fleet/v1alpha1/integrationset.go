@@ -207,6 +207,27 @@ type IntegrationChart struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=128
 	Parameters map[string]string `json:"parameters,omitempty"`
+	// imageTag configures how parameter IMAGE_TAG becomes a commit of an integration's upstream. An environment's file asks
+	// for that by its parameter INTEGRATION_UPSTREAM_REPOS.
+	// +optional
+	ImageTag *IntegrationImageTag `json:"imageTag,omitempty"`
+}
+
+// IntegrationImageTag configures how the tag of an image becomes a commit.
+type IntegrationImageTag struct {
+	// refs are branches, tags or commits of the upstreams, by the name of an environment; they override those of the
+	// environment's file. A value of IMAGE_TAG in parameters has precedence.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Refs map[string]string `json:"refs,omitempty"`
+	// digits is how many digits of the commit the tag has; unset is 7.
+	// +optional
+	// +kubebuilder:validation:Minimum=4
+	// +kubebuilder:validation:Maximum=64
+	Digits int32 `json:"digits,omitempty"`
+	// auth are the credentials of the upstreams.
+	// +optional
+	Auth *bundle.BundleAuth `json:"auth,omitempty"`
 }
 
 // IntegrationWave selects integrations: those that it names, and those with all its labels.
@@ -305,12 +326,33 @@ type IntegrationSetStatus struct {
 	// plan describes the plans of members that wait for approval; unset for none.
 	// +optional
 	Plan *IntegrationPlan `json:"plan,omitempty"`
+	// images are the commits that images are built from, where the data or the spec give their refs.
+	// +optional
+	// +listType=map
+	// +listMapKey=reference
+	// +kubebuilder:validation:MaxItems=64
+	Images []IntegrationCommit `json:"images,omitempty"`
 	// conditions are Ready, Reconciling and Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// IntegrationCommit is the commit of a ref from which images are built.
+type IntegrationCommit struct {
+	// reference is the repository and the branch or tag.
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
+	Reference string `json:"reference"`
+	// commit is the commit that the reference resolved to.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Commit string `json:"commit"`
+	// since is the time at which the reference first resolved to the commit.
+	// +required
+	Since metav1.Time `json:"since"`
 }
 
 // IntegrationWait is a member that is not as declared, and why.
