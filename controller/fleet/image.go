@@ -68,7 +68,7 @@ func (i *images) of(ctx context.Context, m domain.Member) (string, []data.Proble
 	}
 	switch {
 	case found.commit == "":
-		return "", []data.Problem{m.Unbuilt(ref, found.failed)}, nil
+		return "", []data.Problem{ref.Unknown(m, found.failed)}, nil
 	case found.failed != nil:
 		i.stale = cmp.Or(i.stale, found.failed.Error())
 	}

@@ -13,7 +13,7 @@ const (
 	imageDigest = "IMAGE_DIGEST"
 )
 
-// Images are what a set says about the tags of images.
+// Images configure the tags of images in a set.
 type Images struct {
 	// Refs are branches, tags or commits of the upstreams, by environment; they override those of environments.
 	Refs map[string]string
@@ -41,7 +41,7 @@ func (m Member) ImageRef(i Images, p Parameters) (ImageRef, []data.Problem) {
 	environment := m.Namespace.Environment
 	ref := ImageRef{m.Upstream, i.Refs[environment.Name]}
 	if ref.Ref == "" {
-		ref.Ref = m.ref()
+		ref.Ref = refOf(environment, m.Upstream)
 	}
 	if m.Integration == "" || ref.Ref == "" || given(imageTag) {
 		return ImageRef{}, nil
@@ -59,17 +59,17 @@ func (m Member) ImageRef(i Images, p Parameters) (ImageRef, []data.Problem) {
 	return ImageRef{}, []data.Problem{m.find("", reason, cure)}
 }
 
-// Unbuilt returns the problem of a ref that cannot be looked up.
-func (m Member) Unbuilt(ref ImageRef, err error) data.Problem {
-	reason := fmt.Sprintf("cannot look up %s, the tag of its image: %v", ref, err)
+// Unknown returns the problem of a member whose ref cannot be looked up.
+func (r ImageRef) Unknown(m Member, err error) data.Problem {
+	reason := fmt.Sprintf("cannot look up %s, the tag of its image: %v", r, err)
 	return m.find("", reason, "correct the ref or the upstream, or set parameter "+imageTag)
 }
 
-// ref returns the git ref that the environment has for the tag of the member's image; "" if it has none.
-func (m Member) ref() string {
-	list, _ := m.Namespace.Environment.Parameters[repositories].([]any)
+// refOf returns the ref that an environment has for an upstream; "" if it has none.
+func refOf(e data.Environment, upstream string) string {
+	list, _ := e.Parameters[repositories].([]any)
 	for _, item := range list {
-		if repository, _ := item.(map[string]any); repository["repo"] == m.Upstream {
+		if repository, _ := item.(map[string]any); repository["repo"] == upstream {
 			ref, _ := repository["ref"].(string)
 			return ref
 		}
