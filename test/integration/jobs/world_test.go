@@ -3,12 +3,12 @@ package jobs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -40,9 +41,11 @@ const limit = 30 * time.Second
 type world struct {
 	*ports
 
-	t          *testing.T
-	cluster    *controlplane.Cluster
-	namespace  string
+	t         *testing.T
+	cluster   *controlplane.Cluster
+	namespace string
+	// outside is the folder that scripts have as $OUT.
+	outside    string
 	store      *directory.Store
 	executor   *jobprocess.Executor
 	controller context.CancelFunc
@@ -53,11 +56,9 @@ type world struct {
 func newWorld(t *testing.T, script string, change ...func(*v1alpha1.JobWorkspace)) *world {
 	t.Helper()
 	c := controlplane.Shared(t)
-	root, err := controlplane.Root()
-	require.NoError(t, err)
-	c.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
-	c.Established(t)
-	w := &world{t: t, cluster: c, namespace: c.NewNamespace(t, "jobs-"), ports: &ports{tokens: map[string]serve.Caller{}, signs: map[string]controller.Sign{}}}
+	define(t, c)
+	w := &world{t: t, cluster: c, namespace: c.NewNamespace(t, "jobs-"), outside: t.TempDir(), ports: &ports{tokens: map[string]serve.Caller{}, signs: map[string]controller.Sign{}}}
+	var err error
 	w.client, err = client.New(c.Config(t), client.Options{Scheme: scheme(t)})
 	require.NoError(t, err)
 	w.store, err = directory.Open(filepath.Join(t.TempDir(), "blobs"))
@@ -81,7 +82,7 @@ func newWorld(t *testing.T, script string, change ...func(*v1alpha1.JobWorkspace
 			{Name: "deploy", Entrypoint: []string{"/bin/sh", "-c", script}},
 			{Name: "destroy", Entrypoint: []string{"/bin/sh", "-c", `cp "$ORCON_STATE/lines" "$OUT/destroyed"`}},
 		},
-		Env: []v1alpha1.JobVariable{{Name: "OUT", Value: t.TempDir()}},
+		Env: []v1alpha1.JobVariable{{Name: "OUT", Value: w.outside}},
 	}})
 	o := &v1alpha1.JobWorkspace{ObjectMeta: w.named("db"), Spec: v1alpha1.JobWorkspaceSpec{Template: "script"}}
 	for _, one := range change {
@@ -90,6 +91,20 @@ func newWorld(t *testing.T, script string, change ...func(*v1alpha1.JobWorkspace
 	w.create(o)
 	w.start()
 	return w
+}
+
+// defined is locked while the definitions are applied.
+var defined sync.Mutex //nolint:gochecknoglobals // the cluster is shared
+
+// define applies the definitions.
+func define(t *testing.T, c *controlplane.Cluster) {
+	t.Helper()
+	defined.Lock()
+	defer defined.Unlock()
+	root, err := controlplane.Root()
+	require.NoError(t, err)
+	c.Kubectl(t, "apply", "-k", filepath.Join(root, "deployment", "crd"))
+	c.Established(t)
 }
 
 func scheme(t *testing.T) *runtime.Scheme {
@@ -113,6 +128,7 @@ func (w *world) start() {
 	w.t.Helper()
 	m, err := manager.New(w.cluster.Config(w.t), manager.Options{
 		Scheme: scheme(w.t), Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
 	})
 	require.NoError(w.t, err)
 	began := time.Now()
@@ -160,6 +176,13 @@ func (w *world) run(name string, change ...func(*v1alpha1.JobRun)) {
 	w.create(o)
 }
 
+// next waits until a Run is older than one that is created then: creation times have seconds.
+func (w *world) next(name string) {
+	w.t.Helper()
+	second := w.get(name).CreationTimestamp.Add(time.Second)
+	controlplane.Eventually(w.t, func() bool { return time.Now().After(second) }, limit)
+}
+
 // get reads a Run, workspace the Workspace.
 func (w *world) get(name string) *v1alpha1.JobRun {
 	w.t.Helper()
@@ -188,27 +211,21 @@ func shown(all []metav1.Condition) string {
 // reaches waits until the condition of a Run begins so.
 func (w *world) reaches(name, want string) {
 	w.t.Helper()
-	last := ""
-	controlplane.Eventually(w.t, func() bool {
-		last = shown(w.get(name).Status.Conditions)
-		return strings.HasPrefix(last, want)
-	}, limit, fmt.Sprintf("%s does not reach %q", name, want), &last)
-}
-
-// outside returns the folder that scripts have as $OUT.
-func (w *world) outside() string {
-	w.t.Helper()
-	return w.get("one").State.Input.Env[0].Value
+	reached := func() bool {
+		last := shown(w.get(name).Status.Conditions)
+		return last != "" && strings.HasPrefix(last, want)
+	}
+	require.Eventually(w.t, reached, limit, 20*time.Millisecond, "%s does not reach %q", name, want)
 }
 
 // out returns a file that scripts write, write makes one.
 func (w *world) out(name string) string {
 	w.t.Helper()
-	text, _ := os.ReadFile(filepath.Join(w.outside(), name))
+	text, _ := os.ReadFile(filepath.Join(w.outside, name))
 	return string(text)
 }
 
 func (w *world) write(name string) {
 	w.t.Helper()
-	require.NoError(w.t, os.WriteFile(filepath.Join(w.outside(), name), nil, 0o600))
+	require.NoError(w.t, os.WriteFile(filepath.Join(w.outside, name), nil, 0o600))
 }
