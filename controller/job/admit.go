@@ -68,10 +68,10 @@ func (l *look) acquire(ctx context.Context, e *execution) error {
 	}
 	w := l.w
 	w.Terms.Safety = input.Safety
-	next, refused := w.Acquire(workspace.Admission{Run: convert.ToRun(e.JobRun), Published: published, Extent: extent, Now: l.Now()})
-	if refused != nil {
-		l.obstacle = refused.Error()
-		return nil
+	next, err := w.Acquire(workspace.Admission{Run: convert.ToRun(e.JobRun), Published: published, Extent: extent, Now: l.Now()})
+	if err != nil {
+		l.obstacle = err.Error()
+		return nil //nolint:nilerr // the Run shows it
 	}
 	if err := l.write(ctx, next, "give the lock to JobRun "+e.Name); err != nil {
 		return err

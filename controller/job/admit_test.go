@@ -57,7 +57,9 @@ func TestFreezing(t *testing.T) {
 	assert.Contains(t, w.of("one"), "PodPending")
 	require.Len(t, w.get("one").OwnerReferences, 1)
 
-	w.change(func(o *v1alpha1.JobWorkspace) { o.Spec.Parameters = &runtime.RawExtension{Raw: []byte(`{"size": "big"}`)} })
+	w.change(func(o *v1alpha1.JobWorkspace) {
+		o.Spec.Parameters = &runtime.RawExtension{Raw: []byte(`{"size": "big"}`)}
+	})
 	w.run("two")
 	w.run("three", func(o *v1alpha1.JobRun) { o.Spec.Action = "deplo" })
 	w.pass(r, 0)

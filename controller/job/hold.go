@@ -189,7 +189,8 @@ func (l *look) listen(ctx context.Context, vanished bool) error {
 	}
 	m.watch = m.watch.Receive(sign.Fence, sign.Number, now)
 	e := workspace.Evidence{Fence: lock.Fence, Silence: m.watch.Silence(now), Vanished: vanished, Now: l.Now()}
-	what, next := "give up", workspace.Workspace{}
+	var next workspace.Workspace
+	what := "give up"
 	switch {
 	case lock.Safety.Expires() && e.Silence >= lock.Timing.Takeover():
 		what = "release the lock of"

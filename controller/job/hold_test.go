@@ -103,7 +103,7 @@ func TestVanished(t *testing.T) {
 	assert.Equal(t, made, w.made, "nothing passes because time does")
 
 	w, r = started(t, true)
-	w.pods = nil
+	clear(w.pods)
 	w.pass(r, time.Second)
 	assert.Contains(t, w.of("one"), "Reconciling Running")
 	w.pass(r, poll)
@@ -169,7 +169,7 @@ func TestBlind(t *testing.T) {
 
 	w, r = started(t, false)
 	w.blind = errors.New("no quota")
-	w.pods = nil
+	clear(w.pods)
 	_, err := r.Reconcile(t.Context(), request())
 	require.ErrorContains(t, err, "no quota")
 }
@@ -180,7 +180,7 @@ func TestCannotStart(t *testing.T) {
 	r := w.process()
 	w.run("one")
 	require.NoError(t, w.live(r))
-	w.pods = nil
+	clear(w.pods)
 	w.refuses = errors.New("exceeded quota: pods")
 	_, err := r.Reconcile(t.Context(), request())
 	require.ErrorContains(t, err, "exceeded quota")

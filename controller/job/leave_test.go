@@ -16,12 +16,12 @@ import (
 	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
 )
 
-// ran returns a world whose Run one has left generation 1, with a deletion policy.
-func ran(t *testing.T, policy string) (*world, *Reconciler) {
+// ran returns a world whose Run one has left generation 1, and whose deletion destroys.
+func ran(t *testing.T) (*world, *Reconciler) {
 	t.Helper()
 	w, r := started(t, true)
 	w.finish(0, "sha256:1")
-	w.change(func(o *v1alpha1.JobWorkspace) { o.Spec.DeletionPolicy = policy })
+	w.change(func(o *v1alpha1.JobWorkspace) { o.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDestroy })
 	w.pass(r, 0)
 	return w, r
 }
@@ -68,7 +68,7 @@ func TestRetain(t *testing.T) {
 func TestDestroy(t *testing.T) {
 	deaths := 0
 	for writes := 0; ; writes++ {
-		w, _ := ran(t, v1alpha1.DeletionPolicyDestroy)
+		w, _ := ran(t)
 		w.writes = writes
 		r, died := w.process(), false
 		alive := func() {
@@ -104,7 +104,7 @@ func TestDestroy(t *testing.T) {
 
 // A destroy run that fails keeps the Workspace until a person runs another one, or lets everything stay (JOBS.md J18).
 func TestDestroyFails(t *testing.T) {
-	w, r := ran(t, v1alpha1.DeletionPolicyDestroy)
+	w, r := ran(t)
 	o := w.workspace()
 	w.delete(o)
 	w.pass(r, 0)
@@ -137,7 +137,7 @@ func TestNothingIsDestroyed(t *testing.T) {
 		"Definition": definition,
 	} {
 		t.Run(label, func(t *testing.T) {
-			w, r := ran(t, v1alpha1.DeletionPolicyDestroy)
+			w, r := ran(t)
 			w.run("two")
 			w.pass(r, 0)
 			w.claim()
@@ -166,7 +166,7 @@ func TestNothingIsDestroyed(t *testing.T) {
 
 // More than five destroys within a minute wait for a person, also when the minute is over (JOBS.md J18).
 func TestManyDestroys(t *testing.T) {
-	w, r := ran(t, v1alpha1.DeletionPolicyDestroy)
+	w, r := ran(t)
 	for i := range 5 {
 		w.create(&v1alpha1.JobRun{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "other", Name: fmt.Sprint("d", i), Labels: map[string]string{v1alpha1.DestroyLabel: fmt.Sprint("w", i)},
@@ -179,7 +179,9 @@ func TestManyDestroys(t *testing.T) {
 		assert.Contains(t, shown(t, w.workspace().Status.Conditions), "Stalled AwaitConsent: 5 Workspaces were destroyed within a minute")
 		assert.Nil(t, w.destroyRun())
 	}
-	w.change(func(o *v1alpha1.JobWorkspace) { o.Annotations = map[string]string{v1alpha1.ConsentKey: v1alpha1.ConsentDestroy} })
+	w.change(func(o *v1alpha1.JobWorkspace) {
+		o.Annotations = map[string]string{v1alpha1.ConsentKey: v1alpha1.ConsentDestroy}
+	})
 	w.pass(r, 0)
 	assert.NotNil(t, w.destroyRun())
 	assert.Contains(t, shown(t, w.workspace().Status.Conditions), "Reconciling AwaitRun")

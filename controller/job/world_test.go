@@ -50,8 +50,8 @@ type world struct {
 	broken, blind error
 	// refuses is the error of a start.
 	refuses error
-	events        *events.FakeRecorder
-	born          int
+	events  *events.FakeRecorder
+	born    int
 }
 
 // pod is what the executor has made of an attempt.
@@ -205,9 +205,6 @@ type pods struct{ *world }
 func (p pods) Start(_ context.Context, a executor.Attempt) error {
 	if err := errors.Join(p.blind, p.refuses); err != nil {
 		return err
-	}
-	if p.world.pods == nil {
-		p.world.pods = map[executor.Name]*pod{}
 	}
 	if p.pods[a.Name] == nil {
 		p.pods[a.Name] = &pod{executor.Sight{Pod: run.Pod{Made: true}}, a}
