@@ -119,7 +119,7 @@ func TestStore(t *testing.T) {
 	old := w.workspace().State.DeepCopy()
 	w.finish(0, "sha256:1")
 	w.pass(r, 0)
-	w.broken = errors.New("it is listed once")
+	w.unlisted = errors.New("it is listed once")
 	w.run("two")
 	w.pass(r, 0)
 	w.claim()
