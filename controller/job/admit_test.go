@@ -182,6 +182,19 @@ func TestStaleCache(t *testing.T) {
 	assert.Equal(t, "three", w.current().attempt.Run)
 }
 
+// A pod that is over is not lost if its keeper has recorded the end, although the cache does not show it yet (JOBS.md J3).
+func TestStaleEnd(t *testing.T) {
+	w, r := started(t, true)
+	was := w.workspace()
+	w.finish(0, "sha256:1")
+	w.stale(r, was)
+	result, err := r.Reconcile(t.Context(), request())
+	require.NoError(t, err)
+	assert.Equal(t, soon, result.RequeueAfter)
+	w.pass(w.process(), 0)
+	assert.Contains(t, w.of("one"), "Ready Succeeded")
+}
+
 // The next Run is admitted when the last one shows its end, or is gone (JOBS.md J1).
 func TestLastRunGone(t *testing.T) {
 	w, r := started(t, true)
