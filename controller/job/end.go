@@ -87,6 +87,10 @@ func (l ending) clear(ctx context.Context) error {
 			l.within(time.Second)
 			continue
 		}
+		if err := (retaining(l)).record(ctx, e.JobRun); err != nil {
+			l.fail(err)
+			continue
+		}
 		if err := l.remove(ctx, e.JobRun, e.published.Attempt); err != nil {
 			return err
 		}
