@@ -18,7 +18,7 @@ import (
 // worlds is the number of random worlds: go test ./controller/job -run Model -worlds 1000.
 //
 //nolint:gochecknoglobals // a flag
-var worlds = flag.Int("worlds", 30, "how many random worlds the model has")
+var worlds = flag.Int("worlds", 12, "how many random worlds the model has")
 
 // model is a world in which persons, pods and deaths come in any order.
 type model struct {

@@ -65,3 +65,31 @@ func TestSignalOfNothing(t *testing.T) {
 	assert.True(t, done)
 	assert.False(t, a.there("."))
 }
+
+// A process that was started again finds the attempts of the one before, stops them, and makes no second ones (JOBS.md
+// J8 and J10).
+func TestAnotherProcess(t *testing.T) {
+	b := newBench(t, `echo up >> "$ORCON_STATE/out"; trap 'exit 0' TERM; while :; do sleep 0.02; done`)
+	require.NoError(t, b.Start(t.Context(), b.at))
+	b.eventually(func() bool { return b.read("state/out") != "" }, "the program runs")
+	other := b.another(b.Folder)
+	s, err := other.Look(t.Context(), b.at.Name)
+	require.NoError(t, err)
+	assert.Equal(t, b.sight(), s)
+	for range 3 {
+		require.NoError(t, other.Start(t.Context(), b.at))
+	}
+	assert.Equal(t, "up", b.read("state/out"), "the program runs once")
+	require.NoError(t, other.Remove(t.Context(), b.at.Name))
+	require.NoError(t, b.Remove(t.Context(), b.at.Name), "two may remove it at once")
+	b.eventually(func() bool { return !b.of(b.at.Name).there(".") }, "it is gone")
+	b.eventually(func() bool {
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		return len(b.ending) == 0
+	}, "nothing is awaited any more")
+	require.NoError(t, other.Start(t.Context(), b.at), "it may be started anew")
+	b.eventually(func() bool { return b.read("state/out") == "up" }, "the program runs")
+	require.NoError(t, other.Remove(t.Context(), b.at.Name))
+	b.eventually(func() bool { return !b.of(b.at.Name).there(".") }, "it is gone")
+}

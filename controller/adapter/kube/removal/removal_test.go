@@ -320,6 +320,20 @@ func TestReleaseJobs(t *testing.T) {
 			db, run := &jobv1alpha1.JobWorkspace{ObjectMeta: going("db")}, &jobv1alpha1.JobRun{ObjectMeta: going("one")}
 			stays := &jobv1alpha1.JobRun{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "two", Finalizers: []string{jobv1alpha1.Finalizer}}}
 			w := newWorld(t, db, run, stays, controller(JobController, ready), definition("relations"))
+			held, err := (Holds{w.Cluster}).List(t.Context(), time.Now())
+			require.NoError(t, err)
+			var names []string
+			for _, one := range held {
+				names = append(names, one.Name+": "+one.Leaves)
+			}
+			if ready == 0 {
+				assert.Equal(t, []string{
+					"JobWorkspace shop/db: what its runs have made stays, and so do its states in the store",
+					"JobRun shop/one: its pod stays if it still runs, and its end is not known",
+				}, names)
+			} else {
+				assert.Empty(t, names, "the controller lets them go")
+			}
 			w.lets()
 			for _, o := range []client.Object{db, run} {
 				gone := apierrors.IsNotFound(w.client.Get(t.Context(), client.ObjectKeyFromObject(o), o))
