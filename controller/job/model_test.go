@@ -39,7 +39,7 @@ func TestModel(t *testing.T) {
 	for seed := range *worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newWorld(t)
-			m := &model{world: w, r: rand.New(rand.NewPCG(1, uint64(seed))), at: w.process(), ends: map[string]v1alpha1.JobRunEnd{}} //nolint:gosec // a test
+			m := &model{world: w, r: rand.New(rand.NewPCG(1, uint64(seed))), at: w.process(), ends: map[string]v1alpha1.JobRunEnd{}}
 			if m.r.IntN(2) == 0 {
 				w.idempotent()
 			}
@@ -72,7 +72,9 @@ func (m *model) step() {
 				m.cancel(m.names[m.r.IntN(len(m.names))])
 			}
 		},
-		"claim":  func() { m.withPod(func(p *pod) bool { return !p.Over && m.workspace().State.Lock.Claimant == nil }, m.claim) },
+		"claim": func() {
+			m.withPod(func(p *pod) bool { return !p.Over && m.workspace().State.Lock.Claimant == nil }, m.claim)
+		},
 		"finish": func() { m.withPod(m.claimed, func() { m.finish(m.r.IntN(2), fmt.Sprint("sha256:", m.r.IntN(5))) }) },
 		"over":   func() { m.withPod(func(*pod) bool { return true }, func() { m.current().Over = true }) },
 		"renew": func() {
@@ -81,7 +83,9 @@ func (m *model) step() {
 				m.signs[l.Run.UID] = Sign{Fence: l.Fence, Number: m.signs[l.Run.UID].Number + 1}
 			})
 		},
-		"wait":   func() { m.let([]time.Duration{time.Second, 10 * time.Second, time.Minute, 4 * time.Minute}[m.r.IntN(4)]) },
+		"wait": func() {
+			m.let([]time.Duration{time.Second, 10 * time.Second, time.Minute, 4 * time.Minute}[m.r.IntN(4)])
+		},
 		"decide": m.decide,
 		"die":    func() { m.writes = m.r.IntN(6) },
 	}

@@ -20,7 +20,7 @@ func (w *world) manifest(fence int64) (m manifest) {
 	w.t.Helper()
 	in, err := w.store.Get(w.t.Context(), blob.Key{Workspace: string(w.workspace().UID), Fence: fence, Name: evidence.RunName})
 	require.NoError(w.t, err)
-	defer in.Close() //nolint:errcheck // it is only read
+	defer in.Close()
 	require.NoError(w.t, json.NewDecoder(in).Decode(&m))
 	return m
 }
