@@ -93,3 +93,15 @@ func TestAnotherProcess(t *testing.T) {
 	require.NoError(t, other.Remove(t.Context(), b.at.Name))
 	b.eventually(func() bool { return !b.of(b.at.Name).there(".") }, "it is gone")
 }
+
+// The names of a machine and of a claimant stay the same, so that a claim may be repeated (JOBS.md J10).
+func TestNames(t *testing.T) {
+	b := newBench(t, "exit 0")
+	assert.NotEmpty(t, where())
+	assert.Equal(t, where(), where())
+	assert.Equal(t, "process-u1-1", claimant(b.at.Name))
+	second := b.at.Name
+	second.Number = 2
+	assert.NotEqual(t, b.of(b.at.Name), b.of(second))
+	assert.NotEqual(t, claimant(b.at.Name), claimant(second))
+}
