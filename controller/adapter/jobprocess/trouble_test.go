@@ -94,14 +94,19 @@ func TestAnotherProcess(t *testing.T) {
 	b.eventually(func() bool { return !b.of(b.at.Name).there(".") }, "it is gone")
 }
 
-// The names of a machine and of a claimant stay the same, so that a claim may be repeated (JOBS.md J10).
-func TestNames(t *testing.T) {
-	b := newBench(t, "exit 0")
-	assert.NotEmpty(t, where())
-	assert.Equal(t, where(), where())
-	assert.Equal(t, "process-u1-1", claimant(b.at.Name))
-	second := b.at.Name
-	second.Number = 2
-	assert.NotEqual(t, b.of(b.at.Name), b.of(second))
-	assert.NotEqual(t, claimant(b.at.Name), claimant(second))
+// A start that died after both processes were started, and before it noted that, starts the program no second time
+// (JOBS.md J10).
+func TestUnnotedStart(t *testing.T) {
+	b := newBench(t, `echo up >> "$ORCON_STATE/out"; until [ -e go ]; do sleep 0.02; done`)
+	require.NoError(t, b.Start(t.Context(), b.at))
+	b.eventually(func() bool { return b.read("state/out") != "" }, "the program runs")
+	a, keeper, shim := b.of(b.at.Name), b.pid(keeperProcess), b.pid(shimProcess)
+	require.NoError(t, os.Remove(a.path(startedName)))
+	assert.Equal(t, executor.Sight{}, b.sight())
+	require.NoError(t, b.Start(t.Context(), b.at))
+	assert.Equal(t, []int{keeper, shim}, []int{b.pid(keeperProcess), b.pid(shimProcess)}, "no second ones are started")
+	assert.Equal(t, "up", b.read("state/out"))
+	require.NoError(t, os.WriteFile(a.path("work/go"), nil, 0o600))
+	b.eventually(func() bool { return b.sight().Over }, "it ends")
+	assert.Equal(t, "up", b.read("state/out"))
 }
