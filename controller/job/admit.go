@@ -45,12 +45,8 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 	if err != nil {
 		return ending(l).refuse(ctx, e, err)
 	}
-	now := &v1alpha1.JobRun{}
-	if err := l.Reader.Get(ctx, client.ObjectKeyFromObject(e.JobRun), now); err != nil {
-		return fmt.Errorf("cannot read JobRun %s again: %w", e.Name, err)
-	}
-	if now.ResourceVersion != e.ResourceVersion || now.UID != e.UID {
-		return errBehind
+	if err := l.unchanged(ctx, e.JobRun); err != nil {
+		return err
 	}
 	published, err := l.publishedFence(ctx)
 	if err != nil {
@@ -67,6 +63,18 @@ func (l admission) acquire(ctx context.Context, e *execution) error {
 		return err
 	}
 	return holding(l).hold(ctx)
+}
+
+// unchanged returns an error if a Run has changed: it may have ended.
+func (l admission) unchanged(ctx context.Context, o *v1alpha1.JobRun) error {
+	now := &v1alpha1.JobRun{}
+	if err := l.Reader.Get(ctx, client.ObjectKeyFromObject(o), now); err != nil {
+		return fmt.Errorf("cannot read JobRun %s again: %w", o.Name, err)
+	}
+	if now.ResourceVersion != o.ResourceVersion || now.UID != o.UID {
+		return errBehind
+	}
+	return nil
 }
 
 // forget drops orphans that no person has decided about for too long.

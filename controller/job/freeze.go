@@ -83,6 +83,11 @@ func (l freezing) input(ctx context.Context, action string) (run.Input, error) {
 			return last.Undo()
 		}
 	}
+	return l.fresh(ctx, action)
+}
+
+// fresh returns the input of an action by the template and the parameters as they are now.
+func (l freezing) fresh(ctx context.Context, action string) (run.Input, error) {
 	o := &v1alpha1.JobTemplate{}
 	switch err := l.Client.Get(ctx, l.templateKey(), o); {
 	case apierrors.IsNotFound(err):

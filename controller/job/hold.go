@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +33,12 @@ func (l holding) hold(ctx context.Context) error {
 	if lock.Run.Person {
 		return l.listen(ctx, false)
 	}
+	return l.attend(ctx)
+}
+
+// attend looks at the attempt of the lock, and does what is due for it.
+func (l holding) attend(ctx context.Context) error {
+	lock := l.w.Lock
 	e, err := l.holder(ctx)
 	if err != nil {
 		return err
@@ -173,20 +180,30 @@ func (l holding) vanished(sight executor.Sight) bool {
 	return l.memory.missing.passed(l.w.Lock.Fence, l.Clock()) >= poll
 }
 
-// listen follows the signs of life of a claimant, and gives up one that is lost.
-func (l holding) listen(ctx context.Context, vanished bool) error {
+// silence returns for how long the claimant has sent no renewal. Where renewals cannot be read, it begins anew: nothing
+// is known of the time before.
+func (l holding) silence(ctx context.Context) (time.Duration, error) {
 	lock, now, m := l.w.Lock, l.Clock(), l.memory
-	if !m.watch.Follows(lock.Fence, lock.Claimant.ID) {
+	sign, err := l.Signs.Last(ctx, lock.Run.UID)
+	if err != nil || !m.watch.Follows(lock.Fence, lock.Claimant.ID) {
 		m.watch = job.NewWatch(lock.Fence, lock.Claimant.ID, now)
 	}
-	sign, err := l.Signs.Last(ctx, lock.Run.UID)
 	if err != nil {
-		l.fail(fmt.Errorf("cannot read the renewals of %s: %w", lock.Run, err))
-		m.watch = job.NewWatch(lock.Fence, lock.Claimant.ID, now) // nothing is known of the time before
-		return nil
+		return 0, fmt.Errorf("cannot read the renewals of %s: %w", lock.Run, err)
 	}
 	m.watch = m.watch.Receive(sign.Fence, sign.Number, now)
-	e := workspace.Evidence{Fence: lock.Fence, Silence: m.watch.Silence(now), Vanished: vanished, Now: l.Now()}
+	return m.watch.Silence(now), nil
+}
+
+// listen follows the signs of life of a claimant, and gives up one that is lost.
+func (l holding) listen(ctx context.Context, vanished bool) error {
+	lock := l.w.Lock
+	silence, err := l.silence(ctx)
+	if err != nil {
+		l.fail(err)
+		return nil
+	}
+	e := workspace.Evidence{Fence: lock.Fence, Silence: silence, Vanished: vanished, Now: l.Now()}
 	var next workspace.Workspace
 	what := "give up"
 	switch {

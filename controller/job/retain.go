@@ -21,8 +21,8 @@ import (
 // retaining keeps what is needed of Runs that have ended.
 type retaining struct{ *look }
 
-// kept holds what the store has of a Run that has ended, so that old Runs may go.
-type kept struct {
+// pastRun holds what the store has of a Run that has ended, so that old Runs may go.
+type pastRun struct {
 	Namespace string               `json:"namespace"`
 	Workspace string               `json:"workspace"`
 	Name      string               `json:"name"`
@@ -36,7 +36,7 @@ func (l retaining) record(ctx context.Context, o *v1alpha1.JobRun) error {
 	if o.State.End.Fence == 0 {
 		return nil
 	}
-	text, err := json.Marshal(kept{
+	text, err := json.Marshal(pastRun{
 		Namespace: o.Namespace, Workspace: o.Spec.Workspace, Name: o.Name, UID: string(o.UID), Created: o.CreationTimestamp.UTC(),
 		State: *o.State,
 	})
