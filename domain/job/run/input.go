@@ -3,13 +3,18 @@ package run
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
 )
 
 // Input is everything that decides what a Run does. It is frozen when the Run is created, and kept with the state, so
 // that a destroy run needs no sources (JOBS.md J18).
 type Input struct {
 	Action string `json:"action"`
+	// Safety is that of the template: a Workspace may name another one when the Run is admitted.
+	Safety job.Safety `json:"safety"`
 	// Image is by digest.
 	Image      string   `json:"image"`
 	Entrypoint []string `json:"entrypoint"`
@@ -20,6 +25,20 @@ type Input struct {
 	Env        map[string]string `json:"env"`
 	Exclude    []string          `json:"exclude"`
 	Rescue     []string          `json:"rescue"`
+	// Destroy is the command of action destroy, for the deletion of the Workspace; it is empty if there is none.
+	Destroy Action `json:"destroy"`
+}
+
+// Destroy is the name of the action that removes what a Workspace has made.
+const Destroy = "destroy"
+
+// Undo returns the input of a destroy run after a run with this input (JOBS.md J18).
+func (i Input) Undo() (Input, error) {
+	if len(i.Destroy.Entrypoint) == 0 {
+		return Input{}, errors.New("the template of the last run has no action destroy: set spec.deletionPolicy of the JobWorkspace to Retain")
+	}
+	i.Action, i.Entrypoint, i.Args = Destroy, i.Destroy.Entrypoint, i.Destroy.Args
+	return i, nil
 }
 
 // Digest returns "sha256:" and 64 hexadecimal digits, which are equal exactly for equal inputs.

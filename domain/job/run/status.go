@@ -48,6 +48,8 @@ type Facts struct {
 	Cancelled, TimedOut bool
 	Pod                 Pod
 	Extent              workspace.Extent
+	// Obstacle tells why no Run can be admitted now, such as a store that does not answer; "" for no reason.
+	Obstacle string
 }
 
 // Pod describes the pod, or container, of the current attempt as the controller sees it.
@@ -84,9 +86,30 @@ func queued(f Facts, w workspace.Workspace) Status {
 	s := Status{Phase: Queued, Reason: reasonNext, Message: "it starts next"}
 	if err := w.Startable(f.Extent); err != nil {
 		s.Reason, s.Message = reasonWaiting, err.Error()
+	} else if f.Obstacle != "" {
+		s.Reason, s.Message = reasonWaiting, f.Obstacle
 	}
 	return s
 }
+
+// Missing returns the status of a Run that cannot be frozen before something is there that its message names.
+func Missing(message string) Status {
+	return Status{Phase: Queued, Reason: reasonMissing, Message: message}
+}
+
+// Forsaken returns the end of a Run whose Workspace is gone. What it has made is removed.
+func Forsaken(attempt int, fence int64) Status {
+	if fence == 0 {
+		return unstarted(Cancelled, string(Cancelled), "its JobWorkspace was deleted before it started")
+	}
+	return Status{
+		Phase: Lost, Reason: string(Lost), Message: "its JobWorkspace was deleted, so that its end is not known",
+		Outcome: job.Unknown, Exit: job.Exit{Cause: job.Unreported}, Attempt: attempt, Fence: fence,
+	}
+}
+
+// Refused returns the end of a Run that cannot be frozen.
+func Refused(err error) Status { return unstarted(Failed, reasonRefused, err.Error()) }
 
 // held returns the status of the Run that holds the lock.
 func held(f Facts, w workspace.Workspace) Status {
@@ -146,6 +169,8 @@ func ended(f Facts, w workspace.Workspace) Status {
 	switch stop := f.stopping(); {
 	case e.Exit.Cause == job.Unreported:
 		s.Phase, s.Message = Lost, "its end is not known: the Workspace goes on from generation "+fmt.Sprint(w.State.Number)
+	case stop != "" && e.Exit.Cause == job.NotStarted:
+		s.Phase, s.Message = stop, "it was stopped before its process started"
 	case stop != "":
 		s.Phase, s.Message = stop, "its process was stopped ("+e.Exit.String()+")"
 	case e.Exit.Success() && e.Outcome.Releases():

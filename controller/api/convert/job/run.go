@@ -26,6 +26,22 @@ func Cancelled(o *v1alpha1.JobRun) bool {
 	return o.Spec.Cancel == v1alpha1.CancelRequested || !o.DeletionTimestamp.IsZero()
 }
 
+// TimedOut reports whether the timeout of a Run has passed before its end.
+func TimedOut(o *v1alpha1.JobRun) bool {
+	return o.State != nil && o.State.Timeout == v1alpha1.TimeoutPassed
+}
+
+// Stopped reports whether the process of a Run is to be stopped, by a cancel or by its timeout.
+func Stopped(o *v1alpha1.JobRun) bool { return Cancelled(o) || TimedOut(o) }
+
+// SetTimedOut notes that the timeout of a Run has passed.
+func SetTimedOut(o *v1alpha1.JobRun) {
+	if o.State == nil {
+		o.State = &v1alpha1.JobRunState{}
+	}
+	o.State.Timeout = v1alpha1.TimeoutPassed
+}
+
 // ToWaiting returns a Run as the queue knows it; false for one that has ended.
 func ToWaiting(o *v1alpha1.JobRun) (run.Waiting, bool) {
 	if o.State != nil && o.State.End != nil {
@@ -92,9 +108,16 @@ func ToInput(o *v1alpha1.JobRun) (run.Input, bool, error) {
 	if err != nil {
 		return run.Input{}, true, err
 	}
+	safety, err := toWord("state.input.safety", i.Safety, safeties)
+	if err != nil {
+		return run.Input{}, true, err
+	}
 	input := run.Input{
-		Action: i.Action, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args), Contract: i.Contract,
-		Parameters: parameters, Env: env, Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+		Action: i.Action, Safety: safety, Image: i.Image, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
+		Contract: i.Contract, Parameters: parameters, Env: env, Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+	}
+	if i.Destroy != nil {
+		input.Destroy = run.Action{Entrypoint: some(i.Destroy.Entrypoint), Args: some(i.Destroy.Args)}
 	}
 	digest, err := input.Digest()
 	switch {
@@ -116,8 +139,12 @@ func SetInput(o *v1alpha1.JobRun, i run.Input) error {
 		return fmt.Errorf("cannot freeze the parameters: %w", err)
 	}
 	frozen := &v1alpha1.JobInput{
-		Action: i.Action, Image: i.Image, Contract: i.Contract, Entrypoint: some(i.Entrypoint), Args: some(i.Args),
-		Parameters: &runtime.RawExtension{Raw: parameters}, Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+		Action: i.Action, Safety: forWord(i.Safety, safeties), Image: i.Image, Contract: i.Contract,
+		Entrypoint: some(i.Entrypoint), Args: some(i.Args), Env: forEnv(i.Env), Exclude: some(i.Exclude), Rescue: some(i.Rescue),
+		Parameters: &runtime.RawExtension{Raw: parameters},
+	}
+	if d := i.Destroy; len(d.Entrypoint)+len(d.Args) > 0 {
+		frozen.Destroy = &v1alpha1.JobCommand{Entrypoint: some(d.Entrypoint), Args: some(d.Args)}
 	}
 	if frozen.Digest, err = i.Digest(); err != nil {
 		return err

@@ -67,6 +67,19 @@ func TestInputSurvives(t *testing.T) {
 	})
 }
 
+// A timeout that has passed stops a Run as a cancel does, and is kept apart from one (JOBS.md J7).
+func TestStopped(t *testing.T) {
+	o := &v1alpha1.JobRun{}
+	assert.False(t, Stopped(o))
+	SetTimedOut(o)
+	assert.True(t, TimedOut(o))
+	assert.True(t, Stopped(o))
+	assert.False(t, Cancelled(o))
+	o = &v1alpha1.JobRun{Spec: v1alpha1.JobRunSpec{Cancel: v1alpha1.CancelRequested}}
+	assert.True(t, Stopped(o))
+	assert.False(t, TimedOut(o))
+}
+
 // An input that was changed is not run.
 func TestChangedInput(t *testing.T) {
 	fresh := func(t *testing.T) *v1alpha1.JobRun {
@@ -174,6 +187,14 @@ func TestUnusableTemplate(t *testing.T) {
 		"spec.env[2]: variable A is there twice: remove one", "spec.actions[2]: action deploy is there twice: rename one",
 	} {
 		require.ErrorContains(t, err, says)
+	}
+}
+
+// The safety of a template that cannot be used is known, or Exclusive: a lock that does not expire harms least.
+func TestToSafety(t *testing.T) {
+	for word, want := range map[v1alpha1.JobSafety]bool{"": false, v1alpha1.SafetyExclusive: false, v1alpha1.SafetyIdempotent: true, "Sure": false} {
+		o := &v1alpha1.JobTemplate{Spec: v1alpha1.JobTemplateSpec{Safety: word, Image: "unusable"}}
+		assert.Equal(t, want, ToSafety(o).Expires(), word)
 	}
 }
 

@@ -1,0 +1,115 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/workspace"
+)
+
+// admission gives the lock.
+type admission struct{ *look }
+
+// admit gives the lock to the next Run.
+func (l admission) admit(ctx context.Context) error {
+	if l.w.Lock.Held() {
+		return nil
+	}
+	for _, rank := range l.queue() {
+		e := l.find(rank.Run)
+		switch {
+		case rank.Ended.Ended():
+			e.decided = rank.Ended // noted by the next look
+			l.within(soon)
+		case rank.Next && (l.farewell == nil || l.isDestroy(e.JobRun)):
+			return l.acquire(ctx, e)
+		}
+	}
+	return nil
+}
+
+// acquire writes the lock for a Run. What the cache may not show yet is read from the API server.
+func (l admission) acquire(ctx context.Context, e *execution) error {
+	extent, err := l.extent(ctx)
+	if err != nil {
+		l.obstacle = err.Error()
+		l.fail(err)
+		return nil
+	}
+	input, _, err := convert.ToInput(e.JobRun)
+	if err != nil {
+		return ending(l).refuse(ctx, e, err)
+	}
+	if err := l.unchanged(ctx, e.JobRun); err != nil {
+		return err
+	}
+	published, err := l.publishedFence(ctx)
+	if err != nil {
+		return err
+	}
+	w := l.w
+	w.Terms.Safety = input.Safety
+	next, err := w.Acquire(workspace.Admission{Run: convert.ToRun(e.JobRun), Published: published, Extent: extent, Now: l.Now()})
+	if err != nil {
+		l.obstacle = err.Error()
+		return nil //nolint:nilerr // the Run shows it
+	}
+	if err := l.write(ctx, next, "give the lock to JobRun "+e.Name); err != nil {
+		return err
+	}
+	return holding(l).hold(ctx)
+}
+
+// unchanged returns an error if a Run has changed: it may have ended.
+func (l admission) unchanged(ctx context.Context, o *v1alpha1.JobRun) error {
+	now := &v1alpha1.JobRun{}
+	if err := l.Reader.Get(ctx, client.ObjectKeyFromObject(o), now); err != nil {
+		return fmt.Errorf("cannot read JobRun %s again: %w", o.Name, err)
+	}
+	if now.ResourceVersion != o.ResourceVersion || now.UID != o.UID {
+		return errBehind
+	}
+	return nil
+}
+
+// forget drops orphans that no person has decided about for too long.
+func (l admission) forget(ctx context.Context) error {
+	if len(l.w.Orphans) == 0 {
+		return nil
+	}
+	l.within(rarely)
+	next := l.w.Forget(l.Now())
+	if len(next.Orphans) == len(l.w.Orphans) {
+		return nil
+	}
+	return l.write(ctx, next, "forget orphans")
+}
+
+// publishedFence returns the fence of the last end, if the Run shows it or is gone, and 0 otherwise.
+func (l admission) publishedFence(ctx context.Context) (int64, error) {
+	last := l.w.Last
+	if e := l.find(last.Run); e != nil || last.Fence == 0 {
+		if e == nil {
+			return 0, nil
+		}
+		return e.published.Fence, nil
+	}
+	o := &v1alpha1.JobRun{}
+	err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.name.Namespace, Name: last.Run.Name}, o)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && string(o.UID) != last.Run.UID:
+		return last.Fence, nil
+	case err != nil:
+		return 0, fmt.Errorf("cannot read JobRun %s: %w", last.Run.Name, err)
+	}
+	end, err := convert.ToPublished(o)
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the end of JobRun %s: %w", last.Run.Name, err)
+	}
+	return end.Fence, nil
+}

@@ -1,0 +1,132 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	convert "gitlab.ilabt.imec.be/tengu/orcon/controller/api/convert/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/controller/api/job/v1alpha1"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job"
+	"gitlab.ilabt.imec.be/tengu/orcon/domain/job/run"
+)
+
+// ending ends Runs.
+type ending struct{ *look }
+
+// end stores the ends of Runs that have ended.
+func (l ending) end(ctx context.Context) error {
+	for _, rank := range l.queue() {
+		if e := l.find(rank.Run); rank.Ended.Ended() && e != nil {
+			e.decided = rank.Ended
+		}
+	}
+	for _, e := range l.runs {
+		s := l.status(e)
+		if e.ended() || !s.Ended() {
+			continue
+		}
+		if s.Fence == 0 {
+			if err := l.current(ctx); err != nil {
+				return err
+			}
+		}
+		if err := l.publishEnd(ctx, e, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse ends a Run that waits and can never start.
+func (l ending) refuse(ctx context.Context, e *execution, reason error) error {
+	if err := l.current(ctx); err != nil {
+		return err
+	}
+	return l.publishEnd(ctx, e, run.Refused(reason))
+}
+
+// current returns an error if the Workspace has changed: a Run that seems to wait may have the lock by now, and an end is
+// final.
+func (l ending) current(ctx context.Context) error {
+	now := &v1alpha1.JobWorkspace{}
+	if err := l.Reader.Get(ctx, l.name, now); err != nil {
+		return fmt.Errorf("cannot read the JobWorkspace again: %w", err)
+	}
+	if now.ResourceVersion != l.o.ResourceVersion {
+		return errBehind
+	}
+	return nil
+}
+
+// publishEnd stores the end of a Run.
+func (r *Reconciler) publishEnd(ctx context.Context, e *execution, s run.Status) error {
+	before := e.DeepCopy()
+	convert.SetEnd(e.JobRun, s)
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, e.JobRun, patch); err != nil {
+		return fmt.Errorf("cannot store the end of JobRun %s: %w", e.Name, err)
+	}
+	e.published = s
+	return nil
+}
+
+// drain is how long a keeper may take, after its end is recorded, to carry away the rest of the output.
+const drain = time.Minute
+
+// clear removes what carried out Runs that have ended, and lets them go.
+func (l ending) clear(ctx context.Context) error {
+	for _, e := range l.runs {
+		if !e.ended() || !controllerutil.ContainsFinalizer(e.JobRun, v1alpha1.Finalizer) {
+			continue
+		}
+		if e.drains = l.draining(ctx, e); e.drains {
+			l.within(time.Second)
+			continue
+		}
+		if err := (retaining(l)).record(ctx, e.JobRun); err != nil {
+			l.fail(err)
+			continue
+		}
+		if err := l.remove(ctx, e.JobRun, e.published.Attempt); err != nil {
+			return err
+		}
+		delete(l.memory.ended, e.UID)
+	}
+	return nil
+}
+
+// draining reports whether an attempt has an output that is not yet stored. One that was given up, or withdrawn, is not
+// waited for.
+func (l ending) draining(ctx context.Context, e *execution) bool {
+	s := e.published
+	withdrawn := s.Outcome == job.None && convert.Stopped(e.JobRun)
+	if s.Attempt == 0 || s.Exit.Cause == job.Unreported || withdrawn {
+		return false
+	}
+	sight, err := l.Executor.Look(ctx, l.attempt(convert.ToRun(e.JobRun), e.published.Attempt))
+	if err != nil {
+		l.fail(fmt.Errorf("cannot look at attempt %d of JobRun %s: %w", e.published.Attempt, e.Name, err))
+	}
+	return (err != nil || sight.Made && !sight.Over) && l.memory.passedSince(e.UID, l.Clock()) < drain
+}
+
+// remove removes what carried out a Run up to its last attempt, and its finalizer; attempt 0 is none. The one before the
+// last is left if the last one was never started.
+func (l ending) remove(ctx context.Context, o *v1alpha1.JobRun, attempt int) error {
+	for n := max(1, attempt-1); n <= attempt; n++ {
+		if err := l.Executor.Remove(ctx, l.attempt(convert.ToRun(o), n)); err != nil {
+			l.fail(fmt.Errorf("cannot remove attempt %d of JobRun %s: %w", n, o.Name, err))
+			return nil
+		}
+	}
+	before := o.DeepCopy()
+	controllerutil.RemoveFinalizer(o, v1alpha1.Finalizer)
+	if err := client.IgnoreNotFound(l.patch(ctx, o, before)); err != nil {
+		return fmt.Errorf("cannot let JobRun %s go: %w", o.Name, err)
+	}
+	return nil
+}
